@@ -9,6 +9,7 @@ mod hazards;
 mod kernels;
 mod masks;
 mod operations;
+mod products;
 mod properties;
 mod ptx;
 mod rust_kernels;

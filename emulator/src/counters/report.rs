@@ -11,6 +11,7 @@ enum Class {
     Branch,
     Barrier,
     Shuffle,
+    Product,
     Float(FloatCount),
 }
 
@@ -25,6 +26,7 @@ fn class(inst: &Inst) -> Class {
         Op::Control(ControlOp::BranchIndexed { .. }) => Class::Branch,
         Op::Barrier(_) => Class::Barrier,
         Op::Exchange(ExchangeOp::Shuffle { .. }) => Class::Shuffle,
+        Op::Mma(_) => Class::Product,
         Op::Integer(_)
         | Op::Move(_)
         | Op::Load { .. }
@@ -106,6 +108,7 @@ fn transfers(program: &Program, counts: &Counts, put: &mut impl FnMut(&str, u64)
 fn instructions(program: &Program, counts: &Counts, put: &mut impl FnMut(&str, u64)) {
     let (mut warps, mut threads, mut threads_on) = (0, 0, 0);
     let (mut branches, mut barriers, mut shuffles, mut floats) = (0, 0, 0, [0; 6]);
+    let mut products = None;
     for (inst, count) in program.code.iter().zip(&counts.profile) {
         warps += count.warps;
         threads += count.threads;
@@ -114,6 +117,7 @@ fn instructions(program: &Program, counts: &Counts, put: &mut impl FnMut(&str, u
             Class::Branch => branches += count.warps,
             Class::Barrier => barriers += count.warps,
             Class::Shuffle => shuffles += count.warps,
+            Class::Product => *products.get_or_insert(0) += count.warps,
             Class::Float(float) => floats[float as usize] += count.threads_on,
             Class::Other => {}
         }
@@ -125,6 +129,9 @@ fn instructions(program: &Program, counts: &Counts, put: &mut impl FnMut(&str, u
     put("ptx__branches_divergent.sum", counts.memory.divergent_branches);
     put("ptx__barriers.sum", barriers);
     put("ptx__shuffles.sum", shuffles);
+    if let Some(products) = products {
+        put("ptx__matrix_products.sum", products);
+    }
     for (name, value) in FLOAT_NAMES.iter().zip(floats) {
         put(&format!("ptx__thread_inst_executed_op_{name}_pred_on.sum"), value);
     }

@@ -18,6 +18,7 @@ mod half;
 pub mod inst;
 mod integer;
 mod memory;
+mod mma;
 mod modifiers;
 mod moves;
 mod post_dominators;

@@ -1,4 +1,4 @@
-//! `cp.async`, `ldmatrix` and `mbarrier`.
+//! `cp.async`, `ldmatrix` and `mbarrier`, and the way to `mma`.
 
 use super::builder::{Builder, Lowered};
 use super::inst::*;
@@ -16,6 +16,7 @@ impl<'a> Builder<'_, 'a> {
             "cp" => self.copy(i),
             "ldmatrix" => self.matrix(i),
             "mbarrier" => self.mbarrier(i),
+            "mma" => self.mma(i),
             _ => return None,
         })
     }

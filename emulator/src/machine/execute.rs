@@ -11,6 +11,7 @@ use super::context::{Arrival, Context, Stop};
 use super::exchange;
 use super::fault::{Fault, FaultKind, place_in_words};
 use super::mbarrier::{self, Waits};
+use super::mma;
 use super::moves;
 use super::scalar;
 use super::speech;
@@ -75,7 +76,11 @@ fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
             Op::Integer(ref op) => scalar::integer(&mut cx.lanes, op, on),
             Op::Float(ref op) => scalar::float(&mut cx.lanes, op, on),
             Op::Move(ref op) => moves::execute(&mut cx.lanes, op, on),
-            ref op @ (Op::Atomic(_) | Op::Exchange(_) | Op::Transfer(_) | Op::Mbarrier(_)) => {
+            ref op @ (Op::Atomic(_)
+            | Op::Exchange(_)
+            | Op::Transfer(_)
+            | Op::Mbarrier(_)
+            | Op::Mma(_)) => {
                 if on != 0 && together(cx, op, on)? == Waits::Yes {
                     return Ok(Stop::Turn);
                 }
@@ -103,6 +108,7 @@ fn together(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Fault>>
         Op::Exchange(op) => exchange::execute(cx, op, on)?,
         Op::Transfer(op) => transfer::execute(cx, op, on)?,
         Op::Mbarrier(barrier) => return mbarrier::execute(cx, barrier, on),
+        Op::Mma(op) => mma::execute(cx, op, on)?,
         // The loop itself executes these.
         Op::Arith(_)
         | Op::Integer(_)

@@ -30,6 +30,7 @@ pub mod lanes;
 pub mod launch;
 mod mbarrier;
 pub mod memory;
+mod mma;
 mod moves;
 mod per_lane;
 mod print;

@@ -383,6 +383,7 @@ const ROWS: &[Row] = &[
     counter("ptx__async_copies.sum", "warp requests of copies from global to shared memory"),
     counter("ptx__async_copy_sectors.sum", "sectors of global memory that such copies read"),
     counter("ptx__matrix_loads.sum", "loads of matrices from shared memory by warps"),
+    counter("ptx__matrix_products.sum", "products of matrices (mma) by warps"),
     counter("ptx__matrix_load_wavefronts.sum", "passes over the banks by loads of matrices"),
     counter("ptx__matrix_load_bank_conflicts.sum", "bank conflicts of loads of matrices"),
     counter("ptx__inst_executed.sum", "PTX instructions executed by warps"),

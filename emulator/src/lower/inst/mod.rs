@@ -15,6 +15,7 @@ mod float;
 mod integer;
 mod mbarrier;
 mod memory;
+mod mma;
 mod moves;
 mod slot;
 mod transfer;
@@ -30,6 +31,7 @@ pub use float::{
 pub use integer::{Binary, Carry, Count, IntegerOp, MadCarry, Permute, Shift, Ternary, Unary};
 pub use mbarrier::{Mbarrier, MbarrierOp, Phase};
 pub use memory::{Address, Atomic, AtomicOp, Element, Space};
+pub use mma::{Mma, MmaInput, MmaSums};
 pub use moves::MoveOp;
 pub use slot::{File, Role, Slot, Visitor};
 pub use transfer::{AsyncCopy, TransferOp};
@@ -90,6 +92,8 @@ pub enum Op {
     Transfer(TransferOp),
     /// `mbarrier`
     Mbarrier(Mbarrier),
+    /// `mma`
+    Mma(Mma),
     /// Between the lanes of a warp.
     Exchange(ExchangeOp),
     /// `bar`, `barrier`
@@ -154,6 +158,7 @@ impl Inst {
             Op::Atomic(atomic) => atomic.slots(see),
             Op::Transfer(op) => op.slots(see),
             Op::Mbarrier(barrier) => barrier.slots(see),
+            Op::Mma(mma) => mma.slots(see),
             Op::Exchange(op) => op.slots(see),
             Op::Barrier(barrier) => barrier.slots(see),
             Op::Control(op) => op.slots(see),

@@ -1,22 +1,33 @@
 //! [`FloatMath`] of half precision: through `f32`, rounded once to the half.
 //!
-//! Both sides compute the same `f32`, so the halves have the same bits. What a half can do itself
-//! (`sqrt`, `mul_add`) it does itself.
+//! The host computes that `f32` as a kernel does, not by `std`'s functions, so the halves have the
+//! same bits on both sides. What a half can do itself (`sqrt`, `mul_add`) it does itself.
 
-use super::{FloatMath, sealed};
+use super::{FloatMath, sealed, single};
 use crate::{bf16, f16};
 
 macro_rules! half_math {
-    ($t:ident: of_one($($one:ident)*) of_two($($two:ident)*)) => {
+    ($t:ident:
+        exact($($exact:ident)*) exact_of_two($($exact_of_two:ident)*)
+        one($($one:ident = $of_one:expr),*) two($($two:ident = $of_two:expr),*)
+    ) => {
         impl sealed::Sealed for $t {}
         impl FloatMath for $t {
             $(#[inline]
+            fn $exact(self) -> Self {
+                Self::from_f32(FloatMath::$exact(self.to_f32()))
+            })*
+            $(#[inline]
+            fn $exact_of_two(self, other: Self) -> Self {
+                Self::from_f32(FloatMath::$exact_of_two(self.to_f32(), other.to_f32()))
+            })*
+            $(#[inline]
             fn $one(self) -> Self {
-                Self::from_f32(FloatMath::$one(self.to_f32()))
+                Self::from_f32($of_one(self.to_f32()))
             })*
             $(#[inline]
             fn $two(self, other: Self) -> Self {
-                Self::from_f32(FloatMath::$two(self.to_f32(), other.to_f32()))
+                Self::from_f32($of_two(self.to_f32(), other.to_f32()))
             })*
             #[inline(always)]
             fn sqrt(self) -> Self {
@@ -28,24 +39,43 @@ macro_rules! half_math {
             }
             #[inline]
             fn powi(self, n: i32) -> Self {
-                Self::from_f32(FloatMath::powi(self.to_f32(), n))
+                Self::from_f32(powi(self.to_f32(), n))
             }
             #[inline]
             fn sin_cos(self) -> (Self, Self) {
-                let (sin, cos) = FloatMath::sin_cos(self.to_f32());
+                let (sin, cos) = single::sin_cos(self.to_f32());
                 (Self::from_f32(sin), Self::from_f32(cos))
             }
         }
     };
     ($($t:ident)*) => {$(
         half_math!($t:
-            of_one(floor ceil trunc round_ties_even round fract exp exp2 exp_m1 ln log2 log10
-                ln_1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh cbrt
-                __erf __erfc __gamma __ln_gamma)
-            of_two(rem_euclid div_euclid powf log atan2 hypot));
+            exact(floor ceil trunc round_ties_even round fract)
+            exact_of_two(rem_euclid div_euclid)
+            one(exp = single::exp, exp2 = single::exp2, exp_m1 = libm::expm1f, ln = single::ln,
+                log2 = single::log2, log10 = single::log10, ln_1p = libm::log1pf,
+                sin = single::sin, cos = single::cos, tan = single::tan, asin = libm::asinf,
+                acos = libm::acosf, atan = libm::atanf, sinh = libm::sinhf, cosh = libm::coshf,
+                tanh = single::tanh, asinh = libm::asinhf, acosh = acosh, atanh = libm::atanhf,
+                cbrt = libm::cbrtf, __erf = libm::erff, __erfc = libm::erfcf,
+                __gamma = libm::tgammaf, __ln_gamma = libm::lgammaf)
+            two(powf = libm::powf, log = log, atan2 = libm::atan2f, hypot = libm::hypotf));
     )*};
 }
 half_math!(f16 bf16);
+
+fn powi(x: f32, n: i32) -> f32 {
+    powi!(x, n)
+}
+
+/// libm's is defined from 1 on only.
+fn acosh(x: f32) -> f32 {
+    if x >= 1.0 { libm::acoshf(x) } else { f32::NAN }
+}
+
+fn log(x: f32, base: f32) -> f32 {
+    single::ln(x) / single::ln(base)
+}
 
 #[cfg(test)]
 mod tests {

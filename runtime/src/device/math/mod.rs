@@ -16,6 +16,24 @@
 //! assert!((density(0.0) - 0.398_942).abs() < 1e-6);
 //! ```
 
+/// `$x` to a whole power, as `std` multiplies.
+macro_rules! powi {
+    ($x:ident, $n:ident) => {{
+        let (mut power, mut square, mut left) = (1.0, $x, $n.unsigned_abs());
+        loop {
+            if left & 1 == 1 {
+                power *= square;
+            }
+            left >>= 1;
+            if left == 0 {
+                break;
+            }
+            square *= square;
+        }
+        if $n < 0 { 1.0 / power } else { power }
+    }};
+}
+
 mod fast;
 mod float;
 mod halves;

@@ -3,24 +3,6 @@
 use super::super::intrinsics;
 use super::{FloatMath, single};
 
-/// `self` to a whole power, as `std` multiplies.
-macro_rules! powi {
-    ($x:ident, $n:ident) => {{
-        let (mut power, mut square, mut left) = (1.0, $x, $n.unsigned_abs());
-        loop {
-            if left & 1 == 1 {
-                power *= square;
-            }
-            left >>= 1;
-            if left == 0 {
-                break;
-            }
-            square *= square;
-        }
-        if $n < 0 { 1.0 / power } else { power }
-    }};
-}
-
 macro_rules! float_math {
     ($t:ident:
         instructions($($instruction:ident = $intrinsic:ident),*)
