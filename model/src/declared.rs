@@ -144,11 +144,17 @@ impl DeclaredKernel {
         configuration: &Configuration,
     ) -> (String, Vec<(String, String)>) {
         let (mut name, mut defines) = (self.symbol.clone(), self.defines.clone());
+        let is_of_cpp = match &self.source {
+            DeclaredSource::Cuda(_) => true,
+            DeclaredSource::Embedded(_) => false,
+            // Else it is what the file itself calls the entry point.
+            _ => name.contains('<'),
+        };
         for constant in constants {
             let Some(value) = configuration.get(constant) else { continue };
             let place = format!("{{{constant}}}");
             let value = match self.ty(constant, configuration) {
-                Some(ty) if matches!(self.source, DeclaredSource::Cuda(_)) => ty.cpp.clone(),
+                Some(ty) if is_of_cpp => ty.cpp.clone(),
                 _ => value.to_string(),
             };
             if name.contains(&place) {
@@ -336,6 +342,8 @@ mod tests {
         kernel.source = DeclaredSource::PtxFile("a.ptx".into());
         kernel.symbol = "scale_{T}".into();
         assert_eq!(kernel.instance(["T"], &point).0, "scale_f16");
+        kernel.symbol = "scale<{T}>".into();
+        assert_eq!(kernel.instance(["T"], &point).0, "scale<__half>", "a name of C++");
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod embedded;
 mod entries;
 mod globals;
 mod instances;
+mod mangled;
 mod module;
 mod module_file;
 mod signature;

@@ -10,6 +10,7 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::suggest::did_you_mean;
 
 use super::instances::Asked;
+use super::mangled;
 use super::module::Module;
 use crate::cuda_cpp::{Diagnostic, Entry, Place, Severity, Span};
 use crate::error::{Failure, Result};
@@ -27,6 +28,7 @@ pub(super) fn found(
     symbol: &str,
     module: &Module,
 ) -> Result<Entry, Vec<Diagnostic>> {
+    let symbol = mangled::found(symbol, &module.points).unwrap_or(symbol);
     let mut points = module.points.iter().filter(|point| point.name == symbol);
     let Some(first) = points.next() else {
         return Err(vec![wrong(not_there(asked, symbol, &module.points), asked.place())]);
@@ -104,14 +106,16 @@ fn not_there(asked: &Asked<'_>, symbol: &str, points: &[Entry]) -> String {
     // A kernel of C++ has its name and its types in the mangled one.
     let mangled = format!("{}{symbol}", symbol.len());
     let near = names().find(|name| name.contains(&mangled));
-    let near = near.map(|name| format!("add symbol = \"{name}\""));
+    let written = |name| mangled::written(name, points);
+    let near = near.map(|name| format!("add symbol = \"{}\"", written(name)));
     let near = near.or_else(|| did_you_mean(symbol, names()));
     let told = near.unwrap_or_else(|| match all.len() {
         0 => "it has no entry points".to_owned(),
         count => {
             let more = count.saturating_sub(NAMED);
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-            format!("it has {}{more}", names().take(NAMED).collect::<Vec<_>>().join(", "))
+            let named: Vec<_> = names().take(NAMED).map(written).collect();
+            format!("it has {}{more}", named.join(", "))
         }
     });
     format!("{} has no entry point `{symbol}`: {told}", asked.module())

@@ -1,18 +1,26 @@
-//! A CUDA C++ kernel, declared in Rust: which shape should a stencil's block have?
+//! CUDA C++ kernels, declared in Rust: which shape should a stencil's block have, and which tiles a
+//! matrix product on tensor cores?
 //!
-//! The kernel is `kernels/jacobi.cu`. Its declaration has the annotation that a kernel in Rust
-//! would have. By default it is found in `kernels/jacobi.ptx`, compiled in advance, so you need no
-//! compiler; with the feature `nvrtc` `cargo gpuprof` compiles the file by NVRTC, which
-//! `python3 -m pip install nvidia-cuda-nvrtc` installs:
+//! The kernels are in `kernels`: `jacobi.cu`, and `matmul.cu`, a template of a tile's size and a
+//! type. Their declarations have the annotation that a kernel in Rust would have. By default they
+//! are found in PTX files beside them, compiled in advance, so you need no compiler; with the
+//! feature `nvrtc` `cargo gpuprof` compiles the files by NVRTC, which
+//! `python3 -m pip install nvidia-cuda-nvrtc` installs. On a GPU, the feature `cublas` puts a row of
+//! cuBLAS beside ours:
 //!
 //! ```text
 //! cargo gpuprof run --package cuda-cpp
 //! cargo gpuprof run --package cuda-cpp --features nvrtc
+//! cargo gpuprof run --package cuda-cpp --features cublas matmul --series n=4K
 //! ```
 //!
-//! Look at `load_sectors_per_request`: it falls from 5.96 with blocks of 8x32 to 4.43 with 32x8. A
-//! warp of the narrow block spans four rows, each with two ends that lie in further sectors; a warp
-//! of a block that is 32 wide spans one row.
+//! Look at `load_sectors_per_request` of `jacobi`: it falls from 5.96 with blocks of 8x32 to 4.43
+//! with 32x8. A warp of the narrow block spans four rows, each with two ends that lie in further
+//! sectors; a warp of a block that is 32 wide spans one row.
+
+#[cfg(feature = "cublas")]
+mod cublas;
+mod matmul;
 
 #[cfg_attr(feature = "nvrtc", gpuprof::kernels(cuda = "kernels/jacobi.cu"))]
 #[cfg_attr(not(feature = "nvrtc"), gpuprof::kernels(ptx = "kernels/jacobi.ptx"))]

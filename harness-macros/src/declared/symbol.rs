@@ -43,13 +43,6 @@ pub(crate) fn symbol(
         check_names(key, &item.sig.ident, space, errors);
     }
     check_constants(&text, space, block, errors);
-    if !block.is_compiled() && key.is_none() && !generics.is_empty() {
-        errors.at(
-            &item.sig.generics,
-            "PTX has no templates: say which entry point each value has, such as \
-             symbol = \"scan_{ITEMS}\"",
-        );
-    }
     text
 }
 
