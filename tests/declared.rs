@@ -84,9 +84,9 @@ fn a_declaration_that_does_not_fit_its_entry_point_is_shown_where_it_is_written(
     ");
     assert_snapshot!(told("names"), @r#"
     declarations do not fit their kernels:
-    error: in-ptx/90bab4f9ad84.ptx has no entry point `fill`: add symbol = "_Z4fillILj1EEvPj"
+    error: in-ptx/90bab4f9ad84.ptx has no entry point `fill`: add symbol = "fill<1>"
       --> in-ptx/src/lib.rs:84
-    error: in-ptx/90bab4f9ad84.ptx has no entry point `other`: it has _Z4fillILj1EEvPj, _Z4fillILj2EEvPj
+    error: in-ptx/90bab4f9ad84.ptx has no entry point `other`: it has fill<1>, fill<2>
       --> in-ptx/src/lib.rs:87
     "#);
 }

@@ -5,7 +5,12 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 fn run(package: &str) -> Outcome {
-    let arguments = ["run", "--package", package, "--message-format", "json"];
+    only(package, &[])
+}
+
+/// The kernels of `package` that `filters` choose.
+fn only(package: &str, filters: &[&str]) -> Outcome {
+    let arguments = [&["run", "--package", package, "--message-format", "json"], filters].concat();
     Workspace::repository().gpuprof(&arguments).exits_with(0)
 }
 
@@ -100,13 +105,26 @@ fn larger_blocks_of_the_histogram_touch_fewer_bins() {
 
 #[test]
 fn a_cuda_cpp_kernel_is_profiled_by_its_declaration() {
-    let outcome = run("cuda-cpp");
+    let outcome = only("cuda-cpp", &["jacobi"]);
     let metrics = ["load_sectors_per_request", "store_sectors_per_request", "ptx__branches.sum"];
     assert_snapshot!(rows(&outcome, &metrics), @"
     jacobi block=8x32,n=1024 verified: load_sectors_per_request 5.955520495160654, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
     jacobi block=16x16,n=1024 verified: load_sectors_per_request 4.948842837694751, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
     jacobi block=32x8,n=1024 verified: load_sectors_per_request 4.430561824802143, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
     jacobi block=64x4,n=1024 verified: load_sectors_per_request 4.430561824802143, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
+    ");
+    assert_eq!(unmet(&outcome), [""; 0]);
+}
+
+#[test]
+fn larger_tiles_of_the_product_on_tensor_cores_load_half_as_much() {
+    let outcome = only("cuda-cpp", &["matmul"]);
+    let metrics = ["ptx__matrix_products.sum", "ptx__async_copy_sectors.sum"];
+    assert_snapshot!(rows(&outcome, &metrics), @"
+    matmul block=256,n=512,TILE=64,T=f16 verified: ptx__matrix_products.sum 65536.0, ptx__async_copy_sectors.sum 262144.0
+    matmul block=256,n=512,TILE=64,T=bf16 verified: ptx__matrix_products.sum 65536.0, ptx__async_copy_sectors.sum 262144.0
+    matmul block=256,n=512,TILE=128,T=f16 verified: ptx__matrix_products.sum 65536.0, ptx__async_copy_sectors.sum 131072.0
+    matmul block=256,n=512,TILE=128,T=bf16 verified: ptx__matrix_products.sum 65536.0, ptx__async_copy_sectors.sum 131072.0
     ");
     assert_eq!(unmet(&outcome), [""; 0]);
 }

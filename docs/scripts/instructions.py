@@ -41,6 +41,7 @@ def operations():
     yield from conversions()
     yield from exchange()
     yield from transfers()
+    yield from products()
 
 
 def halves():
@@ -132,6 +133,32 @@ def transfers():
         barrier + slot.replace("mov.u32 %n, tile; add.u32 %e, %e, %n;", "mov.u32 %c, tile; add.u32 %e, %e, %c;")
         + "cp.async.cg.shared.global [%e], [%y], 16; cp.async.mbarrier.arrive.noinc.shared.b64 [%n];"
         "W: mbarrier.test_wait.parity.shared.b64 %q, [%n], 0; @!%q bra W; xor.b32 %e, %e, 16; ld.shared.b32 %d, [%e+4];" + RESULT)
+
+
+def products():
+    """mma.sync. Exact: whole bytes, and floats between 1 and 2 in magnitude whose sums f32 can hold."""
+    # Bits that stay of an operand, and those that are set.
+    exact = {"f16": (0x83008300, 0x3C003C00), "bf16": (0x80608060, 0x3F803F80), "tf32": (0x80601FFF, 0x3F800000)}
+    shapes = [("f32", ty, f"m16n8k{k}") for ty, depths in [("f16", (8, 16)), ("bf16", (8, 16)), ("tf32", (4, 8))] for k in depths]
+    shapes += [("f16", "f16", "m16n8k8"), ("f16", "f16", "m16n8k16")]
+    shapes += [("s32", f"{a}.{b}", f"m16n8k{k}") for a in ("s8", "u8") for b in ("s8", "u8") for k in (16, 32)]
+    for sums, ty, shape in shapes:
+        inputs = {"m16n8k4": 2, "m16n8k8": 4 if ty == "tf32" else 2, "m16n8k16": 2 if sums == "s32" else 4, "m16n8k32": 4}[shape]
+        results = 2 if sums == "f16" else 4
+        for how in ["", ".satfinite"] if sums == "s32" else ["", "~"]:
+            keep, put = exact.get(ty, (0xFFFFFFFF, 0)) if how != "~" else (0xBFFFBFFF, 0)
+            fill = "".join(f"xor.b32 %m{at}, {'%a' if at % 2 else '%b'}, {0x9E3779B9 * at & 0xFFFFFFFF}; and.b32 %m{at}, %m{at}, {keep};"
+                           f"or.b32 %m{at}, %m{at}, {put};" for at in range(10))
+            if sums == "f32":
+                fill += "".join(f"mov.b32 %m{at}, 0f40400000;" for at in range(6, 10))
+            names = lambda first, count: ", ".join(f"%m{first + at}" for at in range(count))
+            types = ty if "." in ty else f"{ty}.{ty}"
+            satfinite = how if how == ".satfinite" else ""
+            product = (f"mma.sync.aligned.{shape}.row.col{satfinite}.{sums}.{types}.{sums} {{{names(10, results)}}}, {{{names(0, inputs)}}}, "
+                       f"{{{names(4, inputs // 2)}}}, {{{names(6, results)}}};")
+            for first in range(0, results, 2):
+                yield (f"{'~' if how == '~' else ''}mma.{shape}{satfinite}.{sums}.{types}, results {first} and {first + 1}",
+                       f"{{ .reg .b32 %m<14>; {fill} {product} mov.b64 %D, {{{names(10 + first, 2)}}}; }}")
 
 
 # %y was used for something else.

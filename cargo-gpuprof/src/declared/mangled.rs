@@ -28,24 +28,30 @@ pub(super) fn found<'p>(name: &str, points: &'p [Entry]) -> Option<&'p str> {
 /// How a declaration calls the entry point `symbol`, one of `points`: as C++ does, where that names
 /// no other.
 pub(super) fn written(symbol: &str, points: &[Entry]) -> String {
-    let in_cpp = in_cpp(symbol).filter(|name| found(name, points) == Some(symbol));
-    in_cpp.unwrap_or_else(|| symbol.to_owned())
+    let in_cpp = in_cpp(symbol).map(|name| readable(&name));
+    let alone = in_cpp.filter(|name| found(name, points) == Some(symbol));
+    alone.unwrap_or_else(|| symbol.to_owned())
 }
 
-/// The name without spaces, without the types of numbers, as in `(unsigned int)64`, and without
-/// namespaces that have no name.
-fn plain(name: &str) -> String {
-    let mut plain = String::new();
+/// The name without the types of numbers, as in `(unsigned int)64`, and without namespaces that
+/// have no name.
+fn readable(name: &str) -> String {
+    let mut readable = String::new();
     let mut depth = 0;
     for c in name.replace("(anonymous namespace)::", "").chars() {
         match c {
             '(' => depth += 1,
             ')' => depth -= 1,
-            c if depth == 0 && !c.is_whitespace() => plain.push(c),
+            c if depth == 0 => readable.push(c),
             _ => {}
         }
     }
-    plain
+    readable
+}
+
+/// The same without spaces: what tells two names apart.
+fn plain(name: &str) -> String {
+    readable(name).split_whitespace().collect()
 }
 
 #[cfg(test)]
@@ -84,6 +90,7 @@ mod tests {
         assert_eq!(at("double"), None, "two functions are called so");
         assert_eq!(at("gemm<32, __half>"), None);
         assert_eq!(written(symbols[0], &points), "gemm<64, __half>");
+        assert_eq!(written(symbols[2], &points), "gemm<64, true, float>");
         assert_eq!(written(symbols[7], &points), symbols[7], "two functions are called so");
     }
 }

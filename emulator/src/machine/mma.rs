@@ -1,8 +1,8 @@
 //! `mma.sync`: the lanes' parts are put together, multiplied, and dealt out again.
 //!
-//! With `g = lane / 4` and `t = lane % 4`, register `i` of `a` holds numbers of row `g + 8 (i % 2)`,
-//! register `i` of `b` numbers of column `g`, and each `c` and `d` two neighbours of row `g`, then
-//! of row `g + 8`.
+//! With `g = lane / 4` and `t = lane % 4`, register `i` of `a` holds numbers of row
+//! `g + 8 (i % 2)`, register `i` of `b` numbers of column `g`, and each `c` and `d` two neighbours
+//! of row `g`, then of row `g + 8`.
 //!
 //! PTX leaves open in which order, and in which precision above the inputs' own, the products are
 //! added. Here they are added in double precision, and each result is rounded once. A GPU may

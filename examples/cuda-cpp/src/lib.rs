@@ -5,8 +5,8 @@
 //! type. Their declarations have the annotation that a kernel in Rust would have. By default they
 //! are found in PTX files beside them, compiled in advance, so you need no compiler; with the
 //! feature `nvrtc` `cargo gpuprof` compiles the files by NVRTC, which
-//! `python3 -m pip install nvidia-cuda-nvrtc` installs. On a GPU, the feature `cublas` puts a row of
-//! cuBLAS beside ours:
+//! `python3 -m pip install nvidia-cuda-nvrtc` installs. On a GPU, the feature `cublas` puts rows
+//! of cuBLAS beside ours:
 //!
 //! ```text
 //! cargo gpuprof run --package cuda-cpp
