@@ -15,8 +15,8 @@ import sys
 
 
 def module(name):
-    """The archive's PTX of a package, or of a declared kernel, which is named by a hash."""
-    declared = 'x/kernels/*-%s.ptx' % hashlib.sha256(name.encode()).hexdigest()[:12]
+    """The archive's PTX of a package, or the module of a declared kernel, which is named by a hash."""
+    declared = 'x/kernels/*-%s.*' % hashlib.sha256(name.encode()).hexdigest()[:12]
     found = glob.glob('x/kernels/%s.ptx' % name) or glob.glob(declared)
     if len(found) != 1:
         sys.exit('ncu_requests.py: the archive has %d modules of %s' % (len(found), name))
