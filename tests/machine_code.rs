@@ -82,7 +82,7 @@ fn on_a_gpu_machine_code_is_swept_verified_and_refused_where_it_is_for_another_o
     scale/block=512,n=1000 invalid: a block of 512 threads exceeds the launch bounds of `scale`, 256, for which it is compiled (.maxntid)
     scale_anywhere/block=128,n=1000 finished verified
     scale_in_ptx/block=128,n=1000 finished verified
-    scale_of_a100/block=128,n=1000 invalid: loading kernels/scale.sm_80.cubin: CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel image is available for execution on the device: kernels/scale.sm_80.cubin holds machine code for sm_80, and none that this device of compute capability 9.0 runs
+    scale_of_a100/block=128,n=1000 invalid: loading kernels/scale.sm_80.cubin: CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel image is available for execution on the device: kernels/scale.sm_80.cubin holds machine code for sm_80, none of which runs on this device (compute capability 9.0)
     twice/block=128,n=1000 finished
     ");
     let modules = &outcome.events_of("run-started")[0]["provenance"]["ptx_sha256"];

@@ -289,6 +289,9 @@ fn dynamic_shared_memory_and_its_limit() {
     let fault =
         bench.try_launch("dynamic_shared", [1; 3], [64, 1, 1], 128, &args).unwrap_err().to_string();
     assert!(fault.ends_with("thread (32,0,0): writes 4 bytes of shared memory at 0x80, but the shared memory here has 128 bytes"), "{fault}");
+    let none =
+        bench.try_launch("dynamic_shared", [1; 3], [64, 1, 1], 0, &args).unwrap_err().to_string();
+    assert!(none.contains("gives the kernel none: ask for it with `shared = BYTES`"), "{none}");
     let refused = bench
         .try_launch("dynamic_shared", [1; 3], [64, 1, 1], 50_000, &args)
         .unwrap_err()

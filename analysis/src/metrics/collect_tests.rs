@@ -87,9 +87,9 @@ fn what_is_not_to_be_had_says_why() {
         (&emulator, "occupancy", "it is a hardware counter, which needs a GPU"),
         (
             &emulator,
-            "divergent_branches",
-            "needs `smsp__sass_average_branch_targets_threads_uniform.pct`: it is a hardware counter, which \
-             needs a GPU; `ptx_branch_divergence` counts the like in PTX, without one",
+            "warp_efficiency",
+            "needs `smsp__sass_thread_inst_executed.sum`: it is a hardware counter, which needs a GPU; \
+             without a GPU, `ptx__thread_inst_executed.sum` is the nearest count in PTX",
         ),
         (&gpu, "dram_throughput", "it was not collected in this run; name it in --metrics"),
         (

@@ -229,7 +229,7 @@ fn hardware(name: &str, pass: &PassResult) -> Result<f64, String> {
         }
         None if pass.device.emulated => {
             let like = counterpart(name)
-                .map(|metric| format!("; `{metric}` counts the like in PTX, without one"));
+                .map(|metric| format!("; without a GPU, `{metric}` is the nearest count in PTX"));
             Err(format!("it is a hardware counter, which needs a GPU{}", like.unwrap_or_default()))
         }
         None => Err("it was not collected in this run; name it in --metrics".to_owned()),

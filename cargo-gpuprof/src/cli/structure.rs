@@ -98,7 +98,7 @@ pub enum Command {
     /// Guard locked clocks, in a separate process.
     #[command(name = crate::device::guard::SUBCOMMAND, hide = true)]
     Guard(GuardOptions),
-    /// Pack harnesses, PTX and metadata for a machine without cargo and source.
+    /// Pack harnesses, kernels and metadata for a machine without cargo and source.
     Archive(Box<ArchiveOptions>),
     /// Write a completion script for a shell to standard output.
     Completions(CompletionsOptions),

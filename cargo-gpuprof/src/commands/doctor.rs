@@ -19,6 +19,7 @@ use std::path::Path;
 
 use gpuprof_model::ExitCode;
 
+use crate::commands::source::newest_cuda;
 use crate::cupti::{self, Answer, Question};
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
@@ -58,8 +59,9 @@ pub fn doctor(
         None => host::kernels(options.kernel_toolchain.as_deref()),
     });
     checks.push(host::assembler());
-    checks.push(host::compiler_of_cuda_cpp(interrupt)?);
-    checks.push(host::second_compiler(interrupt));
+    let newest = Some(newest_cuda(gpu::version(&driver)));
+    checks.push(host::compiler_of_cuda_cpp(newest, interrupt)?);
+    checks.push(host::second_compiler(newest, interrupt));
     if options.archive_file.is_none() {
         checks.push(oxide::backend());
     }

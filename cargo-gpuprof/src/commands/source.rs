@@ -47,6 +47,14 @@ enum Origin {
     Archive(Box<Unpacked>),
 }
 
+/// The newest CUDA version whose PTX the emulated driver takes.
+const EMULATED: (u32, u32) = (13, 5);
+
+/// The newest CUDA version whose PTX is taken by a driver that says 13000, or by the emulated one.
+pub fn newest_cuda(driver: Option<u32>) -> (u32, u32) {
+    driver.map_or(EMULATED, |version| (version / 1000, version % 1000 / 10))
+}
+
 /// What kernels are built for, and by what.
 #[derive(Debug, Clone, Copy)]
 pub struct KernelTarget<'a> {

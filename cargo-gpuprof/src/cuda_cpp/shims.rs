@@ -72,8 +72,8 @@ const OF_THE_HOST: [&str; 10] = [
     "cub.cuh",
 ];
 
-/// Whether stand-ins for the host's side may help against these errors: they cost more than a
-/// second, which who mistyped a name should not wait for.
+/// Whether stand-ins for the host's side may help against these errors. Trying them takes more than
+/// a second, too long for someone who only mistyped a name.
 pub(super) fn help(errors: &[Diagnostic]) -> bool {
     let of_the_host = |text: &str| OF_THE_HOST.iter().any(|it| text.contains(it));
     errors.iter().any(|error| of_the_host(&error.message))

@@ -69,10 +69,8 @@ pub(super) fn unfinished(rows: &[ConfigurationResult]) -> Vec<Note> {
         }
         let rows: Vec<_> = reasons.iter().flat_map(|(_, rows)| rows.iter().copied()).collect();
         let ((label, text), first) = &reasons[0];
-        let text = match rows.len() - first.len() {
-            1 => format!("{text} (of the other one only the numbers differ)"),
-            others => format!("{text} (of the other {others} only the numbers differ)"),
-        };
+        let others = rows.len() - first.len();
+        let text = format!("{text} ({others} more differ only in their numbers)");
         vec![Note { subject: span(&rows), ..note((label, &text), &[]) }]
     });
     notes.collect()
@@ -214,7 +212,7 @@ mod tests {
         assert_eq!(
             notes[0],
             "invalid  32 configurations between block=1025 and block=1056: a block of 1025 threads exceeds the \
-             device's limit of 1024 (of the other 31 only the numbers differ)"
+             device's limit of 1024 (31 more differ only in their numbers)"
         );
         assert_eq!(notes.len(), 2);
         assert!(notes[1].starts_with("failed  block=64: "), "{}", notes[1]);

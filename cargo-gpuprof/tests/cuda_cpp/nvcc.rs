@@ -107,6 +107,20 @@ fn what_nvrtc_cannot_is_compiled_by_nvcc_said_and_kept() {
     fs::write(stand_in.file("version"), version.replace("36424714", "36424715")).unwrap();
     compile();
     assert_eq!(stand_in.calls(), 3);
+    let settings = vec![("NVCC_APPEND_FLAGS", "-O1".into())];
+    let search = nvcc::Search { settings, ..stand_in.search() };
+    let with_flags = Compilers::new(Ok(COMPILER.clone()), search, &Interrupt::default(), true);
+    with_flags.compile(&package.program, &cache).unwrap();
+    assert_eq!(stand_in.calls(), 4, "what the environment adds is told apart");
+}
+
+#[test]
+fn an_nvcc_whose_version_cannot_be_read_is_none() {
+    let stand_in = StandIn::new();
+    let version = fs::read_to_string(stand_in.file("version")).unwrap();
+    fs::write(stand_in.file("version"), version.replace("V13.0.88", "Vnext")).unwrap();
+    let absent = Nvcc::find(&stand_in.search(), &Interrupt::default(), true).unwrap_err();
+    assert!(absent.reasons[0].ends_with("`next` is no version"), "{absent}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Machine code of a GPU, which this driver does not run.
+//! Machine code of a GPU, which this driver does not run. The fake driver of the tests has a file
+//! of its own in place of this one, which is why `stand_in` is given the image and may succeed.
 
 use super::code::Code;
 use super::pointers::Source;

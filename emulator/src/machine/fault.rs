@@ -221,6 +221,10 @@ fn describe(kind: FaultKind, access: &Access, memory: &Memory) -> String {
         (FaultKind::Misaligned, _) => format!("{what}, which is not a multiple of {size}"),
         (FaultKind::Null, _) => format!("{what}, a null pointer"),
         (FaultKind::ReadOnly, _) => format!("{what}, {}", memory.locate_read_only(address)),
+        (_, Some(0)) if space == "shared" => format!(
+            "{what}, but the launch gives the kernel none: ask for it with `shared = BYTES`, or where \
+             you launch"
+        ),
         (_, Some(limit)) => format!("{what}, but the {space} memory here has {limit} bytes"),
         (_, None) => format!("{what}, {}", memory.locate(address)),
     }

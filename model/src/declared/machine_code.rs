@@ -37,8 +37,8 @@ impl MachineCode {
     pub fn not_for(&self, (major, minor): (u32, u32)) -> String {
         let ptx = if self.ptx { " and PTX" } else { "" };
         format!(
-            "{} holds machine code{}{ptx}, and none that this device of compute capability \
-             {major}.{minor} runs",
+            "{} holds machine code{}{ptx}, none of which runs on this device (compute capability \
+             {major}.{minor})",
             self.file,
             self.for_targets()
         )

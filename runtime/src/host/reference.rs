@@ -172,11 +172,11 @@ pub(crate) fn compare_by<T: Element>(
     Ok(Compared { largest: None, elements: host.len(), changes: changed > 0, telling })
 }
 
-/// That the kernel left `name` as it was, where the reference changes `changed` of `all` elements.
+/// That `name` holds what it held before the launch, where the reference changes `changed` of `all` elements.
 fn nothing_changed(name: &str, changed: usize, all: usize) -> Error {
     Error::failed(format!(
-        "verify failed: the kernel left `{name}` as it was, and the reference changes {changed} of its \
-         {all} elements"
+        "verify failed: `{name}` holds what it held before the launch, and the reference changes \
+         {changed} of its {all} elements"
     ))
 }
 
@@ -295,8 +295,8 @@ mod tests {
 
     #[test]
     fn a_kernel_that_writes_nothing_fails_whatever_the_tolerance() {
-        let nothing = "verify failed: the kernel left `y` as it was, and the reference changes 1 of its 2 \
-                       elements";
+        let nothing = "verify failed: `y` holds what it held before the launch, and the reference changes 1 of \
+                       its 2 elements";
         assert_eq!(
             check(&[5.0, 0.0], &[5.0, 0.0], &[5.0, 1e-9], absolute(1e300)).unwrap_err(),
             nothing
@@ -330,7 +330,7 @@ mod tests {
         assert!(check(&[0, 0, 0], &[3, 0, 0], &[0, 1, 2]).is_ok());
         assert_eq!(
             check(&[2, 1, 0], &[2, 1, 0], &[0, 1, 2]).unwrap_err(),
-            "verify failed: the kernel left `y` as it was, and the reference changes 2 of its 3 elements"
+            "verify failed: `y` holds what it held before the launch, and the reference changes 2 of its 3 elements"
         );
         let found = check(&[2, 1, 0], &[1, 0, 2], &[0, 1, 2]).unwrap();
         assert_eq!(found.unverified(), Some(Unverified::AnythingAccepted));

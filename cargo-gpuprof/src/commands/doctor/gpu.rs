@@ -9,7 +9,7 @@ use crate::device::nvml::{Facts, MIG_PREFIX};
 pub(super) fn driver(answer: &Answer, expected: bool) -> Check {
     match answer {
         Answer::Driver(devices) => {
-            let version = devices.first().map_or(0, |device| device.driver_version);
+            let version = version(answer).unwrap_or(0);
             let (count, plural) = (devices.len(), if devices.len() == 1 { "" } else { "s" });
             let found =
                 format!("CUDA {}.{}, {count} device{plural}", version / 1000, version % 1000 / 10);
@@ -19,6 +19,14 @@ pub(super) fn driver(answer: &Answer, expected: bool) -> Check {
             Check::new(if expected { State::Fail } else { State::Warn }, "driver", reason.clone())
         }
         _ => Check::new(State::Fail, "driver", "an unexpected answer came back"),
+    }
+}
+
+/// What a driver that answered says of its version: 13000.
+pub(super) fn version(answer: &Answer) -> Option<u32> {
+    match answer {
+        Answer::Driver(devices) => devices.first().map(|device| device.driver_version),
+        _ => None,
     }
 }
 

@@ -80,8 +80,7 @@ pub(super) fn assembler() -> Check {
         Err(absent) => {
             let broken: String = absent.reasons.iter().map(|it| format!("\n{it}")).collect();
             let text = format!(
-                "not installed, and needed for the registers of emulated runs alone: `{}` installs \
-                 it{broken}",
+                "not installed; only the registers of emulated runs need it: `{}` installs it{broken}",
                 ptxas::INSTALL
             );
             Check::new(State::Ok, WHAT, text)
@@ -89,14 +88,18 @@ pub(super) fn assembler() -> Check {
     }
 }
 
-/// NVRTC, which only kernels in CUDA C++ need.
-pub(super) fn compiler_of_cuda_cpp(interrupt: &Interrupt) -> Result<Check> {
+/// NVRTC, which only kernels in CUDA C++ need: the one that a run takes, whose driver takes PTX up
+/// to the version `newest`.
+pub(super) fn compiler_of_cuda_cpp(
+    newest: Option<(u32, u32)>,
+    interrupt: &Interrupt,
+) -> Result<Check> {
     const WHAT: &str = "NVRTC";
     let executable = env::current_exe().map_err(|error| {
         let message = format!("cannot find this executable, which asks NVRTC: {error}");
         Failure::new(ExitCode::NotPossible, message).caused_by(error)
     })?;
-    let search = Search::from_environment(None);
+    let search = Search { newest, ..Search::from_environment(None) };
     Ok(match Compiler::find(&search, &executable, interrupt) {
         Ok(found) => {
             let (library, place) = (found.library().display(), found.place());
@@ -114,10 +117,11 @@ pub(super) fn compiler_of_cuda_cpp(interrupt: &Interrupt) -> Result<Check> {
     })
 }
 
-/// nvcc, for the files that NVRTC does not compile.
-pub(super) fn second_compiler(interrupt: &Interrupt) -> Check {
+/// nvcc, for the files that NVRTC does not compile: the one that a run takes.
+pub(super) fn second_compiler(newest: Option<(u32, u32)>, interrupt: &Interrupt) -> Check {
     const WHAT: &str = "nvcc";
-    match Nvcc::find(&nvcc::Search::from_environment(), interrupt, true) {
+    let search = nvcc::Search { newest, ..nvcc::Search::from_environment() };
+    match Nvcc::find(&search, interrupt, true) {
         Ok(found) => {
             let (release, file, place) = (found.release(), found.file().display(), found.place());
             Check::new(State::Ok, WHAT, format!("{release} at {file} ({place})"))
@@ -126,8 +130,8 @@ pub(super) fn second_compiler(interrupt: &Interrupt) -> Check {
         Err(absent) => {
             let broken: String = absent.reasons.iter().map(|it| format!("\n{it}")).collect();
             let text = format!(
-                "not installed, and needed by CUDA C++ that NVRTC does not compile alone: `{}` \
-                 installs it{broken}",
+                "not installed; only CUDA C++ that NVRTC cannot compile needs it: `{}` installs \
+                 it{broken}",
                 nvcc::INSTALL
             );
             Check::new(State::Ok, WHAT, text)
@@ -141,7 +145,7 @@ fn without_nvrtc(absent: &NotFound) -> String {
     let broken = absent.searched.iter().filter_map(|it| it.reason.as_ref());
     let broken: String = broken.map(|reason| format!("\n{reason}")).collect();
     format!(
-        "not installed, and needed by kernels in CUDA C++ alone: `{}` installs it{broken}",
+        "not installed; only kernels in CUDA C++ need it: `{}` installs it{broken}",
         cuda_cpp::INSTALL
     )
 }

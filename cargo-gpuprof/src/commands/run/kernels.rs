@@ -6,7 +6,7 @@ use camino::Utf8Path;
 use gpuprof_model::assembled::ModuleResources;
 
 use super::prepared::Plan;
-use crate::commands::source::Kernels;
+use crate::commands::source::{Kernels, newest_cuda};
 use crate::commands::{KernelTarget, Source};
 use crate::declared::Needed;
 use crate::error::Result;
@@ -14,16 +14,8 @@ use crate::execute::Interrupt;
 use crate::plan::{PlannedSeries, Side};
 use crate::ptxas::{self, Assembler};
 
-/// The newest CUDA version whose PTX the emulated driver takes.
-const EMULATED: (u32, u32) = (13, 5);
-
 /// The compute capability of the emulated chip, where it does not tell.
 const EMULATED_CHIP: (u32, u32) = (9, 0);
-
-/// The version 13.0 of a driver that says 13000.
-fn cuda_version(version: u32) -> (u32, u32) {
-    (version / 1000, version % 1000 / 10)
-}
 
 /// The packages whose device functions `planned` launches.
 fn packages_of(planned: &PlannedSeries) -> BTreeSet<String> {
@@ -50,10 +42,8 @@ pub(super) fn of(
     let packages: BTreeSet<String> = own.flat_map(packages_of).collect();
     let settings = &plan.inputs.settings;
     let toolchain = settings.kernel_toolchain.value.as_deref();
-    let newest = match plan.devices.records.first() {
-        Some(device) if !plan.devices.emulated => Some(cuda_version(device.driver_version)),
-        _ => Some(EMULATED),
-    };
+    let on_gpu = plan.devices.records.first().filter(|_| !plan.devices.emulated);
+    let newest = Some(newest_cuda(on_gpu.map(|device| device.driver_version)));
     let target = KernelTarget { arch: &settings.kernel_arch.value, toolchain, newest, interrupt };
     let mut kernels = source.kernels(&packages, &declared, target)?;
     plan.inputs.folder.copy_kernels(side, &mut kernels.modules)?;

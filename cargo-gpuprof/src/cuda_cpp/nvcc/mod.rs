@@ -8,12 +8,14 @@
 mod log;
 mod search;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -36,6 +38,9 @@ const SOURCE: &str = "gpuprof-sources.cu";
 const PTX: &str = "out.ptx";
 const RULE: &str = "headers";
 const LOG: &str = "log";
+
+/// How long it may take to say what it is.
+const ANSWERS: Duration = Duration::from_secs(10);
 
 /// An nvcc that answers.
 #[derive(Debug, Clone)]
@@ -85,7 +90,7 @@ impl Nvcc {
         let mut reasons = Vec::new();
         for (file, place) in search.candidates() {
             let found = Self::identified(&file, place, interrupt, quiet);
-            match found.and_then(|found| found.allowed(search)) {
+            match found.and_then(|found| found.with(&search.settings).allowed(search)) {
                 Ok(found) => return Ok(found),
                 Err(reason) => reasons.push(format!("{}: {reason}", file.display())),
             }
@@ -99,12 +104,13 @@ impl Nvcc {
         interrupt: &Interrupt,
         quiet: bool,
     ) -> Result<Self, String> {
-        let identity = said(file, "--version")?;
+        let identity = said(file, "--version", interrupt)?;
         let release = identity.split_once(", V").and_then(|(_, it)| it.split_whitespace().next());
         let release = release.ok_or("it does not say its version")?.to_owned();
-        let mut numbers = release.split('.').map(|it| it.parse().unwrap_or(0));
-        let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-        let architectures = said(file, "--list-gpu-arch")?;
+        let mut numbers = release.split('.').map_while(|it| it.parse().ok());
+        let version = numbers.next().zip(numbers.next());
+        let version = version.ok_or_else(|| format!("`{release}` is no version"))?;
+        let architectures = said(file, "--list-gpu-arch", interrupt)?;
         let architectures = architectures.lines();
         let architectures =
             architectures.filter_map(|it| it.trim().strip_prefix("compute_")?.parse().ok());
@@ -120,6 +126,14 @@ impl Nvcc {
             interrupt: interrupt.clone(),
             notes: Notes::new(quiet),
         })
+    }
+
+    /// Itself, told apart from what it is with other `settings`.
+    fn with(mut self, settings: &[(&'static str, OsString)]) -> Self {
+        for (name, value) in settings {
+            self.identity.push_str(&format!("{name}={}\n", value.display()));
+        }
+        self
     }
 
     /// Itself, if the driver takes what it writes or the user named it.
@@ -148,7 +162,7 @@ impl Nvcc {
         &self.release
     }
 
-    /// What tells this build from every other one.
+    /// What tells this build, and the settings that it obeys, from every other one.
     pub(super) fn identity(&self) -> &str {
         &self.identity
     }
@@ -207,6 +221,8 @@ impl Nvcc {
             .current_dir(folder)
             // What it makes in between goes with the rest.
             .env("TMPDIR", own.path())
+            // The host's compiler is read in English.
+            .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .stdout(both.try_clone().map_err(NoReply::Start)?)
             .stderr(both)
@@ -262,9 +278,25 @@ impl Nvcc {
 }
 
 /// What the nvcc in `file` answers to `question`.
-fn said(file: &Path, question: &str) -> Result<String, String> {
-    let output = Command::new(file).arg(question).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("cannot be started: {error}"))?;
+fn said(file: &Path, question: &str, interrupt: &Interrupt) -> Result<String, String> {
+    let cannot = |error| format!("cannot be started: {error}");
+    let mut command = Command::new(file);
+    command.arg(question).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let child = command.process_group(0).spawn().map_err(cannot)?;
+    let group = Pid::from_child(&child);
+    let ended = Awaited::start(move || child.wait_with_output()).map_err(cannot)?;
+    let until = Instant::now().checked_add(ANSWERS);
+    let output = loop {
+        if let Some(output) = ended.result() {
+            break output.map_err(cannot)?;
+        }
+        let is_late = until.is_some_and(|until| Instant::now() >= until);
+        if is_late || interrupt.signal().is_some() {
+            let _ = kill_process_group(group, Signal::KILL);
+            return Err(format!("did not answer `{question}` within {} s", ANSWERS.as_secs()));
+        }
+        interrupt.wait(&[ended.as_fd()], until).map_err(cannot)?;
+    };
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => Err(format!("`{question}` ended with {}", output.status)),
