@@ -172,7 +172,8 @@ pub(crate) fn compare_by<T: Element>(
     Ok(Compared { largest: None, elements: host.len(), changes: changed > 0, telling })
 }
 
-/// That `name` holds what it held before the launch, where the reference changes `changed` of `all` elements.
+/// That `name` holds what it held before the launch, where the reference changes `changed` of `all`
+/// elements.
 fn nothing_changed(name: &str, changed: usize, all: usize) -> Error {
     Error::failed(format!(
         "verify failed: `{name}` holds what it held before the launch, and the reference changes \
