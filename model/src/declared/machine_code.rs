@@ -76,8 +76,8 @@ mod tests {
         assert!(told.contains("cuobjdump -xptx all kernels/scale.cubin"), "{told}");
         assert_eq!(
             code(&["sm_80", "sm_86", "sm_90"], true).not_for((7, 5)),
-            "kernels/scale.cubin holds machine code for sm_80, sm_86 and sm_90 and PTX, and none \
-             that this device of compute capability 7.5 runs"
+            "kernels/scale.cubin holds machine code for sm_80, sm_86 and sm_90 and PTX, none \
+             of which runs on this device (compute capability 7.5)"
         );
     }
 }
