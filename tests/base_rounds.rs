@@ -362,7 +362,7 @@ fn one_of_fifty_that_is_slower_is_the_one_that_every_format_names() {
     let export = ["--export-markdown", &file("run.md")];
     let outcome = machine.fifty(&[("FAKE_CUDA_SLOW", "0:400:5")], &export).exits_with(100);
     let sentence = outcome.stdout.lines().next().unwrap();
-    assert!(sentence.starts_with("Regression: 1 of 50 configurations"), "{sentence}");
+    assert!(sentence.starts_with("Regression: 1 of 50 judged configurations"), "{sentence}");
     assert!(sentence.contains(" at block=400"), "{sentence}");
     let read = |name: &str| fs::read_to_string(file(name)).unwrap();
     let junit = machine.stored(&["report", "latest", "--format", "junit"]).stdout;
