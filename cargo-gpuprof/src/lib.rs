@@ -50,4 +50,5 @@ pub mod sections;
 pub mod store;
 pub mod terminal;
 pub mod tool;
+pub mod toolkit;
 mod wrap;

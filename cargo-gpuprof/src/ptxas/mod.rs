@@ -28,7 +28,7 @@ pub struct Assembler {
     file: PathBuf,
     /// `13.0.88`.
     version: String,
-    place: String,
+    place: &'static str,
 }
 
 /// There is no ptxas.
@@ -78,7 +78,7 @@ impl Assembler {
 
     /// Where it was found.
     pub fn place(&self) -> &str {
-        &self.place
+        self.place
     }
 
     /// What it says of the module in `ptx`, for `arch`, such as `sm_90`. What it said before is

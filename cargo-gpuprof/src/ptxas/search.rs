@@ -2,9 +2,9 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use gpuprof_cupti::locate::{site_packages, toolkits_in};
+use crate::toolkit::{self, Places, named_toolkits, path_of};
 
 /// What the search goes by. Everything that it takes from outside is in here, so tests choose it.
 #[derive(Debug, Clone, Default)]
@@ -27,10 +27,9 @@ const IN_PACKAGES: [&str; 2] = ["nvidia/cu13/bin", "nvidia/cuda_nvcc/bin"];
 impl Search {
     /// The environment of this process.
     pub fn from_environment() -> Self {
-        let path = |name| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
         Self {
-            variable: path("GPUPROF_PTXAS"),
-            toolkits: [path("CUDA_PATH"), path("CUDA_HOME")].into_iter().flatten().collect(),
+            variable: path_of("GPUPROF_PTXAS"),
+            toolkits: named_toolkits(),
             prefix: Some("/usr/local".into()),
             path: env::var_os("PATH"),
             python: true,
@@ -39,27 +38,18 @@ impl Search {
 
     /// The files to try, in order, each with where that is; those that are there, and the one that
     /// was named.
-    pub(super) fn candidates(&self) -> Vec<(PathBuf, String)> {
+    pub(super) fn candidates(&self) -> Vec<(PathBuf, &'static str)> {
         if let Some(named) = &self.variable {
-            let file = if named.is_dir() { named.join("ptxas") } else { named.clone() };
-            return vec![(file, "GPUPROF_PTXAS".to_owned())];
+            return vec![(toolkit::in_named(named, "ptxas"), "GPUPROF_PTXAS")];
         }
-        let in_prefix = self.prefix.as_deref().map(toolkits_in).unwrap_or_default();
-        let toolkits = self.toolkits.iter().chain(&in_prefix).map(|it| it.join("bin"));
-        let toolkits = toolkits.map(|folder| (folder, "CUDA toolkit"));
-        let path = self.path.iter().flat_map(env::split_paths).filter(|it| it.is_absolute());
-        let path = path.map(|folder| (folder, "PATH"));
-        let packages = if self.python { site_packages() } else { Vec::new() };
-        let packages = packages.iter().flat_map(|it| IN_PACKAGES.map(|name| it.join(name)));
-        let packages = packages.map(|folder| (folder, "the active Python's site-packages"));
-        let all = toolkits.chain(path).chain(packages);
-        let files = all.map(|(folder, place)| (folder.join("ptxas"), place.to_owned()));
-        files.filter(|(file, _)| is_file(file)).collect()
+        let places = Places {
+            toolkits: &self.toolkits,
+            prefix: self.prefix.as_deref(),
+            path: self.path.as_deref(),
+            packages: if self.python { &IN_PACKAGES } else { &[] },
+        };
+        places.files("ptxas")
     }
-}
-
-fn is_file(path: &Path) -> bool {
-    path.metadata().is_ok_and(|it| it.is_file())
 }
 
 #[cfg(test)]

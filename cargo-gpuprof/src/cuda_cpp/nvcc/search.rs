@@ -2,9 +2,9 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use gpuprof_cupti::locate::{site_packages, toolkits_in};
+use crate::toolkit::{self, Places, named_toolkits, path_of};
 
 /// What the search goes by. Everything that it takes from outside is in here, so tests choose it.
 #[derive(Debug, Clone, Default)]
@@ -31,15 +31,14 @@ pub struct Search {
 const SETTINGS: [&str; 3] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"];
 
 /// The folder of NVIDIA's wheels; those of CUDA 12 have no nvcc.
-const IN_PACKAGES: &str = "nvidia/cu13/bin";
+const IN_PACKAGES: [&str; 1] = ["nvidia/cu13/bin"];
 
 impl Search {
     /// The environment of this process.
     pub fn from_environment() -> Self {
-        let path = |name| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
         Self {
-            variable: path("GPUPROF_NVCC"),
-            toolkits: [path("CUDA_PATH"), path("CUDA_HOME")].into_iter().flatten().collect(),
+            variable: path_of("GPUPROF_NVCC"),
+            toolkits: named_toolkits(),
             path: env::var_os("PATH"),
             prefix: Some("/usr/local".into()),
             python: true,
@@ -55,23 +54,14 @@ impl Search {
     /// was named.
     pub(super) fn candidates(&self) -> Vec<(PathBuf, &'static str)> {
         if let Some(named) = &self.variable {
-            let file = if named.is_dir() { named.join("nvcc") } else { named.clone() };
-            return vec![(file, "GPUPROF_NVCC")];
+            return vec![(toolkit::in_named(named, "nvcc"), "GPUPROF_NVCC")];
         }
-        let in_prefix = self.prefix.as_deref().map(toolkits_in).unwrap_or_default();
-        let toolkits = self.toolkits.iter().chain(&in_prefix).map(|it| it.join("bin"));
-        let toolkits = toolkits.map(|folder| (folder, "CUDA toolkit"));
-        let path = self.path.iter().flat_map(env::split_paths).filter(|it| it.is_absolute());
-        let path = path.map(|folder| (folder, "PATH"));
-        let packages = if self.python { site_packages() } else { Vec::new() };
-        let packages = packages.iter().map(|it| it.join(IN_PACKAGES));
-        let packages = packages.map(|folder| (folder, "the active Python's site-packages"));
-        let all = toolkits.chain(path).chain(packages);
-        let files = all.map(|(folder, place)| (folder.join("nvcc"), place));
-        files.filter(|(file, _)| is_file(file)).collect()
+        let places = Places {
+            toolkits: &self.toolkits,
+            prefix: self.prefix.as_deref(),
+            path: self.path.as_deref(),
+            packages: if self.python { &IN_PACKAGES } else { &[] },
+        };
+        places.files("nvcc")
     }
-}
-
-fn is_file(path: &Path) -> bool {
-    path.metadata().is_ok_and(|it| it.is_file())
 }
