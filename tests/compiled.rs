@@ -122,7 +122,7 @@ fn a_kernel_that_cannot_run_harms_no_other_of_its_module() {
     assert_snapshot!(rows.join("\n").replace(": \n", ":\n"), @r"
     works finished:
     recurses failed: kernel 'recurses': the emulator does not support this: recursive call of 'partly::ackermann', in 'partly::ackermann' at partly/src/lib.rs:36:36
-    hoards invalid: the kernel has 61440 bytes of static shared memory, and the limit is 49152: use dynamic_shared! for more
+    hoards invalid: the kernel has 61440 bytes of static shared memory, and the limit is 49152: dynamic shared memory may have more (dynamic_shared! in Rust, extern __shared__ in CUDA C++)
     wants failed: allocating `y` (4398046511104 elements of u32): this machine has no 17592186044416 bytes of memory
     ");
 }

@@ -64,3 +64,50 @@ fn a_library_takes_raw_handles_and_a_series_function_refuses_a_configuration() {
     assert_eq!(rows[1]["status"], "invalid");
     assert_eq!(rows[1]["status_reason"], "1001 elements have no two halves");
 }
+
+/// Status and reason of each configuration of `scale_by`, sorted: a GPU takes them in any order.
+fn scaled(run: &Outcome) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let rows = run.events_of("configuration-finished");
+    let row = |row: &Value| {
+        (text(&row["configuration"]), text(&row["status"]), text(&row["status_reason"]))
+    };
+    let mut rows: Vec<_> = rows.iter().map(row).collect();
+    rows.sort();
+    rows.into_iter().map(|(_, status, reason)| (status, reason)).collect()
+}
+
+#[test]
+fn a_function_that_another_layer_loaded_is_checked_and_refused_as_invalid() {
+    let filter = "pipeline::kernels::scale_by/";
+    let arguments = ["run", "--package", "pipeline", "--message-format", "json", filter];
+    let too_few = "`scale` has 2 parameters, and run.raw_function(…).launch was given 1";
+    let threads = "a block of 2048 threads exceeds the device's limit of 1024";
+    let shared = "1048576 bytes of dynamic and 0 bytes of static shared memory exceed the device's \
+                  limit of 232448 per block";
+    let told = |status: &str, reason: &str| (status.to_owned(), reason.to_owned());
+    let refused = (0..6).map(|_| told("invalid", threads));
+    let runs = || [told("failed", too_few), told("finished", "")];
+    let expected: Vec<_> = refused
+        .chain(runs())
+        .chain([told("invalid", shared), told("invalid", shared)])
+        .chain(runs())
+        .collect();
+    assert_eq!(scaled(&workshop().gpuprof(&arguments).exits_with(105)), expected);
+    let gpu = FakeGpu::new();
+    let on_gpu = [&arguments[..], &["--repeat", "1"]].concat();
+    assert_eq!(scaled(&gpu.tool(&workshop(), &on_gpu).run().exits_with(105)), expected);
+}
+
+#[test]
+fn launches_of_a_function_that_another_layer_loaded_are_in_the_table() {
+    let gpu = FakeGpu::new();
+    let one = "pipeline::kernels::scale_by/block=64,shared=65536,given=2";
+    let arguments = ["run", "--package", "pipeline", one, "--metrics", "dynamic_shared"];
+    let arguments = [&arguments[..], &["--repeat", "1"]].concat();
+    let run = gpu.tool(&workshop(), &arguments).run().exits_with(0);
+    let launches = launches(&run);
+    assert_eq!(launches[0], "2 launches of block=64,shared=65536,given=2,n=1024");
+    assert_eq!(launches[3], "2 scale 16 64");
+    assert!(run.stdout.contains("dynamic_shared [KiB]"), "{}", run.stdout);
+}

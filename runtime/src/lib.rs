@@ -298,7 +298,7 @@ pub use gpuprof_model::AxisValue;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use host::{
     AxisType, Error, Extent, IntoExtent, IntoNumber, Kernel, KernelLauncher, Launch, Parameter,
-    Result, Run,
+    RawFunction, Result, Run,
 };
 
 /// What kernels and series functions usually need.

@@ -261,3 +261,19 @@ extern "C" fn cuFuncGetName(name: Out<*const c_char>, function: Handle) -> Code 
         name.set(Box::leak(text.into_boxed_c_str()).as_ptr())
     })
 }
+
+#[unsafe(no_mangle)]
+extern "C" fn cuFuncGetParamInfo(
+    function: Handle,
+    index: usize,
+    offset: Out<usize>,
+    size: Out<usize>,
+) -> Code {
+    with_context(|driver| {
+        let params = kernel(driver, function)?.params();
+        let &(at, bytes) = params.get(index).ok_or(Code::INVALID_VALUE)?;
+        offset.set(at as usize)?;
+        size.set_if_wanted(bytes as usize);
+        Ok(())
+    })
+}

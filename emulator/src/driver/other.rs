@@ -52,7 +52,7 @@ unsupported! {
 
 // Kernels, libraries and launches of older and newer kinds.
 unsupported! {
-    cuFuncGetParamCount cuFuncGetParamInfo cuFuncIsLoaded cuFuncSetBlockShape cuFuncSetSharedSize
+    cuFuncGetParamCount cuFuncIsLoaded cuFuncSetBlockShape cuFuncSetSharedSize
     cuKernelGetAttribute cuKernelGetFunction cuKernelGetLibrary cuKernelGetName
     cuKernelGetParamCount cuKernelGetParamInfo cuKernelSetAttribute cuKernelSetCacheConfig
     cuLaunch cuLaunchGrid cuLaunchGridAsync cuLaunchHostFunc_v2 cuLibraryEnumerateKernels

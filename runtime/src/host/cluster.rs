@@ -11,9 +11,10 @@ use cudarc::driver::sys::{
     self, CUfunction_attribute_enum as FunctionAttribute, CUlaunchAttribute, CUlaunchAttributeID,
     CUlaunchAttributeValue, CUlaunchConfig,
 };
-use cudarc::driver::{CudaFunction, CudaStream, DriverError};
+use cudarc::driver::{CudaStream, DriverError};
 
 use super::error::{Error, Result};
+use super::function::Function;
 
 /// Blocks of a cluster that every device with clusters takes.
 const PORTABLE: u64 = 8;
@@ -64,7 +65,7 @@ fn blocks(cluster: [u32; 3]) -> u64 {
 ///
 /// # Errors
 /// The driver's.
-pub(crate) fn opt_in(function: &CudaFunction, cluster: [u32; 3]) -> Result<()> {
+pub(crate) fn opt_in(function: &Function, cluster: [u32; 3]) -> Result<()> {
     if blocks(cluster) > PORTABLE {
         let attribute = FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
         function.set_attribute(attribute, 1)?;
@@ -99,7 +100,7 @@ pub(crate) unsafe fn launch(
 /// How many clusters of such a launch the device holds at once; `None` where the driver does not
 /// tell.
 pub(crate) fn most_active(
-    function: &CudaFunction,
+    function: &Function,
     launch: ([u32; 3], [u32; 3], u32, [u32; 3]),
 ) -> Option<u32> {
     ask(b"cuOccupancyMaxActiveClusters\0", function, launch)
@@ -108,7 +109,7 @@ pub(crate) fn most_active(
 /// The most blocks that a cluster of such a launch could have; `None` where the driver does not
 /// tell.
 pub(crate) fn largest(
-    function: &CudaFunction,
+    function: &Function,
     launch: ([u32; 3], [u32; 3], u32, [u32; 3]),
 ) -> Option<u32> {
     ask(b"cuOccupancyMaxPotentialClusterSize\0", function, launch)
@@ -118,7 +119,7 @@ pub(crate) fn largest(
 /// function and a configuration, and give a number.
 fn ask(
     name: &[u8],
-    function: &CudaFunction,
+    function: &Function,
     (grid, block, shared, cluster): ([u32; 3], [u32; 3], u32, [u32; 3]),
 ) -> Option<u32> {
     type Ask = unsafe extern "C" fn(
@@ -134,7 +135,7 @@ fn ask(
     let told = unsafe {
         let ask = sys::culib().get::<Ask>(name);
         ask.is_ok_and(|ask| {
-            ask(&mut number, function.cu_function(), &config) == sys::CUresult::CUDA_SUCCESS
+            ask(&mut number, function.handle(), &config) == sys::CUresult::CUDA_SUCCESS
         })
     };
     u32::try_from(number).ok().filter(|_| told)

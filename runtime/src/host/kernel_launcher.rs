@@ -3,7 +3,6 @@
 //! Input: the type that `launcher = NAME` declares, extents, and arguments of the kernel's types.
 //! Output: launches on the stream of the pass, each recorded where the driver does not report it.
 
-use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,14 +12,14 @@ use cudarc::driver::{
 };
 use gpuprof_model::declared::DeclaredEntry;
 use gpuprof_model::declared::KnownLaunch;
-use gpuprof_model::measurement::LaunchRecord;
 
-use super::collect::identity;
 use super::error::{Error, Result};
 use super::extent::IntoExtent;
+use super::function::Function;
 use super::global;
 use super::held::Held;
 use super::launch_limits;
+use super::launch_log::LaunchLog;
 use super::launcher::Launcher;
 use super::number::{IntoNumber, convert};
 use super::parameter::{self, Parameter};
@@ -142,34 +141,6 @@ impl<'a> Passed<'a> {
     }
 }
 
-/// The launches of the first call of what is measured.
-#[derive(Default)]
-pub(crate) struct LaunchLog {
-    open: Cell<bool>,
-    launches: RefCell<Vec<LaunchRecord>>,
-}
-
-impl LaunchLog {
-    /// What `once` does, with its launches recorded unless there are some already.
-    pub(crate) fn first<R>(&self, once: impl FnOnce() -> R) -> R {
-        self.open.set(self.launches.borrow().is_empty());
-        let done = once();
-        self.open.set(false);
-        done
-    }
-
-    /// Takes what was recorded.
-    pub(crate) fn take(&self) -> Vec<LaunchRecord> {
-        self.launches.take()
-    }
-
-    fn add(&self, launch: impl FnOnce() -> LaunchRecord) {
-        if self.open.get() {
-            self.launches.borrow_mut().push(launch());
-        }
-    }
-}
-
 /// Launches one kernel as often as a series function likes: what
 /// [`Run::kernel`](crate::Run::kernel) makes.
 ///
@@ -185,7 +156,7 @@ impl LaunchLog {
 /// ```
 pub struct KernelLauncher<'r, K> {
     session: &'r Session,
-    function: CudaFunction,
+    function: Function,
     /// Its name for people.
     shown: String,
     /// Where it is, if it is declared.
@@ -204,6 +175,7 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
         (module, declared): (Arc<CudaModule>, Option<DeclaredEntry>),
         log: Rc<LaunchLog>,
     ) -> Self {
+        let function = Function::from(&function);
         Self { session, function, shown, declared, module, shared: 0, log, kernel: PhantomData }
     }
 
@@ -314,18 +286,7 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
             error.in_words(reason)
         })?;
         drop(passed.used);
-        self.log.add(|| {
-            let (context, stream) = identity::numbers(stream);
-            LaunchRecord {
-                kernel: self.shown.clone(),
-                grid,
-                block,
-                shared_bytes: self.shared,
-                cluster: None,
-                context,
-                stream,
-            }
-        });
+        self.log.add(stream, || (self.shown.clone(), grid, block, self.shared));
         Ok(())
     }
 }

@@ -28,6 +28,7 @@ use super::contents::{Contents, Filled};
 use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
+use super::function::Function;
 use super::generator::Place;
 use super::global::Global;
 use super::held::Held;
@@ -62,7 +63,7 @@ struct Passed {
 pub struct KernelRun<'r> {
     run: Run<'r>,
     package: Package,
-    function: CudaFunction,
+    function: Function,
     loaded: Arc<CudaModule>,
     /// The function's name in the PTX.
     symbol: String,
@@ -92,7 +93,7 @@ impl<'r> KernelRun<'r> {
         Self {
             run,
             package,
-            function,
+            function: Function::from(&function),
             loaded,
             symbol,
             arguments: Vec::new(),
@@ -388,7 +389,7 @@ impl<'r> KernelRun<'r> {
             self.run.session.take_turn();
         }
         let mut launcher = self.launcher()?;
-        self.run.function(&self.function);
+        self.run.reported(self.function.clone());
         self.record(&launcher);
         if counted {
             self.launcher = Some(launcher);

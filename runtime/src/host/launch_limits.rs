@@ -3,12 +3,12 @@
 //! Input: the extents and shared memory of a launch. Output: nothing, or that the configuration is
 //! invalid, with the limit it breaks.
 
-use cudarc::driver::CudaFunction;
 use cudarc::driver::sys::{
     CUdevice_attribute as Attribute, CUfunction_attribute_enum as FunctionAttribute,
 };
 
 use super::error::{Error, Result};
+use super::function::Function;
 use super::session::Session;
 
 /// Dynamic shared memory that needs no opt-in.
@@ -36,22 +36,28 @@ pub(crate) fn of_device(session: &Session, block: [u32; 3]) -> Result<u64> {
 /// A limit that is exceeded: the configuration is invalid. The driver's errors.
 pub(crate) fn of_kernel(
     session: &Session,
-    function: &CudaFunction,
+    function: &Function,
     threads: u64,
     shared: u32,
 ) -> Result<()> {
-    let most = u64::try_from(function.max_threads_per_block()?).unwrap_or(0);
+    let most = u64::try_from(
+        function.attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+    )
+    .unwrap_or(0);
     if threads > most {
         return Err(Error::invalid(format!(
             "a block of {threads} threads exceeds this kernel's limit of {most}, which its registers \
              set"
         )));
     }
-    let fixed = u64::try_from(function.shared_size_bytes()?).unwrap_or(0);
+    let fixed =
+        u64::try_from(function.attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?)
+            .unwrap_or(0);
     if fixed > u64::from(DEFAULT_SHARED_BYTES) {
         return Err(Error::invalid(format!(
             "the kernel has {fixed} bytes of static shared memory, and the limit is \
-             {DEFAULT_SHARED_BYTES}: use dynamic_shared! for more"
+             {DEFAULT_SHARED_BYTES}: dynamic shared memory may have more (dynamic_shared! in \
+             Rust, extern __shared__ in CUDA C++)"
         )));
     }
     if shared > DEFAULT_SHARED_BYTES {

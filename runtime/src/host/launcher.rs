@@ -6,14 +6,15 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, CudaStream, DriverError, result};
+use cudarc::driver::{CudaStream, DriverError, result};
 
 use super::cluster;
 use super::error::Result;
+use super::function::Function;
 
 /// Everything that a launch needs. The buffers whose addresses the parameters hold must outlive it.
 pub(crate) struct Launcher {
-    pub(crate) function: CudaFunction,
+    pub(crate) function: Function,
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
@@ -33,7 +34,6 @@ impl Launcher {
 
     fn queue(&mut self) -> Result<(), DriverError> {
         let Self { function, stream, grid, block, shared, cluster, parameters } = self;
-        let function = function.cu_function();
         let mut pointers: Vec<*mut c_void> =
             parameters.iter_mut().map(|bytes| bytes.as_mut_ptr().cast()).collect();
         // SAFETY: the function, stream and buffers outlive the launch, and the parameters are those
@@ -43,17 +43,29 @@ impl Launcher {
             match *cluster {
                 Some(cluster) => {
                     let extents = (*grid, *block, *shared, cluster);
-                    cluster::launch(function, extents, stream, &mut pointers)
+                    cluster::launch(function.handle(), extents, stream, &mut pointers)
                 }
-                None => result::launch_kernel(
-                    function,
-                    (*grid).into(),
-                    (*block).into(),
-                    *shared,
-                    stream.cu_stream(),
-                    &mut pointers,
-                ),
+                None => queue(function, (*grid, *block, *shared), stream, &mut pointers),
             }
         }
     }
+}
+
+/// Queues a launch of `function` without clusters on `stream`.
+///
+/// # Errors
+/// The driver's.
+///
+/// # Safety
+/// As for `cuLaunchKernel`: `parameters` point to those of the function, in number, order and size,
+/// and what the kernel does with them is the caller's responsibility.
+pub(crate) unsafe fn queue(
+    function: &Function,
+    (grid, block, shared): ([u32; 3], [u32; 3], u32),
+    stream: &CudaStream,
+    parameters: &mut [*mut c_void],
+) -> Result<(), DriverError> {
+    let (grid, block, stream) = (grid.into(), block.into(), stream.cu_stream());
+    // SAFETY: the function and the stream outlive the launch; the rest is the caller's promise.
+    unsafe { result::launch_kernel(function.handle(), grid, block, shared, stream, parameters) }
 }

@@ -21,8 +21,10 @@ use super::collect::{bandwidth, emulator, events};
 use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
-use super::kernel_launcher::{EntryPoint, Kernel, KernelLauncher, LaunchLog, RustEntry};
+use super::function::Function;
+use super::kernel_launcher::{EntryPoint, Kernel, KernelLauncher, RustEntry};
 use super::launch::Launch;
+use super::launch_log::LaunchLog;
 use super::number::{IntoNumber, amount, convert};
 use super::session::{ModuleName, Session};
 
@@ -59,13 +61,13 @@ pub struct Run<'a> {
     pub(crate) session: &'a Session,
     pub(crate) request: &'a MeasureRequest,
     result: PassResult,
-    function: Option<CudaFunction>,
+    function: Option<Function>,
     assembly: Option<Assembly>,
     config: PartialConfig,
     pub(crate) call: Call<'a>,
     measured: bool,
     /// What its launchers launched.
-    log: Rc<LaunchLog>,
+    pub(crate) log: Rc<LaunchLog>,
     /// The modules of its launchers by their names.
     modules: RefCell<BTreeMap<String, Arc<CudaModule>>>,
 }
@@ -274,7 +276,7 @@ impl<'a> Run<'a> {
     }
 
     /// Names the function that is launched, so that its registers, shared memory and occupancy are
-    /// reported.
+    /// reported. [`RawFunction::report`](crate::RawFunction::report) names one of another layer.
     ///
     /// ```
     /// use gpuprof::cudarc::nvrtc::Ptx;
@@ -292,7 +294,12 @@ impl<'a> Run<'a> {
         "cudaOccupancyMaxActiveBlocksPerMultiprocessor"
     ))]
     pub fn function(&mut self, function: &CudaFunction) {
-        self.function = Some(function.clone());
+        self.reported(Function::from(function));
+    }
+
+    /// Names the function that is launched.
+    pub(crate) fn reported(&mut self, function: Function) {
+        self.function = Some(function);
     }
 
     /// Makes a launcher of an annotated kernel, which is named by the type that `launcher = NAME`

@@ -1,9 +1,9 @@
 //! Launch facts that the driver tells without a profiler.
 
+use cudarc::driver::DriverError;
 use cudarc::driver::sys::{
     CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute,
 };
-use cudarc::driver::{CudaFunction, DriverError};
 use gpuprof_model::assembled::{Frame, Resources};
 use gpuprof_model::measurement::{BlockLimits, LaunchFacts, OccupancyLimiter};
 use gpuprof_model::occupancy::{Multiprocessor, Needs, WARP};
@@ -11,6 +11,7 @@ use gpuprof_model::protocol::MeasureRequest;
 
 use crate::host::cluster;
 use crate::host::error::Result;
+use crate::host::function::Function;
 use crate::host::session::Session;
 
 const POLICY: FunctionAttribute =
@@ -53,12 +54,12 @@ impl Assembly {
 /// The driver's.
 pub(crate) fn read(
     session: &Session,
-    function: &CudaFunction,
+    function: &Function,
     (grid, block, dynamic_shared_bytes): ([u32; 3], [u32; 3], u32),
     cluster: Option<[u32; 3]>,
     assembly: Option<&Assembly>,
 ) -> Result<LaunchFacts> {
-    let attribute = |a| function.get_attribute(a).map(|v| u32::try_from(v).unwrap_or(0));
+    let attribute = |a| function.attribute(a).map(|v| u32::try_from(v).unwrap_or(0));
     let emulated = session.device.emulated;
     let resources = assembly.and_then(|it| it.resources.as_ref().ok()).filter(|_| emulated);
     let registers = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS).ok();
@@ -102,7 +103,7 @@ pub(crate) fn read(
 fn occupy(
     facts: &mut LaunchFacts,
     session: &Session,
-    function: &CudaFunction,
+    function: &Function,
     (grid, block): ([u32; 3], [u32; 3]),
     barriers: u32,
 ) -> Result<()> {
@@ -115,11 +116,7 @@ fn occupy(
     // The emulated driver has no calculator of its own.
     let blocks = match session.device.emulated {
         true => fewest(&fits),
-        false => function.occupancy_max_active_blocks_per_multiprocessor(
-            threads,
-            dynamic_shared_bytes as usize,
-            None,
-        )?,
+        false => function.blocks_per_sm(threads, dynamic_shared_bytes)?,
     };
     facts.blocks_per_sm = Some(blocks);
     facts.limiter = Some(tightest(&fits));
@@ -172,7 +169,7 @@ fn fewest(fits: &BlockLimits) -> u32 {
 /// What a block of `threads` threads with `registers` each and `barriers` needs. The driver does
 /// not tell its barriers.
 fn needs(
-    function: &CudaFunction,
+    function: &Function,
     (threads, registers, barriers): (u32, u32, u32),
     (static_shared, dynamic_shared): (u32, u32),
 ) -> Result<Needs, DriverError> {
@@ -185,8 +182,8 @@ fn needs(
         registers: registers.into(),
         static_shared: static_shared.into(),
         dynamic_shared: dynamic_shared.into(),
-        most_dynamic_shared: u64::try_from(function.get_attribute(MOST_DYNAMIC)?).unwrap_or(0),
-        carveout: u64::try_from(function.get_attribute(CARVEOUT)?).ok(),
+        most_dynamic_shared: u64::try_from(function.attribute(MOST_DYNAMIC)?).unwrap_or(0),
+        carveout: u64::try_from(function.attribute(CARVEOUT)?).ok(),
         barriers: barriers.into(),
     })
 }
