@@ -7,6 +7,7 @@
 
 mod block;
 mod define;
+mod file;
 mod globals;
 mod symbol;
 mod types;

@@ -67,10 +67,10 @@ fn programs(folder: &str) -> Vec<PathBuf> {
     programs
 }
 
-/// What rustc wrote, whatever else changes in this crate: without the summary at its end, and
-/// without the line in a file of the library.
+/// What rustc wrote, whatever else changes in this crate and wherever it lies: without the summary
+/// at its end, and without the line in a file of the library.
 fn messages(stderr: &[u8]) -> String {
-    let text = String::from_utf8_lossy(stderr);
+    let text = String::from_utf8_lossy(stderr).replace(env!("CARGO_MANIFEST_DIR"), "[PACKAGE]");
     let own = text.lines().take_while(|line| !line.starts_with("error: aborting due to"));
     let line = |line: &str| match line.split_once(" runtime/") {
         Some((before, place)) if before.ends_with("-->") || before.ends_with(":::") => {

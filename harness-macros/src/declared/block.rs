@@ -1,14 +1,12 @@
 //! The keys of `#[kernels(…)]`: where the kernels of a block are, and how they are compiled.
 
-use std::env;
-use std::path::PathBuf;
-
 use gpuprof_model::suggest;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::quote;
 use syn::{Expr, ExprLit, Lit, LitStr, Path};
 
 use super::define::{self, Define};
+use super::file::{self, Kind};
 use super::globals::Variable;
 use crate::bare;
 use crate::errors::Errors;
@@ -110,28 +108,28 @@ impl Block {
         match key {
             "cuda" => {
                 let files = list(value);
-                files.iter().for_each(|file| check_file(file, errors));
+                files.iter().for_each(|file| file::check(file, Kind::File, errors));
                 if !files.is_empty() {
                     self.source = Some(Source::Cuda(files));
                 }
             }
             "ptx" => match text(value) {
                 Some(file) => {
-                    check_file(&file, errors);
+                    file::check(&file, Kind::File, errors);
                     self.source = Some(Source::PtxFile(file));
                 }
                 None => self.source = Some(Source::PtxText(Box::new(value.clone()))),
             },
             "cubin" | "fatbin" => match text(value) {
                 Some(file) => {
-                    check_file(&file, errors);
+                    file::check(&file, Kind::File, errors);
                     self.source = Some(Source::MachineCode(file));
                 }
                 None => errors.at(value, format!("expected a file of the package: {example}")),
             },
             "include" => {
                 self.include = list(value);
-                self.include.iter().for_each(|folder| check_file(folder, errors));
+                self.include.iter().for_each(|folder| file::check(folder, Kind::Folder, errors));
             }
             "options" => self.options = list(value),
             "compiler" => {
@@ -225,16 +223,5 @@ fn text(value: &Expr) -> Option<LitStr> {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.clone()),
         // `include_str!` and `concat!` are text that rustc knows.
         _ => None,
-    }
-}
-
-/// Refuses a file or folder that the package does not have.
-fn check_file(file: &LitStr, errors: &mut Errors) {
-    let Some(package) = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from) else { return };
-    if !package.join(file.value()).exists() {
-        errors.at(
-            file.to_token_stream(),
-            format!("there is no `{}` in the package's folder, where paths start", file.value()),
-        );
     }
 }
