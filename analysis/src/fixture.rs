@@ -257,6 +257,7 @@ pub fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
         id: SeriesId { package: "saxpy".into(), target: "kernels".into(), kernel: "saxpy".into() },
         file: "examples/saxpy/src/lib.rs".into(),
         line: 12,
+        language: None,
         axes,
         dependent_axes: Vec::new(),
         columns: crate::view::columns::choose(&[], &configurations),

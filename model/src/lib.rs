@@ -19,6 +19,7 @@ pub mod exit_code;
 pub mod expression;
 pub mod failure;
 pub mod history;
+pub mod language;
 pub mod measurement;
 pub mod metric;
 pub mod notice;

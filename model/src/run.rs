@@ -20,6 +20,7 @@ use crate::axis::Axis;
 use crate::comparison::{Change, Comparison};
 use crate::conclusion::Conclusion;
 use crate::configuration::Configuration;
+use crate::language::Language;
 use crate::measurement::{
     DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timing, Unverified,
 };
@@ -182,6 +183,8 @@ pub struct SeriesResult {
     pub file: String,
     /// The annotated function's line.
     pub line: u32,
+    /// The kernel's language; none of a series function, and in older documents.
+    pub language: Option<Language>,
     /// The axes that were swept, each with the values that occur.
     pub axes: Vec<Axis>,
     /// The axes among them that say nothing new: derived ones, and those zipped with an earlier
@@ -208,6 +211,7 @@ impl SeriesResult {
             id: id.clone(),
             file: String::new(),
             line: 0,
+            language: None,
             axes: Vec::new(),
             dependent_axes: Vec::new(),
             columns: Vec::new(),

@@ -46,10 +46,11 @@ pub(super) fn found(
         return None;
     }
     let filled = |name: &str| values.get(name).copied();
-    let remedy = match &rule.remedy {
-        Some(remedy) => Some(remedy.filled(filled)?),
-        None => None,
-    };
+    let remedies: Vec<String> = rule
+        .remedies(neighbours.language())
+        .map(|remedy| remedy.filled(filled))
+        .collect::<Option<_>>()?;
+    let remedy = (!remedies.is_empty()).then(|| remedies.join(" "));
     Some(Advice {
         rule: rule.id.clone(),
         name: rule.name.clone(),

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use gpuprof_model::axis::AxisValue;
+use gpuprof_model::language::Language;
 use gpuprof_model::metric::{Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::threshold::Statistic;
@@ -53,6 +54,11 @@ pub(super) struct Group {
 }
 
 impl<'s> Neighbours<'s> {
+    /// The language of the kernel, where it is known.
+    pub(super) fn language(&self) -> Option<Language> {
+        self.series.language
+    }
+
     pub(super) fn of(series: &'s SeriesResult) -> Self {
         let rows = &series.configurations;
         let timed = rows.iter().any(|row| value(row, "duration").is_some());

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use gpuprof_model::advice::Certainty;
+use gpuprof_model::language::Language;
 use gpuprof_model::metric::{Condition, Formula};
 
 use super::template::Template;
@@ -32,6 +33,8 @@ pub struct Rule {
     pub message: Template,
     /// What to do about it.
     pub remedy: Option<Template>,
+    /// What is said behind it of what a language has for it.
+    pub remedy_in: Vec<(Language, Template)>,
     /// What following it is worth: the first one whose inputs have values.
     pub estimates: Vec<Estimate>,
     /// How sure it is.
@@ -107,7 +110,8 @@ pub struct Tried {
 impl Rule {
     /// The inputs without which the rule can say nothing: those of its condition and its texts.
     pub fn required(&self) -> BTreeSet<&str> {
-        let texts = std::iter::once(&self.message).chain(&self.remedy);
+        let of_languages = self.remedy_in.iter().map(|(_, text)| text);
+        let texts = std::iter::once(&self.message).chain(&self.remedy).chain(of_languages);
         let mut open: Vec<&str> = self.when.names();
         open.extend(texts.flat_map(Template::names));
         let mut all = BTreeSet::new();
@@ -120,6 +124,17 @@ impl Rule {
         }
         all.retain(|name| self.inputs.iter().any(|input| input.name == *name));
         all
+    }
+
+    /// What to do about it for a kernel in `language`: of an unknown one, what there is in Rust and
+    /// in CUDA C++.
+    pub fn remedies(&self, language: Option<Language>) -> impl Iterator<Item = &Template> {
+        let meant = move |own: Language| match language {
+            Some(language) => own == language,
+            None => matches!(own, Language::Rust | Language::Cuda),
+        };
+        let of_languages = self.remedy_in.iter().filter(move |(own, _)| meant(*own));
+        self.remedy.iter().chain(of_languages.map(|(_, text)| text))
     }
 
     /// The metrics that it reads, all alternatives of each.

@@ -160,6 +160,7 @@ fn more_of_x() -> Rule {
         unless: None,
         message: Template::parse("{half:0}").unwrap(),
         remedy: None,
+        remedy_in: Vec::new(),
         estimates: vec![Estimate { of: Of::Use, percent: Formula::parse("x").unwrap() }],
         certainty: gpuprof_model::advice::Certainty::Likely,
         relieves: Vec::new(),

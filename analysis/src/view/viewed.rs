@@ -352,6 +352,7 @@ fn without_rows(series: &SeriesResult) -> SeriesResult {
         dependent_axes: series.dependent_axes.clone(),
         file: series.file.clone(),
         line: series.line,
+        language: series.language,
         columns: series.columns.clone(),
         sections: series.sections.clone(),
         configurations: Vec::new(),

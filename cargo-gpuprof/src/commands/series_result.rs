@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use gpuprof_analysis::view::columns;
+use gpuprof_model::language::Language;
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::{ConfigurationResult, SectionColumns, SeriesResult};
 use gpuprof_model::{Axis, Space};
@@ -26,6 +27,7 @@ pub fn of(
         id: described.id.clone(),
         file: described.file.clone(),
         line: described.line,
+        language: Language::of(described),
         axes: swept_axes(&described.space, &configurations),
         dependent_axes: described.space.dependent().map(str::to_owned).collect(),
         columns,

@@ -12,6 +12,7 @@ use gpuprof_analysis::advice::template::Template;
 use gpuprof_model::ExitCode;
 use gpuprof_model::ParseError;
 use gpuprof_model::advice::Certainty;
+use gpuprof_model::language::Language;
 use gpuprof_model::metric::{Catalogue, Condition, Formula};
 use gpuprof_model::suggest::did_you_mean;
 use serde::Deserialize;
@@ -29,6 +30,8 @@ struct Written {
     unless: Option<Spanned<String>>,
     message: Spanned<String>,
     remedy: Option<Spanned<String>>,
+    #[serde(default)]
+    remedy_in: BTreeMap<Spanned<String>, Spanned<String>>,
     certainty: Certainty,
     #[serde(default)]
     relieves: Vec<Spanned<String>>,
@@ -117,6 +120,7 @@ impl Reader<'_> {
             unless: unless.as_ref().map(|u| self.parsed(u, Condition::parse)).transpose()?,
             message: self.parsed(message, Template::parse)?,
             remedy: remedy.as_ref().map(|r| self.parsed(r, Template::parse)).transpose()?,
+            remedy_in: self.remedy_in()?,
             estimates: self.estimates()?,
             certainty: self.written.certainty,
             relieves: self.relieves()?,
@@ -185,6 +189,28 @@ impl Reader<'_> {
         Ok(placed)
     }
 
+    /// What is said for each language; nothing where a member of a family has no words for it.
+    fn remedy_in(&self) -> Result<Vec<(Language, Template)>> {
+        let mut all = Vec::new();
+        for (key, written) in &self.written.remedy_in {
+            let known = Language::ALL.iter().find(|(_, name)| name == key.get_ref());
+            let Some((language, _)) = known else {
+                let names = Language::ALL.map(|(_, name)| name);
+                let near = did_you_mean(key.get_ref(), names)
+                    .unwrap_or_else(|| format!("the languages are {}", names.join(", ")));
+                let message = format!("no language is named `{}`: {near}", key.get_ref());
+                return Err(self.wrong(key, &message));
+            };
+            // `$word` alone, and this member of the family has no such word.
+            let text = self.filled(written.get_ref());
+            if !text.starts_with('$') || text.contains(' ') {
+                all.push((*language, self.parsed(written, Template::parse)?));
+            }
+        }
+        all.sort_by_key(|(language, _)| *language);
+        Ok(all)
+    }
+
     fn estimates(&self) -> Result<Vec<Estimate>> {
         let estimate = |written: &WrittenEstimate| {
             let of = match written.of {
@@ -240,6 +266,9 @@ impl Reader<'_> {
         check(message, rule.message.names().collect())?;
         if let (Some(written), Some(remedy)) = (remedy, &rule.remedy) {
             check(written, remedy.names().collect())?;
+        }
+        for written in self.written.remedy_in.values() {
+            check(written, self.parsed(written, Template::parse)?.names().collect())?;
         }
         if let (Some(written), Some(tried)) = (tried_by, &rule.tried_by) {
             check(written, vec![&tried.name])?;

@@ -5,6 +5,7 @@ use gpuprof_analysis::advice::{Terms, of_series};
 use gpuprof_analysis::fixture::{h200, measured, series};
 use gpuprof_model::ExitCode;
 use gpuprof_model::advice::{Advice, Gain};
+use gpuprof_model::language::Language;
 use gpuprof_model::measurement::{DeviceRecord, OccupancyLimiter};
 use gpuprof_model::metric::Class;
 use gpuprof_model::run::ConfigurationResult;
@@ -159,6 +160,58 @@ fn what_is_wrong_with_a_rule_is_told_with_file_line_and_remedy() {
     assert!(text.contains("`ways` depends on itself"), "{text}");
     let text = told("id = \"bank-conflicts-$key\"", "id = \"measured-gain\"");
     assert!(text.contains("own.toml:3: `measured-gain`: this is what a series is said"), "{text}");
+}
+
+#[test]
+fn a_language_that_is_none_and_a_name_in_its_words_are_refused() {
+    let with =
+        |table: &str| wrong_rule(("[inputs]\n", &format!("[remedy_in]\n{table}\n[inputs]\n")));
+    let text = with("cudo = \"Pad it.\"");
+    assert_eq!(text, "own.toml:13: no language is named `cudo`: did you mean `cuda`?");
+    let text = with("ptx = \"{shore}\"");
+    assert_eq!(text, "own.toml:13: `shore` is no name of this rule: did you mean `share`?");
+}
+
+/// What the rule `id` advises a kernel in `language` whose configurations have `values`.
+fn remedy(id: &str, values: &[(&str, f64)], language: Option<Language>) -> String {
+    let (rules, catalogue, device) = (rules(), known(), device());
+    let terms = Terms { rules: &rules, catalogue: &catalogue, device: Some(&device) };
+    let rows = vec![row(values, Class::Exact)];
+    let series = gpuprof_model::run::SeriesResult { language, ..series(rows) };
+    let pieces = of_series(&series, &terms);
+    let piece = pieces.iter().find(|piece| piece.rule == id).expect("the rule speaks");
+    piece.remedy.clone().expect("it has a remedy")
+}
+
+#[test]
+fn a_remedy_names_what_the_language_of_the_kernel_has() {
+    let op = |op: &str| format!("ptx__thread_inst_executed_op_{op}_pred_on.sum");
+    let [add, mul, fused] = ["fadd", "fmul", "ffma"].map(op);
+    let values = [(add.as_str(), 40.0), (mul.as_str(), 40.0), (fused.as_str(), 20.0)];
+    let fma = |language| remedy("fma-fp32", &values, language);
+    let all = "Fuse them; the result is then rounded once and not twice.";
+    assert_eq!(fma(Some(Language::MachineCode)), all);
+    for (language, names) in [
+        (Language::Rust, "mul_add"),
+        (Language::Cuda, "--fmad"),
+        (Language::CudaOxide, "CUDA_OXIDE_NO_FMA"),
+        (Language::Ptx, "fma.rn"),
+    ] {
+        let told = fma(Some(language));
+        assert!(told.starts_with(all) && told.contains(names), "{told}");
+        let others = ["mul_add", "--fmad", "CUDA_OXIDE_NO_FMA", "fma.rn"];
+        let strays = others.iter().filter(|other| **other != names && told.contains(*other));
+        assert_eq!(strays.count(), 0, "{told}");
+    }
+    let told = fma(None);
+    assert!(told.contains("In Rust, ") && told.contains("In CUDA C++, "), "{told}");
+    // Only some of this family have words for languages.
+    let registers = [("theoretical_occupancy", 50.0), ("occupancy_limited_by_registers", 1.0)];
+    let told = remedy("occupancy-registers", &registers, Some(Language::Cuda));
+    assert!(told.contains("__launch_bounds__(THREADS, BLOCKS)"), "{told}");
+    let shared = [("theoretical_occupancy", 50.0), ("occupancy_limited_by_shared_memory", 1.0)];
+    let told = remedy("occupancy-shared_memory", &shared, Some(Language::Cuda));
+    assert!(told.ends_with("smaller blocks that share less."), "{told}");
 }
 
 #[test]

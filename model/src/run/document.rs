@@ -20,6 +20,7 @@ use super::{ConfigurationResult, SectionColumns, SeriesResult, Shared, Status};
 use crate::axis::Axis;
 use crate::comparison::Change;
 use crate::configuration::Configuration;
+use crate::language::Language;
 use crate::measurement::{LaunchRecord, OccupancyLimiter, Timing, Unverified};
 use crate::series::SeriesId;
 use crate::verdict::{Judgement, NotApplicable};
@@ -35,6 +36,9 @@ pub(super) struct SeriesDocument<'a> {
     file: Cow<'a, str>,
     /// The annotated function's line.
     line: u32,
+    /// The kernel's language; none of a series function, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    language: Option<Language>,
     /// The axes that were swept, each with the values that occur.
     axes: Cow<'a, [Axis]>,
     /// The axes among them that say nothing new: derived ones, and those zipped with an earlier
@@ -200,6 +204,7 @@ impl Serialize for SeriesResult {
             id: Cow::Borrowed(&self.id),
             file: Cow::Borrowed(&self.file),
             line: self.line,
+            language: self.language,
             axes: Cow::Borrowed(&self.axes),
             dependent_axes: Cow::Borrowed(&self.dependent_axes),
             columns: Cow::Borrowed(&self.columns),
@@ -334,6 +339,7 @@ impl<'de> Deserialize<'de> for SeriesResult {
             id: document.id.into_owned(),
             file: document.file.into_owned(),
             line: document.line,
+            language: document.language,
             axes: document.axes.into_owned(),
             dependent_axes: document.dependent_axes.into_owned(),
             columns: document.columns.into_owned(),

@@ -50,6 +50,7 @@ fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
         id: SeriesId { package: "p".into(), target: "t".into(), kernel: "k".into() },
         file: "src/lib.rs".into(),
         line: 1,
+        language: None,
         axes: Vec::new(),
         dependent_axes: Vec::new(),
         columns: vec!["a".into()],

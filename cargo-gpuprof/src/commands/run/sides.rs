@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use gpuprof_model::language::Language;
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::{Configuration, ExitCode};
@@ -183,6 +184,7 @@ fn unmeasured(series: &SeriesDescription, configurations: Vec<Configuration>) ->
         id: series.id.clone(),
         file: series.file.clone(),
         line: series.line,
+        language: Language::of(series),
         axes: series.space.axes.clone(),
         dependent_axes: series.space.dependent().map(str::to_owned).collect(),
         columns: Vec::new(),

@@ -1,0 +1,48 @@
+//! The language that a kernel is written in.
+//!
+//! Input: how a kernel was annotated. Output: its language, by which advice names what exists
+//! there.
+
+use serde::{Deserialize, Serialize};
+
+use crate::declared::DeclaredSource;
+use crate::protocol::SeriesDescription;
+
+/// What a kernel is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Language {
+    /// Rust, by `#[gpuprof::kernel]`.
+    Rust,
+    /// CUDA C++.
+    Cuda,
+    /// NVIDIA's Rust, cuda-oxide.
+    CudaOxide,
+    /// PTX.
+    Ptx,
+    /// None that can be edited: a cubin or a fatbin.
+    MachineCode,
+}
+
+impl Language {
+    /// Those that text can be said for: each with its key in a rule of advice.
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Rust, "rust"),
+        (Self::Cuda, "cuda"),
+        (Self::CudaOxide, "cuda-oxide"),
+        (Self::Ptx, "ptx"),
+        (Self::MachineCode, "machine-code"),
+    ];
+
+    /// The language of the kernel that `described` is; of a series function it is not known.
+    pub fn of(described: &SeriesDescription) -> Option<Self> {
+        match described.declared.as_ref().map(|declared| &declared.source) {
+            Some(DeclaredSource::Cuda(_)) => Some(Self::Cuda),
+            Some(DeclaredSource::PtxFile(_) | DeclaredSource::PtxText(_)) => Some(Self::Ptx),
+            Some(DeclaredSource::MachineCode(_)) => Some(Self::MachineCode),
+            Some(DeclaredSource::Embedded(_)) => Some(Self::CudaOxide),
+            None => described.device_function.then_some(Self::Rust),
+        }
+    }
+}
