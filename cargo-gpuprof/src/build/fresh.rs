@@ -1,8 +1,8 @@
 //! Whether a kernel build has nothing to do, told without starting cargo.
 //!
-//! Input: the stamp of the last build and the dep-info files rustc wrote then. Output: yes
-//! only where the command was the same and no source, manifest or lock file is newer than the PTX,
-//! whose time is the beginning of its build. When in doubt the answer is no, and cargo decides.
+//! Input: the stamp of the last build and the dep-info file cargo wrote then. Output: yes only
+//! where the command was the same and no source, manifest or lock file is newer than the PTX, whose
+//! time is the beginning of its build. When in doubt the answer is no, and cargo decides.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,12 @@ impl Stamp<'_> {
     }
 }
 
-/// Whether `ptx` is what the build would make again. Relative sources are below `root`.
+/// Whether `ptx` is what the build would make again. Relative sources are below `root`. `dep_info`
+/// is of that build alone: what others in its folder read may be gone or changed.
 pub(super) fn is_fresh(
     ptx: &Path,
     stamp: &Stamp<'_>,
-    dep_info_folder: &Path,
+    dep_info: &Path,
     root: &Path,
     manifests: &[PathBuf],
 ) -> bool {
@@ -35,18 +36,11 @@ pub(super) fn is_fresh(
     if !stamp.is_written() {
         return false;
     }
-    let Ok(entries) = fs::read_dir(dep_info_folder) else { return false };
-    let mut sources: Vec<PathBuf> = manifests.to_vec();
-    for entry in entries.flatten() {
-        let path = entry.path();
-        if path.extension().is_some_and(|extension| extension == "d") {
-            let Ok(text) = fs::read_to_string(&path) else { return false };
-            sources.extend(dependencies(&text).into_iter().map(|path| root.join(path)));
-        }
-    }
-    sources.sort();
-    sources.dedup();
-    sources.iter().all(|source| modified(source).is_some_and(|time| time <= built))
+    let Ok(text) = fs::read_to_string(dep_info) else { return false };
+    let sources: Vec<PathBuf> =
+        dependencies(&text).into_iter().map(|path| root.join(path)).collect();
+    !sources.is_empty()
+        && sources.iter().chain(manifests).all(|file| modified(file).is_some_and(|at| at <= built))
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {
@@ -93,17 +87,21 @@ mod tests {
             is_fresh(
                 &at("out.ptx"),
                 &Stamp { path: &path, text },
-                folder.path(),
+                &at("crate.d"),
                 Path::new("/"),
                 &manifests,
             )
         };
+        assert!(fresh("flags"));
+        write("of-another-workspace.d", "x: /gone/lib.rs\n");
         assert!(fresh("flags"));
         assert!(!fresh("other flags"));
         let file = fs::File::options().write(true).open(at("lib.rs")).unwrap();
         file.set_modified(SystemTime::now() + Duration::from_secs(5)).unwrap();
         assert!(!fresh("flags"));
         fs::remove_file(at("lib.rs")).unwrap();
+        assert!(!fresh("flags"));
+        write("crate.d", "");
         assert!(!fresh("flags"));
     }
 }

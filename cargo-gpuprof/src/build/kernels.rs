@@ -76,7 +76,7 @@ impl KernelBuild<'_> {
         let ptx = folder.join(format!("{package}.ptx"));
         let stamp_path = folder.join(format!("{package}.stamp"));
         let stamp = Stamp { path: stamp_path.as_std_path(), text: &asked };
-        let dep_info = folder.join(TARGET).join("release/deps");
+        let dep_info = folder.join(format!("{package}.d"));
         let manifests = self.manifests();
         let root = self.metadata.workspace_root.as_std_path();
         let fresh =
@@ -103,6 +103,7 @@ impl KernelBuild<'_> {
         }
         let begun = SystemTime::now();
         let text = cargo.run()?;
+        cargo.keep_dep_info(&dep_info)?;
         write(&ptx, crate::store::write_whole(&ptx, text.as_bytes()))?;
         // A source that was edited while rustc ran is newer than what it made of it.
         let dated = fs::File::options().write(true).open(&ptx).and_then(|f| f.set_modified(begun));
@@ -145,6 +146,23 @@ impl CargoBuild<'_> {
     /// The module in LLVM's text form.
     fn ir(&self) -> Utf8PathBuf {
         self.folder.join(format!("{}.ll", self.package))
+    }
+
+    /// Copies to `to` cargo's list of the sources in this build, since cargo writes the list of any
+    /// other package of this crate name to the same file. Not in it are sources from a registry,
+    /// which never change.
+    fn keep_dep_info(&self, to: &Utf8Path) -> Result<()> {
+        let packages = self.build.metadata.packages.iter();
+        let mut targets =
+            packages.filter(|one| one.name == self.package).flat_map(|one| &one.targets);
+        let library = targets.find(|target| {
+            target.is_lib() || target.is_rlib() || target.is_cdylib() || target.is_dylib()
+        });
+        let name = library.map_or(self.package, |library| &library.name).replace('-', "_");
+        let from = self.folder.join(TARGET).join("release").join(format!("{name}.d"));
+        // Without one, the next run asks cargo.
+        let text = fs::read(from).unwrap_or_default();
+        write(to, crate::store::write_whole(to, &text))
     }
 
     /// Has cargo make the PTX, and reads what LLVM made of the kernels.
