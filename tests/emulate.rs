@@ -76,12 +76,14 @@ fn what_is_refused_says_why_and_the_exit_code_is_the_programs() {
 #[test]
 fn events_give_the_time_of_this_computer_and_say_so() {
     let folder = tempfile::tempdir().unwrap();
-    let outcome = emulate(folder.path(), &[], "timed").exits_with(0);
+    let outcome = emulate(folder.path(), &["--export-json", "run.json"], "timed").exits_with(0);
     let expected = "not recorded 400, not timed 400, both 0 0, some time\n";
     assert!(outcome.stdout.starts_with(expected), "{}", outcome.stdout);
     let told = "emulated CUDA driver: times between events are this computer's: they say how long \
                 emulation took\n";
     assert_eq!(outcome.stderr.matches(told).count(), 1, "{}", outcome.stderr);
+    let json = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
+    assert!(json.contains("\"event_times\": \"host\""), "{json}");
 }
 
 #[test]

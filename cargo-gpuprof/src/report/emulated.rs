@@ -52,11 +52,20 @@ struct Launch {
 
 /// A line of the log.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 enum Event {
     Launch(Launch),
     Fault(Value),
     Unsupported(String),
+    EventTimes(EventTimes),
+}
+
+/// Whose time is between two events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EventTimes {
+    /// That of the computer that emulates.
+    Host,
 }
 
 #[derive(Debug, Deserialize)]
@@ -87,6 +96,9 @@ pub struct Emulated {
     faults: Vec<Value>,
     /// Functions of the driver that were called and are not supported.
     unsupported: Vec<String>,
+    /// Whose times the program got between events; none where it asked for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event_times: Option<EventTimes>,
 }
 
 impl Emulated {
@@ -104,6 +116,7 @@ impl Emulated {
                 Event::Fault(fault) => emulated.faults.push(fault),
                 Event::Unsupported(function) if emulated.unsupported.contains(&function) => {}
                 Event::Unsupported(function) => emulated.unsupported.push(function),
+                Event::EventTimes(of) => emulated.event_times = Some(of),
             }
         }
         Ok(emulated)
@@ -154,7 +167,7 @@ fn cut(name: &str) -> String {
     name.chars().take(NAME_WIDTH - 1).chain(['…']).collect()
 }
 
-/// A table for people; nothing where nothing was launched.
+/// A table for people, and whose times between events were; nothing where nothing was launched.
 ///
 /// # Errors
 /// `out` could not be written.
@@ -171,7 +184,14 @@ pub fn table(emulated: &Emulated, out: &mut dyn Write) -> io::Result<()> {
         let head = [row.launches.to_string(), cut(&row.kernel)].into_iter().chain(shape);
         head.chain(COLUMNS.map(sum))
     });
-    launches::table(&COLUMNS.map(|column| column.0), rows, out)
+    launches::table(&COLUMNS.map(|column| column.0), rows, out)?;
+    if emulated.event_times == Some(EventTimes::Host) {
+        writeln!(
+            out,
+            " times between events say how long emulation took, and nothing about a GPU"
+        )?;
+    }
+    Ok(())
 }
 
 /// CSV with a header: `kernel,symbol,grid,block,shared_bytes,launches`, then every counter.
@@ -203,7 +223,8 @@ pub fn csv(emulated: &Emulated, out: &mut (impl Write + ?Sized)) -> io::Result<(
     writer.flush()
 }
 
-/// A JSON document: `schema_version`, `launches`, `faults`, `unsupported`.
+/// A JSON document: `schema_version`, `launches`, `faults`, `unsupported`, and `event_times` where
+/// the program asked for times between events.
 ///
 /// # Errors
 /// `out` could not be written.

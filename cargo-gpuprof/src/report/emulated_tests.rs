@@ -46,6 +46,17 @@ fn the_table_fits_eighty_columns() {
 }
 
 #[test]
+fn times_between_events_are_told_whose_they_are() {
+    let silent = written(|out| json(&read(LOG), out));
+    assert!(!silent.contains("event_times"), "{silent}");
+    let log = format!("{LOG}{}", r#"{"process":7,"event_times":"host"}"#);
+    let document: Value = serde_json::from_str(&written(|out| json(&read(&log), out))).unwrap();
+    assert_eq!(document["event_times"], "host");
+    let shown = written(|out| table(&read(&log), out));
+    assert!(shown.ends_with("how long emulation took, and nothing about a GPU\n"), "{shown}");
+}
+
+#[test]
 fn a_fault_of_a_kernel_is_one_and_a_refused_module_is_not() {
     let refused = r#"{"process":1,"fault":{"kind":"unsupported_ptx","message":"no"}}"#;
     assert!(!read(refused).has_fault());

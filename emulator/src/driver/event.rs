@@ -70,7 +70,7 @@ extern "C" fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Han
         TOLD.call_once(|| {
             let message =
                 "times between events are this computer's: they say how long emulation took";
-            driver.log.tell(message);
+            driver.log.times_events(message);
         });
         let forward = end.saturating_duration_since(start).as_secs_f64();
         let backward = start.saturating_duration_since(end).as_secs_f64();

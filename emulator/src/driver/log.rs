@@ -3,8 +3,8 @@
 //! Input: what happens, and two environment variables that are read by `cuInit`. Output: with
 //! `GPUEMU_TELL=1`, a line on standard error for each fault, each refused module or launch, and
 //! each function that the driver lacks (once). With `GPUEMU_LOG=FILE`, a line of JSON in that file
-//! for each of these and for each launch. Several processes may share a file: each line is
-//! appended by one write.
+//! for each of these and for each launch, and one where times between events are asked for. Several
+//! processes may share a file: each line is appended by one write.
 
 use crate::device::{LaunchRecord, launch_json, quote};
 use std::collections::BTreeSet;
@@ -59,6 +59,12 @@ impl Log {
             self.line(&format!("\"unsupported\":{}", quote(function)));
             self.tell(&format!("{function} is not supported (CUDA_ERROR_NOT_SUPPORTED)"));
         }
+    }
+
+    /// That times between events are the host's.
+    pub fn times_events(&mut self, message: &str) {
+        self.line("\"event_times\":\"host\"");
+        self.tell(message);
     }
 
     /// Says `message` on standard error, where this was asked for.
