@@ -177,7 +177,9 @@ fn a_kernel_that_never_ends_and_one_that_strays_end_their_own_configurations() {
     // The write is inside a function of Rust's library, which PTX does not say who called.
     let place = " failed  block=64: kernel 'strays' near src/lib.rs:20:15 (in core/src/ptr/mod.rs:";
     let what = "block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x710000000000, \
-                1099511627264 bytes past the end of a 512-byte allocation at 0x700000000000 (argument 'y')";
+                1099511627264 bytes past the end of a 512-byte allocation at 0x700000000000 (argument 'y'), \
+                which is only the nearest: did an index wrap around (in `u32`, 0 - 1 is \
+                4294967295)?";
     assert!(strayed.starts_with(place) && strayed.ends_with(what), "{strayed}");
     assert!(outcome.stdout.ends_with(end), "{}", outcome.stdout);
 }

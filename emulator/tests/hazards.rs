@@ -63,6 +63,23 @@ fn a_read_of_what_another_warp_writes_needs_a_barrier_between() {
 }
 
 #[test]
+fn an_update_of_one_place_in_one_line_wants_an_atomic_operation() {
+    let update = "ld.shared.b32 %r5, [0];\nadd.u32 %r5, %r5, 1;\nst.shared.b32 [0], %r5;\n";
+    let begin = "mov.u32 %r7, 0; st.shared.b32 [0], %r7;\nbar.sync 0;\n";
+    let found = |place: &str| {
+        let body =
+            format!("{begin}.loc 1 7 5\n{}", update.replace("add", &format!("{place}\nadd")));
+        let text = format!("{}.file 1 \"src/lib.rs\"\n", kernel(&body));
+        launch(&mut Bench::new(&text), 1, 64).expect("a race")
+    };
+    let one_line = found(".loc 1 7 9");
+    assert!(one_line.contains(" read at src/lib.rs:7:5: a race; a barrier"), "{one_line}");
+    assert!(one_line.ends_with("(atom; in Rust `fetch_add`, in CUDA C++ atomicAdd)"), "{one_line}");
+    let two_lines = found(".loc 1 8 5");
+    assert!(two_lines.ends_with("its lanes need not run together"), "{two_lines}");
+}
+
+#[test]
 fn a_write_after_the_read_of_another_warp_needs_one_too() {
     let body = format!(
         "{FILL}bar.sync 0;\nld.shared.b32 %r5, [4];\nsetp.ne.u32 %p1, %r1, 32;\n@%p1 bra E;\n\

@@ -127,12 +127,28 @@ fn a_barrier_that_part_of_a_warp_reaches_is_a_fault() {
     assert_eq!(
         fault,
         "kernel 'k' at PTX line 9, block (0,0,0), thread (0,0,0): only 4 of the 32 running threads of warp 0 reach this \
-         barrier: it is in code on which they diverge"
+         barrier: it is in code on which they diverge. Move it out of the branch, or let all threads \
+         take the same way"
     );
     let body = "setp.lt.u32 %p1, %r1, 4; @%p1 bra B;\nbar.sync 0; bra.uni E;\nB: bar.sync 0;\nE: mov.u32 %r2, 0;";
     let fault = Bench::new(&kernel("", body)).fault("k", 1, 32, &[&0u64]);
     assert!(fault.contains("at PTX line 9, ") || fault.contains("at PTX line 10, "), "{fault}");
     assert!(fault.contains("on which they diverge; "), "{fault}");
+}
+
+#[test]
+fn a_lane_that_has_ended_gives_a_shuffle_nothing() {
+    let reads = "shfl.sync.down.b32 %r2, %r1, 8, 31, 0xffffffff; st.global.b32 [%rd1], %r2;";
+    let nothing: Vec<i32> =
+        (0..20).map(|lane| if lane < 12 { lane + 8 } else { 0x7fc0_dead }).collect();
+    let (got, _) = run("", &format!("setp.ge.u32 %p1, %r1, 20; @%p1 exit; {reads}"), 32);
+    assert_eq!(got[..20], nothing);
+    // Neither does one that the block never had; beyond the last lane, a lane keeps its own.
+    let (got, _) = run("", reads, 20);
+    assert_eq!(got, nothing);
+    let (got, _) = run("", reads, 32);
+    let whole: Vec<i32> = (0..32).map(|lane| if lane < 24 { lane + 8 } else { lane }).collect();
+    assert_eq!(got, whole);
 }
 
 #[test]

@@ -321,6 +321,8 @@ pub enum Unverified {
     NothingChanged,
     /// The tolerance, or `compare`, accepts what the buffers held before the launch.
     AnythingAccepted,
+    /// All that was compared is no number (NaN) on both sides.
+    NothingButNan,
 }
 
 impl Unverified {
@@ -330,7 +332,7 @@ impl Unverified {
     pub fn says_nothing(self) -> bool {
         match self {
             Self::NothingCompared => false,
-            Self::NothingChanged | Self::AnythingAccepted => true,
+            Self::NothingChanged | Self::AnythingAccepted | Self::NothingButNan => true,
         }
     }
 
@@ -341,6 +343,7 @@ impl Unverified {
             Self::NothingCompared => "nothing-compared",
             Self::NothingChanged => "nothing-changed",
             Self::AnythingAccepted => "anything-accepted",
+            Self::NothingButNan => "nothing-but-nan",
         }
     }
 }

@@ -228,8 +228,7 @@ fn hardware(name: &str, pass: &PassResult) -> Result<f64, String> {
             Err("it is counted at PTX level, which only the emulator sees".to_owned())
         }
         None if pass.device.emulated => {
-            let like = counterpart(name)
-                .map(|metric| format!("; without a GPU, `{metric}` is the nearest count in PTX"));
+            let like = counterpart(name).map(|like| format!("; without a GPU, {like}"));
             Err(format!("it is a hardware counter, which needs a GPU{}", like.unwrap_or_default()))
         }
         None => Err("it was not collected in this run; name it in --metrics".to_owned()),

@@ -24,9 +24,13 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     let finished = rows.iter().filter(|row| row.status == Status::Finished);
     let (verified, not): (Vec<_>, Vec<_>) = finished.partition(|row| row.verified);
     let because = |why| not.iter().copied().filter(|row| row.unverified == why).collect::<Vec<_>>();
-    let [nothing, left, anything] =
-        [Unverified::NothingCompared, Unverified::NothingChanged, Unverified::AnythingAccepted]
-            .map(|why| because(Some(why)));
+    let [nothing, left, anything, no_number] = [
+        Unverified::NothingCompared,
+        Unverified::NothingChanged,
+        Unverified::AnythingAccepted,
+        Unverified::NothingButNan,
+    ]
+    .map(|why| because(Some(why)));
     let not = because(None);
     let (known, unknown): (Vec<_>, Vec<_>) =
         verified.iter().copied().partition(|row| row.largest_error.is_some());
@@ -35,18 +39,22 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     };
     let agreed = "agreed with the reference".to_owned();
     let without = "compared with no reference".to_owned();
-    let compared = [&verified, &nothing, &left, &anything].iter().any(|rows| !rows.is_empty());
+    let all = [&verified, &nothing, &left, &anything, &no_number];
+    let compared = all.iter().any(|rows| !rows.is_empty());
     let unverified: &[_] = if compared { &not } else { &[] };
     let empty = "nothing was compared: what the kernel writes has no elements".to_owned();
     let same = "the reference changes nothing, so a kernel that does nothing agrees".to_owned();
     let wide =
         "the tolerance or `compare` accepts what the buffers held before the launch".to_owned();
+    let nan = "every element is NaN on both sides, in the kernel's result and the reference's";
+    let nan = nan.to_owned();
     [
         note("verified", &known, largest(&known)),
         note("verified", &unknown, agreed),
         note("unverified", &nothing, empty),
         note("unverified", &left, same),
         note("unverified", &anything, wide),
+        note("unverified", &no_number, nan),
         note("unverified", unverified, without),
     ]
     .into_iter()
@@ -162,6 +170,10 @@ mod tests {
         let empty = |block| row(block, |pass| pass.unverified = Some(Unverified::NothingCompared));
         let told = "nothing was compared: what the kernel writes has no elements";
         assert_eq!(lines(&[empty(64)]), [format!("unverified every row: {told}")]);
+        let nan = row(64, |pass| pass.unverified = Some(Unverified::NothingButNan));
+        let told_of_nan =
+            "every element is NaN on both sides, in the kernel's result and the reference's";
+        assert_eq!(lines(&[nan]), [format!("unverified every row: {told_of_nan}")]);
         let wide = row(128, |pass| pass.unverified = Some(Unverified::AnythingAccepted));
         assert_eq!(
             lines(&[empty(64), wide, verified_to(256, Some(0.5)), row(512, |_| ())]),

@@ -13,6 +13,10 @@ use super::lanes::Lanes32;
 use crate::lower::flow::is_end;
 use crate::lower::inst::{ExchangeOp, Shuffle, Slot, Vote};
 
+/// What a lane reads of one that takes no part, because it has ended or never was: undefined by
+/// PTX. A NaN as a float and far from everything as an integer, so that what is made of it is seen.
+const NOTHING: u32 = 0x7fc0_dead;
+
 type Outcome = Result<(), Box<Fault>>;
 
 /// Executes an exchange among the lanes of `on`: once for each member mask that they have.
@@ -136,7 +140,8 @@ fn shuffle(
         };
         if valid {
             in_range |= 1 << lane;
-            result[lane as usize] = values[source as usize & 31];
+            let takes_part = on & (1 << (source & 31)) != 0;
+            result[lane as usize] = if takes_part { values[source as usize & 31] } else { NOTHING };
         }
     }
     cx.lanes.set32(d, &result, on);

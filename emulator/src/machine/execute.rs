@@ -275,7 +275,7 @@ fn gather(cx: &mut Context<'_>, on: u32) -> Result<Option<u32>, Box<Fault>> {
     });
     let detail = format!(
         "only {} of the {} running threads of warp {} reach this barrier: it is in code on which they \
-         diverge{}",
+         diverge{}. Move it out of the branch, or let all threads take the same way",
         on.count_ones(),
         cx.warp.live.count_ones(),
         cx.warp.index,

@@ -148,6 +148,11 @@ pub(super) fn place_in_words(program: &Program, pc: u32) -> String {
         .unwrap_or_default()
 }
 
+/// A place without its column: `at src/lib.rs:24` of `at src/lib.rs:24:9`.
+fn line_of(place: &str) -> &str {
+    place.rsplit_once(':').map_or(place, |(line, _)| line)
+}
+
 fn thread_of(linear: u32, dim: [u32; 3]) -> [u32; 3] {
     [linear % dim[0], linear / dim[0] % dim[1], linear / (dim[0] * dim[1])]
 }
@@ -193,7 +198,9 @@ impl FaultReport {
             Some(access) => match fault.hazard {
                 Some(hazard) => {
                     let thread = |by: By| triple(thread_of(by.thread(), dim));
-                    describe_hazard(access, hazard, program, fault.lane, thread)
+                    let place = place(program, fault.pc, &fault.callers);
+                    let line = place.as_deref().map(line_of);
+                    describe_hazard(access, hazard, program, (fault.lane, line), thread)
                 }
                 None => describe(fault.kind, access, memory),
             },
@@ -230,12 +237,13 @@ fn describe(kind: FaultKind, access: &Access, memory: &Memory) -> String {
     }
 }
 
-/// What is wrong with an access to shared memory, and what to do. `thread` names one.
+/// What is wrong with an access to shared memory by `lane`, at `line` of its source, and what to
+/// do. `thread` names one.
 fn describe_hazard(
     access: &Access,
     hazard: Hazard,
     program: &Program,
-    lane: Option<(u32, u32)>,
+    (lane, line): (Option<(u32, u32)>, Option<&str>),
     thread: impl Fn(By) -> String,
 ) -> String {
     let Access { verb, address, size, .. } = *access;
@@ -273,7 +281,15 @@ fn describe_hazard(
             } else {
                 "a barrier (bar.sync; in Rust block::sync()) must order the two"
             };
-            format!("{what}, which {who} {did} {there}: a race; {remedy}")
+            // One line that reads and writes is an update: no barrier helps there.
+            let update = match line.is_some_and(|line| line == line_of(&there)) {
+                true => {
+                    ". If the threads update one place, as `sum += 1` does, an atomic operation \
+                         must do it (atom; in Rust `fetch_add`, in CUDA C++ atomicAdd)"
+                }
+                false => "",
+            };
+            format!("{what}, which {who} {did} {there}: a race; {remedy}{update}")
         }
     }
 }

@@ -13,6 +13,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 const ALIGNMENT: u64 = 512;
 /// At least this many bytes between allocations belong to nobody.
 const GAP: u64 = 64 * 1024;
+/// An access that misses by so much meant something else: the least that an index of 32 bits misses
+/// by where it wraps around, with room for large buffers.
+const FAR: u64 = 1 << 31;
 
 /// One allocation.
 #[derive(Debug)]
@@ -340,13 +343,42 @@ impl Memory {
             (Some(below), _, Some(past), before) if before.is_none_or(|before| past <= before) => {
                 match past {
                     0 => format!("just past the end of {}", describe(below)),
-                    past => format!("{past} bytes past the end of {}", describe(below)),
+                    past => {
+                        format!("{past} bytes past the end of {}{}", describe(below), far(past))
+                    }
                 }
             }
             (_, Some(above), _, Some(before)) => {
-                format!("{before} bytes before {}", describe(above))
+                format!("{before} bytes before {}{}", describe(above), far(before))
             }
             _ => "but nothing is allocated".to_owned(),
         }
+    }
+}
+
+/// What is said of an address that is `bytes` away from the nearest allocation, which then says
+/// little of what the kernel meant.
+fn far(bytes: u64) -> &'static str {
+    if bytes < FAR {
+        return "";
+    }
+    ", which is only the nearest: did an index wrap around (in `u32`, 0 - 1 is 4294967295)?"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_allocation_that_is_far_away_is_only_the_nearest() {
+        let mut memory = Memory::new(1 << 30);
+        let base = memory.allocate(512).expect("there is room");
+        let told = |at: u64| memory.locate(at);
+        assert!(told(base + 600).starts_with("88 bytes past the end of a 512-byte allocation"));
+        assert!(!told(base + 600).contains("nearest"));
+        // y[i - 1] of 32-bit elements, where i is 0 in `u32`.
+        let wrapped = told(base + 4 * u64::from(u32::MAX));
+        assert!(wrapped.contains(", which is only the nearest: did an index wrap"), "{wrapped}");
+        assert!(told(base - (8 << 30)).contains("only the nearest"));
     }
 }

@@ -4,6 +4,10 @@
 //! kernel's PTX, so that a reader without a GPU need not search for it. Their values differ: ptxas
 //! rewrites what the PTX says.
 
+use std::fmt;
+
+use super::Direction;
+
 /// How counters' names begin, and the metric that counts the like in PTX.
 const COUNTERPARTS: [(&str, &str); 24] = [
     ("smsp__sass_average_branch_targets_threads_uniform", "ptx_branch_divergence"),
@@ -32,11 +36,36 @@ const COUNTERPARTS: [(&str, &str); 24] = [
     ("smsp__sass_inst_executed_op_ldgsts.", "ptx__async_copies.sum"),
 ];
 
+/// A metric that tells of a kernel's PTX what a hardware counter tells of its machine code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counterpart {
+    /// Its name.
+    pub metric: &'static str,
+    /// Whether it counts what the counter leaves out: it is high where the other is low.
+    pub opposite: bool,
+}
+
+impl Counterpart {
+    /// As the counterpart of a metric that follows from the counter, and is better where it is
+    /// `direction`: one that is better where it is lower turned the counter round already.
+    #[must_use]
+    pub fn of_metric(self, direction: Direction) -> Self {
+        Self { opposite: self.opposite && direction != Direction::Lower, ..self }
+    }
+}
+
+impl fmt::Display for Counterpart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.opposite { "the opposite" } else { "the nearest" };
+        write!(f, "`{}` is {what} count in PTX", self.metric)
+    }
+}
+
 /// The metric that tells of a kernel's PTX what the hardware counter `name` tells of its machine
 /// code, if the emulator has one.
-pub fn counterpart(name: &str) -> Option<&'static str> {
+pub fn counterpart(name: &str) -> Option<Counterpart> {
     let found = COUNTERPARTS.iter().find(|(begins, _)| name.starts_with(begins));
-    found.map(|(_, metric)| *metric)
+    found.map(|(_, metric)| Counterpart { metric, opposite: name.contains("_threads_uniform") })
 }
 
 #[cfg(test)]
@@ -50,7 +79,9 @@ mod tests {
         for (begins, name) in COUNTERPARTS {
             let metric = built_in(name).unwrap_or_else(|| panic!("{begins}: no metric {name}"));
             assert!(catalogue.hardware_names(&metric).is_empty(), "{name} needs a GPU");
-            assert_eq!(counterpart(&format!("{begins}sum")), Some(name));
+            let found = counterpart(&format!("{begins}sum")).unwrap();
+            assert_eq!(found.metric, name);
+            assert_eq!(found.opposite, begins.ends_with("uniform"), "{begins}");
         }
     }
 
@@ -59,11 +90,13 @@ mod tests {
         let of = |name: &str| {
             let metric = built_in(name).unwrap();
             let counters = Catalogue::built_in().hardware_names(&metric);
-            counters.iter().find_map(|counter| counterpart(counter))
+            let found = counters.iter().find_map(|counter| counterpart(counter))?;
+            Some(found.of_metric(metric.direction).to_string())
         };
-        assert_eq!(of("divergent_branches"), Some("ptx_branch_divergence"));
-        assert_eq!(of("branch_efficiency"), Some("ptx_branch_divergence"));
-        assert_eq!(of("inst_executed"), Some("ptx_instructions"));
+        let told = |words: &str| Some(format!("`{words} count in PTX"));
+        assert_eq!(of("divergent_branches"), told("ptx_branch_divergence` is the nearest"));
+        assert_eq!(of("branch_efficiency"), told("ptx_branch_divergence` is the opposite"));
+        assert_eq!(of("inst_executed"), told("ptx_instructions` is the nearest"));
         assert_eq!(of("dram_utilization"), None);
     }
 }

@@ -76,6 +76,8 @@ pub(crate) struct Compared {
     /// Whether what the buffers held before the launch would have differed, or is what the kernel
     /// had to leave.
     pub(crate) telling: bool,
+    /// How many elements are no number (NaN) on both sides.
+    pub(crate) nans: usize,
 }
 
 impl Compared {
@@ -86,6 +88,7 @@ impl Compared {
             elements: self.elements + other.elements,
             changes: self.changes || other.changes,
             telling: self.telling || other.telling,
+            nans: self.nans + other.nans,
         }
     }
 
@@ -93,6 +96,7 @@ impl Compared {
     pub(crate) fn unverified(self) -> Option<Unverified> {
         match self {
             Self { elements: 0, .. } => Some(Unverified::NothingCompared),
+            Self { elements, nans, .. } if nans == elements => Some(Unverified::NothingButNan),
             // A kernel that does nothing would agree as well.
             Self { changes: false, .. } => Some(Unverified::NothingChanged),
             Self { telling: false, .. } => Some(Unverified::AnythingAccepted),
@@ -135,7 +139,8 @@ pub(crate) fn compare<T: Element>(
         let mut changed = (0..host.len()).filter(|&at| changes(at)).peekable();
         let changes = changed.peek().is_some();
         let telling = !changes || changed.any(|at| allowed.error(initial[at], host[at]) > 1.0);
-        return Ok(Compared { largest: Some(largest.0), elements: host.len(), changes, telling });
+        let (elements, nans) = (host.len(), nans(device, host));
+        return Ok(Compared { largest: Some(largest.0), elements, changes, telling, nans });
     };
     Err(Error::failed(format!(
         "verify failed: `{name}` differs from the host in {count} of {} elements; first {name}[{first}]: \
@@ -169,7 +174,15 @@ pub(crate) fn compare_by<T: Element>(
         Error::failed(reason)
     })?;
     let telling = changed == 0 || by(&initial.to_vec(), &host_lanes).is_err();
-    Ok(Compared { largest: None, elements: host.len(), changes: changed > 0, telling })
+    let (elements, nans) = (host.len(), nans(device, host));
+    Ok(Compared { largest: None, elements, changes: changed > 0, telling, nans })
+}
+
+/// How many elements are no number on both sides.
+fn nans<T: Element>(device: &[T], host: &[T]) -> usize {
+    #[expect(clippy::eq_op, reason = "what differs from itself is no number")]
+    let is_nan = |value: &T| value != value;
+    device.iter().zip(host).filter(|(device, host)| is_nan(device) && is_nan(host)).count()
 }
 
 /// That `name` holds what it held before the launch, where the reference changes `changed` of `all`
@@ -256,6 +269,9 @@ mod tests {
         assert_eq!(why(&[0.0, 0.0], &[1.0, 3.0], &[2.0, 3.0], 2.0), None);
         assert_eq!(why(&[5.0], &[5.0], &[5.0], 0.0), Some(Unverified::NothingChanged));
         assert_eq!(why(&[], &[], &[], 0.0), Some(Unverified::NothingCompared));
+        let nan = f32::NAN;
+        assert_eq!(why(&[0.0; 2], &[nan; 2], &[nan; 2], 0.0), Some(Unverified::NothingButNan));
+        assert_eq!(why(&[0.0; 2], &[nan, 1.0], &[nan, 1.0], 0.0), None);
         // Of two buffers one says enough.
         let (empty, full) = (Compared::default(), compared(&[0], &[1_u8], &[1], 0).unwrap());
         assert_eq!(empty.and(full).unverified(), None);

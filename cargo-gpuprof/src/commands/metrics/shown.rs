@@ -37,7 +37,9 @@ pub(super) fn show(known: &Catalogue, metric: &Metric, out: &mut impl Write) -> 
     writeln!(out, "    in {unit}; {better}; {class}; from: {needs}")?;
     let counters = known.hardware_names(metric);
     match counters.iter().find_map(|counter| counterpart(counter)) {
-        Some(like) => writeln!(out, "    without a GPU: {like} is the nearest in PTX"),
+        Some(like) => {
+            writeln!(out, "    without a GPU: {}", like.of_metric(metric.direction))
+        }
         None => Ok(()),
     }
 }
