@@ -92,6 +92,7 @@ def exchange():
     yield "elect.sync of two groups", ("mov.u32 %e, %laneid; setp.lt.u32 %q, %e, 8; selp.b32 %b, 0xff, 0xffffff00, %q;"
                                        "elect.sync %d|%p, %b; selp.u32 %e, 256, 0, %p; add.u32 %d, %d, %e;")
     yield "brkpt", "setp.eq.u32 %p, %i, 99999; @%p brkpt; pmevent 3; mov.u32 %d, 7;"
+    yield "griddepcontrol", "griddepcontrol.launch_dependents; griddepcontrol.wait; mov.b32 %d, %a;"
 
 
 FILL = ("and.b32 %e, %i, 127; shl.b32 %e, %e, 4; mov.u32 %n, tile; add.u32 %e, %e, %n;"

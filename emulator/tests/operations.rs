@@ -200,6 +200,12 @@ fn the_lowest_lane_of_the_mask_is_elected() {
 }
 
 #[test]
+fn no_grid_waits_for_the_one_before_it() {
+    let wait = "griddepcontrol.launch_dependents; griddepcontrol.wait; add.u32 %d, %a, 1;";
+    assert_eq!(results(wait, &[[7, 0, 0]; 32]), [8; 32]);
+}
+
+#[test]
 fn a_breakpoint_stops_who_comes_to_it_and_an_event_nobody() {
     let mut bench =
         Bench::new(&module("pmevent 3; pmevent.mask 5; setp.eq.u32 %p, %i, 9; @%p brkpt;"));

@@ -19,6 +19,7 @@ impl<'a> Builder<'_, 'a> {
             "pmevent" => event(i),
             "membar" | "fence" => self.fence(i),
             "nanosleep" => Ok(Op::Nop),
+            "griddepcontrol" => grid_dependency(i),
             "prefetch" | "prefetchu" => prefetch(i),
             _ => return None,
         })
@@ -103,6 +104,16 @@ fn event(i: &Instruction<'_>) -> Lowered<Op> {
     words.take("mask");
     words.done(i)?;
     let [_] = operands(i)?;
+    Ok(Op::Nop)
+}
+
+/// `griddepcontrol`: no grid begins before the one before it has ended, so there is nothing to wait
+/// for, and nobody who waits.
+fn grid_dependency(i: &Instruction<'_>) -> Lowered<Op> {
+    let mut words = Modifiers::of(i);
+    words.take_one(&["wait", "launch_dependents"]).ok_or_else(|| unsupported(i))?;
+    words.done(i)?;
+    let [] = operands(i)?;
     Ok(Op::Nop)
 }
 
