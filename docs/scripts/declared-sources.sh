@@ -8,13 +8,14 @@
 #
 # TOOLKIT holds bin/nvcc, bin/ptxas and bin/fatbinary: the toolkit of CUDA, or nvidia/cu13 of the
 # wheels that the book's page on CUDA C++ names. NVRTC is where cargo gpuprof finds it.
+# PROFILE is a Cargo profile [bench]. The linker must find libcudart.so for candle.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
 # packed NAME ARGUMENTS…: an archive of the package in the current folder.
 packed() {
     echo "$1"
-    "$tool" gpuprof archive --quiet "${@:2}" --archive-file "$folder/$1.tar.zst"
+    "$tool" gpuprof archive --quiet --profile "${PROFILE:-bench}" "${@:2}" --archive-file "$folder/$1.tar.zst"
 }
 
 if [ "${1:-}" = archive ]; then
