@@ -3,7 +3,9 @@
 //! Input: a series as a view has it. Output: a sentence each, for people.
 
 use gpuprof_model::run::ConfigurationResult;
+use gpuprof_model::threshold::Statistic;
 
+use gpuprof_analysis::gate::change::processes;
 use gpuprof_analysis::stats::two_sample::MIN_PROCESSES;
 use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::columns;
@@ -13,6 +15,12 @@ use gpuprof_analysis::view::{View, Viewed};
 
 /// How many configurations that tie are named before the rest is counted.
 const NAMED: usize = 6;
+
+/// A relative difference that a reader does not take for noise.
+const VISIBLE: f64 = 0.1;
+
+/// The least number of processes of a run without `--repeat`.
+const ENOUGH: usize = 7;
 
 /// The remarks on `viewed`.
 pub(super) fn of(viewed: &Viewed<'_>, view: &View) -> Vec<String> {
@@ -71,6 +79,7 @@ fn best_by(rows: &[ConfigurationResult], metric: &str, asked: bool) -> Option<St
     }
     if let Some(tied) = tied(rows, &hidden) {
         text.push_str(&format!("; {tied} (~)"));
+        text.extend(few_processes(rows, metric, best, &hidden));
     } else if ranking.unknown {
         text.push_str(&format!(
             "; finding the others that are as good takes {MIN_PROCESSES} processes per \
@@ -78,6 +87,31 @@ fn best_by(rows: &[ConfigurationResult], metric: &str, asked: bool) -> Option<St
         ));
     }
     Some(text)
+}
+
+/// That more processes would tell rows apart: some of `hidden` are visibly worse than the best, and
+/// few processes of many rows leave wide bounds.
+fn few_processes(
+    rows: &[ConfigurationResult],
+    metric: &str,
+    best: usize,
+    hidden: &[usize],
+) -> Option<String> {
+    let top = best::value(&rows[best], metric)?;
+    let apart = |row: &usize| {
+        best::value(&rows[*row], metric).is_some_and(|it| (it - top).abs() > VISIBLE * top.abs())
+    };
+    let processes = |row: &usize| {
+        best::result(&rows[*row], metric).map(|it| processes(it, Statistic::Median).len())
+    };
+    let fewest = hidden.iter().chain([&best]).filter_map(processes).min()?;
+    (fewest < ENOUGH && hidden.iter().any(apart)).then(|| {
+        format!(
+            "; {fewest} processes per configuration are few for {} configurations, and \
+             --repeat {ENOUGH} tells more of them apart",
+            rows.len()
+        )
+    })
 }
 
 /// That the noise cannot tell the best from the rows `hidden`; none where there are none.

@@ -94,6 +94,26 @@ pub(super) fn gpu_run() -> Run {
     run(h200(), vec![judged(series(rows), &h200(), &thresholds)])
 }
 
+#[test]
+fn what_few_processes_of_many_rows_cannot_tell_apart_is_not_left_to_the_noise() {
+    let row = |block: u64, places: &[f64]| {
+        let base = 100.0 * block as f64;
+        let process = |place: &f64| gpu_pass(block, 1 << 26, &[base * place; 5]);
+        finished(point(block, 1 << 26), &places.iter().map(process).collect::<Vec<_>>())
+    };
+    let of = |places: &[f64]| {
+        let rows = (1..=12).map(|i| row(64 * i, places)).collect();
+        written(&table(None), &run(h200(), vec![series(rows)]))
+    };
+    let few = of(&[1.0, 1.05, 1.1]);
+    let said = "3 processes per configuration are few for 12 configurations, and --repeat 7 tells";
+    assert!(few.contains(said), "{few}");
+    let many = of(&[1.0, 1.05, 1.1, 1.02, 1.07, 1.03, 1.08]);
+    assert!(!many.contains("are few for"), "{many}");
+    let close = of(&[1.0, 1.0001, 1.0002]);
+    assert!(!close.contains("are few for"), "{close}");
+}
+
 /// saxpy on the emulator with two problem sizes.
 pub(super) fn emulator_run() -> Run {
     let row = |block, n| finished(point(block, n), &[emulated_pass(block, n)]);
