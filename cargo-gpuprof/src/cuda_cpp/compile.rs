@@ -340,11 +340,10 @@ impl<'a> Work<'a> {
         let folders = self.program.includes.iter().map(|it| format!(", {}", it.display()));
         let folders: String = folders.collect();
         let searched = format!("searched: the source's own folder{folders} and CUDA's headers");
-        let cuda = ["cuda", "cub/", "thrust/", "nv/", "mma", "cooperative_groups", "crt/"];
-        if cuda.iter().any(|start| header.starts_with(start)) {
+        if let Some(packages) = package_of(header) {
             return Some(format!(
                 "{header} is CUDA's; install its headers with `python3 -m pip install --upgrade \
-                 nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt`; {searched}"
+                 {packages}`; {searched}"
             ));
         }
         Some(format!("name the folder of {header} with `include`; {searched}"))
@@ -436,6 +435,57 @@ impl<'a> Work<'a> {
     }
 }
 
+/// The packages that hold a header of CUDA's, by its name; none of another one's, which may begin
+/// like one: `cuda_utils.cuh`.
+fn package_of(header: &str) -> Option<&'static str> {
+    let libraries = [
+        ("curand", "nvidia-curand"),
+        ("cublas", "nvidia-cublas"),
+        ("cufft", "nvidia-cufft"),
+        ("cusparse", "nvidia-cusparse"),
+        ("cusolver", "nvidia-cusolver"),
+    ];
+    let of_library = libraries.iter().find(|(name, _)| header.starts_with(name));
+    let folders = ["cuda/", "cub/", "thrust/", "nv/", "cooperative_groups/", "crt/"];
+    let is_core = folders.iter().any(|folder| header.starts_with(folder))
+        || header.rsplit_once('.').is_some_and(|(stem, _)| CORE_HEADERS.contains(&stem));
+    match of_library {
+        Some((_, package)) => Some(package),
+        None => is_core
+            .then_some("nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt"),
+    }
+}
+
+/// CUDA's own headers that lie in no folder, without their endings.
+const CORE_HEADERS: [&str; 26] = [
+    "cooperative_groups",
+    "cuComplex",
+    "cuda",
+    "cudaTypedefs",
+    "cuda_awbarrier",
+    "cuda_awbarrier_primitives",
+    "cuda_bf16",
+    "cuda_device_runtime_api",
+    "cuda_fp16",
+    "cuda_fp4",
+    "cuda_fp6",
+    "cuda_fp8",
+    "cuda_occupancy",
+    "cuda_pipeline",
+    "cuda_pipeline_primitives",
+    "cuda_profiler_api",
+    "cuda_runtime",
+    "cuda_runtime_api",
+    "cuda_surface_types",
+    "cuda_texture_types",
+    "device_launch_parameters",
+    "math_constants",
+    "mma",
+    "sm_61_intrinsics",
+    "vector_functions",
+    "vector_types",
+];
+
 /// Whether a file of a message is a text of ours.
 fn is_ours(file: &Path) -> bool {
     let text = file.to_string_lossy();
@@ -463,4 +513,18 @@ fn files_below(folders: &[PathBuf]) -> Vec<PathBuf> {
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Error {
     Error::Read { path: path.into(), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_begins_like_a_header_of_cuda_is_the_users() {
+        let own = ["cuda_utils.cuh", "cuda_helpers.h", "cub_utils.cuh", "mma_tiles.h", "x/cuda.h"];
+        assert_eq!(own.map(package_of), [None; 5]);
+        let core = ["cuda_fp16.h", "cub/cub.cuh", "cuda/std/cmath", "mma.h"].map(package_of);
+        assert!(core.iter().all(|it| it.is_some_and(|it| it.contains("nvidia-cuda-cccl"))));
+        assert_eq!(package_of("curand_kernel.h"), Some("nvidia-curand"));
+    }
 }

@@ -58,15 +58,14 @@ impl Roots {
     /// A path as the compiler wrote it.
     pub(super) fn named(&self, path: &Path) -> Named {
         let path = normal(&self.package.join(path));
-        if let Ok(rest) = path.strip_prefix(&self.package) {
-            return Named { root: Root::Package, path: rest.into() };
-        }
-        // The innermost: one of CUDA's folders lies in another.
+        let in_package = path.strip_prefix(&self.package).ok();
+        // The innermost: one of CUDA's folders lies in another, and that of the cache in a package.
         let inside = self.cuda.iter().enumerate().filter_map(|(number, folder)| {
             let rest = path.strip_prefix(folder).ok()?;
             Some(Named { root: Root::Cuda(number), path: rest.into() })
         });
-        let shortest = inside.min_by_key(|named| named.path.as_os_str().len());
+        let package = in_package.map(|rest| Named { root: Root::Package, path: rest.into() });
+        let shortest = inside.chain(package).min_by_key(|named| named.path.as_os_str().len());
         shortest.unwrap_or(Named { root: Root::System, path })
     }
 
@@ -168,6 +167,16 @@ mod tests {
             assert_eq!(elsewhere.file(&named), Path::new(there));
             assert_eq!(roots().shown(Path::new(path)), Path::new(shown));
         }
+    }
+
+    #[test]
+    fn cudas_headers_are_not_the_packages_where_the_cache_lies_in_it() {
+        let headers = "/home/me/crate/target/gpuprof/headers";
+        let roots = Roots { cuda: vec![headers.into()], ..roots() };
+        let shown = |path: &str| roots.shown(Path::new(path));
+        assert_eq!(shown(&format!("{headers}/cuda/std/cmath")), Path::new("cuda/cuda/std/cmath"));
+        assert_eq!(shown("target/gpuprof/headers/mma.h"), Path::new("cuda/mma.h"));
+        assert_eq!(shown("target/other.h"), Path::new("target/other.h"));
     }
 
     #[test]

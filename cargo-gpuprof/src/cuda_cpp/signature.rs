@@ -335,21 +335,39 @@ fn nameless(
     if let Some(variable) = name.strip_prefix('&') {
         return (format!("`{variable}` names no variable: {words}"), hints(said));
     }
-    let others = others(name, said, &kernels());
-    let notes = others.map_or_else(|| hints(said), |note| vec![note]);
-    (format!("`{name}` names no kernel: {words}"), notes)
+    match others(name, said, &kernels()) {
+        Some(note) if !is_unknown(said) => (format!("`{name}` names no kernel"), vec![note]),
+        note => {
+            let notes = note.map_or_else(|| hints(said), |note| vec![note]);
+            (format!("`{name}` names no kernel: {words}"), notes)
+        }
+    }
+}
+
+/// Whether the compiler says that there is no such name.
+fn is_unknown(said: &Diagnostic) -> bool {
+    // NVIDIA's words, as for `hints`.
+    ["is undefined", "has no member"].iter().any(|it| said.message.contains(it))
+}
+
+/// Whether it may not know the name: it takes the arguments of a template that is not there for an
+/// expression, and says what is wrong with that.
+fn may_be_unknown(said: &Diagnostic) -> bool {
+    let words = ["type name is not allowed", "expected an expression"];
+    is_unknown(said) || words.iter().any(|it| said.message.contains(it))
 }
 
 /// What kernels there are, where there is none of the `name`.
 fn others(name: &str, said: &Diagnostic, known: &[String]) -> Option<String> {
-    // NVIDIA's words, as for `hints`.
-    let text = &said.message;
-    let is_unknown = ["is undefined", "has no member"].iter().any(|it| text.contains(it));
     let own = name.split('<').next()?.rsplit("::").next()?.trim();
-    if !is_unknown || known.is_empty() || known.iter().any(|it| it == own) {
+    if !may_be_unknown(said) || known.is_empty() || known.iter().any(|it| it == own) {
         return None;
     }
     let near = did_you_mean(own, known.iter().map(String::as_str));
+    // What a macro makes may be there and not be known.
+    if near.is_none() && !is_unknown(said) {
+        return None;
+    }
     near.or_else(|| {
         let more = known.len().saturating_sub(NAMED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };

@@ -86,6 +86,18 @@ fn a_struct_is_compared_by_its_size() {
     insta::assert_snapshot!(package.said_of("k"));
 }
 
+/// The compiler takes the arguments of such a template for an expression, and says only that.
+#[test]
+fn a_misspelt_template_is_told_with_the_one_that_is_there() {
+    for (name, meant) in [("fil<3>", "fill"), ("havled<float>", "halved")] {
+        let compiled = package().kernel("plain", &PLAIN).kernel(name, &[FLOATS]).compile().unwrap();
+        let said = super::shown(compiled.entries[name].as_ref().unwrap_err());
+        let expected = format!("error: `{name}` names no kernel");
+        assert!(said.starts_with(&expected) && said.contains(&format!("`{meant}`")), "{said}");
+        assert!(!said.contains("not allowed") && !said.contains("an expression"), "{said}");
+    }
+}
+
 #[test]
 fn an_instance_that_does_not_compile_leaves_the_others_alone() {
     let package = package()

@@ -19,7 +19,7 @@ const ERRORS: [(&str, &str); 20] = [
     ("assertion", "static_assert(sizeof(int) == 8, \"ints are long\");\n__global__ void k() {}\n"),
     ("error directive", "#error \"not for this compiler\"\n__global__ void k() {}\n"),
     ("header of the user's", "#include \"missing.cuh\"\n__global__ void k() {}\n"),
-    ("header of CUDA's", "#include <cuda_missing.h>\n__global__ void k() {}\n"),
+    ("header of CUDA's", "#include <curand_kernel.h>\n__global__ void k() {}\n"),
     ("error in a header", "#include \"broken.cuh\"\n__global__ void k() {}\n"),
     (
         "member in a template",
