@@ -2,8 +2,8 @@
 //!
 //!     docs/scripts/cuda-files.sh NVRTC-FOLDER [PATTERN]
 //!
-//! Every file of a list is compiled as it is, by NVRTC or, where that finds errors and `GPUPROF_NVCC`
-//! names one, by nvcc; each of its kernels is loaded alone on the emulated driver.
+//! Every file of a list is compiled as it is, by NVRTC or, where that finds errors and
+//! `GPUPROF_NVCC` names one, by nvcc; each of its kernels is loaded alone on the emulated driver.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;

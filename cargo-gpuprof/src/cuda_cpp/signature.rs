@@ -347,14 +347,15 @@ fn nameless(
 /// Whether the compiler says that there is no such name.
 fn is_unknown(said: &Diagnostic) -> bool {
     // NVIDIA's words, as for `hints`.
-    ["is undefined", "has no member"].iter().any(|it| said.message.contains(it))
+    let text = &said.message;
+    ["is undefined", "has no member"].iter().any(|it| text.contains(it))
 }
 
 /// Whether it may not know the name: it takes the arguments of a template that is not there for an
 /// expression, and says what is wrong with that.
 fn may_be_unknown(said: &Diagnostic) -> bool {
-    let words = ["type name is not allowed", "expected an expression"];
-    is_unknown(said) || words.iter().any(|it| said.message.contains(it))
+    let (text, words) = (&said.message, ["type name is not allowed", "expected an expression"]);
+    is_unknown(said) || words.iter().any(|it| text.contains(it))
 }
 
 /// What kernels there are, where there is none of the `name`.

@@ -1,5 +1,5 @@
-//! Kernels of another crate: three of candle's, as `candle-kernels` publishes them. How large should
-//! the blocks be that candle launches?
+//! Kernels of another crate: three of candle's, as `candle-kernels` publishes them. How large
+//! should the blocks be that candle launches?
 //!
 //! The crate compiles its CUDA C++ files by nvcc when cargo builds it, and holds the PTX as
 //! constants, from which the declarations below take their kernels. Neither its sources nor candle
@@ -13,11 +13,11 @@
 //! CUDA_COMPUTE_CAP=90 cargo gpuprof run
 //! ```
 //!
-//! candle launches `argsort` with a thread for each column, up to 1,024: on an H100 that is 6.4 times
-//! as fast as blocks of 64, which an emulated run cannot tell, since they execute fewer
-//! instructions. Look at `load_sectors_per_request` of `block_sums`, too: a thread loads 16 bytes at
-//! once, so a request of a warp takes 16 sectors where all threads have work, and fewer in blocks
-//! that are wider than a row needs.
+//! candle launches `argsort` with a thread for each column, up to 1,024: on an H100 that is 6.4
+//! times as fast as blocks of 64, which an emulated run cannot tell, since they execute fewer
+//! instructions. Look at `load_sectors_per_request` of `block_sums`, too: a thread loads 16 bytes
+//! at once, so a request of a warp takes 16 sectors where all threads have work, and fewer in
+//! blocks that are wider than a row needs.
 
 #[gpuprof::kernels(ptx = candle_kernels::UNARY.ptx())]
 unsafe extern "C" {
