@@ -125,16 +125,15 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::{process, thread};
 
     use super::*;
 
     /// What is told of `named` in a package with `src/lib.rs`, `kernels/scan.cu` and
     /// `kernels/deep/sort.cu`; the second line says where it was looked for.
     fn told_of(named: &str, kind: Kind) -> String {
-        static CALLS: AtomicU32 = AtomicU32::new(0);
-        let call = CALLS.fetch_add(1, Ordering::Relaxed);
-        let folder = env::temp_dir().join(format!("gpuprof-files-{}-{call}", std::process::id()));
+        let own = format!("gpuprof-files-{}-{:?}", process::id(), thread::current().id());
+        let folder = env::temp_dir().join(own);
         let package = folder.join("package");
         for file in ["src/lib.rs", "kernels/scan.cu", "kernels/deep/sort.cu"] {
             let file = package.join(file);
