@@ -128,7 +128,7 @@ fn a_configuration_file_given_by_name_is_read_instead_of_the_default_one() {
      verified  every row: equal to the reference
 
      advice
-     88% of use  88% of the sectors of global loads are in vain: 32.0 sectors for each request of a warp, and 12% of their bytes are used at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory.
+     88% of use  88% of the sectors of global loads are in vain: 32.0 sectors for each request of a warp, and 12% of their bytes are used at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory. In Rust, shared!([f32; N]) is such a tile.
 
      PASS         best load_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
      UNAVAILABLE  every registers <= 32               ptxas assigns registers, and none was found (/nonexistent/ptxas: cannot be started: No such file or directory (os error 2)): install it with `python3 -m pip install nvidia-cuda-nvcc`, or name it with GPUPROF_PTXAS  [[FOLDER]/strict.toml:3]
