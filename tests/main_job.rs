@@ -206,7 +206,7 @@ fn is_the_page_of_strides(page: &str) {
 
     | worth | advice |
     | :--- | :--- |
-    | 88% of use | 88% of the sectors of global loads are in vain: 32.0 sectors for each request of a warp, and 12% of their bytes are used at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory. |
+    | 88% of use | 88% of the sectors of global loads are in vain: 32.0 sectors for each request of a warp, and 12% of their bytes are used at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory. In Rust, shared!(\[f32; N\]) is such a tile. |
 
     × was measured; \~% of time is an estimate of what would go away; % of use is of one unit seen alone
 
