@@ -11,6 +11,9 @@ times=${2:-5}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cp -r "$here/changed-line/." "$folder"
+mkdir "$folder/kernels"
+file=$(realpath "$here/../../examples/cuda-cpp/kernels/jacobi.cu")
+cp "$file" "$folder/kernels"
 sed -i "s|\.\./\.\./\.\./runtime|$(realpath "$here/../../runtime")|" "$folder/Cargo.toml"
 cd "$folder"
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$folder/target}
@@ -26,4 +29,4 @@ for name in changed unchanged; do
         { taken[NR] = $1 }
         END { printf "cargo gpuprof run, %s: %.2f %.2f %.2f s\n", name, taken[1], taken[int((NR + 1) / 2)], taken[NR] }'
 done
-python3 "$here/changed-line/peers.py" "$here/changed-line/kernels/jacobi.cu" "$times"
+python3 "$here/changed-line/peers.py" "$file" "$times"

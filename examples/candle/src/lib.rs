@@ -13,6 +13,9 @@
 //! CUDA_COMPUTE_CAP=90 cargo gpuprof run
 //! ```
 //!
+//! The linker must find `libcudart.so`. The packages hold `libcudart.so.13` alone: link the shorter
+//! name to it, and name the folder of that link by `RUSTFLAGS="-L FOLDER"`.
+//!
 //! candle launches `argsort` with a thread for each column, up to 1,024: on an H100 that is 6.4
 //! times as fast as blocks of 64, which an emulated run cannot tell, since they execute fewer
 //! instructions. Look at `load_sectors_per_request` of `block_sums`, too: a thread loads 16 bytes
@@ -42,7 +45,14 @@ unsafe extern "C" {
     #[kernel(
         series(block = 32..1024, columns = [1K, 4K], rows = [256]),
         grid = rows,
-        args(rows * columns, columns, 1, contiguous(rows * columns), random(rows * columns), zeros(rows)),
+        args(
+            rows * columns,
+            columns,
+            1,
+            contiguous(rows * columns),
+            random(rows * columns),
+            zeros(rows),
+        ),
         bytes = 4 * rows * (columns + 1),
         verify = |_n, columns, _, _, x: &[f32], sums: &mut [f32]| {
             for (sum, row) in sums.iter_mut().zip(x.chunks_exact(columns)) {

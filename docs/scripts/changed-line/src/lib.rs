@@ -1,4 +1,4 @@
-//! A kernel in a `.cu` file, with one configuration.
+//! A kernel in a `.cu` file, which `../changed-line.sh` copies here, with one configuration.
 
 #[gpuprof::kernels(cuda = "kernels/jacobi.cu")]
 unsafe extern "C" {
