@@ -61,10 +61,13 @@ impl Scratch {
     fn within(place: &Path) -> io::Result<Self> {
         let (folder, lock) = loop {
             let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place)?;
-            let lock = File::create(folder.path().join(LOCK))?;
-            // A file system without locks keeps what is left behind. A lock that another process
-            // has is that of one who found this folder before it was locked, and removes it.
-            if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+            let path = folder.path().join(LOCK);
+            let lock = File::create(&path)?;
+            // A file system without locks keeps what is left behind. Another process may find this
+            // folder before it is locked, and takes it for a dead one's: it has the lock until the
+            // folder is gone, or had it, and then the lock's file is gone.
+            let taken = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
+            if !taken && is_at(&lock, &path) {
                 break (folder, lock);
             }
         };
@@ -103,17 +106,24 @@ fn sweep(place: &Path) {
     let Ok(entries) = fs::read_dir(place) else { return };
     let named = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(PREFIX);
     for path in entries.flatten().filter(named).map(|entry| entry.path()) {
-        if is_dead(&path) {
+        if let Some(_lock) = of_the_dead(&path) {
             let _ = fs::remove_dir_all(path);
         }
     }
 }
 
-/// Whether `folder` is ours, and the process that made it is gone.
-fn is_dead(folder: &Path) -> bool {
+/// The lock on `folder`, where it is ours and the process that made it is gone.
+fn of_the_dead(folder: &Path) -> Option<File> {
     let own = rustix::process::geteuid().as_raw();
     let ours = fs::symlink_metadata(folder).is_ok_and(|it| it.is_dir() && it.uid() == own);
-    ours && File::open(folder.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok())
+    let lock = File::open(folder.join(LOCK)).ok().filter(|_| ours)?;
+    lock.try_lock().is_ok().then_some(lock)
+}
+
+/// Whether the open `file` is the one at `path`.
+fn is_at(file: &File, path: &Path) -> bool {
+    let of = |known: fs::Metadata| (known.dev(), known.ino());
+    file.metadata().is_ok_and(|open| fs::symlink_metadata(path).is_ok_and(|it| of(it) == of(open)))
 }
 
 #[cfg(test)]
@@ -140,5 +150,22 @@ mod tests {
         let path = living.path().to_owned();
         drop(living);
         assert!(!path.parent().unwrap().exists());
+    }
+    #[test]
+    fn processes_that_start_together_leave_each_other_their_folders() {
+        let place = tempfile::tempdir().unwrap();
+        let work = || {
+            for _ in 0..500 {
+                sweep(place.path());
+                let mine = Scratch::within(place.path()).unwrap();
+                fs::write(mine.path().join("mine"), "").unwrap();
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(work);
+            }
+        });
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     }
 }
