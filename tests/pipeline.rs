@@ -65,7 +65,7 @@ fn a_library_takes_raw_handles_and_a_series_function_refuses_a_configuration() {
     assert_eq!(rows[1]["status_reason"], "1001 elements have no two halves");
 }
 
-/// Status and reason of each configuration of `scale_by`, sorted: a GPU takes them in any order.
+/// Status and reason of each configuration of a series, sorted: a GPU takes them in any order.
 fn scaled(run: &Outcome) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let rows = run.events_of("configuration-finished");
@@ -97,6 +97,74 @@ fn a_function_that_another_layer_loaded_is_checked_and_refused_as_invalid() {
     let gpu = FakeGpu::new();
     let on_gpu = [&arguments[..], &["--repeat", "1"]].concat();
     assert_eq!(scaled(&gpu.tool(&workshop(), &on_gpu).run().exits_with(105)), expected);
+}
+
+/// What blocks of 2048 threads come to when a library launches them, of `launched_by_others`:
+/// ignored, when measured and before, tolerated.
+fn told(run: &Outcome) -> [(String, String); 4] {
+    let rows = scaled(run);
+    assert_eq!(rows.iter().filter(|(status, _)| status == "finished").count(), 12, "{rows:?}");
+    let rows: Vec<_> = rows.into_iter().filter(|(status, _)| status != "finished").collect();
+    let [before, ignored, measured, tolerated] = rows.try_into().expect("four rows are left");
+    [ignored, measured, before, tolerated]
+}
+
+const BY_OTHERS: [&str; 6] = [
+    "run",
+    "--package",
+    "pipeline",
+    "--message-format",
+    "json",
+    "pipeline::kernels::launched_by_others/",
+];
+
+fn row(status: &str, reason: &str) -> (String, String) {
+    (status.to_owned(), reason.to_owned())
+}
+
+#[test]
+fn a_launch_of_somebody_elses_that_the_emulated_driver_refuses_is_invalid() {
+    let [ignored, measured, before, tolerated] =
+        told(&workshop().gpuprof(&BY_OTHERS).exits_with(105));
+    let refused = "kernel 'scale' cannot be launched: block.x is 2048 but the device allows 1024";
+    assert_eq!(measured, row("invalid", refused));
+    assert_eq!(before, row("invalid", refused));
+    // The program went on, so something else is wrong.
+    assert_eq!(tolerated, row("failed", "the sum is wrong"));
+    assert_eq!(ignored.0, "failed");
+    assert!(ignored.1.starts_with("a host call copies 4 bytes of"), "{}", ignored.1);
+}
+
+#[test]
+fn a_launch_of_somebody_elses_that_a_gpu_refuses_is_invalid_and_nothing_is_watched_before() {
+    let gpu = FakeGpu::new();
+    let run = gpu.tool(&workshop(), &[&BY_OTHERS[..], &["--repeat", "1"]].concat()).run();
+    let [ignored, measured, before, tolerated] = told(&run.exits_with(105));
+    let refused = "the driver refuses to launch `scale` with 1x1x1 blocks of 2048x1x1 threads: \
+                   CUDA_ERROR_INVALID_VALUE (1): invalid argument";
+    assert_eq!(measured, row("invalid", refused));
+    assert_eq!(before, row("invalid", refused));
+    assert_eq!(tolerated, row("failed", "the sum is wrong"));
+    assert_eq!(ignored, row("failed", "the library returns 1"));
+    // Once for each configuration that went wrong.
+    assert_eq!(gpu.logged("subscribes").len(), 4);
+    assert_eq!(gpu.logged("unsubscribes").len(), 4);
+}
+
+#[test]
+fn without_cupti_a_refused_launch_of_somebody_elses_is_a_failure_that_says_how_to_tell_it() {
+    let gpu = FakeGpu::new();
+    let trouble = "fail cuptiSubscribe 39";
+    let run = gpu
+        .tool(&workshop(), &[&BY_OTHERS[..], &["--repeat", "1"]].concat())
+        .env("FAKE_CUPTI_TROUBLE", trouble)
+        .run();
+    let [_, measured, ..] = told(&run.exits_with(105));
+    assert_eq!(measured.0, "failed");
+    let reason = "the library returns 1 (whether the driver refused a launch is not known: \
+                  cuptiSubscribe failed: CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED (39)";
+    assert!(measured.1.starts_with(reason), "{}", measured.1);
+    assert!(measured.1.ends_with("; return run.invalid(…) where it does)"), "{}", measured.1);
 }
 
 #[test]

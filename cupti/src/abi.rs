@@ -8,7 +8,7 @@
 //! selected.
 
 use std::mem::MaybeUninit;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cudarc::cupti::sys;
 
@@ -112,6 +112,11 @@ impl<T: Parameters> Call<T> {
 /// with 13.0, one of two threads that begin together gets `CUPTI_ERROR_UNKNOWN`.
 static CALLS: Mutex<()> = Mutex::new(());
 
+/// Keeps other calls into CUPTI out while it lives.
+pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
+    CALLS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A function of CUPTI, with its name for the error.
 pub(crate) struct Function<T> {
     name: &'static str,
@@ -126,7 +131,7 @@ impl<T: Parameters> Function<T> {
     /// the function may be called now: host functions once nvperf is loaded, target functions after
     /// `cuptiProfilerInitialize`.
     pub(crate) unsafe fn call(&self, call: &mut Call<T>) -> Result<(), Failure> {
-        let _one_at_a_time = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = one_at_a_time();
         // SAFETY: the caller's promise.
         let code = unsafe { (self.address)(call.0.as_mut_ptr()) };
         match Code::from_number(code) {

@@ -44,7 +44,8 @@ use crate::{Failure, LoadError};
 #[derive(Clone, Copy)]
 pub struct HostApi {
     pub(crate) functions: &'static Functions,
-    path: &'static Path,
+    pub(crate) path: &'static Path,
+    pub(crate) library: Library,
 }
 
 impl HostApi {
@@ -77,6 +78,7 @@ impl HostApi {
         let api = Self {
             functions: Box::leak(Box::new(functions)),
             path: Box::leak(location.path().to_owned().into_boxed_path()),
+            library: location.library,
         };
         *loaded = Some(api);
         Ok(api)

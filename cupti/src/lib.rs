@@ -3,7 +3,7 @@
 //! Input: where CUPTI may be ([`locate()`]). Output: on any machine the metric catalogue of
 //! every chip, the validation of metric names, config images with their pass counts, and values
 //! read back from recorded counter data ([`host`]); on a machine with a GPU the collection itself,
-//! one pass at a time ([`target`]).
+//! one pass at a time ([`target`]), and the launches that the driver fails ([`launches`]).
 //!
 //! What stays true:
 //! * Nothing here needs a CUDA toolkit to build, or any NVIDIA file to start. [`locate::locate`]
@@ -25,6 +25,7 @@ pub mod driver;
 mod error;
 pub mod host;
 mod image;
+pub mod launches;
 mod library;
 pub mod locate;
 pub mod target;
@@ -35,6 +36,7 @@ pub use advice::Advice;
 pub use code::Code;
 pub use error::{Failure, LoadError};
 pub use host::{Host, HostApi};
+pub use launches::LaunchWatch;
 pub use locate::{Location, locate};
 pub use target::{Session, SessionOptions, Target};
 pub use version::Version;

@@ -212,6 +212,33 @@ fn a_launch_beyond_the_limits_is_an_error_that_does_not_stick() {
 }
 
 #[test]
+fn a_refused_launch_is_told_until_the_program_goes_on() {
+    let session = session();
+    let stream = session.context.default_stream();
+    let out = stream.alloc_zeros::<f32>(64).unwrap();
+    let function = session.function("out_of_bounds");
+    let mut launch = stream.launch_builder(&function);
+    launch.arg(&out).arg(&0i32);
+    let told = || take(b"gpuemu_take_refused_launch");
+    let mut refused = || {
+        // SAFETY: the launch is refused.
+        unsafe { launch.launch(config(1, 1056)) }.unwrap_err();
+    };
+    refused();
+    // What cleans up succeeds.
+    drop(stream.alloc_zeros::<f32>(1).unwrap());
+    assert!(told().is_some_and(|told| told.contains("block.x is 1056")));
+    assert_eq!(told(), None);
+    refused();
+    session.load("no PTX").unwrap_err();
+    assert_eq!(told(), None);
+    refused();
+    // SAFETY: 64 threads store to 64 floats.
+    unsafe { launch.launch(config(2, 32)) }.unwrap();
+    assert_eq!((told(), take(b"gpuemu_take_fault")), (None, None));
+}
+
+#[test]
 fn the_device_says_what_an_h200_says() {
     use cudarc::driver::sys::CUdevice_attribute::*;
     let session = session();

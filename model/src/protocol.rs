@@ -228,6 +228,9 @@ pub struct MeasureRequest {
     pub verify: bool,
     /// How to take samples.
     pub sampling: Sampling,
+    /// CUPTI's library or its folder, where one was named: it tells whether a launch was refused.
+    #[serde(default)]
+    pub cupti: Option<PathBuf>,
     /// The counters to collect; a pass that collects counters takes no samples.
     #[serde(default)]
     pub counters: Option<CounterRequest>,

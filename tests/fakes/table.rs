@@ -38,6 +38,27 @@ pub struct Launch {
 /// Takes a launch, which lives for the call only.
 pub type Visit = unsafe extern "C" fn(into: *mut c_void, launch: *const Launch);
 
+/// A call that failed, or a launch.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Call {
+    /// What it returned.
+    pub code: u32,
+    /// Whether it is a launch: the rest is its own.
+    pub launch: bool,
+    /// The kernel; null where the launch was accepted.
+    pub kernel: *const c_char,
+    /// Blocks of the grid.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: u32,
+}
+
+/// Hears of a call, which lives for this call only.
+pub type Hear = unsafe extern "C" fn(call: *const Call);
+
 /// The driver's side.
 #[repr(C)]
 #[derive(Debug)]
@@ -46,4 +67,6 @@ pub struct Table {
     pub observe: extern "C" fn(on: bool),
     /// Visits the launches kept since the last call, in order, and forgets them.
     pub take: unsafe extern "C" fn(visit: Visit, into: *mut c_void),
+    /// Tells of every call that fails and of every launch from now on, or of none.
+    pub watch: extern "C" fn(hear: Option<Hear>),
 }

@@ -44,6 +44,8 @@ pub struct Execution<'a> {
     pub verify: bool,
     /// How samples are taken.
     pub sampling: Sampling,
+    /// CUPTI's library or its folder, where one was named.
+    pub cupti: Option<PathBuf>,
     /// The hardware counters to collect.
     pub counters: Option<Counters>,
     /// The device's attributes to tell beside those that are always told.

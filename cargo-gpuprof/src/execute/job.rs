@@ -131,6 +131,7 @@ impl Execution<'_> {
             },
             verify: self.verify && job.pass == Pass::Timed { repeat: 0 },
             sampling: self.sampling.clone(),
+            cupti: self.cupti.clone(),
             counters: match job.pass {
                 Pass::Timed { .. } => None,
                 Pass::Counters { step } => {

@@ -16,7 +16,7 @@ pub use error::LaunchError;
 pub use module::{Kernel, Module};
 pub use occupancy::{Occupancy, occupancy};
 pub use record::{LaunchConfig, LaunchRecord};
-pub use report::{fault_json, launch_json, quote};
+pub use report::{fault_json, launch_json, quote, refusal_json};
 
 use crate::counters;
 use crate::driver::host_cpu;
@@ -189,6 +189,11 @@ impl Device {
             ));
         }
         Ok(())
+    }
+
+    /// How many launches it has accepted.
+    pub fn launch_count(&self) -> u64 {
+        self.launch_count
     }
 
     /// The launches since the previous call.

@@ -1,6 +1,6 @@
 //! Launches and faults as JSON.
 
-use super::{Chip, LaunchRecord};
+use super::{Chip, LaunchConfig, LaunchRecord};
 use crate::machine::FaultReport;
 use std::fmt::Write;
 
@@ -39,6 +39,18 @@ pub fn launch_json(launch: &LaunchRecord) -> String {
         launch.config.shared_bytes,
         launch.stream,
         counters.join(",")
+    )
+}
+
+/// A launch that was refused, and why.
+pub fn refusal_json(kernel: &str, config: LaunchConfig, message: &str) -> String {
+    format!(
+        "{{\"message\":{},\"kernel\":{},\"grid\":{},\"block\":{},\"shared_bytes\":{}}}",
+        quote(message),
+        quote(kernel),
+        triple(config.grid),
+        triple(config.block),
+        config.shared_bytes
     )
 }
 

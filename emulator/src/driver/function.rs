@@ -202,7 +202,7 @@ fn launch(
         let params = gather(&kernel, params, extra)?;
         let outcome = driver.device.launch(&kernel, config, &params, number).map(drop);
         driver.log_launches();
-        outcome.or_else(|error| driver.refuse_launch(&error))
+        outcome.or_else(|error| driver.refuse_launch(&kernel, config, error))
     })
 }
 

@@ -6,6 +6,7 @@ use super::code::Code;
 use super::current::with_context;
 use super::pointers::{Text, free_text, give_text};
 use super::state::{Driver, peek};
+use crate::device::refusal_json;
 use crate::machine::Holds;
 use std::ffi::{c_char, c_int};
 
@@ -30,6 +31,16 @@ extern "C" fn gpuemu_take_report() -> *mut c_char {
 extern "C" fn gpuemu_take_fault() -> *mut c_char {
     match peek(|driver| driver.fault.take()) {
         Some(fault) => give_text(fault),
+        None => std::ptr::null_mut(),
+    }
+}
+
+/// The launch that was refused as one that the device or the kernel does not allow, where no call
+/// has failed since and nothing was launched; null where there is none, and after this.
+#[unsafe(no_mangle)]
+extern "C" fn gpuemu_take_refused_launch() -> *mut c_char {
+    match peek(|driver| driver.refused.take()) {
+        Some(refused) => give_text(refusal_json(&refused.kernel, refused.config, &refused.message)),
         None => std::ptr::null_mut(),
     }
 }

@@ -3,7 +3,7 @@
 use super::code::Code;
 use super::log::Log;
 use super::pointers::Handle;
-use crate::device::{Chip, Device, Kernel, LaunchError, Module, fault_json};
+use crate::device::{Chip, Device, Kernel, LaunchConfig, LaunchError, Module, fault_json};
 use crate::machine::fault::FaultKind;
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -18,6 +18,17 @@ pub struct Event {
     pub timed: bool,
     /// When it was recorded last.
     pub recorded: Option<Instant>,
+}
+
+/// A launch that the device or the kernel does not allow.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Its grid, block and shared memory.
+    pub config: LaunchConfig,
+    /// Why, in one sentence.
+    pub message: String,
 }
 
 /// The whole driver.
@@ -44,6 +55,8 @@ pub struct Driver {
     pub sticky: Option<Code>,
     /// What `gpuemu_take_fault` will say.
     pub fault: Option<String>,
+    /// The launch that was refused, where no call has failed since and nothing was launched.
+    pub refused: Option<Refusal>,
     /// What is told as it happens.
     pub log: Log,
     next_handle: usize,
@@ -68,6 +81,7 @@ impl Driver {
             limits: HashMap::new(),
             sticky: None,
             fault: None,
+            refused: None,
             log: Log::from_environment(),
             next_handle: PRIMARY.0,
         }
@@ -86,14 +100,21 @@ impl Driver {
 
     /// The code of a launch that did not end well. A fault in a kernel makes the context unusable,
     /// as on a GPU, and is reported by later calls, not by the launch.
-    pub fn refuse_launch(&mut self, error: &LaunchError) -> Result<(), Code> {
+    pub fn refuse_launch(
+        &mut self,
+        kernel: &Kernel,
+        config: LaunchConfig,
+        error: LaunchError,
+    ) -> Result<(), Code> {
         match error {
             LaunchError::Config(message) => {
-                self.note("launch_config", message);
+                self.note("launch_config", &message);
+                let kernel = kernel.name().to_owned();
+                self.refused = Some(Refusal { kernel, config, message });
                 Err(Code::INVALID_VALUE)
             }
             LaunchError::Fault(report) => {
-                let json = fault_json(report.kind, &report.message, Some(report));
+                let json = fault_json(report.kind, &report.message, Some(&report));
                 self.failed(json, &report.message);
                 self.sticky = Some(match report.class {
                     FaultKind::OutOfBounds | FaultKind::UseAfterFree | FaultKind::Null => {
@@ -111,6 +132,20 @@ impl Driver {
                 Ok(())
             }
         }
+    }
+
+    /// A call. A launch that was refused is forgotten when another call fails or a launch is
+    /// accepted: the program went on.
+    fn call(&mut self, f: impl FnOnce(&mut Self) -> Result<(), Code>) -> Result<(), Code> {
+        let (refused, launches) = (self.refused.take(), self.device.launch_count());
+        let fault = refused.as_ref().and_then(|_| self.fault.take());
+        let outcome = f(self);
+        let went_on = self.device.launch_count() > launches;
+        if !went_on && matches!(outcome, Ok(()) | Err(Code::NOT_READY)) {
+            self.refused = refused;
+            self.fault = self.fault.take().or(fault);
+        }
+        outcome
     }
 
     fn failed(&mut self, json: String, message: &str) {
@@ -182,7 +217,7 @@ pub fn chip_of(driver: &Driver, device: c_int) -> Result<&'static Chip, Code> {
 
 /// A call that needs the driver to be initialised.
 pub fn with(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
-    locked(|driver| f(driver.as_mut().ok_or(Code::NOT_INITIALIZED)?))
+    locked(|driver| driver.as_mut().ok_or(Code::NOT_INITIALIZED)?.call(f))
 }
 
 /// A call of a function that the driver does not support.
@@ -190,6 +225,7 @@ pub fn unsupported(function: &'static str) -> Code {
     locked(|driver| {
         if let Some(driver) = driver {
             driver.log.lacks(function);
+            driver.refused = None;
         }
         Err(Code::NOT_SUPPORTED)
     })

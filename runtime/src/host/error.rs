@@ -17,9 +17,10 @@ use super::assertion;
 
 /// Why a pass did not finish.
 ///
-/// Any error converts into it with `?`. A refused launch makes the configuration *invalid*; every
-/// other error makes it *failed*. Out-of-memory errors of the driver are retried in isolation; hand
-/// them on with `?` rather than as text, of which nothing is read.
+/// Any error converts into it with `?`. A refused launch makes the configuration *invalid*, even
+/// where the error is of a library that launches for itself; every other error makes it *failed*.
+/// Out-of-memory errors of the driver are retried in isolation; hand them on with `?` rather than
+/// as text, of which nothing is read.
 ///
 /// ```
 /// use gpuprof::{Result, Run};
@@ -109,6 +110,13 @@ impl Error {
         self.meaning == Meaning::Invalid
     }
 
+    /// Whether a refused launch may be behind it, as far as its kind and its codes tell.
+    pub(crate) fn may_be_a_refusal(&self) -> bool {
+        let source = self.source().and_then(driver_error);
+        self.meaning == Meaning::Failed(FailureKind::Other)
+            && source.is_none_or(|error| REFUSALS.contains(&error.0))
+    }
+
     /// The error that this one was made of, where it was.
     ///
     /// ```
@@ -184,6 +192,11 @@ fn chain<'e>(
     iter::successors(Some(error), |&error| error.source())
 }
 
+/// The driver's error, where there is one.
+fn driver_error<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e DriverError> {
+    chain(error).find_map(|error| error.downcast_ref())
+}
+
 /// CUPTI's code, where it failed.
 fn code_of(error: &(dyn StdError + 'static)) -> Option<Code> {
     chain(error).find_map(|error| Some(error.downcast_ref::<gpuprof_cupti::Failure>()?.code))
@@ -191,8 +204,7 @@ fn code_of(error: &(dyn StdError + 'static)) -> Option<Code> {
 
 /// What kind of failure the codes in `error` stand for.
 fn kind_of(error: &(dyn StdError + 'static)) -> FailureKind {
-    let driver = chain(error).find_map(|error| error.downcast_ref::<DriverError>());
-    match (driver.map(|error| error.0), code_of(error)) {
+    match (driver_error(error).map(|error| error.0), code_of(error)) {
         (Some(CUresult::CUDA_ERROR_OUT_OF_MEMORY), _) | (_, Some(Code::OutOfMemory)) => {
             FailureKind::OutOfMemory
         }
@@ -201,14 +213,22 @@ fn kind_of(error: &(dyn StdError + 'static)) -> FailureKind {
     }
 }
 
+/// What the driver answers to a launch that the device or the kernel does not allow.
+const REFUSALS: [CUresult; 4] = [
+    CUresult::CUDA_ERROR_INVALID_VALUE,
+    CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+    CUresult::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+    CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE,
+];
+
+/// The code of a launch that was refused, by its number; none for every other code.
+pub(crate) fn refusing(code: u32) -> Option<CUresult> {
+    REFUSALS.into_iter().find(|&refusal| refusal as u32 == code)
+}
+
 /// What the driver's error means where a launch met it.
 fn meaning_of(error: DriverError) -> Meaning {
-    match error.0 {
-        CUresult::CUDA_ERROR_INVALID_VALUE | CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => {
-            Meaning::Invalid
-        }
-        _ => Meaning::Failed(kind_of(&error)),
-    }
+    if REFUSALS.contains(&error.0) { Meaning::Invalid } else { Meaning::Failed(kind_of(&error)) }
 }
 
 /// `CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered`.
@@ -320,5 +340,15 @@ mod tests {
         let reworded = refused.in_words("▒▒▒".to_owned());
         assert!(reworded.is_refusal() && reworded.to_string() == "▒▒▒");
         assert!(!reworded.of_several(2).is_refusal());
+    }
+
+    #[test]
+    fn a_refused_launch_may_be_behind_words_and_behind_no_code_that_says_something_else() {
+        let wrapped = |code| Error::from(Wrapped(DriverError(code)));
+        assert!(Error::failed("the library returns 1").may_be_a_refusal());
+        assert!(wrapped(CUresult::CUDA_ERROR_INVALID_VALUE).may_be_a_refusal());
+        assert!(!wrapped(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS).may_be_a_refusal());
+        assert!(!wrapped(CUresult::CUDA_ERROR_OUT_OF_MEMORY).may_be_a_refusal());
+        assert!(!Error::invalid("no two halves").may_be_a_refusal());
     }
 }

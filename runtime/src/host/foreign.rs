@@ -62,7 +62,10 @@ impl Run<'_> {
     }
 
     /// That this configuration cannot be run, for `reason`: return it, and the configuration is
-    /// *invalid*, as one is whose launch the device refuses. It counts as no failure.
+    /// *invalid*, as one is whose launch the driver refuses. It counts as no failure.
+    ///
+    /// Of a launch that the driver refuses a library need not say so: whatever error the series
+    /// function then returns, the driver is asked, with the help of CUPTI where it is a GPU's.
     ///
     /// ```
     /// use gpuprof::prelude::*;

@@ -24,6 +24,7 @@ use super::measure_lock::MeasureLock;
 use super::outcome::{caught, outcome, remember_panics};
 use super::parent_death;
 use super::printed::Printed;
+use super::refused;
 use super::registry::{self, Body, HarnessTarget, SeriesEntry};
 use super::replay;
 use super::reply;
@@ -226,7 +227,7 @@ fn measure_one(
                 }
                 _ => {
                     let mut run = Run::new(session, request, Call::Whole);
-                    function(&mut run).map_err(|error| session.explain(error))?;
+                    refused::call(function, &mut run)?;
                     run
                 }
             };

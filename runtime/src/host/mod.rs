@@ -41,6 +41,7 @@ mod printed;
 mod ptx_reads;
 mod raw_function;
 mod reference;
+mod refused;
 mod registry;
 mod replay;
 mod reply;

@@ -46,8 +46,8 @@ impl<'a> Run<'a> {
     /// Makes a launcher of `function`, a `CUfunction` of CUDA's own that any layer loaded:
     /// `cuda-core`, `cust`, or calls of `cuModuleGetFunction`. Its launches are checked before the
     /// driver sees them, and named in the table of launches by what the driver calls the function
-    /// (CUDA 12.3 and newer). A library that launches for itself needs none of this, but what it is
-    /// refused is *failed* and not *invalid*, unless it says so by [`Run::invalid`].
+    /// (CUDA 12.3 and newer). A library that launches for itself needs none of this: a launch of
+    /// its own that the driver refuses is *invalid* too, on a GPU where there is CUPTI.
     ///
     /// # Errors
     /// A null handle.

@@ -12,6 +12,7 @@ use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
 use super::collect::cupti::Collection;
 use super::error::{Error, Result};
 use super::launch::Launch;
+use super::refused::{self, SeriesFunction};
 use super::run::{Call, Run};
 use super::session::Session;
 
@@ -23,12 +24,12 @@ pub(crate) fn count<'a>(
     session: &'a Session,
     request: &'a MeasureRequest,
     counters: &'a CounterRequest,
-    function: fn(&mut Run<'_>) -> Result<()>,
+    function: SeriesFunction,
 ) -> Result<Run<'a>> {
     let kernel = &request.kernel;
     let called = |call| {
         let mut run = Run::new(session, request, call);
-        function(&mut run).map_err(|error| session.explain(error))?;
+        refused::call(function, &mut run)?;
         let launch = run.launch_config()?;
         Ok::<_, Error>((run, launch))
     };

@@ -66,6 +66,8 @@ pub struct Run<'a> {
     config: PartialConfig,
     pub(crate) call: Call<'a>,
     measured: bool,
+    /// Whether the measured launches were queued and done, once.
+    pub(crate) launched: bool,
     /// What its launchers launched.
     pub(crate) log: Rc<LaunchLog>,
     /// The modules of its launchers by their names.
@@ -80,6 +82,8 @@ pub(crate) enum Call<'a> {
     WarmUp,
     /// For one counter pass.
     Pass(Box<Collection<'a>>),
+    /// To see which launch is refused; nothing is measured.
+    Again,
 }
 
 #[derive(Default, Clone, Copy)]
@@ -104,6 +108,7 @@ impl<'a> Run<'a> {
             config: PartialConfig::default(),
             call,
             measured: false,
+            launched: false,
             log: Rc::default(),
             modules: RefCell::default(),
         }
@@ -421,8 +426,12 @@ impl<'a> Run<'a> {
         if self.session.device.emulated {
             emulator::take_report()?;
             once().map_err(|e| self.session.explain(e))?;
-            self.synchronize()?;
+            self.launched()?;
             (self.result.launches, self.result.counters) = emulator::take_report()?;
+        } else if matches!(self.call, Call::Again) {
+            once()?;
+            self.launched()?;
+            return Err(Error::failed("no launch is refused this time"));
         } else if self.request.counters.is_some() {
             if let Call::Pass(collection) = &mut self.call {
                 collection.pass(&mut [&mut Called(&mut once)])?;
@@ -431,7 +440,7 @@ impl<'a> Run<'a> {
             }
         } else {
             once()?;
-            self.synchronize()?;
+            self.launched()?;
             let sampling = &self.request.sampling;
             self.result.timing = Some(events::time(self.session, sampling, reset, &mut once)?);
             if sampling.copy_bandwidth {
@@ -447,15 +456,22 @@ impl<'a> Run<'a> {
         self.take_facts(&config)
     }
 
+    /// Waits for the first of the measured launches.
+    fn launched(&mut self) -> Result<()> {
+        self.synchronize()?;
+        self.launched = true;
+        Ok(())
+    }
+
     /// Launches what is measured until the device is warm.
     pub(crate) fn warm_up(
-        &self,
+        &mut self,
         reset: &mut dyn FnMut() -> Result<()>,
         once: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
         reset()?;
         once()?;
-        self.synchronize()?;
+        self.launched()?;
         events::warm_up_only(self.session, &self.request.sampling, reset, once)
     }
 

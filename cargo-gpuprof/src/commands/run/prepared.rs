@@ -140,6 +140,7 @@ impl Prepared<'_> {
                 nvml: settings.nvml_path(&inputs.source.root()).map(Into::into),
                 ..Sampling::default()
             },
+            cupti: settings.cupti_path(&inputs.source.root()).map(Into::into),
             counters: setup.counters().cloned(),
             profiler: device.and_then(profiler::shared),
         }

@@ -79,6 +79,13 @@ pub(crate) fn take_fault() -> Option<String> {
     Some(fault.message)
 }
 
+/// Why the driver refused the last launch that the device or the kernel does not allow, in one
+/// sentence: none where the program went on from it, and after this.
+pub(crate) fn take_refused_launch() -> Option<String> {
+    let refused = take_text(b"gpuemu_take_refused_launch\0")?;
+    serde_json::from_str(&refused).ok().map(|Fault { message }| message)
+}
+
 /// Lets the emulated driver know the buffer at `address` by the parameter's `name`, and refuse
 /// stores to what the kernel takes to read only. Other drivers know neither.
 pub(crate) fn label_argument(address: u64, name: &str, read_only: bool) {
@@ -94,7 +101,7 @@ pub(crate) fn label_argument(address: u64, name: &str, read_only: bool) {
 }
 
 fn take_text(symbol: &[u8]) -> Option<String> {
-    // SAFETY: both symbols, where they exist, have these types (the emulator's ABI, version 1); the
+    // SAFETY: the symbols, where they exist, have these types (the emulator's ABI, version 1); the
     // string is NUL-terminated, ours until it is freed, and freed once.
     unsafe {
         let library = sys::culib();

@@ -117,6 +117,13 @@ pub fn observe(on: bool) {
     }
 }
 
+/// Lets `hear` know of every call that fails and of every launch, or nobody.
+pub fn watch(hear: Option<crate::table::Hear>) {
+    if let Some(driver) = driver() {
+        (driver.table.watch)(hear);
+    }
+}
+
 /// The launches since the last call, while they are observed.
 pub fn take() -> Vec<Launch> {
     unsafe extern "C" fn visit(into: *mut c_void, launch: *const crate::table::Launch) {

@@ -1,10 +1,10 @@
 //! A `libcupti.so.13` for the fake driver: a state machine that is strict where NVIDIA's is, or
 //! crashes.
 //!
-//! Input: the calls of CUPTI's Profiler Host and Range Profiler APIs, and what the kernels
-//! launched on the fake driver did. Output: config and counter data images of a format of its
-//! own, and values that follow from the launches and from which passes were collected how often. A
-//! pass that is lost leaves a hole (NaN), one collected twice doubles.
+//! Input: the calls of CUPTI's Profiler Host, Range Profiler and Callback APIs, and what the
+//! kernels launched on the fake driver did. Output: callbacks, config and counter data images of a
+//! format of its own, and values that follow from the launches and from which passes were collected
+//! how often. A pass that is lost leaves a hole (NaN), one collected twice doubles.
 //!
 //! What it refuses: a struct of another size than the headers of CUDA 12.6 say, `pPriv`, calls out
 //! of order, images that it did not write, metrics that it does not know. Where NVIDIA's crashes or
@@ -13,6 +13,7 @@
 //! Tests steer it by the environment, which harness processes inherit: see `trouble`.
 
 mod call;
+mod callbacks;
 mod catalogue;
 mod code;
 mod counter_data;

@@ -11,7 +11,7 @@ use super::code::Code;
 use super::pointers::{Out, Source};
 use super::state::{Driver, peek};
 use crate::device::{LaunchConfig, LaunchRecord};
-use crate::table::{Counter, ID, Launch, Table, Visit};
+use crate::table::{Call, Counter, Hear, ID, Launch, Table, Visit};
 
 /// What every launch takes, in nanoseconds.
 const LAUNCH: u64 = 2000;
@@ -158,7 +158,32 @@ unsafe extern "C" fn take(visit: Visit, into: *mut c_void) {
     }
 }
 
-static TABLE: Table = Table { observe, take };
+/// Who hears of calls.
+static HEAR: Mutex<Option<Hear>> = Mutex::new(None);
+
+extern "C" fn watch(hear: Option<Hear>) {
+    *HEAR.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = hear;
+}
+
+/// A call that returned `code`, with the kernel and the configuration of a launch that was refused;
+/// `launched` says whether it is one that was accepted.
+pub fn tell(code: Code, refused: Option<(String, LaunchConfig)>, launched: bool) {
+    let hear = *HEAR.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let Some(hear) = hear.filter(|_| launched || code != Code::SUCCESS) else { return };
+    let launch = launched || refused.is_some();
+    let nothing = LaunchConfig { grid: [0; 3], block: [0; 3], shared_bytes: 0 };
+    let (kernel, config) = match refused {
+        Some((kernel, config)) => (CString::new(kernel).ok(), config),
+        None => (None, nothing),
+    };
+    let LaunchConfig { grid, block, shared_bytes } = config;
+    let name = kernel.as_ref().map_or(std::ptr::null(), |kernel| kernel.as_ptr());
+    let call = Call { code: code.0, launch, kernel: name, grid, block, shared_bytes };
+    // SAFETY: the call and the name in it live until it returns.
+    unsafe { hear(&raw const call) };
+}
+
+static TABLE: Table = Table { observe, take, watch };
 
 /// Tables that no header describes: NVIDIA's driver has many, this one has one.
 #[unsafe(no_mangle)]

@@ -16,6 +16,7 @@ use std::ffi::c_int;
 use std::sync::LazyLock;
 
 use super::code::Code;
+use super::ledger;
 use super::untimed;
 use crate::device::{Chip, Device, GH100};
 use crate::timeline;
@@ -120,14 +121,21 @@ fn felt(driver: &Driver) -> (u32, usize, usize, u64) {
 
 /// A call that needs the driver to be initialised.
 pub fn with(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
-    untimed::with(|driver| {
+    let (mut refused, mut launched) = (None, false);
+    let code = untimed::with(|driver| {
         let (begin, before) = (timeline::now(), felt(driver));
+        let launches = driver.device.launch_count();
         let outcome = f(driver);
+        launched = driver.device.launch_count() > launches;
+        refused = driver.refused.as_ref().map(|it| (it.kernel.clone(), it.config));
         let after = felt(driver);
         if after != before {
             timeline::linger(if after.0 > before.0 { OPENED } else { 1.0 });
             timeline::record("prepares", begin);
         }
         outcome
-    })
+    });
+    // When nobody holds the driver any more, as CUPTI's callbacks are called.
+    ledger::tell(code, refused, launched);
+    code
 }

@@ -1,0 +1,273 @@
+//! Launches that the driver fails, whoever makes them.
+//!
+//! Input: a CUPTI, and whatever the process calls of the driver while a [`LaunchWatch`] lives.
+//! Output: the launch that failed, as long as the program has not gone on from it: no other call
+//! has failed since, and no launch was accepted.
+//!
+//! CUPTI's callback API tells of every call of the driver, on every thread; it slows all of them
+//! down, so nothing is timed meanwhile. CUPTI has one subscriber at a time: under a profiler or a
+//! debugger it is not this one.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use cudarc::cupti::sys;
+
+use crate::abi::one_at_a_time;
+use crate::driver::{self, DriverProblem};
+use crate::{Code, Failure, HostApi, LoadError};
+
+/// A launch that the driver failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedLaunch {
+    /// The kernel, as the driver calls it; none where CUPTI does not tell.
+    pub kernel: Option<String>,
+    /// Blocks in each direction.
+    pub grid: [u32; 3],
+    /// Threads of a block in each direction.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: u32,
+    /// The `CUresult`.
+    pub code: u32,
+}
+
+/// Why launches cannot be watched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WatchError {
+    /// The driver that CUPTI would use is not there.
+    #[error("{0}")]
+    Driver(#[from] DriverProblem),
+    /// A CUPTI without callbacks.
+    #[error("{0}")]
+    Load(#[from] LoadError),
+    /// CUPTI refuses.
+    #[error("{0}")]
+    Failed(#[from] Failure),
+}
+
+/// Sees the launches of this process until it is dropped.
+pub struct LaunchWatch {
+    functions: Functions,
+    subscriber: Subscriber,
+    /// Lives for ever: a call of another thread may just be telling of itself.
+    seen: &'static Mutex<Seen>,
+}
+
+impl LaunchWatch {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    /// [`Code::MultipleSubscribersNotSupported`] where somebody else does; no driver of NVIDIA's.
+    pub fn begin(api: HostApi) -> Result<Self, WatchError> {
+        driver::probe_nvidia()?;
+        let functions = Functions::of(api)?;
+        let seen: &'static Mutex<Seen> = Box::leak(Box::default());
+        let alone = one_at_a_time();
+        let mut subscriber = ptr::null_mut();
+        // SAFETY: a driver answers; it writes a handle, and the callback has the type that CUPTI
+        // calls, with data that lives for ever.
+        let code = unsafe {
+            (functions.subscribe)(
+                &raw mut subscriber,
+                called,
+                ptr::from_ref(seen).cast_mut().cast(),
+            )
+        };
+        succeeded("cuptiSubscribe", code)?;
+        let watch = Self { functions, subscriber, seen };
+        // SAFETY: the subscriber is live.
+        let code = unsafe { (functions.enable_domain)(1, subscriber, DRIVER_API) };
+        if let Err(failure) = succeeded("cuptiEnableDomain", code) {
+            drop(alone);
+            drop(watch);
+            return Err(failure.into());
+        }
+        Ok(watch)
+    }
+
+    /// The launch that failed and from which the program has not gone on.
+    #[must_use]
+    pub fn failed(&self) -> Option<FailedLaunch> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).failed.clone()
+    }
+}
+
+impl Drop for LaunchWatch {
+    fn drop(&mut self) {
+        let _alone = one_at_a_time();
+        // SAFETY: the subscriber is live, and nobody uses it after this. A failure changes nothing.
+        let _ = unsafe { (self.functions.unsubscribe)(self.subscriber) };
+    }
+}
+
+type Subscriber = *mut c_void;
+type Callback = unsafe extern "C" fn(*mut c_void, u32, u32, *const c_void);
+
+const DRIVER_API: u32 = sys::CUpti_CallbackDomain::CUPTI_CB_DOMAIN_DRIVER_API as u32;
+const EXIT: u32 = sys::CUpti_ApiCallbackSite::CUPTI_API_EXIT as u32;
+
+/// `CUDA_ERROR_NOT_READY`, the answer of a query.
+const NOT_READY: u32 = 600;
+
+/// What this takes of CUPTI: no structs, so these are no parameter functions (`abi`).
+#[derive(Clone, Copy)]
+struct Functions {
+    subscribe: unsafe extern "C" fn(*mut Subscriber, Callback, *mut c_void) -> u32,
+    unsubscribe: unsafe extern "C" fn(Subscriber) -> u32,
+    enable_domain: unsafe extern "C" fn(u32, Subscriber, u32) -> u32,
+}
+
+impl Functions {
+    fn of(api: HostApi) -> Result<Self, LoadError> {
+        let library = api.library;
+        let missing = |symbol| LoadError::MissingSymbol { path: api.path.into(), symbol };
+        // SAFETY: the types are those of cupti_callbacks.h, with its enums as the integers that
+        // they are.
+        unsafe {
+            Ok(Self {
+                subscribe: library.symbol("cuptiSubscribe").map_err(missing)?,
+                unsubscribe: library.symbol("cuptiUnsubscribe").map_err(missing)?,
+                enable_domain: library.symbol("cuptiEnableDomain").map_err(missing)?,
+            })
+        }
+    }
+}
+
+fn succeeded(call: &'static str, code: u32) -> Result<(), Failure> {
+    match Code::from_number(code) {
+        Code::Success => Ok(()),
+        code => Err(Failure { call, code }),
+    }
+}
+
+/// What the calls so far came to.
+#[derive(Debug, Default)]
+struct Seen {
+    failed: Option<FailedLaunch>,
+}
+
+impl Seen {
+    /// A call that returned `code`, with its launch where it is one.
+    fn returned(&mut self, code: u32, launch: Option<FailedLaunch>) {
+        match (code, launch) {
+            (0 | NOT_READY, None) => {}
+            (0, Some(_)) | (_, None) => self.failed = None,
+            (_, launch) => self.failed = launch,
+        }
+    }
+}
+
+/// What CUPTI calls before and after each call of the driver.
+unsafe extern "C" fn called(seen: *mut c_void, domain: u32, cbid: u32, data: *const c_void) {
+    if domain != DRIVER_API || data.is_null() {
+        return;
+    }
+    let data = data.cast::<sys::CUpti_CallbackData>();
+    // SAFETY: in this domain CUPTI gives this struct; an enum is read as the integer that it is.
+    let site = unsafe { (&raw const (*data).callbackSite).cast::<u32>().read() };
+    // SAFETY: as above.
+    let code = unsafe { (*data).functionReturnValue.cast::<u32>() };
+    if site != EXIT || code.is_null() {
+        return;
+    }
+    // SAFETY: after the call there is a CUresult.
+    let code = unsafe { code.read() };
+    // SAFETY: as above; the parameters are those of the function that `cbid` stands for.
+    let launch = unsafe { launch(cbid, data, code) };
+    // SAFETY: what `begin` gave CUPTI, which lives for ever.
+    let seen = unsafe { &*seen.cast::<Mutex<Seen>>() };
+    seen.lock().unwrap_or_else(PoisonError::into_inner).returned(code, launch);
+}
+
+/// The launch that a call is, if it is one.
+///
+/// # Safety
+/// `data` is what CUPTI gives a callback for `cbid`.
+unsafe fn launch(
+    cbid: u32,
+    data: *const sys::CUpti_CallbackData,
+    code: u32,
+) -> Option<FailedLaunch> {
+    use sys::CUpti_driver_api_trace_cbid_enum as Id;
+    const KERNEL: [u32; 4] = [
+        Id::CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel as u32,
+        Id::CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz as u32,
+        Id::CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel as u32,
+        Id::CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz as u32,
+    ];
+    const KERNEL_EX: [u32; 2] = [
+        Id::CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx as u32,
+        Id::CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz as u32,
+    ];
+    // SAFETY: the caller's promise.
+    let (parameters, symbol) = unsafe { ((*data).functionParams, (*data).symbolName) };
+    let (grid, block, shared_bytes) = if KERNEL.contains(&cbid) {
+        // SAFETY: both forms begin with these fields.
+        let p = unsafe { &*parameters.cast::<sys::cuLaunchKernel_params_st>() };
+        let (grid, block) =
+            ([p.gridDimX, p.gridDimY, p.gridDimZ], [p.blockDimX, p.blockDimY, p.blockDimZ]);
+        (grid, block, p.sharedMemBytes)
+    } else if KERNEL_EX.contains(&cbid) {
+        // SAFETY: the parameters of these functions.
+        let config = unsafe { (*parameters.cast::<sys::cuLaunchKernelEx_params_st>()).config };
+        // SAFETY: what the program gave the driver, which has read it.
+        match unsafe { config.as_ref() } {
+            Some(c) => {
+                let (grid, block) =
+                    ([c.gridDimX, c.gridDimY, c.gridDimZ], [c.blockDimX, c.blockDimY, c.blockDimZ]);
+                (grid, block, c.sharedMemBytes)
+            }
+            None => ([0; 3], [0; 3], 0),
+        }
+    } else {
+        return None;
+    };
+    // SAFETY: null, or the kernel's name.
+    let kernel = unsafe { text(symbol) };
+    Some(FailedLaunch { kernel, grid, block, shared_bytes, code })
+}
+
+/// # Safety
+/// Null, or a string that ends in NUL.
+unsafe fn text(text: *const c_char) -> Option<String> {
+    // SAFETY: the caller's promise.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INVALID_VALUE: u32 = 1;
+
+    fn launch(threads: u32, code: u32) -> Option<FailedLaunch> {
+        Some(FailedLaunch {
+            kernel: None,
+            grid: [1; 3],
+            block: [threads, 1, 1],
+            shared_bytes: 0,
+            code,
+        })
+    }
+
+    /// The threads of the launch that is left of some calls.
+    fn left(calls: &[(u32, Option<FailedLaunch>)]) -> Option<u32> {
+        let mut seen = Seen::default();
+        for (code, launch) in calls {
+            seen.returned(*code, launch.clone());
+        }
+        seen.failed.map(|launch| launch.block[0])
+    }
+
+    #[test]
+    fn a_launch_that_failed_is_told_until_the_program_goes_on() {
+        let (refused, freed) = ((INVALID_VALUE, launch(2048, INVALID_VALUE)), (0, None));
+        let still_busy = (NOT_READY, None);
+        assert_eq!(left(&[refused.clone(), freed.clone(), still_busy]), Some(2048));
+        assert_eq!(left(&[refused.clone(), (0, launch(64, 0))]), None);
+        assert_eq!(left(&[refused.clone(), (INVALID_VALUE, None)]), None);
+        assert_eq!(left(&[refused, (701, launch(1024, 701)), freed]), Some(1024));
+    }
+}
