@@ -1,5 +1,9 @@
 //! The bits of results, as every file of arithmetic needs them.
 
+/// What memory holds that nothing wrote, and what a lane reads of one that takes no part: undefined
+/// by PTX. A NaN as a float and far from everything as an integer, so that what is made of it is
+/// seen.
+pub const UNDEFINED: u32 = 0x7fc0_dead;
 /// What the hardware writes for any 32-bit NaN.
 pub const NAN32: u32 = 0x7fff_ffff;
 /// What is written for any 64-bit NaN.

@@ -6,16 +6,13 @@
 //! names a running lane which is elsewhere cannot be served, and is a fault rather than a wrong
 //! value.
 
+use super::bits::UNDEFINED;
 use super::context::Context;
 use super::fault::{Fault, FaultKind};
 use super::integer::binary32;
 use super::lanes::Lanes32;
 use crate::lower::flow::is_end;
 use crate::lower::inst::{ExchangeOp, Shuffle, Slot, Vote};
-
-/// What a lane reads of one that takes no part, because it has ended or never was: undefined by
-/// PTX. A NaN as a float and far from everything as an integer, so that what is made of it is seen.
-const NOTHING: u32 = 0x7fc0_dead;
 
 type Outcome = Result<(), Box<Fault>>;
 
@@ -141,7 +138,8 @@ fn shuffle(
         if valid {
             in_range |= 1 << lane;
             let takes_part = on & (1 << (source & 31)) != 0;
-            result[lane as usize] = if takes_part { values[source as usize & 31] } else { NOTHING };
+            result[lane as usize] =
+                if takes_part { values[source as usize & 31] } else { UNDEFINED };
         }
     }
     cx.lanes.set32(d, &result, on);

@@ -5,6 +5,7 @@
 //! relaxed atomics: blocks may run on several threads, and a race of the kernel is then a race of
 //! values, never of the emulator's memory.
 
+use super::bits::UNDEFINED;
 use crate::lower::address::GLOBAL_BASE;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -16,6 +17,9 @@ const GAP: u64 = 64 * 1024;
 /// An access that misses by so much meant something else: the least that an index of 32 bits misses
 /// by where it wraps around, with room for large buffers.
 const FAR: u64 = 1 << 31;
+/// Of a new allocation, so many words are undefined and the others zero: pages of the host that
+/// nothing touches cost nothing, and a program may allocate far more than it uses.
+const UNDEFINED_WORDS: usize = 16 << 20;
 
 /// One allocation.
 #[derive(Debug)]
@@ -97,9 +101,13 @@ impl Memory {
         Self { allocations: Vec::new(), freed: Vec::new(), next: GLOBAL_BASE, in_use: 0, capacity }
     }
 
-    /// Allocates zeroed memory; `None` if the device (or the host) has no room.
+    /// Allocates memory that holds nothing defined; `None` if the device (or the host) has no room.
     pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
-        self.allocate_for(bytes, Holds::Unknown)
+        let base = self.allocate_for(bytes, Holds::Unknown)?;
+        for word in self.find(base)?.words.iter().take(UNDEFINED_WORDS) {
+            word.store(UNDEFINED, Relaxed);
+        }
+        Some(base)
     }
 
     /// Allocates zeroed memory for what is known.
@@ -368,6 +376,23 @@ fn far(bytes: u64) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn new_memory_is_undefined_and_a_variable_is_zero() {
+        let mut memory = Memory::new(1 << 30);
+        let read = |memory: &Memory, at: u64| {
+            let mut bytes = [1; 4];
+            memory.read(at, &mut bytes).map(|()| u32::from_le_bytes(bytes))
+        };
+        let own = memory.allocate(10).expect("there is room");
+        assert_eq!([0, 4].map(|at| read(&memory, own + at)), [Ok(UNDEFINED); 2]);
+        let holds = Holds::Variable { name: "counter".into(), is_const: false };
+        let variable = memory.allocate_for(4, holds).expect("there is room");
+        assert_eq!(read(&memory, variable), Ok(0));
+        let large = memory.allocate(8 * UNDEFINED_WORDS as u64).expect("there is room");
+        assert_eq!(read(&memory, large), Ok(UNDEFINED));
+        assert_eq!(read(&memory, large + 4 * UNDEFINED_WORDS as u64), Ok(0));
+    }
 
     #[test]
     fn an_allocation_that_is_far_away_is_only_the_nearest() {
