@@ -141,6 +141,11 @@ pub const ALLOWED: &[Allowed] = &[
     allowed("tests/fakes/cupti/src/driver.rs", "DRIVER", "a process has one driver"),
     allowed("tests/fakes/cupti/src/host.rs", "HOSTS", "CUPTI's C API hands out addresses only"),
     allowed(
+        "tests/fakes/driver/src/driver/ledger.rs",
+        "HEAR",
+        "the fake CUPTI asks for the fake driver's launches through a C function, as CUPTI does",
+    ),
+    allowed(
         "tests/fakes/cupti/src/callbacks.rs",
         "SUBSCRIBER",
         "the fake library's C functions have no state to be handed, as the real one's",
