@@ -19,7 +19,8 @@ fn a_write_out_of_bounds_is_told_with_kernel_source_line_block_thread_and_addres
         64       0                          4                48              16
         64    1024                     failed
 
-     failed  block=64,offset=1024: kernel 'writes_beyond' at faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000001000, 3584 bytes past the end of a 512-byte allocation at 0x700000000000 (argument 'y')
+     failed      block=64,offset=1024: kernel 'writes_beyond' at faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000001000, 3584 bytes past the end of a 512-byte allocation at 0x700000000000 (argument 'y')
+     unverified  every finished row: compared with no reference: the annotation has no `verify`
 
      MISSING  every store_sectors_per_request <= 4  block=64,offset=1024 failed  [attribute]
 
@@ -164,7 +165,7 @@ fn a_kernel_that_never_ends_and_one_that_strays_end_their_own_configurations() {
     let failed: Vec<&str> = outcome.stdout.lines().filter(|l| l.contains("  block=64: ")).collect();
     let [hung, strayed] = failed.as_slice() else { panic!("{}", outcome.stdout) };
     let killed = format!(
-        " timeout  block=64: the process ran for {seconds} s and was killed (the limit of --timeout); \
+        " timeout     block=64: the process ran for {seconds} s and was killed (the limit of --timeout); \
          kernel 'hangs' at src/lib.rs:"
     );
     // Either of the two warps.
@@ -175,7 +176,8 @@ fn a_kernel_that_never_ends_and_one_that_strays_end_their_own_configurations() {
     });
     assert!(hung.starts_with(&killed) && ends, "{hung}");
     // The write is inside a function of Rust's library, which PTX does not say who called.
-    let place = " failed  block=64: kernel 'strays' near src/lib.rs:20:15 (in core/src/ptr/mod.rs:";
+    let place =
+        " failed      block=64: kernel 'strays' near src/lib.rs:20:15 (in core/src/ptr/mod.rs:";
     let what = "block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x710000000000, \
                 1099511627264 bytes past the end of a 512-byte allocation at 0x700000000000 (argument 'y'), \
                 which is only the nearest: did an index wrap around (in `u32`, 0 - 1 is \

@@ -18,8 +18,8 @@ fn notes(outcome: &Outcome, label: &str) -> String {
 fn a_launch_expression_that_falls_below_zero_or_overflows_is_told_with_its_part_and_values() {
     let outcome = gpuprof(&["inner", "doubles"]).exits_with(0);
     assert_snapshot!(notes(&outcome, "invalid "), @"
-    invalid  block=64,n=32: `grid`: `n - 64` falls below 0: 32 - 64; a `where` in the series leaves such configurations out
-    invalid  block=32,n=40: `grid`: `1 << n` is more than i32 can hold: 1 << 40; check the axes, or write smaller types `as u64`
+    invalid     block=64,n=32: `grid`: `n - 64` falls below 0: 32 - 64; a `where` in the series leaves such configurations out
+    invalid     block=32,n=40: `grid`: `1 << n` is more than i32 can hold: 1 << 40; check the axes, or write smaller types `as u64`
     ");
 }
 

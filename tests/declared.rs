@@ -85,9 +85,9 @@ fn a_declaration_that_does_not_fit_its_entry_point_is_shown_where_it_is_written(
     assert_snapshot!(told("names"), @r#"
     declarations do not fit their kernels:
     error: in-ptx/90bab4f9ad84.ptx has no entry point `fill`: add symbol = "fill<1>"
-      --> in-ptx/src/lib.rs:84
+      --> in-ptx/src/lib.rs:84:12
     error: in-ptx/90bab4f9ad84.ptx has no entry point `other`: it has fill<1>, fill<2>
-      --> in-ptx/src/lib.rs:87
+      --> in-ptx/src/lib.rs:87:12
     "#);
 }
 
@@ -150,7 +150,7 @@ fn structs_are_passed_by_value_and_void_pointers_take_anything() {
 fn what_is_wrong_with_cuda_cpp_or_its_declaration_is_shown_with_file_and_line() {
     let told = |feature: &str| {
         let stderr = run("in-cuda", &["--features", feature]).exits_with(101).stderr;
-        let (_, told) = stderr.split_once("\nerror: ").expect("there is an error");
+        let (_, told) = stderr.split_once("error: ").expect("there is an error");
         told.to_owned()
     };
     assert_snapshot!(told("types"), @r#"
@@ -176,12 +176,20 @@ fn what_is_wrong_with_cuda_cpp_or_its_declaration_is_shown_with_file_and_line() 
     "#);
     assert_snapshot!(told("names"), @r#"
     declarations do not fit their kernels:
-    error: `nowhere` names no kernel: identifier "nowhere" is undefined
-      --> in-cuda/src/lib.rs:78
-       = note: the kernels there are scale, offset, count, flagged
-    error: `ofset` names no kernel: identifier "ofset" is undefined
-      --> in-cuda/src/lib.rs:81
+    error: `nowhere` names no kernel
+      --> in-cuda/src/lib.rs:78:12
+       = note: the kernels there are flagged, ns::count, offset, scale
+    error: `ofset` names no kernel
+      --> in-cuda/src/lib.rs:81:12
        = note: did you mean `offset`?
+    error: `count<1, false>` names no kernel
+      --> in-cuda/src/lib.rs:87:22
+       = note: `ns::count` is there: write symbol = "ns::count<1, false>"
+       = note: the same holds for 3 other instances: `count<1, true>`, `count<2, false>`, `count<2, true>`
+    error: `scale<1, float>` is declared with 2 parameters, and the kernel takes 4
+      --> in-cuda/src/lib.rs:97
+       = note: the kernel takes (unsigned int, float, const float *, float *)
+       = note: the same holds for 3 other instances: `scale<1, double>`, `scale<2, float>`, `scale<2, double>`
     "#);
     assert_snapshot!(told("syntax"), @r#"
     CUDA C++ does not compile:
@@ -213,7 +221,7 @@ fn variables_of_the_device_are_set_by_the_declaration_or_warned_about() {
     let warnings = outcome.stderr.lines().skip_while(|line| !line.starts_with("warning"));
     assert_snapshot!(warnings.take(3).collect::<Vec<_>>().join("\n"), @r"
     warning: `of_pairs` reads the constant `pairs`, which nothing sets: it is zero
-       --> in-cuda/src/lib.rs:171
+       --> in-cuda/src/lib.rs:187
         = note: declare it in the block, such as `static pairs: [f32; 16];`, and set it with globals(pairs = …)
     ");
     assert_snapshot!(rows(&run("in-ptx", &["look_up"]).exits_with(0)), @r"
@@ -221,13 +229,13 @@ fn variables_of_the_device_are_set_by_the_declaration_or_warned_about() {
     look_up/block=64,more=40 finished verified
     ");
     let stderr = run("in-cuda", &["--features", "globals"]).exits_with(101).stderr;
-    let (_, told) = stderr.split_once("\nerror: ").expect("there is an error");
+    let (_, told) = stderr.split_once("error: ").expect("there is an error");
     assert_snapshot!(told, @r#"
     declarations do not fit their kernels:
     error: `bias` is declared as `f64`, 8 bytes, and it has 4
-       --> in-cuda/src/lib.rs:216:22
+       --> in-cuda/src/lib.rs:232:22
     error: `nowhere` names no variable: identifier "nowhere" is undefined
-       --> in-cuda/src/lib.rs:217:25
+       --> in-cuda/src/lib.rs:233:25
         = note: is its namespace missing, or the file that defines it?
     "#);
 }

@@ -152,9 +152,9 @@ fn what_does_not_fit_is_shown_where_it_is_declared() {
     assert_snapshot!(told("names"), @r"
     declarations do not fit their kernels:
     error: in-machine-code/kernels/scale.sm_90.cubin has no entry point `scales`: did you mean `scale`?
-       --> src/lib.rs:109
+       --> src/lib.rs:109:12
     error: in-machine-code/kernels/scale.sm_90.cubin has no entry point `other`: it has scale
-       --> src/lib.rs:112
+       --> src/lib.rs:112:12
     ");
     assert_snapshot!(told("others"), @r#"src/lib.rs:121: cannot take kernels from [root]/kernels/text.cubin: it is neither a cubin nor a fatbin: it is PTX: write ptx = "…""#);
 }

@@ -119,6 +119,7 @@ fn the_oldest_runs_are_removed_and_that_is_told_once() {
                                        removed)");
     assert_eq!(packed.runs()[0], before[1], "the first is gone");
     assert_eq!(packed.runs().len(), 2);
+    assert_eq!(said(run(&[])), "", "from now on every run removes one");
     assert_eq!(run(&["--quiet"]), "");
     assert_eq!(packed.runs().len(), 2);
     assert_eq!(run(&["--quiet", "--dry-run"]), "");

@@ -44,6 +44,12 @@ impl DeclaredSpace {
         self.axes.iter().filter_map(|axis| Some((&axis.name, axis.constant.as_deref()?)))
     }
 
+    /// Whether there is an axis called `name` of which nothing is known, since its clause or
+    /// another one is wrong.
+    pub(crate) fn is_unknown(&self, name: &str) -> bool {
+        self.axis(name).is_none() && self.names.iter().any(|known| known == name)
+    }
+
     /// The axis called `name`.
     pub(crate) fn axis(&self, name: &str) -> Option<&DeclaredAxis> {
         self.axes.iter().find(|axis| axis.name == name)

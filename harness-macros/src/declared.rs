@@ -166,6 +166,7 @@ fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
     let globals = kernel.globals.iter().map(|setting| setting.declared(&gp));
     let has_launcher = kernel.launcher.is_some();
     let symbol = kernel.expression.as_deref().unwrap_or(&kernel.symbol);
+    let symbol_at = place_of(kernel.expression_at.unwrap_or_else(|| item.sig.ident.span()));
     let parameters = kernel.parameters.iter().zip(&item.sig.inputs).map(|(parameter, input)| {
         let name = parameter.name.to_string();
         let types::Spelled { rust, cpp, bytes, align } =
@@ -190,6 +191,7 @@ fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
                 options: &[#(#options),*],
                 compiler: #compiler,
                 symbol: #symbol,
+                symbol_at: #symbol_at,
                 parameters: &[#(#parameters),*],
                 types: &[#(#types),*],
                 globals: &[#(#globals),*],
@@ -200,6 +202,11 @@ fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
         }
     };
     entry.emit(&body, &expand::run_function(kernel, &run))
+}
+
+/// The line and the column of a place.
+pub(crate) fn place_of(at: proc_macro2::Span) -> TokenStream {
+    quote_spanned!(at=> (::core::line!(), ::core::column!()))
 }
 
 /// Where the type of a parameter stands.

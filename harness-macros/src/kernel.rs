@@ -46,6 +46,8 @@ pub(crate) struct Kernel {
     pub(crate) symbol: String,
     /// What a declared kernel is called where it lives.
     pub(crate) expression: Option<String>,
+    /// Where `symbol = …` says so.
+    pub(crate) expression_at: Option<Span>,
     /// The path to the `gpuprof` crate.
     pub(crate) gpuprof: Path,
     /// The axes and how they combine.
@@ -114,6 +116,7 @@ impl Kernel {
         let kernel = Self {
             symbol,
             expression,
+            expression_at: keys.value("symbol").map(Spanned::span),
             instances,
             gpuprof: gpuprof.unwrap_or_else(|| syn::parse_quote!(::gpuprof)),
             launch: keys.take(&LAUNCH_AXES),

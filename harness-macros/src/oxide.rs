@@ -13,6 +13,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, ItemFn, Meta, Path};
 
+use crate::declared;
 use crate::expand;
 use crate::kernel::{Home, Kernel};
 use crate::registration::Entry;
@@ -97,6 +98,7 @@ fn entry(kernel: &Kernel, item: &ItemFn, contract: &TokenStream) -> TokenStream 
         })
     });
     let instance = instance(kernel);
+    let symbol_at = declared::place_of(item.sig.ident.span());
     let body = quote! {
         #gp::Body::Declared {
             declaration: &#gp::Declaration {
@@ -109,6 +111,7 @@ fn entry(kernel: &Kernel, item: &ItemFn, contract: &TokenStream) -> TokenStream 
                 options: &[],
                 compiler: #gp::CudaCompiler::Auto,
                 symbol: #instance,
+                symbol_at: #symbol_at,
                 parameters: &[#(#parameters),*],
                 types: &[#(#types),*],
                 globals: &[],

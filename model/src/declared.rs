@@ -37,6 +37,9 @@ pub struct DeclaredKernel {
     pub compiler: CudaCompiler,
     /// What it is called there, with `{NAME}` for the value of a constant.
     pub symbol: String,
+    /// Where `symbol` is written: line and column, both 0 where that is not known.
+    #[serde(default)]
+    pub symbol_at: (u32, u32),
     /// Its parameters, in which `{T}` stands for the type of an axis.
     pub parameters: Vec<DeclaredParameter>,
     /// The types that axes of types have.
@@ -172,11 +175,15 @@ impl DeclaredKernel {
         self.types.iter().find(|ty| ty.axis == axis && ty.rust == value)
     }
 
+    /// The types of the instance of `configuration`, one for each axis of types.
+    pub fn types_of(&self, configuration: &Configuration) -> Vec<&DeclaredType> {
+        let axes: BTreeSet<&str> = self.types.iter().map(|ty| ty.axis.as_str()).collect();
+        axes.into_iter().filter_map(|axis| self.ty(axis, configuration)).collect()
+    }
+
     /// The parameters of the instance of `configuration`.
     pub fn parameters_of(&self, configuration: &Configuration) -> Vec<DeclaredParameter> {
-        let axes: BTreeSet<&str> = self.types.iter().map(|ty| ty.axis.as_str()).collect();
-        let types: Vec<&DeclaredType> =
-            axes.into_iter().filter_map(|axis| self.ty(axis, configuration)).collect();
+        let types = self.types_of(configuration);
         let of_types = |parameter: &DeclaredParameter| {
             let mut parameter = parameter.clone();
             for ty in &types {
@@ -298,6 +305,7 @@ mod tests {
             options: Vec::new(),
             compiler: CudaCompiler::Auto,
             symbol: symbol.to_owned(),
+            symbol_at: (0, 0),
             parameters: Vec::new(),
             types: Vec::new(),
             globals: Vec::new(),

@@ -290,7 +290,7 @@ pub struct PassResult {
     /// verified and where a function of the user's compared.
     #[serde(default)]
     pub largest_error: Option<f64>,
-    /// Why a comparison that found no difference verified nothing.
+    /// Why nothing was verified, though no difference was found.
     #[serde(default)]
     pub unverified: Option<Unverified>,
     /// What kernels printed.
@@ -310,11 +310,13 @@ pub struct InputFile {
     pub sha256: String,
 }
 
-/// Why a comparison with a reference that found no difference says nothing.
+/// Why a kernel is not verified though no comparison found a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unverified {
+    /// The annotation of a kernel that writes buffers names no reference.
+    NoReference,
     /// What the kernel writes has no elements.
     NothingCompared,
     /// The reference leaves the buffers as they were, as a kernel that does nothing would.
@@ -331,7 +333,7 @@ impl Unverified {
     #[must_use]
     pub fn says_nothing(self) -> bool {
         match self {
-            Self::NothingCompared => false,
+            Self::NoReference | Self::NothingCompared => false,
             Self::NothingChanged | Self::AnythingAccepted | Self::NothingButNan => true,
         }
     }
@@ -340,6 +342,7 @@ impl Unverified {
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
+            Self::NoReference => "no-reference",
             Self::NothingCompared => "nothing-compared",
             Self::NothingChanged => "nothing-changed",
             Self::AnythingAccepted => "anything-accepted",

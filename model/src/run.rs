@@ -366,7 +366,7 @@ pub struct ConfigurationResult {
     /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;
     /// none where nothing was verified and where a function of the user's compared.
     pub largest_error: Option<f64>,
-    /// Why a comparison that found no difference verified nothing.
+    /// Why nothing was verified, though no difference was found.
     pub unverified: Option<Unverified>,
 }
 

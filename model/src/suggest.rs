@@ -21,7 +21,12 @@ pub fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<
 
 /// "did you mean `a`, `b` or `c`?", or `None` where nothing is near.
 pub fn did_you_mean<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
-    let quoted: Vec<String> = nearest(word, names).iter().map(|n| format!("`{n}`")).collect();
+    which(&nearest(word, names))
+}
+
+/// "did you mean `a`, `b` or `c`?" of these `names`, or `None` where there are none.
+pub fn which(names: &[&str]) -> Option<String> {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.as_slice() {
         [] => None,
         [one] => Some(format!("did you mean {one}?")),

@@ -14,6 +14,7 @@ mod host_only;
 mod ir;
 mod math;
 mod names;
+mod of_std;
 mod scope;
 pub mod wrapper;
 
@@ -201,7 +202,8 @@ impl CargoBuild<'_> {
                 advice = host_only::advice(&self.build.metadata.workspace_root, places);
                 advice.extend(places.iter().filter_map(|place| {
                     let name = place.unknown.as_deref()?;
-                    let (instead, file) = (math::of_std(name)?, &place.file);
+                    let of_std = || of_std::instead(name).map(ToOwned::to_owned);
+                    let (instead, file) = (math::of_std(name).or_else(of_std)?, &place.file);
                     let (line, column) = (place.line, place.column);
                     Some(format!(
                         "{file}:{line}:{column}: kernels have no `{name}` of std: {instead}"

@@ -35,12 +35,13 @@ pub(super) struct Place {
     pub(super) line: usize,
     /// The column, from 1.
     pub(super) column: usize,
-    /// What the user's source calls there, where rustc knows no function or method of that name.
+    /// What the user's source calls there, where rustc knows no function, method or type of that
+    /// name, and no macro of it with its `!`.
     pub(super) unknown: Option<String>,
 }
 
-/// rustc's codes of a method and of a function that it does not find.
-const NOT_FOUND: [&str; 2] = ["E0599", "E0425"];
+/// rustc's codes of a method, a function and a type that it does not find; of a macro it has none.
+const NOT_FOUND: [&str; 4] = ["E0599", "E0425", "E0412", "E0433"];
 
 impl Place {
     fn of(span: DiagnosticSpan, code: Option<&str>) -> Self {
@@ -48,9 +49,15 @@ impl Place {
             let line = span.text.first()?;
             let count = line.highlight_end.checked_sub(line.highlight_start)?;
             let from = line.highlight_start.checked_sub(1)?;
-            Some(line.text.chars().skip(from).take(count).collect())
+            let mut rest = line.text.chars().skip(from);
+            let word: String = rest.by_ref().take(count).collect();
+            Some((word, rest.next() == Some('!')))
         };
-        let unknown = code.filter(|code| NOT_FOUND.contains(code)).and_then(|_| word());
+        let unknown = match code {
+            None => word().and_then(|(word, is_macro)| is_macro.then(|| format!("{word}!"))),
+            Some(code) if NOT_FOUND.contains(&code) => word().map(|(word, _)| word),
+            Some(_) => None,
+        };
         Self { file: span.file_name, line: span.line_start, column: span.column_start, unknown }
     }
 }

@@ -16,15 +16,16 @@ use super::compiled::{Compiled, Hash};
 use super::compiler::{Compiler, Ended, NoReply, Reply, how};
 use super::diagnostic::{self, Diagnostic, Note, Severity};
 use super::error::Error;
-use super::kernel_names::kernel_names;
-use super::program::{Place, Program};
+use super::kernel_names::{SourceKernel, kernel_names};
+use super::newer;
+use super::program::{Architecture, Place, Program};
 use super::ptx;
 use super::roots::Roots;
 use super::shims::{self, Shims};
 use super::signature::{self, Fault};
 
 /// Changes when the same program would be compiled into something else.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// What is kept of a compile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,10 +85,13 @@ pub(super) fn compile_by(
         return Ok(work.compiled(kept, &read));
     }
     compiler.announce(&program.named(), program.architecture);
-    let (kept, headers) = work.make()?;
+    let (kept, headers, shims) = work.make()?;
     let read = work.read(headers);
     held.keep(&read, &kept)?;
-    Ok(work.compiled(kept, &read))
+    let mut compiled = work.compiled(kept, &read);
+    // It is of interest when the file is compiled, and not at every run.
+    compiled.warnings.extend((shims == Shims::Host).then(|| work.host_note()));
+    Ok(compiled)
 }
 
 /// A program with all that its compile needs.
@@ -181,8 +185,9 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Everything that can be compiled, and the headers that were read for it.
-    fn make(&self) -> Result<(Kept, Option<Vec<PathBuf>>), Error> {
+    /// Everything that can be compiled, the headers that were read for it, and what stood in for
+    /// others.
+    fn make(&self) -> Result<(Kept, Option<Vec<PathBuf>>, Shims), Error> {
         let all = 0..self.program.kernels.len();
         let mut attempt = Attempt { wanted: all.clone().collect(), shims: Shims::Standard };
         let mut faults: BTreeMap<usize, Vec<Fault>> = BTreeMap::new();
@@ -201,17 +206,17 @@ impl<'a> Work<'a> {
                     attempt.shims = Shims::Host;
                     continue;
                 }
-                (true, _) if of_sources => return Err(Error::Source(self.explained(rest))),
+                (true, _) if of_sources => {
+                    let newer = self.newer(&attempt, &rest);
+                    return Err(Error::Source(self.explained(rest, newer)));
+                }
                 (true, _) => self.searched(&attempt, &rest)?,
             };
+            let found = self.remedied(&attempt, found);
             attempt.wanted.retain(|number| !found.contains_key(number));
             faults.extend(found);
         };
-        let mut kept = self.kept(&made, &attempt, faults);
-        if attempt.shims == Shims::Host {
-            kept.warnings.push(self.host_note());
-        }
-        Ok((kept, made.headers))
+        Ok((self.kept(&made, &attempt, faults), made.headers, attempt.shims))
     }
 
     /// Messages by the instance that they are about, and those about the sources.
@@ -240,7 +245,8 @@ impl<'a> Work<'a> {
     ) -> Result<BTreeMap<usize, Vec<Fault>>, Error> {
         let none = Attempt { wanted: Vec::new(), ..attempt.clone() };
         if let Outcome::Failed(errors) = self.run(&none)? {
-            return Err(Error::Source(self.explained(errors)));
+            let newer = self.newer(&none, &errors);
+            return Err(Error::Source(self.explained(errors, newer)));
         }
         let bodies = |errors: &[Diagnostic]| errors.iter().cloned().map(Fault::Body).collect();
         let mut found = BTreeMap::new();
@@ -298,8 +304,7 @@ impl<'a> Work<'a> {
             severity: Severity::Note,
             number: None,
             message: format!(
-                "{sources} does not compile by itself under {}: it was compiled with stand-ins for \
-                 CUDA's runtime functions and the host's headers, and its host code left out",
+                "{sources}: {} compiled the kernels alone, with stand-ins for the host's headers",
                 self.compiler.name()
             ),
             span: None,
@@ -321,12 +326,57 @@ impl<'a> Work<'a> {
     /// CUDA's own headers warn too.
     fn is_of_the_package(&self, diagnostic: &Diagnostic) -> bool {
         let file = diagnostic.span.as_ref().map(|span| span.place.file.as_path());
-        file.is_some_and(|it| !is_ours(it) && !it.is_absolute() && !it.starts_with("cuda"))
+        file.is_some_and(|it| !is_ours(it) && is_of_the_package(it))
     }
 
-    /// Errors of the sources, with what helps where that is known.
-    fn explained(&self, errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    /// The next architecture for which `attempt` compiles, where its `errors` may be about that.
+    fn newer(&self, attempt: &Attempt, errors: &[Diagnostic]) -> Option<Architecture> {
+        if !newer::may_help(errors) || self.program.options.iter().any(|it| it.contains("-arch")) {
+            return None;
+        }
+        let compiles = |compute: u32| {
+            let architecture = Architecture { compute };
+            let program = Program { architecture, ..self.program.clone() };
+            let roots = self.roots.clone();
+            let work = Work { program: &program, compiler: self.compiler, roots };
+            matches!(work.run(attempt), Ok(Outcome::Made(_))).then_some(architecture)
+        };
+        let wanted = self.program.architecture.compute;
+        let later = self.compiler.architectures().iter().filter(|it| **it > wanted);
+        let later: Vec<u32> = later.copied().collect();
+        // Where the latest does not help, none is likely to.
+        compiles(*later.last()?)?;
+        later.into_iter().find_map(compiles)
+    }
+
+    /// What was `found` in instances, with the architecture that would help.
+    fn remedied(
+        &self,
+        attempt: &Attempt,
+        mut found: BTreeMap<usize, Vec<Fault>>,
+    ) -> BTreeMap<usize, Vec<Fault>> {
+        for (number, faults) in &mut found {
+            let bodies = faults.iter_mut().filter_map(|fault| match fault {
+                Fault::Body(said) => Some(said),
+                _ => None,
+            });
+            let mut bodies: Vec<&mut Diagnostic> = bodies.collect();
+            let said: Vec<Diagnostic> = bodies.iter().map(|said| (**said).clone()).collect();
+            let alone = Attempt { wanted: vec![*number], ..attempt.clone() };
+            let newer = self.newer(&alone, &said);
+            if let (Some(newer), Some(last)) = (newer, bodies.last_mut()) {
+                last.notes.push(newer::note(newer));
+            }
+        }
+        found
+    }
+
+    /// Errors of the sources, with what helps where that is known: the architecture `newer`.
+    fn explained(&self, errors: Vec<Diagnostic>, newer: Option<Architecture>) -> Vec<Diagnostic> {
         let mut errors = errors;
+        if let (Some(newer), Some(last)) = (newer, errors.last_mut()) {
+            last.notes.push(newer::note(newer));
+        }
         for error in &mut errors {
             let note = self.remedy(error);
             error.notes.extend(note.map(|message| Note { message, span: None }));
@@ -335,8 +385,7 @@ impl<'a> Work<'a> {
     }
 
     fn remedy(&self, error: &Diagnostic) -> Option<String> {
-        let text = &error.message;
-        let header = text.strip_prefix("cannot open source file \"")?.trim_end_matches('"');
+        let header = error.missing_header()?;
         let folders = self.program.includes.iter().map(|it| format!(", {}", it.display()));
         let folders: String = folders.collect();
         let searched = format!("searched: the source's own folder{folders} and CUDA's headers");
@@ -392,7 +441,8 @@ impl<'a> Work<'a> {
                 Entry::Name(name) => Ok(name),
                 Entry::Faults(faults) => {
                     let line = |place: &Place| self.line(place);
-                    let told = |it: &Fault| it.diagnostic(instance, line, || self.kernel_names());
+                    let told =
+                        |it: &Fault| it.diagnostic(instance, line, || self.kernel_names(read));
                     Err(faults.iter().map(told).collect())
                 }
             };
@@ -421,10 +471,12 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The kernels of the sources, for a message about another one.
-    fn kernel_names(&self) -> Vec<String> {
-        let read = |file: &PathBuf| fs::read_to_string(self.roots.package().join(file)).ok();
-        let texts = self.program.sources.iter().filter_map(read);
+    /// The kernels of the sources and of the package's headers that were `read`, for a message
+    /// about another one.
+    fn kernel_names(&self, read: &Read) -> Vec<SourceKernel> {
+        let files = read.files.iter().map(|(named, _)| self.roots.file(named));
+        let own = files.filter(|file| is_of_the_package(&self.roots.shown(file)));
+        let texts = own.filter_map(|file| fs::read_to_string(file).ok());
         texts.flat_map(|text| kernel_names(&text)).collect()
     }
 
@@ -485,6 +537,11 @@ const CORE_HEADERS: [&str; 26] = [
     "vector_functions",
     "vector_types",
 ];
+
+/// Whether a file, as messages show it, is one of the package's.
+fn is_of_the_package(shown: &Path) -> bool {
+    !shown.is_absolute() && !shown.starts_with("cuda")
+}
 
 /// Whether a file of a message is a text of ours.
 fn is_ours(file: &Path) -> bool {

@@ -97,6 +97,9 @@ impl Compilers {
             Err(Error::Source(said)) => said,
             other => return other,
         };
+        if !self.may_find_headers(&said) {
+            return Err(Error::Source(said));
+        }
         let Some(by) = by_nvcc else { return Err(Error::Source(self.without_nvcc(said))) };
         match compile_by(program, by, cache) {
             Ok(mut compiled) => {
@@ -112,6 +115,12 @@ impl Compilers {
                 (by.name(), vec![Diagnostic::error(other.to_string())]),
             ))),
         }
+    }
+
+    /// Whether nvcc, if it is there, may find every header that NVRTC says is missing.
+    fn may_find_headers(&self, said: &[Diagnostic]) -> bool {
+        let Ok(nvcc) = self.nvcc() else { return true };
+        said.iter().filter_map(Diagnostic::missing_header).all(|header| nvcc.may_find(header))
     }
 
     /// The errors of NVRTC, where nvcc might have compiled what it cannot.

@@ -30,6 +30,12 @@ impl Diagnostic {
     pub(super) fn error(message: String) -> Self {
         Self { severity: Severity::Error, number: None, message, span: None, notes: Vec::new() }
     }
+
+    /// The header that it says is missing, if that is what it says.
+    pub(super) fn missing_header(&self) -> Option<&str> {
+        let header = self.message.strip_prefix("cannot open source file \"")?;
+        Some(header.trim_end_matches('"'))
+    }
 }
 
 /// How bad a message is.
@@ -64,7 +70,7 @@ pub struct Note {
 
 impl Note {
     /// Whether it is a step of the trace of instances that led to a message.
-    pub(super) fn is_step(&self) -> bool {
+    pub fn is_step(&self) -> bool {
         let text = &self.message;
         ["instantiation of ", "processing of "].iter().any(|it| text.starts_with(it))
     }

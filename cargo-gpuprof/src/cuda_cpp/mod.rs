@@ -21,6 +21,7 @@ mod compilers;
 mod diagnostic;
 mod error;
 mod kernel_names;
+mod newer;
 pub mod nvcc;
 mod program;
 mod ptx;

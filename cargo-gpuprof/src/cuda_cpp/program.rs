@@ -61,6 +61,8 @@ pub struct Instance {
     pub parameters: Vec<Declared>,
     /// Where it is declared.
     pub declared_at: Place,
+    /// Where the expression is written.
+    pub named_at: Place,
 }
 
 /// A declared parameter.

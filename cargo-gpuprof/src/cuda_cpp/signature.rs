@@ -4,12 +4,14 @@
 //! about it which instance it is about and what does not fit. PTX says neither signedness nor
 //! pointee nor `const`; the type of the function does.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use gpuprof_model::suggest::did_you_mean;
+use gpuprof_model::suggest::{nearest, which};
 use serde::{Deserialize, Serialize};
 
 use super::diagnostic::{Diagnostic, Note, Severity, Span};
+use super::kernel_names::{SourceKernel, bare, own};
 use super::program::{Declared, Instance, Layout, Place};
 
 /// What the lines of the checks are called.
@@ -42,6 +44,8 @@ pub(super) enum Fault {
     Count {
         /// The kernel's.
         actual: usize,
+        /// Their types in C++, where the compiler tells them.
+        types: Option<String>,
     },
     /// The expression names no kernel: the compiler's words.
     Expression(Diagnostic),
@@ -128,13 +132,20 @@ pub(super) fn fault(diagnostic: &Diagnostic, instances: &[Instance]) -> Option<(
     }
     let steps = diagnostic.notes.iter().filter_map(|note| note.span.as_ref());
     let number = steps.filter_map(of).next_back()?;
-    let check = diagnostic.notes.iter().find_map(|note| mismatch(&note.message));
+    let mut check = diagnostic.notes.iter().find_map(|note| mismatch(&note.message));
+    if let Some(Fault::Count { types, .. }) = &mut check {
+        *types = diagnostic.notes.iter().find_map(|note| taken(&note.message));
+    }
     Some((number, check.unwrap_or_else(|| Fault::Body(diagnostic.clone()))))
 }
 
 /// Of the faults of one instance, keeps the one that says most where its name is at fault: the
 /// compiler tells that of the name, and of our check that uses it, and then once more in general.
+/// Where the number of its parameters is wrong, each may stand in the place of another.
 pub(super) fn best(faults: &mut Vec<Fault>) {
+    if faults.iter().any(|fault| matches!(fault, Fault::Count { .. })) {
+        faults.retain(|fault| !matches!(fault, Fault::Parameter { .. }));
+    }
     let said = |fault: &Fault| match fault {
         Fault::Expression(said) => Some(said.clone()),
         Fault::Declaration(said, _) => Some(said.clone()),
@@ -171,9 +182,16 @@ fn mismatch(step: &str) -> Option<Fault> {
         return Some(Fault::Parameter { index, actual: after(", Actual=")?.to_owned(), layout });
     }
     if step.contains("class \"gpuprof_count<") {
-        return Some(Fault::Count { actual: after(", Actual=")?.parse().ok()? });
+        return Some(Fault::Count { actual: after(", Actual=")?.parse().ok()?, types: None });
     }
     None
+}
+
+/// The types of the kernel's parameters, in a step of a trace that has them all.
+fn taken(step: &str) -> Option<String> {
+    let (_, types) = step.split_once(", Cs=<").filter(|_| step.contains("gpuprof_fits("))?;
+    let types = types.trim_end_matches(['"', ']', ' ']).strip_suffix('>')?;
+    Some(types.to_owned())
 }
 
 impl Fault {
@@ -183,7 +201,7 @@ impl Fault {
         &self,
         instance: &Instance,
         line: impl Fn(&Place) -> Option<String>,
-        kernels: impl Fn() -> Vec<String>,
+        kernels: impl Fn() -> Vec<SourceKernel>,
     ) -> Diagnostic {
         let name = &instance.expression;
         let at = |place: &Place| Some(Span { place: place.clone(), text: line(place) });
@@ -207,20 +225,25 @@ impl Fault {
                 );
                 error(message, &declared.declared_at, remedies(declared, actual, *layout))
             }
-            Self::Count { actual } => {
+            Self::Count { actual, types } => {
                 let declared = instance.parameters.len();
                 let message = format!(
                     "`{name}` is declared with {}, and the kernel takes {actual}",
                     counted(declared)
                 );
-                error(message, &instance.declared_at, Vec::new())
+                let types = types.iter().map(|types| format!("the kernel takes ({types})"));
+                error(message, &instance.declared_at, types.collect())
             }
             Self::Expression(said) => {
                 let (message, notes) = nameless(name, said, kernels);
-                error(message, &instance.declared_at, notes)
+                error(message, &instance.named_at, notes)
             }
             Self::Declaration(said, parameter) => {
                 let parameter = parameter.and_then(|index| instance.parameters.get(index));
+                if let Some(what) = no_kernel(said) {
+                    let message = format!("`{name}` names no kernel: it is `{what}`");
+                    return error(message, &instance.named_at, Vec::new());
+                }
                 let place = parameter.map_or(&instance.declared_at, |it| &it.declared_at);
                 let (message, notes) = unfit(name, said, parameter);
                 error(message, place, notes)
@@ -328,19 +351,17 @@ fn rust(cpp: &str) -> Option<String> {
 fn nameless(
     name: &str,
     said: &Diagnostic,
-    kernels: impl Fn() -> Vec<String>,
+    kernels: impl Fn() -> Vec<SourceKernel>,
 ) -> (String, Vec<String>) {
     // It goes on with the expression, which is named already.
     let words = said.message.split(". Input name expression was").next().unwrap_or_default();
     if let Some(variable) = name.strip_prefix('&') {
         return (format!("`{variable}` names no variable: {words}"), hints(said));
     }
-    match others(name, said, &kernels()) {
-        Some(note) if !is_unknown(said) => (format!("`{name}` names no kernel"), vec![note]),
-        note => {
-            let notes = note.map_or_else(|| hints(said), |note| vec![note]);
-            (format!("`{name}` names no kernel: {words}"), notes)
-        }
+    let known = kernels();
+    match others(name, said, &known).or_else(|| misfit(name, &known)) {
+        Some(note) => (format!("`{name}` names no kernel"), vec![note]),
+        None => (format!("`{name}` names no kernel: {words}"), hints(said)),
     }
 }
 
@@ -359,30 +380,50 @@ fn may_be_unknown(said: &Diagnostic) -> bool {
 }
 
 /// What kernels there are, where there is none of the `name`.
-fn others(name: &str, said: &Diagnostic, known: &[String]) -> Option<String> {
-    let own = name.split('<').next()?.rsplit("::").next()?.trim();
-    if !may_be_unknown(said) || known.is_empty() || known.iter().any(|it| it == own) {
+fn others(name: &str, said: &Diagnostic, known: &[SourceKernel]) -> Option<String> {
+    let asked = bare(name);
+    if !may_be_unknown(said) || known.is_empty() || known.iter().any(|it| it.full == asked) {
         return None;
     }
-    let near = did_you_mean(own, known.iter().map(String::as_str));
+    let called = |near: &dyn Fn(&SourceKernel) -> bool| {
+        let full: BTreeSet<&str> =
+            known.iter().filter(|it| near(it)).map(|it| it.full.as_str()).collect();
+        full
+    };
+    let elsewhere = called(&|it| it.own() == own(asked));
+    if let Some(full) = elsewhere.first().filter(|_| elsewhere.len() == 1) {
+        let arguments = &name[name.find('<').unwrap_or(name.len())..];
+        return Some(format!("`{full}` is there: write symbol = \"{full}{arguments}\""));
+    }
+    let near = nearest(own(asked), known.iter().map(SourceKernel::own));
+    let near = match elsewhere.is_empty() {
+        true => called(&|it| near.contains(&it.own())),
+        false => elsewhere,
+    };
     // What a macro makes may be there and not be known.
-    if near.is_none() && !is_unknown(said) {
+    if near.is_empty() && !is_unknown(said) {
         return None;
     }
-    near.or_else(|| {
-        let more = known.len().saturating_sub(NAMED);
+    which(&near.into_iter().collect::<Vec<_>>()).or_else(|| {
+        let names: Vec<&str> = called(&|_| true).into_iter().collect();
+        let more = names.len().saturating_sub(NAMED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let names = known.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>();
-        Some(format!("the kernels there are {}{more}", names.join(", ")))
+        let named = names.iter().take(NAMED).copied().collect::<Vec<_>>();
+        Some(format!("the kernels there are {}{more}", named.join(", ")))
     })
+}
+
+/// What is wrong with the template arguments of `name`, where the sources have one kernel that it
+/// can be.
+fn misfit(name: &str, known: &[SourceKernel]) -> Option<String> {
+    let mut called = known.iter().filter(|it| it.full == bare(name));
+    let kernel = called.next()?;
+    called.next().is_none().then(|| kernel.misfit(name))?
 }
 
 /// That the declared types of `name` do not compile, of which `parameter` may be the reason, and
 /// what to do about it.
 fn unfit(name: &str, said: &Diagnostic, parameter: Option<&Declared>) -> (String, Vec<String>) {
-    if let Some(what) = no_kernel(said) {
-        return (format!("`{name}` names no kernel: it is `{what}`"), Vec::new());
-    }
     let message = format!("{}: {}", unlike(name), said.message);
     let of_struct = parameter.and_then(of_struct);
     (message, of_struct.map_or_else(|| hints(said), |note| vec![note]))

@@ -9,7 +9,8 @@ fn instance(expression: &str, types: &[&str]) -> Instance {
         layout: None,
     });
     let parameters = parameters.collect();
-    Instance { expression: expression.into(), parameters, declared_at }
+    let named_at = declared_at.clone();
+    Instance { expression: expression.into(), parameters, declared_at, named_at }
 }
 
 #[test]

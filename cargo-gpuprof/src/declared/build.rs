@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::declared::{DeclaredInstance as Instance, DeclaredSource};
 
+use super::alike::{Told, grouped};
 use super::built::Built;
 use super::compile::{self, NoEntry, Tools};
 use super::instances::{Asked, Needed};
@@ -47,7 +48,8 @@ pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
             match found {
                 Ok((point, set)) => {
                     if let Code::Ptx(text) = &read.code {
-                        unset.extend(globals::unset(asked, text, &point.name, &set));
+                        let about = globals::unset(asked, text, &point.name, &set);
+                        unset.extend(about.into_iter().map(|it| Told::of(asked, it)));
                     }
                     let mut entry = asked.entry(&module, &point, set);
                     if let Code::Machine(code) = &read.code {
@@ -58,13 +60,16 @@ pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
                 Err(NoEntry::Invalid(reason)) => {
                     built.entries.insert(asked, Instance::Refused(reason));
                 }
-                Err(NoEntry::Wrong(diagnostics)) => wrong.extend(diagnostics),
+                Err(NoEntry::Wrong(diagnostics)) => {
+                    wrong.extend(diagnostics.into_iter().map(|it| Told::of(asked, it)));
+                }
             }
         }
         built.modules.insert(module, read.file);
     }
-    signature::refuse(&wrong)?;
-    let warnings = unset.iter().map(ToString::to_string).collect();
-    compile::once(warnings).iter().for_each(|warning| Notes::new(false).plain(warning));
+    signature::refuse(&grouped(wrong))?;
+    for warning in grouped(unset) {
+        Notes::new(false).plain(warning);
+    }
     Ok(built)
 }

@@ -138,7 +138,7 @@ fn about_constants(error: cuda_cpp::Error, asked: &[Asked<'_>]) -> cuda_cpp::Err
 }
 
 /// `texts` without those that were there before.
-pub(super) fn once(texts: Vec<String>) -> Vec<String> {
+fn once(texts: Vec<String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     texts.into_iter().filter(|text| seen.insert(text.clone())).collect()
 }
@@ -211,6 +211,7 @@ fn instances(asked: &[Asked<'_>]) -> Vec<cuda_cpp::Instance> {
             expression: asked.name.clone(),
             parameters: declared.collect(),
             declared_at: asked.place(),
+            named_at: asked.place_of_symbol(),
         }
     };
     let kernels: Vec<cuda_cpp::Instance> = once.map(instance).collect();
@@ -253,9 +254,12 @@ fn is_of_constants(asked: &Asked<'_>, diagnostics: &[Diagnostic]) -> bool {
 
 /// Why an instance does not compile, in one sentence with its place.
 fn sentence(asked: &Asked<'_>, diagnostics: &[Diagnostic]) -> String {
-    let told = diagnostics.iter().map(|diagnostic| match &diagnostic.span {
-        Some(span) => format!("{}: {}", span.place, diagnostic.message),
-        None => diagnostic.message.clone(),
+    let told = diagnostics.iter().map(|diagnostic| {
+        let place = diagnostic.span.as_ref().map(|span| format!("{}: ", span.place));
+        let remedies = diagnostic.notes.iter().filter(|it| it.span.is_none() && !it.is_step());
+        let remedies = remedies.map(|note| format!("; {}", note.message));
+        let place = place.unwrap_or_default();
+        format!("{place}{}{}", diagnostic.message, remedies.collect::<String>())
     });
     let told: Vec<String> = told.collect();
     format!("`{}` does not compile: {}", asked.name, told.join("; "))

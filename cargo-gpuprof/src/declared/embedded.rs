@@ -12,6 +12,7 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::declared::DeclaredSource;
 use gpuprof_model::suggest::did_you_mean;
 
+use super::alike::Told;
 use super::built::{Built, written};
 use super::compile::Tools;
 use super::instances::Asked;
@@ -38,7 +39,7 @@ struct Code {
 pub(super) fn add(
     asked: Vec<Asked<'_>>,
     tools: &Tools<'_>,
-    (built, wrong): (&mut Built, &mut Vec<Diagnostic>),
+    (built, wrong): (&mut Built, &mut Vec<Told>),
 ) -> Result<()> {
     let mut of_harness: BTreeMap<(String, String), Vec<Asked<'_>>> = BTreeMap::new();
     for asked in asked {
@@ -53,7 +54,7 @@ pub(super) fn add(
             let (bundle, point) = match point(asked, &code, harness) {
                 Ok(found) => found,
                 Err(diagnostics) => {
-                    wrong.extend(diagnostics);
+                    wrong.extend(diagnostics.into_iter().map(|it| Told::of(asked, it)));
                     continue;
                 }
             };

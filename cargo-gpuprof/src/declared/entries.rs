@@ -1,5 +1,6 @@
 //! Every instance of the declared kernels of a run: where it is, or why there is none.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use gpuprof_model::declared::{
@@ -81,6 +82,16 @@ impl Entries {
         machine_code.map(|entry| entry.module.as_str())
     }
 
+    /// `text` with the kernels called as their declarations do: `scan<4, float>` for
+    /// `_Z4scanILi4EfEvjPKfPf`.
+    pub fn as_written(&self, text: &str) -> String {
+        let mangled = self.ready().filter(|entry| entry.symbol != entry.shown);
+        let mut mangled: Vec<&DeclaredEntry> = mangled.collect();
+        // One may begin with another.
+        mangled.sort_by_key(|entry| Reverse(entry.symbol.len()));
+        mangled.iter().fold(text.to_owned(), |text, it| text.replace(&it.symbol, &it.shown))
+    }
+
     fn ready(&self) -> impl Iterator<Item = &DeclaredEntry> {
         self.0.values().flat_map(BTreeMap::values).filter_map(|instance| match instance {
             Instance::Ready(entry) => Some(entry),
@@ -113,5 +124,28 @@ fn launch(configuration: &Configuration) -> KnownLaunch {
         shared,
         cluster: extents("cluster"),
         capability: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_is_called_as_its_declaration_calls_it_also_where_another_begins_like_it() {
+        let entry = |symbol: &str, shown: &str| {
+            let entry = serde_json::json!({ "module": "m", "symbol": symbol, "shown": shown });
+            serde_json::json!({ "ready": entry })
+        };
+        let entries = serde_json::json!({ "series": {
+            "a": entry("_Z4scanPf", "scan"),
+            "b": entry("_Z4scanPfS_", "scan2"),
+            "c": entry("plain", "plain"),
+        } });
+        let entries: Entries = serde_json::from_value(entries).unwrap();
+        assert_eq!(
+            entries.as_written("kernel '_Z4scanPfS_', '_Z4scanPf', 'plain'"),
+            "kernel 'scan2', 'scan', 'plain'"
+        );
     }
 }

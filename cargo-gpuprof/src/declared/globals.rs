@@ -24,6 +24,7 @@ pub(super) fn instances(asked: &[Asked<'_>]) -> Vec<Instance> {
         expression: expression(global),
         parameters: Vec::new(),
         declared_at: place(asked, global),
+        named_at: place(asked, global),
     };
     once.map(instance).collect()
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use gpuprof_model::Configuration;
 use gpuprof_model::declared::{
     Contract, CudaCompiler, DeclaredEntry, DeclaredKernel, DeclaredParameter, DeclaredSource,
-    instance_key,
+    DeclaredType, instance_key,
 };
 use gpuprof_model::protocol::SeriesDescription;
 
@@ -84,6 +84,10 @@ pub(super) struct Asked<'a> {
     pub(super) key: String,
     /// Its parameters.
     pub(super) parameters: Vec<DeclaredParameter>,
+    /// The types of its axes of types.
+    pub(super) types: Vec<&'a DeclaredType>,
+    /// The values of its constants by name.
+    pub(super) constants: Vec<(&'a str, String)>,
     /// What it is called where it lives.
     pub(super) name: String,
     /// Its definitions for the preprocessor.
@@ -97,8 +101,13 @@ impl<'a> Asked<'a> {
         let Some(declared) = &series.declared else { return Vec::new() };
         let one = |configuration: &Configuration| {
             let (name, defines) = declared.instance(constants(series), configuration);
+            let key = key(series, configuration);
+            let types = declared.types_of(configuration);
             let parameters = declared.parameters_of(configuration);
-            Asked { series, declared, key: key(series, configuration), parameters, name, defines }
+            let constants = constants(series)
+                .filter_map(|name| Some((name, configuration.get(name)?.to_string())))
+                .collect();
+            Asked { series, declared, key, parameters, types, constants, name, defines }
         };
         needed.configurations.iter().map(one).collect()
     }
@@ -152,5 +161,13 @@ impl<'a> Asked<'a> {
     pub(super) fn place(&self) -> Place {
         let file = PathBuf::from(&self.series.file);
         Place { file, line: self.series.line, column: None }
+    }
+
+    /// Where its name is written.
+    pub(super) fn place_of_symbol(&self) -> Place {
+        match self.declared.symbol_at {
+            (0, _) => self.place(),
+            (line, column) => Place { line, column: Some(column), ..self.place() },
+        }
     }
 }

@@ -31,7 +31,8 @@ pub(super) fn found(
     let symbol = mangled::found(symbol, &module.points).unwrap_or(symbol);
     let mut points = module.points.iter().filter(|point| point.name == symbol);
     let Some(first) = points.next() else {
-        return Err(vec![wrong(not_there(asked, symbol, &module.points), asked.place())]);
+        let message = not_there(asked, symbol, &module.points);
+        return Err(vec![wrong(message, asked.place_of_symbol())]);
     };
     fits(asked, first, module.code.what())?;
     let mut found = first.clone();
@@ -121,20 +122,15 @@ fn not_there(asked: &Asked<'_>, symbol: &str, points: &[Entry]) -> String {
     format!("{} has no entry point `{symbol}`: {told}", asked.module())
 }
 
-/// Ends with `diagnostics` of declarations, each once.
+/// Ends with what is `wrong` with declarations.
 ///
 /// # Errors
-/// There are some (exit code 101).
-pub(super) fn refuse(diagnostics: &[Diagnostic]) -> Result<()> {
-    let mut once: Vec<String> = Vec::new();
-    for text in diagnostics.iter().map(ToString::to_string) {
-        if !once.contains(&text) {
-            once.push(text);
-        }
-    }
-    if once.is_empty() {
+/// There is something (exit code 101).
+pub(super) fn refuse(wrong: &[Diagnostic]) -> Result<()> {
+    if wrong.is_empty() {
         return Ok(());
     }
-    let message = format!("declarations do not fit their kernels:\n{}", once.join("\n"));
+    let texts: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+    let message = format!("declarations do not fit their kernels:\n{}", texts.join("\n"));
     Err(Failure::new(ExitCode::BuildFailed, message))
 }

@@ -194,6 +194,12 @@ impl Execution<'_> {
         }
     }
 
+    /// `text` with declared kernels called as their declarations do.
+    pub fn as_written(&self, planned: &PlannedSeries, text: &str) -> String {
+        let own = self.modules.get(&planned.side);
+        own.map_or_else(|| text.to_owned(), |own| own.declared.as_written(text))
+    }
+
     /// Why a configuration cannot be launched, where that is known without a process.
     pub fn refusal(&self, planned: &PlannedSeries, configuration: usize) -> Option<String> {
         let own = self.modules.get(&planned.side)?;

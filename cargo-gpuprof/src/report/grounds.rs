@@ -24,7 +24,8 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     let finished = rows.iter().filter(|row| row.status == Status::Finished);
     let (verified, not): (Vec<_>, Vec<_>) = finished.partition(|row| row.verified);
     let because = |why| not.iter().copied().filter(|row| row.unverified == why).collect::<Vec<_>>();
-    let [nothing, left, anything, no_number] = [
+    let [none, nothing, left, anything, no_number] = [
+        Unverified::NoReference,
         Unverified::NothingCompared,
         Unverified::NothingChanged,
         Unverified::AnythingAccepted,
@@ -39,6 +40,7 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     };
     let agreed = "agreed with the reference".to_owned();
     let without = "compared with no reference".to_owned();
+    let lacking = "compared with no reference: the annotation has no `verify`".to_owned();
     let all = [&verified, &nothing, &left, &anything, &no_number];
     let compared = all.iter().any(|rows| !rows.is_empty());
     let unverified: &[_] = if compared { &not } else { &[] };
@@ -51,6 +53,7 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     [
         note("verified", &known, largest(&known)),
         note("verified", &unknown, agreed),
+        note("unverified", &none, lacking),
         note("unverified", &nothing, empty),
         note("unverified", &left, same),
         note("unverified", &anything, wide),
@@ -163,6 +166,14 @@ mod tests {
             lines(&[verified_to(64, Some(3e-4))]),
             ["verified every row: largest error 3e-4 of the tolerance"]
         );
+    }
+
+    #[test]
+    fn a_kernel_without_a_reference_says_so_and_what_nobody_asked_to_verify_says_nothing() {
+        let bare = |block| row(block, |pass| pass.unverified = Some(Unverified::NoReference));
+        let told = "compared with no reference: the annotation has no `verify`";
+        assert_eq!(lines(&[bare(64), bare(128)]), [format!("unverified every row: {told}")]);
+        assert_eq!(lines(&[row(64, |_| ()), row(128, |_| ())]), [""; 0]);
     }
 
     #[test]

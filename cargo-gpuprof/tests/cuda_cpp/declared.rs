@@ -120,6 +120,29 @@ fn an_instance_that_does_not_compile_leaves_the_others_alone() {
     insta::assert_snapshot!(said.collect::<Vec<_>>().join("\n\n"));
 }
 
+#[test]
+fn what_compiles_for_a_later_architecture_alone_is_told_with_the_option() {
+    let source = "__global__ void ranked(float* x) { x[0] = __clusterRelativeBlockRank(); }\n";
+    let told = |source: &str| {
+        let mut package = Package::new(&[("k.cu", source)]).kernel("ranked", &[FLOATS]);
+        package.program.architecture = super::Architecture { compute: 80 };
+        package.compile().unwrap_err().to_string()
+    };
+    let remedy = "it compiles for compute_90: add `--kernel-arch sm_90`";
+    assert!(told(source).contains(remedy), "{}", told(source));
+    let misspelt = told("__global__ void ranked(float* x) { x[0] = __clusterRank(); }\n");
+    assert!(!misspelt.contains("--kernel-arch"), "{misspelt}");
+}
+
+#[test]
+fn a_kernel_in_a_namespace_is_offered_by_its_full_name() {
+    let header = "namespace my { template <int M> __global__ void sc(float* x) { x[0] = M; } }\n";
+    let files = [("k.cu", "#include \"k.cuh\"\n"), ("k.cuh", header)];
+    let compiled = Package::new(&files).kernel("sc<3>", &[FLOATS]).compile().unwrap();
+    let said = super::shown(compiled.entries["sc<3>"].as_ref().unwrap_err());
+    assert!(said.contains("`my::sc` is there: write symbol = \"my::sc<3>\""), "{said}");
+}
+
 /// The error's trace names no instance of ours: the source asks for it itself.
 #[test]
 fn an_instance_that_the_sources_ask_for_too_is_an_error_of_theirs() {

@@ -94,6 +94,7 @@ impl Package {
             expression: expression.into(),
             parameters: parameters.collect(),
             declared_at: place(10),
+            named_at: place(10),
         });
         self
     }

@@ -175,7 +175,9 @@ fn where_neither_compiles_it_the_first_error_of_the_other_is_told_too() {
         "#include <vector>\nstd::vector<int> v;\n\
          __global__ void broken(float *y) { y[0] = nothing; }\n",
     );
+    let calls = stand_in.calls();
     let header = told("#include \"missing.h\"\n__global__ void broken(float *y) {}\n");
+    assert_eq!(stand_in.calls(), calls, "nvcc does not find it either");
     insta::assert_snapshot!(format!("{of_the_host}\n\n{header}"));
 }
 

@@ -63,7 +63,8 @@ fn generics(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) -> Vec<St
             }
         };
         let name = constant.ident.to_string();
-        if space.constants().all(|(known, _)| *known != name) && !space.names.is_empty() {
+        let is_known = space.constants().any(|(known, _)| *known == name);
+        if !is_known && !space.names.is_empty() && !space.is_unknown(&name) {
             errors.at(
                 parameter,
                 format!("`{name}` needs its values: const {name} = [8, 16] in series(…)"),
@@ -77,7 +78,7 @@ fn generics(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) -> Vec<St
 /// Refuses `{NAME}` that is no constant of the series.
 fn check_names(key: &LitStr, function: &Ident, space: &DeclaredSpace, errors: &mut Errors) {
     for name in placeholders(&key.value()) {
-        if space.constants().any(|(known, _)| *known == name) {
+        if space.constants().any(|(known, _)| *known == name) || space.is_unknown(&name) {
             continue;
         }
         let known: Vec<String> = space.constants().map(|(name, _)| name.to_string()).collect();

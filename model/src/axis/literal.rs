@@ -27,6 +27,13 @@ pub(super) fn value(cursor: &mut Cursor<'_>) -> Result<AxisValue, ParseError> {
         return Ok(AxisValue::Word(word.to_owned()));
     }
     let (token, span) = cursor.take_while(is_name_char);
+    let fraction = cursor.rest().strip_prefix('.').unwrap_or_default();
+    let digits = fraction.find(|c| !is_name_char(c)).unwrap_or(fraction.len());
+    if fraction.starts_with(|c: char| c.is_ascii_digit()) {
+        let whole = span.start..span.end + 1 + digits;
+        let number = format!("{token}.{}", &fraction[..digits]);
+        return Err(not_whole(&number, whole));
+    }
     let base = match literal(token, &span)? {
         AxisValue::Int(base) => base,
         extent => return Ok(extent),
@@ -79,6 +86,11 @@ fn dims(token: &str, span: Range<usize>) -> Result<AxisValue, ParseError> {
     Ok(AxisValue::Dims(out))
 }
 
+fn not_whole(token: &str, span: Range<usize>) -> ParseError {
+    ParseError::new(format!("`{token}` is not a whole number"), span)
+        .with_help("numbers are decimal, with the binary suffixes K, M and G: 64, 1K, 16M")
+}
+
 fn scaled(token: &str, span: &Range<usize>) -> Result<u64, ParseError> {
     let (digits, shift) = match token.as_bytes().last() {
         Some(b'K' | b'k') => (&token[..token.len() - 1], 10),
@@ -88,8 +100,7 @@ fn scaled(token: &str, span: &Range<usize>) -> Result<u64, ParseError> {
     };
     let digits: String = digits.chars().filter(|&c| c != '_').collect();
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(ParseError::new(format!("`{token}` is not a whole number"), span.clone())
-            .with_help("numbers are decimal, with the binary suffixes K, M and G: 64, 1K, 16M"));
+        return Err(not_whole(token, span.clone()));
     }
     digits
         .parse::<u64>()

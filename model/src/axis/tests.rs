@@ -74,6 +74,8 @@ fn mistakes_are_named_at_their_place() {
         ("block=64..128 step 0", "a step of 0"),
         ("block=64..128 * 1", "a factor of 1"),
         ("block=12q", "`12q` is not a whole number"),
+        ("n=512.5", "`512.5` is not a whole number"),
+        ("n=[1, 2.25K]", "`2.25K` is not a whole number"),
         ("n=-5", "cannot be negative"),
         ("n=1 << 64", "does not fit in 64 bits"),
         ("n=99999999999G", "does not fit in 64 bits"),

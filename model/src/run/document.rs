@@ -98,7 +98,7 @@ struct RowDocument<'a> {
     /// none where nothing was verified and where a function of the user's compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     largest_error: Option<f64>,
-    /// Why a comparison that found no difference verified nothing.
+    /// Why nothing was verified, though no difference was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unverified: Option<Unverified>,
 }

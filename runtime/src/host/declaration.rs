@@ -29,6 +29,8 @@ pub struct Declaration {
     pub compiler: CudaCompiler,
     /// What it is called there, with `{NAME}` for the value of a constant.
     pub symbol: &'static str,
+    /// The line and the column of that.
+    pub symbol_at: (u32, u32),
     /// Its parameters.
     pub parameters: &'static [DeclaredParameter],
     /// The types that axes of types have.
@@ -158,6 +160,7 @@ impl From<&Declaration> for DeclaredKernel {
             options: texts(declaration.options),
             compiler: declaration.compiler,
             symbol: declaration.symbol.to_owned(),
+            symbol_at: declaration.symbol_at,
             parameters: declaration.parameters.iter().map(parameter).collect(),
             types: declaration.types.iter().map(ty).collect(),
             globals: declaration.globals.iter().map(global).collect(),

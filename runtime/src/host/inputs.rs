@@ -86,6 +86,11 @@ impl Argument {
         }
     }
 
+    /// Whether it is a buffer that the kernel writes.
+    pub(crate) fn is_written(&self) -> bool {
+        matches!(self, Self::Buffer { buffer, .. } if buffer.is_written())
+    }
+
     /// Whether it is a buffer of `in_place` that is restored before each launch.
     pub(crate) fn is_in(&self, in_place: &InPlace) -> bool {
         let name = match self {

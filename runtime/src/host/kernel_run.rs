@@ -12,7 +12,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaFunction, CudaModule};
 use gpuprof_model::declared::KnownLaunch;
 use gpuprof_model::measurement::{
-    CounterPass, HardwareValue, InPlace, LaunchRecord, PassResult, Reset,
+    CounterPass, HardwareValue, InPlace, LaunchRecord, PassResult, Reset, Unverified,
 };
 use gpuprof_model::notice::Notice;
 use gpuprof_model::protocol::Sampling;
@@ -394,6 +394,9 @@ impl<'r> KernelRun<'r> {
         if counted {
             self.launcher = Some(launcher);
             return Ok(());
+        }
+        if checks.reference.is_none() && self.arguments.iter().any(Argument::is_written) {
+            self.run.mark_unverified(Unverified::NoReference);
         }
         let verifies = checks.reference.is_some() && self.run.request.verify;
         if verifies && !emulated {

@@ -577,7 +577,7 @@ impl<'a> Run<'a> {
         self.result.largest_error = largest_error;
     }
 
-    /// Says that a comparison found no difference, and why that verifies nothing.
+    /// Says why nothing is verified, though no difference was found.
     pub(crate) fn mark_unverified(&mut self, why: Unverified) {
         self.result.unverified = Some(why);
     }

@@ -5,6 +5,7 @@
 //! true: a full disk, or a folder that is gone, keeps nothing of what was measured from standard
 //! output.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -191,15 +192,20 @@ impl Ending<'_> {
     }
 }
 
-/// Removes the oldest runs, and says so.
+/// Removes the oldest runs, and says so once for each number that is to be kept: from then on every
+/// run removes as many as it adds.
 pub(in crate::commands) fn prune(target_directory: &Utf8Path, keep: KeepRuns, notes: Notes) {
     let removed = prune::prune(target_directory, keep);
-    if !removed.is_empty() {
+    let (told, limit) = (target_directory.join("gpuprof/pruned-to"), keep.to_string());
+    let is_told = fs::read_to_string(&told).is_ok_and(|before| before == limit);
+    if !removed.is_empty() && !is_told && !notes.quiet() {
         let runs = if removed.len() == 1 { "run" } else { "runs" };
         notes.say(format_args!(
             "removed {} {runs} older than the last {keep} (set keep-runs in \
              {DEFAULT_PATH} to keep more; baselines are never removed)",
             removed.len()
         ));
+        // Where it cannot be written, the next run says it again.
+        let _ = fs::write(told, limit);
     }
 }

@@ -35,6 +35,16 @@ pub(super) fn as_written(log: &str) -> String {
     lines.join("\n")
 }
 
+/// Whether nvcc says that there is no compiler of the host's: `gcc: No such file or directory`.
+pub(super) fn lacks_host_compiler(log: &str) -> bool {
+    let is_of_gcc = |line: &str| {
+        line.split_once(": ").is_some_and(|(program, said)| {
+            said == "No such file or directory" && !program.contains(['/', ' '])
+        })
+    };
+    log.contains("preprocess host compiler properties") || log.lines().any(is_of_gcc)
+}
+
 /// The names that the expressions `numbers` have in `ptx`, in their order: the values of variables
 /// that were made of them. None where one is missing.
 pub(super) fn names(ptx: &str, numbers: &[usize]) -> Option<Vec<String>> {

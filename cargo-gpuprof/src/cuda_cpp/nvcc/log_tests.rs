@@ -21,6 +21,15 @@ fn a_source_line_is_shown_as_it_was_written_and_the_caret_stays_below_its_word()
 }
 
 #[test]
+fn a_missing_compiler_of_the_host_is_told_from_a_missing_header() {
+    // As nvcc 13.0.88 wrote it.
+    let log = "gcc: No such file or directory\n\
+               nvcc fatal   : Failed to preprocess host compiler properties.\n";
+    assert!(lacks_host_compiler(log));
+    assert!(!lacks_host_compiler("k.cu:1:10: fatal error: a.h: No such file or directory"));
+}
+
+#[test]
 fn names_are_the_values_of_the_variables() {
     let ptx = ".visible .entry plain(\n)\n{\nret;\n}\n\
                .global .align 8 .u64 gpuprof_0 = _Z5scaleILi1EfEvjT0_PKS0_PS0_;\n\

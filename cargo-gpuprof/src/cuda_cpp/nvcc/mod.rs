@@ -5,6 +5,7 @@
 //! host's compiler preprocesses. nvcc knows no name expressions: each becomes the value of a
 //! variable, and is read from the PTX.
 
+mod host;
 mod log;
 mod search;
 
@@ -53,6 +54,8 @@ pub struct Nvcc {
     /// What it says of itself.
     identity: String,
     architectures: Vec<u32>,
+    /// Whether the environment adds to its options.
+    is_told_more: bool,
     interrupt: Interrupt,
     notes: Notes,
 }
@@ -75,7 +78,7 @@ impl fmt::Display for NotFound {
         write!(
             f,
             ": it is part of the CUDA toolkit, and `{INSTALL}` installs it with what it needs, but \
-             for a host compiler such as g++; GPUPROF_NVCC names its file or folder"
+             for a host compiler such as g++ (Debian: `apt install g++`); GPUPROF_NVCC names its file or folder"
         )
     }
 }
@@ -123,6 +126,7 @@ impl Nvcc {
             release,
             identity,
             architectures,
+            is_told_more: false,
             interrupt: interrupt.clone(),
             notes: Notes::new(quiet),
         })
@@ -130,6 +134,7 @@ impl Nvcc {
 
     /// Itself, told apart from what it is with other `settings`.
     fn with(mut self, settings: &[(&'static str, OsString)]) -> Self {
+        self.is_told_more = !settings.is_empty();
         for (name, value) in settings {
             self.identity.push_str(&format!("{name}={}\n", value.display()));
         }
@@ -191,6 +196,11 @@ impl Nvcc {
         folders.into_iter().flat_map(|it| [it.clone(), it.join("cccl")]).collect()
     }
 
+    /// Whether it may find the `header`, which NVRTC does not find in the folders that both search.
+    pub(super) fn may_find(&self, header: &str) -> bool {
+        self.is_told_more || host::may_have(header) || host::is_in(&self.headers(), header)
+    }
+
     /// Compiles `job`, whose expressions are those of the instances `numbers`, in `folder`.
     ///
     /// # Errors
@@ -236,6 +246,7 @@ impl Nvcc {
             (Some(ptx), Some(Some(names))) => Ended::Well { ptx, names },
             (Some(_), _) => Ended::Refused("its PTX lacks names that were asked for".to_owned()),
             (None, _) if diagnostic::log(&log).has_errors() => Ended::WithErrors,
+            (None, _) if log::lacks_host_compiler(&log) => return Err(host::none()),
             (None, _) => Ended::Refused("it ended with an error and named none".to_owned()),
         };
         let rule = fs::read_to_string(at(RULE)).unwrap_or_default();

@@ -167,8 +167,7 @@ impl Sweep<'_, '_> {
             let error = said.map_or_else(|| why_not(path), io::Error::other);
             return Err(Failure::output(path.as_std_path(), &error));
         }
-        let SeriesDescription { file, line, .. } = &self.planned.checked[job.series].planned.series;
-        let status = status_of(ended, self.planned.limit, &format!("{file}:{line}"));
+        let status = self.status_of(job, ended);
         let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) =
             &status
         else {
@@ -196,6 +195,20 @@ impl Sweep<'_, '_> {
         }
         self.tidy(job);
         Ok(Some(job.then.as_deref().cloned().into_iter().collect()))
+    }
+
+    /// The status that a process without a reply gives the configurations of its `job`.
+    fn status_of(&self, job: &Job, ended: &Ended) -> Status {
+        let planned = &self.planned.checked[job.series].planned;
+        let SeriesDescription { file, line, .. } = &planned.series;
+        let mut status = status_of(ended, self.planned.limit, &format!("{file}:{line}"));
+        if let (Status::Failed { reason } | Status::Timeout { reason }, Some(&first)) =
+            (&mut status, job.configurations.first())
+        {
+            let execution = self.planned.execution((job.series, first));
+            *reason = execution.as_written(planned, reason);
+        }
+        status
     }
 
     /// Ends a configuration early.

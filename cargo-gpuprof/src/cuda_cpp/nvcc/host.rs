@@ -1,0 +1,78 @@
+//! The host's compiler, which nvcc starts, and its headers.
+//!
+//! Input: a header. Output: whether a compiler of the host's may find it where it searches by
+//! itself. What cannot be known, such as a compiler in a place of its own, may be.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::cuda_cpp::compiler::NoReply;
+
+/// Where compilers search for headers.
+const SYSTEM: &str = "/usr/include";
+
+/// What else tells them where.
+const VARIABLES: [&str; 3] = ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"];
+
+/// That there is no compiler of the host's, and what to do about it.
+pub(super) fn none() -> NoReply {
+    let reason = "it needs a C++ compiler of the host's and found none: install one (Debian: `apt \
+                  install g++`), or name one by NVCC_CCBIN or options = [\"-ccbin=/path/to/g++\"]";
+    NoReply::Unusable(reason.to_owned())
+}
+
+/// Whether the host's compiler may find `header` where it searches by itself.
+pub(super) fn may_have(header: &str) -> bool {
+    // Those of the C++ library have no ending.
+    let is_of_the_library = Path::new(header).extension().is_none();
+    let is_told_more = VARIABLES.iter().any(|name| env::var_os(name).is_some());
+    let cannot_tell = is_of_the_library || is_told_more || !Path::new(SYSTEM).is_dir();
+    cannot_tell || is_in(&folders(), header)
+}
+
+/// Whether `header` is in one of `folders`.
+pub(super) fn is_in(folders: &[PathBuf], header: &str) -> bool {
+    folders.iter().any(|folder| folder.join(header).exists())
+}
+
+/// The folders of the system, of the C++ library, and of gcc itself.
+fn folders() -> Vec<PathBuf> {
+    let of_targets = below(&[SYSTEM.into()]);
+    let of_gcc = below(&below(&["/usr/lib/gcc".into()]));
+    let of_gcc = of_gcc.into_iter().map(|folder| folder.join("include"));
+    let mut all: Vec<PathBuf> = vec![SYSTEM.into(), "/usr/local/include".into()];
+    let library = of_targets.iter().filter(|folder| folder.ends_with("c++"));
+    let of_library = below(&library.cloned().collect::<Vec<_>>());
+    let of_target = of_targets.iter().map(|folder| folder.join("c++")).collect::<Vec<_>>();
+    all.extend(below(&of_target));
+    all.extend(of_library);
+    all.extend(of_gcc);
+    all.extend(of_targets.into_iter().filter(|folder| is_target(folder)));
+    all
+}
+
+/// `/usr/include/x86_64-linux-gnu`
+fn is_target(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name.to_string_lossy().contains("-linux-"))
+}
+
+/// The folders in `folders`.
+fn below(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_library_may_have_is_told_from_a_header_that_is_nowhere() {
+        assert!(may_have("vector"));
+        let is_told_more = VARIABLES.iter().any(|name| env::var_os(name).is_some());
+        let cannot_tell = is_told_more || !Path::new(SYSTEM).is_dir();
+        assert_eq!(may_have("gpuprof/nowhere.cuh"), cannot_tell);
+        assert!(!Path::new("/usr/include/stdio.h").exists() || may_have("stdio.h"));
+    }
+}
