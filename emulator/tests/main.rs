@@ -13,5 +13,6 @@ mod products;
 mod properties;
 mod ptx;
 mod rust_kernels;
+mod spins;
 mod tiles;
 mod transfers;

@@ -99,6 +99,14 @@ impl Counts {
     pub fn new(instructions: usize) -> Self {
         Self { profile: vec![PcCount::default(); instructions], ..Self::default() }
     }
+
+    /// Takes back an instruction of the lanes `on`, which is going to be issued again.
+    pub fn take_back(&mut self, pc: u32, on: u32) {
+        let count = &mut self.profile[pc as usize];
+        count.warps -= 1;
+        count.threads -= u64::from(on.count_ones());
+        count.threads_on -= u64::from(on.count_ones());
+    }
 }
 
 impl AddAssign for GlobalCounts {

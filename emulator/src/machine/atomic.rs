@@ -21,6 +21,7 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
     }
     for part in parts(cx, atomic.address, on) {
         if atomic_half::is_of(atomic) {
+            cx.warp.changed = true;
             atomic_half::execute(cx, atomic, &part, (&b, &c), &mut old)?;
             continue;
         }
@@ -36,9 +37,12 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
                 old[lane] = read(cx, part.space, lane, address, 8);
                 let new = apply64(atomic.op, atomic.ty, old[lane], b[lane], c[lane]);
                 write(cx, part.space, lane, address, 8, new);
+                cx.warp.changed |= new != old[lane];
             } else if let Some(mut cell) = cell(cx, part.space, lane, address) {
                 let (b, c) = (b[lane] as u32, c[lane] as u32);
-                old[lane] = u64::from(cell.update(|old| apply32(atomic.op, atomic.ty, old, b, c)));
+                let before = cell.update(|old| apply32(atomic.op, atomic.ty, old, b, c));
+                old[lane] = u64::from(before);
+                cx.warp.changed |= apply32(atomic.op, atomic.ty, before, b, c) != before;
             }
         }
     }

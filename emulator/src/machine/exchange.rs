@@ -26,6 +26,9 @@ pub fn execute(cx: &mut Context<'_>, op: &ExchangeOp, on: u32) -> Outcome {
     | ExchangeOp::Elect { members, .. }
     | ExchangeOp::WarpSync { members }) = *op;
     let masks = *cx.lanes.get32(members);
+    if comes_later(cx, &masks, on) {
+        return Ok(());
+    }
     let mut left = on;
     while left != 0 {
         let mask = masks[left.trailing_zeros() as usize];
@@ -37,6 +40,25 @@ pub fn execute(cx: &mut Context<'_>, op: &ExchangeOp, on: u32) -> Outcome {
     }
     cx.shadow.meet_warp(cx.warp.index);
     Ok(())
+}
+
+/// Whether lanes that a member mask names are on their way here, having let the active ones run;
+/// they go on, and the exchange is issued again once they are here.
+fn comes_later(cx: &mut Context<'_>, masks: &Lanes32, on: u32) -> bool {
+    let named = |cx: &Context<'_>| {
+        let lanes = (0..32).filter(|lane| on & (1 << lane) != 0);
+        lanes.fold(0, |all, lane: usize| all | masks[lane]) & cx.warp.live & !on
+    };
+    if named(cx) == 0 {
+        return false;
+    }
+    let (code, pc) = (cx.program.code.as_slice(), cx.warp.pc - 1);
+    cx.warp.forget_ended(|pc| is_end(&code[pc as usize]));
+    if named(cx) == 0 || on != cx.warp.active || !cx.warp.let_yielding_run(pc) {
+        return false;
+    }
+    cx.counts.take_back(pc, on);
+    true
 }
 
 /// The exchange among `on`, which all have the same member mask.

@@ -15,6 +15,7 @@ use super::mma;
 use super::moves;
 use super::scalar;
 use super::speech;
+use super::spin::{Round, Step};
 use super::transfer;
 use crate::lower::flow::is_end;
 use crate::lower::inst::{Barrier, Clock, ControlOp, Guard, Op, Slot};
@@ -25,15 +26,29 @@ type Outcome = Result<(), Box<Fault>>;
 /// each other through memory make progress.
 const TURN: u32 = 1 << 20;
 
+/// After so many instructions in a turn it is looked whether the active lanes wait for others of
+/// their warp.
+const LOOK: u32 = 1 << 12;
+
 /// Runs the warp.
 ///
 /// # Errors
 /// The first fault.
 #[inline(always)]
 pub fn run(cx: &mut Context<'_>) -> Result<Stop, Box<Fault>> {
-    let mut left = TURN;
-    let outcome = turn(cx, &mut left);
-    *cx.clock += u64::from(TURN - left);
+    let (mut remaining, mut round) = (TURN, None);
+    let outcome = loop {
+        let budget = if round.is_some() { 1 } else { LOOK.min(remaining) };
+        let mut left = budget;
+        let outcome = turn(cx, &mut left, budget);
+        *cx.clock += u64::from(budget - left);
+        remaining -= budget - left;
+        match outcome {
+            Ok(None) if remaining > 0 => look(cx, &mut round),
+            Ok(stop) => break Ok(stop.unwrap_or(Stop::Turn)),
+            Err(fault) => break Err(fault),
+        }
+    };
     outcome.map_err(|mut fault| {
         fault.pc = fault.pc.or(Some(cx.warp.pc - 1));
         fault.callers = cx.warp.callers();
@@ -41,19 +56,36 @@ pub fn run(cx: &mut Context<'_>) -> Result<Stop, Box<Fault>> {
     })
 }
 
+/// Lets other lanes of the warp run if the active ones, after a `round` of what they do, have
+/// done nothing but wait.
+#[inline(never)]
+fn look(cx: &mut Context<'_>, round: &mut Option<Round>) {
+    let Some(begun) = round else {
+        *round = cx.warp.others_could_run().then(|| Round::begin(cx));
+        return;
+    };
+    match begun.step(cx) {
+        Step::On => return,
+        Step::Works => {}
+        Step::Waits => cx.warp.let_waiting_run(),
+    }
+    *round = None;
+}
+
+/// Up to `budget` instructions, of which those `left` are told; none: it has used them up.
 #[inline(always)]
-fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
+fn turn(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Result<Option<Stop>, Box<Fault>> {
     let code = cx.program.code.as_slice();
     loop {
         let warp = &mut *cx.warp;
         if warp.active == 0 || (warp.pc == warp.reconverge) | (warp.pc == warp.join) {
             if !warp.arrive() {
-                return Ok(Stop::Done);
+                return Ok(Some(Stop::Done));
             }
             continue;
         }
         if *left == 0 {
-            return Ok(Stop::Turn);
+            return Ok(None);
         }
         *left -= 1;
         let pc = cx.warp.pc;
@@ -67,6 +99,7 @@ fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
                 access::load(cx, element, address, d, on)?
             }
             Op::Store { element, address, a } if on != 0 => {
+                cx.warp.changed = true;
                 access::store(cx, element, address, a, on)?;
             }
             Op::Branch { target, .. } if on == active => cx.warp.jump(target),
@@ -82,16 +115,16 @@ fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
             | Op::Mbarrier(_)
             | Op::Mma(_)) => {
                 if on != 0 && together(cx, op, on)? == Waits::Yes {
-                    return Ok(Stop::Turn);
+                    return Ok(Some(Stop::Turn));
                 }
             }
             Op::Barrier(ref barrier) if on != 0 => {
                 if let Some(arrival) = arrive(cx, barrier, on)? {
-                    return Ok(Stop::Barrier(arrival));
+                    return Ok(Some(Stop::Barrier(arrival)));
                 }
             }
             Op::Control(ref op) => {
-                let now = *cx.clock + u64::from(TURN - *left);
+                let now = *cx.clock + u64::from(budget - *left);
                 transfer(cx, op, on, now)?;
             }
             Op::Fence => cx.shadow.meet(),
@@ -106,8 +139,14 @@ fn together(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Fault>>
     match op {
         Op::Atomic(atomic) => atomic::execute(cx, atomic, on)?,
         Op::Exchange(op) => exchange::execute(cx, op, on)?,
-        Op::Transfer(op) => transfer::execute(cx, op, on)?,
-        Op::Mbarrier(barrier) => return mbarrier::execute(cx, barrier, on),
+        Op::Transfer(op) => {
+            cx.warp.changed = true;
+            transfer::execute(cx, op, on)?;
+        }
+        Op::Mbarrier(barrier) => {
+            cx.warp.changed = true;
+            return mbarrier::execute(cx, barrier, on);
+        }
         Op::Mma(op) => mma::execute(cx, op, on)?,
         // The loop itself executes these.
         Op::Arith(_)
@@ -260,10 +299,7 @@ fn gather(cx: &mut Context<'_>, on: u32) -> Result<Option<u32>, Box<Fault>> {
         let is_barrier = |pc: u32| matches!(code[pc as usize].op, Op::Barrier(_));
         if cx.warp.let_others_come(pc, is_barrier) {
             // It is issued again once they are here, or gone.
-            let count = &mut cx.counts.profile[pc as usize];
-            count.warps -= 1;
-            count.threads -= u64::from(on.count_ones());
-            count.threads_on -= u64::from(on.count_ones());
+            cx.counts.take_back(pc, on);
             return Ok(None);
         }
     }

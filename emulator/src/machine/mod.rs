@@ -40,6 +40,7 @@ mod scalar;
 mod shadow;
 mod softfloat;
 mod speech;
+mod spin;
 mod transfer;
 mod warp;
 pub mod watch;

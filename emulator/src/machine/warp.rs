@@ -16,6 +16,8 @@ struct Entry {
     reconverge: u32,
     /// The entry is a caller, to which `ret` leads back.
     is_call: bool,
+    /// Its lanes have let others of the warp run.
+    yields: bool,
 }
 
 /// What a warp is doing.
@@ -48,6 +50,8 @@ pub struct Warp {
     pub index: u32,
     /// Copies that its lanes started.
     pub copies: Copies,
+    /// Whether memory was changed since somebody began to look.
+    pub changed: bool,
     stack: Vec<Entry>,
 }
 
@@ -63,6 +67,7 @@ impl Warp {
             state: State::Ready,
             index,
             copies: Copies::default(),
+            changed: false,
             stack: Vec::new(),
         };
         warp.restart(lanes);
@@ -169,7 +174,7 @@ impl Warp {
     /// `false`: nobody else can come.
     pub fn let_others_come(&mut self, pc: u32, is_barrier: impl Fn(u32) -> bool) -> bool {
         let Some((other, _)) = self.sibling().filter(|(other, _)| !is_barrier(*other)) else {
-            return false;
+            return self.let_yielding_run(pc);
         };
         let waiting = (pc, self.active, self.reconverge);
         self.pop();
@@ -177,6 +182,76 @@ impl Warp {
         self.push(waiting.0, waiting.1, waiting.2, false);
         self.look_ahead();
         true
+    }
+
+    /// Lanes that are where they wait, and where in the stack: on the other side of a branch, or at
+    /// a meeting point to which others are on the way. Of several groups the innermost that has
+    /// not yielded, or else the one that yielded first; none of a caller's frame, nor behind it,
+    /// nor of the active lanes' region: those run whenever the active ones go around a loop.
+    fn waiting(&self) -> Option<(usize, u32)> {
+        let (mut on_the_way, mut yielded) = (self.active, None);
+        let mut is_own_region = true;
+        for (depth, entry) in self.stack.iter().enumerate().rev().take_while(|(_, e)| !e.is_call) {
+            let there = entry.mask & !on_the_way;
+            is_own_region &= entry.reconverge == self.reconverge && there == entry.mask;
+            match entry.yields {
+                _ if there == 0 || is_own_region => {}
+                false => return Some((depth, there)),
+                true => yielded = Some((depth, there)),
+            }
+            on_the_way |= entry.mask;
+        }
+        yielded
+    }
+
+    /// Whether others of the warp could run in place of the active lanes.
+    pub fn others_could_run(&self) -> bool {
+        self.waiting().is_some()
+    }
+
+    /// The active lanes let others run, and go on when these have met others or ended, or wait in
+    /// turn. Lanes that leave a meeting point so are not met there any more.
+    pub fn let_waiting_run(&mut self) {
+        if let Some((depth, lanes)) = self.waiting() {
+            self.yield_to(depth, lanes);
+        }
+    }
+
+    /// The active lanes wait at `pc` for lanes that have yielded: those who wait there too join
+    /// them, or else others run. `false`: there are none.
+    pub fn let_yielding_run(&mut self, pc: u32) -> bool {
+        let frame = self.stack.iter().rposition(|entry| entry.is_call).map_or(0, |at| at + 1);
+        let (own, before) = (self.reconverge, self.active);
+        let is_here = |entry: &Entry| entry.yields && (entry.pc, entry.reconverge) == (pc, own);
+        for entry in self.stack[frame..].iter_mut().filter(|entry| is_here(entry)) {
+            self.active |= std::mem::take(&mut entry.mask);
+        }
+        let is_elsewhere = |entry: &Entry| entry.yields && entry.mask != 0 && entry.pc != pc;
+        let elsewhere = self.stack[frame..].iter().rposition(is_elsewhere);
+        self.pc = pc;
+        if self.active != before {
+            self.look_ahead();
+        } else if let Some(depth) = elsewhere.map(|at| frame + at) {
+            self.yield_to(depth, self.stack[depth].mask);
+        } else {
+            self.pc = pc + 1;
+            return false;
+        }
+        true
+    }
+
+    /// `lanes` of an entry of the stack run in place of the active ones.
+    fn yield_to(&mut self, depth: usize, lanes: u32) {
+        let entry = self.stack[depth];
+        let rest = &mut self.stack[depth];
+        (rest.mask, rest.yields) = (rest.mask & !lanes, true);
+        if rest.mask == 0 {
+            self.stack.remove(depth);
+        }
+        let (pc, mask, reconverge) = (self.pc, self.active, self.reconverge);
+        self.stack.push(Entry { pc, mask, reconverge, is_call: false, yields: true });
+        (self.pc, self.active, self.reconverge) = (entry.pc, lanes, entry.reconverge);
+        self.look_ahead();
     }
 
     /// `lanes` of the active ones call a function; all active lanes meet at `back`.
@@ -210,7 +285,7 @@ impl Warp {
     }
 
     fn push(&mut self, pc: u32, mask: u32, reconverge: u32, is_call: bool) {
-        self.stack.push(Entry { pc, mask, reconverge, is_call });
+        self.stack.push(Entry { pc, mask, reconverge, is_call, yields: false });
     }
 }
 
@@ -255,6 +330,46 @@ mod tests {
             warp.diverge(&[(7, warp.active & !staying), (2, staying)], 7, false);
             assert_eq!((warp.pc, warp.active, warp.stack.len()), (2, staying, 1));
         }
+    }
+
+    #[test]
+    fn lanes_of_an_outer_branch_run_in_place_of_those_who_wait_for_them() {
+        let mut warp = Warp::new(0, 32);
+        warp.diverge(&[(1, !1), (7, 1)], 9, false);
+        warp.diverge(&[(2, !3), (3, 2)], 5, false);
+        assert_eq!((warp.pc, warp.active, warp.reconverge), (2, !3, 5));
+        assert!(warp.others_could_run());
+        // Lane 1 is of the same region, and runs anyway.
+        warp.let_waiting_run();
+        assert_eq!((warp.pc, warp.active, warp.reconverge), (7, 1, 9));
+        for (pc, (then, lanes)) in [(9, (2, !3)), (5, (3, 2)), (5, (5, !1)), (9, (9, u32::MAX))] {
+            warp.pc = pc;
+            assert!(warp.arrive());
+            assert_eq!((warp.pc, warp.active), (then, lanes));
+        }
+        assert!(!warp.others_could_run());
+    }
+
+    #[test]
+    fn lanes_at_a_meeting_point_run_without_those_who_wait_for_them() {
+        // Lane 0 has left a loop and waits at 7, to which lane 1 is on the way.
+        let mut warp = Warp::new(0, 2);
+        warp.diverge(&[(7, 1), (2, 2)], 7, false);
+        assert_eq!((warp.pc, warp.active, warp.reconverge), (2, 2, 7));
+        warp.let_waiting_run();
+        assert_eq!((warp.pc, warp.active, warp.reconverge), (7, 1, NOWHERE));
+        // It comes to a barrier, which needs lane 1, and so lane 1 goes on; then it waits at 7.
+        assert!(warp.let_others_come(8, |_| false));
+        assert_eq!((warp.pc, warp.active, warp.reconverge), (2, 2, 7));
+        warp.pc = 7;
+        assert!(warp.arrive());
+        // Lane 0 is asked first, and lets lane 1 come to the barrier.
+        assert_eq!((warp.pc, warp.active), (8, 1));
+        assert!(warp.let_others_come(8, |_| false));
+        assert_eq!((warp.pc, warp.active, warp.join), (7, 2, 8));
+        warp.pc = 8;
+        assert!(warp.arrive());
+        assert_eq!((warp.pc, warp.active), (8, 3));
     }
 
     #[test]
