@@ -46,6 +46,11 @@ fn distinct(addresses: &[u64; 32], mask: u32, shift: u32) -> u64 {
         return used as u64;
     }
     let pieces = &mut pieces[..used];
+    let first = pieces.iter().copied().min().unwrap_or(0);
+    if pieces.iter().all(|piece| piece - first < 64) {
+        let seen = pieces.iter().fold(0u64, |seen, piece| seen | 1 << (piece - first));
+        return seen.count_ones().into();
+    }
     pieces.sort_unstable();
     1 + pieces.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64
 }

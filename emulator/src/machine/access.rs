@@ -1,7 +1,8 @@
 //! Loads and stores.
 //!
 //! Full warps that touch consecutive words, or all one word, take a short way: one check and one
-//! count for the whole warp. Everything else is [`per_lane`](super::per_lane), lane by lane.
+//! count for the whole warp. So do loads of words that lie anywhere in one allocation. Everything
+//! else is [`per_lane`](super::per_lane), lane by lane.
 
 use super::context::Context;
 use super::fault::Fault;
@@ -14,6 +15,9 @@ use crate::lower::inst::{Address, Element, Slot, Space};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 type Outcome = Result<(), Box<Fault>>;
+
+/// Bytes that are more than any allocation has.
+const FARTHEST: u64 = 1 << 40;
 
 /// How the 32 addresses of a full warp lie, four bytes each.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -139,6 +143,7 @@ fn load_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
             }
             Some([value; 32])
         }
+        (Space::Global, Pattern::Other) => scattered_words(cx, address),
         (Space::Shared, Pattern::Consecutive) => {
             let range = shared_range(cx, first, 32)?;
             if !cx.shadow.read_words(cx.by(false), first) {
@@ -162,6 +167,30 @@ fn load_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
         }
         _ => None,
     }
+}
+
+/// One word of global memory for each lane, if all lie in one allocation: so they are in no other
+/// space, whatever that of lane 0 was resolved from.
+#[inline(always)]
+fn scattered_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
+    let addresses: [u64; 32] = if address.wide {
+        cx.lanes.get64(address.base).map(|base| base.wrapping_add_signed(address.offset.into()))
+    } else {
+        cx.lanes.get32(address.base).map(|base| base.wrapping_add_signed(address.offset).into())
+    };
+    let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+    for at in addresses {
+        (low, high, bits) = (low.min(at), high.max(at), bits | at);
+    }
+    if bits % 4 != 0 || high - low >= FARTHEST {
+        return None;
+    }
+    let words = global_words::<false>(cx, low, (high - low) / 4 + 1)?;
+    let value = addresses.map(|at| words[((at - low) / 4) as usize].load(Relaxed));
+    let touched = sectors::count(&addresses, FULL, 4);
+    let bytes = sectors::distinct_bytes(&addresses, FULL, 4);
+    count_global(&mut cx.counts.memory.load, touched, bytes);
+    Some(value)
 }
 
 /// One word of shared memory for each lane, wherever it lies.
