@@ -7,7 +7,7 @@
 # Needs no GPU and no CUDA toolkit: rustup with the toolchain of the checkout's rust-toolchain.toml
 # (rust-src, rustc-dev, llvm-tools), `cargo gpuprof` of this clone in PATH or in GPUPROF, and for the
 # headers Python's pip, unless CUDA_HOME is set. WORK keeps everything that is built; what is there
-# is not built again.
+# is not built again. LIMIT is how many seconds a program may run (1200).
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -70,7 +70,9 @@ for name; do
     (cd "$examples/$name" && LD_LIBRARY_PATH=$sysroot/lib CARGO_TARGET_DIR=$target \
         cargo build --release --target "$host" --message-format=json-render-diagnostics) \
         >"$work/log/$name.json" 2>"$work/log/$name.build" || true
-    executable=$(sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' "$work/log/$name.json" | tail -1)
+    # The program of the example's name: benchmarks may lie beside it.
+    executables=$(sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' "$work/log/$name.json")
+    executable=$(grep "/$name\$" <<<"$executables" || tail -1 <<<"$executables")
     [ -z "$executable" ] || cp "$executable" "$work/bin/$name"
 done
 python3 "$here/cuda_oxide_table.py" "$gpuprof" "$examples" "$work" "$@"
