@@ -241,6 +241,15 @@ fn variables_of_the_device_are_set_by_the_declaration_or_warned_about() {
 }
 
 #[test]
+fn a_variable_that_a_kernel_writes_and_that_is_not_declared_so_is_an_error() {
+    let outcome = run("in-cuda", &["--features", "written", "counted/"]).exits_with(105);
+    let told = "counted/block=64,n=64 failed: the kernel wrote `calls`, which is declared as \
+                `static calls`; declare it as `static mut calls`, so that every launch finds what \
+                the first one found";
+    assert_eq!(rows(&outcome).trim(), told);
+}
+
+#[test]
 fn a_gpu_finds_the_variables_that_a_kernel_writes_as_they_were_set_in_every_pass() {
     let library = unpacked(NVRTC).join("nvidia/cu13/lib").display().to_string();
     let (fixture, selection) = (Workspace::fixture("declared"), ["in-cuda", "filter/"]);

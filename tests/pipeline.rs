@@ -136,6 +136,27 @@ fn a_launch_of_somebody_elses_that_the_emulated_driver_refuses_is_invalid() {
 }
 
 #[test]
+fn an_error_of_another_call_is_a_failure_and_a_refused_launch_that_nobody_asks_about_is_invalid() {
+    let errs =
+        ["run", "--package", "pipeline", "--message-format", "json", "pipeline::kernels::errs/"];
+    let rows = scaled(&workshop().gpuprof(&errs).exits_with(105));
+    let [many, few, refused, finished] = rows.try_into().expect("four configurations");
+    for failed in [few, many] {
+        assert_eq!(failed.0, "failed");
+        assert!(failed.1.contains("a host call frees 0 bytes"), "{}", failed.1);
+    }
+    assert_eq!(finished.0, "finished");
+    let reason = "kernel 'scale' cannot be launched: block.x is 2048 but the device allows 1024";
+    assert_eq!(refused, row("invalid", reason));
+    let gpu = FakeGpu::new();
+    let of_gpu = ["pipeline::kernels::errs/why=freed", "--repeat", "1"];
+    let freed = [&errs[..5], &of_gpu[..]].concat();
+    for row in scaled(&gpu.tool(&workshop(), &freed).run().exits_with(105)) {
+        assert_eq!(row.0, "failed", "{}", row.1);
+    }
+}
+
+#[test]
 fn a_launch_of_somebody_elses_that_a_gpu_refuses_is_invalid_and_nothing_is_watched_before() {
     let gpu = FakeGpu::new();
     let run = gpu.tool(&workshop(), &[&BY_OTHERS[..], &["--repeat", "1"]].concat()).run();

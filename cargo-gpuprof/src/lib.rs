@@ -36,6 +36,7 @@ pub mod machine_code;
 pub mod options;
 pub mod own_file;
 pub mod oxide;
+mod pad;
 pub mod plan;
 pub mod ptxas;
 pub mod report;

@@ -15,6 +15,7 @@ use crate::execute::Interrupt;
 use crate::json_text;
 use crate::options::Repeats;
 use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat, RunOptions};
+use crate::pad;
 use crate::store::document;
 use crate::terminal::shown;
 use gpuprof_analysis::gate::calibrate::{
@@ -295,15 +296,15 @@ fn human(run: &Run, all: &[Calibrated], out: &mut dyn Write) -> io::Result<()> {
     let width = all.iter().map(|c| c.metric.len()).max().unwrap_or(0).max("metric".len());
     writeln!(
         out,
-        "{:width$}  noise (median, worst)  seen with 95%  false alarms  proposed",
-        "metric"
+        "{}  noise (median, worst)  seen with 95%  false alarms  proposed",
+        pad::left("metric", width)
     )?;
     for found in all {
         let (median, worst) = found.noise_percent;
         writeln!(
             out,
-            "{:width$}  {:>9.2}%, {:>8.2}%  {:>12.2}%  {:>11.2}%  {}",
-            found.metric,
+            "{}  {:>9.2}%, {:>8.2}%  {:>12.2}%  {:>11.2}%  {}",
+            pad::left(&found.metric, width),
             median,
             worst,
             found.visible_percent,

@@ -2,6 +2,8 @@
 //!
 //! Input: rows of cells. Output: text, a line a row.
 
+use crate::pad;
+
 /// The rows with their cells one below the other, all but the last.
 pub(super) fn aligned(rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
@@ -11,8 +13,9 @@ pub(super) fn aligned(rows: &[Vec<String>]) -> String {
     let mut text = String::new();
     for row in rows {
         for (column, cell) in row.iter().enumerate() {
-            let pad = if column + 1 < row.len() { width(column) } else { 0 };
-            text.push_str(&format!("{cell:pad$}  "));
+            let width = if column + 1 < row.len() { width(column) } else { 0 };
+            text.push_str(&pad::left(cell, width));
+            text.push_str("  ");
         }
         text.truncate(text.trim_end().len());
         text.push('\n');

@@ -9,7 +9,7 @@ use gpuprof_model::metric::{Catalogue, group};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::SeriesResult;
 use gpuprof_model::suggest::did_you_mean;
-use gpuprof_model::threshold::Selector;
+use gpuprof_model::threshold::{Selector, Severity};
 use gpuprof_model::verdict::{Layer, Place};
 use gpuprof_model::{ExitCode, ParseError, Threshold};
 
@@ -190,11 +190,15 @@ fn stored(series: &SeriesResult) -> Result<Vec<gate::Written>> {
     parsed.collect()
 }
 
-fn says_the_same(a: &Threshold, b: &Threshold) -> bool {
+/// Whether `later` takes the place of `earlier`.
+fn says_the_same(earlier: &Threshold, later: &Threshold) -> bool {
+    let (a, b) = (earlier, later);
     let device = |threshold: &Threshold| threshold.device.as_ref().map(|name| name.to_lowercase());
     // What a change may cost says nothing of what is too much altogether: each stays beside the
     // other.
     a.needs_baseline() == b.needs_baseline()
+        // A warning does not lift a gate.
+        && !(a.severity == Severity::Hard && b.severity == Severity::Warn)
         && device(a) == device(b)
         && a.selector.means_the_same(&b.selector)
         && a.metric == b.metric

@@ -62,6 +62,7 @@ fn what_says_the_same_in_other_words_is_the_same() {
     );
     assert_eq!(remain("where block==64 duration <= 5 us", "where block==128 duration <= 5 us"), 2);
     assert_eq!(remain("warn duration <= 5 us", "duration <= 5 us"), 1);
+    assert_eq!(remain("duration <= 5 us", "warn duration <= 4 us"), 2);
     assert_eq!(remain("duration <= 5 us", "duration.p95 <= 5 us"), 2);
 }
 

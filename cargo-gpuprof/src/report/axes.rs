@@ -3,6 +3,7 @@
 //! Input: a series and a metric. Output: a line an axis. The bars run from the smallest mean
 //! to the largest, so they show shape and not size; the quotient beside them is the size.
 
+use crate::pad;
 use gpuprof_model::run::SeriesResult;
 
 use super::number::grouped;
@@ -55,7 +56,8 @@ fn aligned(effects: &[Effect]) -> Vec<String> {
     effects
         .iter()
         .map(|e| {
-            format!("{:names$}  {:sparks$}  {:>ratios$}{}", name(e), bars(e), ratio(e), share(e))
+            let (name, bars) = (pad::left(&name(e), names), pad::left(&bars(e), sparks));
+            format!("{name}  {bars}  {}{}", pad::right(&ratio(e), ratios), share(e))
         })
         .collect()
 }

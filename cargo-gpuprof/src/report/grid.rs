@@ -5,6 +5,7 @@
 //! the worst. The best value has a `*`, as in the table. More grids than fit a screen are counted,
 //! not shown.
 
+use crate::pad;
 use std::collections::HashMap;
 
 use gpuprof_model::metric::Direction;
@@ -141,14 +142,16 @@ impl<'s> Cells<'s> {
         let mut out = Vec::new();
         for part in self.across.values.chunks(columns) {
             out.push(String::new());
-            let titles: String =
-                part.iter().map(|across| format!("  {:>widest$}", across.to_string())).collect();
-            out.push(format!("{:head$}{}", "", paint.faint(titles)));
+            let titles: String = part
+                .iter()
+                .map(|across| format!("  {}", pad::right(&across.to_string(), widest)))
+                .collect();
+            out.push(format!("{}{}", pad::left("", head), paint.faint(titles)));
             for down in &self.down.values {
-                let mut line = paint.faint(format!("{:>head$}", down.to_string()));
+                let mut line = paint.faint(pad::right(&down.to_string(), head));
                 for across in part {
                     let found = self.get(group, down, across);
-                    let padded = format!("{:>widest$}", text(found));
+                    let padded = pad::right(&text(found), widest);
                     line.push_str("  ");
                     line.push_str(&match found {
                         Some((value, _)) => paint.heat(self.heat(value, &all), padded),

@@ -17,6 +17,7 @@ use super::axes::{sparkline, values_a_bar};
 use super::escaped;
 use super::number::{Scale, grouped};
 use super::paint::Paint;
+use crate::pad;
 use crate::store::history::BadLine;
 
 /// What stands between the levels of a sparkline.
@@ -208,10 +209,11 @@ fn aligned<const N: usize>(rows: &[[String; N]], last: impl Iterator<Item = Stri
     for (row, last) in rows.iter().zip(last) {
         let mut line = String::from("  ");
         for ((cell, width), column) in row.iter().zip(&widths).zip(0..) {
-            let _ = match column {
-                0 => write!(line, "{cell:width$}  "),
-                _ => write!(line, "{cell:>width$}  "),
-            };
+            line.push_str(&match column {
+                0 => pad::left(cell, *width),
+                _ => pad::right(cell, *width),
+            });
+            line.push_str("  ");
         }
         line.push_str(&last);
         text.push_str(line.trim_end());

@@ -4,6 +4,7 @@
 //! its list, and the best has a `*`.
 
 use super::curve::Curve;
+use crate::pad;
 
 /// Lines of the plot, and the most characters across.
 const HEIGHT: usize = 8;
@@ -43,13 +44,13 @@ pub(super) fn lines(curve: &Curve<'_>, width: Option<u16>) -> Vec<String> {
             _ if line + 1 == HEIGHT => &bottom,
             _ => "",
         };
-        out.push(format!("{label:>margin$} ┤{dots}").trim_end().to_owned());
+        out.push(format!("{} ┤{dots}", pad::right(label, margin)).trim_end().to_owned());
     }
     let ends = curve.axis.values.first().zip(curve.axis.values.last());
     out.extend(ends.map(|(first, last)| {
         let (first, last) = (first.to_string(), last.to_string());
         let gap = across.saturating_sub(first.len()).max(last.len() + 1);
-        format!("{:margin$}  {first}{last:>gap$}", "")
+        format!("{}  {first}{}", pad::left("", margin), pad::right(&last, gap))
     }));
     out
 }

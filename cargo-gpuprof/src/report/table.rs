@@ -25,6 +25,7 @@ use super::{
     Report, Summary, advice, axes, changes, conclusion, grid, launches, measured_by, place_of,
     plot, remarks,
 };
+use crate::pad;
 use crate::store::calm;
 use crate::terminal;
 use crate::wrap::wrapped;
@@ -324,7 +325,7 @@ fn write_judgements(
         judgements.iter().map(|j| one_line(&j.threshold).chars().count()).max().unwrap_or(0);
     for judgement in judgements {
         let place = format!("[{}]", one_line(&judgement.written_in()));
-        let threshold = format!("{:texts$}", one_line(&judgement.threshold));
+        let threshold = pad::left(&one_line(&judgement.threshold), texts);
         let text = format!("{threshold}  {}  {place}", evidence(judgement));
         let text = wrapped(&text, table.width, words + 3, words + 5);
         let text = match text.strip_suffix(&place) {
@@ -353,7 +354,7 @@ fn write_changes(series: &SeriesResult, paint: Paint, out: &mut dyn Write) -> io
             Outcome::Better => paint.good(word),
             _ => paint.doubtful(word),
         };
-        writeln!(out, " {word}  {:subjects$}  {text}", one_line(subject))?;
+        writeln!(out, " {word}  {}  {text}", pad::left(&one_line(subject), subjects))?;
     }
     writeln!(out, " {}", paint.faint(counts))
 }

@@ -149,6 +149,12 @@ impl Error {
         }
     }
 
+    /// The driver's error that a launch of ours met.
+    pub(crate) fn launch(error: DriverError) -> Self {
+        let meaning = meaning_of_launch(error);
+        Self { reason: describe(error), meaning, source: Some(Box::new(error)) }
+    }
+
     /// CUPTI's error, which may say that this machine does not give counters.
     pub(crate) fn cupti(error: impl StdError + Send + Sync + 'static) -> Self {
         let meaning = match code_of(&error) {
@@ -213,7 +219,8 @@ fn kind_of(error: &(dyn StdError + 'static)) -> FailureKind {
     }
 }
 
-/// What the driver answers to a launch that the device or the kernel does not allow.
+/// What the driver answers to a launch that the device or the kernel does not allow; the first to
+/// other calls as well.
 const REFUSALS: [CUresult; 4] = [
     CUresult::CUDA_ERROR_INVALID_VALUE,
     CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
@@ -227,8 +234,17 @@ pub(crate) fn refusing(code: u32) -> Option<CUresult> {
 }
 
 /// What the driver's error means where a launch met it.
-fn meaning_of(error: DriverError) -> Meaning {
+fn meaning_of_launch(error: DriverError) -> Meaning {
     if REFUSALS.contains(&error.0) { Meaning::Invalid } else { Meaning::Failed(kind_of(&error)) }
+}
+
+/// What the driver's error means where it is not known which call met it: codes that only launches
+/// have are refusals.
+fn meaning_of(error: DriverError) -> Meaning {
+    match error.0 {
+        CUresult::CUDA_ERROR_INVALID_VALUE => Meaning::Failed(FailureKind::Other),
+        _ => meaning_of_launch(error),
+    }
 }
 
 /// `CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered`.
@@ -334,8 +350,12 @@ mod tests {
 
     #[test]
     fn a_refused_launch_is_invalid_and_other_words_change_nothing() {
-        let refused = meaning_of(DriverError(CUresult::CUDA_ERROR_INVALID_VALUE));
-        assert_eq!(refused, Meaning::Invalid);
+        let code = DriverError(CUresult::CUDA_ERROR_INVALID_VALUE);
+        assert_eq!(meaning_of_launch(code), Meaning::Invalid);
+        // A wild `cuMemFree` has the same code.
+        assert_eq!(meaning_of(code), Meaning::Failed(FailureKind::Other));
+        let of_launches = DriverError(CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+        assert_eq!(meaning_of(of_launches), Meaning::Invalid);
         let refused = Error::invalid("a block of 4096 threads");
         let reworded = refused.in_words("▒▒▒".to_owned());
         assert!(reworded.is_refusal() && reworded.to_string() == "▒▒▒");

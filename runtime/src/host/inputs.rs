@@ -59,7 +59,12 @@ impl Argument {
         }
     }
 
-    /// Fails where it is a buffer that the kernel takes to read only and changed.
+    /// Whether it is a variable of the device.
+    pub(crate) fn is_global(&self) -> bool {
+        matches!(self, Self::Global(_))
+    }
+
+    /// Fails where the kernel changed what it is declared to read only.
     pub(crate) fn check_unchanged(&self) -> Result<()> {
         match self {
             Self::Scalar { .. } => Ok(()),

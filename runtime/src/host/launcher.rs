@@ -9,7 +9,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaStream, DriverError, result};
 
 use super::cluster;
-use super::error::Result;
+use super::error::{Error, Result};
 use super::function::Function;
 
 /// Everything that a launch needs. The buffers whose addresses the parameters hold must outlive it.
@@ -29,7 +29,7 @@ impl Launcher {
     /// # Errors
     /// The driver's.
     pub(crate) fn launch(&mut self) -> Result<()> {
-        Ok(self.queue()?)
+        self.queue().map_err(Error::launch)
     }
 
     fn queue(&mut self) -> Result<(), DriverError> {

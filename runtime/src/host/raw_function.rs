@@ -190,7 +190,7 @@ impl RawFunction<'_> {
             launcher::queue(&self.function, (grid, block, self.shared), stream, parameters)
         };
         queued.map_err(|error| {
-            let error = Error::from(error);
+            let error = Error::launch(error);
             let reason = format!("launching `{}`: {error}", self.shown);
             error.in_words(reason)
         })?;

@@ -81,13 +81,21 @@ pub(crate) struct Compared {
 }
 
 impl Compared {
-    /// This and what another buffer's comparison found.
+    /// This and what another buffer's comparison found: each must tell results apart. Where only
+    /// one of them has a largest error, none is no sign that both are equal to the reference.
     pub(crate) fn and(self, other: Self) -> Self {
+        let largest = match (self.largest, other.largest) {
+            (Some(one), Some(two)) => Some(one.max(two)),
+            (one, two) => one.or(two).filter(|error| *error > 0.0),
+        };
+        if self.elements == 0 || other.elements == 0 {
+            return if self.elements == 0 { other } else { self };
+        }
         Self {
-            largest: self.largest.into_iter().chain(other.largest).reduce(f64::max),
+            largest,
             elements: self.elements + other.elements,
             changes: self.changes || other.changes,
-            telling: self.telling || other.telling,
+            telling: self.telling && other.telling,
             nans: self.nans + other.nans,
         }
     }
@@ -272,7 +280,7 @@ mod tests {
         let nan = f32::NAN;
         assert_eq!(why(&[0.0; 2], &[nan; 2], &[nan; 2], 0.0), Some(Unverified::NothingButNan));
         assert_eq!(why(&[0.0; 2], &[nan, 1.0], &[nan, 1.0], 0.0), None);
-        // Of two buffers one says enough.
+        // Of two buffers one may be empty, or left as it was.
         let (empty, full) = (Compared::default(), compared(&[0], &[1_u8], &[1], 0).unwrap());
         assert_eq!(empty.and(full).unverified(), None);
         let left = compared(&[5], &[5_u8], &[5], 0).unwrap();
@@ -281,6 +289,13 @@ mod tests {
             (None, Some(Unverified::NothingChanged))
         );
         assert_eq!(empty.and(empty).unverified(), Some(Unverified::NothingCompared));
+        // A comparison that says nothing is not made up for by another.
+        let lax = compared(&[0.0], &[7.0], &[9.0_f32], absolute(1e9)).unwrap();
+        assert_eq!(full.and(lax).unverified(), Some(Unverified::AnythingAccepted));
+        // A function compares without an error: the others' says nothing of its buffer.
+        let by = Compared { largest: None, ..full };
+        assert_eq!((full.largest, full.and(by).largest), (Some(0.0), None));
+        assert_eq!(full.and(full).and(empty).largest, Some(0.0));
     }
 
     #[test]

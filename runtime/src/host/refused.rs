@@ -32,7 +32,11 @@ pub(crate) fn call(function: SeriesFunction, run: &mut Run<'_>) -> Result<()> {
     if emulated {
         emulator::take_refused_launch();
     }
-    let Err(error) = function(run) else { return Ok(()) };
+    let Err(error) = function(run) else {
+        // It went on from a refused launch as if there was something to measure.
+        let refused = emulated.then(emulator::take_refused_launch).flatten();
+        return refused.map_or(Ok(()), |reason| Err(Error::invalid(reason)));
+    };
     // The launches of a counter pass have been made before, in the call that warms up.
     let known = run.launched || matches!(run.call, Call::Pass(_)) || !error.may_be_a_refusal();
     if known {

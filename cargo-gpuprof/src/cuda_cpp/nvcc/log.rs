@@ -1,5 +1,7 @@
 //! What nvcc writes, read as NVRTC's words.
 
+use crate::pad;
+
 /// What CUDA's headers make of the words in front of a function, and the words.
 const ATTRIBUTES: [(&str, &str); 6] = [
     ("__attribute__((global))", "__global__"),
@@ -29,7 +31,7 @@ pub(super) fn as_written(log: &str) -> String {
             }
         }
         if let Some(caret) = caret {
-            lines[at + 1] = format!("{:caret$}^", "");
+            lines[at + 1] = format!("{}^", pad::left("", caret));
         }
     }
     lines.join("\n")

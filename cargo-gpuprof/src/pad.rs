@@ -1,0 +1,31 @@
+//! Text of a given width.
+//!
+//! Input: a text, and how many characters wide it shall be. Output: the text and the spaces that it
+//! lacks. `{text:width$}` does the same for widths of the program's own, and panics from 65,536 on,
+//! which a name in somebody's file may reach.
+
+/// `text`, then spaces.
+pub fn left(text: &str, width: usize) -> String {
+    format!("{text}{}", spaces(text, width))
+}
+
+/// Spaces, then `text`.
+pub fn right(text: &str, width: usize) -> String {
+    format!("{}{text}", spaces(text, width))
+}
+
+fn spaces(text: &str, width: usize) -> String {
+    " ".repeat(width.saturating_sub(text.chars().count()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_its_width_in_characters_however_wide() {
+        assert_eq!((left("µs", 4), right("µs", 4)), ("µs  ".to_owned(), "  µs".to_owned()));
+        assert_eq!((left("long", 2), right("long", 2)), ("long".to_owned(), "long".to_owned()));
+        assert_eq!(left("", 100_000).len(), 100_000);
+    }
+}
