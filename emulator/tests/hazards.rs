@@ -55,7 +55,7 @@ fn a_read_of_what_another_warp_writes_needs_a_barrier_between() {
         Some(
             "race: kernel 'k' at PTX line 11, block (0,0,0), thread (32,0,0): reads 4 bytes of \
              shared memory at 0x0, which thread (0,0,0) wrote at PTX line 13: a race; a barrier \
-             (bar.sync; in Rust block::sync()) must order the two"
+             (bar.sync; in Rust block::sync(), in CUDA C++ __syncthreads()) must order the two"
         )
     );
     right(&format!("{FILL}bar.sync 0;\n{READ_ON}"), 64);
@@ -76,7 +76,7 @@ fn an_update_of_one_place_in_one_line_wants_an_atomic_operation() {
     assert!(one_line.contains(" read at src/lib.rs:7:5: a race; a barrier"), "{one_line}");
     assert!(one_line.ends_with("(atom; in Rust `fetch_add`, in CUDA C++ atomicAdd)"), "{one_line}");
     let two_lines = found(".loc 1 8 5");
-    assert!(two_lines.ends_with("its lanes need not run together"), "{two_lines}");
+    assert!(two_lines.ends_with("in CUDA C++ __syncthreads())"), "{two_lines}");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn lanes_of_one_warp_need_a_barrier_of_the_warp() {
     let next = "xor.b32 %r4, %r2, 4; ld.shared.b32 %r5, [%r4];";
     let found = wrong(&format!("{FILL}{next}"), 32).expect("a race");
     assert!(
-        found.contains("which thread (1,0,0) wrote at PTX line 9: a race; a barrier of the warp (bar.warp.sync; in Rust warp::sync()) must order the two"),
+        found.contains("which thread (1,0,0) wrote at PTX line 9: a race; a barrier must order the two, since the lanes"),
         "{found}"
     );
     right(&format!("{FILL}bar.warp.sync 0xffffffff;\n{next}"), 32);

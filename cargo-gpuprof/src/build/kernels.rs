@@ -199,8 +199,9 @@ impl CargoBuild<'_> {
         let mut advice = Vec::new();
         match ended {
             Ended::WithErrors(places) => {
-                advice = host_only::advice(&self.build.metadata.workspace_root, places);
-                advice.extend(places.iter().filter_map(|place| {
+                let others;
+                (advice, others) = host_only::advice(&self.build.metadata.workspace_root, places);
+                advice.extend(others.into_iter().filter_map(|place| {
                     let name = place.unknown.as_deref()?;
                     let of_std = || of_std::instead(name).map(ToOwned::to_owned);
                     let (instead, file) = (math::of_std(name).or_else(of_std)?, &place.file);

@@ -276,10 +276,13 @@ fn describe_hazard(
             let did = if wrote { "wrote" } else { "read" };
             let there = place_in_words(program, other.pc());
             let remedy = if same_warp && !other.of_several_warps() {
-                "a barrier of the warp (bar.warp.sync; in Rust warp::sync()) must order the two: its \
-                 lanes need not run together"
+                "a barrier must order the two, since the lanes of a warp need not run together: \
+                 of the warp, where only its lanes share the memory (bar.warp.sync; in Rust \
+                 warp::sync(), in CUDA C++ __syncwarp()), or of the block (bar.sync; in Rust \
+                 block::sync(), in CUDA C++ __syncthreads())"
             } else {
-                "a barrier (bar.sync; in Rust block::sync()) must order the two"
+                "a barrier (bar.sync; in Rust block::sync(), in CUDA C++ __syncthreads()) must order \
+                 the two"
             };
             // One line that reads and writes is an update: no barrier helps there.
             let update = match line.is_some_and(|line| line == line_of(&there)) {

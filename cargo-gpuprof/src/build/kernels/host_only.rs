@@ -24,13 +24,14 @@ struct Found {
     is_decided: bool,
 }
 
-/// A sentence for each item that holds one of the errors.
-pub(super) fn advice(root: &Utf8Path, errors: &[Place]) -> Vec<String> {
+/// A sentence for each item that holds one of the errors, and the errors that are not in a function
+/// which the host needs for certain.
+pub(super) fn advice<'p>(root: &Utf8Path, errors: &'p [Place]) -> (Vec<String>, Vec<&'p Place>) {
     let mut by_file: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     for Place { file, line, .. } in errors {
         by_file.entry(file).or_default().insert(*line);
     }
-    let mut sentences = Vec::new();
+    let (mut sentences, mut others) = (Vec::new(), errors.iter().collect::<Vec<_>>());
     for (file, lines) in by_file {
         let text = fs::read_to_string(root.join(file)).unwrap_or_default();
         let Ok(parsed) = syn::parse_file(&text) else { continue };
@@ -40,22 +41,28 @@ pub(super) fn advice(root: &Utf8Path, errors: &[Place]) -> Vec<String> {
         for item in found.iter().filter(|item| !item.is_decided).filter(holds) {
             let (name, line) = (&item.name, item.first);
             sentences.push(match references.get(name) {
-                Some(kernel) => format!(
-                    "`{name}`, which `verify` of `{kernel}` names, runs on the host: put #[gpuprof::host] above it \
-                     ({file}:{line})"
-                ),
+                Some((key, kernel)) => {
+                    others.retain(|it| it.file != file || !(line..=item.last).contains(&it.line));
+                    format!(
+                        "`{name}`, which `{key}` of `{kernel}` names, runs on the host: put #[gpuprof::host] above it \
+                         ({file}:{line})"
+                    )
+                }
                 None => format!(
                     "If only the host needs `{name}`, put #[gpuprof::host] above it ({file}:{line})"
                 ),
             });
         }
     }
-    sentences
+    (sentences, others)
 }
+
+/// The key of a kernel's attribute that names a function, and the kernel.
+type Naming = (&'static str, String);
 
 /// Puts the functions and imports among `items` into `found`, and what kernels verify with into
 /// `references`, by name.
-fn collect(items: &[Item], found: &mut Vec<Found>, references: &mut BTreeMap<String, String>) {
+fn collect(items: &[Item], found: &mut Vec<Found>, references: &mut BTreeMap<String, Naming>) {
     for item in items {
         let (name, attributes) = match item {
             Item::Fn(function) => (function.sig.ident.to_string(), &function.attrs),
@@ -71,8 +78,10 @@ fn collect(items: &[Item], found: &mut Vec<Found>, references: &mut BTreeMap<Str
             _ => continue,
         };
         for attribute in attributes {
-            if let Some(reference) = reference(attribute) {
-                references.insert(reference, name.clone());
+            for key in ["verify", "compare"] {
+                if let Some(reference) = reference(attribute, key) {
+                    references.insert(reference, (key, name.clone()));
+                }
             }
         }
         let decides = |attribute: &Attribute| {
@@ -85,10 +94,10 @@ fn collect(items: &[Item], found: &mut Vec<Found>, references: &mut BTreeMap<Str
     }
 }
 
-/// The last name of the `verify = PATH` in a kernel's attribute.
-fn reference(attribute: &Attribute) -> Option<String> {
+/// The last name of `key = PATH` in a kernel's attribute.
+fn reference(attribute: &Attribute, key: &str) -> Option<String> {
     let text = path(&attribute.meta.to_token_stream().to_string());
-    let rest = text.split("verify=").nth(1)?;
+    let rest = text.split(&format!("{key}=")).nth(1)?;
     let named = rest.split([',', ')']).next()?;
     Some(named.rsplit("::").next()?.to_owned())
 }
@@ -119,10 +128,12 @@ mod tests {
         fs::write(root.join("lib.rs"), text).unwrap();
         let at = |lines: &[usize]| {
             let places: Vec<_> = lines.iter().map(|&line| place("lib.rs", line)).collect();
-            advice(root, &places)
+            let (sentences, others) = advice(root, &places);
+            (sentences, others.into_iter().map(|place| place.line).collect::<Vec<_>>())
         };
+        let (sentences, others) = at(&[10, 14, 1]);
         assert_eq!(
-            at(&[10, 14, 1]),
+            sentences,
             [
                 "If only the host needs `use std::collections::HashMap;`, put #[gpuprof::host] above it (lib.rs:1)",
                 "`exp_on_host`, which `verify` of `exp` names, runs on the host: put #[gpuprof::host] above it \
@@ -130,7 +141,8 @@ mod tests {
                 "If only the host needs `other`, put #[gpuprof::host] above it (lib.rs:13)",
             ]
         );
-        assert_eq!(at(&[4, 18]), [""; 0], "a kernel, and one that is marked");
-        assert_eq!(advice(root, &[place("nowhere.rs", 1)]), [""; 0]);
+        assert_eq!(others, [14, 1], "a kernel's errors, perhaps");
+        assert_eq!(at(&[4, 18]), (Vec::new(), vec![4, 18]), "a kernel, and one that is marked");
+        assert_eq!(advice(root, &[place("nowhere.rs", 1)]).0, [""; 0]);
     }
 }

@@ -62,9 +62,14 @@ impl fmt::Display for Place {
     }
 }
 
-/// Folders of a toolkit that may hold NVRTC.
-const IN_TOOLKIT: [&str; 4] =
-    ["lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "targets/aarch64-linux/lib"];
+/// Folders of a toolkit that may hold NVRTC; the last is that of NVIDIA's wheels.
+const IN_TOOLKIT: [&str; 5] = [
+    "lib64",
+    "targets/x86_64-linux/lib",
+    "targets/sbsa-linux/lib",
+    "targets/aarch64-linux/lib",
+    "lib",
+];
 
 /// Folders of NVIDIA's wheels: CUDA 13's, then CUDA 12's.
 const IN_PACKAGES: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"];

@@ -26,6 +26,7 @@ fn the_search_goes_from_the_toolkit_to_the_wheels() {
     let position = |place: &Place| places.iter().position(|it| it == place).unwrap();
     let order = [
         Place::Toolkit("/home/lib64".into()),
+        Place::Toolkit("/home/lib".into()),
         toolkit("cuda"),
         toolkit("cuda-13.0"),
         toolkit("cuda-12.9"),
