@@ -142,6 +142,10 @@ pub struct Comparison {
     pub vanished: Vec<String>,
     /// Keys of series and configurations that the run has and the baseline has not.
     pub appeared: Vec<String>,
+    /// Keys of series of which the baseline, which has them, holds no finished configuration, and
+    /// the run does: nothing of them is compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unheld: Vec<String>,
     /// What both sides share that a reader of the verdict has to know: what a file leaves out of
     /// them, which way it turns a metric, and that nothing was verified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -180,6 +180,7 @@ impl Against {
             mismatches: Vec::new(),
             vanished: Vec::new(),
             appeared: Vec::new(),
+            unheld: Vec::new(),
             notes: Vec::new(),
         };
         let baseline = match &self.run {
@@ -218,12 +219,14 @@ impl Against {
             }
         }
         for ours in &run.series {
-            let theirs = baseline.series.iter().find(|series| series.id == ours.id);
-            comparison.vanished.extend(theirs.into_iter().flat_map(|t| lost_verification(t, ours)));
-            match theirs {
-                None => comparison.appeared.push(ours.id.to_string()),
-                Some(theirs) => comparison.appeared.extend(only_in(ours, theirs)),
-            }
+            let Some(theirs) = baseline.series.iter().find(|series| series.id == ours.id) else {
+                comparison.appeared.push(ours.id.to_string());
+                continue;
+            };
+            comparison.vanished.extend(lost_verification(theirs, ours));
+            comparison.appeared.extend(only_in(ours, theirs));
+            let unheld = any_finished(ours) && !any_finished(theirs);
+            comparison.unheld.extend(unheld.then(|| ours.id.to_string()));
         }
         comparison
     }
@@ -255,9 +258,13 @@ fn only_in<'r>(
 
 /// Whether no configuration of `series` finished, and some failed: the run ends with that.
 fn all_failed(series: &SeriesResult) -> bool {
-    let any = |is: fn(&Status) -> bool| series.configurations.iter().any(|row| is(&row.status));
-    any(|status| matches!(status, Status::Failed { .. } | Status::Timeout { .. }))
-        && !any(|status| *status == Status::Finished)
+    let failed = |status: &Status| matches!(status, Status::Failed { .. } | Status::Timeout { .. });
+    series.configurations.iter().any(|row| failed(&row.status)) && !any_finished(series)
+}
+
+/// Whether a configuration of `series` finished.
+pub fn any_finished(series: &SeriesResult) -> bool {
+    series.configurations.iter().any(|row| row.status == Status::Finished)
 }
 
 /// Columns of the baseline that no configuration of the run has a value of any more, and totals of

@@ -2,7 +2,7 @@
 //!
 //! Input: a run with its judgements and comparison. Output: one exit code. Crashes outrank
 //! failures, failures outrank doubt; what vanished since the baseline is doubt, never a pass, and
-//! neither is a series of which nothing was measured.
+//! neither is a series of which nothing was measured, here or in the baseline.
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::comparison::Comparison;
@@ -75,6 +75,7 @@ impl Gate {
             comparison.absent.is_some()
                 || comparison.obstacle().is_some()
                 || !comparison.vanished.is_empty()
+                || !comparison.unheld.is_empty()
         });
         if lost { code.or_worse(self.of_vanished()) } else { code }
     }

@@ -120,6 +120,69 @@ fn what_could_not_be_launched_in_the_baseline_is_new() {
 }
 
 #[test]
+fn a_series_of_which_nothing_finished_in_the_baseline_is_told_and_is_no_pass() {
+    let after = || run(vec![counted("a", 9.0), counted("b", 1.0)]);
+    let reason = || "crashed".to_owned();
+    let with = |status: Option<Status>, values: bool| {
+        let mut before = run(vec![counted("a", 1.0), counted("b", 1.0)]);
+        match status {
+            Some(status) => before.series[0].configurations[0].status = status,
+            None => before.series[0].configurations.clear(),
+        }
+        if !values {
+            before.series[0].configurations.iter_mut().for_each(|row| row.metrics.clear());
+        }
+        before
+    };
+    for status in [
+        Some(Status::Failed { reason: reason() }),
+        Some(Status::Timeout { reason: reason() }),
+        Some(Status::Skipped { reason: reason() }),
+        Some(Status::Invalid { reason: reason() }),
+        None,
+    ] {
+        for values in [false, true] {
+            let what = format!("{status:?}, values: {values}");
+            let run = judged(after(), with(status.clone(), values), &["global_sectors <= 10"]);
+            let unheld = &run.comparison.as_ref().unwrap().unheld;
+            assert_eq!(unheld, &["saxpy::kernels::a"], "{what}");
+            assert_eq!(STRICT.exit_code(&run), ExitCode::NotJudged, "{what}");
+            assert_eq!(Gate::default().exit_code(&run), ExitCode::Success, "{what}");
+            let sentence = run.conclusion.unwrap().sentence;
+            assert!(sentence.starts_with("Undecided: the baseline has no finished"), "{sentence}");
+        }
+    }
+    // A series that is new, or that did not finish here either, is no lack of the baseline.
+    let without = run(vec![counted("b", 1.0)]);
+    let failed = with(Some(Status::Failed { reason: reason() }), false);
+    for (after, before) in [(after(), without), (failed.clone(), failed)] {
+        let run = judged(after, before, &[]);
+        assert_eq!(run.comparison.unwrap().unheld, [] as [&str; 0]);
+    }
+}
+
+#[test]
+fn only_what_was_held_against_the_baseline_counts_as_judged_against_it() {
+    let sentence = |before: Vec<SeriesResult>| {
+        let after = run(vec![counted("a", 9.0), counted("b", 1.0)]);
+        judged(after, run(before), &["global_sectors <= 10"]).conclusion.unwrap().sentence
+    };
+    for (before, begins) in [
+        (
+            vec![counted("a", 9.0), counted("b", 1.0)],
+            "No regression: 2 configurations judged against the baseline `main`, by",
+        ),
+        (
+            vec![counted("b", 1.0)],
+            "No regression: 2 configurations judged, 1 of them against the baseline `main`, by",
+        ),
+    ] {
+        let sentence = sentence(before);
+        assert!(sentence.starts_with(begins), "{sentence}");
+    }
+}
+
+#[test]
 fn a_filter_that_takes_nothing_of_the_baseline_compares_nothing() {
     let (before, after) = (run(vec![counted("search", 1.0)]), run(vec![counted("find", 9.0)]));
     let thresholds = ["global_sectors <= baseline", "global_sectors <= 10"];

@@ -71,7 +71,7 @@ fn keep(baselines: &Baselines, name: &str, checked_in: bool, run: &Run) -> Resul
     let lost = baseline::lost(&path, run);
     baseline::write(&path, run)?;
     console::say(format_args!("baseline `{name}` is run {} in {path}", run.id));
-    lost.iter().for_each(console::say);
+    lost.iter().chain(&baseline::unfinished(run)).for_each(console::say);
     Ok(())
 }
 

@@ -135,9 +135,19 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
             format!("{key} is in the baseline `{}` and not in this run", comparison.baseline);
         out.push(("missing", text));
     }
+    let unheld = comparison.unheld.iter();
+    out.extend(unheld.map(|key| ("missing", no_finished(&comparison.baseline, key))));
     out.extend(comparison.appeared.iter().map(|key| ("new", key.clone())));
     out.extend(comparison.notes.iter().map(|note| ("note", note.clone())));
     out
+}
+
+/// That nothing of the series `key` of the `baseline` could be compared.
+pub(super) fn no_finished(baseline: &str, key: &str) -> String {
+    format!(
+        "the baseline `{baseline}` has no finished configuration of {key}, so nothing of it is \
+         compared"
+    )
 }
 
 /// "run 20251121T01-1 of 5de2eba228f4-dirty".

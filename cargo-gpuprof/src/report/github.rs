@@ -11,6 +11,7 @@ use gpuprof_model::verdict::{Verdict, Weight};
 use gpuprof_analysis::gate::run::unmeasured;
 use gpuprof_analysis::view::View;
 
+use super::changes::no_finished;
 use super::escaped::{github_message, github_property};
 use super::evidence::in_full;
 use super::{Report, conclusion, on_device};
@@ -57,6 +58,10 @@ impl Report for GithubAnnotations {
         if let Some(comparison) = &run.comparison {
             for key in &comparison.vanished {
                 let message = format!("{key} is in the baseline and not in this run");
+                annotation("warning", "", "missing", &message, out)?;
+            }
+            for key in &comparison.unheld {
+                let message = no_finished(&comparison.baseline, key);
                 annotation("warning", "", "missing", &message, out)?;
             }
         }

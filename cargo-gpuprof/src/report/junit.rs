@@ -13,6 +13,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use gpuprof_model::comparison::Comparison;
 use gpuprof_model::exit_code::ExitCode;
 use gpuprof_model::measurement::Timing;
 use gpuprof_model::measurement::Unverified;
@@ -23,6 +24,7 @@ use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, 
 use gpuprof_analysis::gate::run::{Gate, unmeasured};
 use gpuprof_analysis::view::View;
 
+use super::changes::no_finished;
 use super::escaped::xml;
 use super::evidence::{evidence_with_place, in_full};
 use super::measured_by::MeasuredBy;
@@ -41,11 +43,14 @@ impl Report for Junit {
         document.add_test_suites(self.conclusion(run));
         let measured_by = MeasuredBy::of(run);
         document.add_test_suites(run.series.iter().map(|series| self.suite(series, &measured_by)));
-        if let Some(comparison) = run.comparison.as_ref().filter(|c| !c.vanished.is_empty()) {
+        let lacks = |c: &&Comparison| !c.vanished.is_empty() || !c.unheld.is_empty();
+        if let Some(comparison) = run.comparison.as_ref().filter(lacks) {
             let mut vanished = TestSuite::new("baseline");
-            vanished.add_test_cases(comparison.vanished.iter().map(|key| {
-                let message =
-                    format!("in the baseline `{}` and not in this run", comparison.baseline);
+            let gone = format!("in the baseline `{}` and not in this run", comparison.baseline);
+            let gone = comparison.vanished.iter().map(|key| (key, gone.clone()));
+            let unheld = comparison.unheld.iter();
+            let unheld = unheld.map(|key| (key, no_finished(&comparison.baseline, key)));
+            vanished.add_test_cases(gone.chain(unheld).map(|(key, message)| {
                 let status = match self.gate.of_vanished() {
                     ExitCode::Success => skipped("missing", message),
                     _ => bad(NonSuccessKind::Failure, "missing", &message),

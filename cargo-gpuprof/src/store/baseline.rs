@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_analysis::gate::baseline::any_finished;
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::suggest::did_you_mean;
 
@@ -205,6 +206,19 @@ pub fn lost(path: &Utf8Path, run: &Run) -> Option<String> {
     let (first, more) = (lost.next()?, lost.count());
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     Some(format!("it no longer contains {first}{more}, which the previous one did"))
+}
+
+/// What to tell of a `run` that becomes a baseline and has series without a finished configuration:
+/// no run can be held against them.
+pub fn unfinished(run: &Run) -> Option<String> {
+    let mut all = run.series.iter().filter(|series| !any_finished(series));
+    let (first, more) = (all.next()?, all.count());
+    let more = if more == 0 { String::new() } else { format!(" and {more} more series") };
+    Some(format!(
+        "it has no finished configuration of {}{more}, so nothing can be compared there; measure \
+         again and accept that run",
+        first.id
+    ))
 }
 
 /// The columns of `baseline` that a series of `run` has no value of any more, by series.

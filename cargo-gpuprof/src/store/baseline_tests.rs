@@ -110,6 +110,27 @@ fn a_column_that_the_new_one_has_no_value_of_is_told() {
 }
 
 #[test]
+fn a_series_without_a_finished_configuration_is_told() {
+    use gpuprof_analysis::fixture::{emulated, invalid, series};
+    let named = |kernel: &str, rows| {
+        let mut named = series(rows);
+        named.id.kernel = kernel.into();
+        named
+    };
+    let fine = named("fine", vec![emulated(64, 1024), invalid(2048)]);
+    let of = |all: Vec<SeriesResult>| unfinished(&Run { series: all, ..run("x") });
+    assert_eq!(of(vec![fine.clone()]), None);
+    let bad = || named("bad", vec![invalid(64)]);
+    assert_eq!(
+        of(vec![fine.clone(), bad()]).unwrap(),
+        "it has no finished configuration of saxpy::kernels::bad, so nothing can be compared \
+         there; measure again and accept that run"
+    );
+    let two = of(vec![named("empty", vec![]), fine, bad()]).unwrap();
+    assert!(two.contains("of saxpy::kernels::empty and 1 more series, so"), "{two}");
+}
+
+#[test]
 fn names_stay_inside_the_folder() {
     let (_keep, all) = baselines();
     for bad in ["", "..", "../x", "a b", "-x", ".x", "_x", "ä", &"x".repeat(101)] {

@@ -196,13 +196,23 @@ fn changed(series: &SeriesResult, noisy: usize) -> impl Iterator<Item = Finding>
     })
 }
 
-/// What the baseline has and the run has not.
+/// What one side has and the other has not: the run what is in the baseline, or the baseline a
+/// finished configuration of a series.
 fn vanished(run: &Run) -> impl Iterator<Item = Finding> + '_ {
-    let keys = run.comparison.iter().flat_map(|comparison| &comparison.vanished);
-    keys.map(|key| Finding {
+    let told = |key: &String, reason: &str| Finding {
         configuration: Some(key.clone()),
-        reason: Some("it is in the baseline and not in this run".to_owned()),
+        reason: Some(reason.to_owned()),
         ..nothing(Verdict::Missing)
+    };
+    run.comparison.iter().flat_map(move |comparison| {
+        let gone = comparison.vanished.iter();
+        let gone = gone.map(move |key| told(key, "it is in the baseline and not in this run"));
+        let unheld = comparison.unheld.iter();
+        gone.chain(
+            unheld.map(move |key| {
+                told(key, "the baseline has no finished configuration of this series")
+            }),
+        )
     })
 }
 

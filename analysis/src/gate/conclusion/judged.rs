@@ -13,6 +13,8 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 pub(super) struct Judged {
     /// By any metric.
     pub configurations: usize,
+    /// By any metric, relative to the baseline.
+    pub relative: usize,
     /// By one that scatters, such as a time, relative to the baseline.
     pub by_time: usize,
 }
@@ -26,7 +28,10 @@ impl Judged {
             comparison.absent.is_some() || comparison.obstacle().is_some()
         };
         let without = run.comparison.as_ref().is_none_or(nothing);
+        let unheld: HashSet<&str> =
+            run.comparison.iter().flat_map(|c| &c.unheld).map(String::as_str).collect();
         let of_series = |series: &SeriesResult| {
+            let without = without || unheld.contains(series.id.to_string().as_str());
             let judgements = series.judgements.iter();
             let compared =
                 judgements.filter(|judgement| judgement.verdict != Verdict::Incomparable);
@@ -41,14 +46,17 @@ impl Judged {
                 let classes: Vec<(bool, Class)> =
                     asked.iter().filter_map(|asked| held_by(asked, row, new)).collect();
                 let scatters = |(relative, class)| relative && class == Class::Noisy;
+                let relative = classes.iter().any(|(relative, _)| *relative);
                 Self {
                     configurations: sum.configurations + usize::from(!classes.is_empty()),
+                    relative: sum.relative + usize::from(relative),
                     by_time: sum.by_time + usize::from(classes.into_iter().any(scatters)),
                 }
             })
         };
         run.series.iter().map(of_series).fold(Self::default(), |a, b| Self {
             configurations: a.configurations + b.configurations,
+            relative: a.relative + b.relative,
             by_time: a.by_time + b.by_time,
         })
     }

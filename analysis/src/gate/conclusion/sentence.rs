@@ -41,6 +41,7 @@ impl Parts<'_> {
 
     fn holds(&self) -> Vec<Option<String>> {
         let compared = self.run.comparison.as_ref().is_some_and(|c| c.absent.is_none());
+        let compared = compared && !(self.measured.stored && self.judged.relative == 0);
         let lead = if compared { "No regression" } else { "Every threshold holds" };
         vec![
             Some(format!(
@@ -56,9 +57,10 @@ impl Parts<'_> {
     }
 
     fn undecided(&self) -> Vec<Option<String>> {
-        let (open, doubts, vanished) = self.open();
+        let (open, doubts) = self.open();
+        let missing = self.missing();
         let lead = match (open, doubts) {
-            (0, 0) => format!("Undecided: {}", missing(vanished)),
+            (0, 0) => format!("Undecided: {}", missing.clone().unwrap_or_default()),
             (0, _) => format!("Undecided: {} without a verdict", thresholds(doubts)),
             (_, 0) => {
                 format!("Undecided: {open} of {}", judged(self.judged.configurations))
@@ -69,7 +71,7 @@ impl Parts<'_> {
                 thresholds(doubts)
             ),
         };
-        let missing = (vanished > 0 && open + doubts > 0).then(|| missing(vanished));
+        let missing = missing.filter(|_| open + doubts > 0);
         let none = match open {
             0 => format!("none of {} fails", judged(self.judged.configurations)),
             _ => "none fails".to_owned(),
@@ -127,12 +129,13 @@ impl Parts<'_> {
         Self::distinct(&self.conclusion.failed)
     }
 
-    /// Configurations that are open, thresholds that are in doubt as a whole, and what vanished.
-    fn open(&self) -> (usize, usize, usize) {
-        let (mut open, mut doubts, mut vanished) = (BTreeSet::new(), 0, 0);
+    /// Configurations that are open, and thresholds that are in doubt as a whole.
+    fn open(&self) -> (usize, usize) {
+        let (mut open, mut doubts) = (BTreeSet::new(), 0);
         for found in &self.conclusion.undecided {
             match (&found.threshold, &found.configuration) {
-                (None, _) => vanished += 1,
+                // What one side has not, which `missing` tells.
+                (None, _) => {}
                 (Some(_), Some(configuration)) if found.value.is_some() => {
                     open.insert((&found.series, configuration));
                 }
@@ -142,21 +145,37 @@ impl Parts<'_> {
                 (Some(_), _) => {}
             }
         }
-        (open.len(), doubts, vanished)
+        (open.len(), doubts)
     }
 
-    /// Whether the baseline has something of the series of `found` that the run has not.
+    /// Whether one side has something of the series of `found` that the other has not.
     fn vanished_of(&self, found: &Finding) -> bool {
-        let keys = self.run.comparison.iter().flat_map(|comparison| &comparison.vanished);
-        keys.into_iter().any(|key| key.starts_with(&found.series))
+        let comparison = self.run.comparison.iter();
+        let mut keys = comparison.flat_map(|of| of.vanished.iter().chain(&of.unheld));
+        keys.any(|key| key.starts_with(&found.series))
+    }
+
+    /// What one side has and the other has not; none where there is nothing of it.
+    fn missing(&self) -> Option<String> {
+        let comparison = self.run.comparison.as_ref()?;
+        let vanished = match comparison.vanished.len() {
+            0 => None,
+            1 => Some("1 entry of the baseline is missing here".to_owned()),
+            more => Some(format!("{more} entries of the baseline are missing here")),
+        };
+        let unheld = comparison.unheld.len();
+        let unheld = (unheld > 0)
+            .then(|| format!("the baseline has no finished configuration of {unheld} series"));
+        let told: Vec<String> = vanished.into_iter().chain(unheld).collect();
+        (!told.is_empty()).then(|| told.join(", "))
     }
 
     fn also_open(&self) -> Option<String> {
-        let (open, doubts, vanished) = self.open();
+        let (open, doubts) = self.open();
         let told = [
             (open > 0).then(|| format!("{open} undecided")),
             (doubts > 0).then(|| format!("{} without a verdict", thresholds(doubts))),
-            (vanished > 0).then(|| missing(vanished)),
+            self.missing(),
         ];
         let told: Vec<String> = told.into_iter().flatten().collect();
         (!told.is_empty()).then(|| told.join(", "))
@@ -203,7 +222,12 @@ impl Parts<'_> {
     fn against(&self) -> String {
         match &self.run.comparison {
             Some(comparison) if self.measured.stored => {
-                format!(" against the baseline `{}`", comparison.baseline)
+                let which = match self.judged.relative {
+                    all if all == self.conclusion.judged => String::new(),
+                    0 => ", none of them".to_owned(),
+                    some => format!(", {some} of them"),
+                };
+                format!("{which} against the baseline `{}`", comparison.baseline)
             }
             _ => String::new(),
         }
@@ -229,14 +253,6 @@ fn configurations(count: usize) -> String {
 /// Those that a threshold or a comparison could judge: the others have no say in the verdict.
 fn judged(count: usize) -> String {
     format!("{count} judged configuration{}", if count == 1 { "" } else { "s" })
-}
-
-/// What the baseline has and the run has not: series, configurations, metrics.
-fn missing(count: usize) -> String {
-    match count {
-        1 => "1 entry of the baseline is missing here".to_owned(),
-        more => format!("{more} entries of the baseline are missing here"),
-    }
 }
 
 fn thresholds(count: usize) -> String {
