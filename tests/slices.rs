@@ -407,6 +407,18 @@ fn what_is_missing_is_listed_and_106_until_it_is_there_or_accepted() {
     let listed = merge(&packed, &["slices", "--missing"]).exits_with(0);
     assert_eq!(listed.stdout, "1,4\n");
     merge(&packed, &["slices", "--partial"]).exits_with(0);
+    let main = packed.path().join("target/gpuprof/baselines/main.json");
+    for (more, code) in [(&[][..], 106), (&["--partial"], 0)] {
+        let keeping = [&["slices", "--save-baseline", "main"], more].concat();
+        let told = merge(&packed, &keeping).exits_with(code).stderr;
+        assert!(
+            told.contains(
+                "not kept as baseline `main`: the plan is not measured to its end (slices 1,4)"
+            ),
+            "{told}"
+        );
+        assert!(!main.exists(), "{more:?}");
+    }
 
     // One that was cut short: its first configurations count, the rest is `skipped`.
     measure(&packed, 1, 4, &[]).exits_with(0);
@@ -426,7 +438,8 @@ fn what_is_missing_is_listed_and_106_until_it_is_there_or_accepted() {
 
     // Resumed, nothing is missing any more.
     measure(&packed, 1, 4, &["--resume=auto"]).exits_with(0);
-    merge(&packed, &["slices"]).exits_with(0);
+    merge(&packed, &["slices", "--save-baseline", "main"]).exits_with(0);
+    assert!(main.exists());
     assert_eq!(merge(&packed, &["slices", "--missing"]).exits_with(0).stdout, "");
 }
 

@@ -77,7 +77,10 @@ pub fn merge(
     let code = opened.write((&folder, &run, base.as_ref()), code, stdout, out)?;
     if let Some(name) = &options.save_baseline {
         let path = Baselines::new(&opened.root, &opened.target).place_of_run(name)?;
-        against::save(name, &path, (&run, code), (opened.settings.gate(), notes))?;
+        match absent.no_baseline(name) {
+            Some(obstacle) => console::say(obstacle),
+            None => against::save(name, &path, (&run, code), (opened.settings.gate(), notes))?,
+        }
     }
     prune(&opened.target, opened.settings.keep_runs.value, notes);
     Ok(code)

@@ -43,6 +43,20 @@ impl Absent {
         list(&all)
     }
 
+    /// Why the merged run is not kept as the baseline `name`; none where everything is measured. A
+    /// later run is held against nothing of what the baseline lacks, so `--partial`, which is about
+    /// this run, does not keep it either.
+    pub(super) fn no_baseline(&self, name: &str) -> Option<String> {
+        let again = self.again();
+        (!self.is_none()).then(|| {
+            format!(
+                "not kept as baseline `{name}`: the plan is not measured to its end (slices \
+                 {again}); measure them and merge again, or `cargo gpuprof baseline accept \
+                 {name}` keeps what is there"
+            )
+        })
+    }
+
     /// What is missing, a line each.
     pub(super) fn lines(&self, plan: &Outline) -> Vec<String> {
         let mut lines = Vec::new();

@@ -418,5 +418,16 @@ fn what_is_missing_is_named_with_its_series() {
     let lines = absent.lines(&plan).join("\n");
     assert!(lines.contains("missing slices: 2 (of 4)\n  slice 2: p::t::"), "{lines}");
     assert!(lines.contains("partial slice 3: "), "{lines}");
+    let why = absent.no_baseline("main").unwrap();
+    assert!(
+        why.starts_with(
+            "not kept as baseline `main`: the plan is not measured to its end (slices 2,3)"
+        ),
+        "{why}"
+    );
+    assert_eq!(
+        Absent::of(&divided(Method::Slice, PartitionBy::Series, 4)).no_baseline("main"),
+        None
+    );
     assert!(Absent::of(&divided(Method::Hash, PartitionBy::Series, 5)).is_none());
 }
