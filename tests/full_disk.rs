@@ -130,6 +130,39 @@ fn a_folder_that_vanishes_takes_neither_table_nor_exports_with_it() {
     assert!(stderr.contains("error: cannot write ") && stderr.contains("/passes/"), "{stderr}");
 }
 
+/// The journal of the one slice in the folder.
+fn journal_of_slice(packed: &Packed) -> Option<PathBuf> {
+    let of = |folder: &Path| fs::read_dir(folder).ok()?.flatten().next().map(|it| it.path());
+    let slice = of(&of(&packed.path().join("slices"))?)?;
+    Some(slice.join("journal.jsonl"))
+}
+
+#[test]
+fn a_driver_that_vanishes_is_no_failure_of_the_configurations_of_a_slice() {
+    let packed = Packed::new();
+    let slice = ["--slices", "slices", "--resume=auto"];
+    let command = sweep(&packed, &slice).into_command().spawn();
+    let mut child = command.expect("the subcommand can be started");
+    let journal = wait_beside(&mut child, "a result", || {
+        let journal = journal_of_slice(&packed)?;
+        (journal_lines(journal.parent()?) > 4).then_some(journal)
+    });
+    // The driver is all that a slice has there.
+    fs::remove_dir_all(packed.path().join("target")).expect("it can be removed");
+    go_on(&packed);
+    let output = ended(child);
+    let stderr = text(&output.stderr);
+    let last = stderr.trim_end().lines().last().unwrap_or_default();
+    assert!(last.starts_with("error: /") && last.contains("/libcuda.so, which "), "{stderr}");
+    let journalled = fs::read_to_string(&journal).expect("it is there");
+    assert!(!journalled.contains("failed"), "{journalled}");
+    let outcome = sweep(&packed, &slice).run().exits_with(0);
+    assert!(outcome.stderr.contains("passes are done"), "{}", outcome.stderr);
+    let merged = packed.other(&["merge", "slices", "--message-format", "json"]).run();
+    let rows = merged.exits_with(0).events_of("configuration-finished");
+    assert!(rows.len() == CONFIGURATIONS && rows.iter().all(|row| row["status"] == "finished"));
+}
+
 #[test]
 fn an_export_that_finds_the_disk_full_keeps_nothing_else_from_being_written() {
     let packed = Packed::new();

@@ -41,6 +41,11 @@ pub fn emulator_folder(target_directory: &Utf8Path) -> Result<Utf8PathBuf> {
     unpacked(target_directory, rustix::process::geteuid().as_raw())
 }
 
+/// What harnesses load from the `folder` of the emulated driver.
+pub fn emulator_files(folder: &Utf8Path) -> [Utf8PathBuf; 2] {
+    [LIBRARY, LINK].map(|name| folder.join(name))
+}
+
 /// As [`emulator_folder`], for this `user`.
 fn unpacked(target_directory: &Utf8Path, user: u32) -> Result<Utf8PathBuf> {
     let id = &hex(&Sha256::digest(EMULATOR))[..12];

@@ -32,7 +32,7 @@ use sha2::{Digest, Sha256};
 use crate::error::{Failure, Result};
 use crate::hex::hex;
 
-pub use emulator::emulator_folder;
+pub use emulator::{emulator_files, emulator_folder};
 pub use run_folder::RunFolder;
 pub use whole::{WholeFile, write_whole, write_whole_by};
 

@@ -14,6 +14,7 @@ mod outcomes;
 mod state;
 mod sweep;
 
+use gpuprof_model::ExitCode;
 use gpuprof_model::run::Status;
 
 use crate::error::Result;
@@ -129,6 +130,7 @@ impl Sweep<'_, '_> {
             let state = self.state(at);
             let open = state.ended.is_none() && !state.told;
             if let Some(reason) = trouble.clone().filter(|_| open) {
+                self.planned.needed.check()?;
                 self.end(at, Status::Failed { reason })?;
             }
         }
@@ -196,7 +198,12 @@ impl Sweep<'_, '_> {
             let asked = job.parts().map(|part| execution.request(part, planned)).collect();
             let harness = &self.planned.harnesses[planned.harness];
             let single_stream = planned.series.is_kernel() || !job.takes_times();
-            queue.pipeline.start(job, &name, harness, asked, single_stream)?;
+            let started = queue.pipeline.start(job, &name, harness, asked, single_stream);
+            // An executable that is gone is not one that cannot be started.
+            started.or_else(|failure| match failure.code {
+                ExitCode::DiscoveryFailed => self.planned.needed.check().and(Err(failure)),
+                _ => Err(failure),
+            })?;
         }
         Ok(())
     }

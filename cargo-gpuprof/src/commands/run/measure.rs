@@ -23,7 +23,7 @@ use super::slicing;
 use super::stopwatch::Stopwatch;
 use crate::console;
 use crate::error::{Failure, Result};
-use crate::execute::{Execution, Interrupt};
+use crate::execute::{Execution, Interrupt, NeededFiles};
 use crate::options::MessageFormat;
 use crate::plan::Side;
 use crate::report::json_lines::{self, LineSide};
@@ -53,11 +53,12 @@ pub(super) fn measure(
     let start = scheduler::start();
     let (journal, replayed) = journal(prepared, start.clone())?;
     let executions = prepared.executions(interrupt);
+    let needed = NeededFiles::of(&executions, &prepared.plan.both.harnesses);
     let begun = Instant::now();
     let told = (journal, provenance(prepared, &replayed, &start));
     let mut listeners = Listeners::new(prepared, told, watch, tells_events.then_some(out));
     let outcome = match listeners.lines.run_started(prepared) {
-        Ok(()) => engine::run(planned(prepared, &executions), &replayed, &mut listeners),
+        Ok(()) => engine::run(planned(prepared, &executions, &needed), &replayed, &mut listeners),
         failed => failed,
     };
     let outcome = outcome.and(listeners.empty_series());
@@ -68,13 +69,18 @@ pub(super) fn measure(
 }
 
 /// What the engine is to do, as `executions` do it.
-fn planned<'a>(prepared: &'a Prepared<'a>, executions: &'a [Execution<'a>]) -> Planned<'a> {
+fn planned<'a>(
+    prepared: &'a Prepared<'a>,
+    executions: &'a [Execution<'a>],
+    needed: &'a NeededFiles,
+) -> Planned<'a> {
     Planned {
         checked: &prepared.plan.both.checked,
         pairs: &prepared.plan.both.pairs,
         assignment: &prepared.plan.assignment,
         executions,
         harnesses: &prepared.plan.both.harnesses,
+        needed,
         limit: &prepared.plan.inputs.settings.timeout.origin,
         rounds: prepared.plan.most_rounds.map(|most| Rounds {
             most,

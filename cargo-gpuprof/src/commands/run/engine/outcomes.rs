@@ -66,7 +66,10 @@ impl Sweep<'_, '_> {
                     Some(reason) => (FailureKind::Other, reason),
                 }
             }
-            PassOutcome::Failed { kind, reason } => (kind, reason),
+            PassOutcome::Failed { kind, reason } => {
+                self.planned.needed.check()?;
+                (kind, reason)
+            }
             PassOutcome::Invalid { reason } => {
                 self.end(at, Status::Invalid { reason })?;
                 return Ok(Outcome::Ended);
@@ -159,14 +162,15 @@ impl Sweep<'_, '_> {
     /// Takes that a job's process gave no reply. Returns what must run again.
     ///
     /// # Errors
-    /// The process could not write its reply: what it measured is lost, and says nothing against
-    /// its configuration.
+    /// The process could not write its reply, or could not find what it needs: what it measured is
+    /// lost, and says nothing against its configuration.
     pub(super) fn lose(&mut self, job: &Job, ended: &Ended) -> Result<Option<Vec<Job>>> {
         if let Ended::Without { unwritten: Some(path), stderr, .. } = ended {
             let said = stderr.last_line().and_then(|line| line.strip_prefix(UNWRITTEN_REPLY));
             let error = said.map_or_else(|| why_not(path), io::Error::other);
             return Err(Failure::output(path.as_std_path(), &error));
         }
+        self.planned.needed.check()?;
         let status = self.status_of(job, ended);
         let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) =
             &status

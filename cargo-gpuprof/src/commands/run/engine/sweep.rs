@@ -12,7 +12,7 @@ use crate::build::host::Harness;
 use crate::commands::run::inputs::Checked;
 use crate::commands::settings::Origin;
 use crate::error::Result;
-use crate::execute::Execution;
+use crate::execute::{Execution, NeededFiles};
 use crate::options::{Interleave, Isolate};
 use crate::plan::Side;
 use crate::schedule::Pairs;
@@ -45,6 +45,8 @@ pub(in crate::commands::run) struct Planned<'a> {
     pub(in crate::commands::run) executions: &'a [Execution<'a>],
     /// Who is asked.
     pub(in crate::commands::run) harnesses: &'a [Harness],
+    /// What their processes need; where something of it is gone, no failure is a configuration's.
+    pub(in crate::commands::run) needed: &'a NeededFiles,
     /// Where the limit on the time of a process comes from.
     pub(in crate::commands::run) limit: &'a Origin,
     /// How far rounds go beyond those that all have, where anything may be measured further.
