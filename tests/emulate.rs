@@ -61,6 +61,44 @@ fn a_fault_is_told_and_is_no_success_although_the_program_does_not_look() {
 }
 
 #[test]
+fn a_fault_is_told_by_a_program_that_has_closed_what_it_did_not_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = emulate(folder.path(), &["--export-json", "run.json"], "closes");
+    let outcome = outcome.exits_with(105);
+    assert!(outcome.stderr.contains("emulated CUDA driver: kernel 'fill' at PTX line 11"));
+    let json = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
+    assert!(json.contains("writes 4 bytes of global memory"), "{json}");
+    assert_eq!(std::fs::metadata(folder.path().join("own")).unwrap().len(), 0);
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    // As a disk that is full: no file may have a byte.
+    let program = format!("trap '' XFSZ; ulimit -f 0; {} fault; exit 0", PROGRAM.display());
+    let arguments = ["emulate", "--export-json", "run.json", "--", "sh", "-c", &program];
+    let outcome = Tool::new(&arguments, folder.path(), folder.path()).run().exits_with(110);
+    assert!(outcome.stderr.contains("events.jsonl: File too large"), "{}", outcome.stderr);
+    let last = "error: what the emulated driver has to tell could not be written";
+    assert!(outcome.stderr.contains(last), "{}", outcome.stderr);
+    assert!(!folder.path().join("run.json").exists(), "it would say that nothing faulted");
+}
+
+#[test]
+fn a_table_that_cannot_be_shown_is_no_success_and_costs_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = PROGRAM.to_str().unwrap();
+    for (quiet, code) in [(&[][..], 110), (&["-q"], 0)] {
+        let files = ["--export-json", "run.json", "--", program, "fine"];
+        let arguments = [&["emulate"], quiet, &files].concat();
+        let mut command = Tool::new(&arguments, folder.path(), folder.path()).into_command();
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        assert_eq!(command.stderr(full).status().unwrap().code(), Some(code));
+        std::fs::remove_file(folder.path().join("run.json")).unwrap();
+    }
+}
+
+#[test]
 fn what_is_refused_says_why_and_the_exit_code_is_the_programs() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = emulate(folder.path(), &[], "refused").exits_with(3);

@@ -65,9 +65,16 @@ impl Notes {
 
     /// What `show` writes, on standard error: a report, which made safe what it holds.
     pub fn shown(self, show: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-        if !self.quiet {
-            let _ = shown_in_colour(&mut io::stderr().lock(), show);
-        }
+        // A standard error that is closed loses what is said.
+        let _ = self.must_show(show);
+    }
+
+    /// As [`shown`](Self::shown), for what nobody finds elsewhere.
+    ///
+    /// # Errors
+    /// Standard error cannot be written.
+    pub fn must_show(self, show: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        if self.quiet { Ok(()) } else { shown_in_colour(&mut io::stderr().lock(), show) }
     }
 
     /// Whether nothing is told.

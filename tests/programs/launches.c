@@ -1,9 +1,11 @@
 /* A CUDA program that knows nothing of gpuprof: it finds the driver as all do, compiles PTX, and
  * launches. Its argument says what goes wrong. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const PTX =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -45,6 +47,12 @@ int main(int argc, char **argv)
         printf("code %d: %s\n", code, log);
         return 3;
     }
+    if (!strcmp(mode, "closes")) {
+        for (int i = 3; i < 64; i++)
+            close(i);
+        for (int i = 3; i < 64; i++)
+            open("own", O_CREAT | O_WRONLY, 0644);
+    }
     if (!strcmp(mode, "unsupported"))
         for (int i = 0; i < 3; i++)
             call("cuGraphCreate", 0, 0, 0, 0, 0);
@@ -54,7 +62,7 @@ int main(int argc, char **argv)
     int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                   void *, void **, void **) = dlsym(driver, "cuLaunchKernel");
     void *arguments[] = {&out};
-    unsigned threads = !strcmp(mode, "fault") ? 64 : 32;
+    unsigned threads = !strcmp(mode, "fault") || !strcmp(mode, "closes") ? 64 : 32;
     void *first, *last, *untimed;
     call("cuEventCreate", &first, 0, 0, 0, 0);
     call("cuEventCreate", &last, 0, 0, 0, 0);

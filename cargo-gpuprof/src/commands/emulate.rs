@@ -2,12 +2,14 @@
 //!
 //! Input: a command. Output: what the program writes, what the emulated driver says as it happens
 //! (standard error), and at the end a table of the launches. The exit code is the program's, but
-//! 105 where a kernel faulted: a program that does not look at its errors is no success.
+//! 105 where a kernel faulted: a program that does not look at its errors is no success. Where the
+//! driver could not write what happened nobody knows whether one did.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::BufReader;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{self, Command, ExitStatus};
 use std::{env, io};
 
@@ -29,8 +31,16 @@ pub const SUBCOMMAND: &str = "__become";
 const TELL_ENV: &str = "GPUEMU_TELL";
 const LOG_ENV: &str = "GPUEMU_LOG";
 
+/// The file that it removes where it cannot.
+const WHOLE_ENV: &str = "GPUEMU_LOG_WHOLE";
+
 /// Times between events: none, or this computer's.
 const TIMES_ENV: &str = "GPUEMU_EVENT_TIMES";
+
+/// Why nothing is told of a program.
+const UNWRITTEN: &str = "what the emulated driver has to tell could not be written (its own \
+                         message says why), so that nobody knows whether a kernel faulted. TMPDIR \
+                         names a folder with room";
 
 /// What shells answer for a program that is not there.
 const NOT_FOUND: u8 = 127;
@@ -39,7 +49,7 @@ const NOT_STARTED: u8 = 126;
 /// Runs the program; how it ended, as an exit code.
 ///
 /// # Errors
-/// The driver cannot be unpacked, or a file cannot be written.
+/// The driver cannot be unpacked; a file, the table or what the driver tells cannot be written.
 pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
     for file in [&options.export_csv, &options.export_json].into_iter().flatten() {
         if file == "-" {
@@ -51,7 +61,8 @@ pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
     let folder = Scratch::new()?;
     let own = folder.path();
     let log = own.join("events.jsonl");
-    let refused = own.join("refused");
+    let (refused, whole) = (own.join("refused"), own.join("whole"));
+    File::create(&whole).map_err(|e| Failure::output(whole.as_std_path(), &e))?;
     let failed = |e: io::Error| {
         Failure::new(ExitCode::NotPossible, format!("cannot start gpuprof's own child: {e}"))
     };
@@ -63,15 +74,20 @@ pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
         .env("LD_LIBRARY_PATH", before_others(&emulator_folder(own)?))
         .env(TELL_ENV, "1")
         .env(TIMES_ENV, "host")
-        .env(LOG_ENV, &log);
+        .env(LOG_ENV, &log)
+        .env(WHOLE_ENV, &whole);
     interrupt.keep();
     let status = run_program(&mut command, interrupt).map_err(failed)?;
     if refused.exists() {
         return Ok(code(status, false));
     }
+    if !whole.exists() {
+        return Err(Failure::new(ExitCode::OutputFailed, UNWRITTEN));
+    }
     let emulated = read(&log)?;
-    tell(&emulated, options, status);
+    let told = tell(&emulated, options, status);
     write(&emulated, options)?;
+    told.map_err(|e| Failure::output(Path::new("the table to standard error"), &e))?;
     Ok(code(status, emulated.has_fault()))
 }
 
@@ -110,7 +126,11 @@ fn read(log: &Utf8Path) -> Result<Emulated> {
     }
 }
 
-fn tell(emulated: &Emulated, options: &EmulateOptions, status: ExitStatus) {
+/// Shows the table, and what else is to be known.
+///
+/// # Errors
+/// The table cannot be shown.
+fn tell(emulated: &Emulated, options: &EmulateOptions, status: ExitStatus) -> io::Result<()> {
     if let Some(signal) = status.signal() {
         console::say(format_args!("signal {signal} ended the program"));
     }
@@ -121,7 +141,7 @@ fn tell(emulated: &Emulated, options: &EmulateOptions, status: ExitStatus) {
              another libcuda.so by path does not find it",
         );
     }
-    Notes::new(options.quiet).shown(|out| emulated::table(emulated, out));
+    Notes::new(options.quiet).must_show(|out| emulated::table(emulated, out))
 }
 
 fn write(emulated: &Emulated, options: &EmulateOptions) -> Result<()> {

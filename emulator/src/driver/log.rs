@@ -4,18 +4,50 @@
 //! `GPUEMU_TELL=1`, a line on standard error for each fault, each refused module or launch, and
 //! each function that the driver lacks (once). With `GPUEMU_LOG=FILE`, a line of JSON in that file
 //! for each of these and for each launch, and one where times between events are asked for. Several
-//! processes may share a file: each line is appended by one write.
+//! processes may share a file: each line is appended by one write. A program may close what it has
+//! not opened, and open something else in its place: what is written to is looked at before. With
+//! `GPUEMU_LOG_WHOLE=FILE`, that file is removed once a line cannot be written, which also works
+//! where the disk is full: whoever reads the log learns that it is not all.
 
 use crate::device::{LaunchRecord, launch_json, quote};
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::mem;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+/// An open file, and which one it was when it was opened.
+#[derive(Debug)]
+struct Held {
+    file: File,
+    known: (u64, u64),
+}
+
+impl Held {
+    fn new(file: File) -> io::Result<Self> {
+        Ok(Self { known: identity(&file)?, file })
+    }
+
+    /// Whether nobody has closed it.
+    fn is_open(&self) -> bool {
+        identity(&self.file).is_ok_and(|now| now == self.known)
+    }
+}
+
+fn identity(file: &File) -> io::Result<(u64, u64)> {
+    file.metadata().map(|known| (known.dev(), known.ino()))
+}
 
 /// Where the driver tells what happens.
 #[derive(Debug, Default)]
 pub struct Log {
     tells: bool,
-    file: Option<File>,
+    /// The file of lines; none once a line could not be written.
+    path: Option<PathBuf>,
+    file: Option<Held>,
+    /// What is removed then.
+    whole: Option<PathBuf>,
     /// Functions that were called and are not supported.
     lacking: BTreeSet<&'static str>,
 }
@@ -24,22 +56,21 @@ impl Log {
     /// As the environment says. A file that cannot be opened is told on standard error.
     pub fn from_environment() -> Self {
         let tells = std::env::var_os("GPUEMU_TELL").is_some_and(|value| value == "1");
-        let mut log = Self { tells, ..Self::default() };
-        let Some(path) = std::env::var_os("GPUEMU_LOG").filter(|path| !path.is_empty()) else {
-            return log;
+        // The program may go to another folder.
+        let path = |name: &str| {
+            let path = std::env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from)?;
+            Some(std::path::absolute(&path).unwrap_or(path))
         };
-        match OpenOptions::new().append(true).create(true).open(&path) {
-            Ok(file) => log.file = Some(file),
-            Err(error) => {
-                say(&format!("cannot write {}: {error}", path.display()));
-            }
-        }
+        let (path, whole) = (path("GPUEMU_LOG"), path("GPUEMU_LOG_WHOLE"));
+        let mut log = Self { tells, path, whole, ..Self::default() };
+        let opened = log.opened().map(drop);
+        log.keep(opened);
         log
     }
 
     /// Whether launches are written, and nobody else need keep them.
     pub fn keeps_launches(&self) -> bool {
-        self.file.is_some()
+        self.path.is_some()
     }
 
     /// A launch that ended well.
@@ -77,11 +108,34 @@ impl Log {
     }
 
     fn line(&mut self, text: &str) {
-        let Some(file) = &mut self.file else { return };
         let line = format!("{{\"process\":{},{text}}}\n", std::process::id());
-        if let Err(error) = file.write_all(line.as_bytes()) {
-            say(&format!("cannot write what happens: {error}"));
-            self.file = None;
+        let written = self.opened().and_then(|file| match file {
+            Some(mut file) => file.write_all(line.as_bytes()),
+            None => Ok(()),
+        });
+        self.keep(written);
+    }
+
+    /// The file, where there is one.
+    fn opened(&mut self) -> io::Result<Option<&File>> {
+        let Some(path) = &self.path else { return Ok(None) };
+        if !self.file.as_ref().is_some_and(Held::is_open) {
+            // Its number may be another file's by now, which the program has open.
+            mem::forget(self.file.take());
+            let file = OpenOptions::new().append(true).create(true).open(path)?;
+            self.file = Some(Held::new(file)?);
+        }
+        Ok(self.file.as_ref().map(|held| &held.file))
+    }
+
+    /// Says that the file cannot be written, where it cannot, and leaves it.
+    fn keep(&mut self, written: io::Result<()>) {
+        let Err(error) = written else { return };
+        let path = self.path.take().unwrap_or_default();
+        say(&format!("cannot write {}: {error}", path.display()));
+        if let Some(whole) = &self.whole {
+            // Another process may have removed it for the same reason.
+            let _ = fs::remove_file(whole);
         }
     }
 }
