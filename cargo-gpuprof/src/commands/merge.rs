@@ -51,6 +51,7 @@ pub fn merge(
 ) -> Result<ExitCode> {
     let all = slices::all(&options.from, &mut Shared::default())?;
     agree::check(&all)?;
+    agree::journals(&all)?;
     let (mut all, twice) = chosen::chosen(all, options.prefer);
     agree::disjoint(&all)?;
     let absent = Absent::of(&all);

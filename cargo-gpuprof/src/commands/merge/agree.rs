@@ -132,6 +132,33 @@ fn kernels(slices: &[StoredSlice]) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a slice whose journal another slice wrote: its results would count as those of what its
+/// manifest names.
+///
+/// # Errors
+/// There is one (exit code 2).
+pub(super) fn journals(slices: &[StoredSlice]) -> Result<()> {
+    for slice in slices {
+        let what = match (&slice.manifest.made, &slice.found.made) {
+            (Some(planned), Some(found)) => match planned.models(found) {
+                Some(_) => "the model of the device",
+                None => match planned.difference(found) {
+                    Some(what) => what,
+                    None => continue,
+                },
+            },
+            (_, None) if slice.found.rows.is_empty() => continue,
+            _ => "what was measured",
+        };
+        return Err(Failure::usage(format!(
+            "{}: its journal.jsonl is not that of its manifest.json: they differ in {what}; put \
+             back the two files that were written together, or measure slice {} again",
+            slice.folder, slice.manifest.slice
+        )));
+    }
+    Ok(())
+}
+
 /// Refuses a configuration that two slices have: the cuts were made by hand.
 ///
 /// # Errors

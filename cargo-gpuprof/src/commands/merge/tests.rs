@@ -202,6 +202,7 @@ fn stored(
         });
     }
     let start = Start { id: format!("s{slice}"), at: "2026".into(), ..Start::default() };
+    let made = (!own.is_empty()).then(made);
     StoredSlice {
         folder: Utf8PathBuf::from(format!("slices/{slice}")),
         manifest: Manifest {
@@ -210,7 +211,7 @@ fn stored(
             plan_hash: plan.hash(),
             plan: plan.clone(),
             slice,
-            made: (!own.is_empty()).then(made),
+            made: made.clone(),
             own,
             provenance: of_start(),
             base: None,
@@ -220,6 +221,7 @@ fn stored(
             start: start.clone(),
         },
         found: Rows {
+            made,
             by: rows.keys().map(|&place| (place, 0)).collect(),
             rows,
             whole: Some(format!("2026-{slice}")),
@@ -236,6 +238,7 @@ fn stored(
 /// The slices merged as the command does it.
 fn merged(mut slices: Vec<StoredSlice>) -> Run {
     agree::check(&slices).unwrap();
+    agree::journals(&slices).unwrap();
     slices = chosen::chosen(slices, Prefer::First).0;
     agree::disjoint(&slices).unwrap();
     let union = union::of("id", &mut slices).unwrap();
@@ -354,6 +357,55 @@ fn a_package_with_two_kernels_is_refused_and_one_that_only_some_slices_have_is_n
     let first = slices[0].manifest.made.as_mut().unwrap();
     first.kernels.insert("p".into(), "one".into());
     assert!(refused(&slices).contains("the kernels (their PTX) of package `p`"));
+}
+
+#[test]
+fn a_journal_in_the_folder_of_another_slice_is_refused_with_the_folder() {
+    let series = |of: &str| vec![(format!("p::t::{of}"), Vec::new(), "hash".to_owned())];
+    let apart = |kernels: [&str; 2]| {
+        let mut slices = two(|_| {});
+        for ((slice, kernel), name) in slices.iter_mut().zip(kernels).zip(["a", "b"]) {
+            let made = slice.manifest.made.as_mut().unwrap();
+            made.kernels.insert("p".into(), kernel.into());
+            made.series = series(name);
+            slice.found.made = slice.manifest.made.clone();
+        }
+        slices
+    };
+    let said = |slices: &[StoredSlice]| {
+        let failure = agree::journals(slices).unwrap_err();
+        assert_eq!(failure.code, ExitCode::Usage);
+        failure.message
+    };
+    for (kernels, what) in [
+        (["one", "two"], "the kernels (their PTX)"),
+        (["one", "one"], "the axes or the selection of configurations"),
+    ] {
+        let whole = apart(kernels);
+        agree::journals(&whole).unwrap();
+        let mut copied = whole.clone();
+        copied[1].found = whole[0].found.clone();
+        assert_eq!(
+            said(&copied),
+            format!(
+                "slices/2: its journal.jsonl is not that of its manifest.json: they differ in \
+                 {what}; put back the two files that were written together, or measure slice 2 \
+                 again"
+            )
+        );
+        let mut other = whole.clone();
+        other[0].manifest = whole[1].manifest.clone();
+        assert!(said(&other).starts_with("slices/1: "));
+    }
+    // Another GPU of the model may have gone on; what was never begun has no journal.
+    let mut slices = apart(["one", "one"]);
+    let device = |uuid: &str| Some(("H200".to_owned(), uuid.to_owned(), 13_000));
+    slices[0].manifest.made.as_mut().unwrap().device = device("GPU-1");
+    slices[0].found.made.as_mut().unwrap().device = device("GPU-2");
+    slices[1].found = Rows::default();
+    agree::journals(&slices).unwrap();
+    slices[0].found.made = None;
+    assert!(said(&slices).contains("they differ in what was measured"));
 }
 
 #[test]

@@ -15,12 +15,15 @@ use serde::Deserialize;
 
 use super::grouped::{Group, Line, Placed, RowLine, Wrong, alone};
 use super::line::Start;
+use super::made::Made;
 use crate::error::Result;
 use crate::store::untrusted::{place, wrong};
 
 /// What a journal holds of a slice.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rows {
+    /// What the run was made of; none where not even that was written.
+    pub made: Option<Made>,
     /// The results, by the positions of series and configuration in the slice.
     pub rows: BTreeMap<(usize, usize), ConfigurationResult>,
     /// The position of the start that measured each of them.
@@ -105,7 +108,11 @@ impl Rows {
             self.starts.push(start);
             return Ok(());
         }
-        if kind.line == "made" || !self.counts(kind.by.as_deref()) {
+        if kind.line == "made" {
+            self.made = Some(serde_json::from_slice(line.text).map_err(failed)?);
+            return Ok(());
+        }
+        if !self.counts(kind.by.as_deref()) {
             return Ok(());
         }
         match &*kind.line {
