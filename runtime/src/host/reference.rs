@@ -84,13 +84,16 @@ impl Compared {
     /// This and what another buffer's comparison found: each must tell results apart. Where only
     /// one of them has a largest error, none is no sign that both are equal to the reference.
     pub(crate) fn and(self, other: Self) -> Self {
+        if self.elements == 0 {
+            return other;
+        }
+        if other.elements == 0 {
+            return self;
+        }
         let largest = match (self.largest, other.largest) {
             (Some(one), Some(two)) => Some(one.max(two)),
             (one, two) => one.or(two).filter(|error| *error > 0.0),
         };
-        if self.elements == 0 || other.elements == 0 {
-            return if self.elements == 0 { other } else { self };
-        }
         Self {
             largest,
             elements: self.elements + other.elements,
