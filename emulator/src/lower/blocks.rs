@@ -1,7 +1,7 @@
 //! The blocks of a function: instructions that run one after the other, and where each leads.
 
 use super::inst::{ControlOp, Guard, Inst, Op};
-use super::post_dominators::{post_order, reachable};
+use super::post_dominators::{Graph, post_order, reachable};
 
 /// Instructions that run one after the other.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub struct Block {
     pub start: usize,
     /// The one behind its last.
     pub end: usize,
-    /// Where it leads.
+    /// Where it leads: the targets of a branch, then the next block.
     pub successors: Vec<usize>,
     /// Lanes can leave the function at its end.
     pub leaves: bool,
@@ -33,14 +33,46 @@ pub fn returning(blocks: &[Block]) -> Vec<bool> {
     (0..blocks.len()).map(reaches).collect()
 }
 
-/// The rank of each block in an order in which a block follows those that lead to it, loops apart.
-pub fn rank(blocks: &[Block]) -> Vec<usize> {
-    let edges: Vec<Vec<usize>> = blocks.iter().map(|block| block.successors.clone()).collect();
-    let mut rank = vec![usize::MAX; blocks.len()];
-    for (position, block) in post_order(&edges, 0).into_iter().rev().enumerate() {
-        rank[block] = position;
+/// The flow of a function: its blocks' edges, and which blocks all ways to another go through.
+pub struct Flow {
+    /// The blocks that each block leads to.
+    pub successors: Vec<Vec<usize>>,
+    /// The blocks that lead to each block.
+    pub predecessors: Vec<Vec<usize>>,
+    /// The immediate dominator of each block.
+    pub dominators: Vec<Option<usize>>,
+    /// The place of each block in ptxas's layout: a block follows those that lead to it, loops
+    /// apart, and the block behind a branch comes before its target. `usize::MAX`: not reached.
+    pub rank: Vec<usize>,
+}
+
+impl Flow {
+    /// The flow between blocks, of which the first is the function's entry.
+    pub fn new(blocks: &[Block]) -> Self {
+        let successors: Vec<Vec<usize>> = blocks.iter().map(|b| b.successors.clone()).collect();
+        let mut predecessors = vec![Vec::new(); blocks.len()];
+        for (at, nexts) in successors.iter().enumerate() {
+            for &next in nexts {
+                predecessors[next].push(at);
+            }
+        }
+        let mut rank = vec![usize::MAX; blocks.len()];
+        for (position, block) in post_order(&successors, 0).into_iter().rev().enumerate() {
+            rank[block] = position;
+        }
+        // Dominators are the post-dominators of the reversed graph.
+        let dominators = Graph { edges: &predecessors }.post_dominators(&[0]);
+        Self { successors, predecessors, dominators, rank }
     }
-    rank
+
+    /// Whether all ways to `block` go through `above`.
+    pub fn dominates(&self, above: usize, block: usize) -> bool {
+        let mut next = Some(block);
+        while let Some(at) = next.filter(|at| *at != above) {
+            next = self.dominators[at];
+        }
+        next.is_some()
+    }
 }
 
 /// Whether an instruction is an unconditional end of the function.
@@ -92,8 +124,13 @@ pub fn split(code: &[Inst], start: usize, tables: &[Vec<u32>]) -> Vec<Block> {
             if last.guard != Guard::Always || !ends_block(&last.op) {
                 successors.extend(block_at(end));
             }
-            successors.sort_unstable();
-            successors.dedup();
+            let mut seen = Vec::new();
+            successors.retain(|next| {
+                !seen.contains(next) && {
+                    seen.push(*next);
+                    true
+                }
+            });
             let returns = matches!(last.op, Op::Control(ControlOp::Return));
             Block { start: begin, end, successors, leaves: leaves(&last.op), returns }
         })

@@ -6,7 +6,7 @@
 //! convergence barrier at both kinds, and removes a lane from the second kind where it can no
 //! longer reach the block.
 
-use super::blocks::{Block, rank, returning};
+use super::blocks::{Block, Flow, returning};
 use super::inst::NOWHERE;
 use std::ops::Range;
 
@@ -17,6 +17,8 @@ pub struct Convergence {
     pub meet: u32,
     /// Where some of them do before that.
     pub joins: Vec<Join>,
+    /// Several ways lead to a block before `meet`: a join, or one whose zone crosses a join's.
+    pub is_irregular: bool,
 }
 
 /// A block that several ways out of a branch lead through, but not all.
@@ -30,7 +32,7 @@ pub struct Join {
 
 impl Convergence {
     /// Of lanes that never meet.
-    pub const NONE: Self = Self { meet: NOWHERE, joins: Vec::new() };
+    pub const NONE: Self = Self { meet: NOWHERE, joins: Vec::new(), is_irregular: false };
 }
 
 /// Instructions, as sorted ranges.
@@ -75,103 +77,90 @@ impl Convergences {
     }
 }
 
-/// Finds the joins of the branches of a function.
-pub struct Joins<'b> {
-    blocks: &'b [Block],
-    /// Whether lanes can meet at a block: not where they only end, or panic.
-    is_open: Vec<bool>,
-    rank: Vec<usize>,
+/// A block that several ways share, and the blocks from which lanes can come to it.
+pub struct SharedBlock {
+    block: usize,
+    /// Its zone, with the block that dominates it and the block itself.
+    zone: Vec<bool>,
+    /// `None` if its zone crosses that of a join.
+    join: Option<Join>,
 }
 
-impl<'b> Joins<'b> {
-    /// Of a function with these blocks, of which `is_bare_end` holds for those that only end it.
-    pub fn new(blocks: &'b [Block], is_bare_end: impl Fn(&Block) -> bool) -> Self {
-        let returning = returning(blocks);
-        let is_open =
-            blocks.iter().zip(returning).map(|(block, returns)| returns && !is_bare_end(block));
-        Self { blocks, is_open: is_open.collect(), rank: rank(blocks) }
-    }
-
-    /// The joins of the branch at the end of block `at`, whose lanes all meet at block `meet`.
-    pub fn find(&self, at: usize, meet: Option<usize>, zones: &mut Vec<Zone>) -> Vec<Join> {
-        let region = Region { blocks: self.blocks, at, meet };
-        let joins = region.joins(&self.rank).into_iter().filter(|&join| self.is_open[join]);
-        joins
-            .map(|join| {
-                zones.push(region.zone(join));
-                Join { meet: self.blocks[join].start as u32, zone: zones.len() as u32 - 1 }
-            })
-            .collect()
-    }
+/// The convergence of lanes that diverge at the end of a block and all meet at `meet`.
+pub fn converge_at(shared: &[SharedBlock], block: usize, meet: u32) -> Convergence {
+    let ahead = shared.iter().filter(|other| other.zone[block] && block != other.block);
+    let joins = ahead.clone().filter_map(|other| other.join).collect();
+    Convergence { meet, joins, is_irregular: ahead.count() > 0 }
 }
 
-/// The blocks between a branch and its meeting point.
-struct Region<'b> {
-    blocks: &'b [Block],
-    at: usize,
-    meet: Option<usize>,
+/// Finds the shared blocks of a function whose branches meet at `meets`. Of several whose zones
+/// cross, the first in ptxas's layout is a join.
+pub fn find_shared_blocks(
+    blocks: &[Block],
+    meets: &[Option<usize>],
+    is_bare_end: impl Fn(&Block) -> bool,
+    zones: &mut Vec<Zone>,
+) -> Vec<SharedBlock> {
+    let flow = Flow::new(blocks);
+    let returning = returning(blocks);
+    let mut order: Vec<usize> =
+        (0..blocks.len()).filter(|&at| flow.rank[at] != usize::MAX).collect();
+    order.sort_by_key(|&at| flow.rank[at]);
+    let mut found: Vec<SharedBlock> = Vec::new();
+    for block in order {
+        let Some(above) = flow.dominators[block] else { continue };
+        let forward = flow.predecessors[block].iter().filter(|&&at| !flow.dominates(block, at));
+        let is_shared = forward.count() > 1 && meets[above] != Some(block);
+        if !is_shared || !returning[block] || is_bare_end(&blocks[block]) {
+            continue;
+        }
+        let zone = find_zone(&flow, above, block);
+        let joins = found.iter().filter(|other| other.join.is_some());
+        let crosses = joins
+            .map(|other| (other.block, other.zone.as_slice()))
+            .any(|other| cross((block, &zone), other, above));
+        let join = (!crosses).then(|| {
+            zones.push(Zone::new(blocks, &zone));
+            Join { meet: blocks[block].start as u32, zone: zones.len() as u32 - 1 }
+        });
+        found.push(SharedBlock { block, zone, join });
+    }
+    found
 }
 
-impl Region<'_> {
-    fn successors(&self, block: usize) -> impl Iterator<Item = usize> {
-        let inside = |next: &usize| *next != self.at && Some(*next) != self.meet;
-        self.blocks[block].successors.iter().copied().filter(inside)
+/// The blocks on the ways from `above` to `join`, both included.
+fn find_zone(flow: &Flow, above: usize, join: usize) -> Vec<bool> {
+    let mut zone = vec![false; flow.rank.len()];
+    zone[above] = true;
+    let mut waiting = vec![join];
+    while let Some(block) = waiting.pop() {
+        if !std::mem::replace(&mut zone[block], true) {
+            let lead = flow.predecessors[block].iter().copied();
+            waiting.extend(lead.filter(|&at| flow.rank[at] != usize::MAX));
+        }
     }
+    zone
+}
 
-    /// Blocks that two ways out of the branch reach without a block in common before. Every block
-    /// carries as label the last block that all ways to it share; a block that two labels reach is
-    /// a join, and its own label from then on.
-    fn joins(&self, rank: &[usize]) -> Vec<usize> {
-        let mut label: Vec<Option<usize>> = vec![None; self.blocks.len()];
-        let mut joins = Vec::new();
-        let mut waiting: Vec<usize> = Vec::new();
-        for next in self.successors(self.at) {
-            label[next] = Some(next);
-            waiting.push(next);
-        }
-        // A block after those that lead to it.
-        while let Some(first) = waiting.iter().enumerate().min_by_key(|(_, block)| rank[**block]) {
-            let block = waiting.swap_remove(first.0);
-            for next in self.successors(block) {
-                if label[next].is_none() {
-                    label[next] = label[block];
-                } else if label[next] == label[block] || joins.contains(&next) {
-                    continue;
-                } else {
-                    label[next] = Some(next);
-                    joins.push(next);
-                }
-                if !waiting.contains(&next) {
-                    waiting.push(next);
-                }
-            }
-        }
-        joins
-    }
+/// Whether two zones share more than the block above them, and neither join lies in the other's.
+fn cross(one: (usize, &[bool]), other: (usize, &[bool]), above: usize) -> bool {
+    let shared = (0..one.1.len()).any(|at| at != above && one.1[at] && other.1[at]);
+    let within = |inner: (usize, &[bool]), outer: (usize, &[bool])| {
+        outer.1[inner.0] && (0..inner.1.len()).all(|at| !inner.1[at] || outer.1[at])
+    };
+    shared && !within(one, other) && !within(other, one)
+}
 
-    /// The blocks of the region from which `join` can be reached, itself included.
-    fn zone(&self, join: usize) -> Zone {
-        let mut reaches = vec![false; self.blocks.len()];
-        reaches[join] = true;
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for block in (0..self.blocks.len()).rev() {
-                let outside = block == self.at || Some(block) == self.meet;
-                if !outside && !reaches[block] && self.successors(block).any(|next| reaches[next]) {
-                    reaches[block] = true;
-                    changed = true;
-                }
-            }
-        }
+impl Zone {
+    fn new(blocks: &[Block], inside: &[bool]) -> Self {
         let mut zone: Vec<Range<u32>> = Vec::new();
-        for (block, _) in self.blocks.iter().zip(reaches).filter(|(_, reaches)| *reaches) {
+        for (block, _) in blocks.iter().zip(inside).filter(|(_, inside)| **inside) {
             let range = block.start as u32..block.end as u32;
             match zone.last_mut() {
                 Some(last) if last.end == range.start => last.end = range.end,
                 _ => zone.push(range),
             }
         }
-        Zone(zone)
+        Self(zone)
     }
 }

