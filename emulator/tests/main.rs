@@ -4,6 +4,7 @@
 mod arithmetic;
 mod common;
 mod driver;
+mod execution;
 mod halves;
 mod hazards;
 mod kernels;
