@@ -11,7 +11,7 @@
 //! drift, neighbours that correlate and rare slow processes keep its level. Its levels are spread
 //! over the looks as in a group-sequential trial (Lan & DeMets, *Biometrika* 70, 1983), and those
 //! of failing over all questions of the run as well (Bonferroni), so that a run in which nothing
-//! changed fails at most once in a hundred times. `docs/measurements.md` has the rates.
+//! changed fails at most once in a hundred times. `docs/claims.md` has the rates.
 
 mod bounds;
 mod decide;

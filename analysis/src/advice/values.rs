@@ -21,7 +21,7 @@ pub const FACTS: [(&str, &str); 5] = [
 ];
 
 /// How far one reading of a noisy counter may be off, as a part of it: most counters of two
-/// launches differ by less (`docs/h200-full.txt`).
+/// launches differ by less.
 const NOISE: f64 = 0.05;
 
 /// A value, and where noise may have moved it.

@@ -11,7 +11,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// Standard deviation between processes, in percent of their mean, over which more of them run.
-/// `docs/measurements.md` has the rates at which the default gate errs with it.
+/// `docs/claims.md` has the rates at which the default gate errs with it.
 pub const NOISE_PERCENT: f64 = 1.0;
 
 /// How many processes time each configuration.

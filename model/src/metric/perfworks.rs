@@ -85,7 +85,7 @@ fn patched(base: &str) -> bool {
 /// Whether a GPU gives this counter to the last digit every time.
 ///
 /// The counters of L1 are not: with ten and more passes they were seen off by up to 0.05 % on an
-/// H200, since their units are read in several passes (docs/measurements.md).
+/// H200, since their units are read in several passes.
 pub(super) fn repeats_on_hardware(name: &str) -> bool {
     let (base, suffix) = name.split_once('.').unwrap_or((name, ""));
     class(base, suffix) == Class::Exact
