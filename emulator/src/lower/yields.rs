@@ -1,9 +1,10 @@
 //! Yield points: where lanes let other lanes of their warp run.
 //!
 //! Input: a function's instructions. Output: those after which a lane yields, marked. ptxas places
-//! one YIELD in a loop that has a lane-dependent exit and holds an access through which lanes may
-//! wait for each other: a volatile, relaxed or acquire load, or an atomic. The lanes of such a loop
-//! do not wait for each other at its end while some of them stay inside.
+//! one YIELD in a loop that has a lane-dependent exit which depends on an access through which lanes
+//! may wait for each other: a volatile, relaxed or acquire load, or an atomic. A loop that only
+//! counts, or that leaves by what plain loads found, has none (ptxas 13.0 for `sm_90`). The lanes of
+//! a loop with a yield point do not wait for each other at its end while some of them stay inside.
 
 use super::blocks::{Block, Flow, split};
 use super::inst::{ControlOp, File, Guard, Inst, MbarrierOp, Op, Role, Slot, Space};
@@ -19,29 +20,31 @@ struct Loop {
 }
 
 /// Marks the yield points of `code[start..]`, a whole function. `differs` says whether lanes may
-/// see different values in a slot that nothing in the function writes. Whether there are any.
+/// see different values in a slot that nothing in the function writes.
 pub fn mark_yield_points(
     code: &mut [Inst],
     start: usize,
     tables: &[Vec<u32>],
     differs: &impl Fn(File, Slot) -> bool,
-) -> bool {
+) {
     let waits = |inst: &Inst| may_wait(&inst.op);
     if !code[start..].iter().any(waits) {
-        return false;
+        return;
     }
     let blocks = split(code, start, tables);
     let flow = Flow::new(&blocks);
     let mut loops = find_loops(&flow);
     if loops.is_empty() {
-        return false;
+        return;
     }
     let dependent = LaneDependence::new(code, &blocks, &flow, differs);
-    loops.retain(|each| dependent.is_exit_of(each, code, &blocks));
+    loops.retain(|each| {
+        let awaited = Awaited::new(each, code, &blocks);
+        dependent.is_exit_of(each, code, &blocks, &awaited)
+    });
     // The innermost first, so that an access yields once.
     loops.sort_by_key(|each| each.blocks.len());
     let mut taken = HashSet::new();
-    let mut found = false;
     for each in loops {
         let inside = (0..blocks.len()).filter(|at| each.blocks.contains(at));
         let accesses: Vec<usize> = inside
@@ -51,9 +54,7 @@ pub fn mark_yield_points(
         let Some(&first) = accesses.first() else { continue };
         taken.extend(accesses);
         code[first].yields = true;
-        found = true;
     }
-    found
 }
 
 /// Whether a lane may wait for another by repeating an operation.
@@ -154,8 +155,8 @@ impl LaneDependence {
             let on_some = |block: usize| sides.iter().any(|side| side[block]);
             let on_all = |block: usize| sides.iter().all(|side| side[block]);
             for block in (0..blocks.len()).filter(|&block| on_some(block) && !on_all(block)) {
-                for inst in blocks[block].start..blocks[block].end {
-                    each_register(&mut code[inst], &mut |file, role, register| {
+                for inst in &mut code[blocks[block].start..blocks[block].end] {
+                    each_register(inst, &mut |file, role, register| {
                         let register = (file as u8, register.0);
                         if role == Role::Write && definitions[&register] > 1 {
                             self.registers.insert(register);
@@ -176,13 +177,58 @@ impl LaneDependence {
         }
     }
 
-    /// Whether lanes may leave a loop in different rounds.
-    fn is_exit_of(&self, each: &Loop, code: &[Inst], blocks: &[Block]) -> bool {
+    /// Whether lanes may leave a loop in different rounds, by what they waited for.
+    fn is_exit_of(&self, each: &Loop, code: &[Inst], blocks: &[Block], awaited: &Awaited) -> bool {
         each.blocks.iter().any(|&at| {
             let block = &blocks[at];
             let leaves = block.leaves || block.successors.iter().any(|n| !each.blocks.contains(n));
-            leaves && self.is_branch(&code[block.end - 1])
+            let branch = &code[block.end - 1];
+            leaves && self.is_branch(branch) && awaited.decide(branch)
         })
+    }
+}
+
+/// The registers of a loop that depend on an access through which lanes may wait.
+struct Awaited {
+    registers: HashSet<Register>,
+}
+
+impl Awaited {
+    fn new(each: &Loop, code: &mut [Inst], blocks: &[Block]) -> Self {
+        let inside: Vec<usize> =
+            each.blocks.iter().flat_map(|&at| blocks[at].start..blocks[at].end).collect();
+        let mut this = Self { registers: HashSet::new() };
+        loop {
+            let before = this.registers.len();
+            for &at in &inside {
+                this.follow(&mut code[at]);
+            }
+            if this.registers.len() == before {
+                return this;
+            }
+        }
+    }
+
+    fn follow(&mut self, inst: &mut Inst) {
+        let mut dependent = may_wait(&inst.op);
+        each_register(inst, &mut |file, role, register| {
+            dependent |= role == Role::Read && self.registers.contains(&(file as u8, register.0));
+        });
+        each_register(inst, &mut |file, role, register| {
+            if role == Role::Write && dependent {
+                self.registers.insert((file as u8, register.0));
+            }
+        });
+    }
+
+    /// Whether a branch goes by one of them.
+    fn decide(&self, branch: &Inst) -> bool {
+        let mut found = false;
+        let mut branch = *branch;
+        each_register(&mut branch, &mut |file, role, register| {
+            found |= role == Role::Read && self.registers.contains(&(file as u8, register.0));
+        });
+        found
     }
 }
 

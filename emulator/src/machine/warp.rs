@@ -384,9 +384,9 @@ impl Warp {
                 self.ready.iter_mut().for_each(|group| group.yielded = false);
             }
         }
-        let ready = self.ready.iter().enumerate().filter(|(_, group)| !group.yielded);
+        let mut ready = self.ready.iter().enumerate().filter(|(_, group)| !group.yielded);
         let next = match pick {
-            Pick::Newest => ready.last(),
+            Pick::Newest => ready.next_back(),
             Pick::Largest => ready.max_by_key(|(_, group)| group.mask.count_ones()),
         };
         let Some((at, _)) = next else { return false };
