@@ -19,7 +19,7 @@ use cargo_gpuprof::cuda_cpp::{
     Architecture, Cache, Compiled, Compiler, Compilers, Program, SUBCOMMAND, Search, nvcc,
     run_child,
 };
-use cargo_gpuprof::execute::Interrupt;
+use cargo_gpuprof::interrupt::Interrupt;
 use gpuprof_emulator::device::Device;
 use gpuprof_model::declared::CudaCompiler;
 

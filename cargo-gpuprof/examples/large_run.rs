@@ -9,7 +9,7 @@
 use std::error::Error;
 
 use camino::Utf8Path;
-use cargo_gpuprof::store::write_whole_by;
+use cargo_gpuprof::whole::write_whole_by;
 use gpuprof_analysis::fixture;
 use gpuprof_analysis::metrics::collect::{Terms, finished};
 use gpuprof_model::configuration::Configuration;

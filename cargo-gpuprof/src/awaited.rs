@@ -56,7 +56,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::execute::Interrupt;
+    use crate::interrupt::Interrupt;
 
     #[test]
     fn its_descriptor_can_be_read_when_the_result_is_there_and_not_before() {

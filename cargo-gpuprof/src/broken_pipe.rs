@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use crate::console;
-use crate::execute::{AT_ONCE, Interrupt};
+use crate::interrupt::{AT_ONCE, Interrupt};
 
 /// For how long a reader is waited for after a signal.
 const PATIENCE: Duration = Duration::from_secs(2);

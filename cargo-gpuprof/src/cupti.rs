@@ -20,8 +20,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use crate::awaited::Awaited;
+use crate::device::VISIBLE_ENV;
 use crate::error::{Failure, Result};
-use crate::execute::VISIBLE_ENV;
 use crate::scratch::Scratch;
 
 pub use child::run_child;

@@ -6,17 +6,15 @@
 use std::collections::BTreeMap;
 
 use gpuprof_cupti::{Advice, Code};
-use gpuprof_model::ExitCode;
 use gpuprof_model::failure::Denial;
 use gpuprof_model::protocol::{
-    CounterPlan, CounterPlanRequest, CounterProblem, DriverProbe, Header, ReplyBody, RequestBody,
-    SeriesDescription, VERSION,
+    CounterPlan, CounterPlanRequest, CounterProblem, DriverProbe, ReplyBody, RequestBody,
+    SeriesDescription,
 };
-use serde::Deserialize;
 
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
-use crate::execute::{Ended, HarnessProcess};
+use crate::execute::{Ended, HarnessProcess, failed, place, read_reply, unexpected};
 
 /// Why there is no plan for counters.
 #[derive(Debug)]
@@ -31,48 +29,6 @@ impl From<Failure> for NoPlan {
     fn from(failure: Failure) -> Self {
         Self::Harness(failure)
     }
-}
-
-/// Reads a reply's bytes.
-///
-/// # Errors
-/// A harness of another protocol, with what to do; bytes that are no reply (exit code 104).
-pub fn read_reply(bytes: &[u8], harness: &Harness) -> Result<ReplyBody> {
-    #[derive(Deserialize)]
-    struct Envelope {
-        header: Header,
-    }
-    let place = place(harness);
-    let garbage = |e: serde_json::Error| {
-        failed(format!("{place} sent a reply that cannot be read: {e}")).caused_by(e)
-    };
-    let envelope: Envelope = serde_json::from_slice(bytes).map_err(garbage)?;
-    if envelope.header.protocol != VERSION {
-        let (theirs, ours) = (&envelope.header.version, env!("CARGO_PKG_VERSION"));
-        let newer = envelope.header.protocol > VERSION;
-        let remedy = if newer {
-            format!(
-                "install gpuprof {theirs} from its clone: cargo install --path cargo-gpuprof --locked"
-            )
-        } else {
-            format!("set gpuprof = \"{ours}\" in the package's Cargo.toml")
-        };
-        return Err(failed(format!(
-            "{place} was built with gpuprof {theirs}, which speaks protocol {}; this is cargo-gpuprof {ours} with \
-             protocol {VERSION}. To go on, {remedy}",
-            envelope.header.protocol
-        )));
-    }
-    let reply: gpuprof_model::protocol::Reply = serde_json::from_slice(bytes).map_err(garbage)?;
-    reply.body.ok_or_else(|| failed(format!("{place} does not understand protocol {VERSION}")))
-}
-
-fn failed(message: impl Into<String>) -> Failure {
-    Failure::new(ExitCode::DiscoveryFailed, message)
-}
-
-fn place(harness: &Harness) -> String {
-    format!("harness `{}` of package `{}`", harness.target, harness.package)
 }
 
 fn ask(process: &HarnessProcess<'_>, harness: &Harness, body: RequestBody) -> Result<ReplyBody> {
@@ -168,11 +124,6 @@ fn silent(seconds: u64) -> String {
         "CUPTI did not answer within {seconds} s\n  cause: probably another tool holds the GPU's \
          performance counters, which can make CUPTI hang\n  check: {check}\n  remedy: {remedy}"
     )
-}
-
-/// A reply of another kind than the request was.
-pub fn unexpected(harness: &Harness, reply: &ReplyBody) -> Failure {
-    failed(format!("{} sent an unexpected reply: {reply:?}", place(harness)))
 }
 
 #[cfg(test)]

@@ -18,9 +18,8 @@ use gpuprof_model::suggest::{did_you_mean, nearest};
 use gpuprof_model::{Configuration, ExitCode};
 
 use crate::error::{Failure, Result};
-use crate::options::SUBCOMMANDS;
 pub use narrowed::left_out;
-pub use selection::Selection;
+pub use selection::{MAX_CONFIGURATIONS, Selection};
 use selection::{MAX_VISITED, too_large, without_value};
 
 pub use overrides::Override;
@@ -101,7 +100,7 @@ pub fn plan(
     if total > 0 {
         return match idle(selection, &planned) {
             Some(filter) => {
-                let message = no_match(std::slice::from_ref(filter), &known);
+                let message = no_match(selection, std::slice::from_ref(filter), &known);
                 Err(Failure::new(ExitCode::NoSeries, message))
             }
             None => Ok(planned),
@@ -134,7 +133,7 @@ fn nothing(planned: &[PlannedSeries], selection: &Selection, known: &[String]) -
         let known = there_are(known);
         format!("no key equals `{filters}` (--exact compares whole keys)\n{known}")
     } else if planned.is_empty() {
-        no_match(&selection.filters, known)
+        no_match(selection, &selection.filters, known)
     } else {
         let conditions = |p: &PlannedSeries| {
             let all: Vec<String> =
@@ -203,7 +202,7 @@ fn overridden(
 }
 
 /// That `filters` find nothing among the series `known`, with what may have been meant.
-fn no_match(filters: &[String], known: &[String]) -> String {
+fn no_match(selection: &Selection, filters: &[String], known: &[String]) -> String {
     let kernels = known.iter().filter_map(|id| id.rsplit("::").next());
     let near = filters.iter().find_map(|filter| {
         let kernel = filter.split('/').next().unwrap_or(filter).rsplit("::").next()?;
@@ -211,7 +210,7 @@ fn no_match(filters: &[String], known: &[String]) -> String {
     });
     // A subcommand that is misspelt is taken for a filter.
     let near = near.or_else(|| {
-        let name = *nearest(filters.first()?, SUBCOMMANDS).first()?;
+        let name = *nearest(filters.first()?, selection.subcommands.iter().copied()).first()?;
         Some(format!("did you mean the subcommand `{name}`?"))
     });
     let near = near.map(|near| format!(": {near}")).unwrap_or_default();

@@ -18,7 +18,7 @@ use crate::cuda_cpp;
 use crate::cupti;
 use crate::device::guard;
 use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::options::{Color, RunsAction};
 use crate::terminal::Terminal;
 use gpuprof_model::ExitCode as Code;

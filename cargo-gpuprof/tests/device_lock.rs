@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::common::{Talking, as_process, until};
 use cargo_gpuprof::device::lock::FOLDER_ENV;
 use cargo_gpuprof::device::{Hold, Terms};
-use cargo_gpuprof::execute::Interrupt;
+use cargo_gpuprof::interrupt::Interrupt;
 use cargo_gpuprof::options::ClockControl;
 use gpuprof_model::ExitCode;
 use rustix::process::{Pid, Signal, kill_process};

@@ -14,7 +14,7 @@ use crate::declared::{Entries, file_name};
 use crate::error::{Failure, Result};
 use crate::hex::hex;
 use crate::own_file::OwnFile;
-use crate::store::WholeFile;
+use crate::whole::WholeFile;
 
 /// Enough for executables; higher levels take long and gain little.
 const COMPRESSION: i32 = 3;

@@ -16,7 +16,7 @@ use super::{FORMAT, Limits, MANIFEST, Manifest, platform};
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
 use crate::hex::hex;
-use crate::store::WholeFile;
+use crate::whole::WholeFile;
 
 /// How much of a file is in memory at a time.
 const PIECE: usize = 64 << 10;

@@ -15,8 +15,8 @@ use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, protocol};
 
 use super::{cargo, harness_of, shown};
+use crate::build::options::{BuildOptions, CargoOptions};
 use crate::error::{Failure, Result};
-use crate::options::{BuildOptions, CargoOptions};
 use crate::oxide::{self, Compiler, Made};
 
 /// A built harness.

@@ -5,6 +5,7 @@ mod harness_of;
 pub mod host;
 pub mod kernels;
 mod messages;
+pub mod options;
 mod shown;
 pub mod toolchain;
 

@@ -4,10 +4,11 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 use gpuprof_model::ExitCode;
 
+use crate::device::guard::GuardOptions;
 use crate::options::{
     ArchiveOptions, AskOptions, BaselineOptions, BecomeOptions, CalibrateOptions, CompareOptions,
-    CompletionsOptions, DoctorOptions, EmulateOptions, GuardOptions, HistoryOptions, ListOptions,
-    ManOptions, MergeOptions, MetricsOptions, ReportOptions, RulesOptions, RunOptions, RunsOptions,
+    CompletionsOptions, DoctorOptions, EmulateOptions, HistoryOptions, ListOptions, ManOptions,
+    MergeOptions, MetricsOptions, ReportOptions, RulesOptions, RunOptions, RunsOptions,
 };
 
 /// The version, and the commit that it was built from where the build script knows one.

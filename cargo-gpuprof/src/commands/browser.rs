@@ -11,7 +11,7 @@ use gpuprof_model::run::Run;
 use crate::console;
 use crate::error::{Failure, Result};
 use crate::report::{Html, Report};
-use crate::store::write_whole_by;
+use crate::whole::write_whole_by;
 
 /// Writes the page of `run` to `path` and opens it.
 ///

@@ -11,7 +11,7 @@ use super::run::{NO_NOISE, Presenter, profile};
 use super::settings::Settings;
 use super::stored::{layers, places, with_metrics_of};
 use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::json_text;
 use crate::options::Repeats;
 use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat, RunOptions};

@@ -9,7 +9,8 @@ use gpuprof_model::run::Run;
 
 use crate::error::{Failure, Result};
 use crate::report::chart_files;
-use crate::store::{check_writable, write_whole_by};
+use crate::store::check_writable;
+use crate::whole::write_whole_by;
 
 /// A folder that can be written.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ use gpuprof_model::ExitCode;
 use crate::commands::source::newest_cuda;
 use crate::cupti::{self, Answer, Question};
 use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::options::{Backend, DoctorOptions, MessageFormat};
 use crate::terminal::shown;
 use check::{Check, PARAMETERS, State};

@@ -17,12 +17,14 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 
 use crate::console::{self, Notes};
+use crate::emulator::emulator_folder;
 use crate::error::{Failure, Result};
-use crate::execute::{self, Interrupt, run_program};
+use crate::execute::{self, run_program};
+use crate::interrupt::Interrupt;
 use crate::options::{BecomeOptions, EmulateOptions};
 use crate::report::emulated::{self, Emulated};
 use crate::scratch::Scratch;
-use crate::store::{emulator_folder, write_whole_by};
+use crate::whole::write_whole_by;
 
 /// The subcommand of the child that becomes the program.
 pub const SUBCOMMAND: &str = "__become";

@@ -14,7 +14,7 @@ use clap_mangen::roff::{Roff, roman};
 
 use crate::error::{Failure, Result};
 use crate::options::ManOptions;
-use crate::store::write_whole;
+use crate::whole::write_whole;
 
 /// The word that cargo passes before our own arguments.
 pub const WORD: &str = "gpuprof";

@@ -42,7 +42,7 @@ use gpuprof_model::run::{Run, Spent};
 use super::{StandardOutput, browser};
 use crate::console;
 use crate::error::Result;
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::options::RunOptions;
 use inputs::Inputs;
 use presenter::Table;

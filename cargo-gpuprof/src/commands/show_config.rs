@@ -8,7 +8,7 @@ use super::run::planned_for;
 use super::settings::Settings;
 use super::{thresholds, viewed};
 use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::json_text;
 use crate::options::{MessageFormat, RunOptions};
 use crate::terminal::shown;

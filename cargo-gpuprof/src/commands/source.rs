@@ -19,13 +19,12 @@ use crate::build::toolchain::{self, Candidates, Toolchain};
 use crate::config::Config;
 use crate::declared::{self, Needed, Tools};
 use crate::error::{Failure, Result};
-use crate::execute::{self, Interrupt};
+use crate::interrupt::Interrupt;
 use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions};
 use crate::own_file::OwnFile;
-use crate::rules;
 use crate::scratch::Scratch;
 use crate::sections::{self, Sections};
-use crate::store;
+use crate::{execute, rules, store};
 
 /// Harnesses, and what it takes to get their kernels.
 #[derive(Debug)]

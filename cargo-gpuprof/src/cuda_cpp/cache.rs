@@ -19,7 +19,7 @@ use super::compiled::Hash;
 use super::error::Error;
 use super::roots::{Named, Roots};
 use crate::awaited::Awaited;
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 
 /// A folder of compiled programs. Several processes may use it at once.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use super::cache::Cache;
 use super::error::Error;
 use super::program::Architecture;
 use crate::console::Notes;
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 
 /// An NVRTC that is there and answers.
 #[derive(Debug, Clone)]

@@ -19,7 +19,7 @@ use super::error::Error;
 use super::nvcc::{self, Nvcc};
 use super::program::Program;
 use super::shims;
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 
 /// The compilers that are at hand; nvcc is looked for when it is needed.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::entries::Entries;
 use super::module_file;
 use crate::error::{Failure, Result};
-use crate::store::write_whole;
+use crate::whole::write_whole;
 
 /// What declared kernels were made to.
 #[derive(Debug, Default)]

@@ -20,7 +20,7 @@ use crate::cuda_cpp::{
     Place, Program, Search, nvcc,
 };
 use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 
 /// What declared kernels are built with.
 #[derive(Debug, Clone, Copy)]

@@ -8,8 +8,8 @@
 
 use gpuprof_model::measurement::{DeviceRecord, MIG_PREFIX};
 
+use crate::device::{DeviceName, DeviceSelection};
 use crate::error::{Failure, Result};
-use crate::options::{DeviceName, DeviceSelection};
 
 impl DeviceSelection {
     /// `shown`, and behind it the MIG instances that are named and not in it: the driver shows a

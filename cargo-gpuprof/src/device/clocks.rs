@@ -13,14 +13,14 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 
+use super::ClockControl;
 use super::guard::{self, Said};
 use super::lock::{self, Left};
 use super::nvml::{Lockable, MIG_PREFIX};
 use crate::awaited::Awaited;
 use crate::console;
 use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
-use crate::options::{ClockControl, Shown};
+use crate::interrupt::Interrupt;
 
 /// How long putting clocks back may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -49,7 +49,7 @@ pub fn lock(
     nvml: Option<&Utf8Path>,
     interrupt: &Interrupt,
 ) -> Result<LockedClocks> {
-    let option = control.text();
+    let option = control.word();
     if uuid.starts_with(MIG_PREFIX) {
         let message = format!(
             "--clock-control {option} is not possible on {uuid}: it is a MIG slice, and the whole \
@@ -70,7 +70,7 @@ pub fn lock(
         }),
         Some(Said::Refused(reason)) => {
             let _ = guard.wait();
-            Err(refused(uuid, &option, &reason, ""))
+            Err(refused(uuid, option, &reason, ""))
         }
         Some(Said::Denied(reason)) => {
             let _ = guard.wait();
@@ -80,13 +80,13 @@ pub fn lock(
                  -i {uuid} --lock-gpu-clocks={limit}` (afterwards `--reset-gpu-clocks`); \
                  otherwise, "
             );
-            Err(refused(uuid, &option, &reason, &remedy))
+            Err(refused(uuid, option, &reason, &remedy))
         }
         Some(Said::Restored) | None => {
             drop(guard.stdin.take());
             let how = guard.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
             let reason = format!("the process that should lock them ended: {how}");
-            Err(refused(uuid, &option, &reason, ""))
+            Err(refused(uuid, option, &reason, ""))
         }
     }
 }
@@ -99,7 +99,7 @@ fn start(
     interrupt: &Interrupt,
 ) -> Result<(Child, Option<Said>)> {
     let mut command = Command::new(program);
-    command.args(["gpuprof", guard::SUBCOMMAND, "--device", uuid, "--clocks", &control.text()]);
+    command.args(["gpuprof", guard::SUBCOMMAND, "--device", uuid, "--clocks", control.word()]);
     if let Some(path) = nvml {
         command.args(["--nvml-path", path.as_str()]);
     }

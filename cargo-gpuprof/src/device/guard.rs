@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use clap::Args;
 use gpuprof_model::ExitCode;
 use nvml_wrapper::error::NvmlError;
 use serde::{Deserialize, Serialize};
@@ -23,12 +24,26 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::lock::{self, Lock, Owner};
 use super::nvml::{self, Library, Lockable};
+use crate::device::ClockControl;
 use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
-use crate::options::{ClockControl, GuardOptions};
+use crate::interrupt::Interrupt;
 
 /// The hidden subcommand.
 pub const SUBCOMMAND: &str = "__guard";
+
+/// Options of the guard of locked clocks.
+#[derive(Debug, Clone, Args)]
+pub struct GuardOptions {
+    /// The device's UUID
+    #[arg(long)]
+    pub device: String,
+    /// What to lock; with none, locked clocks are only put back
+    #[arg(long, value_enum)]
+    pub clocks: ClockControl,
+    /// NVML's library, instead of libnvidia-ml.so.1
+    #[arg(long)]
+    pub nvml_path: Option<std::path::PathBuf>,
+}
 
 /// What the guard says once, on standard output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

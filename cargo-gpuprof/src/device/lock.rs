@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::awaited::Awaited;
 use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 use gpuprof_model::text::printable;
 
 /// The environment variable that names another folder for the locks.

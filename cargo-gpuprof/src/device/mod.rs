@@ -5,11 +5,13 @@
 //! process.
 
 pub mod choice;
+mod clock_control;
 pub mod clocks;
 pub mod guard;
 pub mod lock;
 pub mod nvml;
 pub mod profiler;
+mod selection;
 
 use std::env;
 use std::fmt;
@@ -22,10 +24,14 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::console;
 use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
-use crate::options::ClockControl;
+use crate::interrupt::Interrupt;
+pub use clock_control::ClockControl;
 use clocks::LockedClocks;
 use lock::{Lock, Owner};
+pub use selection::{DeviceName, DeviceSelection};
+
+/// Which devices CUDA shows a process.
+pub const VISIBLE_ENV: &str = "CUDA_VISIBLE_DEVICES";
 
 /// What is asked of a device.
 #[derive(Debug, Clone, Copy)]

@@ -14,7 +14,7 @@ use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 use serde::{Deserialize, Serialize};
 
-use crate::options::ClockControl;
+use crate::device::ClockControl;
 
 pub use gpuprof_model::measurement::MIG_PREFIX;
 

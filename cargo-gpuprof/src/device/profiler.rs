@@ -11,7 +11,7 @@ use gpuprof_model::measurement::DeviceRecord;
 use super::Waiting;
 use super::lock::{self, Lock, Owner};
 use crate::error::Result;
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 
 /// The compute capability from which on every GPU has a profiler of its own.
 const HOPPER: (u32, u32) = (9, 0);

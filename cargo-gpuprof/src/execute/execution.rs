@@ -8,10 +8,11 @@ use gpuprof_model::assembled::ModuleResources;
 use gpuprof_model::protocol::Sampling;
 
 use crate::declared::Entries;
-use crate::options::Repeats;
 use crate::plan::Side;
+use crate::schedule::Counters;
+use gpuprof_analysis::stats::repeats::Repeats;
 
-use super::{Ahead, Counters, HarnessProcess};
+use super::{Ahead, HarnessProcess};
 
 /// What the kernels of a run were built to, by revision.
 pub type Modules = BTreeMap<Side, SideModules>;

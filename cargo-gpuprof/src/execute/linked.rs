@@ -12,8 +12,8 @@ use camino::Utf8Path;
 use crate::build::host::Harness;
 use crate::cupti::{self, Answer, Question};
 use crate::elf;
+use crate::emulator::emulator_folder;
 use crate::error::Result;
-use crate::store::emulator_folder;
 
 /// The driver's library, as programs that are linked to it name it.
 const LIBRARIES: [&[u8]; 2] = [b"libcuda.so.1", b"libcuda.so"];

@@ -14,8 +14,8 @@ use gpuprof_model::ExitCode;
 
 use super::Execution;
 use crate::build::host::Harness;
+use crate::emulator::emulator_files;
 use crate::error::Failure;
-use crate::store::emulator_files;
 
 /// Which file a path led to. A number is given again once its file is gone; the time of its making
 /// is not.

@@ -23,9 +23,10 @@ use super::process::{Asked, How, NO_REPLY, take_down};
 use super::profiler::Profiler;
 use super::stretch::{self, PassOf, Stretch};
 use super::timeout_clock::TimeoutClock;
-use super::{Ended, HarnessProcess, Job, Running};
+use super::{Ended, HarnessProcess, Running};
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
+use crate::schedule::Job;
 
 /// Jobs under way.
 #[derive(Debug)]

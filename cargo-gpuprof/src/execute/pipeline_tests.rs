@@ -9,7 +9,8 @@ use camino::Utf8Path;
 use gpuprof_model::measurement::DeviceRecord;
 
 use super::*;
-use crate::execute::{Interrupt, Pass};
+use crate::interrupt::Interrupt;
+use crate::schedule::Pass;
 
 /// How long a process may have the device.
 const LIMIT: Duration = Duration::from_secs(2);

@@ -21,18 +21,16 @@ use gpuprof_model::protocol::{
 };
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::Interrupt;
 use super::harness_line::HarnessLine;
 use crate::awaited::Awaited;
 use crate::build::{self, host::Harness};
+use crate::device::VISIBLE_ENV;
 use crate::error::{Failure, Result};
+use crate::interrupt::Interrupt;
 
 /// Limits a context to one hardware queue for launches, which takes a tenth of a second off opening
 /// one. Only what launches on several streams at once would see it.
 const CONNECTIONS_ENV: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
-
-/// Which devices CUDA shows a process.
-pub const VISIBLE_ENV: &str = "CUDA_VISIBLE_DEVICES";
 
 /// How long the system may take to take a killed process down: the driver frees what it held, which
 /// takes seconds where that is much.

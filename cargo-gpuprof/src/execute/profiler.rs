@@ -8,9 +8,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-use super::Job;
 use crate::device::lock::{self, Claim, Lock, Owner, Try};
 use crate::error::Result;
+use crate::schedule::Job;
 
 /// The profiler as a lane sees it.
 #[derive(Debug)]
@@ -82,7 +82,8 @@ mod tests {
     use std::fs::File;
 
     use super::*;
-    use crate::execute::{Interrupt, Pass};
+    use crate::interrupt::Interrupt;
+    use crate::schedule::Pass;
 
     fn job(pass: Pass) -> Job {
         Job::new(0, pass, vec![0])

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use gpuprof_model::run::Spent;
 
-use super::{Job, Pass};
+use crate::schedule::{Job, Pass};
 
 /// A stretch of a process' time.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,7 +17,8 @@ use memchr::memmem;
 use super::backend::{Backend, Search};
 use super::project::Project;
 use crate::error::{Failure, Result};
-use crate::store::{sha256, sha256_of, write_whole};
+use crate::sha256::{sha256, sha256_of};
+use crate::whole::write_whole;
 
 /// What cargo separates flags with.
 const SEPARATOR: &str = "\x1f";

@@ -6,7 +6,6 @@ use gpuprof_model::series::selects;
 
 use super::overrides::Override;
 use crate::error::Failure;
-use crate::options::Defaults;
 
 /// Which series and configurations to take.
 #[derive(Debug, Clone)]
@@ -15,6 +14,8 @@ pub struct Selection {
     pub overrides: Vec<Override>,
     /// Texts that keys must hold.
     pub filters: Vec<String>,
+    /// Words that a filter which finds nothing may be a misspelling of.
+    pub subcommands: &'static [&'static str],
     /// Whether keys must equal a filter.
     pub exact: bool,
     /// How many configurations to take of each series, spread over it; all where there is none.
@@ -30,13 +31,17 @@ impl Default for Selection {
         Self {
             overrides: Vec::new(),
             filters: Vec::new(),
+            subcommands: &[],
             exact: false,
             sample: None,
             seed: 0,
-            max_configurations: Defaults::max_configs(),
+            max_configurations: MAX_CONFIGURATIONS,
         }
     }
 }
+
+/// The most configurations of a run where nothing says otherwise.
+pub const MAX_CONFIGURATIONS: usize = 100_000;
 
 /// The most combinations that are looked at for those that a series keeps.
 pub(super) const MAX_VISITED: u64 = 1 << 24;

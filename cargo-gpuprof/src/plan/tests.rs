@@ -91,7 +91,9 @@ fn filters_take_series_or_single_configurations() {
         let message = refused(near);
         assert!(message.contains("`: did you mean `transpose`?\nthere are:\n"), "{message}");
     }
-    let message = refused("comapre");
+    let subcommands = &["compare", "report"];
+    let misspelt = Selection { subcommands, ..select(&[], &["comapre"]) };
+    let message = plan([described("transpose", &["block=64"])], &misspelt).unwrap_err().message;
     assert!(message.contains("`comapre`: did you mean the subcommand `compare`?"), "{message}");
     let many = (0..25).map(|i| described(&format!("k{i}"), &["block=64"]));
     let message = plan(many, &select(&[], &["zzz"])).unwrap_err().message;

@@ -16,7 +16,8 @@ use std::process::{Command, Stdio};
 use camino::Utf8Path;
 use gpuprof_model::assembled::ModuleResources;
 
-use crate::store::{sha256, write_whole};
+use crate::sha256::sha256;
+use crate::whole::write_whole;
 pub use search::Search;
 
 /// The command that installs it.

@@ -8,8 +8,7 @@
 
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
 
-use crate::options::Interleave;
-use crate::options::Isolate;
+use crate::schedule::{Interleave, Isolate};
 
 /// One timed pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -96,8 +96,7 @@ fn head_first((series, index): At, repeat: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Interleave, Isolate};
-    use crate::schedule::batches;
+    use crate::schedule::{Interleave, Isolate, batches};
 
     /// Series 0 and 1 are of this revision; 2 is 0 of the other one, without configuration 1.
     fn pairs() -> Pairs {

@@ -8,10 +8,43 @@
 //! the first eight bytes of the SHA-256 of a name, as a number with the most significant byte
 //! first, modulo the number of slices. That will never change: its test vectors are in the book.
 
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::assignment::Assignment;
-use crate::options::{Method, PartitionBy};
+
+/// How a plan is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Into slices with as much to do as each other.
+    Slice,
+    /// By the names of what is measured, so that nothing moves when something is added.
+    Hash,
+}
+
+impl Method {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Slice => "slice",
+            Self::Hash => "hash",
+        }
+    }
+}
+
+/// What is dealt out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartitionBy {
+    /// Whole series, as long as there are as many as slices: only what one device measured is
+    /// compared
+    #[default]
+    Series,
+    /// Single configurations; for exact counts, which are the same on every machine
+    Configuration,
+}
 
 /// A series of a plan.
 #[derive(Debug, Clone)]

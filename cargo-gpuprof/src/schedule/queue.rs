@@ -10,8 +10,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::vec::IntoIter;
 
-use crate::execute::{Job, Pass};
-use crate::schedule::Batch;
+use crate::schedule::{Batch, Job, Pass};
 
 /// The jobs that are left.
 #[derive(Debug)]
@@ -93,9 +92,7 @@ impl Iterator for Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Interleave;
-    use crate::options::Isolate;
-    use crate::schedule::{Pairs, batches};
+    use crate::schedule::{Interleave, Isolate, Pairs, batches};
 
     fn told(jobs: impl Iterator<Item = Job>) -> Vec<String> {
         let text = |job: &Job| match job.pass {

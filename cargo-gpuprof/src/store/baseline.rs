@@ -13,9 +13,10 @@ use gpuprof_analysis::gate::baseline::any_finished;
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::suggest::did_you_mean;
 
+use super::document;
 use super::named::Unnamed;
-use super::{document, write_whole_by};
 use crate::error::{Failure, Result};
+use crate::whole::write_whole_by;
 
 /// Where checked-in baselines are, below the workspace root.
 pub const CHECKED_IN: &str = ".config/gpuprof/baselines";

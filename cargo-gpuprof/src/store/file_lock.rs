@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use crate::awaited::Awaited;
 use crate::console;
 use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 
 /// A wait that is longer is told.
 const TOLD: Duration = Duration::from_secs(3);

@@ -17,9 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use super::journal::{Made, Start};
 use super::untrusted::{self, place, wrong};
-use super::{sha256, write_whole};
 use crate::error::{Failure, Result};
-use crate::options::{Method, PartitionBy};
+use crate::schedule::partition::{Method, PartitionBy};
+use crate::sha256::sha256;
+use crate::whole::write_whole;
 
 /// The file's name in a slice's folder.
 pub const FILE: &str = "manifest.json";

@@ -5,10 +5,10 @@
 pub mod baseline;
 pub mod calm;
 pub mod document;
-mod emulator;
 mod file_lock;
 pub mod history;
 pub mod journal;
+mod keep_runs;
 pub mod manifest;
 pub mod named;
 mod order;
@@ -18,7 +18,6 @@ mod run_folder;
 pub mod runs;
 pub mod slices;
 mod untrusted;
-mod whole;
 
 use std::fs;
 use std::io;
@@ -27,14 +26,11 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::verdict_document::{SCHEMA_VERSION, SeriesJudgements, VerdictDocument};
-use sha2::{Digest, Sha256};
 
 use crate::error::{Failure, Result};
-use crate::hex::hex;
 
-pub use emulator::{emulator_files, emulator_folder};
+pub use keep_runs::KeepRuns;
 pub use run_folder::RunFolder;
-pub use whole::{WholeFile, write_whole, write_whole_by};
 
 /// Makes sure that `path` can be written, and its folder there, before work is done for it.
 ///
@@ -94,14 +90,4 @@ pub fn writable(target_directory: &Utf8Path) -> Result<()> {
         tempfile::tempfile_in(&folder).map(drop)
     };
     write().map_err(|e| Failure::output(folder.as_std_path(), &e))
-}
-
-/// The SHA-256 of some bytes in hexadecimal.
-pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-/// The SHA-256 of a file in hexadecimal; `None` where it cannot be read.
-pub fn sha256_of(path: &Utf8Path) -> Option<String> {
-    fs::read(path).ok().map(|bytes| hex(&Sha256::digest(bytes)))
 }

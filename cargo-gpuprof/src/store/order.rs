@@ -63,8 +63,7 @@ fn number(folder: &Utf8Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::KeepRuns;
-    use crate::store::{RunFolder, document, prune, runs};
+    use crate::store::{KeepRuns, RunFolder, document, prune, runs};
     use camino::Utf8PathBuf;
     use std::num::NonZeroU32;
 

@@ -9,11 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use crate::sha256::sha256;
+use crate::whole::write_whole;
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::protocol::{CounterPlan, VERSION};
 use serde::{Deserialize, Serialize};
-
-use super::{sha256, write_whole};
 
 /// What says where CUPTI is, beside the command line.
 const PLACES: [&str; 4] = ["GPUPROF_CUPTI", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH"];

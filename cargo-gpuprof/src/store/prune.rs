@@ -11,7 +11,7 @@ use camino::Utf8Path;
 
 use super::run_folder::{COPIES, LOCK};
 use super::{journal, order};
-use crate::options::KeepRuns;
+use crate::store::KeepRuns;
 
 /// A run on its way out.
 const REMOVED: &str = ".removed-";
@@ -105,7 +105,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::execute::Interrupt;
+    use crate::interrupt::Interrupt;
     use crate::store::RunFolder;
     use camino::Utf8PathBuf;
 

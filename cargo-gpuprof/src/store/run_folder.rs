@@ -15,13 +15,14 @@ use gpuprof_model::run::Run;
 
 use super::document::BASE_FILE;
 use super::manifest::Manifest;
-use super::{file_lock, journal, order, verdict_document, write_whole, write_whole_by};
+use super::{file_lock, journal, order, verdict_document};
 use crate::build::host::Harness;
 use crate::declared::file_name;
 use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::plan::Side;
 use crate::scratch::Scratch;
+use crate::whole::{write_whole, write_whole_by};
 
 /// The file that the process of a run holds locked.
 pub(super) const LOCK: &str = "lock";

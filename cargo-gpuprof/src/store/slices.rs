@@ -14,8 +14,9 @@ use serde::Deserialize;
 
 use super::journal::{self, Rows};
 use super::manifest::{self, Manifest};
-use super::{sha256, untrusted};
+use super::untrusted;
 use crate::error::{Failure, Result};
+use crate::sha256::sha256;
 
 /// How many folders deep a slice may lie.
 const DEPTH: usize = 5;

@@ -20,7 +20,7 @@ use cargo_gpuprof::cuda_cpp::{
     self, Architecture, Cache, Compiled, Compiler, Declared, Diagnostic, Error, Instance, Place,
     Program, Search,
 };
-use cargo_gpuprof::execute::Interrupt;
+use cargo_gpuprof::interrupt::Interrupt;
 use gpuprof_model::declared::CudaCompiler;
 
 use crate::cupti::unpacked;

@@ -12,9 +12,8 @@ use super::check::{Check, State};
 use super::gpu;
 use crate::cupti::{self, Answer, Question};
 use crate::device::lock::{self, Owner, Try};
-use crate::device::profiler;
+use crate::device::{VISIBLE_ENV, profiler};
 use crate::error::Result;
-use crate::execute::VISIBLE_ENV;
 use crate::options::DoctorOptions;
 
 /// What the line of the trial is called.

@@ -11,7 +11,7 @@ use crate::build::{self};
 use crate::cuda_cpp::{self, Compiler, NotFound, Nvcc, Search, nvcc};
 use crate::cupti::Answer;
 use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::ptxas::{self, Assembler};
 
 /// What the line of the kernels' toolchain is called.

@@ -11,7 +11,8 @@ use crate::commands::settings::{Layers, build_options};
 use crate::commands::{Opened, Wanted};
 use crate::discover;
 use crate::error::Result;
-use crate::execute::{HarnessProcess, Interrupt};
+use crate::execute::HarnessProcess;
+use crate::interrupt::Interrupt;
 use crate::options::{CargoOptions, ConfigurationOptions};
 
 /// What the line of the archive is called.

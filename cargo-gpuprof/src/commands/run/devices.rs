@@ -16,10 +16,11 @@ use super::backend;
 use crate::build::host::Harness;
 use crate::commands::settings::{Setting, Settings};
 use crate::console::Notes;
-use crate::device::{Hold, Terms};
+use crate::device::{Hold, Terms, VISIBLE_ENV};
 use crate::discover;
 use crate::error::{Failure, Result};
-use crate::execute::{HarnessProcess, Interrupt, VISIBLE_ENV};
+use crate::execute::HarnessProcess;
+use crate::interrupt::Interrupt;
 use crate::options::DeviceSelection;
 use crate::schedule::assignment::Assignment;
 

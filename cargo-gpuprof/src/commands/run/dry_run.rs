@@ -11,10 +11,10 @@ use super::prepared::Plan;
 use super::refusal::Blocked;
 use crate::device::profiler;
 use crate::error::{Failure, Result};
-use crate::execute::Counters;
 use crate::json_text;
 use crate::options::{Isolate, MessageFormat, NOISE_PERCENT, Repeats};
 use crate::plan::Side;
+use crate::schedule::Counters;
 use crate::terminal::shown;
 
 /// Seconds of a process that counts on a GPU (H200, `docs/measurements.md`), about: a context and

@@ -18,7 +18,9 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::run::Status;
 
 use crate::error::Result;
-use crate::execute::{self, Event as Happened, Execution, Job, MOST_TOGETHER, Pass};
+use crate::execute::{self, Event as Happened, Execution};
+use crate::schedule::hand_over;
+use crate::schedule::{Job, MOST_TOGETHER, Pass};
 use crate::store::journal::Replayed;
 use device_queue::{DeviceQueue, share};
 pub(super) use event::{At, Event, Found, Observer, Open};
@@ -245,7 +247,7 @@ impl Sweep<'_, '_> {
             true => self.together.get(&job.series).copied().unwrap_or(MOST_TOGETHER),
             false => 1,
         };
-        let handed = execute::hand_over(&job.name(&series.id), together, before);
+        let handed = hand_over(&job.name(&series.id), together, before);
         for (index, handover) in &handed {
             states[*index].image = Some(handover.after.clone());
         }

@@ -16,7 +16,8 @@ use crate::console::Notes;
 use crate::error::{Failure, Result};
 use crate::options::MessageFormat;
 use crate::report::{Csv, Html, Json, Junit, Markdown, Report};
-use crate::store::{check_writable, write_whole_by};
+use crate::store::check_writable;
+use crate::whole::write_whole_by;
 
 /// The path that means standard output.
 const STANDARD_OUTPUT: &str = "-";

@@ -10,7 +10,7 @@ use crate::commands::source::{Kernels, newest_cuda};
 use crate::commands::{KernelTarget, Source};
 use crate::declared::Needed;
 use crate::error::Result;
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::plan::{PlannedSeries, Side};
 use crate::ptxas::{self, Assembler};
 

@@ -30,15 +30,17 @@ use crate::commands::{thresholds, viewed};
 use crate::console;
 use crate::device::{Hold, Terms};
 use crate::discover;
+use crate::emulator::emulator_folder;
 use crate::error::{Failure, Result};
-use crate::execute::{HarnessProcess, Interrupt, SideModules};
+use crate::execute::{HarnessProcess, SideModules};
+use crate::interrupt::Interrupt;
 use crate::options::{BuildOptions, ClockControl, Interleave, Repeats, RunOptions};
 use crate::plan::{self, PlannedSeries, Side};
 use crate::rules;
 use crate::sections::chip_of;
 use crate::store::baseline::Baselines;
 use crate::store::plans::Plans;
-use crate::store::{self, RunFolder, document};
+use crate::store::{RunFolder, document};
 use gpuprof_analysis::gate::run::Gate;
 use gpuprof_analysis::sequential::{LOOKS, Most};
 use gpuprof_analysis::view::View;
@@ -392,7 +394,7 @@ pub(super) fn build<'o>(plan: Plan<'o>, interrupt: &Interrupt) -> Result<Prepare
         None => Kernels::default(),
     };
     let emulator = match plan.devices.emulated {
-        true => Some(store::emulator_folder(&source.target_directory)?),
+        true => Some(emulator_folder(&source.target_directory)?),
         false => None,
     };
     let counts = plan.setups.iter().any(|setup| setup.counters().is_some());

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use crate::awaited::Awaited;
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::scratch::Scratch;
 
 /// The hidden subcommand that compiles.

@@ -27,7 +27,7 @@ use super::diagnostic;
 use super::program::Architecture;
 use crate::awaited::Awaited;
 use crate::console::Notes;
-use crate::execute::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::scratch::Scratch;
 
 /// The command that installs it where there is no toolkit.

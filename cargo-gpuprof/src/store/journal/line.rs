@@ -12,7 +12,7 @@ use gpuprof_model::run::{SeriesResult, Status};
 use serde::{Deserialize, Serialize};
 
 use super::made::Made;
-use crate::execute::Collected;
+use crate::schedule::Collected;
 
 /// Where Linux gives a random identifier at each reading.
 const RANDOM: &str = "/proc/sys/kernel/random/uuid";

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use gpuprof_model::Axis;
 use serde::{Deserialize, Serialize};
 
-use crate::options::Repeats;
+use gpuprof_analysis::stats::repeats::Repeats;
 
 /// What changed, where another version wrote the journal.
 pub(super) const TOOL_VERSION: &str = "the version of cargo-gpuprof";

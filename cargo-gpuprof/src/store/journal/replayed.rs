@@ -19,8 +19,7 @@ use serde::Deserialize;
 use super::line::{self, Line, Start};
 use super::made::Made;
 use crate::error::{Failure, Result};
-use crate::execute::Collected;
-use crate::schedule::Step;
+use crate::schedule::{Collected, Step};
 use crate::store::untrusted::{place, wrong};
 
 /// Where a line is: its first byte, and how many bytes it has.

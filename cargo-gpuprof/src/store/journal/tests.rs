@@ -1,6 +1,6 @@
 use super::*;
-use crate::options::Repeats;
 use gpuprof_analysis::fixture::{self, gpu_pass};
+use gpuprof_analysis::stats::repeats::Repeats;
 use gpuprof_model::Axis;
 use gpuprof_model::ExitCode;
 use gpuprof_model::measurement::HardwareValue;

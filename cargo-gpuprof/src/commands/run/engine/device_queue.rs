@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use super::state::{self, State};
 use super::sweep::{Planned, Sweep};
-use crate::execute::{Execution, Job, Pipeline};
+use crate::execute::{Execution, Pipeline};
 use crate::options::{Interleave, Isolate};
-use crate::schedule::batches;
 use crate::schedule::queue::Queue;
+use crate::schedule::{Job, batches};
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
 
 /// The jobs of a device.

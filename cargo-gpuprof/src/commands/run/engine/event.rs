@@ -12,8 +12,8 @@ use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::run::Status;
 
 use crate::error::Result;
-use crate::execute::{Collected, Stretch};
-use crate::schedule::Step;
+use crate::execute::Stretch;
+use crate::schedule::{Collected, Step};
 
 /// A configuration: the position of its series, and its own in the series.
 pub(in crate::commands::run) type At = (usize, usize);

@@ -17,8 +17,8 @@ use super::event::{At, Event};
 use super::sweep::{INTERRUPTED, Sweep};
 use crate::commands::settings::Origin;
 use crate::error::{Failure, Result};
-use crate::execute::{Ended, Handover, Image, Job, Pass};
-use crate::schedule::Step;
+use crate::execute::Ended;
+use crate::schedule::{Handover, Image, Job, Pass, Step};
 
 impl Sweep<'_, '_> {
     /// Takes what a job's process found. Returns what must run again, if anything must or has

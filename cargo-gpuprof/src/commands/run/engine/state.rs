@@ -11,9 +11,9 @@ use gpuprof_model::run::Status;
 
 use super::event::Found;
 use crate::error::Result;
-use crate::execute::{Collected, Execution, Image, Pass};
+use crate::execute::Execution;
 use crate::options::Repeats;
-use crate::schedule::Step;
+use crate::schedule::{Collected, Image, Pass, Step};
 use crate::store::journal::Replayed;
 use gpuprof_analysis::stats::median::median;
 
@@ -156,7 +156,7 @@ impl State {
 
 /// Steps that the counters of a configuration take.
 pub(super) fn steps(execution: &Execution<'_>) -> usize {
-    execution.counters.as_ref().map_or(0, crate::execute::Counters::steps)
+    execution.counters.as_ref().map_or(0, crate::schedule::Counters::steps)
 }
 
 #[cfg(test)]

@@ -4,10 +4,8 @@
 use camino::Utf8PathBuf;
 use clap::Args;
 
-use super::PlaceOptions;
-
 /// The profile of harnesses where nothing says otherwise.
-pub(super) const BENCH: &str = "bench";
+pub const BENCH: &str = "bench";
 
 /// Which packages and targets to build, and how.
 #[derive(Debug, Clone, Default, Args)]
@@ -66,6 +64,17 @@ pub struct CargoOptions {
     /// Equivalent to --locked and --offline
     #[arg(long, help_heading = "Manifest")]
     pub frozen: bool,
+}
+
+/// Where the workspace and its target folder are.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PlaceOptions {
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH", global = true, help_heading = "Manifest")]
+    pub manifest_path: Option<Utf8PathBuf>,
+    /// Directory for all generated files
+    #[arg(long, value_name = "DIR", global = true, help_heading = "Manifest")]
+    pub target_dir: Option<Utf8PathBuf>,
 }
 
 impl From<&PlaceOptions> for CargoOptions {

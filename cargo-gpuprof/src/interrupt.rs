@@ -19,8 +19,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 
-use super::family;
-use crate::scratch;
+use crate::{family, scratch};
 
 /// The signal that was received, if any.
 #[derive(Debug, Clone, Default)]
