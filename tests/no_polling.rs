@@ -29,7 +29,7 @@ const CALLS: [&str; 9] = [
 /// Where such a call stands and polls nothing: file, line, why.
 const ALLOWED: [(&str, &str, &str); 20] = [
     (
-        "cargo-gpuprof/src/awaited.rs",
+        "system/src/awaited.rs",
         "self.result.recv_timeout(time).ok()",
         "waits once, with a limit, and is woken by the result",
     ),
@@ -51,12 +51,12 @@ const ALLOWED: [(&str, &str, &str); 20] = [
         "tries once",
     ),
     (
-        "cargo-gpuprof/src/scratch.rs",
+        "system/src/scratch.rs",
         "let taken = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));",
         "locks a file of its own; where another has it, the folder is made anew",
     ),
     (
-        "cargo-gpuprof/src/scratch.rs",
+        "system/src/scratch.rs",
         "lock.try_lock().is_ok().then_some(lock)",
         "leaves alone what is in use",
     ),
@@ -146,7 +146,7 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
 #[test]
 fn no_source_looks_again_and_again() {
     let mut paths = Vec::new();
-    for package in ["analysis", "cargo-gpuprof", "cupti", "emulator", "model", "runtime"] {
+    for package in ["analysis", "cargo-gpuprof", "cupti", "emulator", "model", "runtime", "system"] {
         sources(&repository_folder().join(package).join("src"), &mut paths);
     }
     assert!(paths.len() > 200, "{}", paths.len());

@@ -19,9 +19,9 @@ use cargo_gpuprof::cuda_cpp::{
     Architecture, Cache, Compiled, Compiler, Compilers, Program, SUBCOMMAND, Search, nvcc,
     run_child,
 };
-use cargo_gpuprof::interrupt::Interrupt;
 use gpuprof_emulator::device::Device;
 use gpuprof_model::declared::CudaCompiler;
+use gpuprof_system::interrupt::Interrupt;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();

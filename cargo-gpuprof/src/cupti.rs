@@ -19,10 +19,10 @@ use gpuprof_model::ExitCode;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-use crate::awaited::Awaited;
 use crate::device::VISIBLE_ENV;
-use crate::error::{Failure, Result};
-use crate::scratch::Scratch;
+use gpuprof_system::awaited::Awaited;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::scratch::Scratch;
 
 pub use child::run_child;
 

@@ -13,8 +13,8 @@ use gpuprof_model::protocol::{
 };
 
 use crate::build::host::Harness;
-use crate::error::{Failure, Result};
 use crate::execute::{Ended, HarnessProcess, failed, place, read_reply, unexpected};
+use gpuprof_system::error::{Failure, Result};
 
 /// Why there is no plan for counters.
 #[derive(Debug)]

@@ -14,9 +14,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 use sha2::{Digest, Sha256};
 
-use crate::error::{Failure, Result};
-use crate::hex::hex;
-use crate::whole::write_whole;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::hex::hex;
+use gpuprof_system::whole::write_whole;
 
 /// The emulated driver, built with this tool.
 static EMULATOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so"));

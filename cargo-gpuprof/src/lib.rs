@@ -14,14 +14,12 @@
 #![warn(clippy::print_stderr)]
 
 pub mod archive;
-mod awaited;
 mod broken_pipe;
 pub mod build;
 pub mod chips;
 pub mod cli;
 pub mod commands;
 pub mod config;
-mod console;
 pub mod cuda_cpp;
 pub mod cupti;
 pub mod declared;
@@ -29,17 +27,10 @@ pub mod device;
 pub mod discover;
 mod elf;
 mod emulator;
-pub mod error;
 pub mod execute;
-mod family;
-mod hex;
-pub mod interrupt;
-pub mod json_text;
 pub mod machine_code;
 pub mod options;
-pub mod own_file;
 pub mod oxide;
-mod pad;
 pub mod plan;
 pub mod ptxas;
 pub mod report;
@@ -49,12 +40,7 @@ pub mod schedule;
 #[cfg(test)]
 #[path = "../../model/src/schemas.rs"]
 mod schemas;
-mod scratch;
 pub mod sections;
-mod sha256;
 pub mod store;
-pub mod terminal;
 pub mod tool;
 pub mod toolkit;
-pub mod whole;
-mod wrap;

@@ -17,7 +17,7 @@ use gpuprof_model::series::selects;
 use gpuprof_model::suggest::{did_you_mean, nearest};
 use gpuprof_model::{Configuration, ExitCode};
 
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 pub use narrowed::left_out;
 pub use selection::{MAX_CONFIGURATIONS, Selection};
 use selection::{MAX_VISITED, too_large, without_value};

@@ -10,9 +10,9 @@ use std::time::Duration;
 use crate::common::{Talking, as_process, until};
 use cargo_gpuprof::device::lock::FOLDER_ENV;
 use cargo_gpuprof::device::{Hold, Terms};
-use cargo_gpuprof::interrupt::Interrupt;
 use cargo_gpuprof::options::ClockControl;
 use gpuprof_model::ExitCode;
+use gpuprof_system::interrupt::Interrupt;
 use rustix::process::{Pid, Signal, kill_process};
 
 const UUID: &str = "GPU-00000000-0000-0000-0000-000000000001";

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::declared::Entries;
-use crate::own_file::OwnFile;
+use gpuprof_system::own_file::OwnFile;
 
 pub use limits::Limits;
 pub use pack::{Contents, pack};

@@ -11,10 +11,10 @@ use sha2::{Digest, Sha256};
 use super::{FORMAT, Limits, MANIFEST, Manifest, PackedHarness, platform};
 use crate::build::host::Harness;
 use crate::declared::{Entries, file_name};
-use crate::error::{Failure, Result};
-use crate::hex::hex;
-use crate::own_file::OwnFile;
-use crate::whole::WholeFile;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::hex::hex;
+use gpuprof_system::own_file::OwnFile;
+use gpuprof_system::whole::WholeFile;
 
 /// Enough for executables; higher levels take long and gain little.
 const COMPRESSION: i32 = 3;

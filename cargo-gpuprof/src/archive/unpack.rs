@@ -14,9 +14,9 @@ use sha2::{Digest, Sha256};
 use super::limits::{Counted, MAX_NAME, WINDOW_LOG};
 use super::{FORMAT, Limits, MANIFEST, Manifest, platform};
 use crate::build::host::Harness;
-use crate::error::{Failure, Result};
-use crate::hex::hex;
-use crate::whole::WholeFile;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::hex::hex;
+use gpuprof_system::whole::WholeFile;
 
 /// How much of a file is in memory at a time.
 const PIECE: usize = 64 << 10;

@@ -29,7 +29,9 @@ fn manifest(files: &[(&str, &[u8])]) -> Vec<u8> {
         git_revision: None,
         files: files
             .iter()
-            .map(|(name, bytes)| ((*name).to_owned(), crate::hex::hex(&Sha256::digest(bytes))))
+            .map(|(name, bytes)| {
+                ((*name).to_owned(), gpuprof_system::hex::hex(&Sha256::digest(bytes)))
+            })
             .collect(),
     };
     serde_json::to_vec(&manifest).unwrap()

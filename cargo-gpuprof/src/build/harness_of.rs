@@ -9,7 +9,7 @@ use cargo_metadata::Package;
 use gpuprof_model::ExitCode;
 use toml::{Table, Value};
 
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 /// Refuses a harness without `harness = false`.
 ///

@@ -16,8 +16,8 @@ use gpuprof_model::{ExitCode, protocol};
 
 use super::{cargo, harness_of, shown};
 use crate::build::options::{BuildOptions, CargoOptions};
-use crate::error::{Failure, Result};
 use crate::oxide::{self, Compiler, Made};
+use gpuprof_system::error::{Failure, Result};
 
 /// A built harness.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -35,9 +35,9 @@ use super::messages::{self, Ended};
 use super::toolchain::Toolchain;
 use super::{KERNEL_TARGET as TARGET, shown};
 use crate::build::options::BuildOptions;
-use crate::console;
-use crate::error::{Failure, Result};
-use crate::hex::hex;
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::hex::hex;
 
 /// What a kernel build is asked for.
 #[derive(Debug)]
@@ -105,11 +105,11 @@ impl KernelBuild<'_> {
         let begun = SystemTime::now();
         let text = cargo.run()?;
         cargo.keep_dep_info(&dep_info)?;
-        write(&ptx, crate::whole::write_whole(&ptx, text.as_bytes()))?;
+        write(&ptx, gpuprof_system::whole::write_whole(&ptx, text.as_bytes()))?;
         // A source that was edited while rustc ran is newer than what it made of it.
         let dated = fs::File::options().write(true).open(&ptx).and_then(|f| f.set_modified(begun));
         write(&ptx, dated)?;
-        write(&stamp_path, crate::whole::write_whole(&stamp_path, asked.as_bytes()))?;
+        write(&stamp_path, gpuprof_system::whole::write_whole(&stamp_path, asked.as_bytes()))?;
         Ok(ptx)
     }
 
@@ -163,7 +163,7 @@ impl CargoBuild<'_> {
         let from = self.folder.join(TARGET).join("release").join(format!("{name}.d"));
         // Without one, the next run asks cargo.
         let text = fs::read(from).unwrap_or_default();
-        write(to, crate::whole::write_whole(to, &text))
+        write(to, gpuprof_system::whole::write_whole(to, &text))
     }
 
     /// Has cargo make the PTX, and reads what LLVM made of the kernels.

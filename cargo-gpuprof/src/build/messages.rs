@@ -12,8 +12,8 @@ use cargo_metadata::Message;
 use cargo_metadata::diagnostic::{DiagnosticLevel, DiagnosticSpan};
 use gpuprof_model::ExitCode;
 
-use crate::console;
-use crate::error::{Failure, Result};
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
 
 /// How a build ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

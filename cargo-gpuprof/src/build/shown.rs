@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::process::Command;
 
-use crate::console;
+use gpuprof_system::console;
 
 /// Prints `command` to standard error where that is asked for.
 pub(super) fn command(command: &Command, verbose: bool) {

@@ -14,8 +14,8 @@ use std::process::{Child, Command, Stdio};
 use gpuprof_model::ExitCode;
 
 use super::cargo;
-use crate::console;
-use crate::error::{Failure, Result};
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
 
 /// A toolchain that can build kernels.
 #[derive(Debug, Clone, PartialEq, Eq)]

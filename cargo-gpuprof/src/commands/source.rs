@@ -18,13 +18,13 @@ use crate::build::kernels::KernelBuild;
 use crate::build::toolchain::{self, Candidates, Toolchain};
 use crate::config::Config;
 use crate::declared::{self, Needed, Tools};
-use crate::error::{Failure, Result};
-use crate::interrupt::Interrupt;
 use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions};
-use crate::own_file::OwnFile;
-use crate::scratch::Scratch;
 use crate::sections::{self, Sections};
 use crate::{execute, rules, store};
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::own_file::OwnFile;
+use gpuprof_system::scratch::Scratch;
 
 /// Harnesses, and what it takes to get their kernels.
 #[derive(Debug)]

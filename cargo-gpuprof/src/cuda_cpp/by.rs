@@ -10,7 +10,7 @@ use super::program::{Architecture, Program};
 use super::roots::Roots;
 use super::shims::{self, HOST, PRELUDE, SIGNATURES, Shims};
 use super::signature;
-use crate::interrupt::Interrupt;
+use gpuprof_system::interrupt::Interrupt;
 
 /// What is compiled: a text that includes the sources.
 pub(super) const NAME: &str = "gpuprof-sources";

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use super::compiled::Hash;
 use super::error::Error;
 use super::roots::{Named, Roots};
-use crate::awaited::Awaited;
-use crate::interrupt::Interrupt;
+use gpuprof_system::awaited::Awaited;
+use gpuprof_system::interrupt::Interrupt;
 
 /// A folder of compiled programs. Several processes may use it at once.
 #[derive(Debug, Clone, PartialEq, Eq)]

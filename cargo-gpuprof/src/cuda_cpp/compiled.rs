@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::diagnostic::Diagnostic;
 use super::ptx::{self, Entry};
-use crate::hex::hex;
+use gpuprof_system::hex::hex;
 
 /// PTX, and what is to be known of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,8 +17,8 @@ pub use search::{Place, Search};
 use super::cache::Cache;
 use super::error::Error;
 use super::program::Architecture;
-use crate::console::Notes;
-use crate::interrupt::Interrupt;
+use gpuprof_system::console::Notes;
+use gpuprof_system::interrupt::Interrupt;
 
 /// An NVRTC that is there and answers.
 #[derive(Debug, Clone)]

@@ -19,7 +19,7 @@ use super::error::Error;
 use super::nvcc::{self, Nvcc};
 use super::program::Program;
 use super::shims;
-use crate::interrupt::Interrupt;
+use gpuprof_system::interrupt::Interrupt;
 
 /// The compilers that are at hand; nvcc is looked for when it is needed.
 #[derive(Debug)]

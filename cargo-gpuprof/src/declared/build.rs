@@ -10,8 +10,8 @@ use super::compile::{self, NoEntry, Tools};
 use super::instances::{Asked, Needed};
 use super::module::{Code, Module};
 use super::{embedded, globals, signature};
-use crate::console::Notes;
-use crate::error::Result;
+use gpuprof_system::console::Notes;
+use gpuprof_system::error::Result;
 
 /// Finds or compiles every instance that is `needed`.
 ///

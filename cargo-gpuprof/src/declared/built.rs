@@ -7,8 +7,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::entries::Entries;
 use super::module_file;
-use crate::error::{Failure, Result};
-use crate::whole::write_whole;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::whole::write_whole;
 
 /// What declared kernels were made to.
 #[derive(Debug, Default)]

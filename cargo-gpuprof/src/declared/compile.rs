@@ -14,13 +14,13 @@ use gpuprof_model::declared::{DeclaredParameter, DeclaredSource};
 use super::instances::Asked;
 use super::{globals, signature};
 use crate::build::host::Harness;
-use crate::console::Notes;
 use crate::cuda_cpp::{
     self, Architecture, Cache, Compiled, Compiler, Compilers, Declared, Diagnostic, Layout, Note,
     Place, Program, Search, nvcc,
 };
-use crate::error::{Failure, Result};
-use crate::interrupt::Interrupt;
+use gpuprof_system::console::Notes;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 
 /// What declared kernels are built with.
 #[derive(Debug, Clone, Copy)]

@@ -19,9 +19,9 @@ use super::instances::Asked;
 use super::signature;
 use crate::build::host::Harness;
 use crate::cuda_cpp::{self, Diagnostic, Entry};
-use crate::error::{Failure, Result};
 use crate::oxide::{self, Bundle};
 use gpuprof_model::declared::DeclaredInstance as Instance;
+use gpuprof_system::error::{Failure, Result};
 
 /// How many names a message lists.
 const NAMED: usize = 10;

@@ -12,8 +12,8 @@ use gpuprof_model::declared::{DeclaredSource, MachineCode};
 use super::built::written;
 use super::instances::Asked;
 use crate::cuda_cpp::{self, Compiled, Entry, Variable};
-use crate::error::{Failure, Result};
 use crate::machine_code;
+use gpuprof_system::error::{Failure, Result};
 
 /// A module.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 
-use crate::sha256::sha256;
+use gpuprof_system::sha256::sha256;
 
 /// The longest part of a module's name that its file keeps.
 const KEPT: usize = 60;

@@ -13,7 +13,7 @@ use super::instances::Asked;
 use super::mangled;
 use super::module::Module;
 use crate::cuda_cpp::{Diagnostic, Entry, Place, Severity, Span};
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 /// How many names a message lists.
 const NAMED: usize = 10;

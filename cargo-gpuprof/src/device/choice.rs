@@ -9,7 +9,7 @@
 use gpuprof_model::measurement::{DeviceRecord, MIG_PREFIX};
 
 use crate::device::{DeviceName, DeviceSelection};
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 impl DeviceSelection {
     /// `shown`, and behind it the MIG instances that are named and not in it: the driver shows a

@@ -17,10 +17,10 @@ use super::ClockControl;
 use super::guard::{self, Said};
 use super::lock::{self, Left};
 use super::nvml::{Lockable, MIG_PREFIX};
-use crate::awaited::Awaited;
-use crate::console;
-use crate::error::{Failure, Result};
-use crate::interrupt::Interrupt;
+use gpuprof_system::awaited::Awaited;
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 
 /// How long putting clocks back may take.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -25,8 +25,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use super::lock::{self, Lock, Owner};
 use super::nvml::{self, Library, Lockable};
 use crate::device::ClockControl;
-use crate::error::{Failure, Result};
-use crate::interrupt::Interrupt;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 
 /// The hidden subcommand.
 pub const SUBCOMMAND: &str = "__guard";

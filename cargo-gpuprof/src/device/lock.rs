@@ -27,10 +27,10 @@ use gpuprof_model::ExitCode;
 use rustix::fs::{OFlags, inotify};
 use serde::{Deserialize, Serialize};
 
-use crate::awaited::Awaited;
-use crate::error::{Failure, Result};
-use crate::interrupt::Interrupt;
 use gpuprof_model::text::printable;
+use gpuprof_system::awaited::Awaited;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 
 /// The environment variable that names another folder for the locks.
 pub const FOLDER_ENV: &str = "GPUPROF_LOCK_DIR";

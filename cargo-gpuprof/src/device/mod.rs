@@ -22,11 +22,11 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use crate::console;
-use crate::error::{Failure, Result};
-use crate::interrupt::Interrupt;
 pub use clock_control::ClockControl;
 use clocks::LockedClocks;
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 use lock::{Lock, Owner};
 pub use selection::{DeviceName, DeviceSelection};
 

@@ -10,8 +10,8 @@ use gpuprof_model::measurement::DeviceRecord;
 
 use super::Waiting;
 use super::lock::{self, Lock, Owner};
-use crate::error::Result;
-use crate::interrupt::Interrupt;
+use gpuprof_system::error::Result;
+use gpuprof_system::interrupt::Interrupt;
 
 /// The compute capability from which on every GPU has a profiler of its own.
 const HOPPER: (u32, u32) = (9, 0);

@@ -13,7 +13,7 @@ use crate::build::host::Harness;
 use crate::cupti::{self, Answer, Question};
 use crate::elf;
 use crate::emulator::emulator_folder;
-use crate::error::Result;
+use gpuprof_system::error::Result;
 
 /// The driver's library, as programs that are linked to it name it.
 const LIBRARIES: [&[u8]; 2] = [b"libcuda.so.1", b"libcuda.so"];

@@ -15,7 +15,7 @@ use gpuprof_model::ExitCode;
 use super::Execution;
 use crate::build::host::Harness;
 use crate::emulator::emulator_files;
-use crate::error::Failure;
+use gpuprof_system::error::Failure;
 
 /// Which file a path led to. A number is given again once its file is gone; the time of its making
 /// is not.

@@ -25,8 +25,8 @@ use super::stretch::{self, PassOf, Stretch};
 use super::timeout_clock::TimeoutClock;
 use super::{Ended, HarnessProcess, Running};
 use crate::build::host::Harness;
-use crate::error::{Failure, Result};
 use crate::schedule::Job;
+use gpuprof_system::error::{Failure, Result};
 
 /// Jobs under way.
 #[derive(Debug)]

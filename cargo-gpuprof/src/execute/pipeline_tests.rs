@@ -9,8 +9,8 @@ use camino::Utf8Path;
 use gpuprof_model::measurement::DeviceRecord;
 
 use super::*;
-use crate::interrupt::Interrupt;
 use crate::schedule::Pass;
+use gpuprof_system::interrupt::Interrupt;
 
 /// How long a process may have the device.
 const LIMIT: Duration = Duration::from_secs(2);

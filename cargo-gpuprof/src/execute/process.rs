@@ -22,11 +22,11 @@ use gpuprof_model::protocol::{
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::harness_line::HarnessLine;
-use crate::awaited::Awaited;
 use crate::build::{self, host::Harness};
 use crate::device::VISIBLE_ENV;
-use crate::error::{Failure, Result};
-use crate::interrupt::Interrupt;
+use gpuprof_system::awaited::Awaited;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 
 /// Limits a context to one hardware queue for launches, which takes a tenth of a second off opening
 /// one. Only what launches on several streams at once would see it.

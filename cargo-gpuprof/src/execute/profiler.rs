@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use crate::device::lock::{self, Claim, Lock, Owner, Try};
-use crate::error::Result;
 use crate::schedule::Job;
+use gpuprof_system::error::Result;
 
 /// The profiler as a lane sees it.
 #[derive(Debug)]
@@ -82,8 +82,8 @@ mod tests {
     use std::fs::File;
 
     use super::*;
-    use crate::interrupt::Interrupt;
     use crate::schedule::Pass;
+    use gpuprof_system::interrupt::Interrupt;
 
     fn job(pass: Pass) -> Job {
         Job::new(0, pass, vec![0])

@@ -12,8 +12,8 @@ use rustix::process::{Pid, Signal, getpgrp, kill_process, set_parent_process_dea
 use rustix::termios::tcgetpgrp;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::awaited::Awaited;
-use crate::interrupt::Interrupt;
+use gpuprof_system::awaited::Awaited;
+use gpuprof_system::interrupt::Interrupt;
 
 /// Runs `command` and waits for its end. The first signal is handed on to the program, but for a
 /// SIGINT where a terminal sends Ctrl-C to the program as well.

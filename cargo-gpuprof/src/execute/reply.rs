@@ -7,7 +7,7 @@ use gpuprof_model::protocol::{Header, ReplyBody, VERSION};
 use serde::Deserialize;
 
 use crate::build::host::Harness;
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 /// Reads a reply's bytes.
 ///

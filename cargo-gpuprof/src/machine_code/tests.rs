@@ -3,7 +3,7 @@
 use super::notes::Notes;
 use super::*;
 use crate::cuda_cpp::Layout;
-use crate::hex::hex;
+use gpuprof_system::hex::hex;
 
 /// The bytes of hexadecimal digits.
 fn bytes(digits: &str) -> Vec<u8> {

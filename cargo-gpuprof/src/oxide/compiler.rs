@@ -16,9 +16,9 @@ use memchr::memmem;
 
 use super::backend::{Backend, Search};
 use super::project::Project;
-use crate::error::{Failure, Result};
-use crate::sha256::{sha256, sha256_of};
-use crate::whole::write_whole;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::sha256::{sha256, sha256_of};
+use gpuprof_system::whole::write_whole;
 
 /// What cargo separates flags with.
 const SEPARATOR: &str = "\x1f";

@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 use toml::{Table, Value};
 
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 /// Where the file is, from the workspace's root.
 const FILE: &str = ".cargo/cuda-oxide.toml";

@@ -9,7 +9,7 @@ use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{Axis, AxisKind, AxisValue, Clause, Derived, ExitCode, ParseError, Space};
 
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 /// A clause that replaces annotated ones.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use gpuprof_model::Configuration;
 use gpuprof_model::protocol::SeriesDescription;
 
 use super::selection::{MAX_VISITED, Selection, too_large, without_value};
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 /// How many hypercubes are tried.
 const ROUNDS: usize = 16;

@@ -5,7 +5,7 @@ use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::series::selects;
 
 use super::overrides::Override;
-use crate::error::Failure;
+use gpuprof_system::error::Failure;
 
 /// Which series and configurations to take.
 #[derive(Debug, Clone)]

@@ -16,8 +16,8 @@ use std::process::{Command, Stdio};
 use camino::Utf8Path;
 use gpuprof_model::assembled::ModuleResources;
 
-use crate::sha256::sha256;
-use crate::whole::write_whole;
+use gpuprof_system::sha256::sha256;
+use gpuprof_system::whole::write_whole;
 pub use search::Search;
 
 /// The command that installs it.

@@ -12,7 +12,7 @@ use gpuprof_model::text::one_line;
 
 use super::number::grouped;
 use super::paint::Paint;
-use crate::wrap::wrapped;
+use gpuprof_system::wrap::wrapped;
 
 /// The most pieces of a series on a terminal.
 const MOST_SHOWN: usize = 3;

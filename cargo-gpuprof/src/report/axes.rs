@@ -3,8 +3,8 @@
 //! Input: a series and a metric. Output: a line an axis. The bars run from the smallest mean
 //! to the largest, so they show shape and not size; the quotient beside them is the size.
 
-use crate::pad;
 use gpuprof_model::run::SeriesResult;
+use gpuprof_system::pad;
 
 use super::number::grouped;
 use gpuprof_analysis::view::sensitivity::{self, Effect};

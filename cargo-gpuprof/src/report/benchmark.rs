@@ -13,8 +13,8 @@ use serde::Serialize;
 use gpuprof_analysis::view::View;
 
 use super::{Report, on_device};
-use crate::json_text;
 use gpuprof_analysis::view::best;
+use gpuprof_system::json_text;
 
 /// Bencher Metric Format: benchmark → measure → value, with the interval where there is one
 /// (<https://bencher.dev/docs/reference/bencher-metric-format/>).

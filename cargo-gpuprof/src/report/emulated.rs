@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::escaped;
 use super::launches::{self, dimensions};
-use crate::json_text;
+use gpuprof_system::json_text;
 
 /// The version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;

@@ -5,7 +5,7 @@
 //! the worst. The best value has a `*`, as in the table. More grids than fit a screen are counted,
 //! not shown.
 
-use crate::pad;
+use gpuprof_system::pad;
 use std::collections::HashMap;
 
 use gpuprof_model::metric::Direction;

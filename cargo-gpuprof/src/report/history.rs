@@ -9,7 +9,7 @@ use std::io;
 
 use gpuprof_analysis::history::{Change, Point, Timeline};
 use gpuprof_model::comparison::Outcome;
-use gpuprof_model::history::Revision;
+use gpuprof_model::history::{BadLine, Revision};
 use gpuprof_model::metric::Class;
 use gpuprof_model::text::{printable_in_colour, printable_whole};
 
@@ -17,8 +17,7 @@ use super::axes::{sparkline, values_a_bar};
 use super::escaped;
 use super::number::{Scale, grouped};
 use super::paint::Paint;
-use crate::pad;
-use crate::store::history::BadLine;
+use gpuprof_system::pad;
 
 /// What stands between the levels of a sparkline.
 const BREAK: char = '│';

@@ -10,7 +10,7 @@ use gpuprof_model::run::Run;
 use gpuprof_analysis::view::View;
 
 use super::Report;
-use crate::json_text;
+use gpuprof_system::json_text;
 
 /// The run document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -20,13 +20,13 @@ use gpuprof_model::verdict::Judgement;
 use serde::{Serialize, Serializer};
 
 use super::{Report, Summary};
-use crate::json_text;
 use gpuprof_analysis::gate::conclusion;
 use gpuprof_analysis::view::View;
 use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::by_device::{Part, parts};
 use gpuprof_analysis::view::columns;
 use gpuprof_analysis::view::rank::{Ranking, ranking};
+use gpuprof_system::json_text;
 
 /// The version of the lines; each can be read alone.
 pub const LINES_VERSION: u32 = 1;

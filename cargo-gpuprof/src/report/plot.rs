@@ -4,7 +4,7 @@
 //! its list, and the best has a `*`.
 
 use super::curve::Curve;
-use crate::pad;
+use gpuprof_system::pad;
 
 /// Lines of the plot, and the most characters across.
 const HEIGHT: usize = 8;

@@ -25,12 +25,10 @@ use super::{
     Report, Summary, advice, axes, changes, conclusion, grid, launches, measured_by, place_of,
     plot, remarks,
 };
-use crate::pad;
-use crate::store::calm;
-use crate::terminal;
-use crate::wrap::wrapped;
 use gpuprof_analysis::view::by_device::parts;
 use gpuprof_analysis::view::{View, Viewed};
+use gpuprof_system::wrap::wrapped;
+use gpuprof_system::{calm, pad, terminal};
 
 /// Nothing but a rule under the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));

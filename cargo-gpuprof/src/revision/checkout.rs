@@ -13,7 +13,7 @@ use std::fs::{self, File};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Repository, neighbours, submodules};
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 /// How many checkouts that nobody uses are kept.
 const KEPT: usize = 2;

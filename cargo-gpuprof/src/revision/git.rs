@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 /// What a hook sets for the repository that it is run in; the one here is found by its folder.
 const OF_HOOKS: [&str; 7] = [

@@ -3,7 +3,7 @@
 use gpuprof_model::suggest::did_you_mean;
 
 use super::Repository;
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 /// The word for the commit at which this branch left the default one.
 pub const MERGE_BASE: &str = "merge-base";

@@ -12,7 +12,7 @@ use std::os::unix::fs::symlink;
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use toml::{Table, Value};
 
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 /// Links what `manifest` and the members of its workspace name outside of `toplevel`, below `root`;
 /// and the folder `workspace` of the user's tree where it is no part of the repository.

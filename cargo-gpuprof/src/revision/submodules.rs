@@ -7,8 +7,8 @@
 use camino::Utf8Path;
 
 use super::Repository;
-use crate::console;
-use crate::error::{Failure, Result};
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
 
 /// Fills the submodules of `checkout`, whose clones are those of `user`'s; and theirs.
 ///

@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(vectors.len(), 5, "{vectors:?}");
         for cells in vectors {
             let [_, name, digest, of_2, of_8, of_1000, _] = cells[..] else { panic!("{cells:?}") };
-            let first = &crate::hex::hex(&Sha256::digest(name.as_bytes()))[..16];
+            let first = &gpuprof_system::hex::hex(&Sha256::digest(name.as_bytes()))[..16];
             assert_eq!(first, digest, "{name}");
             for (count, told) in [(2, of_2), (8, of_8), (1000, of_1000)] {
                 // People count from one.

@@ -15,8 +15,8 @@ use gpuprof_model::suggest::did_you_mean;
 
 use super::document;
 use super::named::Unnamed;
-use crate::error::{Failure, Result};
-use crate::whole::write_whole_by;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::whole::write_whole_by;
 
 /// Where checked-in baselines are, below the workspace root.
 pub const CHECKED_IN: &str = ".config/gpuprof/baselines";

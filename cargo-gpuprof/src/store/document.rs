@@ -12,12 +12,12 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SCHEMA_VERSION};
 use serde::Deserialize;
 
-use super::calm::{may_steer, neutralised};
 use super::journal;
 use super::named::{Unnamed, named};
 use super::order;
 use super::untrusted::{self, place, wrong};
-use crate::error::{Failure, Result};
+use gpuprof_system::calm::{may_steer, neutralised};
+use gpuprof_system::error::{Failure, Result};
 
 /// The run document in a run's folder.
 const FILE: &str = "run.json";

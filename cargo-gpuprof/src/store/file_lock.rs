@@ -13,10 +13,10 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use rustix::io::Errno;
 
-use crate::awaited::Awaited;
-use crate::console;
-use crate::error::{Failure, Result};
-use crate::interrupt::Interrupt;
+use gpuprof_system::awaited::Awaited;
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 
 /// A wait that is longer is told.
 const TOLD: Duration = Duration::from_secs(3);

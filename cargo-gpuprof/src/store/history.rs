@@ -8,11 +8,11 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use camino::Utf8Path;
-use gpuprof_model::history::Entry;
+use gpuprof_model::history::{BadLine, Entry};
 
-use super::calm;
 use super::untrusted::{self, place};
-use crate::error::{Failure, Result};
+use gpuprof_system::calm;
+use gpuprof_system::error::{Failure, Result};
 
 /// Where a workspace keeps its history.
 pub const IN_WORKSPACE: &str = ".config/gpuprof/history.jsonl";
@@ -24,15 +24,6 @@ pub struct History {
     pub entries: Vec<Entry>,
     /// The lines that cannot.
     pub bad: Vec<BadLine>,
-}
-
-/// A line that is no entry.
-#[derive(Debug, PartialEq, Eq, serde::Serialize)]
-pub struct BadLine {
-    /// Its number, from 1.
-    pub line: usize,
-    /// What is wrong with it.
-    pub reason: String,
 }
 
 /// The history at `path`; none where there is no such file.

@@ -25,8 +25,8 @@ use gpuprof_model::series::SeriesId;
 
 use super::file_lock;
 use super::untrusted::ordinary;
-use crate::error::{Failure, Result};
 use crate::schedule::{Collected, Step};
+use gpuprof_system::error::{Failure, Result};
 use line::Line;
 use made::{COUNTERS, TOOL_VERSION};
 use replayed::parse;

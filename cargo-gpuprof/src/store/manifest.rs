@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use super::journal::{Made, Start};
 use super::untrusted::{self, place, wrong};
-use crate::error::{Failure, Result};
 use crate::schedule::partition::{Method, PartitionBy};
-use crate::sha256::sha256;
-use crate::whole::write_whole;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::sha256::sha256;
+use gpuprof_system::whole::write_whole;
 
 /// The file's name in a slice's folder.
 pub const FILE: &str = "manifest.json";

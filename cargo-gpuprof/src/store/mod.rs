@@ -3,7 +3,6 @@
 //! Every file is written whole or not at all.
 
 pub mod baseline;
-pub mod calm;
 pub mod document;
 mod file_lock;
 pub mod history;
@@ -27,7 +26,7 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::verdict_document::{SCHEMA_VERSION, SeriesJudgements, VerdictDocument};
 
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 pub use keep_runs::KeepRuns;
 pub use run_folder::RunFolder;

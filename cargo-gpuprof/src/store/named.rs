@@ -5,7 +5,7 @@ use std::fmt;
 use camino::Utf8PathBuf;
 use gpuprof_model::suggest::did_you_mean;
 
-use crate::error::Failure;
+use gpuprof_system::error::Failure;
 
 /// Why a text names no run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use crate::sha256::sha256;
-use crate::whole::write_whole;
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::protocol::{CounterPlan, VERSION};
+use gpuprof_system::sha256::sha256;
+use gpuprof_system::whole::write_whole;
 use serde::{Deserialize, Serialize};
 
 /// What says where CUPTI is, beside the command line.

@@ -105,9 +105,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::interrupt::Interrupt;
     use crate::store::RunFolder;
     use camino::Utf8PathBuf;
+    use gpuprof_system::interrupt::Interrupt;
 
     const IDS: [&str; 4] = [
         "20251121T010000000Z-1",

@@ -18,11 +18,11 @@ use super::manifest::Manifest;
 use super::{file_lock, journal, order, verdict_document};
 use crate::build::host::Harness;
 use crate::declared::file_name;
-use crate::error::{Failure, Result};
-use crate::interrupt::Interrupt;
 use crate::plan::Side;
-use crate::scratch::Scratch;
-use crate::whole::{write_whole, write_whole_by};
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::scratch::Scratch;
+use gpuprof_system::whole::{write_whole, write_whole_by};
 
 /// The file that the process of a run holds locked.
 pub(super) const LOCK: &str = "lock";

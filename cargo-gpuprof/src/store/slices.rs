@@ -15,8 +15,8 @@ use serde::Deserialize;
 use super::journal::{self, Rows};
 use super::manifest::{self, Manifest};
 use super::untrusted;
-use crate::error::{Failure, Result};
-use crate::sha256::sha256;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::sha256::sha256;
 
 /// How many folders deep a slice may lie.
 const DEPTH: usize = 5;

@@ -13,8 +13,8 @@ use std::os::unix::fs::FileTypeExt;
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 
-use crate::error::{Failure, Result};
 use gpuprof_model::text::printable;
+use gpuprof_system::error::{Failure, Result};
 
 /// The longest that a message about a file's content is.
 const MAX_MESSAGE: usize = 300;

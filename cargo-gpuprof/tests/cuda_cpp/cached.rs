@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use cargo_gpuprof::cuda_cpp::{self, Compiler, Search};
-use cargo_gpuprof::interrupt::Interrupt;
+use gpuprof_system::interrupt::Interrupt;
 
 use super::{BINARY, COMPILER, Package, WHEEL};
 use crate::common::as_process;

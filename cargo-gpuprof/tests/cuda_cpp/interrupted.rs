@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cargo_gpuprof::cuda_cpp::{Compilers, Error, compile_all, nvcc};
-use cargo_gpuprof::interrupt::Interrupt;
+use gpuprof_system::interrupt::Interrupt;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{BINARY, COMPILER, Package};

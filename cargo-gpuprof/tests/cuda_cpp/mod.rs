@@ -20,8 +20,8 @@ use cargo_gpuprof::cuda_cpp::{
     self, Architecture, Cache, Compiled, Compiler, Declared, Diagnostic, Error, Instance, Place,
     Program, Search,
 };
-use cargo_gpuprof::interrupt::Interrupt;
 use gpuprof_model::declared::CudaCompiler;
+use gpuprof_system::interrupt::Interrupt;
 
 use crate::cupti::unpacked;
 

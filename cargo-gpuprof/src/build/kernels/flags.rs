@@ -5,7 +5,7 @@ use camino::Utf8Path;
 use crate::build::KERNEL_TARGET as TARGET;
 use crate::build::options::BuildOptions;
 use crate::build::toolchain::Toolchain;
-use crate::console;
+use gpuprof_system::console;
 
 /// What keeps a barrier from being copied into both arms of a branch. `JumpThreading` does so on
 /// rustc's side (rust-lang/rust#137086). LLVM does so with a call of a function that is not marked

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::build::KERNEL_TARGET as TARGET;
-use crate::console;
+use gpuprof_system::console;
 
 /// Says that this executable is started as a wrapper.
 pub(super) const MARK: &str = "__GPUPROF_KERNEL_RUSTC";

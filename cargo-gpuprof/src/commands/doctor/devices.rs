@@ -13,8 +13,8 @@ use super::gpu;
 use crate::cupti::{self, Answer, Question};
 use crate::device::lock::{self, Owner, Try};
 use crate::device::{VISIBLE_ENV, profiler};
-use crate::error::Result;
 use crate::options::DoctorOptions;
+use gpuprof_system::error::Result;
 
 /// What the line of the trial is called.
 const COUNTERS: &str = "counters";

@@ -10,9 +10,9 @@ use crate::build::toolchain::{self, Candidates};
 use crate::build::{self};
 use crate::cuda_cpp::{self, Compiler, NotFound, Nvcc, Search, nvcc};
 use crate::cupti::Answer;
-use crate::error::{Failure, Result};
-use crate::interrupt::Interrupt;
 use crate::ptxas::{self, Assembler};
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 
 /// What the line of the kernels' toolchain is called.
 const TOOLCHAIN: &str = "toolchain";

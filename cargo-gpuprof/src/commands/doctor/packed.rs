@@ -10,10 +10,10 @@ use super::check::{Check, Obstacle, State};
 use crate::commands::settings::{Layers, build_options};
 use crate::commands::{Opened, Wanted};
 use crate::discover;
-use crate::error::Result;
 use crate::execute::HarnessProcess;
-use crate::interrupt::Interrupt;
 use crate::options::{CargoOptions, ConfigurationOptions};
+use gpuprof_system::error::Result;
+use gpuprof_system::interrupt::Interrupt;
 
 /// What the line of the archive is called.
 const ARCHIVE: &str = "archive";

@@ -24,13 +24,13 @@ use crate::commands::settings::Settings;
 use crate::cupti::{self, Answer, Cost, Question};
 use crate::device::profiler;
 use crate::discover::{self, NoPlan};
-use crate::error::{Failure, Result};
 use crate::execute::HarnessProcess;
 use crate::options::ReplayMode;
 use crate::schedule::Counters;
 use crate::store::plans::{Depends, Plans};
 use gpuprof_analysis::metrics::replay::Discipline;
 use gpuprof_analysis::view::View;
+use gpuprof_system::error::{Failure, Result};
 use refused::{too_many, with_nearest};
 
 /// What is known of counters before the run.

@@ -15,14 +15,14 @@ use gpuprof_model::protocol::DriverProbe;
 use super::backend;
 use crate::build::host::Harness;
 use crate::commands::settings::{Setting, Settings};
-use crate::console::Notes;
 use crate::device::{Hold, Terms, VISIBLE_ENV};
 use crate::discover;
-use crate::error::{Failure, Result};
 use crate::execute::HarnessProcess;
-use crate::interrupt::Interrupt;
 use crate::options::DeviceSelection;
 use crate::schedule::assignment::Assignment;
+use gpuprof_system::console::Notes;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 
 /// The devices of a run.
 #[derive(Debug, Clone, Default)]

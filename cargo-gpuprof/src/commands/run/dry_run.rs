@@ -10,12 +10,12 @@ use super::inputs::Checked;
 use super::prepared::Plan;
 use super::refusal::Blocked;
 use crate::device::profiler;
-use crate::error::{Failure, Result};
-use crate::json_text;
 use crate::options::{Isolate, MessageFormat, NOISE_PERCENT, Repeats};
 use crate::plan::Side;
 use crate::schedule::Counters;
-use crate::terminal::shown;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::json_text;
+use gpuprof_system::terminal::shown;
 
 /// Seconds of a process that counts on a GPU (H200, `docs/measurements.md`), about: a context and
 /// the profiler, while the next one prepares; and of each configuration in it: its warm-up and its

@@ -9,10 +9,10 @@ use super::prepared::Plan;
 use crate::commands::source::{Kernels, newest_cuda};
 use crate::commands::{KernelTarget, Source};
 use crate::declared::Needed;
-use crate::error::Result;
-use crate::interrupt::Interrupt;
 use crate::plan::{PlannedSeries, Side};
 use crate::ptxas::{self, Assembler};
+use gpuprof_system::error::Result;
+use gpuprof_system::interrupt::Interrupt;
 
 /// The compute capability of the emulated chip, where it does not tell.
 const EMULATED_CHIP: (u32, u32) = (9, 0);

@@ -21,14 +21,14 @@ use super::results::{FoundOut, Results};
 use super::scheduler;
 use super::slicing;
 use super::stopwatch::Stopwatch;
-use crate::console;
-use crate::error::{Failure, Result};
 use crate::execute::{Execution, NeededFiles};
-use crate::interrupt::Interrupt;
 use crate::options::MessageFormat;
 use crate::plan::Side;
 use crate::report::json_lines::{self, LineSide};
 use crate::store::journal::{Journal, Replayed, Start};
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 
 /// What was measured.
 pub(super) struct Measured {

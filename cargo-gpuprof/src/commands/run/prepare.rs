@@ -27,13 +27,10 @@ use crate::commands::settings::{Layers, Origin, Settings, build_options, gate};
 use crate::commands::source::Kernels;
 use crate::commands::{Opened, Source, Wanted};
 use crate::commands::{thresholds, viewed};
-use crate::console;
 use crate::device::{Hold, Terms};
 use crate::discover;
 use crate::emulator::emulator_folder;
-use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, SideModules};
-use crate::interrupt::Interrupt;
 use crate::options::{BuildOptions, ClockControl, Interleave, Repeats, RunOptions};
 use crate::plan::{self, PlannedSeries, Side};
 use crate::rules;
@@ -44,6 +41,9 @@ use crate::store::{RunFolder, document};
 use gpuprof_analysis::gate::run::Gate;
 use gpuprof_analysis::sequential::{LOOKS, Most};
 use gpuprof_analysis::view::View;
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 
 /// Why noise is not asked of the emulated driver.
 pub(in crate::commands) const NO_NOISE: &str = "calibrate measures noise, and the emulated driver has none: its counts are exact, and no \

@@ -19,12 +19,12 @@ use super::inputs::{Checked, Inputs};
 use super::sides::Both;
 use crate::device::profiler;
 use crate::execute::{Ahead, Execution, HarnessProcess, Modules};
-use crate::interrupt::Interrupt;
 use crate::options::{CacheControl, Interleave, Repeats, RunOptions};
-use crate::own_file::OwnFile;
 use crate::schedule::assignment::Assignment;
 use crate::store::journal::Made;
 use crate::store::plans::Plans;
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::own_file::OwnFile;
 
 /// What is to be measured, and on which devices.
 pub(super) struct Plan<'o> {

@@ -12,7 +12,7 @@ use crate::commands::source::Kernels;
 use crate::execute::Ahead;
 use crate::options::{CacheControl, ClockControl, Isolate, ReplayMode, Shown};
 use crate::schedule;
-use crate::sha256::sha256_of;
+use gpuprof_system::sha256::sha256_of;
 
 /// The provenance of `plan` with `kernels`, which `counts` on hardware or does not; the device of
 /// its first pass is put in when that has ended.

@@ -6,8 +6,8 @@ use super::inputs::Checked;
 use super::prepared::Plan;
 use crate::build::host::Harness;
 use crate::plan::PlannedSeries;
-use crate::sha256::{sha256, sha256_of};
 use crate::store::journal::{Made, MadeOf};
+use gpuprof_system::sha256::{sha256, sha256_of};
 
 /// What `plan` is made of, for the journal of the run that is documented so far in `run`, and of
 /// the other revision in `base`.

@@ -14,10 +14,10 @@ use gpuprof_model::{Configuration, ExitCode};
 
 use super::inputs::Checked;
 use crate::build::host::Harness;
-use crate::error::{Failure, Result};
 use crate::plan::{self, PlannedSeries, Selection, Side};
 use crate::schedule::Pairs;
 use gpuprof_analysis::metrics::collect;
+use gpuprof_system::error::{Failure, Result};
 
 /// Why a configuration of the other revision was not measured.
 const GONE: &str = "this revision does not have it";

@@ -11,12 +11,12 @@ use gpuprof_model::Configuration;
 use gpuprof_model::run::{Provenance, SliceRecord};
 
 use crate::commands::partition::Own;
-use crate::error::{Failure, Result};
 use crate::options::{Partition, RunOptions};
-use crate::sha256::sha256_of;
 use crate::store::RunFolder;
 use crate::store::journal::Start;
 use crate::store::manifest::{Manifest, Outline};
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::sha256::sha256_of;
 
 /// A slice of a plan.
 #[derive(Debug)]

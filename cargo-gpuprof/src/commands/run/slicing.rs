@@ -19,16 +19,16 @@ use crate::build::host::Harness;
 use crate::commands::partition::{self, Costs, Own};
 use crate::commands::settings::Settings;
 use crate::commands::thresholds::Placed;
-use crate::console;
-use crate::error::Result;
-use crate::interrupt::Interrupt;
 use crate::options::RunOptions;
 use crate::schedule::partition::Slices;
-use crate::sha256::{sha256, sha256_of};
 use crate::store::journal::Start;
 use crate::store::manifest::{
     Manifest, Outline, OutlineScope, OutlineSeries, OwnBase, OwnSeries, OwnThreshold, ranges,
 };
+use gpuprof_system::console;
+use gpuprof_system::error::Result;
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::sha256::{sha256, sha256_of};
 
 /// The folder of slices below the target folder, where none is named.
 const FOLDER: &str = "gpuprof/slices";

@@ -14,9 +14,9 @@ use gpuprof_nvrtc::{Nvrtc, Refusal, Source};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-use crate::awaited::Awaited;
-use crate::interrupt::Interrupt;
-use crate::scratch::Scratch;
+use gpuprof_system::awaited::Awaited;
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::scratch::Scratch;
 
 /// The hidden subcommand that compiles.
 pub const SUBCOMMAND: &str = "__nvrtc";

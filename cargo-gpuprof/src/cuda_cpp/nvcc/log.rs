@@ -1,6 +1,6 @@
 //! What nvcc writes, read as NVRTC's words.
 
-use crate::pad;
+use gpuprof_system::pad;
 
 /// What CUDA's headers make of the words in front of a function, and the words.
 const ATTRIBUTES: [(&str, &str); 6] = [

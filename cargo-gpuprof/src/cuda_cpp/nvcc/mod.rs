@@ -25,10 +25,10 @@ pub use search::Search;
 use super::compiler::{Ended, Job, NoReply, Reply};
 use super::diagnostic;
 use super::program::Architecture;
-use crate::awaited::Awaited;
-use crate::console::Notes;
-use crate::interrupt::Interrupt;
-use crate::scratch::Scratch;
+use gpuprof_system::awaited::Awaited;
+use gpuprof_system::console::Notes;
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::scratch::Scratch;
 
 /// The command that installs it where there is no toolkit.
 pub const INSTALL: &str = "python3 -m pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt \

@@ -18,9 +18,9 @@ use serde::Deserialize;
 
 use super::line::{self, Line, Start};
 use super::made::Made;
-use crate::error::{Failure, Result};
 use crate::schedule::{Collected, Step};
 use crate::store::untrusted::{place, wrong};
+use gpuprof_system::error::{Failure, Result};
 
 /// Where a line is: its first byte, and how many bytes it has.
 type Place = (u64, usize);

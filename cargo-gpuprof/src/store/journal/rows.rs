@@ -16,8 +16,8 @@ use serde::Deserialize;
 use super::grouped::{Group, Line, Placed, RowLine, Wrong, alone};
 use super::line::Start;
 use super::made::Made;
-use crate::error::Result;
 use crate::store::untrusted::{place, wrong};
+use gpuprof_system::error::Result;
 
 /// What a journal holds of a slice.
 #[derive(Debug, Clone, PartialEq, Default)]

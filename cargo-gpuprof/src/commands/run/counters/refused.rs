@@ -16,7 +16,7 @@ use gpuprof_model::metric::{Catalogue, Metric};
 use crate::chips;
 use crate::commands::settings::Setting;
 use crate::cupti::Cost;
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 /// What is wrong with counters, of which `refused` are at fault, with the nearest names that the
 /// chip has, and with the metrics that were `written` where those have other names.

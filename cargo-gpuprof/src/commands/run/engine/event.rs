@@ -11,9 +11,9 @@ use gpuprof_model::failure::Denial;
 use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::run::Status;
 
-use crate::error::Result;
 use crate::execute::Stretch;
 use crate::schedule::{Collected, Step};
+use gpuprof_system::error::Result;
 
 /// A configuration: the position of its series, and its own in the series.
 pub(in crate::commands::run) type At = (usize, usize);

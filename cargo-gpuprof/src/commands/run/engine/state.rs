@@ -10,12 +10,12 @@ use gpuprof_model::measurement::PassResult;
 use gpuprof_model::run::Status;
 
 use super::event::Found;
-use crate::error::Result;
 use crate::execute::Execution;
 use crate::options::Repeats;
 use crate::schedule::{Collected, Image, Pass, Step};
 use crate::store::journal::Replayed;
 use gpuprof_analysis::stats::median::median;
+use gpuprof_system::error::Result;
 
 /// How far a configuration is.
 #[derive(Debug, Default)]

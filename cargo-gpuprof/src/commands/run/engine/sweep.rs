@@ -11,7 +11,6 @@ use super::state::State;
 use crate::build::host::Harness;
 use crate::commands::run::inputs::Checked;
 use crate::commands::settings::Origin;
-use crate::error::Result;
 use crate::execute::{Execution, NeededFiles};
 use crate::options::{Interleave, Isolate};
 use crate::plan::Side;
@@ -19,6 +18,7 @@ use crate::schedule::Pairs;
 use crate::schedule::assignment::Assignment;
 use crate::store::journal::Replayed;
 use gpuprof_analysis::sequential::Most;
+use gpuprof_system::error::Result;
 
 /// Why a configuration was skipped, where nothing went wrong.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";

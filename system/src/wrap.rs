@@ -8,7 +8,7 @@ const LEAST: usize = 24;
 
 /// `text`, which begins in column `first`, broken at `width`; other lines begin in column `indent`.
 /// A word that is longer than a line is left whole, since people copy it.
-pub(crate) fn wrapped(text: &str, width: Option<u16>, first: usize, indent: usize) -> String {
+pub fn wrapped(text: &str, width: Option<u16>, first: usize, indent: usize) -> String {
     let width = width.map_or(usize::MAX, usize::from);
     let indent = if width.saturating_sub(indent) < LEAST { 2 } else { indent };
     let next_line = |out: &mut String| {

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 ///
 /// # Errors
 /// `json`, as it is, holds no such value.
-pub(super) fn read<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
+pub fn read<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
     let value = serde_json::from_slice(json)?;
     if may_steer(json) { serde_json::from_slice(&neutralised(json)) } else { Ok(value) }
 }
@@ -31,7 +31,7 @@ pub fn run(run: &Run) -> Option<Cow<'_, Run>> {
 
 /// Whether a string of the document may hold a control character: JSON writes those as escapes, but
 /// for DEL and the second set, which is U+0080 to U+009F.
-pub(super) fn may_steer(json: &[u8]) -> bool {
+pub fn may_steer(json: &[u8]) -> bool {
     memchr3_iter(b'\\', 0xc2, 0x7f, json).any(|at| match (json[at], json.get(at + 1)) {
         (b'\\', next) => matches!(next, Some(b'u' | b'b' | b'f' | b'r')),
         (0xc2, next) => next.is_some_and(|&next| next < 0xa0),
@@ -41,7 +41,7 @@ pub(super) fn may_steer(json: &[u8]) -> bool {
 
 /// `json` without what could steer a terminal in any of its texts: anybody may have written it.
 /// Only the texts are looked at, so a large document costs no more than its bytes.
-pub(super) fn neutralised(json: &[u8]) -> Vec<u8> {
+pub fn neutralised(json: &[u8]) -> Vec<u8> {
     let steers = |text: &str| text.contains(|c: char| c.is_control() && c != '\n' && c != '\t');
     let mut calm = Vec::with_capacity(json.len());
     let mut rest = json;
