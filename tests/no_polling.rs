@@ -146,7 +146,8 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
 #[test]
 fn no_source_looks_again_and_again() {
     let mut paths = Vec::new();
-    for package in ["analysis", "cargo-gpuprof", "cupti", "emulator", "model", "runtime", "system"] {
+    for package in ["analysis", "cargo-gpuprof", "cupti", "emulator", "model", "report", "runtime", "system"]
+    {
         sources(&repository_folder().join(package).join("src"), &mut paths);
     }
     assert!(paths.len() > 200, "{}", paths.len());

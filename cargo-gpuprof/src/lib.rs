@@ -33,7 +33,6 @@ pub mod options;
 pub mod oxide;
 pub mod plan;
 pub mod ptxas;
-pub mod report;
 pub mod revision;
 pub mod rules;
 pub mod schedule;

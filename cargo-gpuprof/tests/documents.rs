@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cargo_gpuprof::report::{Csv, Json, Markdown, Report};
 use cargo_gpuprof::store::document;
 use gpuprof_analysis::fixture;
 use gpuprof_model::run::Status;
 use gpuprof_model::verdict_document::VerdictDocument;
+use gpuprof_report::{Csv, Json, Markdown, Report};
 
 fn folder(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)

@@ -3,7 +3,7 @@
 #![no_main]
 
 use camino::Utf8Path;
-use cargo_gpuprof::report::{Format, Screen, Terms};
+use gpuprof_report::{Format, Screen, Terms};
 use cargo_gpuprof::store::document;
 use gpuprof_model::ExitCode;
 

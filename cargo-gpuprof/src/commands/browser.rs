@@ -8,7 +8,7 @@ use gpuprof_analysis::view::View;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
 
-use crate::report::{Html, Report};
+use gpuprof_report::{Html, Report};
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::whole::write_whole_by;

@@ -19,7 +19,7 @@ use gpuprof_model::ExitCode;
 use crate::emulator::emulator_folder;
 use crate::execute::{self, run_program};
 use crate::options::{BecomeOptions, EmulateOptions};
-use crate::report::emulated::{self, Emulated};
+use gpuprof_report::emulated::{self, Emulated};
 use gpuprof_system::console::{self, Notes};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;

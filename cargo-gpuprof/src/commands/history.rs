@@ -19,10 +19,10 @@ use jiff::Timestamp;
 use super::StandardOutput;
 use super::stored::{places, stdout};
 use crate::options::{AddOptions, HistoryAction, HistoryFormat, HistoryOptions, ShowOptions};
-use crate::report::{history as report, history_page};
 use crate::revision::Repository;
 use crate::store::document;
 use crate::store::history;
+use gpuprof_report::{history as report, history_page};
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 

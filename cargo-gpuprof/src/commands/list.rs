@@ -13,7 +13,7 @@ use crate::discover;
 use crate::execute::HarnessProcess;
 use crate::options::{ListOptions, MessageFormat};
 use crate::plan::{self, PlannedSeries};
-use crate::report::Screen;
+use gpuprof_report::Screen;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 use gpuprof_system::terminal::shown_within;

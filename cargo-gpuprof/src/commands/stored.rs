@@ -23,7 +23,6 @@ use crate::config::Config;
 use crate::options::{
     CargoOptions, CompareOptions, ConfigurationOptions, PlaceOptions, ReportOptions, ViewOptions,
 };
-use crate::report::{Format, Terms};
 use crate::rules;
 use crate::sections::Sections;
 use crate::store::baseline::Baselines;
@@ -32,6 +31,7 @@ use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::rejudge_each;
 use gpuprof_analysis::view::{self, View};
+use gpuprof_report::{Format, Terms};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::whole::write_whole_by;
 

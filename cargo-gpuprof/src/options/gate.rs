@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::either::either;
 use super::{Color, ConfigurationOptions, Interleave, MessageFormat, PlaceOptions, ViewOptions};
-use crate::report::Format;
+use gpuprof_report::Format;
 
 /// What a run is compared with, and what that may decide.
 #[derive(Debug, Clone, Default, Args)]

@@ -22,11 +22,11 @@ use crate::commands::thresholds::{self, Annotated, Placed};
 use crate::commands::{StandardOutput, viewed};
 use crate::config::Config;
 use crate::options::{MessageFormat, RunOptions};
-use crate::report::{Format, Terms};
 use crate::sections::{self, Sections};
 use crate::store::baseline::Baselines;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::{Written, rejudge_each};
+use gpuprof_report::{Format, Terms};
 use gpuprof_system::error::{Failure, Result};
 
 /// Judges the stored run `name` against the baseline.
