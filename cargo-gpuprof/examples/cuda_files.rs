@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use cargo_gpuprof::cuda_cpp::{
+use gpuprof_build::cuda_cpp::{
     Architecture, Cache, Compiled, Compiler, Compilers, Program, SUBCOMMAND, Search, nvcc,
     run_child,
 };

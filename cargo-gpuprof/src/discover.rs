@@ -12,8 +12,8 @@ use gpuprof_model::protocol::{
     SeriesDescription,
 };
 
-use crate::build::host::Harness;
 use crate::execute::{Ended, HarnessProcess, failed, place, read_reply, unexpected};
+use gpuprof_build::host::Harness;
 use gpuprof_system::error::{Failure, Result};
 
 /// Why there is no plan for counters.

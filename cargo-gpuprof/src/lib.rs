@@ -13,27 +13,18 @@
 // `console` alone writes to standard error.
 #![warn(clippy::print_stderr)]
 
-pub mod archive;
 mod broken_pipe;
-pub mod build;
 pub mod chips;
 pub mod cli;
 pub mod commands;
 pub mod config;
-pub mod cuda_cpp;
 pub mod cupti;
-pub mod declared;
 pub mod device;
 pub mod discover;
-mod elf;
 mod emulator;
 pub mod execute;
-pub mod machine_code;
 pub mod options;
-pub mod oxide;
 pub mod plan;
-pub mod ptxas;
-pub mod revision;
 pub mod rules;
 pub mod schedule;
 #[cfg(test)]
@@ -42,4 +33,3 @@ mod schemas;
 pub mod sections;
 pub mod store;
 pub mod tool;
-pub mod toolkit;

@@ -83,7 +83,7 @@ fn no_message_decides_what_happens_and_no_result_holds_a_result() {
 }
 
 /// The packages that the tool consists of.
-const OF_TOOL: [&str; 3] = ["cargo-gpuprof", "report", "system"];
+const OF_TOOL: [&str; 4] = ["build", "cargo-gpuprof", "report", "system"];
 
 /// What the tool says holds text from files and other programs, which must not act on a terminal or
 /// in a CI job's log.

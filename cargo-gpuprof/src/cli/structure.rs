@@ -91,7 +91,7 @@ pub enum Command {
     #[command(name = crate::cupti::SUBCOMMAND, hide = true)]
     Ask(AskOptions),
     /// Compile CUDA C++, in a separate process.
-    #[command(name = crate::cuda_cpp::SUBCOMMAND, hide = true)]
+    #[command(name = gpuprof_build::cuda_cpp::SUBCOMMAND, hide = true)]
     Nvrtc(AskOptions),
     /// Become a program of the user's that ends with its parent.
     #[command(name = crate::commands::emulate::SUBCOMMAND, hide = true)]

@@ -5,15 +5,15 @@ use std::fs;
 
 use super::settings::{Layers, Settings, build_options};
 use super::{KernelTarget, Opened, Wanted};
-use crate::archive::{Contents, pack};
 use crate::config::DEFAULT_PATH;
-use crate::declared::Needed;
 use crate::discover;
 use crate::execute::HarnessProcess;
 use crate::options::{ArchiveOptions, BuildOptions, ConfigurationOptions, KernelOptions};
 use crate::rules;
 use crate::sections::{self, Sections};
 use crate::store::check_writable;
+use gpuprof_build::archive::{Contents, pack};
+use gpuprof_build::declared::Needed;
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::Result;
 use gpuprof_system::interrupt::Interrupt;

@@ -18,7 +18,6 @@ use super::charts::ChartFolder;
 use super::settings::{self, Layers, Settings};
 use super::thresholds;
 use super::viewed::{self, PlacedView};
-use crate::build::host;
 use crate::config::Config;
 use crate::options::{
     CargoOptions, CompareOptions, ConfigurationOptions, PlaceOptions, ReportOptions, ViewOptions,
@@ -31,6 +30,7 @@ use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::rejudge_each;
 use gpuprof_analysis::view::{self, View};
+use gpuprof_build::host;
 use gpuprof_report::{Format, Terms};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::whole::write_whole_by;

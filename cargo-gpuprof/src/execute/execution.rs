@@ -7,10 +7,10 @@ use camino::Utf8PathBuf;
 use gpuprof_model::assembled::ModuleResources;
 use gpuprof_model::protocol::Sampling;
 
-use crate::declared::Entries;
 use crate::plan::Side;
 use crate::schedule::Counters;
 use gpuprof_analysis::stats::repeats::Repeats;
+use gpuprof_build::declared::Entries;
 
 use super::{Ahead, HarnessProcess};
 

@@ -9,10 +9,10 @@ use std::path::Path;
 
 use camino::Utf8Path;
 
-use crate::build::host::Harness;
 use crate::cupti::{self, Answer, Question};
-use crate::elf;
 use crate::emulator::emulator_folder;
+use gpuprof_build::elf;
+use gpuprof_build::host::Harness;
 use gpuprof_system::error::Result;
 
 /// The driver's library, as programs that are linked to it name it.

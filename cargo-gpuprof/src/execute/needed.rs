@@ -13,8 +13,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 
 use super::Execution;
-use crate::build::host::Harness;
 use crate::emulator::emulator_files;
+use gpuprof_build::host::Harness;
 use gpuprof_system::error::Failure;
 
 /// Which file a path led to. A number is given again once its file is gone; the time of its making

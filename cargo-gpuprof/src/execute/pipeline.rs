@@ -24,8 +24,8 @@ use super::profiler::Profiler;
 use super::stretch::{self, PassOf, Stretch};
 use super::timeout_clock::TimeoutClock;
 use super::{Ended, HarnessProcess, Running};
-use crate::build::host::Harness;
 use crate::schedule::Job;
+use gpuprof_build::host::Harness;
 use gpuprof_system::error::{Failure, Result};
 
 /// Jobs under way.

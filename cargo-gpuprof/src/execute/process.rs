@@ -22,8 +22,8 @@ use gpuprof_model::protocol::{
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::harness_line::HarnessLine;
-use crate::build::{self, host::Harness};
 use crate::device::VISIBLE_ENV;
+use gpuprof_build::host::Harness;
 use gpuprof_system::awaited::Awaited;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
@@ -242,7 +242,7 @@ impl HarnessProcess<'_> {
             .env(RUNNER_ENV, std::process::id().to_string())
             .env("GPUPROF", "1")
             .env("CARGO_MANIFEST_DIR", &harness.folder)
-            .env("CARGO", build::cargo())
+            .env("CARGO", gpuprof_build::cargo())
             .env("LD_LIBRARY_PATH", self.library_path(harness))
             .process_group(0);
         if single_stream && env::var_os(CONNECTIONS_ENV).is_none() {

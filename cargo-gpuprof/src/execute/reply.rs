@@ -6,7 +6,7 @@ use gpuprof_model::measurement::PassOutcome;
 use gpuprof_model::protocol::{Header, ReplyBody, VERSION};
 use serde::Deserialize;
 
-use crate::build::host::Harness;
+use gpuprof_build::host::Harness;
 use gpuprof_system::error::{Failure, Result};
 
 /// Reads a reply's bytes.

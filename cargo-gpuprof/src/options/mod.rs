@@ -27,7 +27,6 @@ mod settings;
 mod time_budget;
 mod view;
 
-pub use crate::build::options::{BuildOptions, CargoOptions, KernelOptions, PlaceOptions};
 pub use crate::device::{ClockControl, DeviceSelection};
 pub use crate::schedule::partition::{Method, PartitionBy};
 pub use crate::schedule::{Interleave, Isolate};
@@ -45,6 +44,7 @@ pub use gate::{
     BaselineAction, BaselineOptions, CompareOptions, GateOptions, JudgingOptions, ReportOptions,
 };
 pub use gpuprof_analysis::stats::repeats::{NOISE_PERCENT, Repeats, noise_percent};
+pub use gpuprof_build::options::{BuildOptions, CargoOptions, KernelOptions, PlaceOptions};
 pub use history::{AddOptions, HistoryAction, HistoryFormat, HistoryOptions, ShowOptions};
 pub use library::library;
 pub use machine::{Backend, CacheControl};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cargo_gpuprof::cuda_cpp::{Compilers, Error, compile_all, nvcc};
+use gpuprof_build::cuda_cpp::{Compilers, Error, compile_all, nvcc};
 use gpuprof_system::interrupt::Interrupt;
 use rustix::process::{Pid, Signal, kill_process};
 

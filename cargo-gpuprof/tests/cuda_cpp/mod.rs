@@ -16,7 +16,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use cargo_gpuprof::cuda_cpp::{
+use gpuprof_build::cuda_cpp::{
     self, Architecture, Cache, Compiled, Compiler, Declared, Diagnostic, Error, Instance, Place,
     Program, Search,
 };

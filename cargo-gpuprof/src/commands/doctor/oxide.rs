@@ -4,9 +4,9 @@ use camino::Utf8PathBuf;
 use gpuprof_model::ExitCode;
 
 use super::check::{Check, Obstacle, State};
-use crate::build::host;
 use crate::options::CargoOptions;
-use crate::oxide::{self, Compiler, Search};
+use gpuprof_build::host;
+use gpuprof_build::oxide::{self, Compiler, Search};
 use gpuprof_system::error::Result;
 
 /// What the line is called.

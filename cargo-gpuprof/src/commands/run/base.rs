@@ -13,7 +13,7 @@ use gpuprof_model::ExitCode;
 use crate::commands::settings::Settings;
 use crate::commands::{Opened, Source, Wanted};
 use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions, RunOptions};
-use crate::revision::{self, Checkout, Commit, Repository};
+use gpuprof_build::revision::{self, Checkout, Commit, Repository};
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::scratch::Scratch;

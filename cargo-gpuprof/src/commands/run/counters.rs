@@ -19,7 +19,6 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::protocol::{CounterPlan, CounterPlanRequest, CounterProblem, Replay, WITHHELD};
 
 use super::inputs::{Checked, Inputs};
-use crate::build::host::Harness;
 use crate::commands::settings::Settings;
 use crate::cupti::{self, Answer, Cost, Question};
 use crate::device::profiler;
@@ -30,6 +29,7 @@ use crate::schedule::Counters;
 use crate::store::plans::{Depends, Plans};
 use gpuprof_analysis::metrics::replay::Discipline;
 use gpuprof_analysis::view::View;
+use gpuprof_build::host::Harness;
 use gpuprof_system::error::{Failure, Result};
 use refused::{too_many, with_nearest};
 

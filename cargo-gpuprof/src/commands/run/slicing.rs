@@ -15,7 +15,6 @@ use super::inputs::{Checked, Inputs};
 use super::prepared::Prepared;
 use super::slice::{Slice, wanted};
 use super::{against, scheduler};
-use crate::build::host::Harness;
 use crate::commands::partition::{self, Costs, Own};
 use crate::commands::settings::Settings;
 use crate::commands::thresholds::Placed;
@@ -25,6 +24,7 @@ use crate::store::journal::Start;
 use crate::store::manifest::{
     Manifest, Outline, OutlineScope, OutlineSeries, OwnBase, OwnSeries, OwnThreshold, ranges,
 };
+use gpuprof_build::host::Harness;
 use gpuprof_system::console;
 use gpuprof_system::error::Result;
 use gpuprof_system::interrupt::Interrupt;

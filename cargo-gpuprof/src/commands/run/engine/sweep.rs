@@ -8,7 +8,6 @@ use gpuprof_model::run::Status;
 
 use super::event::{At, Observer};
 use super::state::State;
-use crate::build::host::Harness;
 use crate::commands::run::inputs::Checked;
 use crate::commands::settings::Origin;
 use crate::execute::{Execution, NeededFiles};
@@ -18,6 +17,7 @@ use crate::schedule::Pairs;
 use crate::schedule::assignment::Assignment;
 use crate::store::journal::Replayed;
 use gpuprof_analysis::sequential::Most;
+use gpuprof_build::host::Harness;
 use gpuprof_system::error::Result;
 
 /// Why a configuration was skipped, where nothing went wrong.

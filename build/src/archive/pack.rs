@@ -9,8 +9,8 @@ use gpuprof_model::ExitCode;
 use sha2::{Digest, Sha256};
 
 use super::{FORMAT, Limits, MANIFEST, Manifest, PackedHarness, platform};
-use crate::build::host::Harness;
 use crate::declared::{Entries, file_name};
+use crate::host::Harness;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::hex::hex;
 use gpuprof_system::own_file::OwnFile;

@@ -34,7 +34,7 @@ use super::fresh::{Stamp, is_fresh};
 use super::messages::{self, Ended};
 use super::toolchain::Toolchain;
 use super::{KERNEL_TARGET as TARGET, shown};
-use crate::build::options::BuildOptions;
+use crate::options::BuildOptions;
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::hex::hex;

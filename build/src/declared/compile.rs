@@ -13,11 +13,11 @@ use gpuprof_model::declared::{DeclaredParameter, DeclaredSource};
 
 use super::instances::Asked;
 use super::{globals, signature};
-use crate::build::host::Harness;
 use crate::cuda_cpp::{
     self, Architecture, Cache, Compiled, Compiler, Compilers, Declared, Diagnostic, Layout, Note,
     Place, Program, Search, nvcc,
 };
+use crate::host::Harness;
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;

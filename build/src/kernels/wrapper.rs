@@ -14,7 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::build::KERNEL_TARGET as TARGET;
+use crate::KERNEL_TARGET as TARGET;
 use gpuprof_system::console;
 
 /// Says that this executable is started as a wrapper.

@@ -2,9 +2,9 @@
 
 use camino::Utf8Path;
 
-use crate::build::KERNEL_TARGET as TARGET;
-use crate::build::options::BuildOptions;
-use crate::build::toolchain::Toolchain;
+use crate::KERNEL_TARGET as TARGET;
+use crate::options::BuildOptions;
+use crate::toolchain::Toolchain;
 use gpuprof_system::console;
 
 /// What keeps a barrier from being copied into both arms of a branch. `JumpThreading` does so on

@@ -12,7 +12,7 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Attribute, Item};
 
-use crate::build::messages::Place;
+use crate::messages::Place;
 
 /// A function or import at the level of modules.
 struct Found {

@@ -67,7 +67,7 @@ impl<'f> Sections<'f> {
     }
 
     /// The first section called `name`.
-    pub(crate) fn named(&self, name: &str) -> Option<&Section<'f>> {
+    pub fn named(&self, name: &str) -> Option<&Section<'f>> {
         self.0.iter().find(|section| section.name == name)
     }
 
@@ -81,7 +81,7 @@ impl<'f> Sections<'f> {
 ///
 /// # Errors
 /// What is wrong with the file.
-pub(crate) fn named<'f>(file: &'f [u8], name: &str) -> Result<Option<&'f [u8]>, String> {
+pub fn named<'f>(file: &'f [u8], name: &str) -> Result<Option<&'f [u8]>, String> {
     Sections::of(file)?.named(name).map(Section::bytes).transpose()
 }
 

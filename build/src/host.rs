@@ -15,7 +15,7 @@ use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, protocol};
 
 use super::{cargo, harness_of, shown};
-use crate::build::options::{BuildOptions, CargoOptions};
+use crate::options::{BuildOptions, CargoOptions};
 use crate::oxide::{self, Compiler, Made};
 use gpuprof_system::error::{Failure, Result};
 
