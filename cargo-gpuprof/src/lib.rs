@@ -18,18 +18,10 @@ pub mod chips;
 pub mod cli;
 pub mod commands;
 pub mod config;
-pub mod cupti;
-pub mod device;
-pub mod discover;
-mod emulator;
-pub mod execute;
 pub mod options;
-pub mod plan;
 pub mod rules;
-pub mod schedule;
 #[cfg(test)]
 #[path = "../../model/src/schemas.rs"]
 mod schemas;
 pub mod sections;
-pub mod store;
 pub mod tool;

@@ -12,11 +12,11 @@ use crate::commands::{
     StandardOutput, archive, baselines, calibrate, completions, doctor, emulate, history, list,
     man, merge, metrics, rules, run, runs, show_config, stored,
 };
-use crate::cupti;
-use crate::device::guard;
 use crate::options::{Color, RunsAction};
 use gpuprof_build::cuda_cpp;
 use gpuprof_build::kernels::wrapper;
+use gpuprof_engine::cupti;
+use gpuprof_engine::device::guard;
 use gpuprof_model::ExitCode as Code;
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};

@@ -8,8 +8,8 @@ use std::os::unix::net::UnixListener;
 use std::process::Command;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use cargo_gpuprof::store::document;
-use cargo_gpuprof::store::journal::{self, Journal, Made, Start};
+use gpuprof_engine::store::document;
+use gpuprof_engine::store::journal::{self, Journal, Made, Start};
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
 use gpuprof_report::{Format, Screen, Terms};

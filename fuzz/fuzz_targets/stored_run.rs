@@ -4,7 +4,7 @@
 
 use camino::Utf8Path;
 use gpuprof_report::{Format, Screen, Terms};
-use cargo_gpuprof::store::document;
+use gpuprof_engine::store::document;
 use gpuprof_model::ExitCode;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

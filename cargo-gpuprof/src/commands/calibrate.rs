@@ -12,7 +12,6 @@ use super::settings::Settings;
 use super::stored::{layers, places, with_metrics_of};
 use crate::options::Repeats;
 use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat, RunOptions};
-use crate::store::document;
 use gpuprof_analysis::gate::calibrate::{
     Calibrated, DRAWS, MIN_SPLIT, SLOWDOWN_PERCENT, calibrate as found_in, rate_default_gate,
 };
@@ -21,6 +20,7 @@ use gpuprof_analysis::gate::forecast::{Forecast, forecast};
 use gpuprof_analysis::gate::rates::Rates;
 use gpuprof_analysis::sequential::{FAIL_BUDGET, Most};
 use gpuprof_analysis::view::View;
+use gpuprof_engine::store::document;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 use gpuprof_system::terminal::shown;

@@ -20,10 +20,10 @@ use std::path::Path;
 use gpuprof_model::ExitCode;
 
 use crate::commands::source::newest_cuda;
-use crate::cupti::{self, Answer, Question};
 use crate::options::{Backend, DoctorOptions, MessageFormat};
 use check::{Check, PARAMETERS, State};
 use devices::Examined;
+use gpuprof_engine::cupti::{self, Answer, Question};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 use gpuprof_system::terminal::shown;

@@ -16,9 +16,9 @@ use std::{env, io};
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 
-use crate::emulator::emulator_folder;
-use crate::execute::{self, run_program};
 use crate::options::{BecomeOptions, EmulateOptions};
+use gpuprof_engine::emulator::emulator_folder;
+use gpuprof_engine::execute::{self, run_program};
 use gpuprof_report::emulated::{self, Emulated};
 use gpuprof_system::console::{self, Notes};
 use gpuprof_system::error::{Failure, Result};

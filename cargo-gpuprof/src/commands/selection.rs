@@ -4,7 +4,7 @@ use gpuprof_model::ExitCode;
 
 use super::settings::Layers;
 use crate::options::{SUBCOMMANDS, SelectionOptions};
-use crate::plan::{Override, Selection};
+use gpuprof_engine::plan::{Override, Selection};
 
 /// What to take, with the settings of the configuration file below those of its preset, and both
 /// below those of the command line.

@@ -16,8 +16,8 @@ use crate::options::{
     BuildOptions, CargoOptions, Defaults, JudgingOptions, RunOptions, Shown, below, library_from,
     settings,
 };
-use crate::store::baseline::is_path;
 use gpuprof_analysis::gate::run::Gate;
+use gpuprof_engine::store::baseline::is_path;
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 

@@ -24,13 +24,13 @@ use crate::options::{
 };
 use crate::rules;
 use crate::sections::Sections;
-use crate::store::baseline::Baselines;
-use crate::store::document;
 use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::rejudge_each;
 use gpuprof_analysis::view::{self, View};
 use gpuprof_build::host;
+use gpuprof_engine::store::baseline::Baselines;
+use gpuprof_engine::store::document;
 use gpuprof_report::{Format, Terms};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::whole::write_whole_by;

@@ -27,10 +27,6 @@ mod settings;
 mod time_budget;
 mod view;
 
-pub use crate::device::{ClockControl, DeviceSelection};
-pub use crate::schedule::partition::{Method, PartitionBy};
-pub use crate::schedule::{Interleave, Isolate};
-pub use crate::store::KeepRuns;
 pub use ahead::AheadCount;
 pub use at_least_one::at_least_one;
 pub use calibrate::{CALIBRATE_REPEAT, CalibrateOptions};
@@ -45,6 +41,10 @@ pub use gate::{
 };
 pub use gpuprof_analysis::stats::repeats::{NOISE_PERCENT, Repeats, noise_percent};
 pub use gpuprof_build::options::{BuildOptions, CargoOptions, KernelOptions, PlaceOptions};
+pub use gpuprof_engine::device::{ClockControl, DeviceSelection};
+pub use gpuprof_engine::schedule::partition::{Method, PartitionBy};
+pub use gpuprof_engine::schedule::{Interleave, Isolate};
+pub use gpuprof_engine::store::KeepRuns;
 pub use history::{AddOptions, HistoryAction, HistoryFormat, HistoryOptions, ShowOptions};
 pub use library::library;
 pub use machine::{Backend, CacheControl};

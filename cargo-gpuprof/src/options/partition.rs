@@ -7,7 +7,7 @@ use std::str::FromStr;
 use camino::Utf8PathBuf;
 use clap::Args;
 
-use crate::schedule::partition::{Method, PartitionBy};
+use gpuprof_engine::schedule::partition::{Method, PartitionBy};
 
 /// The most slices of a plan.
 const MOST: u32 = 100_000;

@@ -8,8 +8,8 @@ use camino::Utf8Path;
 use clap::ValueEnum;
 use serde_json::Value;
 
-use crate::plan::MAX_CONFIGURATIONS;
 use gpuprof_build::options::BENCH;
+use gpuprof_engine::plan::MAX_CONFIGURATIONS;
 use types::*;
 
 /// The types of the rows: whoever takes the rows imports all of them.

@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use gpuprof_model::ExitCode;
 
 use super::check::{Check, Obstacle, State};
-use crate::cupti::Answer;
 use gpuprof_build::cuda_cpp::{self, Compiler, NotFound, Nvcc, Search, nvcc};
 use gpuprof_build::ptxas::{self, Assembler};
 use gpuprof_build::toolchain::{self, Candidates};
+use gpuprof_engine::cupti::Answer;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 

@@ -9,9 +9,9 @@ use gpuprof_model::ExitCode;
 use super::check::{Check, Obstacle, State};
 use crate::commands::settings::{Layers, build_options};
 use crate::commands::{Opened, Wanted};
-use crate::discover;
-use crate::execute::HarnessProcess;
 use crate::options::{CargoOptions, ConfigurationOptions};
+use gpuprof_engine::discover;
+use gpuprof_engine::execute::HarnessProcess;
 use gpuprof_system::error::Result;
 use gpuprof_system::interrupt::Interrupt;
 

@@ -13,9 +13,9 @@ use clap::ValueEnum;
 
 use super::json::Line;
 use crate::chips::recorded_passes;
-use crate::cupti::{self, Answer, Question};
 use crate::options::Set;
 use crate::sections::Sections;
+use gpuprof_engine::cupti::{self, Answer, Question};
 use gpuprof_system::error::{Failure, Result};
 
 /// They, a line each.

@@ -14,12 +14,12 @@ use gpuprof_model::protocol::DriverProbe;
 
 use super::backend;
 use crate::commands::settings::{Setting, Settings};
-use crate::device::{Hold, Terms, VISIBLE_ENV};
-use crate::discover;
-use crate::execute::HarnessProcess;
 use crate::options::DeviceSelection;
-use crate::schedule::assignment::Assignment;
 use gpuprof_build::host::Harness;
+use gpuprof_engine::device::{Hold, Terms, VISIBLE_ENV};
+use gpuprof_engine::discover;
+use gpuprof_engine::execute::HarnessProcess;
+use gpuprof_engine::schedule::assignment::Assignment;
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;

@@ -17,12 +17,11 @@ mod sweep;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Status;
 
-use crate::execute::{self, Event as Happened, Execution};
-use crate::schedule::hand_over;
-use crate::schedule::{Job, MOST_TOGETHER, Pass};
-use crate::store::journal::Replayed;
 use device_queue::{DeviceQueue, share};
 pub(super) use event::{At, Event, Found, Observer, Open};
+use gpuprof_engine::execute::{self, Event as Happened, Execution};
+use gpuprof_engine::schedule::{Job, MOST_TOGETHER, Pass, hand_over};
+use gpuprof_engine::store::journal::Replayed;
 use gpuprof_system::error::Result;
 use sweep::{INTERRUPTED, Sweep};
 pub(super) use sweep::{Planned, Rounds};

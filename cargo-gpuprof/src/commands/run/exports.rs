@@ -13,7 +13,7 @@ use gpuprof_model::run::Run;
 use crate::commands::charts::ChartFolder;
 use crate::commands::settings::Settings;
 use crate::options::MessageFormat;
-use crate::store::check_writable;
+use gpuprof_engine::store::check_writable;
 use gpuprof_report::{Csv, Html, Json, Junit, Markdown, Report};
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};

@@ -16,8 +16,8 @@ use crate::commands::Source;
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::thresholds::Placed;
 use crate::commands::viewed::PlacedView;
-use crate::plan::PlannedSeries;
-use crate::store::RunFolder;
+use gpuprof_engine::plan::PlannedSeries;
+use gpuprof_engine::store::RunFolder;
 use gpuprof_system::console::Notes;
 use gpuprof_system::scratch::Scratch;
 

@@ -8,9 +8,9 @@ use gpuprof_model::assembled::ModuleResources;
 use super::prepared::Plan;
 use crate::commands::source::{Kernels, newest_cuda};
 use crate::commands::{KernelTarget, Source};
-use crate::plan::{PlannedSeries, Side};
 use gpuprof_build::declared::Needed;
 use gpuprof_build::ptxas::{self, Assembler};
+use gpuprof_engine::plan::{PlannedSeries, Side};
 use gpuprof_system::error::Result;
 use gpuprof_system::interrupt::Interrupt;
 

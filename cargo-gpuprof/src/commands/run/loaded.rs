@@ -23,9 +23,9 @@ use crate::commands::{StandardOutput, viewed};
 use crate::config::Config;
 use crate::options::{MessageFormat, RunOptions};
 use crate::sections::{self, Sections};
-use crate::store::baseline::Baselines;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::{Written, rejudge_each};
+use gpuprof_engine::store::baseline::Baselines;
 use gpuprof_report::{Format, Terms};
 use gpuprof_system::error::{Failure, Result};
 

@@ -9,9 +9,9 @@ use super::base::Base;
 use super::prepared::Plan;
 use crate::commands::settings::Settings;
 use crate::commands::source::Kernels;
-use crate::execute::Ahead;
 use crate::options::{CacheControl, ClockControl, Isolate, ReplayMode, Shown};
-use crate::schedule;
+use gpuprof_engine::execute::Ahead;
+use gpuprof_engine::schedule;
 use gpuprof_system::sha256::sha256_of;
 
 /// The provenance of `plan` with `kernels`, which `counts` on hardware or does not; the device of

@@ -23,7 +23,7 @@ use super::devices::Devices;
 use super::inputs::Checked;
 use crate::commands::settings::Settings;
 use crate::options::ReplayMode;
-use crate::schedule::assignment::Assignment;
+use gpuprof_engine::schedule::assignment::Assignment;
 use gpuprof_system::error::{Failure, Result};
 
 /// That thresholds cannot be met without counters that a device does not give.

@@ -4,9 +4,9 @@ use gpuprof_model::run::Run;
 
 use super::inputs::Checked;
 use super::prepared::Plan;
-use crate::plan::PlannedSeries;
-use crate::store::journal::{Made, MadeOf};
 use gpuprof_build::host::Harness;
+use gpuprof_engine::plan::PlannedSeries;
+use gpuprof_engine::store::journal::{Made, MadeOf};
 use gpuprof_system::sha256::{sha256, sha256_of};
 
 /// What `plan` is made of, for the journal of the run that is documented so far in `run`, and of

@@ -12,9 +12,9 @@ use gpuprof_model::run::{Provenance, SliceRecord};
 
 use crate::commands::partition::Own;
 use crate::options::{Partition, RunOptions};
-use crate::store::RunFolder;
-use crate::store::journal::Start;
-use crate::store::manifest::{Manifest, Outline};
+use gpuprof_engine::store::RunFolder;
+use gpuprof_engine::store::journal::Start;
+use gpuprof_engine::store::manifest::{Manifest, Outline};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::sha256::sha256_of;
 

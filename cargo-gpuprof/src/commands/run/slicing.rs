@@ -19,12 +19,12 @@ use crate::commands::partition::{self, Costs, Own};
 use crate::commands::settings::Settings;
 use crate::commands::thresholds::Placed;
 use crate::options::RunOptions;
-use crate::schedule::partition::Slices;
-use crate::store::journal::Start;
-use crate::store::manifest::{
+use gpuprof_build::host::Harness;
+use gpuprof_engine::schedule::partition::Slices;
+use gpuprof_engine::store::journal::Start;
+use gpuprof_engine::store::manifest::{
     Manifest, Outline, OutlineScope, OutlineSeries, OwnBase, OwnSeries, OwnThreshold, ranges,
 };
-use gpuprof_build::host::Harness;
 use gpuprof_system::console;
 use gpuprof_system::error::Result;
 use gpuprof_system::interrupt::Interrupt;

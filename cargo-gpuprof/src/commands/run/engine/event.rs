@@ -11,8 +11,8 @@ use gpuprof_model::failure::Denial;
 use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::run::Status;
 
-use crate::execute::Stretch;
-use crate::schedule::{Collected, Step};
+use gpuprof_engine::execute::Stretch;
+use gpuprof_engine::schedule::{Collected, Step};
 use gpuprof_system::error::Result;
 
 /// A configuration: the position of its series, and its own in the series.

@@ -13,8 +13,8 @@ use super::device_queue::DeviceQueue;
 use super::event::{At, Open};
 use super::sweep::Sweep;
 use crate::options::{Interleave, Isolate};
-use crate::schedule::Batch;
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
+use gpuprof_engine::schedule::Batch;
 use gpuprof_system::error::Result;
 
 impl Sweep<'_, '_> {

@@ -16,8 +16,8 @@ use gpuprof_model::run::Status;
 use super::event::{At, Event};
 use super::sweep::{INTERRUPTED, Sweep};
 use crate::commands::settings::Origin;
-use crate::execute::Ended;
-use crate::schedule::{Handover, Image, Job, Pass, Step};
+use gpuprof_engine::execute::Ended;
+use gpuprof_engine::schedule::{Handover, Image, Job, Pass, Step};
 use gpuprof_system::error::{Failure, Result};
 
 impl Sweep<'_, '_> {

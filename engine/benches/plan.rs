@@ -1,13 +1,13 @@
 //! How long large series take to plan, and how much memory: the figures of docs/measurements.md.
 //!
-//!     cargo bench --package cargo-gpuprof --bench plan [NAME]
+//!     cargo bench --package gpuprof-engine --bench plan [NAME]
 //!
 //! Without a name every series is planned; memory is the process' peak so far, so ask for one at a
 //! time.
 
 use std::time::Instant;
 
-use cargo_gpuprof::plan::{Selection, plan};
+use gpuprof_engine::plan::{Selection, plan};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::{SeriesId, Space};
 
