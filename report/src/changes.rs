@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use gpuprof_model::comparison::{Change, Outcome};
 use gpuprof_model::run::{Run, SeriesResult};
 
+use gpuprof_analysis::change::confidence_text;
 use gpuprof_analysis::gate::baseline::count;
-use gpuprof_analysis::gate::change::confidence_text;
 use gpuprof_analysis::gate::run::unmeasured;
 
 /// The most changes that are listed.

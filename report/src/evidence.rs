@@ -8,7 +8,7 @@ use gpuprof_model::Quantity;
 use gpuprof_model::comparison::{Confidence, Interval};
 use gpuprof_model::verdict::{Case, Judgement};
 
-use gpuprof_analysis::gate::change::confidence_text;
+use gpuprof_analysis::change::confidence_text;
 
 /// How many violations are told besides the one that decided.
 const TOLD: usize = 10;

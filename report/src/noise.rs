@@ -8,7 +8,7 @@ use gpuprof_model::run::{ConfigurationResult, SeriesResult, Statistics, Status};
 
 use super::key;
 use super::note::Note;
-use gpuprof_analysis::gate::change::MINIMUM_PERCENT;
+use gpuprof_analysis::change::MINIMUM_PERCENT;
 use gpuprof_analysis::stats::median::median;
 use gpuprof_analysis::stats::sequence;
 use gpuprof_analysis::stats::trend;

@@ -14,7 +14,7 @@ use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Case, Judgement, Verdict};
 
 use super::judged;
-use crate::gate::change::depends_on_time;
+use crate::change::depends_on_time;
 
 /// How likely a run without changes is told an improvement by a metric that scatters and that no
 /// limit asks about, at most, over all of its changes (Bonferroni).
