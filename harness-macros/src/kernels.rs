@@ -5,29 +5,18 @@
 //! error at its place. Nothing of the block itself is left but the types of `launcher = NAME`: a
 //! kernel can only be launched.
 
-mod block;
-mod define;
-mod file;
-mod globals;
-mod symbol;
-mod types;
-
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Attribute, ForeignItem, ForeignItemFn, ItemFn, ItemForeignMod, Meta, Safety};
 
+use crate::declared::{Block, Setting, Variable, check_set, types};
 use crate::errors::Errors;
 use crate::expand;
 use crate::kernel::{Home, Kernel};
 use crate::launcher;
 use crate::registration::Entry;
 use crate::signature::Parameter;
-pub(crate) use block::Block;
-use globals::Variable;
-pub(crate) use globals::{EXAMPLE as GLOBALS_EXAMPLE, Setting, settings, values};
-pub(crate) use symbol::symbol;
-pub(crate) use types::{is_number, parameters};
 
 /// The expansion of the attribute `tokens` on the block `item`.
 pub(crate) fn kernels(tokens: TokenStream, item: &ItemForeignMod) -> syn::Result<TokenStream> {
@@ -63,7 +52,7 @@ pub(crate) fn kernels(tokens: TokenStream, item: &ItemForeignMod) -> syn::Result
         }
     }
     if errors.is_empty() {
-        globals::check_set(&block.variables, &set, &mut errors);
+        check_set(&block.variables, &set, &mut errors);
     }
     errors.into_result().map(|()| out)
 }
