@@ -1,8 +1,8 @@
 //! The engine: from series to a stored run.
 //!
 //! [`plan`] chooses configurations, [`schedule`] orders them, [`device`] holds what they run on,
-//! [`execute`] alone starts profiled processes, and [`store`] keeps what they found. [`discover`] asks
-//! harnesses for their series, [`cupti`] what a machine can count.
+//! [`execute`] alone starts profiled processes, and [`store`] keeps what they found. [`discover`]
+//! asks harnesses for their series, [`cupti`] asks CUPTI what a machine can count.
 //!
 //! A part of `cargo-gpuprof`, without a stable API.
 

@@ -1,5 +1,5 @@
-//! What the subcommand's packages need of the system: the terminal, files, signals, and failures with
-//! their exit codes.
+//! The system under the subcommand's packages: the terminal, files, signals, and failures with their
+//! exit codes.
 //!
 //! Nothing here knows a kernel or a series. A part of `cargo-gpuprof`, without a stable API.
 

@@ -27,9 +27,9 @@ pub fn packages() -> Vec<PathBuf> {
     folders.filter(|it| *it != repository_folder()).collect()
 }
 
-/// The sources of the package in this folder.
-pub fn source_of(package: &str) -> PathBuf {
-    repository_folder().join(package).join("src")
+/// What a contributor types, from the repository's root.
+pub fn path(shown: &str) -> PathBuf {
+    repository_folder().join(shown)
 }
 
 /// A path as a contributor types it, from the repository's root.
