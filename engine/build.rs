@@ -22,7 +22,7 @@ fn main() {
     }
     let rustc = env::var_os("RUSTC").expect("cargo sets RUSTC");
     let target = env::var("TARGET").expect("cargo sets TARGET");
-    // One unit at level 2 takes two thirds of the time of two at level 3 (docs/measurements.md).
+    // One unit at level 2 takes two thirds of the time of two at level 3.
     let optimised = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let (level, units) = if optimised { (3, 2) } else { (2, 1) };
     let mut command = Command::new(rustc);

@@ -1,11 +1,11 @@
-//! Advice: what rules and measured neighbours say of a series.
+//! Advice: the findings of rules and measured neighbours on a series.
 //!
 //! Input: a series with its metrics, rules, and the device. Output: pieces of advice, the most
-//! worthwhile first. Rules are data ([`rule`]) and speak of the best configuration of each amount
-//! of work, since for all others there is a measured gain: a better neighbour. What a whole series
-//! says is code ([`series`]). What must stay true: a condition holds beyond the noise of what it
-//! reads, an estimate is never more than other units leave room for, and nothing is advised that a
-//! neighbour has and that is no faster for it.
+//! worthwhile first. Rules are data ([`rule`]) and apply to the best configuration of each amount
+//! of work; all others have a measured gain: a better neighbour. Findings on a whole series are
+//! code ([`series`]). Invariant: a condition holds beyond the noise of its inputs, an estimate
+//! never exceeds the room that other units leave, and advice that a neighbour follows without being
+//! faster is dropped.
 
 mod judge;
 mod neighbours;
@@ -67,8 +67,8 @@ pub fn of_series(series: &SeriesResult, terms: &Terms<'_>) -> Vec<Advice> {
     pieces
 }
 
-/// The positions that rules are asked about: the best of each amount of work; where nothing tells
-/// which is best, every one that finished.
+/// The positions to which rules apply: the best of each amount of work; if the best is unknown,
+/// every finished one.
 fn asked(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<usize> {
     let finished = |at: &usize| series.configurations[*at].status == Status::Finished;
     match neighbours.bests() {

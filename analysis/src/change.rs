@@ -1,9 +1,9 @@
 //! A pair: one metric of one configuration on both sides.
 //!
-//! Input: the metric's entries in the baseline and in the run. Output: the change and how sure
-//! it is. Exact metrics differ or do not; noisy ones are compared process by process, and where
-//! both sides measured the SM clock a change of time must show in cycles as well, since a clock
-//! that fell is no regression of the kernel.
+//! Input: the metric's entries in the baseline and in the run. Output: the change and how sure it
+//! is. Exact metrics differ or do not; noisy ones are compared process by process, and where both
+//! sides measured the SM clock a change of time must show in cycles as well, since a clock that
+//! fell is not a regression of the kernel.
 
 use gpuprof_model::comparison::{Change, Confidence, Interval, Outcome};
 use gpuprof_model::measurement::Source;
@@ -18,7 +18,7 @@ use crate::stats::random::SEED;
 use crate::stats::repeats::Repeats;
 use crate::stats::two_sample::{self, Difference, LEVEL, MIN_PROCESSES, SIGNIFICANCE};
 
-/// A change of a noisy metric under this many percent is told as no change, however sure it is.
+/// A change of a noisy metric under this many percent is not reported, at any certainty.
 pub const MINIMUM_PERCENT: f64 = 0.5;
 
 /// CUDA events count in steps of 32 ns on the GPUs seen so far.
@@ -31,11 +31,11 @@ pub struct Side {
     pub value: f64,
     processes: Vec<f64>,
     cycles: Vec<f64>,
-    /// How alike neighbouring processes are, as all configurations of the series show it.
+    /// The correlation of neighbouring processes over all configurations of the series.
     alike: Option<f64>,
     /// The step in which values are read.
     resolution: f64,
-    /// What ties of the configuration's values are broken by.
+    /// The seed that breaks ties of the configuration's values.
     seed: u64,
     class: Class,
     /// Whether one process counted it and several took times.
@@ -46,22 +46,22 @@ pub struct Side {
 pub const COUNTED_ONCE: &str =
     "one value a side: one process of a run collects the counters, so their noise is not known";
 
-/// What two sides of a noisy metric say about each other.
+/// The evidence from two sides of a noisy metric.
 #[derive(Debug, Clone)]
 pub struct Evidence {
-    /// (run − baseline) / |baseline| in percent; none where the baseline is 0.
+    /// (run − baseline) / |baseline| in percent; none if the baseline is 0.
     pub percent: Option<f64>,
-    /// How sure; none for exact metrics and where there are too few processes.
+    /// How sure; none for exact metrics and with too few processes.
     pub confidence: Option<Confidence>,
     /// The change in SM cycles and its p-value.
     pub cycles: Option<(f64, f64)>,
     /// Why there is no confidence.
     pub too_few: Option<String>,
-    /// What the confidence was made of.
+    /// The difference behind the confidence.
     pub difference: Option<Difference>,
 }
 
-/// The number that `statistic` names; the value itself where there are no samples.
+/// The number that `statistic` names; the value itself if there are no samples.
 ///
 /// # Errors
 /// Why there is none.
@@ -72,7 +72,7 @@ pub fn number(result: &MetricResult, statistic: Statistic) -> Result<f64, &str> 
         (Statistic::P95, Some(samples)) => samples.p95,
         (Statistic::Min, Some(samples)) => samples.min,
         (Statistic::Mean, Some(samples)) => samples.mean,
-        // A document may leave them out, and has what the processes say.
+        // A document may leave them out, but has the values of processes.
         (Statistic::Min, None) => {
             processes(result, statistic).into_iter().reduce(f64::min).unwrap_or(value)
         }
@@ -94,8 +94,7 @@ pub fn processes(result: &MetricResult, statistic: Statistic) -> Vec<f64> {
     result.processes.iter().map(of).collect()
 }
 
-/// Whether one of several processes of `row` collected `result`, so that nothing tells how far it
-/// scatters.
+/// Whether one of several processes of `row` collected `result`, so that its scatter is unknown.
 pub fn is_counted_once(row: &ConfigurationResult, result: &MetricResult) -> bool {
     result.processes.len() == 1 && timed_by(row) > 1
 }
@@ -150,13 +149,13 @@ impl Side {
         ))
     }
 
-    /// This side, whose run has neighbours that are so `alike`.
+    /// This side, with the correlation of neighbours `alike` of its run.
     #[must_use]
     pub fn among(self, alike: Option<f64>) -> Self {
         Self { alike, ..self }
     }
 
-    /// How alike the neighbours among the processes of `rows` are.
+    /// The correlation of neighbours among the processes of `rows`.
     pub fn alike<'r>(
         rows: impl IntoIterator<Item = &'r ConfigurationResult>,
         metric: &str,
@@ -169,18 +168,18 @@ impl Side {
         two_sample::alike(each.iter().map(Vec::as_slice))
     }
 
-    /// Whether the processes of this side tell how far its values scatter: those of a counter that
+    /// Whether the processes of this side show the scatter of its values: those of a counter that
     /// one of many processes collected do not.
     pub fn scatters(&self) -> bool {
         !self.counted_once
     }
 
-    /// Whether it is noisy, and its processes tell how far it scatters.
+    /// Whether it is noisy, and its processes show its scatter.
     pub fn is_noisy(&self) -> bool {
         self.class == Class::Noisy && self.scatters()
     }
 
-    /// The middle of its first processes; none where it has none.
+    /// The middle of its first processes; none if it has none.
     pub fn first_processes(&self, count: usize) -> Option<f64> {
         median(&self.processes[..self.processes.len().min(count)])
     }
@@ -190,7 +189,7 @@ impl Side {
         Rounds { base: base.processes.clone(), head: head.processes.clone() }
     }
 
-    /// What rounds of two sides are asked.
+    /// The question for rounds of two sides.
     pub fn question(
         base: &Self,
         head: &Self,
@@ -202,8 +201,8 @@ impl Side {
     }
 }
 
-/// What follows from the run's seed for a metric of a configuration: by its name, so that it stays
-/// when others come or go (FNV-1a, Fowler, Noll & Vo).
+/// A seed derived from the run's seed for a metric of a configuration: by its name, so that it
+/// stays the same if others are added or removed (FNV-1a, Fowler, Noll & Vo).
 fn seed(row: &ConfigurationResult, metric: &str) -> u64 {
     let name = format!("{metric} {}", row.configuration);
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
@@ -223,9 +222,9 @@ pub fn resolution(row: &ConfigurationResult, metric: &str, value: f64) -> f64 {
     }
 }
 
-/// Whether `metric` is a duration or made of one, so that cycles can confirm it: what is derived
-/// has statistics over the samples of the duration only. Asked of the row, since a stored run does
-/// not tell its formulas.
+/// Whether `metric` is a duration or derived from one, so that cycles can confirm it: a derived
+/// metric has statistics over samples only if it depends on the duration. The row decides, since a
+/// stored run does not contain its formulas.
 pub(crate) fn depends_on_time(row: &ConfigurationResult, metric: &str) -> bool {
     let derived = |result: &MetricResult| {
         result.source == Source::Derived && result.statistics.is_some() && metric != "sm_cycles"
@@ -284,7 +283,7 @@ impl Evidence {
         Self { percent, confidence: Some(confidence), cycles, too_few: None, difference }
     }
 
-    /// What the rounds of both sides say about each other.
+    /// The evidence from the rounds of both sides.
     pub fn of_rounds(base: &Side, head: &Side) -> Self {
         let estimate = Estimate::of(&Side::rounds(base, head));
         let (baseline_processes, processes) = (base.processes.len(), head.processes.len());
@@ -310,7 +309,7 @@ impl Evidence {
         }
     }
 
-    /// What would tell, where the noise reaches farther than `distance` with this `probability`.
+    /// The remedy if the noise reaches farther than `distance` with this `probability`.
     pub fn advice(&self, distance: f64, probability: f64) -> String {
         let needed = self.difference.and_then(|d| d.processes_needed(distance, probability));
         match needed {
@@ -323,12 +322,13 @@ impl Evidence {
         }
     }
 
-    /// Whether the run is surely worse (or better, for `wanted`) in time, and why cycles deny it.
+    /// Whether the run is surely worse (or better, for `wanted`) in time, and why cycles contradict
+    /// it.
     ///
-    /// `significant` says whether the p-value passes the test that the caller makes of several.
+    /// `significant` says whether the p-value passes the caller's test over several p-values.
     ///
     /// # Errors
-    /// What denies it, for people.
+    /// The contradiction, for people.
     pub fn sure(
         &self,
         direction: Direction,
@@ -390,8 +390,7 @@ pub fn confidence_text(confidence: &Confidence) -> String {
     )
 }
 
-/// (`value` − `baseline`) / |`baseline`| in percent; none where the baseline is 0 and the value
-/// not.
+/// (`value` − `baseline`) / |`baseline`| in percent; none if the baseline is 0 and the value not.
 pub fn percent(baseline: f64, value: f64) -> Option<f64> {
     if value == baseline {
         return Some(0.0);
@@ -400,8 +399,8 @@ pub fn percent(baseline: f64, value: f64) -> Option<f64> {
     percent.is_finite().then_some(percent)
 }
 
-/// What became of `metric` of a configuration that both runs hold, or one of them; with `bounds`
-/// they were measured in rounds.
+/// The change of `metric` of a configuration in both runs, or in one of them; with `bounds` they
+/// were measured in rounds.
 pub fn change(
     metric: &str,
     baseline: Option<&ConfigurationResult>,
@@ -455,9 +454,9 @@ pub fn change(
     Some(change)
 }
 
-/// That `metric` was something else in the baseline, where its unit or direction says so: numbers
-/// of another unit compare to nothing, and of another direction nobody can say which is the better.
-/// A stored run has the directions of today, unless a file set them when it was made.
+/// The reason if `metric` was defined differently in the baseline, by its unit or direction:
+/// numbers of another unit are not comparable, and with another direction the better one is
+/// undefined. A stored run has today's directions, unless a file set them for the run.
 pub fn defined_anew(
     metric: &str,
     baseline: &ConfigurationResult,
@@ -489,7 +488,7 @@ pub fn defined_anew(
     })
 }
 
-/// What rounds tell: a change that is surely larger than [`MINIMUM_PERCENT`].
+/// The outcome by rounds: a change that is surely larger than [`MINIMUM_PERCENT`].
 fn outcome_of_rounds(
     bounds: &Bounds,
     direction: Direction,

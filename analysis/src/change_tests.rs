@@ -10,7 +10,7 @@ use crate::metrics::collect::{self, Terms};
 
 const N: u64 = 1 << 20;
 
-/// A configuration whose processes have these median durations.
+/// A configuration with these median durations of its processes.
 fn timed(medians: &[f64]) -> ConfigurationResult {
     clocked(medians, 1.98e9)
 }
@@ -87,7 +87,7 @@ fn time_that_only_the_clock_explains_is_not_worse() {
     assert_eq!(same_clock.outcome, Outcome::Worse);
 }
 
-/// However the formula that names the duration is written, and by whatever way it comes to it.
+/// For any form of the formula that names the duration, and any path by which it depends on it.
 #[test]
 fn what_only_the_clock_explains_is_not_worse_by_a_metric_of_the_users_either() {
     let definition = |name: &str, formula: &str| Definition {
@@ -149,7 +149,7 @@ fn a_metric_with_another_unit_or_definition_is_another_metric() {
         "`load_sectors_per_request` has a new definition: in the baseline it is a plain number, \
          here %"
     );
-    // Of what a file defines, another direction says that it is something else.
+    // If a file defines the metric, another direction makes it another metric.
     let turned = |metric: &mut MetricResult| metric.direction = Direction::Higher;
     let direction = of_metric("own", &turned);
     assert_eq!(direction.outcome, Outcome::Incomparable);
@@ -238,13 +238,13 @@ proptest! {
             Outcome::Better => Outcome::Worse,
             other => other,
         };
-        // Percent refers to the other side there, so a change at the very limit may be told once
-        // only.
+        // Percent refers to the other side there, so a change at the exact limit may be reported in
+        // one direction only.
         prop_assert!(back == turned || [there, back].contains(&Outcome::Same), "{there} {back}");
     }
 }
 
-/// A document may hold what the processes say and no statistics over all samples.
+/// A document may have the values of processes and no statistics over all samples.
 #[test]
 fn a_statistic_that_no_document_holds_is_that_of_the_processes_and_never_the_median() {
     let mut row = timed(&[10_000.0, 12_000.0, 11_000.0]);

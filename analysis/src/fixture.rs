@@ -75,7 +75,7 @@ pub fn row(at: u64, name: &str, value: Result<f64, &str>) -> ConfigurationResult
     }
 }
 
-/// A finished `block=BLOCK` with these measured values; what no catalogue knows counts something.
+/// A finished `block=BLOCK` with these measured values; names that no catalogue knows are counts.
 pub fn measured(at: u64, values: &[(&str, f64)]) -> ConfigurationResult {
     let result = |&(name, value): &(&str, f64)| {
         let known = built_in(name);
@@ -108,7 +108,7 @@ pub fn failed(at: u64) -> ConfigurationResult {
     unfinished(block(at), Status::Failed { reason: "exit status 3".into() })
 }
 
-/// A `block=BLOCK` whose launch was refused.
+/// A `block=BLOCK` with a refused launch.
 pub fn invalid(at: u64) -> ConfigurationResult {
     let reason = format!("a block of {at} threads is above the 1024 that this device takes");
     unfinished(block(at), Status::Invalid { reason })
@@ -282,10 +282,10 @@ pub fn run(id: &str, series: Vec<SeriesResult>) -> Run {
     }
 }
 
-/// Why a time of [`held_and_slowed`] could not be told.
+/// Why a time of [`held_and_slowed`] is unknown.
 pub const SLOWED: &str = "the GPU was throttled by its temperature";
 
-/// A pass of `block` over `n`, whose time could not be told where it was `slowed`.
+/// A pass of `block` over `n`; its time is unknown if `slowed`.
 pub fn pass_slowed(block: u64, n: u64, slowed: bool) -> PassResult {
     let mut pass = gpu_pass(block, n, &[1000.0, 1010.0]);
     if let Some(timing) = pass.timing.as_mut().filter(|_| slowed) {
@@ -304,8 +304,8 @@ pub fn held_and_slowed(n: u64) -> Vec<ConfigurationResult> {
     vec![of(64, false), of(128, true)]
 }
 
-/// A line of a history: the run of commit number `at`, whose only configuration, with blocks of
-/// 64, took `value` nanoseconds.
+/// A line of a history: the run of commit number `at`; its only configuration, with blocks of 64,
+/// took `value` nanoseconds.
 pub fn history_entry(at: u32, value: f64) -> Entry {
     let value = Value { value, interval: None, processes: 7 };
     Entry {

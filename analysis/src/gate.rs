@@ -1,7 +1,7 @@
 //! The merge gate: from metrics and thresholds to verdicts and an exit code.
 //!
 //! Input: the configurations of a run, thresholds, and the run they are compared with. Output: one
-//! judgement a threshold, what changed and how surely, and one exit code.
+//! judgement per threshold, the changes with their certainty, and one exit code.
 
 pub mod baseline;
 pub mod beforehand;

@@ -1,9 +1,9 @@
-//! Histories: what a metric of a configuration was, revision by revision, and where it changed.
+//! Histories: the values of a metric of a configuration, revision by revision, and their changes.
 //!
 //! Input: the entries of a history in any order. Output: one [`Timeline`] for each metric of a
-//! configuration under one set of conditions, with a point a revision, oldest first, and the points
-//! at which it changed. What must stay true: the order of the entries and how often they occur
-//! changes nothing, and values of two devices are never in one timeline.
+//! configuration under one set of conditions, with one point per revision, oldest first, and the
+//! points at which it changed. Invariant: the order of the entries and repeated entries have no
+//! effect, and values of two devices are never in one timeline.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ const LEAST_LEVEL: f64 = LEVEL / 50.0;
 /// A metric of a configuration over revisions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Timeline {
-    /// What all points were measured under.
+    /// The conditions of all points.
     pub conditions: Conditions,
     /// The series, as `package::target::kernel`.
     pub series: String,
@@ -43,18 +43,18 @@ pub struct Timeline {
     pub direction: Direction,
     /// Whether every difference counts.
     pub class: Class,
-    /// Where the values came from.
+    /// The source of the values.
     pub source: Source,
     /// One for each revision, oldest first.
     pub points: Vec<Point>,
-    /// Where it changed, oldest first.
+    /// Its changes, oldest first.
     pub changes: Vec<Change>,
 }
 
 /// A revision with a value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
-    /// What was measured; none where no repository was.
+    /// What was measured; none if no repository was.
     pub revision: Option<Revision>,
     /// The last run that measured it.
     pub run: String,
@@ -62,7 +62,7 @@ pub struct Point {
     pub started: String,
     /// The median of the runs, or of an exact metric the last one.
     pub value: f64,
-    /// Where it lies, as the only run has it.
+    /// The interval of the value, if there is only one run.
     pub interval: Option<Interval>,
     /// How many processes all runs had.
     pub processes: usize,
@@ -81,23 +81,23 @@ pub struct Change {
     pub at: usize,
     /// The revision there.
     pub revision: Option<Revision>,
-    /// The revision of the point before: what changed lies behind it.
+    /// The revision of the previous point: the change comes after it.
     pub after_revision: Option<Revision>,
     /// The level before: the median of its points.
     pub before: f64,
     /// The new level.
     pub after: f64,
-    /// How much it changed, in percent of the level before; none where that is 0.
+    /// How much it changed, in percent of the level before; none if that is 0.
     pub percent: Option<f64>,
     /// How probable a change as large would be without one; none of exact metrics.
     pub p_value: Option<f64>,
     /// Whether it is better or worse.
     pub outcome: Outcome,
-    /// What else changed at this point: the driver, the toolchain.
+    /// Other changes at this point: the driver, the toolchain.
     pub besides: Vec<String>,
 }
 
-/// What makes a timeline: conditions, series, metric, source, unit with class, and configuration.
+/// The key of a timeline: conditions, series, metric, source, unit with class, and configuration.
 type Key<'e> = (&'e Conditions, &'e str, &'e str, String, String, &'e str);
 
 /// The timelines of `entries` for which `keep` says yes to an entry and a configuration, the last
@@ -134,8 +134,8 @@ fn key<'e>(entry: &'e Entry, configuration: &'e str) -> Key<'e> {
     (&entry.conditions, &entry.series, &entry.metric, source, unit, configuration)
 }
 
-/// The commits whose dates are known: of a commit that was measured twice, one machine may not
-/// have had the repository.
+/// The commits with known dates: if a commit was measured twice, one machine may not have had the
+/// repository.
 fn dates(entries: &[Entry]) -> BTreeMap<&str, &str> {
     let revisions = entries.iter().filter_map(|entry| entry.revision.as_ref());
     revisions.filter_map(|r| Some((r.commit.as_str(), r.date.as_deref()?))).collect()
@@ -170,8 +170,8 @@ fn timeline(
     })
 }
 
-/// Where an entry stands: by the date of its commit, or else by its own; a tree with changes
-/// behind its commit.
+/// The position of an entry: by the date of its commit, or else by its own; a tree with changes
+/// comes after its commit.
 fn place<'e>(
     entry: &'e Entry,
     dates: &BTreeMap<&str, &'e str>,
@@ -208,8 +208,8 @@ fn point(runs: &[(&Entry, &Value)], class: Class) -> Option<Point> {
     })
 }
 
-/// Where `timeline` changes: wherever an exact metric differs, and where a noisy one begins a new
-/// level that is farther from the one before than [`MINIMUM_PERCENT`].
+/// The changes of `timeline`: every difference of an exact metric, and every new level of a noisy
+/// one that is farther from the previous one than [`MINIMUM_PERCENT`].
 fn changes(timeline: &Timeline, permutations: Permutations) -> Vec<Change> {
     let values: Vec<f64> = timeline.points.iter().map(|point| point.value).collect();
     if timeline.class == Class::Exact {

@@ -1,17 +1,17 @@
-//! Two revisions measured side by side: how many rounds they need, and what these decide.
+//! Two revisions measured side by side: how many rounds they need, and the decision of the rounds.
 //!
-//! A *round* is one process of the base and one of the head, adjacent in time; a fresh coin says
-//! which goes first. The rounds of a configuration are looked at when there are 6, 8, 11, 15 … of
-//! them ([`LOOKS`]), and nowhere else. At a look the configuration is within its limit, beyond it,
-//! or open, and only what is open is measured further.
+//! A *round* is one process of the base and one of the head, adjacent in time; a coin decides which
+//! goes first. The rounds of a configuration are looked at when there are 6, 8, 11, 15 … of them
+//! ([`LOOKS`]), and at no other number. At a look the configuration is within its limit, beyond it,
+//! or open, and only open ones get more rounds.
 //!
 //! Input: the two numbers of each round, and a limit. Output: a [`Decision`]. The test is
 //! Wilcoxon's signed rank over the rounds' log-ratios (*Biometrics Bulletin* 1, 1945) with exact
-//! tails, since the coin makes the sign of each round's deviation random whatever the machine does:
-//! drift, neighbours that correlate and rare slow processes keep its level. Its levels are spread
-//! over the looks as in a group-sequential trial (Lan & DeMets, *Biometrika* 70, 1983), and those
-//! of failing over all questions of the run as well (Bonferroni), so that a run in which nothing
-//! changed fails at most once in a hundred times. `docs/measurements.md` has the rates.
+//! tails, since the coin makes the sign of each round's deviation random for any behaviour of the
+//! machine: drift, correlated neighbours and rare slow processes keep its level. Its levels are
+//! spread over the looks as in a group-sequential trial (Lan & DeMets, *Biometrika* 70, 1983), and
+//! those of failing over all questions of the run as well (Bonferroni), so that an unchanged run
+//! fails at most once in a hundred times. `docs/claims.md` has the rates.
 
 mod bounds;
 mod decide;

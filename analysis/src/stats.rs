@@ -1,8 +1,7 @@
-//! Statistics: what numbers say of a sample, of a sequence, and of two samples.
+//! Statistics: descriptions and tests of a sample, of a sequence, and of two samples.
 //!
-//! Input: numbers in the order in which they were measured. Output: summaries with their
-//! uncertainty, significance, and how many processes should measure. No metric and no run is known
-//! here.
+//! Input: numbers in the order of measurement. Output: summaries with their uncertainty,
+//! significance, and how many processes should measure. This module knows no metric and no run.
 
 pub mod descriptive;
 pub mod e_divisive;

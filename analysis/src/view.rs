@@ -1,7 +1,7 @@
-//! Views: which rows and columns are shown, which of them is best, and what axes do to it.
+//! Views: which rows and columns are shown, which of them is best, and the effect of axes.
 //!
-//! Input: a series of a run, and how somebody wants to look at it. Output: rows, columns, ranks and
-//! fronts. Nothing here changes what is judged or stored.
+//! Input: a series of a run, and the options of a view. Output: rows, columns, ranks and fronts.
+//! Nothing here affects judging or storing.
 
 pub mod best;
 pub mod by_device;

@@ -1,4 +1,4 @@
-//! The table of `docs/measurements.md` on `.cu` files of published crates:
+//! The table of `docs/claims.md` on `.cu` files of published crates:
 //!
 //!     docs/scripts/cuda-files.sh NVRTC-FOLDER [PATTERN]
 //!

@@ -1,4 +1,4 @@
-//! The tables of `docs/measurements.md` on runs that are measured in rounds:
+//! The tables of `docs/claims.md` on runs that are measured in rounds:
 //!
 //!     cargo run --release -p cargo-gpuprof --example rates -- [CONFIGURATIONS] [SLOWER] [FIXED]
 //!

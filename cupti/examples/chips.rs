@@ -1,8 +1,9 @@
-//! Records what CUPTI knows of every chip, for machines that have no CUPTI.
+//! Records the counters of every chip in CUPTI, for machines without CUPTI.
 //!
 //! Input: the folder of a CUPTI (13.0.85 knows the most chips) and a file to write. Output: the
-//! file, zstd over text, which `cargo-gpuprof/src/chips/text.rs` reads and describes. Names, units,
-//! submetrics and what throughputs are made of only; NVIDIA's descriptions stay with NVIDIA.
+//! file, zstd over text, which `cargo-gpuprof/src/chips/text.rs` reads and describes. It contains
+//! only names, units, submetrics and the constituents of throughputs; NVIDIA's descriptions stay
+//! with NVIDIA.
 //!
 //!     cargo run -p gpuprof-cupti --example chips -- FOLDER cargo-gpuprof/data/chips.zst
 
@@ -14,7 +15,7 @@ use std::path::Path;
 use gpuprof_cupti::host::{Breakdown, MetricKind};
 use gpuprof_cupti::{Code, Host, HostApi, locate};
 
-/// What a metric is on a chip, its submetrics by their place in the list of all such lists.
+/// A metric of a chip; its submetrics are an index into the list of all such lists.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
     name: String,
@@ -74,7 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         for Breakdown { throughput, counters, throughputs } in api.breakdowns(&chip)? {
-            // What only NVIDIA's own parts count has no names.
+            // The counters of NVIDIA's internal parts have no names.
             if counters.is_empty() && throughputs.is_empty() {
                 continue;
             }
@@ -102,7 +103,7 @@ fn rows_of(host: &Host, lists: &mut Seen<Vec<String>>) -> Result<Vec<Row>, Box<d
         for name in host.base_metrics(kind)? {
             let properties = host.properties(&name)?;
             let submetrics = lists.place(host.sub_metrics(&name)?);
-            // What an older chip lists under two kinds is of one.
+            // A counter that an older chip lists under two kinds has one kind.
             let kind = match properties.kind {
                 MetricKind::Counter => "c",
                 MetricKind::Ratio => "r",
@@ -115,7 +116,7 @@ fn rows_of(host: &Host, lists: &mut Seen<Vec<String>>) -> Result<Vec<Row>, Box<d
     Ok(rows)
 }
 
-/// The text: what chips share is written once.
+/// The text; data that chips share are written once.
 fn written(version: &str, record: &Record) -> Result<String, std::fmt::Error> {
     let (mut on, mut natures) = (Seen(Vec::new()), Seen(Vec::new()));
     let mut names = String::new();

@@ -2,10 +2,10 @@
 //! them.
 //!
 //! Every function takes a pointer to one struct that begins `{ size_t structSize; void *pPriv }`.
-//! The size is that up to the end of the last field, without tail padding, and a struct larger than
-//! the library knows is refused; a smaller one is what an older client would pass. So each struct
-//! is declared here with its last field *of CUDA 12.6*, whatever version of cudarc's bindings was
-//! selected.
+//! The size is that up to the end of the last field, without tail padding. The library refuses a
+//! struct that is larger than its own; a smaller one is the struct of an older client. So each
+//! struct is declared here with its last field *of CUDA 12.6*, for every version of cudarc's
+//! bindings.
 
 use std::mem::MaybeUninit;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -108,8 +108,8 @@ impl<T: Parameters> Call<T> {
     }
 }
 
-/// Calls into CUPTI go one at a time. Its first call sets the library up without a lock of its own:
-/// with 13.0, one of two threads that begin together gets `CUPTI_ERROR_UNKNOWN`.
+/// Calls into CUPTI are serialised. Its first call initialises the library without a lock: with
+/// 13.0, one of two threads that begin at the same time gets `CUPTI_ERROR_UNKNOWN`.
 static CALLS: Mutex<()> = Mutex::new(());
 
 /// Keeps other calls into CUPTI out while it lives.
@@ -127,8 +127,8 @@ impl<T: Parameters> Function<T> {
     /// Calls it.
     ///
     /// # Safety
-    /// The pointers in `call` are what the function expects, for as long as it expects them, and
-    /// the function may be called now: host functions once nvperf is loaded, target functions after
+    /// The pointers in `call` are valid for the function as long as it uses them, and the function
+    /// may be called now: host functions once nvperf is loaded, target functions after
     /// `cuptiProfilerInitialize`.
     pub(crate) unsafe fn call(&self, call: &mut Call<T>) -> Result<(), Failure> {
         let _one_at_a_time = one_at_a_time();

@@ -1,4 +1,4 @@
-//! What a CUPTI code means to the person who met it: the cause, how to check it, what to do.
+//! The meaning of a CUPTI code for people: the cause, a check, a remedy.
 
 use crate::Code;
 
@@ -9,7 +9,7 @@ pub struct Advice {
     pub cause: &'static str,
     /// How to see that this is the cause.
     pub check: &'static str,
-    /// What makes it go away.
+    /// The remedy.
     pub remedy: &'static str,
 }
 

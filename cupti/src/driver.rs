@@ -1,8 +1,8 @@
 //! The CUDA driver that CUPTI will talk to.
 //!
-//! CUPTI opens `libcuda.so.1` by that name, whatever driver the process uses itself (an emulated
-//! one, say). So the same name is opened here, and nothing of CUPTI that needs a GPU is called
-//! before its `cuInit` succeeded.
+//! CUPTI opens `libcuda.so.1` by that name, for any driver that the process itself uses (an
+//! emulated one, say). So this module opens the same name, and calls nothing of CUPTI that needs a
+//! GPU before `cuInit` has succeeded.
 
 use std::ffi::{c_char, c_int, c_uint};
 use std::sync::OnceLock;
@@ -27,7 +27,7 @@ pub enum DriverProblem {
         /// The linker's words.
         reason: String,
     },
-    /// It is a file of that name without the driver's functions.
+    /// It is a file with that name but without the driver's functions.
     #[error("libcuda.so.1 has no function {symbol}: it is not a CUDA driver")]
     NotADriver {
         /// The function.
@@ -39,7 +39,7 @@ pub enum DriverProblem {
         /// The `CUresult`.
         code: u32,
     },
-    /// It answers like a driver and lacks what CUPTI takes from NVIDIA's.
+    /// It answers like a driver but lacks the functions that CUPTI takes from NVIDIA's.
     #[error("libcuda.so.1 is not NVIDIA's driver (an emulated one); take it off the library path")]
     Emulated,
     /// The driver works and shows no device.
@@ -64,7 +64,7 @@ const fn cause(code: u32) -> &'static str {
 /// tenth of a second.
 ///
 /// # Errors
-/// Where no driver is installed, or it does not start, or it shows no device.
+/// If no driver is installed, or it does not start, or it shows no device.
 pub fn probe() -> Result<Driver, DriverProblem> {
     let driver = Functions::open()?;
     // SAFETY: cuInit takes flags, which must be 0.
@@ -92,7 +92,7 @@ pub fn probe_nvidia() -> Result<Driver, DriverProblem> {
     if Functions::open()?.has_export_tables { Ok(driver) } else { Err(DriverProblem::Emulated) }
 }
 
-/// What the driver calls a device.
+/// The driver's data on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Its name; a MIG slice has `MIG` in it.
@@ -148,7 +148,7 @@ fn uuid_text(slice: bool, uuid: &[u8; 16]) -> String {
 }
 
 /// The UUIDs under which the driver knows device `ordinal`: that of the device, and that of its MIG
-/// slice. Empty where it has no such device.
+/// slice. Empty if it has no such device.
 pub(crate) fn uuids(ordinal: usize) -> Result<Vec<[u8; 16]>, DriverProblem> {
     probe()?;
     let driver = Functions::open()?;

@@ -1,4 +1,4 @@
-//! What can go wrong between here and CUPTI.
+//! Errors of calls into CUPTI.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::{Code, Version};
 pub struct Failure {
     /// The function, by its name in CUPTI.
     pub call: &'static str,
-    /// What it returned.
+    /// Its return code.
     pub code: Code,
 }
 
@@ -32,7 +32,7 @@ pub enum LoadError {
         /// The linker's words.
         reason: String,
     },
-    /// The host API does its work in `libnvperf_host.so`, which has to lie beside CUPTI.
+    /// The host API does its work in `libnvperf_host.so`, which has to lie next to CUPTI.
     #[error(
         "{} has no libnvperf_host.so next to it: {reason}; reinstall CUPTI whole (`pip install \
          nvidia-cuda-cupti`)", path.display()

@@ -1,8 +1,8 @@
 //! CUPTI's host API: everything about metrics that needs no GPU.
 //!
-//! Input: a chip's name and, where it came from a device, its counter availability image. Goes
-//! out: the catalogue of the chip's metrics, the validation of names, config images, pass counts,
-//! and values read from counter data.
+//! Input: a chip's name and, if it came from a device, its counter availability image. Goes out:
+//! the catalogue of the chip's metrics, the validation of names, config images, pass counts, and
+//! values read from counter data.
 //!
 //! A host object keeps every metric that was added to it, and a refused addition spoils it. So the
 //! [`Host`] itself is only asked, never added to: each config image is built on an object of its
@@ -84,7 +84,7 @@ impl HostApi {
         Ok(api)
     }
 
-    /// Opens `libnvperf_target.so` beside CUPTI, for a CUPTI that looks for it by its bare name
+    /// Opens `libnvperf_target.so` next to CUPTI, for a CUPTI that looks for it by its bare name
     /// when it begins to collect. None of 12.6 to 13.5 names it in its strings, so this is not done
     /// unasked: it costs 50 ms. Whether there was one.
     pub fn open_nvperf_target(&self) -> bool {
@@ -152,7 +152,7 @@ impl Host {
         self.chip.to_str().unwrap_or_default()
     }
 
-    /// An object of its own, to add metrics to.
+    /// A separate object, to add metrics to.
     fn scratch(&self) -> Result<Object, Failure> {
         Object::new(self.api, &self.chip, self.availability.as_deref())
     }
@@ -189,8 +189,8 @@ impl Drop for Object {
     fn drop(&mut self) {
         let mut call = Call::<sys::CUpti_Profiler_Host_Deinitialize_Params>::new();
         call.fields().pHostObject = self.as_ptr();
-        // SAFETY: the object is live, and nobody uses it after this. A failure leaks it, which is
-        // all that could be done.
+        // SAFETY: the object is live, and this is its last use. A failure leaks it, which is
+        // acceptable.
         let _ = unsafe { self.api.functions.host_deinitialize.call(&mut call) };
     }
 }

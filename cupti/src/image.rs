@@ -1,18 +1,18 @@
 //! Images on their way through files: sealed when they leave this crate, checked when they come
 //! back.
 //!
-//! Config, availability and counter data images are CUPTI's own binary formats. It reads them
-//! without checking: one altered byte, or an image of another kind, crashed 12.6 to 13.1. So what
-//! this crate gives out begins with a header of 32 bytes (magic, kind, length, hash), and bytes
-//! without one that fits never reach CUPTI. The hash is against accidents, not against people: a
-//! process that reads forged images can as well be given a forged CUPTI.
+//! Config, availability and counter data images are CUPTI's own binary formats. CUPTI reads them
+//! without checks: one altered byte, or an image of another kind, crashed 12.6 to 13.1. So every
+//! image from this crate begins with a header of 32 bytes (magic, kind, length, hash), and bytes
+//! without a matching header never reach CUPTI. The hash protects against accidents, not against
+//! attackers: a process that reads forged images can as well be given a forged CUPTI.
 
 use std::borrow::Cow;
 
 use crate::abi::Function;
 use crate::{Code, Failure};
 
-/// What an image is.
+/// The kind of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Config,
@@ -48,7 +48,7 @@ impl Kind {
         [&self.header(image), image].concat()
     }
 
-    /// The image in `sealed`, aligned; none where it is damaged, cut short, or of another kind.
+    /// The image in `sealed`, aligned; none if it is damaged, cut short, or of another kind.
     fn open(self, sealed: &[u8]) -> Option<Cow<'_, [u8]>> {
         let (header, image) = sealed.split_at_checked(HEADER)?;
         if header != self.header(image) {
@@ -58,7 +58,7 @@ impl Kind {
         Some(if aligned { Cow::Borrowed(image) } else { Cow::Owned(image.to_vec()) })
     }
 
-    /// The image for `function`; what CUPTI answers to bytes that it sees are none otherwise.
+    /// The image for `function`; for other bytes, the error that CUPTI returns for invalid ones.
     pub(crate) fn unseal<'s, T>(
         self,
         sealed: &'s [u8],

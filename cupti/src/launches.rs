@@ -1,12 +1,12 @@
-//! Launches that the driver fails, whoever makes them.
+//! Launches that the driver refuses, from any caller.
 //!
-//! Input: a CUPTI, and whatever the process calls of the driver while a [`LaunchWatch`] lives.
-//! Output: the launch that failed, as long as the program has not gone on from it: no other call
-//! has failed since, and no launch was accepted.
+//! Input: a CUPTI, and the process's calls of the driver while a [`LaunchWatch`] lives. Output: the
+//! refused launch, as long as the program has not continued after it: no other call has failed
+//! since, and no launch was accepted.
 //!
-//! CUPTI's callback API tells of every call of the driver, on every thread; it slows all of them
+//! CUPTI's callback API reports every call of the driver, on every thread; it slows all of them
 //! down, so nothing is timed meanwhile. CUPTI has one subscriber at a time: under a profiler or a
-//! debugger it is not this one.
+//! debugger the watch cannot begin.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
@@ -21,7 +21,7 @@ use crate::{Code, Failure, HostApi, LoadError};
 /// A launch that the driver failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedLaunch {
-    /// The kernel, as the driver calls it; none where CUPTI does not tell.
+    /// The kernel's name in the driver; none if CUPTI does not report it.
     pub kernel: Option<String>,
     /// Blocks in each direction.
     pub grid: [u32; 3],
@@ -51,7 +51,7 @@ pub enum WatchError {
 pub struct LaunchWatch {
     functions: Functions,
     subscriber: Subscriber,
-    /// Lives for ever: a call of another thread may just be telling of itself.
+    /// Leaked: a callback on another thread may still be using it.
     seen: &'static Mutex<Seen>,
 }
 
@@ -59,7 +59,8 @@ impl LaunchWatch {
     /// Begins to watch.
     ///
     /// # Errors
-    /// [`Code::MultipleSubscribersNotSupported`] where somebody else does; no driver of NVIDIA's.
+    /// [`Code::MultipleSubscribersNotSupported`] if there is another subscriber; no driver of
+    /// NVIDIA's.
     pub fn begin(api: HostApi) -> Result<Self, WatchError> {
         driver::probe_nvidia()?;
         let functions = Functions::of(api)?;
@@ -97,7 +98,7 @@ impl LaunchWatch {
 impl Drop for LaunchWatch {
     fn drop(&mut self) {
         let _alone = one_at_a_time();
-        // SAFETY: the subscriber is live, and nobody uses it after this. A failure changes nothing.
+        // SAFETY: the subscriber is live, and this is its last use. A failure changes nothing.
         let _ = unsafe { (self.functions.unsubscribe)(self.subscriber) };
     }
 }
@@ -111,7 +112,8 @@ const EXIT: u32 = sys::CUpti_ApiCallbackSite::CUPTI_API_EXIT as u32;
 /// `CUDA_ERROR_NOT_READY`, the answer of a query.
 const NOT_READY: u32 = 600;
 
-/// What this takes of CUPTI: no structs, so these are no parameter functions (`abi`).
+/// The functions of CUPTI used here: they take no structs, so they are not parameter functions
+/// (`abi`).
 #[derive(Clone, Copy)]
 struct Functions {
     subscribe: unsafe extern "C" fn(*mut Subscriber, Callback, *mut c_void) -> u32,
@@ -142,7 +144,7 @@ fn succeeded(call: &'static str, code: u32) -> Result<(), Failure> {
     }
 }
 
-/// What the calls so far came to.
+/// The result of the calls so far.
 #[derive(Debug, Default)]
 struct Seen {
     failed: Option<FailedLaunch>,
@@ -159,7 +161,7 @@ impl Seen {
     }
 }
 
-/// What CUPTI calls before and after each call of the driver.
+/// The callback of CUPTI before and after each call of the driver.
 unsafe extern "C" fn called(seen: *mut c_void, domain: u32, cbid: u32, data: *const c_void) {
     if domain != DRIVER_API || data.is_null() {
         return;
@@ -174,17 +176,17 @@ unsafe extern "C" fn called(seen: *mut c_void, domain: u32, cbid: u32, data: *co
     }
     // SAFETY: after the call there is a CUresult.
     let code = unsafe { code.read() };
-    // SAFETY: as above; the parameters are those of the function that `cbid` stands for.
+    // SAFETY: as above; the parameters are those of the function with the id `cbid`.
     let launch = unsafe { launch(cbid, data, code) };
     // SAFETY: what `begin` gave CUPTI, which lives for ever.
     let seen = unsafe { &*seen.cast::<Mutex<Seen>>() };
     seen.lock().unwrap_or_else(PoisonError::into_inner).returned(code, launch);
 }
 
-/// The launch that a call is, if it is one.
+/// The launch of a call, if it is one.
 ///
 /// # Safety
-/// `data` is what CUPTI gives a callback for `cbid`.
+/// `data` is the argument of CUPTI's callback for `cbid`.
 unsafe fn launch(
     cbid: u32,
     data: *const sys::CUpti_CallbackData,
@@ -212,7 +214,7 @@ unsafe fn launch(
     } else if KERNEL_EX.contains(&cbid) {
         // SAFETY: the parameters of these functions.
         let config = unsafe { (*parameters.cast::<sys::cuLaunchKernelEx_params_st>()).config };
-        // SAFETY: what the program gave the driver, which has read it.
+        // SAFETY: the program passed it to the driver, which has read it.
         match unsafe { config.as_ref() } {
             Some(c) => {
                 let (grid, block) =

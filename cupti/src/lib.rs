@@ -1,11 +1,12 @@
 //! CUPTI's Profiler Host API and Range Profiler API, safe and small, loaded at run time.
 //!
-//! Input: where CUPTI may be ([`locate()`]). Output: on any machine the metric catalogue of
-//! every chip, the validation of metric names, config images with their pass counts, and values
-//! read back from recorded counter data ([`host`]); on a machine with a GPU the collection itself,
-//! one pass at a time ([`target`]), and the launches that the driver fails ([`launches`]).
+//! Input: the possible locations of CUPTI ([`locate()`]). Output: on any machine the metric
+//! catalogue of every chip, the validation of metric names, config images with their pass counts,
+//! and values read back from recorded counter data ([`host`]); on a machine with a GPU the
+//! collection itself, one pass at a time ([`target`]), and the launches that the driver refuses
+//! ([`launches`]).
 //!
-//! What stays true:
+//! Invariants:
 //! * Nothing here needs a CUDA toolkit to build, or any NVIDIA file to start. [`locate::locate`]
 //!   finds the library, and every way it can be missing, wrong or too new for a machine without a
 //!   driver is a typed error.
@@ -15,8 +16,8 @@
 //! * Every CUPTI code has a name, a cause, a check and a remedy ([`Code`], [`Advice`]).
 //! * No image reaches CUPTI that it did not write: they are sealed on their way through files
 //!   (`image`).
-//! * cudarc gives the parameter structs, never the functions: its return types are Rust enums, in
-//!   which a code that a newer library returns would be undefined behaviour, and its loader panics.
+//! * cudarc provides the parameter structs, never the functions: its return types are Rust enums,
+//!   so an unknown code of a newer library would be undefined behaviour, and its loader panics.
 
 mod abi;
 mod advice;

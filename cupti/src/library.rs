@@ -12,8 +12,7 @@ pub(crate) struct Library {
     handle: std::ptr::NonNull<std::ffi::c_void>,
 }
 
-// SAFETY: a handle of dlopen may be used from any thread, and is closed by nobody who goes on using
-// it.
+// SAFETY: a handle of dlopen may be used from any thread, and is closed only after its last use.
 unsafe impl Send for Library {}
 // SAFETY: as above; looking up a symbol does not change it.
 unsafe impl Sync for Library {}
@@ -36,7 +35,7 @@ impl Library {
         // SAFETY: the callers open the CUDA driver, CUPTI and its nvperf libraries, whose
         // initialisers only set up their own state (seen: 12.6 to 13.5 open without a driver).
         let library = unsafe { libloading::os::unix::Library::open(Some(path), flags) };
-        // libloading puts the linker's words into the source of its own.
+        // libloading puts the linker's message into the source of its error.
         let library = library.map_err(|error| {
             let words = std::error::Error::source(&error).map(ToString::to_string);
             let words = words.unwrap_or_else(|| error.to_string());
@@ -47,7 +46,7 @@ impl Library {
         handle.map(|handle| Self { handle }).ok_or_else(|| "no handle".into())
     }
 
-    /// The function `name`, or the name back where there is none.
+    /// The function `name`, or an error with its name.
     ///
     /// # Safety
     /// `F` is the type of that function: a function pointer.
@@ -58,12 +57,12 @@ impl Library {
         Ok(unsafe { std::mem::transmute_copy(&address) })
     }
 
-    /// Closes a library that turned out not to be wanted: while it is open the linker gives it to
-    /// whoever asks for another one by the same bare name.
+    /// Closes an unsuitable library: while it is open the linker returns it for every other one
+    /// with the same bare name.
     ///
     /// # Safety
-    /// Nothing of it is used any more, nor any copy of this handle, and nothing that it was asked
-    /// to do goes on.
+    /// Nothing of it is used any more, nor any copy of this handle, and no call of it is still
+    /// running.
     pub(crate) unsafe fn close(self) {
         // SAFETY: the handle is open; the rest is the caller's promise.
         unsafe { libc::dlclose(self.handle.as_ptr()) };
@@ -85,7 +84,7 @@ impl Library {
         use std::os::unix::ffi::OsStrExt as _;
         let address = self.address(name)?;
         let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-        // SAFETY: dladdr writes the struct and returns 0 where it finds nothing.
+        // SAFETY: dladdr writes the struct and returns 0 if it finds nothing.
         let known = unsafe { libc::dladdr(address.as_ptr(), found.as_mut_ptr()) } != 0;
         // SAFETY: all-zero is a valid Dl_info.
         let file = unsafe { found.assume_init() }.dli_fname;

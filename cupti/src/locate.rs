@@ -1,13 +1,12 @@
 //! Finding CUPTI.
 //!
-//! Input: an explicit path, or the environment. Output: a [`Location`], whose library is open
-//! and whose version is known, or [`NotFound`] with every place that was looked at. The order: the
-//! explicit path; `$GPUPROF_CUPTI`; the toolkits of `$CUDA_HOME` and `$CUDA_PATH`;
-//! `/usr/local/cuda*`; `$LD_LIBRARY_PATH`; what the linker finds by itself; the site-packages of
-//! the active Python.
+//! Input: an explicit path, or the environment. Output: a [`Location`] with an open library and its
+//! version, or [`NotFound`] with every place of the search. The order: the explicit path;
+//! `$GPUPROF_CUPTI`; the toolkits of `$CUDA_HOME` and `$CUDA_PATH`; `/usr/local/cuda*`;
+//! `$LD_LIBRARY_PATH`; the linker's own search; the site-packages of the active Python.
 //!
 //! A library that was not named and cannot be used here (too old, or useless without a driver) does
-//! not end the search: an old toolkit would hide the CUPTI that its owner installed beside it.
+//! not end the search: an old toolkit would hide the CUPTI that its owner installed next to it.
 //!
 //! Opening `libnvperf_host.so` by path before CUPTI is called makes CUPTI's own search for the bare
 //! name find it, so `LD_LIBRARY_PATH` is not needed. It is opened for a CUPTI that can be used
@@ -85,11 +84,11 @@ impl Location {
     }
 }
 
-/// What every CUPTI with the Range Profiler API has.
+/// A function that every CUPTI with the Range Profiler API has.
 const FIRST_OF_RANGES: &str = "cuptiRangeProfilerEnable";
 
-/// `libnvperf_host.so`, beside CUPTI: what its search for the bare name then finds. Costs 50 ms (32
-/// MB are relocated).
+/// Opens `libnvperf_host.so` next to CUPTI, so that CUPTI's search for the bare name finds it.
+/// Costs 50 ms (32 MB are relocated).
 fn open_nvperf(cupti: &Path) -> Result<(), LoadError> {
     Library::open_globally(&beside(cupti, "libnvperf_host.so"))
         .map(|_| ())
@@ -101,7 +100,7 @@ pub(crate) fn beside(cupti: &Path, name: &str) -> PathBuf {
     cupti.canonicalize().unwrap_or_else(|_| cupti.into()).with_file_name(name)
 }
 
-/// The version; what can be used has its nvperf open afterwards.
+/// The version; a usable library has its nvperf open afterwards.
 fn version_of(library: &Library, file: &Path) -> Result<Version, LoadError> {
     let bound = MARKERS.iter().find(|(symbol, _)| library.has(symbol)).map(|(_, version)| *version);
     // From 13.2 on, even this call needs NVIDIA's driver (see `version`).
@@ -135,12 +134,12 @@ pub fn locate(explicit: Option<&Path>) -> Result<Location, NotFound> {
 }
 
 impl Search {
-    /// Runs the search; the first library that can be used here wins. Where a path was named, by
-    /// argument or by `$GPUPROF_CUPTI`, nothing else is tried, and what it names is taken if it is
-    /// CUPTI at all: loading it says why it cannot be used.
+    /// Runs the search; the first usable library wins. If a path was named, by argument or by
+    /// `$GPUPROF_CUPTI`, only that is tried, and it is accepted if it is CUPTI at all: loading it
+    /// reports why it is unusable.
     ///
     /// # Errors
-    /// [`NotFound`] with all places that were looked at.
+    /// [`NotFound`] with all places of the search.
     pub fn run(&self) -> Result<Location, NotFound> {
         let mut searched = Vec::new();
         for place in self.places() {
@@ -153,8 +152,8 @@ impl Search {
                     Ok(location) => match location.refusal().filter(|_| !place.is_named()) {
                         None => return Ok(location),
                         Some(refused) => {
-                            // SAFETY: nobody else has the location, and at most its version was
-                            // asked for.
+                            // SAFETY: this is the only user of the location, and at most its
+                            // version was queried.
                             unsafe { location.library.close() };
                             refused
                         }
@@ -171,12 +170,12 @@ impl Search {
     }
 }
 
-/// A place that was looked at in vain.
+/// A place that was looked at unnecessarily.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Searched {
     /// The place.
     pub place: Place,
-    /// Why the library there could not be opened; none where there is no library.
+    /// Why the library there could not be opened; none if there is no library.
     pub reason: Option<LoadError>,
 }
 

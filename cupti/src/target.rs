@@ -1,12 +1,12 @@
 //! Collection on a GPU.
 //!
-//! Input: a CUDA context of the system's driver, a config image, and the counter data of the
-//! passes so far. Output: the counter data with one more pass in it, and where the next pass
-//! begins.
+//! Input: a CUDA context of the system's driver, a config image, and the counter data of the passes
+//! so far. Output: the counter data with one more pass in it, and the start of the next pass.
 //!
-//! CUPTI's target functions crash in a process where `cuptiProfilerInitialize` failed. So they are
-//! methods of [`Target`], which exists only once the driver answered `cuInit`, showed a device, and
-//! CUPTI initialised; and a [`Session`] takes only a context whose device is one of that driver's.
+//! CUPTI's target functions crash in a process in which `cuptiProfilerInitialize` failed. So they
+//! are methods of [`Target`], which exists only after the driver answered `cuInit`, reported a
+//! device, and CUPTI initialised; and a [`Session`] takes only a context of one of that driver's
+//! devices.
 
 mod session;
 mod support;
@@ -86,8 +86,8 @@ impl Target {
         let driver = driver::probe()?;
         let functions = api.functions;
         let mut call = Call::<sys::CUpti_Profiler_Initialize_Params>::new();
-        // SAFETY: the driver is initialised and has a device, which is what this one function
-        // needs. With a driver that is not NVIDIA's it fails (seen with 12.6 to 13.5), and there is
+        // SAFETY: the driver is initialised and has a device, which is all that this function
+        // needs. With a driver of another vendor it fails (12.6 to 13.5 were tested), and there is
         // no Target.
         if let Err(failure) = unsafe { functions.initialize.call(&mut call) } {
             driver::probe_nvidia()?;
@@ -121,7 +121,7 @@ impl Target {
         Ok(unsafe { string((*call.out()).pChipName) })
     }
 
-    /// Whether range profiling works on the device of `context`, and what stands in its way.
+    /// Whether range profiling works on the device of `context`, and the obstacles.
     ///
     /// # Errors
     /// Whatever CUPTI answers.
@@ -158,7 +158,7 @@ impl Target {
         Ok(Kind::Availability.seal(&image))
     }
 
-    /// Refuses a context of another driver, which CUPTI would take for a pointer of its own.
+    /// Refuses a context of another driver, which CUPTI would mistake for one of NVIDIA's.
     fn own(&self, context: &CudaContext) -> Result<(), TargetError> {
         let ordinal = context.ordinal();
         let uuid = context.uuid().map_err(TargetError::Context)?;

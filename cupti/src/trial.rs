@@ -10,7 +10,7 @@ use crate::{Code, Failure, Host, HostApi, Session, SessionOptions, Target};
 /// What is asked for: a counter that every chip has.
 const METRIC: &str = "sm__cycles_elapsed.sum";
 
-/// Where a trial ended.
+/// The step at which a trial ended.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TrialProblem {
     /// The driver does not answer.
@@ -24,10 +24,10 @@ pub enum TrialProblem {
         /// The driver's words.
         reason: String,
     },
-    /// Part of the device's set-up stands in the way.
+    /// Part of the device's set-up is an obstacle.
     #[error("{part}: {}; check: {}; remedy: {}", code.advice().cause, code.advice().check, code.advice().remedy)]
     Obstacle {
-        /// What it is.
+        /// Its name.
         part: String,
         /// The code that CUPTI would answer with.
         code: Code,
@@ -46,9 +46,9 @@ pub enum TrialProblem {
 /// Opens and closes a session on device `ordinal`; the chip's name.
 ///
 /// # Errors
-/// What stood in the way.
+/// The obstacle.
 pub fn open_a_session(api: HostApi, ordinal: usize) -> Result<String, TrialProblem> {
-    // cudarc panics where there is no driver.
+    // cudarc panics without a driver.
     driver::probe()?;
     let context = CudaContext::new(ordinal)
         .map_err(|error| TrialProblem::Context { ordinal, reason: format!("{error:?}") })?;
@@ -58,8 +58,8 @@ pub fn open_a_session(api: HostApi, ordinal: usize) -> Result<String, TrialProbl
         return Err(TrialProblem::Obstacle { part: part.to_string(), code: *code });
     }
     let chip = target.chip_name(ordinal)?;
-    // As a run asks: this is the first thing that a locked machine refuses, and where one that is
-    // shared may hang.
+    // The first call of a run too: a locked machine refuses it first, and a shared profiler may
+    // hang in it.
     let availability = target.counter_availability(&context)?;
     let config = Host::new(api, &chip, Some(&availability))?.config_image(&[METRIC])?;
     let options = SessionOptions {

@@ -1,8 +1,8 @@
-//! CUPTI's version: what it says itself, or what its functions give away.
+//! CUPTI's version: reported by itself, or derived from its functions.
 //!
-//! `cuptiGetVersion` is the first call that CUPTI 13.2 crashes in where no driver answers (seen
-//! with 13.2.86; 13.5.25 returns 999). The functions that a library exports can be looked up
-//! without calling anything, and 13.2 brought new ones, so the version is a lower bound there.
+//! `cuptiGetVersion` is the first call in which CUPTI 13.2 crashes without a driver (13.2.86 was
+//! tested; 13.5.25 returns 999). The functions that a library exports can be looked up without
+//! calling anything, and 13.2 added new ones, so the version is a lower bound there.
 
 use std::fmt;
 

@@ -98,7 +98,7 @@ fn every_kind_lists_its_submetrics() {
             [".max_rate", ".pct", ".ratio"]
         );
         assert_eq!(host.sub_metrics("sm__throughput").unwrap().len(), 8);
-        // A base metric with dots of its own.
+        // A base metric with dots in its name.
         assert_eq!(host.sub_metrics("CTC.TriageCompute.ctc__rx_bytes").unwrap().len(), 44);
     });
 }

@@ -41,7 +41,7 @@ const SASS: &[&str] = &[
     "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
 ];
 
-/// Counted with 13.0.85 by a program of its own, in another language, on the same four chips.
+/// Counted with 13.0.85 by an independent program in another language, on the same four chips.
 #[test]
 fn sets_of_metrics_cost_the_passes_they_are_known_to_cost() {
     isolated("sets_of_metrics_cost_the_passes_they_are_known_to_cost", || {

@@ -28,8 +28,8 @@ fn passes(host: &Host, names: &[&str]) -> usize {
     groups[0].passes
 }
 
-/// Why there is no group of SASS-patched metrics: they are not refused beside others, and cost one
-/// pass either way.
+/// Why there is no group of SASS-patched metrics: CUPTI accepts them next to others, and they cost
+/// one pass either way.
 #[test]
 fn sass_patched_metrics_take_a_pass_of_their_own_in_the_same_image() {
     isolated("sass_patched_metrics_take_a_pass_of_their_own_in_the_same_image", || {

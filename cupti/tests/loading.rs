@@ -1,4 +1,4 @@
-//! Finding and loading CUPTI, and refusing what cannot be used.
+//! Finding and loading CUPTI, and refusing unusable libraries.
 
 mod common;
 
@@ -13,7 +13,7 @@ use gpuprof_cupti::locate::Place;
 use gpuprof_cupti::target::TargetError;
 use gpuprof_cupti::{Host, HostApi, LoadError, Target, Version, locate};
 
-/// A libcupti of our own, with nothing but the functions in `source`, and a libnvperf_host beside
+/// A libcupti of our own, with nothing but the functions in `source`, and a libnvperf_host next to
 /// it.
 fn imitation(folder: &Path, source: &str) -> PathBuf {
     let compile = |name: &str, text: &str| {
@@ -77,7 +77,7 @@ fn the_library_path_is_searched() {
             ..gpuprof_cupti::locate::Search::from_environment(None)
         };
         assert_eq!(search.run().unwrap().place(), &Place::LibraryPath(pinned().into()));
-        // The linker finds it by its bare name, and nvperf is found beside it.
+        // The linker finds it by its bare name, and nvperf is found next to it.
         let search = gpuprof_cupti::locate::Search { library_path: None, ..search };
         let found = search.run().unwrap();
         assert_eq!(found.place(), &Place::Linker);
@@ -91,8 +91,8 @@ fn the_site_packages_of_the_active_python_are_searched() {
     let packages = pinned().ancestors().nth(3).unwrap();
     let python = folder.path().join("python3");
     let text = format!("#!/bin/sh\necho {}\n", packages.display());
-    // By a process of its own: one that another thread is starting would share the open file, and
-    // the system starts no file that is open for writing.
+    // A separate process writes it: a child that another thread is starting would share the open
+    // file, and the system does not start a file that is open for writing.
     let write = "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"";
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", write, "sh", &text]).arg(&python).env("PATH", "/usr/bin:/bin");
@@ -183,9 +183,9 @@ fn an_old_toolkit_does_not_hide_a_newer_library() {
         };
         let found = search.run().unwrap();
         assert_eq!(found.place(), &Place::LibraryPath(pinned().into()));
-        // Its own nvperf is the one that it works with, not the old one's.
+        // It works with its own nvperf, not with the old one's.
         HostApi::load(&found).unwrap().chips().unwrap();
-        // Nor is it what the linker gives for the same bare name.
+        // Nor does the linker return it for the same bare name.
         let by_name = gpuprof_cupti::locate::Search { library_path: None, ..search.clone() };
         assert_eq!(by_name.run().unwrap().place(), &Place::Linker);
         let none = gpuprof_cupti::locate::Search { library_path: None, linker: false, ..search };

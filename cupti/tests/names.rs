@@ -1,7 +1,7 @@
-//! Every counter that the model's tables name is one of the chip's, by the pinned CUPTI.
+//! Every counter in the model's tables exists on the chip, by the pinned CUPTI.
 //!
-//! Each test asks CUPTI in a process of its own: its host API was seen to fail, rarely, when
-//! several threads open it at once.
+//! Each test asks CUPTI in a separate process: its host API fails, rarely, if several threads open
+//! it at once.
 
 #[allow(dead_code, reason = "not every test needs all of it")]
 mod common;
@@ -19,7 +19,7 @@ fn host(chip: &str) -> Host {
     Host::new(api, chip, None).unwrap_or_else(|e| panic!("{chip}: {e}"))
 }
 
-/// What a family of chips has no counter for, by how the names begin.
+/// Prefixes of names for which a family of chips has no counter.
 const LACKS: [(&str, &[&str]); 4] = [
     ("GH100", &[]),
     ("GA100", &[]),
@@ -35,7 +35,7 @@ fn wrong(chip: &str, names: &BTreeSet<Cow<'static, str>>) -> Vec<String> {
     names.iter().filter_map(problem).collect()
 }
 
-/// The whole table, on every family; what one does not have is known by name.
+/// The whole table, on every family; a family's missing counters are listed by name.
 #[test]
 fn the_counters_of_older_names_are_collectable_but_for_what_a_family_lacks() {
     common::isolated(
@@ -79,7 +79,7 @@ fn what_a_refusal_points_to_is_there() {
                 reason.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.')));
             for word in words.map(|word| word.trim_end_matches('.')).filter(|w| w.contains("__")) {
                 assert!(catalogue.find(word).is_some(), "{name}: {word}");
-                // The driver tells facts about a launch.
+                // The driver reports facts about a launch.
                 if word.starts_with("launch__") {
                     continue;
                 }

@@ -4,6 +4,7 @@
 mod arithmetic;
 mod common;
 mod driver;
+mod execution;
 mod halves;
 mod hazards;
 mod kernels;
@@ -16,3 +17,4 @@ mod rust_kernels;
 mod spins;
 mod tiles;
 mod transfers;
+mod words;

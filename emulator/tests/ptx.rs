@@ -127,7 +127,7 @@ fn a_barrier_that_part_of_a_warp_reaches_is_a_fault() {
     assert_eq!(
         fault,
         "kernel 'k' at PTX line 9, block (0,0,0), thread (0,0,0): only 4 of the 32 running threads of warp 0 reach this \
-         barrier: it is in code on which they diverge. Move it out of the branch, or let all threads \
+         barrier: it is in code on which they diverge; 28 of the others are at PTX line 10. Move it out of the branch, or let all threads \
          take the same way"
     );
     let body = "setp.lt.u32 %p1, %r1, 4; @%p1 bra B;\nbar.sync 0; bra.uni E;\nB: bar.sync 0;\nE: mov.u32 %r2, 0;";

@@ -63,15 +63,23 @@ fn each_tile_exchanges_under_its_own_member_mask() {
 }
 
 #[test]
-fn a_mask_that_names_a_lane_with_another_mask_is_a_fault() {
+fn lanes_wait_for_a_member_with_another_mask_until_it_exits() {
     let mut masks = [u32::MAX; 32];
     masks[5] = 1 << 5;
-    let fault = tiles(masks).unwrap_err();
-    let expected = "the member mask 0xffffffff of a .sync exchange names lanes 0x00000020 that \
-                    run elsewhere or name another mask";
-    assert!(fault.contains(expected), "{fault}");
-    masks = [u32::MAX; 32];
+    let words = tiles(masks).unwrap();
+    let ballots: Vec<u32> = words.iter().step_by(6).copied().collect();
+    let others = u32::MAX << 3 & !(1 << 5);
+    for (lane, ballot) in ballots.into_iter().enumerate() {
+        assert_eq!(ballot, if lane == 5 { 1 << 5 } else { others }, "lane {lane}");
+    }
+}
+
+#[test]
+fn a_lane_outside_of_its_own_mask_is_a_fault() {
+    let mut masks = [u32::MAX; 32];
     masks[7] = !(1 << 7);
     let fault = tiles(masks).unwrap_err();
-    assert!(fault.contains("names lanes 0x00000080 that run elsewhere or name"), "{fault}");
+    let expected = "thread (7,0,0): a lane that executes a .sync exchange is not in its member \
+                    mask 0xffffff7f";
+    assert!(fault.contains(expected), "{fault}");
 }

@@ -1,4 +1,4 @@
-//! How long large series take to plan, and how much memory: the figures of docs/measurements.md.
+//! How long large series take to plan, and how much memory: the figures of docs/claims.md.
 //!
 //!     cargo bench --package gpuprof-engine --bench plan [NAME]
 //!

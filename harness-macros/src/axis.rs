@@ -1,9 +1,9 @@
-//! Axes as tokens: the text the model's grammar reads, and the way back from its spans to tokens.
+//! Axes as tokens: the text for the model's grammar, and the map from its spans back to tokens.
 //!
-//! Input: the items of a `series(…)` list. Output: a [`DeclaredSpace`]: the clauses as text,
-//! and the axes that they make, which are variables in the annotation's expressions. The text is
-//! made from the tokens with as little white space as keeps them apart, so that what reads as one
-//! value in the source (`f32-acc`) stays one value.
+//! Input: the items of a `series(…)` list. Output: a [`DeclaredSpace`]: the clauses as text, and
+//! their axes, which are variables in the annotation's expressions. The text is made from the
+//! tokens with as little white space as keeps them apart, so that a single value in the source
+//! (`f32-acc`) stays one value.
 
 use std::ops::Range;
 
@@ -28,11 +28,11 @@ pub(crate) struct DeclaredAxis {
 /// The axes of a series and how they combine, as the annotation declares them.
 #[derive(Default)]
 pub(crate) struct DeclaredSpace {
-    /// The axes; none where a clause is wrong, since the kinds of derived ones are then unknown.
+    /// The axes; none if a clause is wrong, since the kinds of derived ones are then unknown.
     pub(crate) axes: Vec<DeclaredAxis>,
-    /// The names of all axes, also of those whose values are wrong.
+    /// The names of all axes, also of those with wrong values.
     pub(crate) names: Vec<Ident>,
-    /// Those among the constants whose values are types.
+    /// The constants whose values are types.
     pub(crate) types: Vec<TypeAxis>,
     /// The clauses, in the model's grammar.
     pub(crate) clauses: Vec<String>,

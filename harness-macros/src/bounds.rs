@@ -53,7 +53,7 @@ fn names(tokens: TokenStream) -> Vec<Ident> {
     tokens.into_iter().flat_map(of).collect()
 }
 
-/// What stands in the body of the entry point `symbol`, whose name ends in `place`.
+/// The statement in the body of the entry point `symbol`, whose name ends in `place`.
 pub(crate) fn told(bounds: &[(Ident, Expr)], symbol: &str, place: &TokenStream) -> TokenStream {
     let [(_, max), rest @ ..] = bounds else { return TokenStream::new() };
     let min = rest.first().map_or_else(|| quote!(0), |(_, min)| min.to_token_stream());

@@ -58,7 +58,7 @@ pub(crate) fn arithmetic(key: &str, value: &Expr, gp: &TokenStream) -> TokenStre
     }
 }
 
-/// The checked function that stands for `op`, if it can fail.
+/// The checked function for `op`, if it can fail.
 fn function(op: BinOp) -> Option<TokenStream> {
     Some(match op {
         BinOp::Add(_) => quote!(add),

@@ -94,8 +94,8 @@ fn pointed(error: &ParseError, text: &str) -> String {
     lines.join("\n")
 }
 
-/// Why `name` cannot be a metric. A PerfWorks name (`unit__counter.rollup`) may be any that the
-/// device has, which only a run can tell.
+/// Why `name` cannot be a metric. A PerfWorks name (`unit__counter.rollup`) may be any counter of
+/// the device, which only a run can check.
 fn unknown(catalogue: &Catalogue, name: &str) -> Option<String> {
     (catalogue.find(name).is_none() && !name.contains("__")).then(|| catalogue.unknown(name))
 }

@@ -1,9 +1,9 @@
-//! `#[constant]`: a static whose value lies in PTX's constant memory.
+//! `#[constant]`: a static with its value in PTX's constant memory.
 //!
-//! rustc has no statics in that address space. The device half of the expansion is a static under a
+//! rustc has no statics in that address space. The device half of the expansion is a static with a
 //! name that the subcommand knows: it moves the variable from `.global` to `.const` in the PTX. The
-//! item that users name has no size; it dereferences to the [`Constant`] whose place is the
-//! variable's address, which one `mov` reads.
+//! item that users name has no size; it dereferences to the [`Constant`] at the variable's address,
+//! which one `mov` reads.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -55,7 +55,7 @@ pub(crate) fn constant(arguments: &Arguments, item: &ItemStatic) -> syn::Result<
     })
 }
 
-/// The static's value, and the item that stands for it.
+/// The static's value, and the item for users.
 fn on_device(gpuprof: &Path, item: &ItemStatic) -> TokenStream {
     let ItemStatic { attrs, vis, ident, ty, expr, .. } = item;
     let name = symbol("constant");

@@ -33,14 +33,14 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// An alias for each of its types, so that what mentions the parameter means the type.
+    /// An alias for each of its types, so that the parameter's name means the type.
     pub(crate) fn aliases(&self) -> TokenStream {
         let (names, types): (Vec<_>, Vec<_>) = self.types.iter().map(|(n, t)| (n, t)).unzip();
         quote!(#(#[allow(dead_code, non_camel_case_types)] pub type #names = #types;)*)
     }
 }
 
-/// Refuses generics without an axis each, and constants that are no generics.
+/// Refuses generics without an axis each, and constants that are not generics.
 pub(crate) fn check(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) {
     let generics = &item.sig.generics;
     for parameter in &generics.params {
@@ -81,7 +81,7 @@ pub(crate) fn check(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) {
     }
 }
 
-/// Refuses a type parameter whose types nothing lists.
+/// Refuses a type parameter without a list of types.
 pub(crate) fn check_type(parameter: &TypeParam, space: &DeclaredSpace, errors: &mut Errors) {
     let name = &parameter.ident;
     if space.types.iter().any(|axis| axis.name == *name) {
@@ -165,7 +165,7 @@ pub(crate) fn with_parameters(item: &ItemFn, space: &DeclaredSpace) -> ItemFn {
     with
 }
 
-/// The value as Rust has it; what is wrong with it is then wrong at `place`.
+/// The value as a Rust literal; errors in it are reported at `place`.
 fn literal(value: &AxisValue, place: Span) -> Option<TokenStream> {
     match value {
         AxisValue::Int(n) => {
@@ -179,7 +179,7 @@ fn literal(value: &AxisValue, place: Span) -> Option<TokenStream> {
     }
 }
 
-/// The entry points of a checked kernel; none where it has no constants.
+/// The entry points of a checked kernel; none if it has no constants.
 pub(crate) fn instances(symbol: &str, item: &ItemFn, space: &DeclaredSpace) -> Vec<Instance> {
     let constants: Vec<(String, &[AxisValue])> =
         space.constants().map(|(name, values)| (name.to_string(), values)).collect();
@@ -229,7 +229,7 @@ pub(crate) fn instances(symbol: &str, item: &ItemFn, space: &DeclaredSpace) -> V
 
 /// The copies of `item` that the device compiles, and the first of them under the function's name.
 ///
-/// `place` is the end of their names in the PTX, and `told` what stands in the body of each.
+/// `place` is the end of their names in the PTX, and `told` the statement in the body of each.
 pub(crate) fn on_device(
     instances: &[Instance],
     item: &ItemFn,

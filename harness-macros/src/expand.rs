@@ -154,9 +154,9 @@ pub(crate) fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
     }
 }
 
-/// The axes of types that Rust knows, and the names of those that `statements` take for words. A
-/// template of CUDA C++ also takes types that only its file has, of which no argument can consist:
-/// they are types in Rust where the annotation says so by mentioning them.
+/// The axes of types that Rust knows, and the names of those that `statements` use as words. A
+/// template of CUDA C++ also takes types of its own file, which no argument can contain: they are
+/// types in Rust only if the annotation uses them as such.
 fn known_types(kernel: &Kernel, statements: &TokenStream) -> (Vec<TypeAxis>, Vec<Ident>) {
     let (mut known, mut words) = (Vec::new(), Vec::new());
     for axis in &kernel.space.types {

@@ -8,7 +8,7 @@ use proc_macro2::{Delimiter, Group, Ident, Spacing, TokenStream, TokenTree};
 
 use crate::errors::Errors;
 
-/// What follows an item's name.
+/// The rest of an item after its name.
 pub(crate) enum Form {
     /// `NAME = VALUE`
     Value(TokenStream),
@@ -24,11 +24,11 @@ pub(crate) enum Form {
 pub(crate) struct Item {
     /// Its name, which may be a keyword.
     pub(crate) name: Ident,
-    /// What follows the name.
+    /// The rest after the name.
     pub(crate) form: Form,
 }
 
-/// Splits `tokens` into items; `expected` says what an item of this place looks like.
+/// Splits `tokens` into items; `expected` describes an item for messages.
 pub(crate) fn split(tokens: TokenStream, expected: &str, errors: &mut Errors) -> Vec<Item> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut items = Vec::new();

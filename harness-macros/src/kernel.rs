@@ -1,7 +1,7 @@
-//! `#[kernel(…)]`: what it says, checked.
+//! `#[kernel(…)]`: its contents, checked.
 //!
-//! Input: the attribute's tokens and the function. Output: a [`Kernel`] with everything that
-//! its expansion needs, or every error at its place.
+//! Input: the attribute's tokens and the function. Output: a [`Kernel`] with all data for its
+//! expansion, or every error at its place.
 
 use gpuprof_model::axis::LAUNCH_AXES;
 use gpuprof_model::suggest;
@@ -29,12 +29,12 @@ use crate::vocabulary::{
     example_of_buffers, keys, unknown_key,
 };
 
-/// Where the code of a kernel is.
+/// The location of a kernel's code.
 #[derive(Clone, Copy)]
 pub(crate) enum Home<'a> {
     /// In the annotated function.
     Here,
-    /// Where the block of its declaration says.
+    /// The source of its declaring block.
     Elsewhere(&'a Block),
     /// In the annotated function, which NVIDIA's Rust compiler compiles.
     Oxide,
@@ -44,7 +44,7 @@ pub(crate) enum Home<'a> {
 pub(crate) struct Kernel {
     /// The beginning of the entry point's name.
     pub(crate) symbol: String,
-    /// What a declared kernel is called where it lives.
+    /// The name of a declared kernel in its source.
     pub(crate) expression: Option<String>,
     /// Where `symbol = …` says so.
     pub(crate) expression_at: Option<Span>,
@@ -52,9 +52,9 @@ pub(crate) struct Kernel {
     pub(crate) gpuprof: Path,
     /// The axes and how they combine.
     pub(crate) space: DeclaredSpace,
-    /// The entry points, where the kernel has constants.
+    /// The entry points, if the kernel has constants.
     pub(crate) instances: Vec<Instance>,
-    /// The keys `block`, `grid`, `shared` and `cluster`, where they are no axes.
+    /// The keys `block`, `grid`, `shared` and `cluster`, if they are not axes.
     pub(crate) launch: Vec<(Ident, Expr)>,
     /// `max_block` and `min_blocks`.
     pub(crate) bounds: Vec<(Ident, Expr)>,
@@ -78,12 +78,12 @@ pub(crate) struct Kernel {
     pub(crate) seed: Option<u64>,
     /// The type by which series functions launch it.
     pub(crate) launcher: Option<Ident>,
-    /// The module of cuda-oxide that it is in, where that is not the one it is written in.
+    /// The module of cuda-oxide that it is in, if that is not the one it is written in.
     pub(crate) module: Option<Path>,
 }
 
 impl Kernel {
-    /// Reads the attribute `tokens` on `item`, whose code is at `home`.
+    /// Reads the attribute `tokens` on `item` with its code at `home`.
     pub(crate) fn parse(tokens: TokenStream, item: &ItemFn, home: Home<'_>) -> syn::Result<Self> {
         let mut errors = Errors::default();
         let types = type_axis::parameters(&item.sig.generics);
@@ -144,9 +144,9 @@ struct Keys {
     /// The type parameters of the kernel.
     types: Vec<Ident>,
     seen: Vec<Ident>,
-    /// What misspelt keys were probably meant to be: not called missing on top.
+    /// The suggestions for misspelt keys: these are not reported as missing too.
     meant: Vec<&'static str>,
-    /// Keys whose value could not be read: present, so that they are not also called missing.
+    /// Keys with unreadable values: present, so that they are not reported as missing too.
     values: Vec<(Ident, Option<Expr>)>,
     space: DeclaredSpace,
     args: Option<(Ident, Vec<Expr>)>,
@@ -198,8 +198,8 @@ impl Keys {
         }
     }
 
-    /// The parameters of `item`, and what it is called where it is declared; both are checked by
-    /// the rules of its `home`.
+    /// The parameters of `item`, and its name in a declared source; both are checked by the rules
+    /// of its `home`.
     fn of_home(
         &self,
         item: &ItemFn,
@@ -217,7 +217,7 @@ impl Keys {
             Home::Oxide => {
                 let parameters =
                     signature::parameters(item, (Dialect::Oxide, &self.space.types), errors);
-                // Its body is not copied, so what stands there is its own compiler's to judge.
+                // Its body is not copied, so its own compiler checks it.
                 let block = syn::parse_quote!({});
                 let bodiless = ItemFn { block: Box::new(block), ..item.clone() };
                 constants::check(&bodiless, &self.space, errors);

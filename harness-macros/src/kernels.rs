@@ -1,8 +1,8 @@
-//! `#[kernels(…)]` on an `unsafe extern "C"` block: kernels that live in CUDA C++ or PTX.
+//! `#[kernels(…)]` on an `unsafe extern "C"` block: kernels in CUDA C++ or PTX.
 //!
-//! Input: the attribute's tokens and the block. Output: for each function of it the entry that
-//! `#[kernel]` would leave, with what the subcommand needs to compile or find the kernel; or every
-//! error at its place. Nothing of the block itself is left but the types of `launcher = NAME`: a
+//! Input: the attribute's tokens and the block. Output: for each of its functions the entry that
+//! `#[kernel]` would leave, with the data that the subcommand needs to compile or find the kernel;
+//! or every error at its place. Of the block itself only the types of `launcher = NAME` remain: a
 //! kernel can only be launched.
 
 use proc_macro2::{Ident, TokenStream};
@@ -131,7 +131,7 @@ fn types_of(kernel: &Kernel, gp: &TokenStream) -> Vec<TokenStream> {
     types.collect()
 }
 
-/// What one declared kernel leaves in the registry.
+/// The registry entry of one declared kernel.
 fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
     let gpuprof = &kernel.gpuprof;
     let gp = quote!(#gpuprof::__private);
@@ -198,7 +198,7 @@ pub(crate) fn place_of(at: proc_macro2::Span) -> TokenStream {
     quote_spanned!(at=> (::core::line!(), ::core::column!()))
 }
 
-/// Where the type of a parameter stands.
+/// The span of a parameter's type.
 fn place(parameter: &Parameter, input: &syn::FnArg) -> proc_macro2::Span {
     match input {
         syn::FnArg::Typed(typed) => typed.ty.span(),

@@ -111,8 +111,8 @@ fn of(
     }
 }
 
-/// Where the code of each of `instances` is, the launcher's type for it, and the aliases of types
-/// with which its parameters are told; of a kernel without any, its own.
+/// The code location of each of `instances`, the launcher's type for it, and the aliases of types
+/// in its parameters; for a kernel without instances, its own.
 fn points(
     name: &Ident,
     instances: &[Instance],
@@ -128,7 +128,7 @@ fn points(
     point.collect()
 }
 
-/// What follows the head of the launcher: one with type parameters mentions them.
+/// The members of the launcher: a launcher with type parameters mentions them.
 fn members(generics: &Generics) -> TokenStream {
     match type_axis::parameters(generics).as_slice() {
         [] => quote!(;),
@@ -136,7 +136,7 @@ fn members(generics: &Generics) -> TokenStream {
     }
 }
 
-/// The function that makes the launcher called `name`, where it has type parameters: such a type
+/// The function that makes the launcher called `name`, if it has type parameters: such a type
 /// cannot be a unit, which its name alone would make.
 fn maker(name: &Ident, item: &ItemFn, docs: &str) -> Option<TokenStream> {
     let (vis, generics) = (&item.vis, &item.sig.generics);

@@ -1,13 +1,13 @@
-//! The attributes of `gpuprof`, which re-exports everything here. Each re-export says what its
-//! macro is for and shows an example, and rustdoc adds the details that are documented here:
+//! The attributes of `gpuprof`, which re-exports everything here. Each re-export explains the
+//! purpose of its macro with an example, and rustdoc adds the details that are documented here:
 //! examples in this package would need a second build of `gpuprof`, for the host's procedural
 //! macros.
 //!
-//! Input: annotated functions. Output: the function on both sides, and an entry in the
-//! registry that the harness reads. Every attribute is read into a checked description first
-//! (`kernel`, `series`), with the grammars of `gpuprof-model`, so that a bad axis is a compile
-//! error at its own tokens and all errors are reported at once; only then is anything expanded. On
-//! an error the function stays as it was written.
+//! Input: annotated functions. Output: the function on both sides, and an entry in the registry
+//! that the harness reads. Every attribute is read into a checked description first (`kernel`,
+//! `series`), with the grammars of `gpuprof-model`, so that a bad axis is a compile error at its
+//! own tokens and all errors are reported at once; only then is anything expanded. On an error the
+//! function stays unchanged.
 
 #![forbid(unsafe_code)]
 
@@ -74,48 +74,47 @@ use syn::{ItemFn, ItemStatic, parse_macro_input};
 /// | `args(EXPR, …)` | one expression per parameter; a generator for each slice and pointer |
 /// | `seed = INT` | the seed of the generators |
 ///
-/// What fills a buffer before the first launch:
+/// The contents of a buffer before the first launch:
 ///
 /// | form | elements |
 /// |---|---|
-/// | `random(len)`, `random_in(len, range)` | random ones: integers over their range, floats in 0..1 |
+/// | `random(len)`, `random_in(len, range)` | random numbers: integers over their range, floats in 0..1 |
 /// | `normal(len, mean, deviation)` | floats of the normal distribution |
 /// | `zeros(len)`, `iota(len)` | 0; 0, 1, 2, … |
 /// | `permutation(len)` | the whole numbers below `len`, each once, in random order |
-/// | `sorted(len)`, `sorted(GENERATOR)` | those of `random(len)`, or of a generator, in ascending order |
-/// | `from_file(len, PATH)` | the file's, which holds them and nothing else, little end first |
-/// | any other expression | those of a `Vec<T>`, or of a `Result` of one |
+/// | `sorted(len)`, `sorted(GENERATOR)` | the elements of `random(len)`, or of a generator, in ascending order |
+/// | `from_file(len, PATH)` | the elements of a file, little-endian and without a header |
+/// | any other expression | the elements of a `Vec<T>`, or of a `Result` of one |
 ///
-/// What is reported and judged:
+/// Reporting and judging:
 ///
 /// | key | meaning |
 /// |---|---|
-/// | `bytes = EXPR`, `flops = EXPR` | what the kernel must move and compute, for rates |
+/// | `bytes = EXPR`, `flops = EXPR` | the bytes that the kernel must move and its operations, for rates |
 /// | `metrics(NAME, …)` | the metrics to show |
 /// | `threshold("…")` | a condition that the series must meet; may be repeated |
 /// | `verify = FUNCTION` | a host reference, see below |
 /// | `tolerance = EXPR`, `tolerance(BUFFER = EXPR, …)` | how far a float may be from it, see below |
-/// | `compare = FUNCTION`, `compare(BUFFER = FUNCTION, …)` | what compares a buffer instead, see below |
-/// | `reset = each`, `reset = once` | what timed samples find in the buffers, see below |
-/// | `launcher = TYPE` | a new type, by which [`macro@series`] functions launch the kernel, see below |
+/// | `compare = FUNCTION`, `compare(BUFFER = FUNCTION, …)` | a function that compares a buffer instead, see below |
+/// | `reset = each`, `reset = once` | the state of the buffers at each timed sample, see below |
+/// | `launcher = TYPE` | a new type that lets [`macro@series`] functions launch the kernel, see below |
 /// | `name = "…"` | the series' and entry point's name, in place of the function's |
-/// | `crate = PATH` | where `gpuprof` is, if the dependency is renamed |
+/// | `crate = PATH` | the path of `gpuprof`, if the dependency is renamed |
 ///
-/// The host reference takes scalars by value, what the kernel reads as `&[T]` and what it writes as
-/// `&mut [T]`. It is the path of a function, or a closure, which may use the axes.
-/// What it leaves in the latter is what the kernel must have written: integers exactly, floats
-/// within absolute + relative × \|reference\|. `tolerance = (A, R)` gives both parts, where A is a
-/// multiple of the median \|reference\| of the elements that the reference changes, without zeros,
-/// infinities and NaN; `(absolute(A), R)` gives A in the buffer's unit; `absolute(A)` and
-/// `relative(R)` are one part alone, and a number is both. The default is 1e-5 for `f32` and 1e-12
-/// for `f64`. NaN agrees with NaN alone. A kernel that changes nothing where the reference does
-/// fails whatever the tolerance. What `compare` names takes the device's and the host's elements of
-/// one buffer as `&[T]`, and returns `Ok(())` where they agree, or an error that says why they do
-/// not. A closure may use the axes here too.
+/// The host reference takes scalars by value, inputs as `&[T]` and outputs as `&mut [T]`. It is the
+/// path of a function, or a closure, which may use the axes. It computes the expected outputs:
+/// integers must be equal, floats within absolute + relative × \|reference\|. `tolerance = (A, R)`
+/// gives both parts; A is a multiple of the median \|reference\| of the elements that the reference
+/// changes, without zeros, infinities and NaN; `(absolute(A), R)` gives A in the buffer's unit;
+/// `absolute(A)` and `relative(R)` are one part alone, and a number is both. The default is 1e-5
+/// for `f32` and 1e-12 for `f64`. NaN agrees with NaN alone. A kernel that changes nothing although
+/// the reference does fails at any tolerance. The function of `compare` takes the device's and the
+/// host's elements of one buffer as `&[T]`, and returns `Ok(())` if they agree, or an error with
+/// the reason. A closure may use the axes here too.
 ///
-/// A kernel that reads what it writes would time its own results: before each timed sample, the
+/// A kernel that reads its own outputs would time its own results: before each timed sample, the
 /// buffers that it reads and writes are restored, outside the timed window. `reset = once` leaves
-/// them as the sample before left them, `reset = each` restores every `*mut` buffer.
+/// them as the previous sample left them, `reset = each` restores every `*mut` buffer.
 ///
 /// A whole-number axis is a `u64` in expressions, an axis of extents has the fields `x`, `y` and
 /// `z`, an axis of words is a `&str`, and a constant of `true` and `false` a `bool`.
@@ -123,9 +122,9 @@ use syn::{ItemFn, ItemStatic, parse_macro_input};
 /// # Launch bounds
 ///
 /// `max_block` is the largest number of threads of a block that the kernel is compiled for, and
-/// `min_blocks` how many such blocks a multiprocessor shall hold: the compiler of the driver then
-/// keeps to the registers that this allows. Both are constants, or made of the kernel's
-/// [constants](#constants). A launch with a larger block is invalid.
+/// `min_blocks` the number of such blocks that must fit on a multiprocessor: the driver's compiler
+/// limits the registers accordingly. Both are constants, or made of the kernel's [constants](#constants). A
+/// launch with a larger block is invalid.
 ///
 /// # Constants
 ///
@@ -135,7 +134,7 @@ use syn::{ItemFn, ItemStatic, parse_macro_input};
 ///
 /// # Launchers
 ///
-/// `launcher = Saxpy` declares the type `Saxpy` beside the kernel, as visible as the kernel is and
+/// `launcher = Saxpy` declares the type `Saxpy` next to the kernel, as visible as the kernel is and
 /// with its constants as generic parameters. `run.kernel(Saxpy)` in a series function makes a
 /// launcher of it, whose arguments are those of the kernel: numbers and structs by value, and a
 /// `&CudaSlice<T>` or `&mut CudaSlice<T>` for memory that the kernel reads or writes.
@@ -159,9 +158,9 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     })
 }
 
-/// The block declares kernels that live in CUDA C++ files or in PTX, each with the annotation that
-/// [`macro@kernel`] would have. `cargo gpuprof` compiles the files before anything runs.
-/// Nothing can call the functions.
+/// The block declares kernels in CUDA C++ files or in PTX, each with the annotation of
+/// [`macro@kernel`]. `cargo gpuprof` compiles the files before anything runs. Rust code cannot call
+/// the functions.
 ///
 /// # Keys
 ///
@@ -170,21 +169,21 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | `cuda = "FILE"`, `cuda = ["FILE", …]` | CUDA C++ files, relative to the package's folder |
 /// | `ptx = "FILE"` | a PTX file, likewise |
 /// | `ptx = EXPR` | PTX that is a `&'static str`, such as another crate's constant |
-/// | `include = ["FOLDER", …]` | where the files' headers are, relative to the package's folder |
+/// | `include = ["FOLDER", …]` | folders with headers, relative to the package's folder |
 /// | `define(NAME = VALUE, …)` | definitions for the preprocessor, as `-D` |
 /// | `options = ["…", …]` | more options for NVRTC |
-/// | `crate = PATH` | where `gpuprof` is, if the dependency is renamed |
+/// | `crate = PATH` | the path of `gpuprof`, if the dependency is renamed |
 ///
 /// # Functions
 ///
 /// Parameters are whole numbers, `bool`, `f32`, `f64`, `f16` and `bf16`, and pointers to numbers or
-/// vectors such as `f32x4`: `*const T` for what the kernel reads, `*mut T` for what it writes.
-/// `verify` takes a `*const T` as `&[T]` and a `*mut T` as `&mut [T]`.
+/// vectors such as `f32x4`: `*const T` for inputs, `*mut T` for outputs. `verify` takes a `*const
+/// T` as `&[T]` and a `*mut T` as `&mut [T]`.
 ///
-/// `symbol = "…"` is what the kernel is called where it lives, if that is not the function's name:
-/// `symbol = "ns::scan<{ITEMS}, float>"`, where `{ITEMS}` is the value of the constant `ITEMS` of
-/// the series. The const generic parameters of a function are template arguments, in their order;
-/// any other constant is a definition for the preprocessor.
+/// `symbol = "…"` is the name of the kernel in its source, if it differs from the function's name:
+/// `symbol = "ns::scan<{ITEMS}, float>"` with the value of the constant `ITEMS` of the series. The
+/// const generic parameters of a function are template arguments, in their order; any other
+/// constant is a definition for the preprocessor.
 #[doc(alias = "__global__")]
 #[proc_macro_attribute]
 pub fn kernels(attribute: TokenStream, item: TokenStream) -> TokenStream {
@@ -251,9 +250,9 @@ pub fn derive_parameter(input: TokenStream) -> TokenStream {
     parameter::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Every place in the source has memory of its own, as with `__shared__` in CUDA C++, however often
-/// the code runs or is inlined. `T` and `N` may use items of the enclosing module and the constants
-/// of the kernel it stands in, but not items of the function or other generic parameters.
+/// Every place in the source has its own memory, as with `__shared__` in CUDA C++, regardless of
+/// how often the code runs or is inlined. `T` and `N` may use items of the enclosing module and the
+/// constants of the surrounding kernel, but not items of the function or other generic parameters.
 #[doc(alias("__shared__", "SharedArray"))]
 #[proc_macro]
 pub fn shared(input: TokenStream) -> TokenStream {

@@ -1,7 +1,7 @@
 //! Whether the expressions of an annotation mention a name, as a type or as a value.
 //!
-//! Input: tokens. Output: where the name stands. A type and a variable may have one name, and only
-//! what is mentioned is declared: a template of CUDA C++ may take types that Rust does not have.
+//! Input: tokens. Output: the kind of each mention. A type and a variable may share a name, and
+//! only mentioned ones are declared: a template of CUDA C++ may take types that Rust does not have.
 
 use proc_macro2::{TokenStream, TokenTree};
 

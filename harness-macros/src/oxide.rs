@@ -2,7 +2,7 @@
 //!
 //! Input: the attribute's tokens and the function with its other attributes. Output: the function
 //! as it is, for the attribute below to expand, and the entry that the attribute of a declared
-//! kernel would leave. Name and code come from what `cuda-macros` generates beside the function:
+//! kernel would leave. Name and code come from what `cuda-macros` generates next to the function:
 //! the marker `__NAME_CudaKernel`, `NAME_ptx_name` of generic kernels, and `load_named` of the
 //! module, which keeps the device code in the program.
 
@@ -46,7 +46,7 @@ fn is_theirs(path: &Path) -> bool {
     last && !ours
 }
 
-/// The expansion of the attribute `tokens` on `item`, whose own attribute is `theirs`.
+/// The expansion of the attribute `tokens` on `item`; `theirs` is cuda-oxide's attribute.
 pub(crate) fn kernel(
     tokens: TokenStream,
     item: &ItemFn,
@@ -124,14 +124,14 @@ fn entry(kernel: &Kernel, item: &ItemFn, contract: &TokenStream) -> TokenStream 
     entry.emit(&body, &expand::run_function(kernel, &run))
 }
 
-/// What an instance is called by people: `step_ITEMS_{ITEMS}`, in which the runner puts the values.
+/// The displayed name of an instance: `step_ITEMS_{ITEMS}`, into which the runner puts the values.
 fn instance(kernel: &Kernel) -> String {
     let constants = kernel.space.constants();
     let constants = constants.map(|(name, _)| format!("_{name}_{{{name}}}"));
     constants.fold(kernel.symbol.clone(), |all, next| all + &next)
 }
 
-/// Each instance with the function that tells its name in the PTX.
+/// Each instance with the function that returns its name in the PTX.
 fn names(kernel: &Kernel, item: &ItemFn) -> Vec<TokenStream> {
     let function = &item.sig.ident;
     if kernel.instances.is_empty() {
@@ -149,7 +149,8 @@ fn names(kernel: &Kernel, item: &ItemFn) -> Vec<TokenStream> {
     of.collect()
 }
 
-/// What the entry point takes for one parameter: a slice is an address and a number of elements.
+/// The parameters of the entry point for one parameter: a slice is an address and a number of
+/// elements.
 fn passed(
     (parameter, types): (&Parameter, &[TypeAxis]),
     input: &FnArg,

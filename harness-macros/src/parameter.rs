@@ -62,7 +62,7 @@ pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
 fn is_c(input: &DeriveInput) -> bool {
     let mut found = false;
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
-        // What else is wrong there is rustc's to say.
+        // rustc reports any other error there.
         let _ = attribute.parse_nested_meta(|meta| {
             found |= meta.path.is_ident("C");
             if meta.input.peek(syn::token::Paren) {

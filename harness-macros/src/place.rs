@@ -1,11 +1,10 @@
-//! What tells the entry points of one name apart, since all kernels of a package and of the kernel
+//! The suffix that makes entry points unique, since all kernels of a package and of the kernel
 //! crates it depends on become one PTX module.
 //!
 //! Input: the annotated function. Output: the end of its entry point's name, `$1a2b3c4d$12$1$`: a
 //! hash of the package, the file and the signature, then line and column of the outermost
-//! expansion. The host compiles the same text and comes to the same name. No attribute macro is
-//! told the module it stands in. The subcommand takes the end off again where a name is the only
-//! one of its module.
+//! expansion. The host compiles the same text and gets the same name. An attribute macro cannot
+//! know its module. The subcommand removes the suffix again if the name is unique in its module.
 
 use std::env;
 use std::path::{Path, PathBuf};

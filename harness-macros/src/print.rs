@@ -1,8 +1,8 @@
 //! `device_print!`: Rust's format string in, the pieces of one for CUDA's `vprintf` out.
 //!
-//! The macro does not know what its arguments are. So it hands the text between them, and for each
-//! what its braces ask for, to the library as constants of a type; what `vprintf` is told of a
-//! value (`%u`, `%lld`, `%g`) is put between them where the types are known, while compiling.
+//! The macro does not know the types of its arguments. So it passes the text between them, and the
+//! format of each pair of braces, to the library as constants of a type; the conversion of a value
+//! for `vprintf` (`%u`, `%lld`, `%g`) is inserted where the types are known, at compile time.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
@@ -40,8 +40,8 @@ impl Parse for Input {
     }
 }
 
-/// What braces ask for, in C's words: flags, width and precision; then the conversion, if they name
-/// one.
+/// The format in braces, in C's terms: flags, width and precision; then the conversion, if they
+/// name one.
 #[derive(Debug, PartialEq)]
 struct Spec {
     shape: String,

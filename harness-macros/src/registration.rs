@@ -4,13 +4,13 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Path};
 
-/// What every entry says, whoever launches the kernel.
+/// The common data of every entry, for any launching code.
 pub(crate) struct Entry<'a> {
     /// `::gpuprof`, or the path that `crate = …` gives.
     pub(crate) gpuprof: &'a Path,
     /// The annotated function's name, at its own place.
     pub(crate) function: &'a Ident,
-    /// What the series is called.
+    /// The name of the series.
     pub(crate) name: &'a str,
     /// The attributes of the annotated function.
     pub(crate) attributes: &'a [Attribute],
@@ -24,7 +24,7 @@ pub(crate) struct Entry<'a> {
 
 impl Entry<'_> {
     /// The host-only constant that registers the series; `body` is its `Body`, and `functions` are
-    /// what that needs.
+    /// its dependencies.
     pub(crate) fn emit(&self, body: &TokenStream, functions: &TokenStream) -> TokenStream {
         let gpuprof = self.gpuprof;
         let gp = quote!(#gpuprof::__private);

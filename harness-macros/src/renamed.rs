@@ -1,7 +1,7 @@
 //! `crate = gp` for the `shared!`, `dynamic_shared!` and `device_print!` in a kernel's body.
 //!
-//! Input: a function and the path of `gpuprof`. Output: the function, in which every such macro is
-//! told that path, unless it is told one already: nothing else says what a user calls the crate.
+//! Input: a function and the path of `gpuprof`. Output: the function, in which every such macro
+//! without a path gets this one: the macro has no other way to know the user's name of the crate.
 
 use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -19,7 +19,7 @@ pub(crate) fn in_body(item: &ItemFn, gpuprof: &Path) -> ItemFn {
     let block = tokens(item.block.to_token_stream(), gpuprof);
     match syn::parse2(block) {
         Ok(block) => ItemFn { block: Box::new(block), ..item.clone() },
-        // It was a block before: what makes it none is not ours to tell.
+        // It was a block before: the compiler reports why it no longer is one.
         Err(_) => item.clone(),
     }
 }

@@ -96,8 +96,8 @@ pub(crate) fn dynamic(input: &Input) -> syn::Result<TokenStream> {
     ))
 }
 
-/// The block expression: the declaration in a module of its own, since `global_asm!` is an item,
-/// then the handle.
+/// The block expression: the declaration in a separate module, since `global_asm!` is an item, then
+/// the handle.
 fn handle(
     gpuprof: &Path,
     element: &Type,

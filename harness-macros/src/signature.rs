@@ -1,4 +1,5 @@
-//! What a kernel's signature must be: a function over scalars, slices of them and pointers to them.
+//! The rules for a kernel's signature: a function over scalars, slices of them and pointers to
+//! them.
 
 use proc_macro2::Ident;
 use quote::ToTokens;
@@ -38,9 +39,9 @@ pub(crate) struct Parameter {
     pub(crate) name: Ident,
     /// How it is passed.
     pub(crate) passing: Passing,
-    /// The scalar type, or what the pointer points to.
+    /// The scalar type, or the pointer's element type.
     pub(crate) scalar: Type,
-    /// Whether the kernel is told how many elements the memory has: a slice.
+    /// Whether the kernel gets the number of elements: a slice.
     pub(crate) sliced: bool,
 }
 
@@ -54,7 +55,7 @@ pub(crate) enum Dialect {
 }
 
 /// Reads the parameters of `item`, a kernel of the `dialect` that is generic over `types`, and
-/// refuses what cannot be one.
+/// refuses invalid ones.
 pub(crate) fn parameters(
     item: &ItemFn,
     (dialect, types): (Dialect, &[TypeAxis]),
@@ -137,7 +138,7 @@ fn parameter(
     Some(Parameter { name: name?, passing, scalar: scalar.clone(), sliced })
 }
 
-/// How a parameter of the type `ty` is passed, what it consists of, and whether it is a slice.
+/// How a parameter of the type `ty` is passed, its element type, and whether it is a slice.
 fn taken<'t>(
     ty: &'t Type,
     dialect: Dialect,
@@ -237,7 +238,7 @@ fn disjoint(ty: &Type, dialect: Dialect) -> Option<&Type> {
     types.next().filter(|_| dialect == Dialect::Oxide || types.next().is_none())
 }
 
-/// Whether `ty` is taken by value without being a number: `bool`, or what may be a struct.
+/// Whether `ty` is passed by value without being a number: `bool`, or a possible struct.
 pub(crate) fn is_value(ty: &Type) -> bool {
     let Type::Path(path) = ty else { return false };
     let Some(last) = path.path.segments.last().filter(|_| path.qself.is_none()) else {

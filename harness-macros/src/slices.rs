@@ -1,9 +1,9 @@
 //! Slices as the device's entry point takes them: an address and a number of elements.
 //!
-//! Input: an annotated function. Output: the parameters and the body of its entry point. There the
-//! names of its slices mean what the function says, made of the two parameters that each arrives
-//! as. A `&[T]` arrives as a reference to no elements: that much tells LLVM that nobody writes the
-//! memory while the kernel runs, so that its loads may be `ld.global.nc`.
+//! Input: an annotated function. Output: the parameters and the body of its entry point. The body
+//! first makes each slice of the two parameters in which it arrives, under the function's name for
+//! it. A `&[T]` arrives as a reference to no elements: this tells LLVM that the memory is not
+//! written while the kernel runs, so that its loads may be `ld.global.nc`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -11,7 +11,7 @@ use syn::{FnArg, ItemFn, Path};
 
 use crate::signature::{Parameter, Passing};
 
-/// What follows the name of an entry point.
+/// The suffix of an entry point's name.
 pub(crate) struct Entry {
     /// Its parameters.
     pub(crate) inputs: TokenStream,
@@ -19,7 +19,7 @@ pub(crate) struct Entry {
     pub(crate) block: TokenStream,
 }
 
-/// The entry point of `item`, whose checked parameters are `parameters`.
+/// The entry point of `item` with its checked `parameters`.
 pub(crate) fn entry(item: &ItemFn, parameters: &[Parameter], gpuprof: &Path) -> Entry {
     let (inputs, block) = (&item.sig.inputs, &item.block);
     if parameters.iter().all(|parameter| !parameter.sliced) {

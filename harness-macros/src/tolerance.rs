@@ -1,7 +1,7 @@
 //! `tolerance` and `reset`, as far as they can be checked where they are written.
 //!
 //! Input: the keys' values. Output: an error at its place for a tolerance that nothing can meet or
-//! that checks nothing, where it is a literal; what is computed is checked when it has its value.
+//! that checks nothing, if it is a literal; what is computed is checked when it has its value.
 
 use proc_macro2::{Ident, Span};
 use syn::spanned::Spanned;
@@ -26,7 +26,7 @@ pub(crate) fn check(value: &Expr, errors: &mut Errors) {
     }
 }
 
-/// Checks a part; one that is a share of something also for what zeros would pass.
+/// Checks a part; for a share also that zeros would not pass.
 fn check_part(part: &Expr, share: bool, errors: &mut Errors) {
     let refused = match part {
         Expr::Call(call) => {

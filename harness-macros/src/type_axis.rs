@@ -1,8 +1,8 @@
 //! Axes of types: `T = [f32, f64, f16]` for a kernel that is generic over `T`.
 //!
-//! Input: the tokens of such an axis. Output: its types, each at its own place, so that one which
-//! does not fit the kernel is an error there. To the model the axis is a constant whose values are
-//! words: one entry point a type.
+//! Input: the tokens of such an axis. Output: its types with their spans, so that a type that does
+//! not fit the kernel is an error at its span. To the model the axis is a constant with words as
+//! values: one entry point per type.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -10,7 +10,7 @@ use syn::{GenericParam, Generics, Type};
 
 use crate::errors::Errors;
 
-/// An axis whose values are types.
+/// An axis of types.
 #[derive(Clone)]
 pub(crate) struct TypeAxis {
     /// The type parameter.
@@ -30,7 +30,7 @@ pub(crate) fn parameters(generics: &Generics) -> Vec<Ident> {
 
 impl TypeAxis {
     /// Reads the types of `name` from `tokens`, which are `[f32, f64]`, `f32, f64` or `f32`; none
-    /// where one is no type.
+    /// if one is not a type.
     pub(crate) fn read(name: &Ident, tokens: &TokenStream, errors: &mut Errors) -> Self {
         let tokens: Vec<TokenTree> = match tokens.clone().into_iter().collect::<Vec<_>>().as_slice()
         {
@@ -79,8 +79,8 @@ pub(crate) fn of<'a>(ty: &Type, axes: &'a [TypeAxis]) -> Option<&'a TypeAxis> {
     axes.iter().find(|axis| axis.name == *name)
 }
 
-/// `axes`, and one without types for each type parameter of `generics` that has none: that they
-/// are missing is told once, and not at every parameter as well.
+/// `axes`, and one without types for each type parameter of `generics` that has none: the lack is
+/// reported once, and not at every parameter as well.
 pub(crate) fn of_generics(generics: &Generics, axes: &[TypeAxis]) -> Vec<TypeAxis> {
     let mut all = axes.to_vec();
     for name in parameters(generics) {
@@ -99,9 +99,9 @@ pub(crate) fn possible(ty: &Type, axes: &[TypeAxis]) -> Vec<String> {
     }
 }
 
-/// Statements for every combination of types: those that `make` makes, after aliases that give the
+/// Statements for every combination of types: the output of `make`, after aliases that give the
 /// type parameters their types. `word` gives the type of an axis in a configuration as text, and
-/// `otherwise` is what a combination that was not compiled leads to.
+/// `otherwise` handles a combination that was not compiled.
 pub(crate) fn dispatched(
     axes: &[TypeAxis],
     statements: &TokenStream,

@@ -1,7 +1,7 @@
-//! `verify`, `tolerance` and `compare`: the host's reference, and how what it leaves is compared.
+//! `verify`, `tolerance` and `compare`: the host's reference, and the comparison with its output.
 //!
-//! Input: the keys as they are read, and the kernel's parameters. Output: a [`Verification`], or
-//! every error at its place; and the statements that fill the harness's `Checks` with it.
+//! Input: the parsed keys, and the kernel's parameters. Output: a [`Verification`], or every error
+//! at its place; and the statements that fill the harness's `Checks` with it.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -29,7 +29,7 @@ pub(crate) struct Verification {
     pub(crate) tolerance: Option<Expr>,
     /// Those of one buffer each.
     pub(crate) tolerances: Vec<(Ident, Expr)>,
-    /// What compares one buffer each.
+    /// The functions that compare one buffer each.
     pub(crate) comparers: Vec<(Ident, Callable)>,
 }
 
@@ -55,7 +55,7 @@ impl Callable {
 }
 
 impl Verification {
-    /// Reads the values of the keys; `written` is how a kernel of this home takes what it writes.
+    /// Reads the values of the keys; `written` is the form of an output parameter in this home.
     pub(crate) fn read(
         verify: Option<&Expr>,
         tolerance: Option<Given>,
@@ -255,8 +255,8 @@ fn verify(
         Callable::Path(path) => (None, quote_spanned!(at=> #path(#(#passes),*);)),
         Callable::Closure(closure) => {
             let reference = Ident::new("reference", proc_macro2::Span::mixed_site());
-            // The bound gives the closure's parameters their types. What the closure calls must
-            // not be called as this is.
+            // The bound gives the closure's parameters their types. This function must have another
+            // name than any function that the closure calls.
             let made = quote_spanned! {at=>
                 fn __gpuprof_typed<F: ::core::ops::FnMut(#(#types),*)>(reference: F) -> F {
                     reference

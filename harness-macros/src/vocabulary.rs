@@ -1,4 +1,4 @@
-//! The keys of `#[kernel]`: which there are, how each is written, and what a misspelt one is near.
+//! The keys of `#[kernel]`: their list, their syntax, and suggestions for misspelt ones.
 
 use gpuprof_model::suggest;
 
@@ -41,7 +41,7 @@ pub(crate) const OF_RUST: [&str; 1] = ["launcher"];
 /// Keys written `key(list)`.
 pub(crate) const LIST_KEYS: [&str; 5] = ["series", "args", "metrics", "threshold", "globals"];
 
-/// What fills a buffer, in `args`.
+/// The generators of a buffer, in `args`.
 pub(crate) const GENERATORS: [&str; 8] =
     ["random", "random_in", "zeros", "iota", "normal", "permutation", "sorted", "from_file"];
 

@@ -1,8 +1,8 @@
-//! Advice: what a rule says about a series or a configuration of it.
+//! Advice: the findings of rules on a series or on one of its configurations.
 //!
-//! Input: what rules found. Output: pieces in the order in which a reader wants them: what was
-//! measured before what is estimated. What must stay true: a gain says whether it was measured, and
-//! an estimate whether it is of the launch's time or of the use of one unit.
+//! Input: findings. Output: pieces in the order of interest: measurements before estimates.
+//! Invariant: a gain says whether it was measured, and an estimate whether it concerns the launch's
+//! time or the use of one unit.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 use crate::comparison::Interval;
 use crate::series::SeriesId;
 
-/// The advice on one series, or on what one device measured of it.
+/// The advice on one series, or on the part that one device measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SeriesAdvice {
     /// The series.
     pub series: SeriesId,
-    /// The device's UUID, where the run had several.
+    /// The device's UUID, if the run had several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// The pieces, the most worthwhile first.
@@ -31,27 +31,27 @@ pub struct SeriesAdvice {
 pub struct Advice {
     /// The identifier of its rule.
     pub rule: String,
-    /// What it is about, in a few words.
+    /// Its subject, in a few words.
     pub name: String,
     /// What was found, with the values.
     pub message: String,
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
-    /// What it is worth, where that is known.
+    /// Its gain, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain: Option<Gain>,
     /// How sure it is.
     pub certainty: Certainty,
     /// The configurations that it holds for; the values in the message are those of the first one.
-    /// Empty where it is about the series.
+    /// Empty if it is about the series.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub configurations: Vec<String>,
     /// The metrics that it rests on.
     pub metrics: Vec<String>,
 }
 
-/// What following a piece is worth.
+/// The gain from following a piece of advice.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
@@ -60,7 +60,7 @@ pub enum Gain {
     Measured {
         /// How many times.
         factor: f64,
-        /// Where the factor lies; none for exact metrics.
+        /// The interval of the factor; none for exact metrics.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interval: Option<Interval>,
     },
@@ -69,7 +69,7 @@ pub enum Gain {
         /// Percent.
         percent: f64,
     },
-    /// An estimate: percent of what one unit does, or could do, seen alone (a local estimate).
+    /// An estimate: percent of the actual or possible work of one unit (a local estimate).
     Use {
         /// Percent.
         percent: f64,
@@ -85,7 +85,7 @@ pub enum Certainty {
     Certain,
     /// The counters show the symptom, and the cause is the usual one.
     Likely,
-    /// The counters allow it; other causes look alike.
+    /// The counters allow it, but other causes have the same symptom.
     Possible,
 }
 
@@ -100,7 +100,7 @@ impl fmt::Display for Certainty {
 }
 
 impl Gain {
-    /// Its place among the kinds, and within its kind what it is worth.
+    /// The rank of its kind, and its gain within the kind.
     fn rank(gain: Option<&Self>) -> (u8, f64) {
         match gain {
             Some(Self::Measured { factor, .. }) => (0, *factor),

@@ -1,13 +1,13 @@
-//! What ptxas tells of kernels where no GPU does: registers, stack, spills and barriers.
+//! Facts from ptxas about kernels without a GPU: registers, stack, spills and barriers.
 //!
 //! Input: nothing. Output: plain data that the runner gives to a harness on the emulated driver,
-//! and the rule by which spills are told from arrays, which holds for ptxas and drivers alike.
+//! and the rule that distinguishes spills from arrays, for ptxas and drivers.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What ptxas says of a module.
+/// The facts of ptxas on a module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModuleResources {
@@ -33,7 +33,7 @@ impl ModuleResources {
     }
 }
 
-/// What an entry point takes, for one architecture.
+/// The resources of an entry point, for one architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Resources {
     /// Registers a thread.
@@ -42,13 +42,13 @@ pub struct Resources {
     pub stack_bytes: u32,
     /// Bytes of its instructions that store registers to the stack.
     pub spill_store_bytes: u32,
-    /// The same of all functions of the module that are no entry points.
+    /// The same of all functions of the module that are not entry points.
     pub called_spill_bytes: u32,
     /// Named barriers.
     pub barriers: u32,
 }
 
-/// What the PTX of an entry point says of its local memory.
+/// The local memory of an entry point, as far as its PTX declares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Frame {
     /// Whether it declares arrays there.
@@ -69,8 +69,7 @@ impl Frame {
         Self { has_arrays: has(".local"), calls: has("call") || has("call.uni") }
     }
 
-    /// The bytes of registers that a driver has spilled, which tells the local memory of a thread
-    /// alone.
+    /// The bytes of spilled registers on a driver, which reports only the local memory of a thread.
     ///
     /// # Errors
     /// The memory may be that of arrays.
@@ -84,8 +83,8 @@ impl Frame {
         ))
     }
 
-    /// The bytes of registers that ptxas has spilled: what they take of the stack, or, where that
-    /// holds other things as well, the bytes of the instructions that store them.
+    /// The bytes of registers that ptxas has spilled: their part of the stack, or, if the stack
+    /// also has other contents, the bytes of the instructions that store them.
     pub fn spilled_by(self, resources: &Resources) -> u32 {
         let Resources { stack_bytes, spill_store_bytes, called_spill_bytes, .. } = *resources;
         let stored = spill_store_bytes + if self.calls { called_spill_bytes } else { 0 };

@@ -1,4 +1,4 @@
-//! Axes: named launch parameters with their values, and the grammar they are written in.
+//! Axes: named launch parameters with their values, and their grammar.
 //!
 //! Input: `64..1024`, `64..1024 step 32`, `64..1024 * 4`, `[64, 96]`, `64,96`, `1K`, `1 << 20`,
 //! `16x16,32x8`, `f32,f16`. Output: an [`Axis`] whose values are all of one [`AxisKind`], not
@@ -66,7 +66,7 @@ impl Axis {
         Self::checked(name, text, false)
     }
 
-    /// As [`Axis::from_values_text`] for an axis of a zip, where a value may be there twice.
+    /// As [`Axis::from_values_text`] for an axis of a zip, if a value may be there twice.
     pub(crate) fn from_repeated_values_text(name: &str, text: &str) -> Result<Self, ParseError> {
         Self::checked(name, text, true)
     }

@@ -1,4 +1,4 @@
-//! Clauses: the text that a series is written in, one item at a time.
+//! Clauses: the text of a series, one item at a time.
 //!
 //! Input: one of
 //!
@@ -11,7 +11,7 @@
 //! | `where block * regs <= 64K` | a condition that keeps a configuration |
 //!
 //! Output: a [`Clause`]. The attribute, `--series` and the configuration file all read this. An
-//! axis follows from others where its text names one of them; anything else is a list of values.
+//! axis is derived if its text names another axis; any other text is a list of values.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ use crate::axis::Axis;
 use crate::expression::Expression;
 use crate::text::{Cursor, ParseError, is_name_char};
 
-/// An axis whose value follows from other axes.
+/// An axis with a value derived from other axes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Derived {
     /// Its name.
@@ -35,7 +35,7 @@ pub struct Derived {
 pub enum Clause {
     /// An axis with its values.
     Axis(Axis),
-    /// An axis whose values are compiled in.
+    /// An axis with values that are compiled in.
     Constant(Axis),
     /// Axes that advance together, all with as many values.
     Zip(Vec<Axis>),
@@ -75,7 +75,7 @@ impl Clause {
         axis(name, text, values).map(Self::Axis)
     }
 
-    /// The names of the axes that the clause `text` declares; empty where it is malformed.
+    /// The names of the axes that the clause `text` declares; empty if it is malformed.
     pub fn declared_names(text: &str) -> Vec<String> {
         let mut cursor = Cursor::new(text);
         if keyword(&mut cursor, "where") {
@@ -89,7 +89,7 @@ impl Clause {
         name(&mut cursor).map(|name| vec![name.to_owned()]).unwrap_or_default()
     }
 
-    /// Where the expression of a `where` or a derived axis begins in the clause `text`.
+    /// The start of the expression of a `where` or a derived axis in the clause `text`.
     pub(crate) fn expression_start(text: &str) -> usize {
         let mut cursor = Cursor::new(text);
         if !keyword(&mut cursor, "where") && name(&mut cursor).is_err() {
@@ -100,7 +100,7 @@ impl Clause {
     }
 }
 
-/// Takes `word` where it begins a clause of its own and is not the name of an axis (`zip = 1,2`).
+/// Takes `word` if it begins a clause and is not the name of an axis (`zip = 1,2`).
 fn keyword(cursor: &mut Cursor<'_>, word: &str) -> bool {
     let mut ahead = cursor.clone();
     let found = ahead.eat_word(word) && (!ahead.eat("=") || ahead.rest().starts_with('='));

@@ -1,8 +1,8 @@
-//! A comparison: what differs between a run and its baseline.
+//! A comparison: the differences between a run and its baseline.
 //!
-//! Input: two runs. Output: the differences in what they were measured with, what vanished,
-//! what appeared, and for each metric shown the change with its confidence. What must stay true: a
-//! side that is not there is said, and a change is never told without what it rests on.
+//! Input: two runs. Output: differences in the conditions, vanished and new entries, and for each
+//! metric shown the change with its confidence. Invariant: a missing side is reported, and a change
+//! always comes with its evidence.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::Quantity;
 
-/// Where a value lies with a given probability.
+/// An interval that covers a value with a given probability.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interval {
@@ -26,7 +26,7 @@ pub struct Interval {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Confidence {
-    /// Where the change from the baseline lies, in percent of the baseline.
+    /// The interval of the change from the baseline, in percent of the baseline.
     pub percent: Interval,
     /// The probability of a difference at least this large if there were none (Welch's t,
     /// two-sided).
@@ -37,7 +37,7 @@ pub struct Confidence {
     pub processes: usize,
 }
 
-/// What became of a metric of a configuration between two runs.
+/// The outcome of a metric of a configuration between two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -87,27 +87,27 @@ pub struct Change {
     pub baseline: Option<Quantity>,
     /// The run's value.
     pub value: Option<Quantity>,
-    /// (value − baseline) / |baseline| in percent; none where the baseline is 0 or a side is not
+    /// (value − baseline) / |baseline| in percent; none if the baseline is 0 or a side is not
     /// there.
     pub percent: Option<f64>,
     /// How sure the change is; none for exact metrics, which are compared exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
-    /// The change of the duration in SM clock cycles, in percent, where the clock was measured.
+    /// The change of the duration in SM clock cycles, in percent, if the clock was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles_percent: Option<f64>,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why, where the numbers alone do not say it.
+    /// Why, if the numbers alone do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Something that the two runs were not measured with alike.
+/// A condition that differs between the two runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Mismatch {
-    /// What differs: `device`, `driver`, `cache control`, …
+    /// The name of the condition: `device`, `driver`, `cache control`, …
     pub what: String,
     /// The baseline's.
     pub baseline: String,
@@ -123,20 +123,20 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// What a run was compared with.
+/// The baseline of a run, and the differences from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The baseline as it was asked for: a name or a file.
     pub baseline: String,
-    /// The run it holds; none where it could not be had.
+    /// The run it holds; none if it could not be had.
     pub run: Option<String>,
     /// The git revision of the baseline.
     pub git_revision: Option<String>,
     /// Why there is nothing to compare with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absent: Option<String>,
-    /// What the two sides were not measured with alike.
+    /// The conditions that differ between the two sides.
     pub mismatches: Vec<Mismatch>,
     /// Keys of series, configurations, metrics and verifications that only the baseline has.
     pub vanished: Vec<String>,
@@ -146,8 +146,8 @@ pub struct Comparison {
     /// the run does: nothing of them is compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unheld: Vec<String>,
-    /// What both sides share that a reader of the verdict has to know: what a file leaves out of
-    /// them, which way it turns a metric, and that nothing was verified.
+    /// Conditions that both sides share and that a reader of the verdict has to know: exclusions by
+    /// a file, directions set by a file, and a lack of verification.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

@@ -1,9 +1,8 @@
-//! A conclusion: what a judged run comes to as a whole.
+//! A conclusion: the outcome of a judged run as a whole.
 //!
-//! Input: the judgements of all series, and what the run found out about its own noise. Output: one
-//! sentence, what it rests on, and three lists of what a reader wants to see first: what failed,
-//! what became better, and what is undecided. What must stay true: no number is claimed that was
-//! not computed; where one cannot be, the reason stands in its place.
+//! Input: the judgements of all series, and the noise of the run. Output: one sentence, its
+//! evidence, and three lists: failures, improvements, and undecided comparisons. Invariant: every
+//! number is computed; if it cannot be, the reason is given instead.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +11,7 @@ use crate::quantity::Quantity;
 use crate::threshold::Severity;
 use crate::verdict::{Verdict, Weight};
 
-/// What a run comes to.
+/// The outcome of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Conclusion {
@@ -20,26 +19,26 @@ pub struct Conclusion {
     pub sentence: String,
     /// The kind of end.
     pub ending: Ending,
-    /// Configurations of which a value was held against a limit.
+    /// Configurations of which a value was compared with a limit.
     pub judged: usize,
     /// The probability, at most, that such a run fails by a time although nothing changed, where
     /// the two sides were measured in rounds; exact metrics never do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub false_alarms: Option<f64>,
-    /// The slowdown that would have been caught; none where that is not known.
+    /// The slowdown that would have been caught; none if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensitivity: Option<Sensitivity>,
-    /// Why it is not known, where times were judged.
+    /// Why it is not known, if times were judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensitivity_unknown: Option<String>,
-    /// What the run cost.
+    /// The cost of the run.
     #[serde(default)]
     pub cost: Cost,
-    /// What violates a limit, the worst first; warnings last.
+    /// Violations of a limit, the worst first; warnings last.
     pub failed: Vec<Finding>,
-    /// What became better than the baseline, the most first.
+    /// Improvements over the baseline, the largest first.
     pub improved: Vec<Finding>,
-    /// What could not be decided or judged.
+    /// Comparisons without a decision, and missing values.
     pub undecided: Vec<Finding>,
 }
 
@@ -84,18 +83,18 @@ pub struct Sensitivity {
     pub slowdown_percent: f64,
     /// The probability that it would fail the run, on average over the configurations.
     pub caught: f64,
-    /// How many times this was simulated, from the recorded processes; 0 where it was computed from
+    /// How many times this was simulated, from the recorded processes; 0 if it was computed from
     /// the scatter of a stored baseline, and holds if the machine has not changed since.
     pub simulated: u32,
     /// The configurations whose processes were recorded.
     pub configurations: usize,
 }
 
-/// What a run cost. What is not known is none.
+/// The cost of a run. Unknown parts are none.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cost {
-    /// Seconds of measuring; none where the run was resumed.
+    /// Seconds of measuring; none if the run was resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
     /// Processes that took times, a side and configuration; of a run of one side only where a look
@@ -116,36 +115,36 @@ pub struct Processes {
     pub average: f64,
 }
 
-/// A line of a conclusion: a configuration, or where it has none, a whole threshold or series.
+/// A line of a conclusion: a configuration, or a whole threshold or series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {
-    /// The series; empty where the run as a whole lacks something.
+    /// The series; empty if the run as a whole lacks something.
     pub series: String,
-    /// The configuration; none where it is about all of them.
+    /// The configuration; none if it is about all of them.
     pub configuration: Option<String>,
     /// The metric.
     pub metric: Option<String>,
     /// The threshold as written; none for a change that no threshold asks about.
     pub threshold: Option<String>,
-    /// Whether a violation of that fails the run.
+    /// Whether a violation fails the run.
     #[serde(default)]
     pub severity: Severity,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
     /// The baseline's value.
     pub baseline: Option<Quantity>,
     /// The run's value.
     pub value: Option<Quantity>,
-    /// What that was compared with.
+    /// The limit that the value was compared with.
     pub limit: Option<Quantity>,
     /// The change from the baseline in percent of it.
     pub percent: Option<f64>,
-    /// Where that change lies; none for exact metrics.
+    /// The interval of the change; none for exact metrics.
     pub interval: Option<Interval>,
     /// The change in SM clock cycles, in percent.
     pub cycles_percent: Option<f64>,
-    /// Why, where the numbers alone do not say it.
+    /// Why, if the numbers alone do not say it.
     pub reason: Option<String>,
     /// About how many rounds would decide it.
     pub rounds: Option<u32>,

@@ -1,9 +1,9 @@
-//! Declared kernels: kernels that live in CUDA C++ files, in PTX, in machine code, or in what
-//! NVIDIA's Rust compiler made, and are annotated in Rust.
+//! Declared kernels: kernels in CUDA C++ files, PTX, machine code, or the output of NVIDIA's Rust
+//! compiler, that are annotated in Rust.
 //!
-//! Input: a declaration, as the harness describes it. Output: what each instance is called, and
-//! what its launch must keep. An instance is a kernel with a value for every constant of its
-//! series: constants that its name holds are template arguments, the others are definitions.
+//! Input: a declaration, as the harness describes it. Output: the name of each instance, and the
+//! constraints of its launch. An instance is a kernel with a value for every constant of its
+//! series: constants in its name are template arguments, the others are definitions.
 
 mod launch;
 mod machine_code;
@@ -24,7 +24,7 @@ pub struct DeclaredKernel {
     /// The path of its annotation in Rust: `crate::module::name`.
     #[serde(default)]
     pub path: String,
-    /// Where it lives.
+    /// The source of the kernel.
     pub source: DeclaredSource,
     /// Folders with headers, relative to the package.
     pub include: Vec<String>,
@@ -32,15 +32,15 @@ pub struct DeclaredKernel {
     pub defines: Vec<(String, String)>,
     /// More options of the compiler.
     pub options: Vec<String>,
-    /// Who compiles it, where it is CUDA C++.
+    /// Who compiles it, if it is CUDA C++.
     #[serde(default)]
     pub compiler: CudaCompiler,
-    /// What it is called there, with `{NAME}` for the value of a constant.
+    /// Its name in the source, with `{NAME}` for the value of a constant.
     pub symbol: String,
-    /// Where `symbol` is written: line and column, both 0 where that is not known.
+    /// Where `symbol` is written: line and column, both 0 if that is not known.
     #[serde(default)]
     pub symbol_at: (u32, u32),
-    /// Its parameters, in which `{T}` stands for the type of an axis.
+    /// Its parameters; `{T}` is replaced by the type of an axis.
     pub parameters: Vec<DeclaredParameter>,
     /// The types that axes of types have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -48,7 +48,7 @@ pub struct DeclaredKernel {
     /// The variables of the device that its annotation sets.
     #[serde(default)]
     pub globals: Vec<DeclaredGlobal>,
-    /// What its launches must keep.
+    /// The constraints of its launches.
     #[serde(default)]
     pub contract: Contract,
 }
@@ -62,7 +62,7 @@ pub struct DeclaredType {
     pub rust: String,
     /// The same in CUDA C++.
     pub cpp: String,
-    /// Its size; 0 where nothing of it is passed.
+    /// Its size; 0 if nothing of it is passed.
     pub bytes: u32,
 }
 
@@ -79,7 +79,7 @@ pub enum CudaCompiler {
     Nvcc,
 }
 
-/// Where a declared kernel lives.
+/// The source of a declared kernel.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeclaredSource {
@@ -91,7 +91,7 @@ pub enum DeclaredSource {
     PtxText(String),
     /// A cubin or a fatbin, relative to the package.
     MachineCode(String),
-    /// Device code that NVIDIA's Rust compiler put into the harness: what each instance is called
+    /// Device code that NVIDIA's Rust compiler put into the harness: the name of each instance
     /// there.
     Embedded(BTreeMap<String, String>),
 }
@@ -126,7 +126,7 @@ fn is_zero(align: &u32) -> bool {
 pub struct DeclaredGlobal {
     /// Its name in Rust.
     pub name: String,
-    /// What it is called where it lives.
+    /// Its name in the source.
     pub symbol: String,
     /// Its type in Rust.
     pub rust: String,
@@ -139,8 +139,8 @@ pub struct DeclaredGlobal {
 }
 
 impl DeclaredKernel {
-    /// What the instance of `configuration` is called, and its definitions: those of the block,
-    /// then a definition for each of the `constants` that the name does not hold.
+    /// The name of the instance of `configuration`, and its definitions: those of the block, then
+    /// one for each of the `constants` that the name does not contain.
     pub fn instance<'c>(
         &self,
         constants: impl IntoIterator<Item = &'c str>,
@@ -150,7 +150,7 @@ impl DeclaredKernel {
         let is_of_cpp = match &self.source {
             DeclaredSource::Cuda(_) => true,
             DeclaredSource::Embedded(_) => false,
-            // Else it is what the file itself calls the entry point.
+            // Otherwise the name is the entry point's own.
             _ => name.contains('<'),
         };
         for constant in constants {
@@ -200,8 +200,8 @@ impl DeclaredKernel {
     }
 }
 
-/// The constants of `configuration` among `names`, as text: what tells an instance from others of
-/// its series.
+/// The constants of `configuration` among `names`, as text: the key of an instance within its
+/// series.
 pub fn instance_key<'n>(
     names: impl IntoIterator<Item = &'n str>,
     configuration: &Configuration,
@@ -231,16 +231,16 @@ pub struct DeclaredEntry {
     /// The variables that its annotation sets: their names in Rust and in the PTX.
     #[serde(default)]
     pub globals: BTreeMap<String, String>,
-    /// What its declaration promises of its launches, with the cluster that it is compiled for
-    /// (`.reqnctapercluster`).
+    /// The constraints that its declaration puts on launches, with the cluster that it is compiled
+    /// for (`.reqnctapercluster`).
     #[serde(default)]
     pub contract: Contract,
-    /// What its module is, if it is no PTX.
+    /// Its machine code, if the module is not PTX.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine_code: Option<Box<MachineCode>>,
 }
 
-/// What became of an instance.
+/// The result of making an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeclaredInstance {
@@ -257,7 +257,7 @@ pub struct LaunchableInstance {
     pub path: String,
     /// The values of its constants, as [`instance_key`] has them.
     pub key: String,
-    /// What became of it.
+    /// The result of making it.
     pub instance: DeclaredInstance,
 }
 

@@ -1,7 +1,7 @@
 //! The exit codes of `cargo gpuprof`, a public contract.
 //!
-//! Input: everything that happened in a run. Output: one code; where several apply, the one
-//! that must not hide behind another, by its rank.
+//! Input: all outcomes of a run. Output: one code; if several apply, the one of the highest rank,
+//! which must not be hidden by another.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ macro_rules! exit_codes {
             /// Every code with its meaning, as `--help` and the book show them.
             pub const TABLE: &[(Self, &str)] = &[$((Self::$name, $meaning)),*];
 
-            /// What the code means, in a few words.
+            /// The meaning of the code, in a few words.
             pub fn meaning(self) -> &'static str {
                 match self {
                     $(Self::$name => $meaning,)*
@@ -68,7 +68,7 @@ exit_codes! {
     MetadataFailed = 102, 8, "cargo metadata failed";
     /// An archive could not be made, opened or trusted.
     Archive = 103, 9, "archive could not be made or opened";
-    /// A harness could not be asked what it holds.
+    /// A harness could not list its series.
     DiscoveryFailed = 104, 7, "harness discovery failed";
     /// A profiled process failed, timed out, or its replay diverged.
     ProcessFailed = 105, 4, "a profiled process failed or timed out";

@@ -1,14 +1,13 @@
-//! Expressions over axes: what `where`, derived axes and `--filter` are written in.
+//! Expressions over axes: the language of `where`, derived axes and `--filter`.
 //!
-//! Input: text such as `block * regs <= 64K && dtype != f16` and a look-up of axis values. Goes
-//! out: a number, a truth value or a word. Arithmetic is on whole numbers as in Rust: division
-//! truncates, and what overflows or divides by zero is an error with its place, never a wrong
+//! Input: text such as `block * regs <= 64K && dtype != f16` and a look-up of axis values. Output:
+//! a number, a truth value or a word. Arithmetic is on whole numbers as in Rust: division
+//! truncates, and an overflow or a division by zero is an error with its position, never a wrong
 //! value.
 //!
 //! From the loosest binding: `||`, `&&`, one comparison (`== != < <= > >=`), `<<`, `+ -`, `* / %`,
 //! unary `-` and `!`. Numbers take the suffixes K, M and G; `block.x`, `.y` and `.z` are extents. A
-//! name that no axis has is a word, where it is compared with an axis of words; `"f32-acc"` always
-//! is.
+//! name that no axis has is a word, if it is compared with an axis of words; `"f32-acc"` always is.
 
 use std::fmt;
 
@@ -99,7 +98,7 @@ impl Expression {
     /// As [`Expression::check`], for an expression that must be a condition.
     ///
     /// # Errors
-    /// Those of `check`, and an expression that is no condition.
+    /// Those of `check`, and an expression that is not a condition.
     pub fn check_condition(&self, axes: &[(&str, Type)]) -> Result<(), ParseError> {
         match self.check(axes)? {
             Type::Bool => Ok(()),
@@ -111,7 +110,7 @@ impl Expression {
         }
     }
 
-    /// Evaluates it; `axis` looks an axis up, and what it does not know is a word.
+    /// Evaluates it; `axis` looks an axis up, and an unknown name is a word.
     ///
     /// # Errors
     /// A division by zero or an overflow; types that [`Expression::check`] refuses.
@@ -125,7 +124,7 @@ impl Expression {
     /// Whether the condition holds.
     ///
     /// # Errors
-    /// Those of [`Expression::evaluate`], and a value that is no condition.
+    /// Those of [`Expression::evaluate`], and a value that is not a condition.
     pub fn holds<'v>(
         &'v self,
         axis: &dyn Fn(&str) -> Result<Option<Value<'v>>, ParseError>,

@@ -1,8 +1,8 @@
-//! Kinds of failure: what everything that reacts to a failure goes by.
+//! Kinds of failure, on which every reaction to a failure depends.
 //!
-//! Input: what a harness process met. Output: a kind that crosses the protocol beside the message.
-//! Whether something is retried, which advice is given and how the run exits depends on kinds
-//! alone. The message is for people: rewording one changes nothing else.
+//! Input: a failure in a harness process. Output: a kind that crosses the protocol next to the
+//! message. Retries, advice and the exit code depend on kinds alone. The message is for people:
+//! rewording one changes nothing else.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
-    /// None of the others: the configuration's own fault, as far as anybody can tell.
+    /// None of the others: the configuration's own fault, as far as the harness can see.
     #[default]
     Other,
-    /// The device, or CUPTI, had no memory left. Another process of the run may not have given back
-    /// what it held.
+    /// The device, or CUPTI, had no memory left. Another process of the run may not have freed its
+    /// memory.
     OutOfMemory,
     /// The device takes no context. In the compute mode `EXCLUSIVE_PROCESS` another process of the
     /// run may still have one open.
@@ -54,7 +54,7 @@ pub enum DenialKind {
 /// That a machine does not give counters, at present or at all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Denial {
-    /// What stands in the way.
+    /// The obstacle.
     pub kind: DenialKind,
     /// Cause, check and remedy, for people.
     pub reason: String,

@@ -1,9 +1,9 @@
-//! A history: what metrics were, revision by revision.
+//! A history: values of metrics, revision by revision.
 //!
-//! Input: a stored run. Output: [`Entry`], one line a run, series and metric, which says everything
-//! that a reader years later needs. Lines are only ever appended, and mean the same in any order
-//! and however often they occur, so that two branches' files merge line by line. A reader ignores
-//! fields that it does not know; what it cannot ignore gets a new [`SCHEMA_VERSION`].
+//! Input: a stored run. Output: [`Entry`], one line per run, series and metric, which is
+//! self-contained for readers in later years. Lines are only ever appended, and mean the same in
+//! any order and if repeated, so that files of two branches merge line by line. A reader ignores
+//! unknown fields; a change that it must not ignore gets a new [`SCHEMA_VERSION`].
 
 use std::collections::BTreeMap;
 
@@ -36,10 +36,10 @@ pub struct Entry {
     pub run: String,
     /// When it started, RFC 3339, UTC.
     pub started: String,
-    /// What was measured; none where no repository was.
+    /// What was measured; none if no repository was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<Revision>,
-    /// What measured it.
+    /// The conditions of the measurement.
     pub conditions: Conditions,
     /// The version of `cargo-gpuprof`.
     pub tool: String,
@@ -59,7 +59,7 @@ pub struct Entry {
     pub direction: Direction,
     /// Whether it is a deterministic count.
     pub class: Class,
-    /// Where it came from.
+    /// Its source.
     pub source: Source,
     /// Its value in each configuration that has one.
     pub values: BTreeMap<String, Value>,
@@ -71,7 +71,7 @@ pub struct Entry {
 pub struct Revision {
     /// The commit's hash.
     pub commit: String,
-    /// When it was committed, RFC 3339, UTC; none where the repository did not know it.
+    /// When it was committed, RFC 3339, UTC; none if the repository did not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
     /// Whether the tree had changes that are in no commit.
@@ -79,7 +79,7 @@ pub struct Revision {
     pub dirty: bool,
 }
 
-/// What must be alike for two values to stand in one history.
+/// The conditions that two values of one history must share.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Conditions {
@@ -93,13 +93,13 @@ pub struct Conditions {
     pub clock_control: String,
 }
 
-/// What a metric was in a configuration.
+/// The value of a metric in a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Value {
     /// In the base unit of the metric; the median of process medians where there are several.
     pub value: f64,
-    /// Where that lies.
+    /// The interval of the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
     /// How many processes it comes from.
@@ -110,7 +110,7 @@ impl Entry {
     /// Whether this version can read it.
     ///
     /// # Errors
-    /// What it says that this version does not know, or that cannot be.
+    /// A field that this version does not know, or an impossible value.
     pub fn check(&self) -> Result<(), String> {
         if self.schema == 0 || self.schema > SCHEMA_VERSION {
             return Err(format!(

@@ -1,14 +1,13 @@
 //! The language that a kernel is written in.
 //!
-//! Input: how a kernel was annotated. Output: its language, by which advice names what exists
-//! there.
+//! Input: the annotation of a kernel. Output: its language, so that advice can name its constructs.
 
 use serde::{Deserialize, Serialize};
 
 use crate::declared::DeclaredSource;
 use crate::protocol::SeriesDescription;
 
-/// What a kernel is written in.
+/// The language of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

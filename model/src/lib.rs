@@ -2,7 +2,7 @@
 //!
 //! Input: text a user wrote (in an attribute, on the command line, in `gpuprof.toml`) and JSON
 //! another part of gpuprof wrote. Output: typed values, or a [`ParseError`] that knows its place.
-//! What must stay true: no input or output, no clock, no CUDA, so that the attribute macro, the
+//! Invariant: no input or output, no clock, no CUDA, so that the attribute macro, the
 //! harness and the subcommand all read one grammar and agree on every name.
 
 #![forbid(unsafe_code)]

@@ -1,7 +1,7 @@
-//! Measurements: what one pass found.
+//! Measurements: the results of one pass.
 //!
-//! Input: launches, counters, samples and launch facts from a collector. Output: plain data
-//! that travels from the harness process to the runner. Every value says its source.
+//! Input: launches, counters, samples and launch facts from a collector. Output: plain data that
+//! travels from the harness process to the runner. Every value has its source.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::{Denial, FailureKind};
 
-/// Where a value came from.
+/// The source of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -48,13 +48,13 @@ pub struct LaunchRecord {
     pub block: [u32; 3],
     /// Dynamic shared memory, in bytes.
     pub shared_bytes: u32,
-    /// Blocks a cluster in x, y and z, where the launch says.
+    /// Blocks a cluster in x, y and z, if the launch says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<[u32; 3]>,
-    /// The context's number in its process, where the driver tells it.
+    /// The context's number in its process, if the driver reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<u64>,
-    /// The stream's number in its context, where the driver tells it.
+    /// The stream's number in its context, if the driver reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<u64>,
 }
@@ -80,34 +80,34 @@ pub struct Timing {
     /// Samples that were discarded and taken again, since the device was slowed down meanwhile.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub discarded: u32,
-    /// Why the time could not be told: slowdowns went on.
+    /// Why there is no time: slowdowns continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unstable: Option<String>,
-    /// Why slowdowns were not watched for; none where they were.
+    /// Why slowdowns were not watched for; none if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unwatched: Option<String>,
-    /// What the samples found in the buffers that the kernel changes; none where it reads nothing
-    /// that it writes, and where it is not known.
+    /// The state of the buffers that the kernel reads and changes, at each sample; none if there
+    /// are no such buffers, and if this is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_place: Option<InPlace>,
 }
 
-/// What the timed samples of a kernel find in the buffers that it reads and writes.
+/// The state of buffers that a kernel reads and writes, at each timed sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Reset {
-    /// What the first sample found: they are restored before each one, outside the timed window.
+    /// The initial state: they are restored before each sample, outside the timed window.
     Each,
-    /// What the sample before it left.
+    /// The state after the previous sample.
     Once,
 }
 
-/// Buffers whose content a launch may depend on and changes.
+/// Buffers that a launch may read and changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InPlace {
-    /// What each sample finds in them.
+    /// Their state at each sample.
     pub reset: Reset,
     /// The kernel's names for them, in the order of its parameters.
     pub buffers: Vec<String>,
@@ -117,7 +117,7 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// What limits how many blocks fit on a multiprocessor.
+/// The resource that limits how many blocks fit on a multiprocessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -147,10 +147,10 @@ impl fmt::Display for OccupancyLimiter {
     }
 }
 
-/// What the driver says about a launch without a profiler.
+/// The driver's facts about a launch, without a profiler.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LaunchFacts {
-    /// Registers a thread; unknown where nothing has assigned them (the emulator).
+    /// Registers a thread; unknown if nothing has assigned them (the emulator).
     pub registers: Option<u32>,
     /// Static shared memory a block, in bytes.
     pub static_shared_bytes: u32,
@@ -163,14 +163,14 @@ pub struct LaunchFacts {
     /// Resident warps over the most a multiprocessor holds, in percent; with clusters, those of the
     /// whole device.
     pub theoretical_occupancy: Option<f64>,
-    /// What stops one more block from fitting.
+    /// The resource that stops one more block from fitting.
     pub limiter: Option<OccupancyLimiter>,
     /// Blocks of the grid over the blocks resident on the whole device.
     pub waves: Option<f64>,
     /// How many blocks a multiprocessor could hold by each of its resources alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<BlockLimits>,
-    /// Blocks a cluster in x, y and z, where the launch has clusters.
+    /// Blocks a cluster in x, y and z, if the launch has clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<[u32; 3]>,
     /// Clusters resident on the whole device, by the driver's occupancy calculator.
@@ -183,8 +183,7 @@ pub struct LaunchFacts {
     /// How the function wants the blocks of a cluster spread, as the driver numbers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_scheduling_policy: Option<u32>,
-    /// Blocks resident on the whole device with clusters, over those that would be without, in
-    /// percent.
+    /// Blocks resident on the whole device with clusters, in percent of those without clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_occupancy: Option<f64>,
     /// Bytes of registers a thread that are spilled to local memory.
@@ -196,7 +195,7 @@ pub struct LaunchFacts {
 }
 
 /// How many blocks of a launch a multiprocessor could hold by each of its resources alone; `None`
-/// where a block needs nothing of it.
+/// if a block needs nothing of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BlockLimits {
@@ -229,24 +228,23 @@ pub struct DeviceRecord {
     pub sm_count: u32,
     /// L2 cache, in bytes.
     pub l2_bytes: u64,
-    /// Peak DRAM bandwidth from memory clock and bus width, in bytes a second, where they are
-    /// known.
+    /// Peak DRAM bandwidth from memory clock and bus width, in bytes a second, if they are known.
     pub dram_peak_bytes_per_second: Option<f64>,
-    /// What the driver reports as its version, such as 13000.
+    /// The driver's version, such as 13000.
     pub driver_version: u32,
     /// Whether this is the emulated driver.
     pub emulated: bool,
-    /// Whether this is a virtual GPU, whose times hold what its neighbours do; none where nobody
-    /// told. One that is passed through to a virtual machine as a whole is none.
+    /// Whether this is a virtual GPU, so that times include the load of its neighbours; none if
+    /// unknown. A GPU that is passed through to a virtual machine as a whole is not virtual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtual_gpu: Option<bool>,
-    /// What the driver says of the device, by the lower-case name of the attribute in `cuda.h`
+    /// The driver's attributes of the device, by the lower-case name of the attribute in `cuda.h`
     /// without `CU_DEVICE_ATTRIBUTE_`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, i64>,
 }
 
-/// What a device of a run is called.
+/// The name of a device of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DeviceName {
@@ -271,12 +269,12 @@ pub struct PassResult {
     /// Hardware counters by PerfWorks name, or why one has no value on this device.
     #[serde(default)]
     pub hardware: BTreeMap<String, HardwareValue>,
-    /// What a counter pass says of itself.
+    /// The state of a counter pass.
     #[serde(default)]
     pub counter_pass: Option<CounterPass>,
     /// Samples, on a GPU.
     pub timing: Option<Timing>,
-    /// Launch facts, where the launched function is known.
+    /// Launch facts, if the launched function is known.
     pub facts: Option<LaunchFacts>,
     /// Bytes the annotation says the kernel must move.
     pub declared_bytes: Option<u64>,
@@ -286,14 +284,14 @@ pub struct PassResult {
     pub copy_bandwidth: Option<f64>,
     /// Whether `verify` ran and agreed.
     pub verified: bool,
-    /// The largest error that `verify` found, in units of the tolerance; none where nothing was
-    /// verified and where a function of the user's compared.
+    /// The largest error that `verify` found, in units of the tolerance; none if nothing was
+    /// verified and if a function of the user compared.
     #[serde(default)]
     pub largest_error: Option<f64>,
     /// Why nothing was verified, though no difference was found.
     #[serde(default)]
     pub unverified: Option<Unverified>,
-    /// What kernels printed.
+    /// The output of kernels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub printed: Option<String>,
     /// The files that buffers were filled from, in the order of the parameters.
@@ -306,7 +304,7 @@ pub struct PassResult {
 pub struct InputFile {
     /// `package/path` with the path of the annotation, or that alone where it is absolute.
     pub path: String,
-    /// SHA-256 of what it held.
+    /// SHA-256 of its contents.
     pub sha256: String,
 }
 
@@ -317,19 +315,19 @@ pub struct InputFile {
 pub enum Unverified {
     /// The annotation of a kernel that writes buffers names no reference.
     NoReference,
-    /// What the kernel writes has no elements.
+    /// The output buffers have no elements.
     NothingCompared,
     /// The reference leaves the buffers as they were, as a kernel that does nothing would.
     NothingChanged,
-    /// The tolerance, or `compare`, accepts what the buffers held before the launch.
+    /// The tolerance, or `compare`, accepts the contents of the buffers before the launch.
     AnythingAccepted,
-    /// All that was compared is no number (NaN) on both sides.
+    /// All that was compared is not a number (NaN) on both sides.
     NothingButNan,
 }
 
 impl Unverified {
-    /// Whether the reference was asked, and tells no result from another. There may be nothing to
-    /// compare: of no elements, none is wrong.
+    /// Whether the reference was called but cannot reject any result. The case without elements
+    /// does not count: there, nothing can be wrong.
     #[must_use]
     pub fn says_nothing(self) -> bool {
         match self {
@@ -361,7 +359,7 @@ pub enum HardwareValue {
     Unavailable(String),
 }
 
-/// What a counter pass says of itself.
+/// The state of a counter pass.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CounterPass {
     /// Whether every pass of the metrics has been collected.
@@ -385,7 +383,7 @@ pub enum PassOutcome {
     Failed {
         /// What kind of failure it is.
         kind: FailureKind,
-        /// What went wrong, in full, for people.
+        /// The error in full, for people.
         reason: String,
     },
     /// This machine does not give the counters that the pass was to collect.
@@ -393,7 +391,7 @@ pub enum PassOutcome {
 }
 
 impl PassOutcome {
-    /// Whether the process it happened in can go on with other configurations.
+    /// Whether the process it happened in can continue with other configurations.
     #[must_use]
     pub fn lets_others_go_on(&self) -> bool {
         matches!(self, Self::Finished(_) | Self::Invalid { .. })

@@ -1,8 +1,7 @@
-//! Metrics: every one this version knows, those that users define, and the formulas of the derived
-//! ones.
+//! Metrics: the built-in ones, those that users define, and the formulas of the derived ones.
 //!
-//! Input: a name. Output: its unit, direction, class and where it can come from, as a [`Catalogue`]
-//! has it. Counter names are PerfWorks names; `ptx__` marks counts that exist only at PTX level.
+//! Input: a name. Output: its unit, direction, class and possible sources, from a [`Catalogue`].
+//! Counter names are PerfWorks names; `ptx__` marks counts that exist only at PTX level.
 
 mod attributes;
 mod catalogue;

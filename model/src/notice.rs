@@ -1,14 +1,14 @@
-//! What the runner and a harness process tell each other while the process runs: single bytes on a
-//! socket that the process finds as its standard input.
+//! Notices between the runner and a running harness process: single bytes on a socket that the
+//! process has as its standard input.
 //!
-//! Input: a byte. Output: what it says, if it says anything: user code shares the process, so a
-//! byte that means nothing is ignored. A notice carries no result. Results are files, and a notice
-//! says when to look.
+//! Input: a byte. Output: its meaning, if it has one: user code shares the process, so an unknown
+//! byte is ignored. A notice carries no result. Results are files, and a notice says when to read
+//! them.
 
 /// The runner hands the device over.
 pub const TURN: u8 = b't';
 
-/// What a harness process tells its runner.
+/// A notice of a harness process to its runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// A reply is on disk.
@@ -17,11 +17,11 @@ pub enum Notice {
     Waits,
     /// It no longer waits.
     Works,
-    /// It runs code of the user's that makes what the kernel takes.
+    /// It runs code of the user that makes the kernel's inputs.
     MakesInputs,
     /// It runs the user's reference, or compares with it.
     Verifies,
-    /// It runs no code of the user's that has a name of its own.
+    /// It runs no user code that has a notice.
     Goes,
 }
 

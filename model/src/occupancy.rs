@@ -1,8 +1,8 @@
 //! How many blocks a multiprocessor could hold by each of its resources alone.
 //!
-//! Input: what a multiprocessor has and what a block needs. Output: the limits, by the rules of
-//! NVIDIA's occupancy calculator (`cuda_occupancy.h` of CUDA 13.0, capabilities 7.0 to 12.1), with
-//! which they are compared in every combination that `tests/occupancy/record.c` recorded.
+//! Input: the resources of a multiprocessor and the needs of a block. Output: the limits, by the
+//! rules of NVIDIA's occupancy calculator (`cuda_occupancy.h` of CUDA 13.0, capabilities 7.0 to
+//! 12.1). A test compares them in every combination that `tests/occupancy/record.c` recorded.
 
 use crate::measurement::BlockLimits;
 
@@ -15,7 +15,7 @@ const REGISTER_UNIT: u64 = 256;
 /// Each of a multiprocessor's partitions has its own registers and warps.
 const PARTITIONS: u64 = 4;
 
-/// What a thread can have.
+/// The maximum of a thread.
 const MOST_REGISTERS: u64 = 256;
 
 const KIB: u64 = 1024;
@@ -39,13 +39,13 @@ pub struct Multiprocessor {
     pub shared: u64,
     /// Of a block, without opting in.
     pub shared_per_block: u64,
-    /// Of a block whose function opted in.
+    /// Of a block with a function that opted in.
     pub shared_per_block_optin: u64,
-    /// What the driver takes of each block's shared memory.
+    /// The part of each block's shared memory that the driver reserves.
     pub reserved_shared: u64,
 }
 
-/// What a block needs. Sizes are bytes.
+/// The needs of a block. Sizes are bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
     /// Threads.
@@ -56,12 +56,12 @@ pub struct Needs {
     pub static_shared: u64,
     /// Shared memory that the launch asks for.
     pub dynamic_shared: u64,
-    /// What the function may use of it, as an attribute of the function says.
+    /// The maximum that an attribute of the function allows.
     pub most_dynamic_shared: u64,
     /// The percentage of shared memory that the function prefers, as an attribute says; none
     /// without a preference.
     pub carveout: Option<u64>,
-    /// Named barriers. The driver does not tell them; the calculator assumes one.
+    /// Named barriers. The driver does not report them; the calculator assumes one.
     pub barriers: u64,
 }
 
@@ -113,8 +113,7 @@ impl Multiprocessor {
         self.configured(preferred.max(allocated)).checked_div(allocated)
     }
 
-    /// How much shared memory a multiprocessor is set to where `bytes` are wanted: L1 has the rest
-    /// of what they share.
+    /// The configured shared memory of a multiprocessor for a need of `bytes`; L1 gets the rest.
     fn configured(&self, bytes: u64) -> u64 {
         let sizes: &[u64] = match self.capability {
             (7, 5) => &[32, 64],

@@ -1,8 +1,9 @@
 //! The versioned protocol between the runner and a harness process.
 //!
-//! A request is a JSON file whose path is in [`REQUEST_ENV`]; the reply is a JSON file at the path
-//! the request names. Standard output belongs to the user's code. Both sides read [`Header`] first,
-//! so a harness and a runner of different versions can always tell each other which they speak.
+//! A request is a JSON file, its path is in [`REQUEST_ENV`]; the reply is a JSON file at the path
+//! that the request names. Standard output belongs to the user's code. Both sides read [`Header`]
+//! first, so a harness and a runner of different versions can always report their versions to each
+//! other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -38,7 +39,7 @@ pub const RUNNER_ENV: &str = "__GPUPROF_RUNNER";
 /// not start foreign executables to find out.
 pub const MARKER: &str = "gpuprof harness protocol follows:";
 
-/// What both sides can read of each other's files, whatever their versions.
+/// The part of each other's files that both sides can read in any version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// The protocol the writer speaks.
@@ -47,7 +48,7 @@ pub struct Header {
     pub version: String,
 }
 
-/// What the runner asks of a harness process.
+/// A request of the runner to a harness process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// The runner's protocol and version.
@@ -72,14 +73,13 @@ pub struct Request {
     pub then: Option<Then>,
 }
 
-/// What a process measures after its first reply. Creating a context often takes longer than a
-/// pass, so one process does both. If the first part fails, the process skips this part and says
-/// so.
+/// The work of a process after its first reply. Creating a context often takes longer than a pass,
+/// so one process does both. If the first part fails, the process skips this part and says so.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Then {
     /// Run these configurations, as [`RequestBody::Measure`] does.
     pub measure: Vec<MeasureRequest>,
-    /// Where to write what they came to.
+    /// Where to write the results.
     pub reply_path: PathBuf,
 }
 
@@ -97,14 +97,14 @@ pub enum RequestBody {
     Measure(Vec<MeasureRequest>),
 }
 
-/// Which counters are wanted, and where what is prepared for them goes.
+/// The requested counters, and the folder for their config images.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CounterPlanRequest {
-    /// CUPTI's library or its folder, where one was named; else the harness looks for it.
+    /// CUPTI's library or its folder, if one was named; else the harness looks for it.
     pub cupti: Option<PathBuf>,
     /// PerfWorks names.
     pub metrics: Vec<String>,
-    /// Where the config images are written: one each group, called by its position.
+    /// The folder for the config images: one per group, named by its position.
     pub config_folder: PathBuf,
 }
 
@@ -119,7 +119,7 @@ pub struct CounterGroup {
     pub passes: u32,
 }
 
-/// What collecting the counters will take.
+/// The passes that collecting the counters takes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterPlan {
     /// CUPTI's library, as it was found.
@@ -145,12 +145,12 @@ pub const WITHHELD: &str = "the chip has this counter, but a MIG instance has no
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterProblem {
-    /// A name that is no metric of this chip, or metrics that cannot be combined: the user's to
+    /// A name that is not a metric of this chip, or metrics that cannot be combined: the user's to
     /// mend.
     Metrics {
         /// What is wrong, for people.
         reason: String,
-        /// The metrics that the chip cannot collect, where single ones are at fault.
+        /// The metrics that the chip cannot collect, if single ones are at fault.
         refused: Vec<RefusedMetric>,
     },
     /// This machine does not give counters.
@@ -170,7 +170,7 @@ pub enum Replay {
     Kernel,
 }
 
-/// What a counter pass collects.
+/// The counters of a pass.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CounterRequest {
     /// CUPTI's library.
@@ -187,16 +187,16 @@ pub struct CounterRequest {
     pub pass: u32,
     /// The counter data image that the passes before this one filled; none for the first.
     pub image_before: Option<PathBuf>,
-    /// Where the counter data image goes, if a pass is still to come. Requests of one process that
-    /// follow each other and name the same file are collected in one session, where starting a
-    /// session costs more than a pass does.
+    /// The file of the counter data image, if a pass is still to come. Consecutive requests of one
+    /// process that name the same file are collected in one session, since starting a session costs
+    /// more than a pass.
     pub image: PathBuf,
     /// Which of the image's slots is this configuration's, from 0.
     #[serde(rename = "place")]
     pub slot: u32,
-    /// How many slots the image has: several if configurations of a kernel share it. A slot whose
-    /// configuration is not asked for in this process is filled with launches that nobody reads,
-    /// so that the others stay where they are.
+    /// How many slots the image has: several if configurations of a kernel share it. Launches that
+    /// nothing reads fill the slot of a configuration that is not requested in this process, so
+    /// that the others keep their positions.
     #[serde(rename = "places")]
     pub slots: u32,
 }
@@ -208,8 +208,8 @@ pub struct MeasureRequest {
     pub kernel: String,
     /// The point of the series.
     pub configuration: Configuration,
-    /// PTX files: by the name of the package whose library they were built from, or what
-    /// `declared` calls its module.
+    /// PTX files: by the name of the package whose library they were built from, or by the module
+    /// name in `declared`.
     pub modules: BTreeMap<String, PathBuf>,
     /// The instance of a declared kernel that is to be launched.
     #[serde(default)]
@@ -217,10 +217,10 @@ pub struct MeasureRequest {
     /// The instances of declared kernels that a series function may launch.
     #[serde(default)]
     pub launchable: Vec<LaunchableInstance>,
-    /// What ptxas says of the modules, where no GPU tells.
+    /// The facts of ptxas on the modules, without a GPU.
     #[serde(default)]
     pub resources: BTreeMap<String, ModuleResources>,
-    /// Whether the emulated driver must be the one that answers.
+    /// Whether the emulated driver is required.
     pub emulated: bool,
     /// Which repetition of pass 0 this is, from 0.
     pub repeat: u32,
@@ -228,14 +228,14 @@ pub struct MeasureRequest {
     pub verify: bool,
     /// How to take samples.
     pub sampling: Sampling,
-    /// CUPTI's library or its folder, where one was named: it tells whether a launch was refused.
+    /// CUPTI's library or its folder, if one was named: it reports refused launches.
     #[serde(default)]
     pub cupti: Option<PathBuf>,
     /// The counters to collect; a pass that collects counters takes no samples.
     #[serde(default)]
     pub counters: Option<CounterRequest>,
-    /// The attributes of the device to tell beside those that are always told, by their names
-    /// behind `device__attribute_`.
+    /// The attributes of the device to report in addition to the default ones, by their names after
+    /// `device__attribute_`.
     #[serde(default)]
     pub attributes: Vec<String>,
 }
@@ -259,7 +259,7 @@ pub struct Sampling {
     pub max_warmup_ns: f64,
     /// Measure the device's copy bandwidth in the same process.
     pub copy_bandwidth: bool,
-    /// NVML's library, where one was named.
+    /// NVML's library, if one was named.
     #[serde(default)]
     pub nvml: Option<PathBuf>,
 }
@@ -280,7 +280,7 @@ impl Default for Sampling {
     }
 }
 
-/// What a harness answers.
+/// The reply of a harness.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
     /// The harness' protocol and version.
@@ -293,23 +293,23 @@ pub struct Reply {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplyBody {
-    /// The registered series, or why they cannot be told.
+    /// The registered series, or why they are unknown.
     Described(Result<Vec<SeriesDescription>, String>),
     /// Whether a driver and a device answer.
     Probed(DriverProbe),
-    /// What collecting counters will take, or why they cannot be had.
+    /// The plan for the counters, or why they are unavailable.
     CountersPlanned(Result<CounterPlan, CounterProblem>),
-    /// What the pass found for each configuration, in the order asked; none for those behind one
-    /// that failed, since what is wrong with a context is wrong with all that follows.
+    /// The results of the pass for each configuration, in request order; none after a failed one,
+    /// since a broken context affects all later ones.
     Measured(Vec<PassOutcome>),
 }
 
 /// One registered series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeriesDescription {
-    /// What it is called.
+    /// Its name.
     pub id: SeriesId,
-    /// The package whose source holds the annotation.
+    /// The package with the source of the annotation.
     pub source_package: String,
     /// That package's folder at build time.
     pub source_folder: PathBuf,
@@ -328,11 +328,11 @@ pub struct SeriesDescription {
     pub metrics: Vec<String>,
     /// Whether the kernel is a Rust device function, built to PTX by the runner.
     pub device_function: bool,
-    /// The kernel's declaration, where it lives elsewhere: compiled by the runner.
+    /// The kernel's declaration, if it lives elsewhere: compiled by the runner.
     #[serde(default)]
     pub declared: Option<DeclaredKernel>,
-    /// The packages whose kernels a series function may launch by name: built to PTX by the
-    /// runner. None where the series is a kernel.
+    /// The packages with kernels that a series function may launch by name: built to PTX by the
+    /// runner. None if the series is a kernel.
     #[serde(default)]
     pub launches: BTreeSet<String>,
     /// The declared kernels that a series function may launch by name, each as its own series:
@@ -354,7 +354,7 @@ impl SeriesDescription {
 pub enum DriverProbe {
     /// No driver library is installed.
     Absent,
-    /// A driver is installed and says that there is no device.
+    /// A driver is installed and reports no device.
     NoDevice,
     /// A driver answers for these devices, in its order: the position of each is its ordinal.
     Devices(Vec<DeviceRecord>),

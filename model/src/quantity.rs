@@ -146,7 +146,7 @@ impl Quantity {
 
     /// Reads a number and its unit symbol; without a symbol the quantity is a count.
     ///
-    /// `number` and `symbol` are parts of one text whose ranges in it are given for errors.
+    /// `number` and `symbol` are slices of one text; their ranges in it are given for errors.
     ///
     /// # Errors
     /// A number that is not finite or not decimal; a symbol that no dimension has.

@@ -1,8 +1,8 @@
-//! A run: every configuration of every series with its metrics, and where they came from.
+//! A run: every configuration of every series with its metrics, and their sources.
 //!
 //! Input: pass results. Output: the document that is stored, compared and reported. Values are
-//! joined by name. The document carries [`SCHEMA_VERSION`], so that a reader can refuse what it
-//! does not know.
+//! joined by name. The document has a [`SCHEMA_VERSION`], so that a reader can refuse unknown
+//! versions.
 
 mod cost;
 mod document;
@@ -47,23 +47,23 @@ pub struct Run {
     pub schema_version: u32,
     /// The name of the run's folder.
     pub id: String,
-    /// What produced it.
+    /// The origin of the run.
     pub provenance: Provenance,
     /// Its series, in the order planned.
     #[cfg_attr(test, schemars(with = "Vec<document::SeriesDocument<'static>>"))]
     pub series: Vec<SeriesResult>,
-    /// What it was compared with, where it was.
+    /// The comparison with a baseline, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
-    /// What it comes to; none where nothing was to be judged, and in older documents.
+    /// The conclusion; none if nothing was to be judged, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Conclusion>,
-    /// What rules say of its series. It follows from all that is above: `report` makes it anew.
+    /// The advice on its series. It follows from all fields above: `report` derives it again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<SeriesAdvice>,
 }
 
-/// What must be known to repeat a run or to compare it with another.
+/// The data for repeating a run or comparing it with another.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Provenance {
@@ -75,7 +75,7 @@ pub struct Provenance {
     pub backend: String,
     /// The device of the first finished pass.
     pub device: Option<DeviceRecord>,
-    /// Where the configurations were spread over several devices: all of them, of one model.
+    /// The devices over which the configurations were spread, if several: all of one model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceName>,
     /// `all` or `none`, as `--cache-control` has it.
@@ -95,9 +95,9 @@ pub struct Provenance {
     /// In which order the passes ran, such as `rounds, seed 1`; none for one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
-    /// How many processes had timed each configuration when those were looked at for the first time
-    /// that limits on a number speak of: what these left open was measured further. None where each
-    /// was measured as often as was asked for.
+    /// How many processes had timed each configuration at the first look at those with numeric
+    /// limits; configurations that were still open then got more. None if each was measured as
+    /// often as requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_look: Option<u32>,
     /// How long measuring took, in seconds, for each process of a configuration that took times,
@@ -112,7 +112,7 @@ pub struct Provenance {
     pub input_sha256: BTreeMap<String, String>,
     /// The toolchain that built the kernels, as `rustc --version` says it.
     pub kernel_toolchain: Option<String>,
-    /// Which ptxas told registers where no GPU did, and for which architecture.
+    /// The ptxas that reported registers without a GPU, and its architecture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assembler: Option<String>,
     /// The git revision of the workspace, with `-dirty` where it has changes.
@@ -123,10 +123,10 @@ pub struct Provenance {
     /// The slice of a plan that it is, or the slices that it was merged from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<SliceRecord>,
-    /// Where its time went, in the order in which the spans ended; none in older documents.
+    /// The spans of its time, in the order of their ends; none in older documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spans: Vec<Span>,
-    /// What its series cost, in its order; none in older documents.
+    /// The costs of its series, in its order; none in older documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub costs: Vec<SeriesCost>,
 }
@@ -135,7 +135,7 @@ pub struct Provenance {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RuleFile {
-    /// Where it was, for messages.
+    /// Its original path, for messages.
     pub path: String,
     /// Its TOML.
     pub text: String,
@@ -153,16 +153,15 @@ pub struct SliceRecord {
     pub run: String,
     /// The machine that it began on.
     pub host: String,
-    /// What the scheduler or the CI called the job, by the names of its variables.
+    /// The variables of the scheduler or the CI that identify the job.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scheduler: BTreeMap<String, String>,
-    /// What it has of each series of the run that it was merged into; empty in its own run, and in
-    /// older documents.
+    /// Its share of each series of the merged run; empty in its own run, and in older documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<SlicePart>,
 }
 
-/// What a machine measured of a series for a slice.
+/// The part of a series that a machine measured for a slice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SlicePart {
@@ -174,10 +173,10 @@ pub struct SlicePart {
     pub host: String,
 }
 
-/// One series of a run. Its serde form says once what its rows have in common.
+/// One series of a run. Its serde form has the common data of its rows once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesResult {
-    /// What it is called.
+    /// Its name.
     pub id: SeriesId,
     /// The annotated function's file.
     pub file: String,
@@ -192,15 +191,15 @@ pub struct SeriesResult {
     pub dependent_axes: Vec<String>,
     /// The metrics to show, in order.
     pub columns: Vec<String>,
-    /// Sections, each a table of its own.
+    /// Sections, one table each.
     pub sections: Vec<SectionColumns>,
     /// Its configurations, in series order.
     pub configurations: Vec<ConfigurationResult>,
     /// Its judged thresholds.
     pub judgements: Vec<Judgement>,
-    /// Thresholds that speak of other devices than this run's.
+    /// Thresholds that apply to other devices than this run's.
     pub not_applicable: Vec<NotApplicable>,
-    /// The metrics shown, held against the baseline's; empty without one.
+    /// The metrics shown, compared with the baseline's; empty without one.
     pub changes: Vec<Change>,
 }
 
@@ -228,7 +227,7 @@ impl SeriesResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SectionColumns {
-    /// What it is called.
+    /// Its name.
     pub id: String,
     /// Its heading.
     pub title: String,
@@ -254,7 +253,7 @@ impl SectionColumns {
     }
 }
 
-/// A table of metrics at one configuration, such as the traffic of L2 by who asked for it.
+/// A table of metrics at one configuration, such as the traffic of L2 by source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -272,7 +271,7 @@ pub struct SectionTable {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SectionRow {
-    /// What it speaks of.
+    /// The subject of the row.
     pub label: String,
     /// A metric for each column; empty where there is none.
     pub cells: Vec<String>,
@@ -282,7 +281,7 @@ pub struct SectionRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SectionColumn {
-    /// What it is called there.
+    /// Its label.
     pub label: String,
     /// The metric.
     pub name: String,
@@ -305,7 +304,7 @@ pub enum Status {
     },
     /// A pass went wrong.
     Failed {
-        /// What went wrong.
+        /// The error.
         reason: String,
     },
     /// A pass ran out of time and was killed.
@@ -349,7 +348,7 @@ impl Status {
 pub struct ConfigurationResult {
     /// The point of the series.
     pub configuration: Configuration,
-    /// The UUID of the device that all of its passes ran on, where the run had several.
+    /// The UUID of the device that all of its passes ran on, if the run had several.
     pub device: Option<String>,
     /// How it ended.
     pub status: Status,
@@ -357,34 +356,34 @@ pub struct ConfigurationResult {
     pub metrics: Metrics,
     /// The samples of each process that timed it.
     pub timings: Vec<Timing>,
-    /// What limits its theoretical occupancy.
+    /// The limit of its theoretical occupancy.
     pub occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     pub launches: Vec<LaunchRecord>,
     /// Whether `verify` ran and agreed.
     pub verified: bool,
     /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;
-    /// none where nothing was verified and where a function of the user's compared.
+    /// none if nothing was verified and if a function of the user compared.
     pub largest_error: Option<f64>,
     /// Why nothing was verified, though no difference was found.
     pub unverified: Option<Unverified>,
 }
 
 impl Run {
-    /// What the other side is called of a run `id` that measures two.
+    /// The id of the other side of a run `id` that measures two.
     pub fn base_id(id: &str) -> String {
         format!("{id}/base")
     }
 
-    /// Whether this is the other side of the run `head`, and was timed in rounds beside it.
+    /// Whether this is the other side of the run `head`, and was timed in rounds next to it.
     pub fn was_measured_beside(&self, head: &Self) -> bool {
         self.id == Self::base_id(&head.id)
             && self.provenance.device.as_ref().is_some_and(|device| !device.emulated)
     }
 
-    /// Gives every metric that is built in the direction that `catalogue` has it in: that of a
-    /// stored run is the one that was known when it was made. What a file set then stays, unless
-    /// another has set it since.
+    /// Gives every built-in metric the direction of `catalogue`: a stored run has the direction at
+    /// the time of the run. A direction that a file set then stays, unless another file has set it
+    /// since.
     pub fn directed_by(&mut self, catalogue: &Catalogue) {
         let mut known = Directions::new(|name| {
             let metric = catalogue.find(name).filter(|_| built_in(name).is_some())?;

@@ -1,5 +1,5 @@
 //! The checked-in JSON Schemas are those of the types. `UPDATE_SCHEMAS=1 cargo test -p
-//! gpuprof-model schema` writes them anew; a change that old readers cannot ignore needs a new
+//! gpuprof-model schema` writes them again; a change that old readers cannot ignore needs a new
 //! `SCHEMA_VERSION`, and a file of the old one in `cargo-gpuprof/tests/corpus`.
 
 use schemars::schema_for;

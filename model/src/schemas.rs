@@ -1,5 +1,5 @@
-//! How a checked-in JSON Schema is held to its type. The tests of the package `cargo-gpuprof`,
-//! whose commands write documents of their own, have this file as well.
+//! Compares a checked-in JSON Schema with its type. The tests of the package `cargo-gpuprof`, whose
+//! commands write further documents, include this file as well.
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! What a series and its entry points are called.
+//! Names of a series and its entry points.
 //!
-//! Input: package, target, kernel, and a configuration's constants. Output: names that are the
-//! same in every build; which configurations a series has is the business of [`crate::space`].
+//! Input: package, target, kernel, and a configuration's constants. Output: names that are the same
+//! in every build. [`crate::space`] defines the configurations of a series.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::configuration::Configuration;
 
-/// What a series is called: the package and target of its harness, and its kernel.
+/// The name of a series: the package and target of its harness, and its kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SeriesId {
@@ -39,8 +39,8 @@ pub fn entry_point(symbol: &str, constants: &[&str], configuration: &Configurati
     name
 }
 
-/// The name of an entry point without what tells it from others of that name (`$1a2b3c4d$12$1$`),
-/// which changes with the source.
+/// The name of an entry point without the suffix that makes it unique (`$1a2b3c4d$12$1$`), which
+/// changes with the source.
 pub fn without_place(symbol: &str) -> &str {
     let Some(rest) = symbol.strip_suffix('$') else { return symbol };
     let mut parts = rest.rsplitn(4, '$');
@@ -51,8 +51,8 @@ pub fn without_place(symbol: &str) -> &str {
     parts.next().filter(|name| placed && !name.is_empty()).unwrap_or(symbol)
 }
 
-/// Whether a `key` is one that `filters` select: it holds one of them, or with `exact` equals one.
-/// Without filters every key is.
+/// Whether `filters` select `key`: it contains one of them, or with `exact` equals one. Without
+/// filters every key is.
 pub fn selects(filters: &[String], exact: bool, key: &str) -> bool {
     let fits = |filter: &String| if exact { key == filter } else { key.contains(filter) };
     filters.is_empty() || filters.iter().any(fits)

@@ -99,7 +99,7 @@ impl Space {
         }
     }
 
-    /// Whether the space has an axis called `name`, with values of its own or derived.
+    /// Whether the space has an axis called `name`, with a list of values or derived.
     pub fn has(&self, name: &str) -> bool {
         self.names().any(|own| own == name)
     }
@@ -210,7 +210,7 @@ pub struct Points<'s> {
     lengths: Vec<u64>,
     /// How many combinations one step of each factor spans.
     strides: Vec<u64>,
-    /// Conditions, those that skip most first, with how many combinations a refusal skips.
+    /// Conditions, the ones that skip most first, with how many combinations a refusal skips.
     filters: Vec<(&'s Expression, u64)>,
     next: u64,
     total: u64,

@@ -169,7 +169,7 @@ proptest! {
     }
 }
 
-/// Found by `fuzz/fuzz_targets/series.rs`: what came later was read past its end.
+/// Found by `fuzz/fuzz_targets/series.rs`: the parser read past the end of the second declaration.
 #[test]
 fn an_axis_that_is_declared_twice_is_refused_where_it_is_declared_again() {
     let errors = Space::from_clauses(&["zip(a = r,s, b = x,y)", "b = 18"]).unwrap_err();

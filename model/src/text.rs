@@ -82,7 +82,7 @@ pub(crate) struct Cursor<'a> {
 }
 
 /// The longest text of an expression, in bytes: a chain of operators is a tree as deep as it is
-/// long, and what walks a deeper one would leave the stack.
+/// long, and walking a deeper one would overflow the stack.
 const MOST_BYTES: usize = 10_000;
 
 /// Refuses an expression that is too long to be walked.
@@ -168,7 +168,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A character that may stand in an axis name.
+/// A character that an axis name may contain.
 pub(crate) fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }

@@ -26,7 +26,7 @@ use crate::quantity::Unit;
 use crate::suggest::did_you_mean;
 use crate::text::{Cursor, ParseError, is_name_char};
 
-/// Which statistic of the samples is compared; the value itself where there are no samples.
+/// The statistic of the samples to compare; the value itself if there are no samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Statistic {
@@ -52,7 +52,7 @@ impl Statistic {
     }
 }
 
-/// What a violation does.
+/// The effect of a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -60,7 +60,7 @@ pub enum Severity {
     /// It fails the gate.
     #[default]
     Hard,
-    /// It is told and fails nothing: `warn`.
+    /// It is reported but fails nothing: `warn`.
     Warn,
 }
 
@@ -69,28 +69,28 @@ pub enum Severity {
 pub struct Threshold {
     /// The threshold as written.
     pub text: String,
-    /// What a violation does.
+    /// The effect of a violation.
     pub severity: Severity,
-    /// A part of the name of the devices it speaks of; of all where there is none.
+    /// A part of the name of the devices it applies to; of all where there is none.
     pub device: Option<String>,
-    /// Which configurations it speaks of.
+    /// Which configurations it applies to.
     pub selector: Selector,
     /// The metric's name.
     pub metric: String,
-    /// Where the metric stands in the text.
+    /// The position of the metric in the text.
     pub metric_span: Range<usize>,
     /// The statistic it compares.
     pub statistic: Statistic,
     /// How it compares.
     pub comparison: Comparison,
-    /// What with.
+    /// The limit.
     pub limit: Limit,
-    /// Which way is better, where the threshold says it.
+    /// Which way is better, if the threshold says it.
     pub better: Option<Direction>,
     limit_span: Range<usize>,
 }
 
-/// What may come before a metric.
+/// Words that may precede a metric.
 const WORDS: [&str; 5] = ["warn", "on", "best", "every", "where"];
 
 /// How a threshold is written.
@@ -162,8 +162,8 @@ impl Threshold {
         self.better.unwrap_or(metric.direction)
     }
 
-    /// As [`Self::direction`], and where neither is better, the one that the comparison asks for:
-    /// `<=` wants less. `==` asks for none.
+    /// As [`Self::direction`]; if neither is better, the direction that the comparison implies:
+    /// `<=` wants less. `==` implies none.
     pub fn wanted(&self, metric: &Metric) -> Direction {
         match (self.direction(metric), self.comparison) {
             (Direction::Neither, Comparison::AtMost | Comparison::Below) => Direction::Lower,
@@ -214,8 +214,8 @@ impl Threshold {
         Ok(())
     }
 
-    /// Checks that the limit is in a unit the metric has, that `==` is asked of exact metrics only
-    /// and a statistic of others only, and that `best` can tell which is.
+    /// Checks that the limit has a unit of the metric, that `==` is used with exact metrics only
+    /// and a statistic with others only, and that `best` is decidable.
     ///
     /// # Errors
     /// The limit's place with the units that fit, or the metric's.
@@ -237,7 +237,7 @@ impl Threshold {
                 }));
             }
         };
-        // What a user defined may be a difference.
+        // A metric that a user defined may be a difference.
         let ours = is_own(&metric.name);
         let dimensioned = !matches!(metric.unit, Unit::Count | Unit::Ratio | Unit::Percent);
         if ours && dimensioned && quantity.unit == metric.unit && quantity.value < 0.0 {
@@ -272,7 +272,7 @@ impl Threshold {
 }
 
 impl Threshold {
-    /// Where the `axis` of a `where` stands in the text.
+    /// The position of the `axis` of a `where` in the text.
     pub fn axis_span(&self, axis: &str) -> Range<usize> {
         let word = |at: &usize| {
             let (before, behind) = (&self.text[..*at], &self.text[at + axis.len()..]);
@@ -282,7 +282,7 @@ impl Threshold {
         start..start + axis.len()
     }
 
-    /// Whether it is held against a baseline.
+    /// Whether it is compared with a baseline.
     pub fn needs_baseline(&self) -> bool {
         matches!(self.limit, Limit::Baseline(_))
     }
@@ -304,7 +304,7 @@ impl Threshold {
             && same_side
     }
 
-    /// Whether it speaks of a device of this name.
+    /// Whether it applies to a device of this name.
     pub fn speaks_of(&self, device: &str) -> bool {
         let part = self.device.as_ref().map(|part| part.to_lowercase());
         part.is_none_or(|part| device.to_lowercase().contains(&part))

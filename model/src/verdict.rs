@@ -1,7 +1,7 @@
-//! Verdicts: what became of a threshold.
+//! Verdicts: the outcomes of thresholds.
 //!
-//! Input: a threshold and the values it was held against. Output: one verdict with the value
-//! and configuration that decided it. What was not there is never a silent pass.
+//! Input: a threshold and the values it was compared with. Output: one verdict with the value and
+//! configuration that decided it. A missing value is never a silent pass.
 
 mod case;
 
@@ -28,7 +28,7 @@ pub enum Verdict {
     Fail,
     /// Better than the baseline by more than the threshold asks.
     Improved,
-    /// The noise is too large to tell.
+    /// The noise is too large for a decision.
     Inconclusive,
     /// A series, configuration, metric or baseline that should be there is not.
     Missing,
@@ -39,7 +39,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// What this verdict contributes to the exit code.
+    /// The contribution of this verdict to the exit code.
     pub fn exit_code(self, strict: bool) -> ExitCode {
         match self {
             Self::Pass | Self::Improved => ExitCode::Success,
@@ -120,7 +120,7 @@ impl From<Layer> for String {
     }
 }
 
-/// A threshold that speaks of other devices than the run's.
+/// A threshold that applies to other devices than the run's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(from = "KeptNotApplicable")]
@@ -157,19 +157,19 @@ pub struct Judgement {
     pub threshold: String,
     /// The layer that it comes from.
     pub origin: Layer,
-    /// The line of the configuration file, where it is written there.
+    /// The line of the configuration file, if it is written there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// Whether a violation fails the gate.
     #[serde(default)]
     pub severity: Severity,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The value that decided, where there was one.
+    /// The deciding value, if there was one.
     pub value: Option<Quantity>,
-    /// What it was compared with, in the same unit.
+    /// The limit, in the same unit.
     pub limit: Option<Quantity>,
-    /// The baseline's value, where the limit comes from one.
+    /// The baseline's value, if the limit comes from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Quantity>,
     /// How far inside the limit the value is, in percent of the limit; negative beyond it.
@@ -178,15 +178,15 @@ pub struct Judgement {
     /// How sure the difference from the baseline is; none for exact metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
-    /// Where the median lies between processes, in the unit of the value; for a noisy metric held
-    /// against a fixed limit.
+    /// The interval of the median between processes, in the unit of the value; for a noisy metric
+    /// with a fixed limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// Where the deciding value came from.
+    /// The source of the deciding value.
     pub source: Option<Source>,
     /// The configuration that decided.
     pub configuration: Option<String>,
-    /// Why, where the value alone does not say it.
+    /// Why, if the value alone does not say it.
     pub reason: Option<String>,
     /// Every configuration that violates it, the deciding one first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -217,13 +217,13 @@ impl fmt::Display for Place {
 }
 
 impl Judgement {
-    /// Where the threshold is written: `attribute`, `.config/gpuprof.toml:3`,
-    /// `preset ci, .config/gpuprof.toml:9`.
+    /// The place of the threshold: `attribute`, `.config/gpuprof.toml:3`, `preset ci,
+    /// .config/gpuprof.toml:9`.
     pub fn written_in(&self) -> String {
         written_in(&self.origin, self.place.as_ref())
     }
 
-    /// What people are told: the verdict, or `warning` where a soft threshold is violated.
+    /// The word for people: the verdict, or `warning` if a soft threshold is violated.
     pub fn word(&self) -> String {
         match (self.verdict, self.severity) {
             (Verdict::Fail, Severity::Warn) => "warning".to_owned(),
@@ -247,7 +247,7 @@ impl Judgement {
         }
     }
 
-    /// What this judgement contributes to the exit code: a soft one nothing.
+    /// The contribution of this judgement to the exit code: none if it is soft.
     pub fn exit_code(&self, strict: bool) -> ExitCode {
         match self.severity {
             Severity::Hard => self.verdict.exit_code(strict),
@@ -256,20 +256,20 @@ impl Judgement {
     }
 }
 
-/// How much a judgement weighs, from the least: what every report colours and marks it by.
+/// The weight of a judgement, from the lowest: every report chooses its colour and mark by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     /// The condition holds.
     Fine,
     /// A soft condition is violated.
     Warning,
-    /// Nobody can tell whether the condition holds.
+    /// It is unknown whether the condition holds.
     Doubtful,
     /// The condition is violated.
     Bad,
 }
 
-/// An origin with its place, where it has one.
+/// An origin with its place, if it has one.
 pub fn written_in(origin: &Layer, place: Option<&Place>) -> String {
     match place {
         Some(place) if matches!(origin, Layer::Configuration(file) if *file == place.file) => {

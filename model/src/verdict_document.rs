@@ -1,6 +1,6 @@
-//! `verdict.json`: what became of every threshold, and what the run comes to.
+//! `verdict.json`: the outcome of every threshold, and the conclusion of the run.
 //!
-//! Input: a judged run. Output: the document for those who gate on a run and read nothing else.
+//! Input: a judged run. Output: the document for programs that gate on a run and read nothing else.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::verdict::{Judgement, NotApplicable};
 /// The version of `verdict.json`.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// `verdict.json`: what a run came to, for wrappers that lose exit codes.
+/// `verdict.json`: the outcome of a run, for wrappers that lose exit codes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct VerdictDocument {
@@ -20,17 +20,17 @@ pub struct VerdictDocument {
     pub schema_version: u32,
     /// The name of the run's folder.
     pub run: String,
-    /// What the process exited with.
+    /// The exit code of the process.
     pub exit_code: ExitCode,
-    /// What that means.
+    /// Its meaning.
     pub meaning: String,
     /// Whether thresholds had a say; not with `--no-gate`.
     pub gated: bool,
     /// The judged thresholds by series.
     pub judgements: Vec<SeriesJudgements>,
-    /// What the run was compared with, where it was.
+    /// The comparison with a baseline, if there was one.
     pub comparison: Option<Comparison>,
-    /// What all of that comes to; none where nothing was to be judged, and in older documents.
+    /// The conclusion; none if nothing was to be judged, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Conclusion>,
 }
@@ -47,6 +47,6 @@ pub struct SeriesJudgements {
     pub line: u32,
     /// Its thresholds.
     pub thresholds: Vec<Judgement>,
-    /// Thresholds that speak of other devices.
+    /// Thresholds that apply to other devices.
     pub not_applicable: Vec<NotApplicable>,
 }

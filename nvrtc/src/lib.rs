@@ -1,14 +1,13 @@
 //! NVRTC, opened by path at run time.
 //!
-//! Input: the library's file and a [`Source`]. Output: the compiler's log, and where it compiles,
-//! PTX and the name of each expression in it.
+//! Input: the library's file and a [`Source`]. Output: the compiler's log, and on success PTX and
+//! the name of each expression in it.
 //!
-//! What stays true:
-//! * The library stays open for as long as the process lives: it keeps threads and state of its
-//!   own.
-//! * Every text that comes back is copied before the program that owns it is destroyed.
+//! Invariants:
+//! * The library stays open as long as the process lives: it has its own threads and state.
+//! * Every returned text is copied before the program that owns it is destroyed.
 //! * cudarc's binding is not used: it opens NVRTC by name only, its first hit wins, and its safe
-//!   half knows no name expressions.
+//!   half has no name expressions.
 
 #![cfg(target_os = "linux")]
 

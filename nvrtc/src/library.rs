@@ -1,4 +1,4 @@
-//! The library: opened for good, with its version and what it compiles for.
+//! The library: opened for good, with its version and its architectures.
 
 use std::ffi::CStr;
 use std::fs;
@@ -37,13 +37,13 @@ pub enum LoadError {
 }
 
 impl Nvrtc {
-    /// Opens the library in the file `path`, and its builtins where they lie beside it.
+    /// Opens the library in the file `path`, and its builtins where they lie next to it.
     ///
     /// # Errors
     /// [`LoadError`]: it cannot be opened, or is not NVRTC.
     pub fn open(path: &Path) -> Result<Self, LoadError> {
         for builtins in builtins_beside(path) {
-            // Without them NVRTC says itself what it misses.
+            // Without them NVRTC reports what is missing.
             let _ = open(&builtins);
         }
         let library = open(path)?;
@@ -93,7 +93,7 @@ fn open(path: &Path) -> Result<ManuallyDrop<Library>, LoadError> {
     // SAFETY: NVRTC and its builtins only set up their own state when they are opened.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
     library.map(ManuallyDrop::new).map_err(|error| {
-        // libloading puts the linker's words into the source of its own.
+        // libloading puts the linker's message into the source of its error.
         let words = std::error::Error::source(&error).map(ToString::to_string);
         let words = words.unwrap_or_else(|| error.to_string());
         let reason = words.trim_start_matches(&format!("{}: ", path.display())).to_owned();

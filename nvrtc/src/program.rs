@@ -9,8 +9,8 @@ use crate::library::Nvrtc;
 /// What is compiled.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// What messages call the text, and where `#include "…"` of the text looks first: its folder,
-    /// relative to the current one.
+    /// The name of the text in messages, and the base of its `#include "…"`: its folder, relative
+    /// to the current one.
     pub name: &'a str,
     /// CUDA C++.
     pub text: &'a str,
@@ -27,11 +27,11 @@ pub struct Source<'a> {
 pub struct Outcome {
     /// Errors and warnings, as text.
     pub log: String,
-    /// What came out, or why nothing did.
+    /// The product, or why there is none.
     pub product: Result<Product, Refusal>,
 }
 
-/// What came out.
+/// The product of a compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Product {
     /// The PTX.
@@ -43,7 +43,7 @@ pub struct Product {
 /// Why nothing came out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The source has errors; the log tells.
+    /// The source has errors, which are in the log.
     #[error("the source does not compile")]
     Compilation,
     /// NVRTC knows an option not, or an architecture not.
@@ -60,7 +60,7 @@ pub enum Refusal {
     Other(String),
 }
 
-/// The codes of `nvrtcResult` that are told apart.
+/// The distinguished codes of `nvrtcResult`.
 const INVALID_OPTION: c_int = 5;
 const COMPILATION: c_int = 6;
 const BUILTINS: c_int = 7;
@@ -91,18 +91,18 @@ struct Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // SAFETY: the handle is of nvrtcCreateProgram, and nobody uses it any more.
+        // SAFETY: the handle is of nvrtcCreateProgram, and this is its last use.
         unsafe { (self.nvrtc.functions.destroy)(&raw mut self.handle) };
     }
 }
 
 impl Nvrtc {
-    /// Compiles `source`. Blocks until it is done; NVRTC compiles one program at a time, whichever
-    /// thread asks.
+    /// Compiles `source`. Blocks until it is done; NVRTC compiles one program at a time for all
+    /// threads.
     ///
     /// # Errors
-    /// [`Refusal::Nul`] and [`Refusal::Other`], where there is no program to compile. How the
-    /// compile itself ended is in the outcome.
+    /// [`Refusal::Nul`] and [`Refusal::Other`], if there is no program to compile. The result of
+    /// the compile itself is in the outcome.
     pub fn compile(&self, source: &Source<'_>) -> Result<Outcome, Refusal> {
         let program = self.create(source)?;
         for expression in source.expressions {

@@ -77,7 +77,7 @@ fn read<'r>(
     rule.inputs.iter().filter_map(one).collect()
 }
 
-/// All names that have values; the input at `moved` has the other one that is given.
+/// All names that have values; the input at `moved` has the given other value.
 fn bound<'r>(
     rule: &'r Rule,
     read: &[(&'r str, &'r str, Reading)],
@@ -111,7 +111,7 @@ fn speaks<'r>(rule: &'r Rule, read: &[(&'r str, &'r str, Reading)], values: &Bou
     moved.all(|moved| holds(&bound(rule, read, Some(moved))))
 }
 
-/// The first estimate whose inputs have values, within what is possible.
+/// The first estimate whose inputs have values, within the possible.
 fn gain(
     rule: &Rule,
     row: &ConfigurationResult,

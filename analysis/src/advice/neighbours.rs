@@ -1,9 +1,9 @@
 //! Neighbours: configurations that do the same work, and which of two is faster.
 //!
 //! Input: a series. Output: its configurations in groups of the same work, and the best of each by
-//! the metric that decides. Two configurations do the same work where they declare the same bytes
-//! and operations; where nothing is declared, where only launch parameters tell them apart. All of
-//! it takes time in proportion to the configurations.
+//! the deciding metric. Two configurations do the same work if they declare the same bytes and
+//! operations; without declarations, if they differ only in launch parameters. The time is linear
+//! in the configurations.
 
 use std::collections::HashMap;
 
@@ -17,17 +17,17 @@ use crate::change::{Evidence, Side};
 use crate::stats::two_sample::SIGNIFICANCE;
 use crate::view::best::{self, value};
 
-/// The axes that change how a kernel is launched, and not what it computes.
+/// The axes that change the launch of a kernel but not its result.
 const LAUNCH: [&str; 4] = ["block", "grid", "shared", "cluster"];
 
-/// The metrics that say what a configuration has to do.
+/// The metrics that define the work of a configuration.
 const WORK: [&str; 2] = ["bytes", "flops"];
 
 /// The configurations of a series by their work.
 #[derive(Debug)]
 pub(super) struct Neighbours<'s> {
     series: &'s SeriesResult,
-    /// The metric that decides which is best: the duration, where there is one.
+    /// The metric that decides which is best: the duration, if there is one.
     pub(super) metric: Option<&'s str>,
     /// Positions of finished configurations, those of the same work together.
     pub(super) groups: Vec<Group>,
@@ -35,12 +35,12 @@ pub(super) struct Neighbours<'s> {
     group_of: Vec<Option<usize>>,
 }
 
-/// What a configuration has to do.
+/// The work of a configuration.
 #[derive(PartialEq, Eq, Hash)]
 enum Work<'s> {
-    /// What it declares, as the bits of [`WORK`].
+    /// Its declarations, as the bits of [`WORK`].
     Declared([Option<u64>; 2]),
-    /// The values of what is no launch parameter.
+    /// The values of what is not a launch parameter.
     Axes(Vec<Option<&'s AxisValue>>),
 }
 
@@ -49,12 +49,12 @@ enum Work<'s> {
 pub(super) struct Group {
     /// Their positions.
     pub(super) rows: Vec<usize>,
-    /// The best of them, where the metric tells.
+    /// The best of them, if the metric decides.
     pub(super) best: Option<usize>,
 }
 
 impl<'s> Neighbours<'s> {
-    /// The language of the kernel, where it is known.
+    /// The language of the kernel, if it is known.
     pub(super) fn language(&self) -> Option<Language> {
         self.series.language
     }
@@ -62,7 +62,7 @@ impl<'s> Neighbours<'s> {
     pub(super) fn of(series: &'s SeriesResult) -> Self {
         let rows = &series.configurations;
         let timed = rows.iter().any(|row| value(row, "duration").is_some());
-        // Fewer counts of one kind are no gain: only time tells what is better.
+        // Fewer counts of one kind are not a gain: only time decides.
         let metric = timed.then_some("duration");
         let mut groups: Vec<Group> = Vec::new();
         let mut group_of = vec![None; rows.len()];
@@ -142,7 +142,7 @@ impl<'s> Neighbours<'s> {
         slices
     }
 
-    /// What the configurations at `a` and `b` say about each other: the change from `a` to `b`.
+    /// The change from the configuration at `a` to the one at `b`, with its evidence.
     pub(super) fn evidence(&self, a: usize, b: usize) -> Option<(Class, Evidence)> {
         let metric = self.metric?;
         let side = |at: usize| Side::of(self.row(at), metric, Statistic::Median).ok();

@@ -17,32 +17,32 @@ use super::template::Template;
 pub struct Rule {
     /// Its identifier, such as `bank-conflicts-ld`.
     pub id: String,
-    /// What it is about, in a few words.
+    /// Its subject, in a few words.
     pub name: String,
     /// The file that it is written in.
     pub written_in: String,
-    /// What it reads.
+    /// Its inputs.
     pub inputs: Vec<Input>,
     /// Names by formulas over inputs and earlier names.
     pub lets: Vec<(String, Formula)>,
-    /// Where it speaks.
+    /// The condition under which it applies.
     pub when: Condition,
-    /// Where it is silent all the same, as far as the run tells.
+    /// A condition under which it does not apply, if the run can evaluate it.
     pub unless: Option<Condition>,
-    /// What it says.
+    /// Its message.
     pub message: Template,
     /// What to do about it.
     pub remedy: Option<Template>,
-    /// What is said behind it of what a language has for it.
+    /// Texts after the remedy, for the constructs of a language.
     pub remedy_in: Vec<(Language, Template)>,
-    /// What following it is worth: the first one whose inputs have values.
+    /// The gain from following it: the first one whose inputs have values.
     pub estimates: Vec<Estimate>,
     /// How sure it is.
     pub certainty: Certainty,
     /// The units that the remedy takes work off; how near the others are to their peaks bounds what
     /// can be gained.
     pub relieves: Vec<Unit>,
-    /// What a neighbour has that follows the advice.
+    /// How to recognise a neighbour that follows the advice.
     pub tried_by: Option<Tried>,
     /// Rules that say less than this one.
     pub instead_of: Vec<String>,
@@ -53,25 +53,25 @@ pub struct Rule {
 pub struct Input {
     /// Its name in the rule.
     pub name: String,
-    /// Metrics, of which the first one that has a value is meant; at least one.
+    /// Metrics, at least one; the first one that has a value counts.
     pub metrics: Vec<String>,
 }
 
 /// An estimate in percent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
-    /// What it is a part of.
+    /// The whole of which it is a share.
     pub of: Of,
     /// The formula.
     pub percent: Formula,
 }
 
-/// What an estimate is a part of.
+/// The whole of an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     /// The time of the launch (global).
     Time,
-    /// What one unit does or could do (local).
+    /// The actual or possible work of one unit (local).
     Use,
 }
 
@@ -98,7 +98,7 @@ impl Unit {
     ];
 }
 
-/// A value that is higher, or lower, where the advice was followed.
+/// A value that is higher, or lower, if the advice was followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tried {
     /// An input or a name that the rule defines.
@@ -126,8 +126,7 @@ impl Rule {
         all
     }
 
-    /// What to do about it for a kernel in `language`: of an unknown one, what there is in Rust and
-    /// in CUDA C++.
+    /// The remedies for a kernel in `language`; for an unknown one, those in Rust and in CUDA C++.
     pub fn remedies(&self, language: Option<Language>) -> impl Iterator<Item = &Template> {
         let meant = move |own: Language| match language {
             Some(language) => own == language,

@@ -1,7 +1,7 @@
-//! What only a whole series can say: of measured neighbours, not of counters.
+//! Findings on a whole series, from measured neighbours and not from counters.
 //!
-//! Input: a series and its neighbours. Output: pieces of advice with measured gains, and what
-//! changes along an axis.
+//! Input: a series and its neighbours. Output: pieces of advice with measured gains, and changes
+//! along an axis.
 
 mod axis;
 mod gain;
@@ -15,7 +15,7 @@ use gpuprof_model::run::SeriesResult;
 
 use super::neighbours::Neighbours;
 
-/// The identifiers of these findings, each with what it says.
+/// The identifiers of these findings, each with its content.
 pub const FINDINGS: [(&str, &str); 5] = [
     (
         "measured-gain",

@@ -79,7 +79,7 @@ impl Template {
         })
     }
 
-    /// The text with values; none where one is missing or no finite number.
+    /// The text with values; none if one is missing or no finite number.
     pub fn filled(&self, value: impl Fn(&str) -> Option<f64>) -> Option<String> {
         let mut out = String::new();
         for part in &self.parts {

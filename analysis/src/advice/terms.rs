@@ -1,11 +1,11 @@
-//! What rules are asked with.
+//! The context of rules.
 
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric::Catalogue;
 
 use super::rule::Rule;
 
-/// What rules are asked with.
+/// The context of rules.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms<'a> {
     /// The rules.

@@ -7,7 +7,7 @@ use super::template::Template;
 use super::*;
 use crate::fixture::{emulated, finished, gpu_pass, h200, measured, point, series};
 
-/// A row of `block` and `n` whose processes have these medians.
+/// A row of `block` and `n` with these medians of its processes.
 fn timed(block: u64, n: u64, medians: &[f64]) -> ConfigurationResult {
     let passes: Vec<_> =
         medians.iter().map(|&m| gpu_pass(block, n, &[m - 32.0, m, m + 32.0])).collect();
@@ -176,7 +176,7 @@ fn what_a_neighbour_tried_in_vain_is_not_advised() {
     let speaks = |rows: Vec<ConfigurationResult>| {
         advised(rows, &[more_of_x()]).iter().any(|piece| piece.rule == "more")
     };
-    // Both have 16 registers: nobody tried.
+    // Both have 16 registers: no row follows the advice.
     assert!(speaks(vec![best.clone(), other.clone()]));
     set(&mut other, "registers", 32.0);
     assert!(!speaks(vec![best.clone(), other.clone()]));

@@ -1,8 +1,8 @@
-//! What a rule reads of a configuration: a value, and how far noise may have moved it.
+//! The values that a rule reads from a configuration, with their bounds under noise.
 //!
-//! Input: a configuration, and a name. Output: the value with its bounds. What a run stored comes
-//! first; what follows from stored values by a formula, from the launch or from the device is read
-//! from there, so that a rule needs no column for it.
+//! Input: a configuration, and a name. Output: the value with its bounds. Stored values come first;
+//! values that follow from them by a formula, from the launch or from the device are computed, so
+//! that a rule needs no column for them.
 
 use gpuprof_model::measurement::OccupancyLimiter;
 use gpuprof_model::metric::{Class, DEVICE_ATTRIBUTE, Origin};
@@ -11,7 +11,7 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult};
 use super::terms::Terms;
 use crate::view::best;
 
-/// What rules may name besides metrics: 1 where it is so, else 0.
+/// The names of rules in addition to metrics: 1 if true, else 0.
 pub const FACTS: [(&str, &str); 5] = [
     ("occupancy_limited_by_warps", "whether warps limit the theoretical occupancy"),
     ("occupancy_limited_by_blocks", "whether block slots limit it"),
@@ -21,10 +21,10 @@ pub const FACTS: [(&str, &str); 5] = [
 ];
 
 /// How far one reading of a noisy counter may be off, as a part of it: most counters of two
-/// launches differ by less (`docs/h200-full.txt`).
+/// launches differ by less.
 const NOISE: f64 = 0.05;
 
-/// A value, and where noise may have moved it.
+/// A value, and its bounds under noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Reading {
     pub(super) value: f64,
@@ -93,7 +93,7 @@ fn is_counter(metric: &str) -> bool {
     metric.contains("__") && metric.contains('.')
 }
 
-/// What follows from others by a formula.
+/// A value derived from others by a formula.
 fn derived(row: &ConfigurationResult, terms: &Terms<'_>, metric: &str) -> Option<Reading> {
     if is_counter(metric) {
         return None;

@@ -1,8 +1,8 @@
-//! Against a baseline: which of its series and configurations a run is held against.
+//! The baseline of a run: which of its series and configurations the run is compared with.
 //!
-//! Input: a baseline, or why there is none, and what the run was to hold of it. Output: for
-//! each series what thresholds refer to, the changes of its columns, and what vanished or appeared.
-//! Joined by name, never by position.
+//! Input: a baseline, or why there is none, and the intended scope of the run. Output: for each
+//! series the reference of its thresholds, the changes of its columns, and vanished and new
+//! entries. Joined by name, never by position.
 
 use std::collections::BTreeSet;
 
@@ -22,10 +22,10 @@ use crate::gate::judge::Baseline;
 use crate::view::best;
 use crate::view::columns::TOTALS;
 
-/// What a run loses that does not compare with a reference what the baseline compared with one.
+/// The loss of a run that does not verify a configuration that the baseline verified.
 const VERIFICATION: &str = "verification by its reference";
 
-/// What a run was to hold of its baseline.
+/// The part of its baseline that a run was to cover.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Scope {
     /// Whether all configurations were selected of each series that was.
@@ -56,24 +56,24 @@ impl Scope {
     }
 }
 
-/// A baseline that a run is held against.
+/// A baseline that a run is compared with.
 #[derive(Debug, Clone)]
 pub struct Against {
     /// As it was asked for.
     pub name: String,
-    /// What it holds, or why it cannot be had.
+    /// Its run, or why it is unavailable.
     pub run: Result<Run, String>,
     /// Whether it may come from another device.
     pub across_devices: bool,
-    /// Whether it was measured beside the run, in rounds: then the process number `n` of one side
+    /// Whether it was measured next to the run, in rounds: then the process number `n` of one side
     /// and that of the other are neighbours in time.
     pub in_rounds: bool,
-    /// What the run was to hold of it.
+    /// The part of it that the run was to cover.
     pub scope: Scope,
 }
 
 impl Against {
-    /// What the thresholds of the series `id` of a run with this `provenance` refer to.
+    /// The reference for the thresholds of the series `id` of a run with this `provenance`.
     pub fn series(&self, id: &SeriesId, provenance: &Provenance) -> Baseline<'_> {
         let run = match &self.run {
             Ok(run) => run,
@@ -122,7 +122,7 @@ impl Against {
         self.run.as_ref().ok()?.series.iter().find(|series| series.id == *id)
     }
 
-    /// The changes of the columns of `series` and its baseline; what only the baseline has comes
+    /// The changes of the columns of `series` and its baseline; entries of the baseline alone come
     /// last.
     pub fn changes(
         &self,
@@ -170,7 +170,7 @@ impl Against {
         changes
     }
 
-    /// What the whole of `run` was compared with.
+    /// The comparison of the whole of `run`.
     pub fn comparison(&self, run: &Run) -> Comparison {
         let mut comparison = Comparison {
             baseline: self.name.clone(),
@@ -206,12 +206,12 @@ impl Against {
         }
         for theirs in baseline.series.iter().filter(|series| self.scope.holds(&series.id)) {
             match run.series.iter().find(|series| series.id == theirs.id) {
-                // What another slice measures is named here, without its configurations.
+                // The series of another slice is named here, without its configurations.
                 None if theirs.configurations.is_empty() => {}
                 None => comparison.vanished.push(theirs.id.to_string()),
                 Some(ours) => {
                     comparison.vanished.extend(only_in(theirs, ours));
-                    // What failed says itself why it has no values.
+                    // Failed configurations give their own reasons for missing values.
                     if !all_failed(ours) {
                         comparison.vanished.extend(lost_metrics(theirs, ours));
                     }
@@ -231,8 +231,8 @@ impl Against {
         comparison
     }
 
-    /// Whether a filter took nothing of `baseline`, and nothing that it could be compared with: not
-    /// even what is missing can be told.
+    /// Whether a filter took nothing of `baseline` and leaves nothing to compare with, so that
+    /// missing entries cannot be determined either.
     fn holds_nothing_of(&self, baseline: &Run, run: &Run) -> bool {
         let measured = |id: &SeriesId| run.series.iter().any(|ours| ours.id == *id);
         let mut theirs = baseline.series.iter().map(|series| &series.id);
@@ -282,8 +282,9 @@ fn lost_metrics<'r>(
     shown.chain(totals).filter(lost).map(|name| format!("{}: {name}", ours.id))
 }
 
-/// What the baseline verified by a reference and the run did not, though it finished both: a wrong
-/// result may be the faster one. Where that is all that it verified, the series is named once.
+/// The configurations that the baseline verified by a reference and the run did not, though it
+/// finished both: a wrong result may be the faster one. If these are all that it verified, the
+/// series is named once.
 fn lost_verification(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<String> {
     let before = ByKey::of(&theirs.configurations);
     let finished = ours.configurations.iter().filter(|row| row.status == Status::Finished);
@@ -295,15 +296,15 @@ fn lost_verification(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<String> 
     lost.iter().map(|row| format!("{}/{}: {VERIFICATION}", ours.id, row.configuration)).collect()
 }
 
-/// The thresholds that a baseline brings to a series: no exact metric among its columns and none of
-/// [`TOTALS`] may get worse at all, and `duration` not by more than [`default_gate`] says. The
-/// totals are held whatever is shown: a ratio stays as it is, or becomes better, where everything
-/// is done twice.
+/// The thresholds that a baseline adds to a series: no exact metric among its columns and none of
+/// [`TOTALS`] may get worse at all, and `duration` by at most [`default_gate`]. The totals are
+/// covered whether they are shown or not: a ratio stays the same, or improves, if everything is
+/// done twice.
 ///
-/// Of a baseline that holds the series as `theirs`, they speak of what it has a value of: what it
-/// never had, such as times of the emulator, is nothing that a merge can make worse. Its columns
-/// count as well as those of the run, so that a metric that leaves the annotation does not leave
-/// the gate.
+/// With a baseline that has the series as `theirs`, they apply to the metrics with a value there: a
+/// merge cannot make worse a metric that the baseline never had, such as times of the emulator. Its
+/// columns count as well as those of the run, so that removing a metric from the annotation does
+/// not remove it from the gate.
 pub fn default_thresholds(
     catalogue: &Catalogue,
     series: &SeriesResult,
@@ -341,9 +342,9 @@ pub fn default_thresholds(
     compared(series, theirs).into_iter().filter(held).filter_map(of).collect()
 }
 
-/// The columns of `ours`, of `theirs` those that the run has values of as well, and the totals that
-/// both have values of. One that is zero in the baseline is none: a kernel that begins to use
-/// shared memory is no worse for it.
+/// The columns of `ours`, the columns of `theirs` that the run has values of as well, and the
+/// totals with values on both sides. A total that is zero in the baseline does not count: a kernel
+/// that begins to use shared memory is not worse for it.
 fn compared<'r>(ours: &'r SeriesResult, theirs: Option<&'r SeriesResult>) -> Vec<&'r str> {
     let mut all: Vec<&str> = ours.columns.iter().map(String::as_str).collect();
     let more = theirs.into_iter().flat_map(|theirs| &theirs.columns).map(String::as_str);

@@ -64,7 +64,8 @@ fn a_metric_that_nothing_has_any_more_has_vanished() {
     assert_eq!(told.vanished, ["saxpy::kernels::a: global_sectors"]);
 }
 
-/// A default threshold speaks of what both have, so a total that is gone would take its own along.
+/// A default threshold needs values on both sides, so a vanished total would remove its own
+/// threshold.
 #[test]
 fn a_total_of_the_emulator_that_is_gone_has_vanished_though_no_column_shows_it() {
     let mut before = run(vec![series(vec![emulated(64, 1 << 20)])]);
@@ -198,7 +199,7 @@ fn a_kernel_that_loads_everything_twice_fails_whatever_is_shown() {
         failed(&twice),
         ["every global_sectors <= baseline", "every global_bytes <= baseline"]
     );
-    // And it is told what became worse, though no column shows it.
+    // The changes for the worse are reported, though no column shows them.
     let worse = twice.changes.iter().filter(|change| change.outcome == Outcome::Worse);
     let worse: Vec<&str> = worse.map(|change| change.metric.as_str()).collect();
     assert_eq!(worse, ["global_sectors", "global_bytes"]);
@@ -219,7 +220,7 @@ fn the_default_gate_holds_what_the_baseline_has_and_what_left_the_annotation() {
     assert_eq!(default_thresholds(&Catalogue::built_in(), &ours, Some(&theirs)), totals);
     ours.columns = vec!["duration".into()];
     assert_eq!(default_thresholds(&Catalogue::built_in(), &ours, Some(&theirs)), totals);
-    // What no configuration of the run has is told as vanished.
+    // A metric without a value in any configuration of the run has vanished.
     for row in &mut ours.configurations {
         row.metrics.clear();
     }

@@ -1,14 +1,14 @@
-//! What a stored baseline can decide, told before anything is measured: its side cannot grow.
+//! The decisions that a stored baseline allows, computed before anything is measured, since the
+//! baseline cannot grow.
 //!
 //! Input: the baseline, the thresholds of every planned series, the run's error budget, and how
-//! many processes the run will have. Output: how probable it is that a run in which nothing changed
-//! is decided, the slowdown that would be caught, and how many processes a side it would take. What
-//! the run will measure is supposed to scatter as the baseline does; both are judged by the rules
-//! of `judge/relative`, so the figures are those of Welch's test. They are estimates: the fewer
-//! processes the baseline has, the less they know of its noise. On average over baselines of one
-//! configuration, the share of decided runs is at most 13 percentage points too high with 4
-//! processes and 7 with 7, where about half of the runs are decided or fewer
-//! (`docs/scripts/forecast-of-baselines.py`).
+//! many processes the run will have. Output: the probability that an unchanged run is decided, the
+//! slowdown that would be caught, and how many processes per side the decision would take. The run
+//! is assumed to scatter like the baseline; both are judged by the rules of `judge/relative`, so
+//! the figures are those of Welch's test. They are estimates: the fewer processes the baseline has,
+//! the less is known of its noise. On average over baselines of one configuration, the share of
+//! decided runs is at most 13 percentage points too high with 4 processes and 7 with 7, if about
+//! half of the runs are decided or fewer (`docs/scripts/forecast-of-baselines.py`).
 
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::metric::{Catalogue, Class};
@@ -33,7 +33,7 @@ const CAUGHT: f64 = 0.95;
 /// A planned series: its name, its configurations, and its thresholds.
 pub type Planned<'p> = (&'p SeriesId, &'p [Configuration], Vec<&'p Threshold>);
 
-/// What a stored baseline can decide.
+/// The decisions that a stored baseline allows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ability {
     /// How many comparisons of noisy values the run will make.
@@ -47,8 +47,8 @@ pub struct Ability {
     pub repeat: u32,
     /// The probability that a run in which nothing changed is decided, all of it.
     pub decides: f64,
-    /// The smallest change, in percent, that fails with 95 % wherever it is; none where some
-    /// question is hopeless.
+    /// The smallest change, in percent, that fails with 95 % wherever it is; none if some question
+    /// is hopeless.
     pub catches_percent: Option<f64>,
     /// The configuration that scatters most for its limit.
     pub noisiest: String,
@@ -58,7 +58,7 @@ pub struct Ability {
 }
 
 /// What `base` can decide of the `planned` series within `budget`, with `repeat` processes of each
-/// configuration in the run; none where nothing noisy is compared with it.
+/// configuration in the run; none if nothing noisy is compared with it.
 pub fn ability<'p>(
     catalogue: &Catalogue,
     planned: impl IntoIterator<Item = Planned<'p>>,
@@ -118,16 +118,16 @@ struct Question {
     configuration: String,
     /// How many processes of the baseline there are.
     processes: u32,
-    /// The standard deviation between them, as a share of their mean; none where one alone ran.
+    /// The standard deviation between them, as a share of their mean; none if one alone ran.
     scatter: Option<f64>,
     /// How far the limit is from the baseline, as a share of it.
     allowed: f64,
-    /// How alike neighbouring processes of the series are.
+    /// The correlation of neighbouring processes of the series.
     alike: Option<f64>,
 }
 
 impl Question {
-    /// Of a `row` of the baseline; none where it asks nothing of noisy processes, or demands an
+    /// Of a `row` of the baseline; none if it asks nothing of noisy processes, or demands an
     /// improvement.
     fn of(catalogue: &Catalogue, threshold: &Threshold, row: &ConfigurationResult) -> Option<Self> {
         let Limit::Baseline(tolerance) = threshold.limit else { return None };
@@ -161,17 +161,17 @@ impl Question {
         self.scatter.map_or(f64::INFINITY, |scatter| scatter / self.allowed.max(f64::MIN_POSITIVE))
     }
 
-    /// The error of a difference between so many processes a side, and its law; none where they are
+    /// The error of a difference between so many processes a side, and its law; none if they are
     /// too few.
     fn error(&self, base: u32, head: u32) -> Option<(f64, StudentsT)> {
         let least = u32::try_from(MIN_PROCESSES).ok()?;
         if base < least || head < least {
             return None;
         }
-        // The run's are supposed to be as alike as the baseline's.
+        // The run's processes are assumed to correlate like the baseline's.
         let of_side = |count| two_sample::independent(f64::from(count), self.alike);
         let (a, b) = (of_side(base), of_side(head));
-        // Welch and Satterthwaite's, of two sides that scatter alike.
+        // Welch and Satterthwaite's, for two sides with equal scatter.
         let freedom =
             (1.0 / a + 1.0 / b).powi(2) / (1.0 / (a * a * (a - 1.0)) + 1.0 / (b * b * (b - 1.0)));
         Some((self.scatter? * (1.0 / a + 1.0 / b).sqrt(), StudentsT::new(0.0, 1.0, freedom).ok()?))

@@ -17,7 +17,7 @@ fn of(base: &Run, repeat: u32, configurations: usize) -> Option<Ability> {
     ability(&Catalogue::built_in(), planned, base, &budget, repeat)
 }
 
-/// The forecast and what the judge of a run says agree, on average over baselines.
+/// The forecast and the judge of a run agree, on average over baselines.
 #[test]
 fn the_forecast_is_what_the_judge_then_says() {
     let mut random = SplitMix(1);
@@ -96,8 +96,8 @@ fn what_is_not_compared_by_its_noise_asks_nothing() {
     assert_eq!(none, None);
 }
 
-/// Processes whose neighbours are alike say less than their number: of as many, a larger slowdown
-/// would be caught, as the judge then sees it.
+/// Correlated processes count less than their number: with as many, only a larger slowdown would be
+/// caught, and the judge agrees.
 #[test]
 fn alike_neighbours_make_the_forecast_modest() {
     let of_time = |alike: f64| {

@@ -10,7 +10,7 @@ use gpuprof_model::threshold::Threshold;
 use crate::gate::default_gate::default_gate;
 use crate::sequential::{Bounds, FAIL_BUDGET, LOOKS};
 
-/// What the thresholds of a run may err in.
+/// The error probabilities of a run's thresholds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
     /// For limits relative to a baseline.
@@ -22,14 +22,14 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// That of so many questions of noisy metrics relative to a baseline, and so many held against
+    /// That of so many questions of noisy metrics relative to a baseline, and so many compared with
     /// a number.
     pub fn new(relative: usize, fixed: usize) -> Self {
         let [.., most] = LOOKS;
         Self::up_to(most, relative, fixed)
     }
 
-    /// As [`Self::new`], where there are at most so many rounds.
+    /// As [`Self::new`], with at most so many rounds.
     pub fn up_to(most: u32, relative: usize, fixed: usize) -> Self {
         let [relative, fixed, later] =
             [relative, fixed, 2 * fixed].map(|family| Bounds::new(family, most));
@@ -99,7 +99,7 @@ mod tests {
             let found = Budget::planned(&Catalogue::built_in(), series(), compared);
             (found.relative.family(), found.fixed.family())
         };
-        // The first series has the default gate on time beside its own on throughput.
+        // The first series has the default gate on time next to its own on throughput.
         assert_eq!(of(true), (10 * 2 + 4, 10 + 4));
         assert_eq!(of(false), (10 + 4, 10 + 4));
     }

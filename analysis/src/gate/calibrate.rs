@@ -1,9 +1,8 @@
-//! Calibration: how noisy a machine is, from one build held against itself.
+//! Calibration: the noise of a machine, from one build compared with itself.
 //!
-//! Input: a run whose configurations were timed in many processes. Output: for each noisy
-//! metric the noise between processes, how often the gate would have raised a false alarm, and the
-//! tolerance that it can keep; and for the default gate on time how often it is right with several
-//! `--repeat`.
+//! Input: a run with many processes per configuration. Output: for each noisy metric the noise
+//! between processes, how often the gate would have raised a false alarm, and the tolerance that it
+//! can keep; and for the default gate on time how often it is right with several `--repeat`.
 //!
 //! The smallest change that a gate sees with 95 % is `(t₀.₉₉ + t₀.₉₅) s √(2/n)` for n processes a
 //! side (Cohen, *Statistical Power Analysis*, 1988, section 2.4, with Student's t for the normal).
@@ -80,8 +79,7 @@ pub struct Calibrated {
     pub proposed: String,
 }
 
-/// Calibrates every noisy metric that `run` shows; none where no configuration has enough
-/// processes.
+/// Calibrates every noisy metric that `run` shows; none if no configuration has enough processes.
 pub fn calibrate(catalogue: &Catalogue, run: &Run) -> Vec<Calibrated> {
     let mut names: Vec<&String> = Vec::new();
     for name in run.series.iter().flat_map(|series| &series.columns) {
@@ -113,7 +111,7 @@ fn metric(catalogue: &Catalogue, run: &Run, name: &str) -> Option<Calibrated> {
     let proposed = match direction {
         Direction::Lower => format!("every {name} <= baseline + {tolerance}%"),
         Direction::Higher => format!("every {name} >= baseline - {tolerance}%"),
-        // What cannot get worse needs no gate.
+        // A metric that cannot get worse needs no gate.
         Direction::Neither => return None,
     };
     let threshold = Threshold::parse(&proposed).ok()?;

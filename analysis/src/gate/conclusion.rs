@@ -1,10 +1,10 @@
-//! The conclusion: what a judged run comes to as a whole.
+//! The conclusion: the outcome of a judged run as a whole.
 //!
-//! Input: a run with its judgements, changes and comparison, and what is known of how it was
-//! measured. Output: one sentence and the lists behind it, which every format shows. What must stay
-//! true: what is said of slowdowns was simulated with the code that judges (`sensitivity`), or of a
-//! stored baseline computed by the test that judges it; and of a stored run from before there were
-//! conclusions, what its judgements say is said all the same.
+//! Input: a run with its judgements, changes and comparison, and the circumstances of its
+//! measurement. Output: one sentence and the lists behind it, which every format shows. Invariant:
+//! a slowdown in the sentence was simulated with the code that judges (`sensitivity`), or for a
+//! stored baseline computed by the test that judges it. Stored runs without a conclusion get one
+//! from their judgements.
 
 mod cut;
 mod findings;
@@ -28,7 +28,7 @@ use sentence::Parts;
 pub use cut::{Cut, Shown, cut};
 pub use measured::Measured;
 
-/// What `run` comes to; none where it has no threshold and was compared with nothing.
+/// The conclusion of `run`; none if it has no threshold and no comparison.
 pub fn of(run: &Run, measured: &Measured<'_>) -> Option<Conclusion> {
     let any = run.series.iter().any(|series| !series.judgements.is_empty());
     if !any && run.comparison.is_none() {
@@ -36,7 +36,7 @@ pub fn of(run: &Run, measured: &Measured<'_>) -> Option<Conclusion> {
     }
     let Findings { failed, improved, undecided } = findings::of(run);
     let mut judged = Judged::of(run);
-    // A threshold of another version of the tool may name what this one does not know.
+    // A threshold of another version of the tool may name a metric that this one does not know.
     let cases = [&failed, &undecided].map(|list| findings::configurations(list));
     judged.configurations = cases.into_iter().fold(judged.configurations, usize::max);
     let in_rounds = measured.base.filter(|_| judged.by_time > 0);

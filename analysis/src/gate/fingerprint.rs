@@ -1,8 +1,8 @@
 //! Fingerprints: whether two runs were measured under conditions that allow a comparison.
 //!
-//! Input: the provenance of both. Output: what differs, and whether it matters. What a change
-//! to the code is expected to change (PTX, toolchain, revision) does not matter: it is what the
-//! comparison is about. What is said of the machine (device, driver, clocks, cache) does.
+//! Input: the provenance of both. Output: the differences, and whether they matter. Differences
+//! that a change to the code implies (PTX, toolchain, revision) do not matter: they are the subject
+//! of the comparison. Differences of the machine (device, driver, clocks, cache) do.
 
 use gpuprof_model::comparison::Mismatch;
 use gpuprof_model::measurement::{DeviceRecord, Reset};
@@ -11,7 +11,8 @@ use gpuprof_model::run::{ConfigurationResult, Provenance, Run};
 
 use crate::gate::by_key::ByKey;
 
-/// What differs between `baseline` and `run`; with `across_devices` the device and its driver may.
+/// The differences between `baseline` and `run`; with `across_devices` the device and its driver
+/// may differ.
 pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool) -> Vec<Mismatch> {
     let mut out = Vec::new();
     let mut check = |what: &str, before: &str, after: &str, matters: bool| {
@@ -37,7 +38,8 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
             matters,
         );
         check("GPU", &uuids(baseline, before), &uuids(run, after), false);
-        // Times of one hold what its neighbours do. A side that does not know says nothing.
+        // Times of a virtual GPU include the load of its neighbours. An unknown side does not
+        // count.
         if let (Some(before), Some(after)) = (before.virtual_gpu, after.virtual_gpu) {
             let word = |shared| if shared { "yes" } else { "no" };
             check("virtual GPU", word(before), word(after), matters);
@@ -45,7 +47,7 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     }
     check("cache control", &baseline.cache_control, &run.cache_control, true);
     check("clock control", &baseline.clock_control, &run.clock_control, true);
-    // A side without counters says nothing; what it matters for is told metric by metric.
+    // A side without counters does not count; affected metrics are reported one by one.
     if let (Some(before), Some(after)) = (&baseline.replay_mode, &run.replay_mode) {
         check("replay mode", before, after, false);
     }
@@ -72,9 +74,9 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
 /// The replay mode in which CUPTI itself repeats a launch, as a run's provenance names it.
 pub const REPLAY_BY_CUPTI: &str = "kernel";
 
-/// What stands in the way of comparing the metric called `name`, where the runs as a whole may be
-/// compared: CUPTI's own replay measures what it put back into the cache, so rates by it are not
-/// those of the other modes. Exact counts are.
+/// The obstacle to comparing the metric `name`, if the runs as a whole are comparable: CUPTI's own
+/// replay finds the data it restored in the cache, so its rates are not those of the other modes.
+/// Exact counts are.
 pub fn of_metric(
     catalogue: &Catalogue,
     name: &str,
@@ -92,7 +94,7 @@ pub fn of_metric(
     })
 }
 
-/// The pieces of silicon: all of them, where the configurations were spread over several.
+/// The pieces of silicon: all of them, if the configurations were spread over several.
 fn uuids(provenance: &Provenance, device: &DeviceRecord) -> String {
     match provenance.devices.as_slice() {
         [] => device.uuid.clone(),
@@ -100,9 +102,8 @@ fn uuids(provenance: &Provenance, device: &DeviceRecord) -> String {
     }
 }
 
-/// That some of the configurations that both sides have were measured on another piece of silicon,
-/// where that does not follow from the provenance: both had the same several, and dealt them out in
-/// another way.
+/// The note if some of the common configurations were measured on another GPU and the provenance
+/// does not show it: both runs had the same several GPUs, and assigned configurations differently.
 pub fn moved(baseline: &Run, run: &Run) -> Option<Mismatch> {
     if baseline.provenance.devices != run.provenance.devices {
         return None;

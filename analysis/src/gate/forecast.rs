@@ -1,9 +1,9 @@
-//! What a run that is measured in rounds will come to on this machine.
+//! The forecast of runs in rounds on this machine.
 //!
-//! Input: recorded processes, how many configurations a run has, and the most rounds, of which one
-//! slower configuration is supposed to have those of a few. Output: how
-//! often such a run fails or stays undecided where nothing changed, how often it catches slowdowns
-//! of several sizes, the processes that it takes, and the smallest limit that it can keep.
+//! Input: recorded processes, how many configurations a run has, and the most rounds; one slower
+//! configuration is assumed to be among the few that get the higher number. Output: how often such
+//! a run fails or stays undecided without a change, how often it catches slowdowns of several
+//! sizes, the processes that it takes, and the smallest limit that it can keep.
 
 use gpuprof_model::metric::Class;
 use gpuprof_model::run::{Run, Status};
@@ -33,7 +33,7 @@ const CAUGHT: f64 = 0.95;
 /// CUDA events count in steps of 32 ns.
 const RESOLUTION_NS: f64 = 32.0;
 
-/// What runs come to.
+/// The forecast of runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Forecast {
     /// Configurations of a run, in all its series.
@@ -44,7 +44,7 @@ pub struct Forecast {
     pub most_rounds: u32,
     /// How far above the base the default gate lets a duration lie, in percent.
     pub limit_percent: f64,
-    /// What becomes of one slowdown each, first of none.
+    /// The shares of the outcomes for one slowdown each, the first of 0 %.
     pub shares: Vec<Shares>,
     /// The share of runs that fail where nothing changed.
     pub run_fails: f64,
@@ -55,12 +55,12 @@ pub struct Forecast {
     pub proposed_percent: Option<f64>,
     /// The smallest of the slowdowns that the proposed limit catches with 95 %.
     pub proposed_catches: Option<f64>,
-    /// What such a run takes with the limit that is proposed, or else with that of the default
-    /// gate; none where the recording does not say how long a process took.
+    /// The time of such a run with the proposed limit, or else with that of the default gate; none
+    /// if the recording does not contain the time of a process.
     pub time: Option<Time>,
 }
 
-/// What a run takes, by the wall time of the recorded processes.
+/// The time of a run, by the wall time of the recorded processes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Time {
     /// Seconds for each process of a configuration.
@@ -92,7 +92,7 @@ impl Time {
     }
 }
 
-/// The forecast for runs of so many `configurations`, from those of `run`; none where none has a
+/// The forecast for runs of so many `configurations`, from those of `run`; none if none has a
 /// duration of at least `least` processes.
 pub fn forecast(run: &Run, configurations: usize, most: Most, least: usize) -> Option<Forecast> {
     let recorded = recorded(run, least);
@@ -134,7 +134,7 @@ pub fn forecast(run: &Run, configurations: usize, most: Most, least: usize) -> O
     })
 }
 
-/// The process medians of each configuration whose duration comes from at least `least` processes.
+/// The process medians of each configuration with durations from at least `least` processes.
 pub fn recorded(run: &Run, least: usize) -> Vec<Vec<f64>> {
     let rows = run.series.iter().flat_map(|series| &series.configurations);
     let of = |row: &gpuprof_model::run::ConfigurationResult| {
@@ -179,7 +179,7 @@ mod tests {
         run.provenance.seconds_per_process = Some(0.5);
         let found = forecast(&run, 50, Most::exactly(57), 6).unwrap();
         let (time, rounds) = (found.time.unwrap(), found.shares[0].rounds);
-        // Two sides of 50 configurations, of which one goes on to 57 rounds.
+        // Two sides of 50 configurations, of which one continues to 57 rounds.
         assert!(time.unchanged >= 2.0 * 0.5 * 6.0 * 50.0 && rounds >= 6.0, "{time:?}");
         assert!(time.with_one_in_doubt - time.unchanged > 45.0, "{time:?}");
         assert!(time.proposed_budget as f64 >= 1.2 * time.with_one_in_doubt, "{time:?}");

@@ -1,28 +1,28 @@
 //! Judging: one verdict for one threshold over the configurations of a series.
 //!
-//! Input: a threshold, the configurations it may speak of, and the device. Output: a
-//! [`Judgement`] with the value and configuration that decided. What must stay true: a pass needs
-//! every value it speaks of. The rules:
+//! Input: a threshold, the configurations it may apply to, and the device. Output: a [`Judgement`]
+//! with the value and configuration that decided. Invariant: a pass needs every value in the
+//! threshold's scope. The rules:
 //!
-//! * `best` takes the best value, by the metric's direction, among finished configurations. One
-//!   that is not there could only have been better, so it stands in the way of a pass only where
-//!   better values could violate the limit (`best duration >= …`, `==`).
+//! * `best` takes the best value, by the metric's direction, among finished configurations. A
+//!   missing one could only have been better, so it prevents a pass only if better values could
+//!   violate the limit (`best duration >= …`, `==`).
 //! * `every` and `where` are decided by the worst offender: the violating value farthest from the
 //!   limit. Without one, a configuration that did not finish makes the verdict `missing`, a value
-//!   that cannot be had here makes it `unavailable`; else it is a pass, with the value closest to
-//!   the limit.
-//! * A noisy value meets or violates a fixed limit where its processes say so surely (`fixed`):
-//!   with `every`, each at 5 % for a pass, and all noisy questions of the run within 1 % for
-//!   failures; with `best`, some configuration at 5 % shared by all of them, or none at all. Else
-//!   the verdict is `inconclusive`. Where such a run measures further what its first processes left
-//!   open, these have a part of both levels, and the looks that follow have the rest.
-//! * Where no finished configuration has a value, the verdict is `unavailable` whatever became of
-//!   the others, since it is the machine that cannot give the metric.
-//! * A value that is `unstable`, since the GPU was slowed down while it was taken, is as good as
-//!   noise: where nothing else decides, the verdict is `inconclusive`.
-//! * A limit relative to the baseline is judged by rules of its own, in `relative`.
-//! * Configurations whose launch is `invalid` cannot exist on the device and are left out; where
-//!   that leaves nothing, the verdict is `missing`.
+//!   that this machine cannot provide makes it `unavailable`; else it is a pass, with the value
+//!   closest to the limit.
+//! * A noisy value meets or violates a fixed limit if its processes show it surely (`fixed`): with
+//!   `every`, each at 5 % for a pass, and all noisy questions of the run within 1 % for failures;
+//!   with `best`, some configuration at 5 % shared by all of them, or none at all. Otherwise the
+//!   verdict is `inconclusive`. If such a run adds processes to open configurations, the first look
+//!   has a part of both levels, and the later looks have the rest.
+//! * If no finished configuration has a value, the verdict is `unavailable` whatever happened to
+//!   the others, since the machine cannot provide the metric.
+//! * A value that is `unstable`, since the GPU was slowed down during the measurement, counts as
+//!   noise: if nothing else decides, the verdict is `inconclusive`.
+//! * A limit relative to the baseline has separate rules, in `relative`.
+//! * Configurations whose launch is `invalid` cannot exist on the device and are left out; if that
+//!   leaves nothing, the verdict is `missing`.
 
 mod absolute;
 pub(in crate::gate) mod fixed;
@@ -41,7 +41,7 @@ pub use relative::verdicts;
 pub use terms::Terms;
 
 /// Judges `threshold`, written in `origin`, over the `configurations` of one series. `baseline` is
-/// what limits relative to a baseline refer to.
+/// the reference of relative limits.
 pub fn judge(
     terms: Terms<'_>,
     threshold: &Threshold,

@@ -142,7 +142,7 @@ fn the_best_is_found_among_those_that_finished() {
     let all = [row(0, "duration", Ok(90.0)), failed(1), row(2, "duration", Err("no"))];
     assert_eq!(verdict("best duration <= 100 ns", &all), Verdict::Pass);
     assert_eq!(verdict("best duration <= 80 ns", &all), Verdict::Fail);
-    // A better value could be too good here, so the one that is not there is needed.
+    // A better value could violate the limit here, so the missing one is needed.
     assert_eq!(verdict("best duration >= 80 ns", &all), Verdict::Missing);
     assert_eq!(verdict("best duration >= 80 ns", &all[..1]), Verdict::Pass);
     assert_eq!(verdict("best duration <= 100 ns", &all[1..2]), Verdict::Missing);

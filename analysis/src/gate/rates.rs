@@ -1,11 +1,11 @@
 //! How often a gate is right: its false alarms, and the slowdowns that it catches, on recorded
 //! processes.
 //!
-//! Input: configurations that were timed in many processes, and a threshold relative to a
-//! baseline. Output: for a number of processes a side, the share of configurations that fail
-//! where nothing changed, that stay undecided there, and that fail where all of the run's times are
-//! longer by a factor. Whole processes are drawn, since the process is the unit of replication,
-//! each at most once, and judged by the very code that judges a run.
+//! Input: configurations with many timed processes, and a threshold relative to a baseline. Output:
+//! for a number of processes per side, the share of unchanged configurations that fail, the share
+//! that stay undecided, and the share that fail if all of the run's times are longer by a factor.
+//! Whole processes are drawn, since the process is the unit of replication, each at most once, and
+//! judged by the code that judges a run.
 
 use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
@@ -31,9 +31,9 @@ pub struct Rates {
     pub false_alarms_percent: f64,
     /// Undecided where nothing changed.
     pub undecided_percent: f64,
-    /// Failures of a configuration that became slower, where the others did not.
+    /// Failures of a configuration that became slower, if the others did not.
     pub caught_percent: f64,
-    /// Passes of a configuration that became slower, where the others did not.
+    /// Passes of a configuration that became slower, if the others did not.
     pub missed_percent: f64,
 }
 
@@ -160,7 +160,7 @@ fn sides(count: usize, trial: Trial<'_>, random: &mut SplitMix) -> (Vec<usize>, 
             (all[..n].to_vec(), all[n..2 * n].to_vec())
         }
         Draw::Stretches => {
-            // Two stretches that do not overlap: where they begin once the stretches are taken out.
+            // Two stretches that do not overlap: their starts after the stretches are removed.
             let room = count - 2 * n;
             let mut starts = [random.below(room + 1), random.below(room + 1)];
             starts.sort_unstable();

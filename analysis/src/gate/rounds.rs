@@ -25,9 +25,9 @@ pub struct Wanted {
     pub rounds: u32,
 }
 
-/// Which configurations of `series`, a series of `run` that may be measured in rounds beside
-/// `against`, need more rounds, in the order of the series; none where all are decided and where no
-/// more rounds could decide.
+/// Which configurations of `series`, a series of `run` that may be measured in rounds with
+/// `against`, need more rounds, in the order of the series; none if all are decided and if more
+/// rounds could not decide.
 pub fn wanted(
     catalogue: &Catalogue,
     series: &SeriesResult,

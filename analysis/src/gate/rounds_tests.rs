@@ -10,7 +10,7 @@ use crate::stats::random::SplitMix;
 
 const N: u64 = 1 << 20;
 
-/// A noise of ±0.4 % around 100 µs, longer by `percent`; `phase` tells the sides apart.
+/// A noise of ±0.4 % around 100 µs, longer by `percent`; `phase` makes the sides differ.
 fn timed(
     block: u64,
     rounds: u32,
@@ -66,7 +66,7 @@ fn judged(rounds: u32, changes: &[f64]) -> Run {
     rejudge(&Catalogue::built_in(), run, &[], &against)
 }
 
-/// What the default gate on time comes to.
+/// The judgement of the default gate on time.
 fn on_time(run: &Run) -> Judgement {
     let mut all = run.series[0].judgements.iter();
     all.find(|judgement| judgement.threshold.contains("duration")).unwrap().clone()

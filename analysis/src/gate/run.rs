@@ -1,8 +1,8 @@
-//! The gate: what a judged run comes to.
+//! The gate: the exit code of a judged run.
 //!
 //! Input: a run with its judgements and comparison. Output: one exit code. Crashes outrank
-//! failures, failures outrank doubt; what vanished since the baseline is doubt, never a pass, and
-//! neither is a series of which nothing was measured, here or in the baseline.
+//! failures, failures outrank doubt. A vanished entry is doubt, never a pass, and so is a series
+//! without any measurement, here or in the baseline.
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::comparison::Comparison;
@@ -24,14 +24,14 @@ use crate::view::columns;
 /// How strictly a run is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gate {
-    /// Whether what cannot be judged ends with exit code 106.
+    /// Whether missing and undecided results end with exit code 106.
     pub strict: bool,
     /// Whether thresholds have a say at all; not with `--no-gate`.
     pub gated: bool,
 }
 
 impl Default for Gate {
-    /// Thresholds decide, and what cannot be judged does not.
+    /// Thresholds decide; missing and undecided results do not.
     fn default() -> Self {
         Self { strict: false, gated: true }
     }
@@ -43,13 +43,13 @@ impl Gate {
         if self.gated { judgement.exit_code(self.strict) } else { ExitCode::Success }
     }
 
-    /// What something contributes to the exit code that was asked for and is not there: what
-    /// vanished since the baseline, or a reference that tells no result from another.
+    /// The exit code for something requested that is absent: an entry that vanished since the
+    /// baseline, or a reference that cannot reject any result.
     pub fn of_vanished(self) -> ExitCode {
         if self.gated { Verdict::Missing.exit_code(self.strict) } else { ExitCode::Success }
     }
 
-    /// What `run` comes to.
+    /// The exit code of `run`.
     pub fn exit_code(self, run: &Run) -> ExitCode {
         let mut code = ExitCode::Success;
         for series in &run.series {
@@ -81,7 +81,7 @@ impl Gate {
     }
 }
 
-/// Why nothing of `series` was measured, where nothing was: that is no success, whatever thresholds
+/// Why nothing of `series` was measured, if nothing was: that is not a success, whatever thresholds
 /// it has.
 pub fn unmeasured(series: &SeriesResult) -> Option<String> {
     let rows = &series.configurations;
@@ -102,9 +102,8 @@ pub fn unmeasured(series: &SeriesResult) -> Option<String> {
 /// A threshold, its origin, and its place where that is a line of the configuration file.
 pub type Written = (Threshold, Layer, Option<Place>);
 
-/// The thresholds that are judged over `series`, a series of `run`: those of `thresholds` that
-/// speak of its device, and with a baseline the default ones, but for those that one of
-/// `thresholds` replaces.
+/// The thresholds for `series`, a series of `run`: those of `thresholds` that apply to its device,
+/// and with a baseline the default ones, except those that one of `thresholds` replaces.
 pub(crate) fn in_force(
     catalogue: &Catalogue,
     series: &SeriesResult,
@@ -115,7 +114,7 @@ pub(crate) fn in_force(
     let mut all: Vec<Written> =
         thresholds.iter().filter(|(threshold, ..)| speaks(threshold, run)).cloned().collect();
     if is_new(series, against) {
-        // A series that is new has nothing to be held against, and that is told once, as new.
+        // A new series has no counterpart, which is reported once, as new.
         all.retain(|(threshold, ..)| !threshold.needs_baseline());
     } else if against.is_some() {
         let theirs = against.and_then(|against| against.held(&series.id));
@@ -133,9 +132,8 @@ fn speaks(threshold: &Threshold, run: &Run) -> bool {
     run.provenance.device.as_ref().is_none_or(|device| threshold.speaks_of(&device.name))
 }
 
-/// Judges the thresholds that are in force over `series`, a series of `run`, by the
-/// metrics of `catalogue`, within the run's error `budget`. The changes of its columns are told as
-/// well.
+/// Judges the thresholds in force over `series`, a series of `run`, by the metrics of `catalogue`,
+/// within the run's error `budget`, and determines the changes of its columns.
 pub fn judge(
     catalogue: &Catalogue,
     series: &mut SeriesResult,
@@ -173,7 +171,7 @@ fn is_new(series: &SeriesResult, against: Option<&Against>) -> bool {
     })
 }
 
-/// Judges a stored `run` anew against `against`, with the `thresholds` of the command line.
+/// Judges a stored `run` again against `against`, with the `thresholds` of the command line.
 pub fn rejudge(
     catalogue: &Catalogue,
     run: Run,
@@ -224,7 +222,7 @@ pub fn rejudge_each(
     run
 }
 
-/// What the stored baseline `against` decides of `run`, which is judged.
+/// The decisions that the stored baseline `against` allows for `run`, a judged run.
 fn able(catalogue: &Catalogue, run: &Run, against: &Against, budget: &Budget) -> Option<Ability> {
     let base = against.run.as_ref().ok().filter(|_| !against.in_rounds)?;
     let repeat = beforehand::fewest_processes(run)?;

@@ -152,7 +152,7 @@ fn a_series_of_which_nothing_finished_in_the_baseline_is_told_and_is_no_pass() {
             assert!(sentence.starts_with("Undecided: the baseline has no finished"), "{sentence}");
         }
     }
-    // A series that is new, or that did not finish here either, is no lack of the baseline.
+    // A series that is new, or that did not finish here either, is not a lack of the baseline.
     let without = run(vec![counted("b", 1.0)]);
     let failed = with(Some(Status::Failed { reason: reason() }), false);
     for (after, before) in [(after(), without), (failed.clone(), failed)] {
@@ -195,7 +195,7 @@ fn a_filter_that_takes_nothing_of_the_baseline_compares_nothing() {
     let absent = run.comparison.as_ref().unwrap().absent.clone();
     assert_eq!(absent.as_deref(), Some("the baseline `main` holds none of the selected series"));
     assert_eq!(STRICT.exit_code(&run), ExitCode::NotJudged);
-    // Without a filter, or with one that takes it, what was there is missing.
+    // Without a filter, or with a filter that selects it, the vanished series is missing.
     for filters in [&[][..], &["search", "find"]] {
         let run = filtered(filters);
         assert_eq!(run.comparison.as_ref().unwrap().absent, None);

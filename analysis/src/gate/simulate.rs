@@ -1,8 +1,8 @@
 //! How often a run that is measured in rounds is right: simulated with the code that decides it.
 //!
-//! Input: where the numbers of processes come from, a limit relative to the base, and how many
+//! Input: the source of the processes' numbers, a limit relative to the base, and how many
 //! questions share the run's budget. Output: the share of configurations that fail, pass and stay
-//! open, and the rounds that they take; and from these what becomes of a whole run. Configurations
+//! open, and the rounds that they take; and from these the outcome of a whole run. Configurations
 //! are independent of each other, so that the cost does not grow with the run's size.
 
 mod fixed;
@@ -15,7 +15,7 @@ use crate::stats::random::SplitMix;
 
 pub use fixed::FixedTrial;
 
-/// Where the number of a process comes from.
+/// The source of the number of a process.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pool {
     /// A normal noise of so many percent (standard deviation) between processes.
@@ -44,7 +44,7 @@ pub enum Pool {
 /// What is simulated.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial<'t> {
-    /// Where the numbers come from.
+    /// The source of the numbers.
     pub pool: &'t Pool,
     /// How far above the base the head may lie, in percent.
     pub limit_percent: f64,
@@ -54,11 +54,11 @@ pub struct Trial<'t> {
     pub most: u32,
     /// How many configurations are simulated.
     pub draws: u32,
-    /// What the random numbers follow from.
+    /// The seed of the random numbers.
     pub seed: u64,
 }
 
-/// What became of the simulated configurations.
+/// The outcomes of the simulated configurations.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Shares {
     /// By how many percent they were slower.
@@ -94,7 +94,7 @@ impl Shares {
 }
 
 impl Trial<'_> {
-    /// What becomes of configurations that are `slower_percent` slower, by `bounds`.
+    /// The outcomes of configurations that are `slower_percent` slower, by `bounds`.
     pub fn of(&self, bounds: &Bounds, slower_percent: f64) -> Shares {
         let mut random = SplitMix(self.seed);
         let (mut fail, mut pass, mut rounds) = (0_u32, 0_u32, 0_u64);
@@ -198,7 +198,7 @@ impl<'s> Source<'s> {
     }
 }
 
-/// What a process takes where nothing is recorded.
+/// The time of a process without a recording.
 const CENTER: f64 = 100_000.0;
 
 #[cfg(test)]

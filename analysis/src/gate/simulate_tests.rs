@@ -10,7 +10,7 @@ fn trial(pool: &Pool, draws: u32) -> Trial<'_> {
     Trial { pool, limit_percent: 2.0, resolution: 0.0, most: 431, draws, seed: 1 }
 }
 
-/// What a run is to withstand.
+/// The kinds of noise that a run must withstand.
 fn pools() -> [Pool; 7] {
     [
         Pool::Normal(0.8),
@@ -78,8 +78,8 @@ fn shares_of_configurations_become_those_of_runs() {
     assert!((none.fail_at_most() - 2.705_543 / 400_002.705_543).abs() < 1e-9);
 }
 
-/// Limits that are numbers, in a run that measures further what they leave open: the error budget
-/// of the first look and of the later ones is kept together.
+/// Numeric limits in a run that adds processes to open configurations: the first look and the later
+/// ones together keep the error budget.
 #[test]
 fn a_limit_that_is_a_number_keeps_its_levels_over_all_looks() {
     let budget = Budget::up_to(157, 0, 50);

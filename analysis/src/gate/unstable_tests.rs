@@ -1,4 +1,4 @@
-//! A time that could not be told: the state from the pass to the verdict.
+//! An unknown time: the state from the pass to the verdict.
 
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, MetricResult};

@@ -1,9 +1,9 @@
 //! Collection: the result of one configuration from its passes.
 //!
-//! Input: what each process of pass 0 found (on the emulator there is one). Output: a
+//! Input: the results of each process of pass 0 (on the emulator there is one). Output: a
 //! [`ConfigurationResult`] with an entry for every metric of the catalogue, each with its value or
-//! the reason there is none. Exact values must be the same in every process; where they are not,
-//! the configuration has failed and none of its values is shown.
+//! the reason there is none. Exact values must be the same in every process; if they are not, the
+//! configuration has failed and none of its values is shown.
 
 use std::sync::Arc;
 
@@ -18,8 +18,7 @@ use crate::metrics::replay::{self, Discipline, Divergence};
 use crate::stats::descriptive;
 use gpuprof_model::text::printable;
 
-/// What the results of a series are made by. What the catalogue says of its metrics is worked out
-/// here, once for all rows.
+/// The context of the results of a series. The catalogue is consulted here, once for all rows.
 #[derive(Debug, Clone)]
 pub struct Terms<'c> {
     catalogue: &'c Catalogue,
@@ -50,9 +49,9 @@ impl<'c> Terms<'c> {
     }
 }
 
-/// The result of a configuration whose processes all ran to their end.
+/// The result of a configuration with processes that all ran to their end.
 ///
-/// Without a pass, or where the passes diverge, it is a failed configuration; its samples are kept.
+/// Without a pass, or if the passes diverge, it is a failed configuration; its samples are kept.
 pub fn finished(
     configuration: Configuration,
     passes: &[PassResult],
@@ -126,7 +125,7 @@ pub fn metrics(passes: &[PassResult], terms: &Terms<'_>) -> Result<Metrics, Dive
     Ok(beyond.iter().chain(&terms.known).map(entry).collect())
 }
 
-/// A metric, and what a catalogue says of it.
+/// A metric, and its data in a catalogue.
 #[derive(Debug, Clone)]
 struct Known {
     metric: Arc<Metric>,
@@ -179,7 +178,7 @@ impl Measured<'_> {
         }
     }
 
-    /// What each process alone says of a noisy metric, for comparisons: the process is the unit of
+    /// The value of a noisy metric per process, for comparisons: the process is the unit of
     /// replication.
     fn per_process(&self, passes: &[PassResult]) -> Vec<ProcessValue> {
         if self.class == Class::Exact {

@@ -214,8 +214,8 @@ fn what_was_asked_for_beyond_the_catalogue_has_a_value() {
     );
 }
 
-/// More hits than sectors, since two passes counted them. The counts are made up; a rate of 448.9 %
-/// is what the page of an H200's run showed.
+/// More hits than sectors, since two passes counted them. The counts are made up; the page of an
+/// H200's run showed a rate of 448.9 %.
 #[test]
 fn a_hit_rate_above_the_whole_says_what_was_counted_instead() {
     let names = ["lts__t_sectors_evict_first_lookup_hit.sum", "lts__t_sectors_evict_first.sum"];

@@ -1,12 +1,12 @@
 //! Derived metrics: formulas over the leaves, for a run as a whole, a process, or a single sample.
 //!
-//! Input: a catalogue entry with a formula, and pass results. Output: its value with
-//! statistics where it depends on samples, or the reason of the operand that is not there.
+//! Input: a catalogue entry with a formula, and pass results. Output: its value, with statistics if
+//! it depends on samples, or the reason of the operand without a value.
 //!
 //! A formula with one timed operand is evaluated over the headline values, so that the columns of a
 //! table agree with each other. A formula with several (`throughput_of_copy`) is evaluated in each
 //! process first and then the median taken: both operands share that process' memory placement, and
-//! dividing within the process is what cancels it.
+//! dividing within the process cancels it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -9,11 +9,11 @@ use gpuprof_model::quantity::format_number;
 
 use crate::stats::descriptive;
 
-/// The value of `metric` over `passes`: the median over processes of each process' median for what
-/// is timed, the value of the first pass for what must repeat exactly.
+/// The value of `metric` over `passes`: for timed values the median over processes of each process'
+/// median, for exact values that of the first pass.
 ///
 /// # Errors
-/// Why there is none, as a reader of the report sees it.
+/// Why there is none, in the words of the report.
 pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, String> {
     let Some(pass) = passes.first() else { return Err("no pass finished".to_owned()) };
     match &metric.origin {
@@ -52,7 +52,7 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
     }
 }
 
-/// Where a value of `metric` comes from on a device that is `emulated` or not.
+/// The source of a value of `metric` on a device that is `emulated` or not.
 pub(super) fn source(metric: &Metric, emulated: bool) -> Source {
     match metric.origin {
         Origin::Declared => Source::Declared,
@@ -78,8 +78,7 @@ fn samples_of(name: &str, pass: &PassResult) -> Vec<f64> {
     }
 }
 
-/// Why the timed metric `name` could not be told, where a device would not hold still in one of the
-/// passes.
+/// Why the timed metric `name` is unknown, if a device was unstable in one of the passes.
 pub(super) fn unstable<'r>(name: &str, passes: &'r [PassResult]) -> Option<&'r str> {
     let timings = passes.iter().filter_map(|pass| pass.timing.as_ref());
     let reason = timings.filter_map(|timing| timing.unstable.as_deref()).next();
@@ -174,7 +173,7 @@ fn by_limits(name: &str, facts: &LaunchFacts) -> Option<f64> {
 /// The schedulers of an SM, on every chip since Volta.
 const SCHEDULERS: f64 = 4.0;
 
-/// What grid and block say, where there is one launch.
+/// A value from grid and block, if there is one launch.
 fn by_extents(name: &str, facts: Option<&LaunchFacts>, pass: &PassResult) -> Option<f64> {
     let [launch] = pass.launches.as_slice() else { return None };
     let product = |extent: [u32; 3]| extent.into_iter().map(f64::from).product::<f64>();

@@ -1,9 +1,8 @@
 //! Replay: whether the repetitions of a pass did the same thing.
 //!
-//! Input: the results of several processes that ran the same configuration. Output: nothing,
-//! or the first thing in which two of them differ. Exact values are counts of a deterministic
-//! program; where they differ the processes did not run the same program, and no number of them can
-//! be trusted.
+//! Input: the results of several processes that ran the same configuration. Output: nothing, or the
+//! first difference between two of them. Exact values are counts of a deterministic program; if
+//! they differ the processes did not run the same program, and none of the numbers can be trusted.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
@@ -35,7 +34,7 @@ pub enum Strictness {
     Relaxed,
 }
 
-/// How launches of two passes are held against each other.
+/// How launches of two passes are compared with each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Discipline {
     /// Which launches are the same one.
@@ -47,11 +46,11 @@ pub struct Discipline {
 /// Two processes of one configuration disagree about something that must repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
-    /// What differs: a metric in backquotes, `the device`, `launch 2`, …
+    /// The subject of the difference: a metric in backquotes, `the device`, `launch 2`, …
     pub what: String,
-    /// What the first process found.
+    /// The finding of the first process.
     pub first: String,
-    /// What the other process found.
+    /// The finding of the other process.
     pub other: String,
     /// The number of the other process, from 1.
     pub process: usize,
@@ -86,11 +85,11 @@ pub fn agree(passes: &[PassResult], discipline: Discipline) -> Result<(), Diverg
 
 /// Checks that a counter pass ran the program that pass 0 ran: device and launches.
 ///
-/// A launch that [`Strictness::Relaxed`] lets be is told: the range as a whole has no counters
-/// then, since those of the other launches are not kept apart.
+/// A difference that [`Strictness::Relaxed`] accepts is returned: the range as a whole then has no
+/// counters, since those of the other launches are not kept apart.
 ///
 /// # Errors
-/// The first thing in which it differs.
+/// The first difference.
 pub fn same_program(
     timed: &PassResult,
     counted: &PassResult,
@@ -117,7 +116,7 @@ fn difference(a: &PassResult, b: &PassResult, discipline: Discipline) -> Option<
         .or_else(|| optional("`bytes`", a.declared_bytes, b.declared_bytes))
         .or_else(|| optional("`flops`", a.declared_flops, b.declared_flops))
         .or_else(|| {
-            // Where launches may differ, what follows from them may.
+            // If launches may differ, so may everything that follows from them.
             let alike = launches(&a.launches, &b.launches, Discipline::default()).is_none();
             alike.then(|| facts(a.facts.as_ref(), b.facts.as_ref())).flatten()
         })
@@ -167,7 +166,7 @@ fn launches(a: &[LaunchRecord], b: &[LaunchRecord], discipline: Discipline) -> O
                 (None, Some(more)) => {
                     Some(("a launch more".to_owned(), text(None), text(Some(more))))
                 }
-                // What matches nothing here is the nearest to the other side that there is.
+                // A launch without a match here is the nearest to the other side.
                 (Some((index, launch)), other) => {
                     let what = format!("launch {}, in any place,", index + 1);
                     let other = other.map_or_else(
@@ -301,7 +300,7 @@ mod tests {
             Err("launch 1, in any place,".into())
         );
         assert_eq!(compared(&[1], &[1, 3], By::Grid, Mode::Balanced), Err("a launch more".into()));
-        // Both sides: what has no counterpart, and the first that is nobody's.
+        // Both sides: the one without a counterpart, and the first unmatched one.
         let discipline = Discipline { matching: By::Grid, strictness: Mode::Balanced };
         let told = |a: &[u32], b: &[u32]| {
             let error = same_program(&launched(a), &launched(b), discipline).unwrap_err();

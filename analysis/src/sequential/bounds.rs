@@ -1,8 +1,8 @@
-//! The critical values of every look, for the number of questions that a run asks.
+//! The critical values of every look, for the number of questions of a run.
 //!
-//! Input: how many questions share the run's error budget, and how many rounds there are at most.
-//! Output: what the ranks and the signs of the rounds may come to at each look. They are computed,
-//! once a run.
+//! Input: how many questions share the run's error budget, and the maximum number of rounds.
+//! Output: the limits of the ranks and the signs of the rounds at each look. They are computed once
+//! per run.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 

@@ -1,8 +1,8 @@
-//! What the rounds of a configuration say about a limit relative to the base.
+//! The decision of the rounds of a configuration about a limit relative to the base.
 //!
 //! Input: the limit, and the two numbers of each round so far. Output: the decision of the first
-//! look that makes one. What must stay true: a decision follows from the rounds up to its look
-//! alone, so that rounds that are measured afterwards, for another threshold, change nothing.
+//! look that makes one. Invariant: a decision follows from the rounds up to its look alone, so that
+//! rounds measured afterwards, for another threshold, change nothing.
 
 use gpuprof_model::threshold::{Comparison, Tolerance};
 
@@ -18,7 +18,7 @@ use crate::stats::random::SplitMix;
 pub struct Rounds {
     /// Those of the base.
     pub base: Vec<f64>,
-    /// Those of the head. What one side has more than the other belongs to no round.
+    /// Those of the head. Surplus numbers of one side belong to no round.
     pub head: Vec<f64>,
 }
 
@@ -50,11 +50,11 @@ pub struct Question {
     pub tolerance: Tolerance,
     /// The step in which numbers are read; 0 for a continuum.
     pub resolution: f64,
-    /// What the numbers within a step are drawn from, so that ties are broken alike each time.
+    /// The seed for the numbers within a step, so that ties are always broken in the same way.
     pub seed: u64,
 }
 
-/// What a look comes to.
+/// The outcome of a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// The head is within the limit, as of this many rounds.
@@ -85,13 +85,13 @@ impl Decision {
 struct Turned {
     /// By how much each round is beyond the limit; negative within it.
     beyond: Vec<f64>,
-    /// What a step of the clock is on the same scale, where the noise does not cover it.
+    /// A step of the clock on the same scale, if the noise does not cover it.
     step: f64,
     /// The cost of each process.
     base: Vec<f64>,
     head: Vec<f64>,
-    /// How many times the base's cost the limit allows; none where there are no ratios, so that
-    /// "a quarter more" means nothing and no process is told as slow.
+    /// How many times the base's cost the limit allows; none if there are no ratios, so that "a
+    /// quarter more" has no meaning and no process counts as slow.
     allowed: Option<f64>,
 }
 
@@ -129,8 +129,8 @@ impl Bounds {
 impl Bounds {
     /// Whether the head is beyond the limit as surely as it would have to be within it.
     ///
-    /// [`Self::decide`] asks more of a failure, which is held against all questions of the run:
-    /// this is for what is told and fails nothing.
+    /// [`Self::decide`] asks more of a failure, which shares its level with all questions of the
+    /// run: this is for reports that fail nothing.
     pub fn surely_beyond(&self, question: &Question, rounds: &Rounds) -> bool {
         let pairs = question.read(rounds);
         self.looks.iter().any(|look| {
@@ -139,8 +139,7 @@ impl Bounds {
         })
     }
 
-    /// The nominal level of passing at a look of `rounds`, or of failing there; none where it
-    /// cannot.
+    /// The nominal level of passing at a look of `rounds`, or of failing there; none if it cannot.
     pub fn level(&self, rounds: u32, failing: bool) -> Option<f64> {
         let index = LOOKS.iter().position(|&look| look == rounds)?;
         match failing {
@@ -182,7 +181,7 @@ impl Look {
             let moved: Vec<f64> = turned.beyond.iter().map(|beyond| beyond + by).collect();
             signed_rank::sum(&moved)
         };
-        // Of half a rank both neighbours are possible; the one that decides less counts.
+        // For half a rank both neighbours are possible; the one that decides less counts.
         let within = pass.is_some_and(|most| shifted(turned.step).ceil() <= f64::from(most));
         match (within, slow) {
             (true, Slow::Tolerated) => Decision::Within(self.rounds),
@@ -199,9 +198,9 @@ impl Look {
 }
 
 impl Question {
-    /// The rounds with each number drawn from the step of the clock that it was read in: that
-    /// breaks ties, and takes away the bias that steps have. Rounds without two finite numbers say
-    /// nothing and end what can be read.
+    /// The rounds with each number drawn from its step of the clock: that breaks ties, and removes
+    /// the bias of steps. Rounds without two finite numbers carry no information and end the
+    /// readable part.
     fn read(&self, rounds: &Rounds) -> Vec<(f64, f64)> {
         let within_step = |value: f64, place: u64| {
             if self.resolution == 0.0 {
@@ -220,7 +219,7 @@ impl Question {
         pairs.collect()
     }
 
-    /// The slow processes among `rounds`; none where there are no ratios.
+    /// The slow processes among `rounds`; none if there are no ratios.
     pub fn slow(&self, rounds: &Rounds) -> Option<SlowOnes> {
         let turned = self.turned(&self.read(rounds));
         let factor = slow::factor(turned.allowed?);

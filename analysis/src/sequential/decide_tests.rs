@@ -30,7 +30,7 @@ fn decided(rounds: &Rounds) -> Decision {
 fn an_unchanged_configuration_passes_at_the_first_look() {
     assert_eq!(decided(&rounds(6, 0.4, 0.0)), Decision::Within(6));
     assert_eq!(decided(&rounds(5, 0.4, 0.0)), Decision::OPEN);
-    // What comes later changes nothing.
+    // Later rounds change nothing.
     let mut more = rounds(29, 0.4, 0.0);
     more.head[6..].fill(900.0);
     assert_eq!(decided(&more), Decision::Within(6));
@@ -48,7 +48,7 @@ fn a_slowdown_fails_when_it_is_sure() {
 
 #[test]
 fn all_processes_at_twice_the_time_fail_early() {
-    // Eleven rounds are too few for ranks; slow processes are told apart.
+    // Eleven rounds are too few for ranks; slow processes have a separate test.
     assert_eq!(decided(&rounds(431, 0.8, 100.0)), Decision::SlowSubpopulation(11));
 }
 

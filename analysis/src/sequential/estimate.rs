@@ -16,17 +16,17 @@ const LEVEL: f64 = 0.95;
 /// The change from the base to the head, as a share of the base: 0.03 is 3 % more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// Where it is estimated.
+    /// The estimate.
     pub change: f64,
-    /// Where it lies; the level is lower than 0.95 where there are fewer than six rounds.
+    /// The interval of the estimate; its level is lower than 0.95 with fewer than six rounds.
     pub interval: Interval,
     /// The probability of rounds at least as far from no change, were there none (two-sided).
     pub p_value: f64,
 }
 
 impl Estimate {
-    /// From `rounds`; none where there are none, and where a number is not positive, so that it has
-    /// no ratio.
+    /// From `rounds`; none without rounds, and if a number is not positive, so that it has no
+    /// ratio.
     pub fn of(rounds: &Rounds) -> Option<Self> {
         let pairs = rounds.pairs();
         if pairs.is_empty() || pairs.iter().any(|&(base, head)| base <= 0.0 || head <= 0.0) {

@@ -1,6 +1,6 @@
-//! What processes say about a limit that is a number.
+//! The decision of processes about a numeric limit.
 //!
-//! Input: the limit, and one number a process. Output: the decision of the first look that makes
+//! Input: the limit, and one number per process. Output: the decision of the first look that makes
 //! one, by the sign test: the claim is about the median process, and one side alone has no pair
 //! that would make its noise symmetric.
 
@@ -16,7 +16,7 @@ pub struct Fixed {
     pub comparison: Comparison,
     /// The limit.
     pub limit: f64,
-    /// A pass is one at this share of its usual level, for who asks several questions of which one
+    /// A pass has this share of its usual level, for callers with several questions of which one
     /// pass suffices.
     pub share: f64,
     /// Looks at no more processes than these decide nothing, since another rule did.

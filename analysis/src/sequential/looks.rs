@@ -11,9 +11,9 @@ pub struct Most {
 }
 
 impl Most {
-    /// Where nothing else is said. Where a run is slower as a whole, 112 rounds of each are enough
-    /// to say so. One configuration that is 3 % slower is the last that is undecided, and 431
-    /// rounds catch it with 98 % where processes scatter by 2 %.
+    /// The default. If a run is slower as a whole, 112 rounds of each are enough to decide. If one
+    /// configuration is 3 % slower, it is the last undecided one, and 431 rounds catch it with 98 %
+    /// if processes scatter by 2 %.
     pub const DEFAULT: Self = Self { many: 112, few: 431 };
 
     /// So many configurations may have the rounds of a few.
@@ -38,33 +38,32 @@ impl Most {
 /// The most that a run in which nothing changed fails, in probability.
 pub const FAIL_BUDGET: f64 = 0.01;
 
-/// The most that a configuration exactly at its limit passes, in probability, at any look. The
-/// nominal levels of the looks add up to 8.5 %; since the looks share their rounds they come to 4.5
-/// % together, whatever the noise: under symmetry the signed rank's law is known.
+/// The maximum probability that a configuration exactly at its limit passes, at any look. The
+/// nominal levels of the looks add up to 8.5 %; since the looks share their rounds the total is 4.5
+/// %, for any noise: under symmetry the signed rank's law is known.
 pub const PASS_BUDGET: f64 = 0.05;
 
-/// The most that a configuration exactly at a limit that is a number passes at the first look,
-/// where what it leaves open is measured further. The signs of later looks come to at most 3.1 %
-/// more, also where three were chosen of which one suffices, so all looks together keep
-/// [`PASS_BUDGET`].
+/// The maximum probability that a configuration exactly at a numeric limit passes at the first
+/// look, if open ones get more processes. The signs of later looks add at most 3.1 %, also if three
+/// were chosen of which one suffices, so all looks together keep [`PASS_BUDGET`].
 pub const FIRST_LOOK_PASS: f64 = 0.015;
 
-/// How many rounds choose the best configurations: they would flatter what they chose, so the
-/// rounds behind them judge it.
+/// How many rounds choose the best configurations: they would flatter their choice, so the later
+/// rounds judge it.
 pub const CHOOSING: usize = 7;
 
 /// How many configurations are chosen.
 pub const CHOSEN: usize = 3;
 
-/// What of [`FAIL_BUDGET`] the ranks have, and what the rule of slow processes.
+/// The ranks' part of [`FAIL_BUDGET`], and the part of the rule of slow processes.
 pub(super) const FAIL_BY_RANKS: f64 = 0.008;
 pub(super) const FAIL_BY_SLOW: f64 = 0.002;
 
 /// The first look at which ranks may fail a configuration: fewer rounds cannot be rare enough.
 const FIRST_TO_FAIL: u32 = 15;
 
-/// What the first look may spend on passing (six rounds of one sign), all others together, and the
-/// factor from one of these to the next.
+/// The part of the first look for passing (six rounds of one sign), that of all others together,
+/// and the factor from one of these to the next.
 const FIRST_PASS: f64 = 1.0 / 64.0;
 const LATER_PASSES: f64 = 0.0694;
 const DECAY: f64 = 0.7;

@@ -30,7 +30,7 @@ impl Tails {
         self.values = self.values.max(values);
     }
 
-    /// The largest sum of which one as small has at most probability `level`; none where 0 is more
+    /// The largest sum of which one as small has at most probability `level`; none if 0 is more
     /// probable.
     pub(super) fn at_most(&self, level: f64) -> Option<u32> {
         let mut sum = 0.0;
@@ -42,7 +42,7 @@ impl Tails {
         u32::try_from(count).ok()?.checked_sub(1)
     }
 
-    /// The smallest sum of which one as large has at most probability `level`; none where the
+    /// The smallest sum of which one as large has at most probability `level`; none if the
     /// largest is more probable.
     pub(super) fn at_least(&self, level: f64) -> Option<u32> {
         // The law is symmetric.

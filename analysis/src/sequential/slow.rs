@@ -1,8 +1,8 @@
 //! Processes that are slow apart from the others.
 //!
-//! Ranks tell a shift of most processes; three of seven at three times the time are hardly one.
-//! Input: the cost of each process of both sides, where more is worse. Output: whether the head has
-//! slow ones that the base has not.
+//! Ranks detect a shift of most processes, but three of seven at three times the time hardly count.
+//! Input: the cost of each process of both sides (more is worse). Output: whether the head has slow
+//! processes that the base has not.
 
 use statrs::function::factorial::ln_binomial;
 
@@ -12,7 +12,7 @@ const FACTOR: f64 = 1.25;
 /// The surplus of slow processes, as a share of the rounds, that keeps a configuration open.
 const TOLERATED: f64 = 0.15;
 
-/// What slow processes say at a look.
+/// The outcome for slow processes at a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slow {
     /// There is no surplus worth a doubt.
@@ -39,8 +39,8 @@ pub(super) fn judge(base: &[f64], head: &[f64], allowed: f64, level: f64) -> Slo
     }
 }
 
-/// How many times the lower quartile of both sides a slow process costs: what the limit allows of
-/// all processes, it allows of some.
+/// How many times the lower quartile of both sides a slow process costs: a limit that allows an
+/// increase of all processes allows it of some.
 pub(super) fn factor(allowed: f64) -> f64 {
     FACTOR.max(1.2 * allowed)
 }
@@ -52,8 +52,8 @@ pub(super) fn threshold(base: &[f64], head: &[f64], factor: f64) -> Option<f64> 
     Some(all.get(all.len() / 4)? * factor)
 }
 
-/// The probability that of the slow ones of both sides at least `ours` are of one side by chance,
-/// where each side has `each` processes.
+/// The probability that of the slow ones of both sides at least `ours` are on one side by chance,
+/// with `each` processes per side.
 fn fisher(ours: usize, theirs: usize, each: usize) -> f64 {
     let (all, each) = ((ours + theirs) as u64, each as u64);
     let way = |mine: u64| {

@@ -4,13 +4,12 @@
 //! the headline value, which is the median over processes of each process' median: memory placement
 //! differs from process to process, so a process, not a sample, is the unit of repetition.
 //!
-//! Two levels of variance are told apart, as in a one-way random-effects model (Searle, Casella &
-//! McCulloch, *Variance Components*, 1992, chapter 3): samples scatter within a process, and
-//! process medians scatter more than that explains. The interval of the headline value is the
+//! The method distinguishes two levels of variance, as in a one-way random-effects model (Searle,
+//! Casella & McCulloch, *Variance Components*, 1992, chapter 3): samples scatter within a process,
+//! and process medians scatter more than that explains. The interval of the headline value is the
 //! narrowest pair of order statistics of the process medians that covers it with 95 % (David &
-//! Nagaraja, *Order Statistics*, 2003, section 7.1): no assumption on their distribution is made,
-//! and where there are fewer than six processes the interval is all of them and says the level it
-//! has.
+//! Nagaraja, *Order Statistics*, 2003, section 7.1). This makes no assumption on their
+//! distribution; with fewer than six processes the interval is all of them, with its actual level.
 
 use gpuprof_model::comparison::Interval;
 use gpuprof_model::run::Statistics;
@@ -89,8 +88,8 @@ fn share(deviation: Option<f64>, sorted: &[f64]) -> Option<f64> {
 /// The variance of samples within a process, the mean over processes.
 ///
 /// It is robust, 1.4826 MAD squared (Rousseeuw & Croux, *JASA* 88, 1993), so that one slow sample
-/// cannot pass for noise that explains how processes differ; where most samples are equal it is the
-/// plain one.
+/// cannot pass for noise that explains differences between processes; if most samples are equal it
+/// is the plain variance.
 fn within_variance(processes: &[Vec<f64>]) -> Option<f64> {
     let robust = |samples: &Vec<f64>| match sequence::median_absolute_deviation(samples)? {
         mad if mad > 0.0 => Some((1.4826 * mad).powi(2)),
@@ -117,8 +116,8 @@ fn between_deviation(processes: &[Vec<f64>], medians: &[f64]) -> Option<f64> {
     Some((standard_deviation(medians, None).powi(2) - explained).max(0.0).sqrt())
 }
 
-/// Where the median of which `sorted` is a sample lies: the narrowest symmetric pair of order
-/// statistics that covers it with at least 95 %, or the outermost one with the level it has.
+/// The interval of the median of the population of `sorted`: the narrowest symmetric pair of order
+/// statistics that covers it with at least 95 %, or the outermost one with its actual level.
 pub fn interval(sorted: &[f64]) -> Option<Interval> {
     let count = sorted.len();
     if count < 2 {

@@ -1,4 +1,4 @@
-//! Where a sequence of values changes: E-divisive with a permutation test.
+//! Change points of a sequence of values: E-divisive with a permutation test.
 //!
 //! Input: values in order, and how sure a change must be. Output: the positions at which a new
 //! level begins, each with its p-value. The method is that of Matteson & James, "A Nonparametric
@@ -6,12 +6,13 @@
 //! Statistical Association* 109 (2014), as Daly, Brown, Ingo, O'Leary & Bradford use it for a
 //! performance history, "The Use of Change Point Detection to Identify Software Performance
 //! Regressions in a Continuous Integration System", ICPE 2020: the right side of a split reaches to
-//! the end of its segment. It supposes nothing of the noise but that its order says nothing.
+//! the end of its segment. Its only assumption on the noise is that its order carries no
+//! information.
 //!
 //! * The divergence of two sides is their energy distance (Székely & Rizzo 2005, exponent 1).
 //! * Of all splits of all segments the one with the largest divergence is the candidate. It is a
-//!   change where values shuffled within their segments diverge as far in too few cases; then its
-//!   segment is two, and the search begins anew.
+//!   change if values shuffled within their segments rarely diverge as far; then its segment
+//!   becomes two, and the search begins again.
 //! * A permutation test ends as soon as it cannot succeed any more (Besag & Clifford, *Biometrika*
 //!   78, 1991), so a sequence without a change costs a few permutations.
 //! * All splits of a segment of n take n log n steps: the distances of a value to those before it
@@ -94,7 +95,7 @@ fn candidate(values: &[f64], segments: &[Range<usize>]) -> Option<(usize, f64)> 
     all.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, divergence)| *divergence > 0.0)
 }
 
-/// The p-value of `divergence`; none where it is too large.
+/// The p-value of `divergence`; none if it is too large.
 fn p_value(
     values: &[f64],
     segments: &[Range<usize>],
@@ -118,7 +119,7 @@ fn p_value(
     Some(f64::from(as_far + 1) / f64::from(count + 1))
 }
 
-/// The split of `values` into two that diverges most, and how far; none where they are too few.
+/// The split of `values` into two that diverges most, and how far; none if they are too few.
 /// Outliers at an end are left aside.
 fn widest(values: &[f64]) -> Option<(usize, f64)> {
     let length = values.len();
@@ -142,7 +143,7 @@ fn widest(values: &[f64]) -> Option<(usize, f64)> {
     let farther =
         |best: (usize, f64), next: (usize, f64)| if next.1 > best.1 { next } else { best };
     let inside = (LEAST..=length - LEAST).map(|at| (at, divergence(at))).reduce(farther)?;
-    // Two values at an end that differ from all others are no level yet. Divided one value away
+    // Two values at an end that differ from all others are not a level yet. Divided one value away
     // from them the sequence would diverge as well, at a revision that changed nothing.
     let edges = [EDGE, length - EDGE].map(|at| (at, divergence(at)));
     match edges.into_iter().fold(inside, farther).0 {
@@ -152,7 +153,7 @@ fn widest(values: &[f64]) -> Option<(usize, f64)> {
     }
 }
 
-/// The rank of each value, equal ones alike.
+/// The rank of each value; equal values have equal ranks.
 fn ranks(values: &[f64]) -> Vec<usize> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

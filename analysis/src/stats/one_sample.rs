@@ -27,7 +27,7 @@ pub struct Distance {
 impl Distance {
     /// Of `values` from `limit`, read in steps of `resolution` (0 for a continuum).
     ///
-    /// `None` where there are fewer than [`MIN_PROCESSES`] values, or one that is no finite number.
+    /// `None` for fewer than [`MIN_PROCESSES`] values, or if one is not a finite number.
     pub fn of(values: &[f64], limit: f64, resolution: f64) -> Option<Self> {
         let finite = limit.is_finite() && values.iter().all(|value| value.is_finite());
         if values.len() < MIN_PROCESSES || !finite {
@@ -68,8 +68,8 @@ impl Distance {
         reach(self.deviation, self.processes, level)
     }
 
-    /// How many processes bring [`Self::reach`] under the distance from the limit; none where even
-    /// 431 do not.
+    /// How many processes bring [`Self::reach`] under the distance from the limit; none if even 431
+    /// do not.
     pub fn processes_needed(&self, level: f64) -> Option<u32> {
         let least = u32::try_from(MIN_PROCESSES).unwrap_or(u32::MAX);
         (least..=MOST_ADVISED).find(|&n| reach(self.deviation, n, level) < self.above.abs())

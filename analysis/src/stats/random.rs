@@ -1,7 +1,7 @@
 //! Random order that is the same everywhere.
 //!
 //! Input: a seed. Output: numbers and orders that follow from it alone, so that a run that is
-//! resumed goes on in the same order and a calibration repeats.
+//! resumed continues in the same order and a calibration repeats.
 
 /// The seed of a run's order, kept in its provenance.
 pub const SEED: u64 = 1;

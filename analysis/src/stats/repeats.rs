@@ -11,7 +11,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// Standard deviation between processes, in percent of their mean, over which more of them run.
-/// `docs/measurements.md` has the rates at which the default gate errs with it.
+/// `docs/claims.md` has the rates at which the default gate errs with it.
 pub const NOISE_PERCENT: f64 = 1.0;
 
 /// How many processes time each configuration.
@@ -25,7 +25,7 @@ pub struct Repeats {
 }
 
 impl Repeats {
-    /// Where nothing says otherwise, on a GPU.
+    /// If nothing says otherwise, on a GPU.
     pub const DEFAULT: Self = Self { least: 7, most: 10 };
 
     /// Always `count`.
@@ -41,7 +41,7 @@ impl Repeats {
     }
 }
 
-/// The standard deviation of `values` in percent of their mean; 0 of fewer than two, and where the
+/// The standard deviation of `values` in percent of their mean; 0 for fewer than two, and if the
 /// mean is 0.
 pub fn noise_percent(values: &[f64]) -> f64 {
     if values.len() < 2 {
@@ -123,7 +123,7 @@ mod tests {
         let repeats = Repeats { least: 3, most: 5 };
         assert_eq!(repeats.wanted(&[100.0, 100.5, 99.5]), 3);
         assert_eq!(repeats.wanted(&[100.0, 102.0, 98.0]), 5);
-        // What later ones found changes nothing, and too few say nothing.
+        // Later findings change nothing, and too few processes decide nothing.
         assert_eq!(repeats.wanted(&[100.0, 100.5, 99.5, 300.0]), 3);
         assert_eq!(repeats.wanted(&[100.0, 200.0]), 3);
         assert_eq!(Repeats::exactly(2).wanted(&[1.0, 9.0]), 2);

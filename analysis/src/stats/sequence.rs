@@ -8,16 +8,16 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::stats::median::median;
 
-/// A trend is told where chance would make one as clear less often than this.
+/// A trend is reported if chance would make one as clear less often than this.
 const TREND_LEVEL: f64 = 0.01;
 
 /// A modified z-score beyond which a sample is an outlier (Iglewicz & Hoaglin, *How to Detect and
 /// Handle Outliers*, 1993).
 const OUTLIER_SCORE: f64 = 3.5;
 
-/// The correlation of each sample with the next one, from −1 to 1:
-/// `Σ (xᵢ−x̄)(xᵢ₊₁−x̄) / Σ (xᵢ−x̄)²` (Box & Jenkins, *Time Series Analysis*, 1970). `None` under
-/// three samples or where all are equal.
+/// The correlation of each sample with the next one, from −1 to 1: `Σ (xᵢ−x̄)(xᵢ₊₁−x̄) / Σ
+/// (xᵢ−x̄)²` (Box & Jenkins, *Time Series Analysis*, 1970). `None` under three samples or if all
+/// are equal.
 pub fn autocorrelation(samples: &[f64]) -> Option<f64> {
     if samples.len() < 3 {
         return None;
@@ -29,7 +29,7 @@ pub fn autocorrelation(samples: &[f64]) -> Option<f64> {
 }
 
 /// How far the samples drift from the first half to the second, in percent of their median; `None`
-/// where no trend is significant.
+/// if no trend is significant.
 ///
 /// The trend is tested by the signs of `xᵢ₊ₙ⁄₂ − xᵢ`, of which a series without trend has as many
 /// up as down (Cox & Stuart, *Biometrika* 42, 1955), at 1 %. The drift is the median of the
@@ -55,8 +55,8 @@ pub fn median_absolute_deviation(samples: &[f64]) -> Option<f64> {
 }
 
 /// The positions of outliers among `samples`: a modified z-score `|x − median| / (1.4826 MAD)`
-/// above 3.5. Where more than half of the samples are equal, so that the MAD is 0, the mean
-/// absolute deviation times 1.2533 takes its place.
+/// above 3.5. If more than half of the samples are equal, so that the MAD is 0, the mean absolute
+/// deviation times 1.2533 replaces it.
 pub fn outliers(samples: &[f64]) -> Vec<usize> {
     let Some(center) = median(samples) else { return Vec::new() };
     let deviations: Vec<f64> = samples.iter().map(|x| (x - center).abs()).collect();
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_median_absolute_deviation_of_the_textbook() {
-        // 1, 1, 2, 2, 4, 6, 9: deviations from 2 are 1, 1, 0, 0, 2, 4, 7, whose median is 1.
+        // 1, 1, 2, 2, 4, 6, 9: deviations from 2 are 1, 1, 0, 0, 2, 4, 7 with median 1.
         let samples = [1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0];
         assert_eq!(median_absolute_deviation(&samples), Some(1.0));
     }

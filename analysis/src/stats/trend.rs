@@ -1,13 +1,14 @@
-//! A trend from process to process: a machine that grew slower, or faster, while it was measured.
+//! A trend from process to process: a machine that became slower, or faster, during the
+//! measurement.
 //!
-//! Input: for each configuration one number a process, in the order the processes ran. Output:
-//! how far the configurations moved together, where that is no chance. Rounds keep a drift from
+//! Input: for each configuration one number per process, in the order the processes ran. Output:
+//! how far the configurations moved together, unless that is chance. Rounds keep a drift from
 //! picking the winner within a run; between a run and its baseline it still looks like a change, so
-//! it is told.
+//! the run reports it.
 //!
 //! The test is Kendall's for each configuration (Mann, *Econometrica* 13, 1945; Kendall, *Rank
 //! Correlation Methods*, 1975), summed over configurations (Hirsch, Slack & Smith, *Water Resources
-//! Research* 18, 1982), so that three rounds of several configurations can tell what three
+//! Research* 18, 1982), so that three rounds of several configurations can show a trend that three
 //! processes of one never could. Without ties and for few pairs the distribution is exact; else it
 //! is the normal one with the variance that ties leave.
 
@@ -20,7 +21,7 @@ use crate::stats::median::median;
 /// The fewest processes of a configuration that takes part.
 pub const MIN_PROCESSES: usize = 3;
 
-/// A trend is told where chance would make one as clear less often than this.
+/// A trend is reported if chance would make one as clear less often than this.
 pub const LEVEL: f64 = 0.01;
 
 /// Up to so many pairs the distribution is exact.

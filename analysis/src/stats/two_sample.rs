@@ -1,19 +1,19 @@
 //! Two samples of processes: whether they differ, and by how much.
 //!
-//! Input: one number a process, such as each process' median duration, from two runs. Output:
-//! the relative change of the mean with its 95 % interval, and the probability of such a difference
-//! where there is none. Samples of one process share that process' memory placement and are no
-//! replicates; only processes are.
+//! Input: one number per process, such as each process' median duration, from two runs. Output: the
+//! relative change of the mean with its 95 % interval, and the probability of such a difference if
+//! there were none. Samples of one process share that process' memory placement and are not
+//! independent; only processes are.
 //!
 //! The test is Welch's, which does not assume equal variances (Welch, *Biometrika* 34, 1947), with
 //! the degrees of freedom of Welch and Satterthwaite. Durations are read off a clock with a
 //! resolution, so each side's variance is at least that of rounding to it, resolution²/12: three
 //! equal readings do not prove that there is no noise.
 //!
-//! Processes of one run that are like their neighbours, as on a machine that drifts, say less than
-//! as many that are independent: where their lag-1 correlation ρ is significant, a side counts as
-//! n (1−ρ)/(1+ρ) processes (Bayley & Hammersley, *Supplement to the JRSS* 8, 1946). A few processes
-//! do not show it, but those of all configurations of a series do.
+//! Processes of one run that correlate with their neighbours, as on a machine that drifts, carry
+//! less information than independent ones: if their lag-1 correlation ρ is significant, a side
+//! counts as n (1−ρ)/(1+ρ) processes (Bayley & Hammersley, *Supplement to the JRSS* 8, 1946). A few
+//! processes do not show it, but those of all configurations of a series do.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -25,8 +25,8 @@ pub const MIN_PROCESSES: usize = 3;
 /// The probability with which the interval of a change covers it.
 pub const LEVEL: f64 = 0.95;
 
-/// The probability under which a difference is significant: two-sided where it is only told,
-/// one-sided where it is held against a limit.
+/// The probability under which a difference is significant: two-sided in reports, one-sided with a
+/// limit.
 pub const SIGNIFICANCE: f64 = 0.01;
 
 /// The probability with which a change that passes lies on the right side of its limit.
@@ -35,13 +35,13 @@ pub const BOUND: f64 = 0.95;
 /// The most processes that are ever advised.
 const MOST_ADVISED: u32 = 50;
 
-/// The fewest processes of a configuration that say something beside those of others.
+/// The fewest processes of a configuration that count for the correlation of the series.
 const MIN_ALIKE: usize = 7;
 
 /// The least correlation of a run that is taken into account.
 const LEAST_ALIKE: f64 = 0.2;
 
-/// The most that neighbours are taken to be alike: beyond it a run says next to nothing.
+/// The maximum assumed correlation: beyond it a run carries hardly any information.
 const MOST_CORRELATION: f64 = 0.95;
 
 /// How two samples differ.
@@ -55,7 +55,7 @@ pub struct Difference {
     variances: (f64, f64),
     /// How many independent processes either side counts as.
     counts: (f64, f64),
-    /// What share of its processes either side counts as.
+    /// The effective share of the processes of either side.
     shares: (f64, f64),
 }
 
@@ -108,13 +108,12 @@ fn freedom((a, b): (f64, f64), counts: (f64, f64)) -> f64 {
 
 /// Compares two samples whose values are readings with this `resolution` (0 for a continuum).
 ///
-/// `None` where a side has fewer than [`MIN_PROCESSES`] values or one that is no finite number.
+/// `None` if a side has fewer than [`MIN_PROCESSES`] values or one that is not a finite number.
 pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Difference> {
     welch_of_runs((first, None), (second, None), resolution)
 }
 
-/// As [`welch`], of sides with the correlation of neighbours that is known of their runs
-/// ([`alike`]).
+/// As [`welch`], with the known correlation of neighbours of both runs ([`alike`]).
 pub fn welch_of_runs(
     first: (&[f64], Option<f64>),
     second: (&[f64], Option<f64>),
@@ -142,8 +141,8 @@ pub fn welch_of_runs(
     Some(difference)
 }
 
-/// How many independent processes `count` of them say as much as, whose neighbours are so `alike`;
-/// two are the fewest that have a variance.
+/// How many independent processes are equivalent to `count` of them with the correlation `alike`;
+/// at least two, since fewer have no variance.
 pub fn independent(count: f64, alike: Option<f64>) -> f64 {
     (count * share(alike)).max(2.0)
 }
@@ -160,9 +159,9 @@ struct Side {
     share: f64,
 }
 
-/// The correlation of neighbours among the processes of one run, each of whose `series` are one
-/// configuration's in the order in which they were taken: the mean of theirs, since most are too
-/// short to tell. `None` under 0.2, and where chance explains it (one-sided, 0.1 %).
+/// The correlation of neighbours among the processes of one run; each of `series` is the sequence
+/// of one configuration: the mean of theirs, since most are too short for an estimate. `None` under
+/// 0.2, and if chance explains it (one-sided, 0.1 %).
 pub fn alike<'s>(series: impl IntoIterator<Item = &'s [f64]>) -> Option<f64> {
     let long = series.into_iter().filter(|values| values.len() >= MIN_ALIKE);
     let found: Vec<(f64, f64)> = long
@@ -180,7 +179,7 @@ pub fn alike<'s>(series: impl IntoIterator<Item = &'s [f64]>) -> Option<f64> {
 
 /// Which of several differences are significant together, so that the chance of even one false
 /// alarm among all stays under `level` (Holm, *Scandinavian Journal of Statistics* 6, 1979). Each
-/// is told with the p-value that it may have at most.
+/// comes with its maximum p-value.
 pub fn significant(p_values: &[f64], level: f64) -> Vec<(bool, f64)> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
@@ -203,7 +202,7 @@ mod tests {
         assert!((value - expected).abs() < 1e-4 * expected.abs().max(1.0), "{value} {expected}");
     }
 
-    /// Runs in which nothing changed, whose processes are like their neighbours.
+    /// Unchanged runs with correlated processes.
     #[test]
     fn neighbours_that_are_alike_are_no_replicates() {
         let mut random = crate::stats::random::SplitMix(7);

@@ -7,7 +7,7 @@
 use gpuprof_model::metric::Direction;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Status};
 
-/// The value of `metric` in a finished `configuration`, where it has one that is a number.
+/// The value of `metric` in a finished `configuration`, if it is a number.
 pub fn value(configuration: &ConfigurationResult, metric: &str) -> Option<f64> {
     result(configuration, metric)?.value.as_ref().ok().copied().filter(|value| value.is_finite())
 }
@@ -56,7 +56,7 @@ pub fn best(configurations: &[ConfigurationResult], metric: &str) -> Option<usiz
 }
 
 /// How many times worse each configuration is than the best: 1 for the best, 1.37 for one that
-/// takes 37 % longer. `None` without a value, and where the quotient does not exist.
+/// takes 37 % longer. `None` without a value, and if the quotient does not exist.
 pub fn ratios(configurations: &[ConfigurationResult], metric: &str) -> Vec<Option<f64>> {
     let best = best(configurations, metric).and_then(|index| value(&configurations[index], metric));
     let direction = direction(configurations, metric).unwrap_or(Direction::Neither);

@@ -1,10 +1,9 @@
 //! The parts of a series: one for each device that measured some of its configurations.
 //!
-//! Input: a series. Output: the series itself where one device measured all of it, else a
-//! series a device. Best, ties, ratios and fronts are found within a part. Two devices of one model
-//! differ, and no number of processes on one of them tells by how much, so a difference between
-//! rows of two parts may be the kernel's or the devices': nobody is told that one of them is
-//! better.
+//! Input: a series. Output: the series itself if one device measured all of it, else a series per
+//! device. Best, ties, ratios and fronts are found within a part. Two devices of one model differ,
+//! and processes on one of them cannot show by how much, so a difference between rows of two parts
+//! may be the kernel's or the devices': no report ranks them.
 
 use std::borrow::Cow;
 
@@ -12,13 +11,13 @@ use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 
 use crate::view::narrowed;
 
-/// What one device measured of a series.
+/// The part of a series that one device measured.
 #[derive(Debug)]
 pub struct Part<'s> {
-    /// The series with the configurations of that device. Of several parts the last has the
-    /// judgements and changes, which are those of the series.
+    /// The series with the configurations of that device. The last of several parts has the
+    /// judgements and changes, which belong to the series.
     pub series: Cow<'s, SeriesResult>,
-    /// The device's UUID, where the run had several.
+    /// The device's UUID, if the run had several.
     pub device: Option<&'s str>,
     /// How many configurations the series has in all its parts.
     pub of: usize,

@@ -3,10 +3,10 @@
 //! Input: the metrics asked for and the configurations of a series. Output: the columns in
 //! order, and the *headline* metric, on which rows are compared with the best one, or why none is.
 //!
-//! Rows that declare different work (`bytes`, `flops`) cannot be compared by what grows with the
-//! work: the smallest problem would always be "best". There, rates are compared instead. A ratio of
-//! counts, such as sectors a request, says nothing about cost, since a row with more of both has
-//! the same: it decides nothing. Without times, totals decide where no other total disagrees.
+//! Rows that declare different work (`bytes`, `flops`) cannot be compared by totals that grow with
+//! the work: the smallest problem would always be "best". There, rates are compared instead. A
+//! ratio of counts, such as sectors per request, does not measure cost, since a row with more of
+//! both has the same: it decides nothing. Without times, totals decide if no other total disagrees.
 
 use gpuprof_model::measurement::Source;
 use gpuprof_model::metric::{Class, Direction, Origin, built_in};
@@ -15,7 +15,7 @@ use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 
 use crate::view::best::{self, value};
 
-/// What is shown, in this order, where it is to be had: on a GPU times and launch facts, on the
+/// What is shown, in this order, if it is to be had: on a GPU times and launch facts, on the
 /// emulator counters. With one axis of four digits the emulator's take 99 columns of text, and 115
 /// with shared memory.
 const DEFAULT: [&str; 10] = [
@@ -31,18 +31,18 @@ const DEFAULT: [&str; 10] = [
     "registers",
 ];
 
-/// What a run without times shows beside the annotation's metrics: it says what a row costs.
+/// The cost metrics that a run without times shows next to the annotation's.
 const COSTS: [&str; 2] = ["ptx_instructions", "global_sectors"];
 
-/// The exact totals that say what a configuration costs, in instructions and in traffic.
+/// The exact totals that measure the cost of a configuration, in instructions and in traffic.
 pub const TOTALS: [&str; 4] =
     ["ptx_instructions", "global_sectors", "global_bytes", "shared_wavefronts"];
 
-/// The columns of a series whose annotation or command line asks for the metrics `asked`.
+/// The columns of a series whose annotation or command line requests the metrics `asked`.
 ///
-/// They are `duration`, where there is time, and then what was asked for, whether it is to be had
-/// or not. Where nothing was asked for, or nothing of it is to be had, the default columns that
-/// have a value follow; `bank_conflicts` is one of them only where shared memory is accessed.
+/// They are `duration`, if there is time, and then the requested metrics, available or not. Without
+/// requests, or if none is available, the default columns that have a value follow;
+/// `bank_conflicts` is one of them only if shared memory is accessed.
 pub fn choose(asked: &[String], configurations: &[ConfigurationResult]) -> Vec<String> {
     let mut columns: Vec<String> = Vec::new();
     let mut add = |name: &str| {
@@ -64,7 +64,7 @@ pub fn choose(asked: &[String], configurations: &[ConfigurationResult]) -> Vec<S
     columns
 }
 
-/// As [`choose`], of what the annotation alone asks for: where there is no time, totals come last.
+/// As [`choose`], for the annotation's requests alone: without time, totals come last.
 pub fn choose_annotated(
     annotated: &[String],
     configurations: &[ConfigurationResult],
@@ -82,14 +82,14 @@ pub fn choose_annotated(
 
 /// The column of `series` on which rows are compared with the best one.
 ///
-/// It is `duration` where that is shown; else the first column, where rows may be compared by it
-/// and its values are not all the same. `None` where there is none, or fewer than two rows have a
-/// value, or totals disagree; [`undecided`] says which.
+/// It is `duration` if that is shown; else the first column, if rows may be compared by it and its
+/// values are not all the same. `None` if there is none, or fewer than two rows have a value, or
+/// totals disagree; [`undecided`] says which.
 pub fn headline(series: &SeriesResult) -> Option<&str> {
     deciding(series).ok()
 }
 
-/// Why no column of `series` decides which row is best, where its rows differ.
+/// Why no column of `series` decides which row is best, if its rows differ.
 pub fn undecided(series: &SeriesResult) -> Option<String> {
     let why = deciding(series).err()?;
     Some(format!(
@@ -167,8 +167,8 @@ fn different_work(configurations: &[ConfigurationResult]) -> bool {
     varied("bytes", configurations) || varied("flops", configurations)
 }
 
-/// Whether `metric` is a quotient of counts: more of both is the same. What a user defines is
-/// asked for what it says.
+/// Whether `metric` is a quotient of counts: more of both is the same. For a metric that a user
+/// defines, its formula decides.
 fn is_ratio_of_counts(metric: &str, configurations: &[ConfigurationResult]) -> bool {
     let found = configurations.iter().find_map(|row| row.metrics.get(metric));
     found.is_some_and(|result| {
@@ -179,13 +179,13 @@ fn is_ratio_of_counts(metric: &str, configurations: &[ConfigurationResult]) -> b
     })
 }
 
-/// What the launch was given: no row is best for its registers.
+/// The launch parameters: no row is best for its registers.
 fn describes_the_launch(name: &str) -> bool {
     built_in(name).is_some_and(|m| matches!(m.origin, Origin::Launch | Origin::Device))
 }
 
-/// Which rows hold the best value of `metric`, for marking: none where rows may not be compared by
-/// it or all values are the same.
+/// Which rows hold the best value of `metric`, for marking: none if rows may not be compared by it
+/// or all values are the same.
 pub fn marks(metric: &str, configurations: &[ConfigurationResult]) -> Vec<bool> {
     if comparable(metric, configurations) {
         marks_of_best(metric, configurations)
@@ -194,7 +194,7 @@ pub fn marks(metric: &str, configurations: &[ConfigurationResult]) -> Vec<bool> 
     }
 }
 
-/// As [`marks`], of the metric that decides, whatever the rows' work: somebody has chosen it.
+/// As [`marks`], for a metric that the user chose to decide, for any work of the rows.
 pub fn marks_of_best(metric: &str, configurations: &[ConfigurationResult]) -> Vec<bool> {
     let best = best::best(configurations, metric)
         .filter(|_| varied(metric, configurations))
@@ -202,8 +202,7 @@ pub fn marks_of_best(metric: &str, configurations: &[ConfigurationResult]) -> Ve
     configurations.iter().map(|c| best.is_some() && value(c, metric) == best).collect()
 }
 
-/// Which way the metric called `name` is better: as `configurations` hold it, or where none does,
-/// as it is built in.
+/// The better direction of the metric `name`: from `configurations`, or else the built-in one.
 fn direction(name: &str, configurations: &[ConfigurationResult]) -> Direction {
     let built_in = || built_in(name).map(|metric| metric.direction);
     best::direction(configurations, name).or_else(built_in).unwrap_or(Direction::Neither)
@@ -215,8 +214,7 @@ fn grows_with_work(name: &str, configurations: &[ConfigurationResult]) -> bool {
     })
 }
 
-/// Unit and class of the metric called `name`: as `configurations` hold it, or where none does, as
-/// it is built in.
+/// Unit and class of the metric `name`: from `configurations`, or else the built-in ones.
 pub fn known(name: &str, configurations: &[ConfigurationResult]) -> Option<(Unit, Class)> {
     let held = configurations.iter().find_map(|row| row.metrics.get(name));
     held.map(|result| (result.unit, result.class))
@@ -317,7 +315,7 @@ mod tests {
             "no row is best: `store_sectors_per_request` says nothing about cost; \
              `cargo gpuprof report --best-by METRIC` chooses by one metric"
         );
-        // A total beside it decides.
+        // A total next to it decides.
         let beside = shown(&[ratio, "ptx_instructions"], rows.to_vec());
         assert_eq!(headline(&beside), Some("ptx_instructions"));
         assert_eq!(undecided(&beside), None);

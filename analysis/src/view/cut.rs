@@ -1,9 +1,9 @@
-//! Which rows of a long series somebody sees who did not ask for all of them.
+//! The displayed rows of a long series, unless all are requested.
 //!
-//! Input: a series, the rows that a view would show, and how many there is room for. Output: those
-//! that matter, in the order of the view: the best, what others are compared with, the worst, what
-//! decided a threshold, what failed, and then the next best. Where none is best, the others are
-//! equally far apart.
+//! Input: a series, the rows that a view would show, and the room for rows. Output: the rows that
+//! matter, in the order of the view: the best, the reference, the worst, those that decided a
+//! threshold, the failed ones, and then the next best. If none is best, the others are equally
+//! spaced.
 
 use std::collections::HashSet;
 
@@ -48,7 +48,7 @@ pub(super) fn rows(
     shown.iter().copied().filter(|row| chosen.contains(row)).collect()
 }
 
-/// The rows that have `metric`, the best first; none where neither direction is better.
+/// The rows that have `metric`, the best first; none if neither direction is better.
 fn ranked(rows: &[ConfigurationResult], metric: &str) -> Vec<usize> {
     let lower = match best::direction(rows, metric) {
         Some(Direction::Lower) => true,

@@ -1,9 +1,9 @@
 //! The Pareto front: configurations that are best in some trade of several metrics.
 //!
-//! Input: configurations and metrics. Output: for each configuration whether no other is at
-//! least as good in every metric and better in one. Equal configurations are on the front together;
-//! one that did not finish, or has no value of one of the metrics, is not on it. A metric of which
-//! neither direction is better leaves the front empty.
+//! Input: configurations and metrics. Output: for each configuration whether no other is at least
+//! as good in every metric and better in one. Equal configurations are on the front together. A
+//! configuration that did not finish, or has no value of one of the metrics, is not on it. A metric
+//! without a better direction leaves the front empty.
 
 use std::cmp::Ordering;
 

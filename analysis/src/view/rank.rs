@@ -1,11 +1,11 @@
-//! The best configuration of a series and those that cannot be told from it.
+//! The best configuration of a series and those that are indistinguishable from it.
 //!
-//! Input: the configurations of a series and a metric. Output: which one is best, and which
-//! differ from it by no more than the noise. An exact metric ties where it is equal. A noisy one
-//! ties where its processes do not differ significantly from those of the best (Welch, one-sided).
-//! The best was chosen by the same processes, so that any of the configurations could have been
-//! compared with any other: the level of 1 % is shared by all ordered pairs (Bonferroni). So the
-//! set holds all of 500 equal configurations in 99 of 100 series.
+//! Input: the configurations of a series and a metric. Output: which one is best, and which differ
+//! from it by no more than the noise. Equal values of an exact metric tie. A noisy one ties if its
+//! processes do not differ significantly from those of the best (Welch, one-sided). The same
+//! processes chose the best, so that any of the configurations could have been compared with any
+//! other: all ordered pairs share the level of 1 % (Bonferroni). So the set contains all of 500
+//! equal configurations in 99 of 100 series.
 
 use gpuprof_model::metric::Class;
 use gpuprof_model::run::ConfigurationResult;
@@ -15,12 +15,12 @@ use crate::change::{Evidence, Side};
 use crate::stats::two_sample::SIGNIFICANCE;
 use crate::view::best;
 
-/// What a configuration is among those of its series.
+/// The rank of a configuration in its series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rank {
     /// It has the best value; of several equal ones the first.
     Best,
-    /// It cannot be told from the best.
+    /// It is indistinguishable from the best.
     Tied,
     /// It is worse, or has no value.
     Other,
@@ -42,12 +42,12 @@ impl Rank {
 pub struct Ranking {
     /// One a configuration, in their order.
     pub ranks: Vec<Rank>,
-    /// Whether there are too few processes to tell ties.
+    /// Whether there are too few processes to find ties.
     pub unknown: bool,
 }
 
 impl Ranking {
-    /// The positions of those that tie with the best.
+    /// The positions of the ties with the best.
     pub fn tied(&self) -> impl Iterator<Item = usize> {
         self.ranks.iter().enumerate().filter(|(_, rank)| **rank == Rank::Tied).map(|(at, _)| at)
     }

@@ -1,15 +1,15 @@
 //! Sensitivity: which axis matters for a metric, and how much.
 //!
-//! Input: a series and a metric. Output: for each axis that turns on its own the mean of the
-//! metric at each of its values (the main effect), the largest mean over the smallest, and the
-//! share of the variance that the axis explains alone: Σ n_v (mean_v − mean)² / Σ (x − mean)², the
-//! η² of an analysis of variance. In a cross product these shares are disjoint: they add up to at
-//! most 1, and what is left is due to axes acting together.
+//! Input: a series and a metric. Output: for each independent axis the mean of the metric at each
+//! of its values (the main effect), the largest mean over the smallest, and the share of the
+//! variance that the axis explains alone: Σ n_v (mean_v − mean)² / Σ (x − mean)², the η² of an
+//! analysis of variance. In a cross product these shares are disjoint: they add up to at most 1,
+//! and the rest is due to interactions of axes.
 //!
-//! That is true of a whole cross product only. Where a combination is missing, did not finish or
-//! has no value, an axis would be blamed for what another does, so there is a reason in place of
-//! the numbers. An axis value that no row has a result at (a block that no launch takes) is left
-//! out as a whole.
+//! That is true of a whole cross product only. If a combination is missing, did not finish or has
+//! no value, the effect of one axis would be attributed to another, so there is a reason instead of
+//! the numbers. An axis value without any result (a block that no launch accepts) is left out as a
+//! whole.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,7 +18,7 @@ use gpuprof_model::run::SeriesResult;
 
 use crate::view::best;
 
-/// What one axis does to a metric.
+/// The effect of one axis on a metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effect {
     /// The axis.
@@ -27,7 +27,7 @@ pub struct Effect {
     pub means: Vec<(AxisValue, f64)>,
     /// The largest mean over the smallest; `None` where the quotient does not exist.
     pub ratio: Option<f64>,
-    /// The share of the variance that the axis explains alone, in 0..=1; 0 where nothing varies.
+    /// The share of the variance that the axis explains alone, in 0..=1; 0 if nothing varies.
     pub share: f64,
 }
 
@@ -40,7 +40,7 @@ pub fn independent_axes(series: &SeriesResult) -> Vec<&str> {
 /// The effect of each independent axis on `metric`.
 ///
 /// # Errors
-/// Why there is none: the finished configurations with a value are no whole cross product.
+/// Why there is none: the finished configurations with a value are not a whole cross product.
 pub fn effects(series: &SeriesResult, metric: &str) -> Result<Vec<Effect>, String> {
     let axes = independent_axes(series);
     let mut points: HashSet<Vec<&AxisValue>> = HashSet::new();

@@ -1,9 +1,9 @@
-//! Views: which rows of a series are looked at, in which order, and what they are compared with.
+//! Views: which rows of a series are shown, in which order, and what they are compared with.
 //!
-//! Input: a series and a [`View`]. Output: the rows to show, with everything that was left out
-//! told in words. A filter narrows what is *compared*: best, ratios, front and sensitivity are over
-//! the rows that it keeps. Sorting and `top` choose what is *shown* of them. A view changes nothing
-//! that is judged or stored.
+//! Input: a series and a [`View`]. Output: the rows to show, and a text for everything that was
+//! left out. A filter narrows what is *compared*: best, ratios, front and sensitivity are over the
+//! rows that it keeps. Sorting and `top` choose what is *shown* of them. A view does not affect
+//! judging or storing.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -23,7 +23,7 @@ use crate::view::cut;
 pub struct View {
     /// The metric that decides what is best, instead of the headline metric.
     pub best_by: Option<String>,
-    /// The configuration that rows are compared with, besides the best.
+    /// The configuration that rows are compared with, in addition to the best.
     pub reference: Option<Reference>,
     /// The rows to look at.
     pub filter: Option<Expression>,
@@ -33,7 +33,7 @@ pub struct View {
     pub sort: Option<Sort>,
     /// The most rows to show.
     pub top: Option<usize>,
-    /// The metrics whose front is marked.
+    /// The metrics of the marked front.
     pub pareto: Vec<String>,
     /// Whether every row is shown where a report would leave some out.
     pub all: bool,
@@ -82,7 +82,7 @@ impl Reference {
 
     /// For each row of `series` the position of the row that it is compared with.
     pub fn places(&self, series: &SeriesResult) -> Vec<Option<usize>> {
-        // What follows from other axes follows from the reference's values, not from the row's.
+        // A derived axis follows from the reference's values, not from the row's.
         let free = |axis: &str| {
             self.0.get(axis).is_none() && series.dependent_axes.iter().all(|other| other != axis)
         };
@@ -133,7 +133,7 @@ pub struct Viewed<'s> {
     pub series: Cow<'s, SeriesResult>,
     /// The positions of the rows to show, in order.
     pub shown: Vec<usize>,
-    /// How many further rows there was no room for.
+    /// How many further rows did not fit.
     pub left_out: usize,
     /// What was left out or could not be done, a sentence each.
     pub remarks: Vec<String>,
@@ -182,8 +182,8 @@ impl View {
         Viewed { series, shown, left_out: 0, remarks }
     }
 
-    /// Looks at `series` where there is room for `most` rows: those that matter, unless the view
-    /// says itself how many it shows.
+    /// Applies the view to `series` with room for `most` rows: the ones that matter, unless the
+    /// view sets how many it shows.
     pub fn within<'s>(&self, series: &'s SeriesResult, most: usize) -> Viewed<'s> {
         let mut viewed = self.of(series);
         if self.all || self.top.is_some() {
@@ -234,7 +234,7 @@ impl View {
         Cow::Owned(narrowed(series, rows))
     }
 
-    /// What rows are sorted by, and whether the largest comes first.
+    /// The sort key of rows, and whether the largest comes first.
     fn order(&self, series: &SeriesResult) -> Option<(String, bool)> {
         if let Some(sort) = &self.sort {
             return Some((sort.key.clone(), sort.descending));
@@ -273,7 +273,7 @@ impl View {
         Some(rows.iter().zip(reference.places(series)).map(ratio).collect())
     }
 
-    /// The names of axes and metrics that the view speaks of.
+    /// The names of axes and metrics that the view applies to.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let sorted = self.sort.iter().map(|sort| &sort.key);
         let all = self.best_by.iter().chain(&self.columns).chain(sorted).chain(&self.pareto);

@@ -1,7 +1,7 @@
-//! Speed of light: how near each unit is to its peak, and which of its parts makes it so.
+//! Speed of light: how near each unit is to its peak, and its largest constituent.
 //!
-//! Input: a configuration and the sections of its series, whose columns hold the breakdown of a
-//! throughput. Output: the units with their parts, the largest part first.
+//! Input: a configuration and the sections of its series, whose columns have the breakdown of a
+//! throughput. Output: the units with their constituents, the largest first.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use crate::view::best::value;
 /// A metric in percent of a peak.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Share {
-    /// What it is of.
+    /// Its label.
     pub label: String,
     /// The metric.
     pub metric: String,
@@ -20,12 +20,12 @@ pub struct Share {
     pub percent: f64,
 }
 
-/// A unit of the GPU, with what its throughput is the largest of.
+/// A unit of the GPU, with the constituents of its throughput.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
     /// The unit and its throughput.
     pub unit: Share,
-    /// The parts that have values, the largest first; empty where no section has a breakdown.
+    /// The parts that have values, the largest first; empty if no section has a breakdown.
     pub parts: Vec<Share>,
 }
 

@@ -1,9 +1,9 @@
 //! The traffic between the units of memory.
 //!
 //! Input: a configuration with the metrics of the section MemoryChart, or of the emulated driver,
-//! which counts instructions, sectors and wavefronts. Output: the links with what they carry and
-//! how near they are to their peaks, and the hit rates of the caches. A link without a value is
-//! there and says so: where a run did not look, nothing may seem idle.
+//! which counts instructions, sectors and wavefronts. Output: the links with their traffic and how
+//! near they are to their peaks, and the hit rates of the caches. A link without a value is present
+//! and marked: unmeasured must not look idle.
 
 use gpuprof_model::run::ConfigurationResult;
 
@@ -32,7 +32,7 @@ pub enum Node {
     Device,
 }
 
-/// What a link carries.
+/// The traffic of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carried {
     /// Instructions of warps.
@@ -48,11 +48,11 @@ pub enum Carried {
 /// Something that moves from one node to another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
-    /// Where it comes from.
+    /// Its source.
     pub from: Node,
-    /// Where it goes.
+    /// Its destination.
     pub to: Node,
-    /// What it is, and how much of it; none where nobody looked.
+    /// The kind and amount of the traffic; none if it was not measured.
     pub volume: Option<(f64, Carried)>,
     /// Percent of the peak of this way.
     pub percent: Option<f64>,
@@ -114,7 +114,8 @@ const LINKS: &[Counted] = &[
                     "smsp__sass_inst_executed_op_local_st.sum",
                 ],
             ),
-            // On the emulated driver those of the PTX: what the compiler spills later is not there.
+            // On the emulated driver those of the PTX: later spills of the compiler are not
+            // included.
             (Instructions, &["ptx__local_ld.sum", "ptx__local_st.sum"]),
         ],
         percent: &[],
@@ -218,7 +219,7 @@ const LINKS: &[Counted] = &[
 /// The hit rates of L1 and L2.
 const HITS: [&str; 2] = ["l1tex__t_sector_hit_rate.pct", "lts__t_sector_hit_rate.pct"];
 
-/// The traffic of `row`; none where nothing of it is known.
+/// The traffic of `row`; none if nothing of it is known.
 pub fn traffic(row: &ConfigurationResult) -> Option<Traffic> {
     let links: Vec<Link> = LINKS.iter().map(|counted| link(row, counted)).collect();
     let [l1_hits, l2_hits] = HITS.map(|metric| value(row, metric));

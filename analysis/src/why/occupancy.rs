@@ -1,10 +1,9 @@
-//! Occupancy: how many warps a multiprocessor holds, what limits them, and what less of it would
-//! give.
+//! Occupancy: how many warps a multiprocessor holds, their limits, and the effect of smaller needs.
 //!
 //! Input: a configuration with its launch facts, and the device. Output: the blocks that fit by
-//! each resource, and the next smaller need of registers and of shared memory with which one block
-//! more fits. Where NVIDIA's rules do not come to the limits that the driver's launch facts say,
-//! nothing is foretold.
+//! each resource, and the next smaller need of registers and of shared memory with which one more
+//! block fits. If NVIDIA's rules do not give the limits of the driver's launch facts, nothing is
+//! predicted.
 
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::occupancy::{Multiprocessor, Needs, WARP};
@@ -26,12 +25,12 @@ pub struct Room {
     pub blocks: u64,
 }
 
-/// A smaller need, and what it gives.
+/// A smaller need, and its effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Less {
     /// `registers a thread` or `bytes of shared memory`.
     pub of: &'static str,
-    /// What the launch needs now.
+    /// The launch's need now.
     pub now: u64,
     /// The most that it may need for more blocks.
     pub needed: u64,
@@ -54,7 +53,7 @@ pub struct Occupancy {
     pub rooms: Vec<Room>,
     /// The resources that limit it.
     pub limiters: Vec<&'static str>,
-    /// What would give more; empty where neither registers nor shared memory limit, or where the
+    /// Smaller needs that would help; empty if neither registers nor shared memory limit, or if the
     /// rules do not apply.
     pub less: Vec<Less>,
 }
@@ -67,7 +66,7 @@ const ROOMS: [(&str, &str); 5] = [
     ("barriers", "launch__occupancy_limit_barriers"),
 ];
 
-/// The occupancy of `row`; none where nothing of it is known.
+/// The occupancy of `row`; none if nothing of it is known.
 pub fn occupancy(row: &ConfigurationResult, device: Option<&DeviceRecord>) -> Option<Occupancy> {
     let theoretical = value(row, "theoretical_occupancy");
     let achieved = value(row, "sm__warps_active.avg.pct_of_peak_sustained_active");
@@ -84,7 +83,7 @@ pub fn occupancy(row: &ConfigurationResult, device: Option<&DeviceRecord>) -> Op
     Some(Occupancy { theoretical, achieved, limiters, rooms, less })
 }
 
-/// What less registers and less shared memory would give.
+/// The effect of fewer registers and less shared memory.
 fn less(
     row: &ConfigurationResult,
     device: &DeviceRecord,
@@ -102,7 +101,7 @@ fn less(
         carveout: None,
         barriers: 1,
     };
-    // The rules have to come to what the launch facts say.
+    // The rules must agree with the launch facts.
     let said = |resource| rooms.iter().find(|room| room.resource == resource).map(|r| r.blocks);
     let limits = on.limits(&needs);
     let of_registers = limits.registers.map(u64::from);
@@ -148,7 +147,7 @@ fn occupied(on: &Multiprocessor, needs: &Needs, blocks: u64) -> f64 {
     percent
 }
 
-/// What a multiprocessor of `device` has, where the run tells all of it.
+/// The resources of a multiprocessor of `device`, if the run has all of them.
 fn multiprocessor(device: &DeviceRecord) -> Option<Multiprocessor> {
     let of = |name: &str| u64::try_from(*device.attributes.get(name)?).ok();
     Some(Multiprocessor {

@@ -1,10 +1,10 @@
-//! The roofline: what was computed for each byte, under the roofs of the device.
+//! The roofline: operations per byte, under the roofs of the device.
 //!
 //! Input: the configurations of a series, with the metrics of the Roofline sections. Output: the
-//! roofs, as the chosen configuration's clocks have them, and each configuration's places: one at
-//! each level of memory for each precision in which it computes. The levels are those of Yang,
-//! Kurth and Williams (2020): L2 and L1 by the bytes of the sectors that they were asked for.
-//! Nsight Compute takes what the two return, so its places at L2 and L1 differ.
+//! roofs at the clocks of the chosen configuration, and each configuration's positions: one at each
+//! level of memory for each precision in which it computes. The levels are those of Yang, Kurth and
+//! Williams (2020): L2 and L1 by the bytes of the requested sectors. Nsight Compute takes the
+//! returned ones, so its positions at L2 and L1 differ.
 
 use gpuprof_model::run::ConfigurationResult;
 
@@ -65,7 +65,7 @@ pub struct Ceiling {
 }
 
 impl Ceiling {
-    /// The intensity from which on `slope` is no limit any more.
+    /// The intensity from which on `slope` is not a limit any more.
     pub fn ridge(&self, slope: &Slope) -> f64 {
         self.rate / slope.bandwidth
     }
@@ -107,14 +107,14 @@ impl Path {
 pub struct Roofline {
     /// The slopes.
     pub slopes: Vec<Slope>,
-    /// The ceilings, of the precisions whose peaks are known.
+    /// The ceilings of the precisions with known peaks.
     pub ceilings: Vec<Ceiling>,
     /// What was achieved; of precisions without work there is none.
     pub paths: Vec<Path>,
 }
 
-/// The roofline of `rows`, with the roofs at the position `roofs`; none where no roof or no place
-/// is known.
+/// The roofline of `rows`, with the roofs at the position `roofs`; none if no roof or no place is
+/// known.
 pub fn roofline(rows: &[ConfigurationResult], roofs: usize) -> Option<Roofline> {
     let at = rows.get(roofs)?;
     let positive = |row, metric: &str| value(row, metric).filter(|value| *value > 0.0);

@@ -6,7 +6,7 @@ use gpuprof_model::run::ConfigurationResult;
 
 use crate::view::best::value;
 
-/// What the counters of states are called, around the state.
+/// The names of the counters of states, around the state.
 const NAME: (&str, &str) = ("smsp__average_warps_issue_stalled_", "_per_issue_active.ratio");
 
 /// A state.
@@ -41,7 +41,7 @@ pub fn states(row: &ConfigurationResult) -> Vec<State> {
     states
 }
 
-/// What a warp waits for in the state, in words.
+/// The thing that a warp waits for in the state, in words.
 pub fn meaning(name: &str) -> Option<&'static str> {
     Some(match name {
         "long scoreboard" => "a load from global, local or texture memory",

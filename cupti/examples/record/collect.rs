@@ -13,7 +13,7 @@ use crate::options::{Mode, Options};
 use crate::outcome::Outcome;
 use crate::steps::Steps;
 
-/// What the processes of the passes hand on, besides the images.
+/// The data that the processes of the passes hand on, in addition to the images.
 const NEXT: &str = "next.json";
 
 /// A process that is ready to collect.
@@ -29,7 +29,7 @@ impl Collector {
     fn prepare(options: &Options, folder: &Folder, steps: &mut Steps) -> Outcome<Self> {
         let location = steps.time("locate", || locate(options.cupti.as_deref()))?;
         let api = steps.time("load", || HostApi::load(&location))?;
-        // cudarc panics where there is no driver.
+        // cudarc panics without a driver.
         steps.time("driver", driver::probe)?;
         let kernel = Kernel::prepare(options, steps)?;
         if options.nvperf_target {
@@ -196,14 +196,14 @@ pub(crate) fn application(options: &Options, folder: &Folder) -> Outcome<Vec<Val
     Ok(passes)
 }
 
-/// User or kernel replay: all passes in one process of its own. Its record.
+/// User or kernel replay: all passes in one separate process. Returns its record.
 pub(crate) fn looped(options: &Options, folder: &Folder, mode: Mode) -> Outcome<Vec<Value>> {
     let record = child(options, folder, &["loop", mode.name()])?;
     folder.remove(NEXT);
     Ok(vec![record])
 }
 
-/// Starts this executable again and reads what it left.
+/// Starts this executable again and reads its output file.
 fn child(options: &Options, folder: &Folder, command: &[&str]) -> Outcome<Value> {
     let begin = Instant::now();
     let status = std::process::Command::new(std::env::current_exe()?)

@@ -43,7 +43,7 @@ impl Folder {
         Ok(serde_json::from_slice(&self.read(name)?)?)
     }
 
-    /// Removes what only the passes needed.
+    /// Removes a file that only the passes needed.
     pub(crate) fn remove(&self, name: &str) {
         let _ = fs::remove_file(self.path(name));
     }

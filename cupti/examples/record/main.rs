@@ -3,12 +3,12 @@
 //!     record --out DIR [--mode application,user,kernel] [--metrics A,B,…] [--cupti PATH] …
 //!     record evaluate DIR [--cupti PATH]
 //!
-//! The first form runs saxpy once per block size, each in a range of its own, and collects the
+//! The first form runs saxpy once per block size, each in a separate range, and collects the
 //! metrics in every mode: `application` starts itself again for each pass and hands the images on
 //! in files, `user` loops the passes in one process, `kernel` lets CUPTI launch again. It writes
 //! the images and `record.json` into DIR (flat, at most six files) and prints the values side by
-//! side and what every step took. The second form evaluates such a folder again, with or without a
-//! GPU, and compares. `record --help` lists every option.
+//! side and the time of every step. The second form evaluates such a folder again, with or without
+//! a GPU, and compares. `record --help` lists every option.
 //!
 //! One executable, no cargo: `cargo build --release -p gpuprof-cupti --example record`.
 

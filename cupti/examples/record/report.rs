@@ -1,4 +1,4 @@
-//! What is printed: the values of every mode side by side, and what each step took.
+//! Prints the values of every mode side by side, and the time of each step.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! What every step took.
+//! The time of every step.
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
-//! What throughputs are made of.
+//! The constituents of throughputs.
 //!
 //! Input: a loaded CUPTI, and a chip. Output: for each throughput of the chip the counters and the
-//! other throughputs of which it is the largest. CUPTI's own functions do not tell this; the
+//! other throughputs of which it is the largest. CUPTI's own functions do not report this; the
 //! evaluator in its `libnvperf_host.so` does (`nvperf_host.h`), without a GPU.
 
 use std::ffi::{c_char, c_void};
@@ -11,7 +11,7 @@ use crate::LoadError;
 use crate::library::Library;
 use crate::locate;
 
-/// What a throughput is the largest of.
+/// The constituents of a throughput.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breakdown {
     /// The throughput, without a submetric.
@@ -25,7 +25,7 @@ pub struct Breakdown {
 /// Why there are no breakdowns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BreakdownError {
-    /// The library is not beside CUPTI.
+    /// The library is not next to CUPTI.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// A function of the library is missing or failed.
@@ -58,7 +58,7 @@ macro_rules! calls {
             /// Calls the function that takes it.
             ///
             /// # Safety
-            /// The fields that go in are what the function expects, for as long as it expects them.
+            /// The input fields are valid for the function as long as it uses them.
             unsafe fn call(&mut self, library: Library) -> Result<(), BreakdownError> {
                 let failed = |status| BreakdownError::Failed { call: $function, status };
                 type Function = unsafe extern "C" fn(*mut $name) -> u32;
@@ -96,10 +96,10 @@ calls! {
 }
 
 impl HostApi {
-    /// What each throughput of `chip` is made of, in the library's order.
+    /// The constituents of each throughput of `chip`, in the library's order.
     ///
     /// # Errors
-    /// No `libnvperf_host.so` beside this CUPTI, or one that does not know the chip.
+    /// No `libnvperf_host.so` next to this CUPTI, or one that does not know the chip.
     pub fn breakdowns(&self, chip: &str) -> Result<Vec<Breakdown>, BreakdownError> {
         let path = locate::beside(self.path, "libnvperf_host.so");
         let library = Library::open_globally(&path)
@@ -190,7 +190,7 @@ impl Drop for Created<'_> {
     fn drop(&mut self) {
         let mut call = Destroy::new();
         call.evaluator = self.evaluator;
-        // SAFETY: the evaluator is live, and nobody uses it after this. A failure leaks it.
+        // SAFETY: the evaluator is live, and this is its last use. A failure leaks it.
         let _ = unsafe { call.call(self.library) };
     }
 }

@@ -10,7 +10,7 @@ use super::{Host, MetricKind, c_string, string, strings};
 use crate::abi::Call;
 use crate::{Code, Failure};
 
-/// What CUPTI says about a metric.
+/// CUPTI's data on a metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Properties {
     /// One line about it, in NVIDIA's words.
@@ -19,11 +19,11 @@ pub struct Properties {
     pub hw_unit: String,
     /// The dimension of its values, such as `l2_sector` or `cycle`.
     pub dim_unit: String,
-    /// What it is.
+    /// Its kind.
     pub kind: MetricKind,
 }
 
-/// Why a name is not one that can be collected.
+/// Why a name cannot be collected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetricProblem {
     /// The chip has no such base metric.
@@ -39,7 +39,7 @@ pub enum MetricProblem {
     MissingRollup {
         /// The base metric.
         base: String,
-        /// What can follow it, each with its dot.
+        /// The possible suffixes, each with its dot.
         available: Vec<String>,
     },
     /// The base metric has no such submetric.
@@ -47,9 +47,9 @@ pub enum MetricProblem {
     UnknownSubmetric {
         /// The base metric.
         base: String,
-        /// What follows it in the name, with its dot.
+        /// The suffix of the name, with its dot.
         submetric: String,
-        /// What can follow it, each with its dot.
+        /// The possible suffixes, each with its dot.
         available: Vec<String>,
     },
     /// CUPTI failed while it was asked.
@@ -58,7 +58,7 @@ pub enum MetricProblem {
 }
 
 impl MetricProblem {
-    /// The base metric that is at fault; none where CUPTI failed.
+    /// The base metric that is at fault; none if CUPTI failed.
     #[must_use]
     pub fn base(&self) -> Option<&str> {
         match self {
@@ -85,7 +85,8 @@ impl Host {
         Ok(unsafe { strings((*call.out()).ppMetricNames, (*call.out()).numMetrics) })
     }
 
-    /// What can follow the base metric of `name`, each with its dot: `.sum`, `.avg.per_second` …
+    /// The possible suffixes of the base metric of `name`, each with its dot: `.sum`,
+    /// `.avg.per_second` …
     ///
     /// # Errors
     /// [`MetricProblem::UnknownBase`] or [`MetricProblem::Failed`].
@@ -109,7 +110,7 @@ impl Host {
         })
     }
 
-    /// What CUPTI says about the metric `name`, with or without a roll-up.
+    /// CUPTI's data on the metric `name`, with or without a roll-up.
     ///
     /// # Errors
     /// [`MetricProblem::UnknownBase`] or [`MetricProblem::Failed`].
@@ -180,7 +181,7 @@ impl Host {
         Ok(self.kinds.get_or_init(|| kinds))
     }
 
-    /// Asks by the base name, and where that is refused (CUPTI 12) by a full name.
+    /// Asks by the base name, and if that is refused (CUPTI 12) by a full name.
     fn by_name<T>(
         &self,
         base: &str,

@@ -53,7 +53,7 @@ impl Host {
         Ok(Kind::Config.seal(&image))
     }
 
-    /// What a refusal of CUPTI means: it says neither which name nor which pair.
+    /// The meaning of CUPTI's refusal, which names neither a metric nor a pair.
     fn explain(&self, names: &[impl AsRef<str>], failure: Failure) -> ConfigProblem {
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let invalid: Vec<_> = names

@@ -25,12 +25,12 @@ pub enum EvaluateError {
 }
 
 impl Host {
-    /// The values of `names` over range `range_index` of a counter data image, in the order asked
-    /// for. A metric whose counters the image does not hold is NaN.
+    /// The values of `names` over range `range_index` of a counter data image, in request order. A
+    /// metric without counters in the image is NaN.
     ///
     /// # Errors
     /// [`EvaluateError::Metric`] for a name that the chip does not have, [`EvaluateError::Failed`]
-    /// for what CUPTI says of the image.
+    /// for CUPTI's error on the image.
     pub fn evaluate(
         &mut self,
         counter_data: &[u8],

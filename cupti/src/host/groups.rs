@@ -1,13 +1,12 @@
-//! Metrics in groups, each of which CUPTI collects with one config image.
+//! Groups of metrics that CUPTI collects with one config image each.
 //!
-//! Input: any list of a chip's metrics. Output: as few groups as a first fit finds, each with
-//! its config image and its passes; one group where CUPTI takes all of them together, which is the
-//! rule.
+//! Input: any list of a chip's metrics. Output: as few groups as a first fit finds, each with its
+//! config image and its passes; usually one group, if CUPTI accepts all metrics in one image.
 //!
-//! What CUPTI refuses to combine (12.6 to 13.1, seen on every chip asked): the counters of the
-//! links (`pcie`, `nvlrx`, `nvltx`, `ctc`) with those of the rest of the GPU. SASS-patched metrics
-//! are not refused beside hardware counters: CUPTI gives them a pass of their own within the image,
-//! so a group of their own would save nothing.
+//! CUPTI refuses to combine (12.6 to 13.1, on every tested chip) the counters of the links (`pcie`,
+//! `nvlrx`, `nvltx`, `ctc`) with those of the rest of the GPU. It accepts SASS-patched metrics next
+//! to hardware counters and gives them a separate pass within the image, so a separate group would
+//! save nothing.
 
 use std::collections::BTreeSet;
 

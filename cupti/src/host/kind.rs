@@ -4,7 +4,7 @@ use std::fmt;
 
 use cudarc::cupti::sys;
 
-/// What a base metric is, which decides its submetrics.
+/// The kind of a base metric, which decides its submetrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MetricKind {
     /// A count, such as `dram__bytes`: `.sum`, `.avg`, `.min`, `.max`, each also per time and per

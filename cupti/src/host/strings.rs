@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char};
 
-/// Text for CUPTI. A NUL inside ends it there, so such a name is one that CUPTI does not know.
+/// Text for CUPTI. A NUL ends it, so CUPTI does not know such a name.
 pub(crate) fn c_string(text: &str) -> CString {
     let end = text.find('\0').unwrap_or(text.len());
     CString::new(&text[..end]).expect("cut before the first NUL")

@@ -1,4 +1,4 @@
-//! The site-packages of the active Python, where pip puts CUPTI.
+//! The site-packages of the active Python, in which pip installs CUPTI.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

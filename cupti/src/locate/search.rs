@@ -1,4 +1,4 @@
-//! Where CUPTI may be: the places, in order, and the files to try in each.
+//! Possible locations of CUPTI: the places, in order, and the files to try in each.
 
 use std::cmp::Reverse;
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use super::python;
 
-/// What the search goes by. Everything that it takes from outside is in here, so tests choose it.
+/// The inputs of the search. They include everything from the environment, so tests can choose it.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     /// The library or its folder, as the user named it.

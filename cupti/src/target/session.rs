@@ -1,13 +1,13 @@
 //! One profiling session: one context, one config image, one counter data image, one or more
 //! passes.
 //!
-//! The order that CUPTI asks for, and that the state checks: open (Enable, the image's size and
-//! initialisation where there is none yet, SetConfig) → start → push, launch, pop → stop → decode →
+//! The order that CUPTI requires, and that the state checks: open (Enable, the image's size and
+//! initialisation if there is none yet, SetConfig) → start → push, launch, pop → stop → decode →
 //! into the counter data (Disable). Several passes in one process repeat start to stop and decode
-//! once, or once a pass.
+//! once, or once per pass.
 //!
-//! A pass in a process of its own continues the others by their counter data and by [`PassStart`],
-//! which the last [`Session::stop`] gave.
+//! A pass in a separate process continues the others by their counter data and by [`PassStart`],
+//! the result of the last [`Session::stop`].
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -26,14 +26,14 @@ use crate::{Code, Failure};
 pub enum Replay {
     /// CUPTI's mode of that name: the application, as a whole.
     Application,
-    /// The user of the session, by calling start to stop again. What hands passes from process to
-    /// process was seen to work in this mode.
+    /// The user of the session, by calling start to stop again. Passes in separate processes work
+    /// in this mode (tested).
     User,
     /// CUPTI, by saving memory and launching each kernel again. With [`RangeMode::Auto`].
     Kernel,
 }
 
-/// What a range is.
+/// The extent of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeMode {
     /// What happens between push and pop, under the name pushed.
@@ -42,7 +42,7 @@ pub enum RangeMode {
     Auto,
 }
 
-/// Where a pass begins: what the last [`Session::stop`] gave.
+/// The start of a pass: the result of the last [`Session::stop`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassStart {
     /// The pass.
@@ -57,7 +57,7 @@ impl Default for PassStart {
     }
 }
 
-/// What a session is to do.
+/// The options of a session.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
     /// From [`crate::Host::config_image`].
@@ -70,16 +70,16 @@ pub struct SessionOptions {
     pub max_ranges: usize,
     /// Who repeats.
     pub replay: Replay,
-    /// What a range is.
+    /// The extent of a range.
     pub range: RangeMode,
-    /// Where this pass begins.
+    /// The start of this pass.
     pub pass: PassStart,
 }
 
 /// How a pass ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped {
-    /// Where the next pass begins.
+    /// The start of the next pass.
     pub next: PassStart,
     /// Whether this was the last pass.
     pub all_passes_submitted: bool,
@@ -110,7 +110,7 @@ impl Session {
     ///
     /// # Errors
     /// Here CUPTI says that counters cannot be had: [`Code::InsufficientPrivileges`],
-    /// [`Code::HardwareBusy`] and the like.
+    /// [`Code::HardwareBusy`] and similar.
     pub fn open(
         target: &Target,
         context: &Arc<CudaContext>,
@@ -217,7 +217,7 @@ impl Session {
     /// Begins a pass. The first in a process costs 0.2 s.
     ///
     /// # Errors
-    /// [`TargetError::OutOfOrder`] inside a pass, or what CUPTI answers.
+    /// [`TargetError::OutOfOrder`] inside a pass, or CUPTI's error.
     pub fn start(&mut self) -> Result<(), TargetError> {
         if let State::Started { .. } = self.state {
             return Err(TargetError::OutOfOrder { call: "start", needs: "not started" });
@@ -235,8 +235,7 @@ impl Session {
     /// counted.
     ///
     /// # Errors
-    /// [`TargetError::OutOfOrder`] outside of a pass or with [`RangeMode::Auto`], or what CUPTI
-    /// answers.
+    /// [`TargetError::OutOfOrder`] outside of a pass or with [`RangeMode::Auto`], or CUPTI's error.
     pub fn push(&mut self, name: &str) -> Result<(), TargetError> {
         let (State::Started { depth }, RangeMode::User) = (self.state, self.range) else {
             return Err(TargetError::OutOfOrder {
@@ -258,7 +257,7 @@ impl Session {
     /// Ends the innermost range. Synchronise the stream first, so that the work is in it.
     ///
     /// # Errors
-    /// [`TargetError::OutOfOrder`] without an open range, or what CUPTI answers.
+    /// [`TargetError::OutOfOrder`] without an open range, or CUPTI's error.
     pub fn pop(&mut self) -> Result<(), TargetError> {
         let State::Started { depth: depth @ 1.. } = self.state else {
             return Err(TargetError::OutOfOrder { call: "pop", needs: "inside a range" });
@@ -275,7 +274,7 @@ impl Session {
     /// Ends the pass.
     ///
     /// # Errors
-    /// [`TargetError::OutOfOrder`] outside of a pass or inside a range, or what CUPTI answers.
+    /// [`TargetError::OutOfOrder`] outside of a pass or inside a range, or CUPTI's error.
     pub fn stop(&mut self) -> Result<Stopped, TargetError> {
         let State::Started { depth: 0 } = self.state else {
             return Err(TargetError::OutOfOrder {
@@ -299,11 +298,11 @@ impl Session {
         Ok(Stopped { next: PassStart { index, nesting_level }, all_passes_submitted: all != 0 })
     }
 
-    /// Moves what the hardware counted into the counter data.
+    /// Moves the hardware's counts into the counter data.
     ///
     /// # Errors
-    /// [`TargetError::RangesDropped`]; [`TargetError::OutOfOrder`] before a pass has ended; or what
-    /// CUPTI answers.
+    /// [`TargetError::RangesDropped`]; [`TargetError::OutOfOrder`] before a pass has ended; or
+    /// CUPTI's error.
     pub fn decode(&mut self) -> Result<(), TargetError> {
         if self.state != State::Stopped {
             return Err(TargetError::OutOfOrder { call: "decode", needs: "stopped" });
@@ -324,7 +323,7 @@ impl Session {
     /// pass, for the next session before.
     ///
     /// # Errors
-    /// What CUPTI answers.
+    /// CUPTI's error.
     pub fn into_counter_data(mut self) -> Result<Vec<u8>, TargetError> {
         self.bind()?;
         self.disable()?;
@@ -337,7 +336,7 @@ impl Session {
         }
         let mut call = Call::<sys::CUpti_RangeProfiler_Disable_Params>::new();
         call.fields().pRangeProfilerObject = self.object.as_ptr();
-        // SAFETY: a live object, and nobody uses it after this.
+        // SAFETY: a live object, and this is its last use.
         let disabled = unsafe { self.target.functions().disable.call(&mut call) };
         if disabled.is_err() {
             // CUPTI may still hold its pointers into the images, so they stay.
@@ -353,8 +352,8 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// Ends open ranges and the pass, and disables. Failures are left: the caller already has the
-    /// one that matters.
+    /// Ends open ranges and the pass, and disables. Failures are ignored: the caller already has
+    /// the relevant one.
     fn drop(&mut self) {
         if !self.enabled {
             return;
@@ -367,7 +366,7 @@ impl Drop for Session {
         if let State::Started { depth: 0 } = self.state {
             let _ = self.stop();
         }
-        // A context that cannot be bound any more is broken; CUPTI is told all the same.
+        // A context that can no longer be bound is broken; CUPTI is informed anyway.
         let _ = self.bind();
         let _ = self.disable();
     }

@@ -1,4 +1,4 @@
-//! Whether a device can be profiled, and what stands in its way.
+//! Whether a device can be profiled, and the obstacles.
 
 use std::fmt;
 use std::mem::offset_of;
@@ -38,7 +38,7 @@ impl Level {
         }
     }
 
-    /// Whether it stands in the way.
+    /// Whether it is an obstacle.
     #[must_use]
     pub const fn blocks(self) -> bool {
         matches!(self, Self::Unsupported | Self::Disabled)
@@ -103,7 +103,7 @@ impl Support {
         ]
     }
 
-    /// What stands in the way: each blocking property with the code whose advice applies.
+    /// The obstacles: each blocking property with the code whose advice applies.
     #[must_use]
     pub fn obstacles(&self) -> Vec<(&'static str, Level, Code)> {
         self.parts().into_iter().filter(|(_, level, _)| level.blocks()).collect()

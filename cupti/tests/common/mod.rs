@@ -1,8 +1,8 @@
-//! The pinned CUPTI, fetched once, and child processes to call it in; other wheels of NVIDIA's.
+//! The pinned CUPTI, fetched once, and child processes that call it; other wheels of NVIDIA.
 //!
 //! CUPTI is proprietary and never in the repository; it comes from PyPI, into the target folder. A
-//! test that cannot get it fails. Each test body runs in a process of its own: a crash in CUPTI is
-//! then one failed test with its name.
+//! test that cannot get it fails. Each test body runs in a separate process, so that a crash in
+//! CUPTI is one failed test with its name.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

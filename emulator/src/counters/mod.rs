@@ -79,6 +79,12 @@ pub struct MemoryCounts {
     pub local_stores: u64,
     /// Conditional branches on which lanes disagreed.
     pub divergent_branches: u64,
+    /// Those of them with ways that meet before all do. ptxas decides case by case whether lanes
+    /// converge there, so the counts of such a launch may not be the hardware's.
+    pub irregular_branches: u64,
+    /// Yield points that a part of a warp executed. The order in which a GPU runs the parts, and
+    /// whether they join, is known for simple loops only.
+    pub split_yields: u64,
 }
 
 /// Everything counted of a launch.
@@ -98,14 +104,6 @@ impl Counts {
     /// Nothing counted yet, of a program with `instructions` instructions.
     pub fn new(instructions: usize) -> Self {
         Self { profile: vec![PcCount::default(); instructions], ..Self::default() }
-    }
-
-    /// Takes back an instruction of the lanes `on`, which is going to be issued again.
-    pub fn take_back(&mut self, pc: u32, on: u32) {
-        let count = &mut self.profile[pc as usize];
-        count.warps -= 1;
-        count.threads -= u64::from(on.count_ones());
-        count.threads_on -= u64::from(on.count_ones());
     }
 }
 
@@ -147,6 +145,8 @@ impl AddAssign<&Counts> for Counts {
         mine.local_loads += theirs.local_loads;
         mine.local_stores += theirs.local_stores;
         mine.divergent_branches += theirs.divergent_branches;
+        mine.irregular_branches += theirs.irregular_branches;
+        mine.split_yields += theirs.split_yields;
         self.blocks += other.blocks;
         self.warps += other.warps;
     }

@@ -38,6 +38,7 @@ fn class(inst: &Inst) -> Class {
         | Op::Branch { .. }
         | Op::Control(_)
         | Op::Fence
+        | Op::Sleep
         | Op::Nop => Class::Other,
     }
 }

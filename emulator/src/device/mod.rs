@@ -126,6 +126,7 @@ impl Device {
             dynamic_shared: config.shared_bytes,
             params: words.collect(),
             sm_count: self.chip.sm_count,
+            resident_blocks: self.resident_blocks(kernel, config),
             grid_id: self.launch_count,
             host_threads: self.host_threads,
             runner: host_cpu::runner(),
@@ -138,6 +139,13 @@ impl Device {
         let counters = counters::counters(program, &counts);
         self.launches.push(LaunchRecord { kernel: program.name.clone(), config, stream, counters });
         Ok(self.launches.last().expect("just pushed"))
+    }
+
+    /// Blocks of a launch that the device holds at once.
+    pub fn resident_blocks(&self, kernel: &Kernel, config: LaunchConfig) -> u64 {
+        let threads = config.block.iter().product();
+        let held = occupancy(self.chip, kernel, threads, config.shared_bytes).blocks;
+        u64::from(held) * u64::from(self.chip.sm_count)
     }
 
     fn check(

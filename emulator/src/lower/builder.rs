@@ -186,7 +186,7 @@ impl<'m, 'a> Builder<'m, 'a> {
     }
 
     pub(super) fn emit(&mut self, guard: Guard, op: Op, line: u32) {
-        self.code.push(Inst { guard, op });
+        self.code.push(Inst::new(guard, op));
         self.positions.push(SourcePosition { ptx_line: line, loc: self.loc });
     }
 

@@ -18,7 +18,7 @@ impl<'a> Builder<'_, 'a> {
             "brkpt" => self.bare(i, &[], ControlOp::Breakpoint.into()),
             "pmevent" => event(i),
             "membar" | "fence" => self.fence(i),
-            "nanosleep" => Ok(Op::Nop),
+            "nanosleep" => Ok(Op::Sleep),
             "griddepcontrol" => grid_dependency(i),
             "prefetch" | "prefetchu" => prefetch(i),
             _ => return None,
@@ -59,7 +59,7 @@ impl<'a> Builder<'_, 'a> {
             let members = self.source32(members, WORD, i.line)?;
             return Ok(ExchangeOp::WarpSync { members }.into());
         }
-        words.take("aligned");
+        let aligned = words.take("aligned") || i.opcode == "bar";
         let what = words.take_one(&["sync", "arrive", "red"]);
         let reduction = words.take_one(&["popc", "and", "or"]);
         let types = words.types();
@@ -94,7 +94,7 @@ impl<'a> Builder<'_, 'a> {
             return Err(unsupported(i));
         }
         let id = self.source32(id, WORD, i.line)?;
-        Ok(Op::Barrier(Barrier { kind, id, threads, d, p, negate }))
+        Ok(Op::Barrier(Barrier { kind, aligned, id, threads, d, p, negate }))
     }
 }
 

@@ -1,105 +1,50 @@
 //! Where diverged lanes meet again.
 //!
 //! Input: a function's instructions and branch targets. Output: every branch that lanes may
-//! disagree on, with the program counter at which they meet, or [`NOWHERE`].
+//! disagree on, with its [`Convergence`], and the instructions at which lanes meet, marked.
 //!
 //! The rule is the one an H200 was seen to follow (`tests/masks.rs`): lanes meet at the first block
 //! that all their paths have in common, ignoring paths that leave the function before it. So a
 //! bounds check that may trap, or a `return` that some lanes take, does not delay the others. Where
 //! the paths have only the end in common, lanes wait at a bare `ret` if all of them reach it.
 
-use super::inst::{ControlOp, Guard, Inst, NOWHERE, Op};
+use super::blocks::{Block, is_bare_end, split};
+use super::convergence::{Convergences, converge_at, find_shared_blocks};
+use super::inst::{ControlOp, Inst, NOWHERE, Op};
 use super::post_dominators::{Graph, reachable};
 
-struct Block {
+/// Sets the convergence of every branch in `code[start..]`, a whole function.
+pub fn set_convergence(
+    code: &mut [Inst],
     start: usize,
-    end: usize,
-    successors: Vec<usize>,
-    /// Lanes can leave the function at its end.
-    leaves: bool,
-    /// They do so by `ret`, not by the `exit` behind a panic.
-    returns: bool,
-}
-
-/// Sets `reconverge` of every branch in `code[start..]`, a whole function.
-pub fn set_reconvergence(code: &mut [Inst], start: usize, tables: &[Vec<u32>]) {
+    tables: &[Vec<u32>],
+    convergences: &mut Convergences,
+) {
     let blocks = split(code, start, tables);
-    let meets = meets(code, &blocks);
-    for (block, meet) in blocks.iter().zip(meets) {
-        let Some(last) = code.get_mut(block.end - 1) else { continue };
-        if let Op::Branch { reconverge, .. }
-        | Op::Control(ControlOp::BranchIndexed { reconverge, .. }) = &mut last.op
+    let meets = find_meets(code, &blocks);
+    let is_bare_end = |block: &Block| is_bare_end(code, block);
+    let shared = find_shared_blocks(&blocks, &meets, is_bare_end, &mut convergences.zones);
+    for (at, block) in blocks.iter().enumerate().filter(|(_, block)| block.successors.len() > 1) {
+        let meet = meets[at].map_or(NOWHERE, |index| blocks[index].start as u32);
+        let found = converge_at(&shared, at, meet);
+        let places = found.joins.iter().map(|join| join.meet).chain([meet]);
+        for place in places.filter(|&place| place != NOWHERE) {
+            code[place as usize].converges = true;
+        }
+        if let Op::Branch { convergence, .. }
+        | Op::Control(ControlOp::BranchIndexed { convergence, .. }) = &mut code[block.end - 1].op
         {
-            *reconverge = meet.map_or(NOWHERE, |index| blocks[index].start as u32);
+            *convergence = convergences.add(found);
         }
     }
 }
 
-/// Whether an instruction is an unconditional end of the function.
-pub fn is_end(inst: &Inst) -> bool {
-    inst.guard == Guard::Always && leaves(&inst.op)
-}
-
-fn leaves(op: &Op) -> bool {
-    matches!(op, Op::Control(ControlOp::Return | ControlOp::Exit))
-}
-
-fn targets<'t>(op: &'t Op, tables: &'t [Vec<u32>]) -> &'t [u32] {
-    match op {
-        Op::Branch { target, .. } => std::slice::from_ref(target),
-        Op::Control(ControlOp::BranchIndexed { table, .. }) => &tables[*table as usize],
-        _ => &[],
-    }
-}
-
-fn ends_block(op: &Op) -> bool {
-    let is_branch = matches!(op, Op::Branch { .. } | Op::Control(ControlOp::BranchIndexed { .. }));
-    is_branch || leaves(op) || matches!(op, Op::Control(ControlOp::Trap | ControlOp::Assert { .. }))
-}
-
-fn split(code: &[Inst], start: usize, tables: &[Vec<u32>]) -> Vec<Block> {
-    let mut leader = vec![false; code.len() - start + 1];
-    leader[0] = true;
-    for (offset, inst) in code[start..].iter().enumerate() {
-        if ends_block(&inst.op) {
-            leader[offset + 1] = true;
-        }
-        for target in targets(&inst.op, tables) {
-            leader[*target as usize - start] = true;
-        }
-    }
-    let starts: Vec<usize> = (start..code.len()).filter(|at| leader[at - start]).collect();
-    let block_at = |at: usize| starts.binary_search(&at).ok();
-    starts
-        .iter()
-        .enumerate()
-        .map(|(index, &begin)| {
-            let end = starts.get(index + 1).copied().unwrap_or(code.len());
-            let last = &code[end - 1];
-            let mut successors: Vec<usize> = targets(&last.op, tables)
-                .iter()
-                .filter_map(|target| block_at(*target as usize))
-                .collect();
-            if last.guard != Guard::Always || !ends_block(&last.op) {
-                successors.extend(block_at(end));
-            }
-            successors.sort_unstable();
-            successors.dedup();
-            let returns = matches!(last.op, Op::Control(ControlOp::Return));
-            Block { start: begin, end, successors, leaves: leaves(&last.op), returns }
-        })
-        .collect()
-}
-
-/// For each block that lanes may part at, the block at which they meet.
-fn meets(code: &[Inst], blocks: &[Block]) -> Vec<Option<usize>> {
+/// For each block at whose end lanes may diverge, the block at which they meet.
+fn find_meets(code: &[Inst], blocks: &[Block]) -> Vec<Option<usize>> {
     let everywhere: Vec<usize> = (0..blocks.len()).filter(|&at| blocks[at].leaves).collect();
     let edges: Vec<Vec<usize>> = blocks.iter().map(|block| block.successors.clone()).collect();
     let strict = Graph { edges: &edges }.post_dominators(&everywhere);
-    let bare: Vec<bool> = blocks
-        .iter()
-        .map(|block| block.end - block.start == 1 && is_end(&code[block.start]))
-        .collect();
+    let bare: Vec<bool> = blocks.iter().map(|block| is_bare_end(code, block)).collect();
     let early = EarlyEnds::new(blocks, &bare);
     (0..blocks.len())
         .map(|at| match strict[at] {
@@ -134,7 +79,7 @@ impl EarlyEnds {
         Self { edges, ends, returns }
     }
 
-    /// Where the lanes that part at a block meet, if those that leave the function on the way do
+    /// Where the lanes that diverge at a block meet, if those that leave the function on the way do
     /// not count.
     fn meet(&self, at: usize) -> Option<usize> {
         let reached: Vec<Vec<bool>> =
@@ -159,18 +104,19 @@ impl EarlyEnds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lower::inst::Slot;
+    use crate::lower::convergence::Convergence;
+    use crate::lower::inst::{Guard, Slot};
 
     fn branch(target: u32) -> Inst {
-        Inst { guard: Guard::If(Slot(0)), op: Op::Branch { target, reconverge: 0 } }
+        Inst { guard: Guard::If(Slot(0)), ..jump(target) }
     }
 
     fn jump(target: u32) -> Inst {
-        plain(Op::Branch { target, reconverge: 0 })
+        plain(Op::Branch { target, convergence: 0 })
     }
 
     fn plain(op: Op) -> Inst {
-        Inst { guard: Guard::Always, op }
+        Inst::new(Guard::Always, op)
     }
 
     fn ret() -> Inst {
@@ -181,15 +127,59 @@ mod tests {
         plain(Op::Nop)
     }
 
-    fn meets(mut code: Vec<Inst>) -> Vec<u32> {
-        set_reconvergence(&mut code, 0, &[]);
-        code.iter()
-            .filter(|inst| inst.guard != Guard::Always)
-            .filter_map(|inst| match inst.op {
-                Op::Branch { reconverge, .. } => Some(reconverge),
-                _ => None,
-            })
-            .collect()
+    fn converge(mut code: Vec<Inst>) -> (Vec<Convergence>, Convergences) {
+        let mut convergences = Convergences::default();
+        set_convergence(&mut code, 0, &[], &mut convergences);
+        let branches = code.iter().filter_map(|inst| match inst.op {
+            Op::Branch { convergence, .. } if inst.guard != Guard::Always => Some(convergence),
+            _ => None,
+        });
+        (branches.map(|at| convergences.get(at).clone()).collect(), convergences)
+    }
+
+    fn meets(code: Vec<Inst>) -> Vec<u32> {
+        converge(code).0.into_iter().map(|convergence| convergence.meet).collect()
+    }
+
+    #[test]
+    fn a_block_that_both_conditions_lead_to_is_a_join() {
+        // if (a && b) { nop; nop } else { nop; nop } nop
+        let code = vec![
+            branch(5), // !a
+            branch(5), // !b
+            nop(),
+            nop(),
+            jump(7),
+            nop(),
+            nop(),
+            nop(),
+            ret(),
+        ];
+        let (branches, convergences) = converge(code);
+        assert_eq!(branches[0].meet, 7);
+        let joins: Vec<u32> = branches[0].joins.iter().map(|join| join.meet).collect();
+        assert_eq!((joins, branches[1].joins[0].meet), (vec![5], 5));
+        let zone = &convergences.zones[branches[0].joins[0].zone as usize];
+        let inside: Vec<u32> = (0..9).filter(|&pc| zone.contains(pc)).collect();
+        assert_eq!(inside, [0, 1, 5, 6]);
+    }
+
+    #[test]
+    fn a_break_leaves_the_zone_of_the_rest_of_the_loop() {
+        // do { if (a) { if (b) break; nop } nop; nop } while (c); nop
+        let code =
+            vec![branch(2), jump(4), branch(7), nop(), nop(), nop(), branch(0), nop(), ret()];
+        let (branches, convergences) = converge(code);
+        assert_eq!((branches[0].meet, branches[0].joins[0].meet), (7, 4));
+        let zone = &convergences.zones[branches[0].joins[0].zone as usize];
+        assert!(zone.contains(2) && zone.contains(5) && !zone.contains(7));
+    }
+
+    #[test]
+    fn a_panic_that_checks_share_is_no_join() {
+        let trap = plain(ControlOp::Trap.into());
+        let code = vec![branch(4), branch(4), nop(), ret(), nop(), trap];
+        assert!(converge(code).0.iter().all(|branch| branch.joins.is_empty()));
     }
 
     #[test]

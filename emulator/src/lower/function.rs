@@ -1,12 +1,14 @@
 //! One kernel with its device functions: statements, labels, calls, storage.
 
 use super::builder::{Binding, Builder, Lowered, Scope, Symbols};
+use super::convergence::Convergences;
 use super::flow;
 use super::inst::{
     AtomicOp, ControlOp, File, Guard, Inst, NOWHERE, Op, Role, Scalar, Slot, Space as MachineSpace,
 };
 use super::modifiers::{Modifiers, operands, unsupported};
-use super::program::{Program, SourceTables};
+use super::program::{Const32, Program, SourceTables, WarpInit};
+use super::yields;
 use crate::ptx::PtxError;
 use crate::ptx::ast::{Formal, Function, Instruction, Module, Operand, Space, Statement, Variable};
 use std::collections::{HashMap, HashSet};
@@ -45,14 +47,15 @@ pub fn lower_kernel(
         let returns = builder.reserve(&function.returns)?;
         callees.insert(function.name, Callee { start: 0, formals, returns });
     }
-    let mut calls = Vec::new();
+    let (mut calls, mut convergences, mut yields) = (Vec::new(), Convergences::default(), false);
     for function in &reachable {
         let start = builder.code.len();
         if let Some(callee) = callees.get_mut(function.name) {
             callee.start = start as u32;
         }
         builder.function(function, &callees, &mut calls)?;
-        flow::set_reconvergence(&mut builder.code, start, &builder.tables);
+        flow::set_convergence(&mut builder.code, start, &builder.tables, &mut convergences);
+        yields |= builder.mark_yield_points(start, function.is_entry);
     }
     for (at, name) in calls {
         if let Op::Control(ControlOp::Call { target, .. }) = &mut builder.code[at].op {
@@ -67,6 +70,8 @@ pub fn lower_kernel(
         positions: builder.positions,
         tables: builder.tables,
         copies: builder.copies,
+        convergences,
+        yields,
         const32: builder.const32,
         const64: builder.const64,
         warp_init: builder.warp_init,
@@ -199,6 +204,25 @@ pub fn collect_inlining(body: &[Statement<'_>], tables: &mut SourceTables) {
 }
 
 impl<'m, 'a> Builder<'m, 'a> {
+    /// Marks the yield points of the function that begins at `start`. Whether it has any.
+    fn mark_yield_points(&mut self, start: usize, is_kernel: bool) -> bool {
+        let (constants, warp_init) = (&self.const32, &self.warp_init);
+        let differs = |file: File, slot: Slot| match (file, slot.0 & Slot::PRIVATE != 0) {
+            (File::R32, false) => {
+                matches!(constants[usize::from(slot.0)], Const32::Lane | Const32::LaneMask(_))
+            }
+            // What a device function is called with may differ.
+            (_, true) if !is_kernel => true,
+            (File::R32, true) => {
+                let index = usize::from(slot.0 & !Slot::PRIVATE);
+                let is_thread = |what: &WarpInit| matches!(what, WarpInit::ThreadIndex(_));
+                warp_init.iter().any(|(known, what)| *known == index && is_thread(what))
+            }
+            _ => false,
+        };
+        yields::mark_yield_points(&mut self.code, start, &self.tables, &differs)
+    }
+
     /// Registers for parameters of a device function.
     fn reserve(&mut self, formals: &[Formal<'a>]) -> Lowered<Vec<(Slot, u32)>> {
         formals
@@ -380,7 +404,7 @@ impl<'m, 'a> Builder<'m, 'a> {
                 words.done(i)?;
                 let [Operand::Name(label)] = operands(i)? else { return Err(unsupported(i)) };
                 jumps.branches.push((self.code.len(), label, i.line));
-                Op::Branch { target: NOWHERE, reconverge: NOWHERE }
+                Op::Branch { target: NOWHERE, convergence: Convergences::NONE }
             }
             "brx" => {
                 let mut words = Modifiers::of(i);
@@ -395,7 +419,7 @@ impl<'m, 'a> Builder<'m, 'a> {
                 jumps.tables.push((self.tables.len(), list, i.line));
                 self.tables.push(Vec::new());
                 let table = self.tables.len() as u32 - 1;
-                ControlOp::BranchIndexed { index, table, reconverge: NOWHERE }.into()
+                ControlOp::BranchIndexed { index, table, convergence: Convergences::NONE }.into()
             }
             "call" => self.call(i, callees, calls)?,
             _ => self.plain(i)?,

@@ -5,14 +5,16 @@
 //! looks at text again.
 
 pub mod address;
+pub mod blocks;
 mod builder;
 mod built_in;
 mod carry;
 mod control;
+pub mod convergence;
 mod dispatch;
 mod exchange;
 mod float;
-pub mod flow;
+mod flow;
 mod function;
 mod half;
 pub mod inst;
@@ -26,6 +28,9 @@ pub mod program;
 mod refused;
 mod storage;
 mod transfer;
+mod video;
+mod word;
+mod yields;
 
 pub use builder::Symbols;
 pub use program::Program;

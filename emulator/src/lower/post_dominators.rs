@@ -69,7 +69,8 @@ fn intersect(dominator: &[Option<usize>], rank: &[usize], mut a: usize, mut b: u
     a
 }
 
-fn post_order(edges: &[Vec<usize>], root: usize) -> Vec<usize> {
+/// The blocks that `root` leads to, each after those it leads to, loops apart.
+pub fn post_order(edges: &[Vec<usize>], root: usize) -> Vec<usize> {
     let mut seen = vec![false; edges.len()];
     let mut order = Vec::new();
     let mut stack = vec![(root, 0)];

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::convergence::Convergences;
 use super::inst::{Inst, Slot};
 use crate::ptx::ast::{Bounds, Loc};
 
@@ -80,6 +81,10 @@ pub struct Program {
     pub positions: Vec<SourcePosition>,
     /// Branch tables of `brx.idx`.
     pub tables: Vec<Vec<u32>>,
+    /// Where the lanes of its branches meet.
+    pub convergences: Convergences,
+    /// Whether it has yield points, so that lanes leave a loop without waiting for each other.
+    pub yields: bool,
     /// Argument moves of calls: from, to.
     pub copies: Vec<Vec<(Slot, Slot)>>,
     /// Fillings of the 32-bit constant slots.

@@ -3,8 +3,10 @@
 //! A [`Worker`] is reused from block to block, so nothing is allocated while a launch runs; every
 //! block starts from zeroed registers and memory, whichever worker it gets.
 
+use super::barrier::BlockBarriers;
 use super::checks::Checks;
 use super::context::{Arrival, Context, Stop};
+use super::deadlock;
 use super::fault::{Fault, FaultKind, FaultReport, place_in_words};
 use super::lanes::{Lanes, Lanes32, Lanes64};
 use super::launch::Launch;
@@ -12,11 +14,22 @@ use super::said::Said;
 use super::shadow::{Layout, Shadow};
 use super::warp::{State, Warp};
 use crate::counters::Counts;
-use crate::lower::inst::{Barrier, BarrierKind, Op};
 use crate::lower::program::{Const32, Const64, LaneMask, Special, WarpInit};
 
 /// So many warp instructions later it is told again where the launch is, or a turn later.
 const UNTOLD: u64 = 1 << 20;
+
+/// After so many warp instructions a block lets other blocks run.
+const SLICE: u64 = 1 << 24;
+
+/// Whether a block has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// All of its threads have exited.
+    Done,
+    /// Its threads wait for other blocks, or its turn is over.
+    Waits,
+}
 
 /// What runs blocks.
 pub struct Worker<'l> {
@@ -28,12 +41,14 @@ pub struct Worker<'l> {
     shadow: Shadow,
     local: Vec<u32>,
     warps: Vec<Warp>,
-    arrivals: Vec<Option<Arrival>>,
+    barriers: BlockBarriers,
     last_allocation: usize,
     /// Warp instructions since somebody was told where the launch is.
     untold: u64,
     /// The block that runs.
-    linear: u64,
+    pub linear: u64,
+    /// Warp instructions that it has executed.
+    clock: u64,
     /// What has been counted so far.
     pub counts: Counts,
     /// What has been said so far.
@@ -63,10 +78,11 @@ impl<'l> Worker<'l> {
             ),
             local: vec![0; warps * launch.local_words()],
             warps: (0..warps as u32).map(|index| Warp::new(index, threads - 32 * index)).collect(),
-            arrivals: vec![None; warps],
+            barriers: BlockBarriers::new(warps),
             last_allocation: 0,
             untold: 0,
             linear: 0,
+            clock: 0,
             counts: Counts::new(program.code.len()),
             said: Vec::new(),
         };
@@ -131,7 +147,7 @@ impl<'l> Worker<'l> {
         self.shared.fill(0);
         self.shadow.begin(self.launch.checks.cover(linear, self.launch.blocks()));
         self.local.fill(0);
-        self.arrivals.fill(None);
+        self.barriers.restart();
         let threads = self.launch.threads_per_block();
         let [dim_x, dim_y, _] = self.launch.block;
         for warp in &mut self.warps {
@@ -155,52 +171,75 @@ impl<'l> Worker<'l> {
 
     /// Runs one block to its end.
     pub fn run(&mut self, linear: u64) -> Result<(), Box<FaultReport>> {
-        let block = self.launch.block_index(linear);
-        self.linear = linear;
-        self.start(block, linear);
+        self.begin(linear);
+        while self.resume()? == Progress::Waits {}
+        Ok(())
+    }
+
+    /// A block begins.
+    pub fn begin(&mut self, linear: u64) {
+        (self.linear, self.clock) = (linear, 0);
+        self.start(self.launch.block_index(linear), linear);
+    }
+
+    /// Runs the block until it ends, or its threads do nothing but wait for other blocks.
+    pub fn resume(&mut self) -> Result<Progress, Box<FaultReport>> {
         self.run_warps().map_err(|fault| {
             let launch = self.launch;
+            let block = launch.block_index(self.linear);
             Box::new(FaultReport::new(&fault, launch.program, block, launch.block, launch.memory))
         })
     }
 
-    fn run_warps(&mut self) -> Result<(), Box<Fault>> {
-        let mut clock = 0;
+    fn run_warps(&mut self) -> Result<Progress, Box<Fault>> {
+        let (began, mut idle_sweeps) = (self.clock, 0);
         loop {
-            let mut ran = false;
+            let (mut ran, mut idle) = (false, true);
             for index in 0..self.warps.len() {
                 if self.warps[index].state != State::Ready {
                     continue;
                 }
                 ran = true;
-                match self.run_warp(index, &mut clock)? {
-                    Stop::Turn => {}
-                    Stop::Done => {
-                        self.warps[index].state = State::Done;
-                        self.release()?;
-                    }
-                    Stop::Barrier(arrival) => {
-                        if arrival.kind != BarrierKind::Arrive {
-                            self.warps[index].state = State::Waiting(arrival.id);
-                        }
-                        self.arrivals[index] = Some(arrival);
-                        self.release()?;
-                    }
-                }
+                idle &= self.run_warp(index)?;
             }
             if self.warps.iter().all(|warp| warp.state == State::Done) {
-                return Ok(());
+                return Ok(Progress::Done);
             }
             if !ran {
-                return Err(self.deadlock());
+                return Err(deadlock::report(self.launch.program, &self.warps, &self.barriers));
+            }
+            idle_sweeps = if idle { idle_sweeps + 1 } else { 0 };
+            if idle_sweeps == 2 || self.clock - began >= SLICE {
+                return Ok(Progress::Waits);
             }
         }
     }
 
-    fn run_warp(&mut self, index: usize, clock: &mut u64) -> Result<Stop, Box<Fault>> {
-        let (launch, before) = (self.launch, *clock);
+    /// Gives a warp a turn. Whether it did nothing but wait for other threads.
+    fn run_warp(&mut self, index: usize) -> Result<bool, Box<Fault>> {
+        let before = self.clock;
+        self.warps[index].changed = false;
+        let runner = self.launch.runner;
+        let stop = runner(&mut self.context(index))?;
+        self.untold += self.clock - before;
+        if let Some(watch) = self.launch.watch.as_ref().filter(|_| self.untold >= UNTOLD) {
+            self.untold = 0;
+            watch.look(|| self.place(index));
+        }
+        match stop {
+            Stop::Turn => return Ok(self.warps[index].yields > 0 && !self.warps[index].changed),
+            Stop::Done => self.warps[index].state = State::Done,
+            Stop::Blocked => self.warps[index].state = State::Waiting,
+            Stop::Barrier(arrival) => self.arrive(index, arrival)?,
+        }
+        self.release();
+        Ok(false)
+    }
+
+    fn context(&mut self, index: usize) -> Context<'_> {
+        let launch = self.launch;
         let local_words = launch.local_words();
-        let mut context = Context {
+        Context {
             program: launch.program,
             lanes: lanes(&mut self.r32, &mut self.r64, &mut self.preds, launch, index),
             warp: &mut self.warps[index],
@@ -211,18 +250,11 @@ impl<'l> Worker<'l> {
             local: &mut self.local[index * local_words..(index + 1) * local_words],
             params: &launch.params,
             counts: &mut self.counts,
-            clock,
+            clock: &mut self.clock,
             block: self.linear,
             said: &mut self.said,
             last_allocation: &mut self.last_allocation,
-        };
-        let stop = (launch.runner)(&mut context);
-        self.untold += *clock - before;
-        if let Some(watch) = launch.watch.as_ref().filter(|_| self.untold >= UNTOLD) {
-            self.untold = 0;
-            watch.look(|| self.place(index));
         }
-        stop
     }
 
     /// Where a warp is, in words.
@@ -245,126 +277,39 @@ impl<'l> Worker<'l> {
         FaultReport::new(&fault, launch.program, block, launch.block, launch.memory).message
     }
 
-    /// Lets the warps go on whose barrier is complete.
-    fn release(&mut self) -> Result<(), Box<Fault>> {
-        let running = self.warps.iter().filter(|warp| warp.state != State::Done).count() as u32;
-        for id in 0..16 {
-            let here: Vec<usize> = (0..self.warps.len())
-                .filter(|&warp| self.arrivals[warp].is_some_and(|arrival| arrival.id == id))
-                .collect();
-            let Some(&first) = here.first() else { continue };
-            let wanted = |warp: usize| self.arrivals[warp].and_then(|arrival| arrival.threads);
-            if let Some(&other) = here.iter().find(|&&warp| wanted(warp) != wanted(first)) {
-                let told = |warp: usize| {
-                    let threads = wanted(warp);
-                    let threads = threads.map_or("all".to_owned(), |count| count.to_string());
-                    let place = self.arrivals[warp].map(|arrival| self.place_of(arrival.pc));
-                    format!("for {threads} threads {}", place.unwrap_or_default())
-                };
-                let detail = format!(
-                    "warps come to barrier {id} with different thread counts: {}, and {}",
-                    told(first),
-                    told(other)
-                );
-                return Err(self.barrier_fault(first, detail));
-            }
-            let needed = wanted(first).map_or(running, |threads| threads / 32);
-            if (here.len() as u32) < needed {
-                continue;
-            }
-            self.shadow.meet();
-            let (mut votes, mut live) = (0, 0);
-            for &warp in &here {
-                votes += self.arrivals[warp].map_or(0, |arrival| arrival.votes.count_ones());
-                live += self.warps[warp].live.count_ones();
-            }
-            for &warp in &here {
-                let Some(arrival) = self.arrivals[warp].take() else { continue };
-                if self.warps[warp].state == State::Waiting(id) {
-                    self.warps[warp].state = State::Ready;
-                }
-                self.deliver(warp, arrival, votes, live);
-            }
+    /// Lanes of a warp come to a barrier.
+    fn arrive(&mut self, index: usize, arrival: Arrival) -> Result<(), Box<Fault>> {
+        self.barriers.arrive(index, arrival).map_err(|(pc, threads)| {
+            let program = self.launch.program;
+            let name = |threads: Option<u32>, pc| {
+                let threads = threads.map_or("all".to_owned(), |count| count.to_string());
+                format!("for {threads} threads {}", place_in_words(program, pc))
+            };
+            let detail = format!(
+                "warps come to barrier {} with different thread counts: {}, and {}",
+                arrival.id,
+                name(threads, pc),
+                name(arrival.threads, arrival.pc)
+            );
+            let lane = (index as u32, arrival.lanes.trailing_zeros().min(31));
+            deadlock::fault(arrival.pc, lane, detail)
+        })?;
+        let warp = &mut self.warps[index];
+        if warp.is_parked() {
+            warp.state = State::Waiting;
         }
         Ok(())
     }
 
-    /// Writes the result of a barrier that counts or combines.
-    fn deliver(&mut self, warp: usize, arrival: Arrival, votes: u32, live: u32) {
-        let Op::Barrier(Barrier { kind, d, .. }) = self.launch.program.code[arrival.pc as usize].op
-        else {
-            return;
-        };
-        let on = self.warps[warp].live;
-        let mut lanes = lanes(&mut self.r32, &mut self.r64, &mut self.preds, self.launch, warp);
-        let bits = |holds: bool| if holds { u32::MAX } else { 0 };
-        match kind {
-            BarrierKind::Sync | BarrierKind::Arrive => {}
-            BarrierKind::RedPopc => lanes.set32(d, &[votes; 32], on),
-            BarrierKind::RedAnd => lanes.set_pred(d, bits(votes == live), on),
-            BarrierKind::RedOr => lanes.set_pred(d, bits(votes != 0), on),
-        }
-    }
-
-    fn barrier_fault(&self, warp: usize, detail: String) -> Box<Fault> {
-        let pc = self.arrivals[warp].map(|arrival| arrival.pc);
-        let lane = (warp as u32, self.warps[warp].live.trailing_zeros().min(31));
-        Box::new(Fault {
-            kind: FaultKind::BarrierDeadlock,
-            pc,
-            callers: Vec::new(),
-            lane: Some(lane),
-            access: None,
-            hazard: None,
-            detail,
-            place: None,
-        })
-    }
-
-    /// No warp can go on: what each waits for, and where.
-    fn deadlock(&self) -> Box<Fault> {
-        let mut groups: Vec<(Arrival, u32)> = Vec::new();
-        let mut exited = 0;
-        let mut first = None;
-        for (index, warp) in self.warps.iter().enumerate() {
-            let waits = matches!(warp.state, State::Waiting(_));
-            let Some(arrival) = self.arrivals[index].filter(|_| waits) else {
-                exited += 1;
-                continue;
-            };
-            first = first.or(Some(index));
-            let same = |other: &Arrival| (other.id, other.pc) == (arrival.id, arrival.pc);
-            match groups.iter_mut().find(|(other, _)| same(other)) {
-                Some((_, count)) => *count += 1,
-                None => groups.push((arrival, 1)),
+    /// Lets the threads go on whose barrier is complete.
+    fn release(&mut self) {
+        while let Some(complete) = self.barriers.take_complete(&self.warps) {
+            self.shadow.meet();
+            for index in 0..self.warps.len() {
+                complete.deliver(&mut self.context(index));
             }
         }
-        let several = groups.len() > 1;
-        let mut told: Vec<String> = groups
-            .iter()
-            .map(|(arrival, count)| {
-                let waits = plural(*count, "warp waits", "warps wait");
-                let wanted = arrival.threads.map(|threads| format!(" for {threads} threads"));
-                let place = several.then(|| format!(" {}", self.place_of(arrival.pc)));
-                let (wanted, place) = (wanted.unwrap_or_default(), place.unwrap_or_default());
-                format!("{waits} at barrier {}{wanted}{place}", arrival.id)
-            })
-            .collect();
-        if exited > 0 {
-            told.push(plural(exited, "has exited", "have exited"));
-        }
-        let detail = format!("deadlock: {}", told.join(" while "));
-        self.barrier_fault(first.unwrap_or(0), detail)
     }
-
-    /// Where an instruction stands, in words.
-    fn place_of(&self, pc: u32) -> String {
-        place_in_words(self.launch.program, pc)
-    }
-}
-
-fn plural(count: u32, one: &str, more: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { more })
 }
 
 fn lanes<'r>(

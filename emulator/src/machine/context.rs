@@ -8,7 +8,6 @@ use super::said::Said;
 use super::shadow::Shadow;
 use super::warp::Warp;
 use crate::counters::Counts;
-use crate::lower::inst::BarrierKind;
 use crate::lower::program::Program;
 
 /// Why a warp stopped.
@@ -16,25 +15,27 @@ use crate::lower::program::Program;
 pub enum Stop {
     /// Its turn is over.
     Turn,
-    /// It is at a barrier.
+    /// Lanes of it came to a barrier of the block.
     Barrier(Arrival),
+    /// All its threads wait for threads of other warps.
+    Blocked,
     /// All its threads have exited.
     Done,
 }
 
-/// A warp at a barrier.
+/// Lanes of a warp that come to a barrier of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// Which barrier.
     pub id: u32,
-    /// Threads that it waits for, if not all.
+    /// Threads that it is for, if not all.
     pub threads: Option<u32>,
-    /// What it does there.
-    pub kind: BarrierKind,
     /// The arriving lanes whose predicate holds.
     pub votes: u32,
     /// The instruction.
     pub pc: u32,
+    /// The arriving lanes.
+    pub lanes: u32,
 }
 
 /// Everything that a running warp can touch.

@@ -1,147 +1,211 @@
 //! Exchange between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `elect`,
 //! `bar.warp.sync`.
 //!
-//! Lanes of a warp run in lockstep here, so the lanes that take part are those that are active
-//! together. Those whose masks differ exchange apart, as tiles of a warp do. A member mask that
-//! names a running lane which is elsewhere cannot be served, and is a fault rather than a wrong
-//! value.
+//! A lane waits until every lane of its member mask that has not exited has come to an exchange
+//! with the same qualifiers and the same mask, in whatever arm of a branch. Lanes of one group
+//! whose masks differ exchange apart, as tiles of a warp do. An exchange is complete at once if the
+//! running group holds all of its members; otherwise its lanes are parked.
 
 use super::bits::UNDEFINED;
 use super::context::Context;
 use super::fault::{Fault, FaultKind};
 use super::integer::binary32;
-use super::lanes::Lanes32;
-use crate::lower::flow::is_end;
-use crate::lower::inst::{ExchangeOp, Shuffle, Slot, Vote};
+use super::lanes::{Lanes, Lanes32, Lanes64};
+use super::warp::{Parked, Wait};
+use crate::lower::inst::{ExchangeKey, ExchangeOp, Op, Shuffle, Slot, Vote};
+use crate::lower::program::Program;
 
 type Outcome = Result<(), Box<Fault>>;
 
-/// Executes an exchange among the lanes of `on`: once for each member mask that they have.
+/// Executes an exchange for the lanes of `on`: once for each member mask that they have.
 #[inline(never)]
 pub fn execute(cx: &mut Context<'_>, op: &ExchangeOp, on: u32) -> Outcome {
-    let (ExchangeOp::Shuffle { members, .. }
-    | ExchangeOp::Vote { members, .. }
-    | ExchangeOp::Match { members, .. }
-    | ExchangeOp::Redux { members, .. }
-    | ExchangeOp::Elect { members, .. }
-    | ExchangeOp::WarpSync { members }) = *op;
-    let masks = *cx.lanes.get32(members);
-    if comes_later(cx, &masks, on) {
-        return Ok(());
-    }
+    let masks = *cx.lanes.get32(op.members());
     let mut left = on;
     while left != 0 {
-        let mask = masks[left.trailing_zeros() as usize];
-        let same = |lane: &u32| left & (1 << lane) != 0 && masks[*lane as usize] == mask;
-        let together = (0..32).filter(same).fold(0, |lanes, lane| lanes | 1 << lane);
-        check(cx, mask, together)?;
-        among(cx, op, together);
-        left &= !together;
+        let members = masks[left.trailing_zeros() as usize];
+        let same = |lane: &u32| left & (1 << lane) != 0 && masks[*lane as usize] == members;
+        let here = (0..32).filter(same).fold(0, |lanes, lane| lanes | 1 << lane);
+        left &= !here;
+        if members & here != here {
+            let detail = format!(
+                "a lane that executes a .sync exchange is not in its member mask {members:#010x}"
+            );
+            return Err(cx.fault(FaultKind::Undefined, here & !members, detail));
+        }
+        if members & cx.warp.live & !here == 0 {
+            exchange(cx, &[(*op, here)]);
+        } else {
+            cx.warp.park(Wait::Members(members), cx.warp.pc - 1, here);
+        }
     }
-    cx.shadow.meet_warp(cx.warp.index);
     Ok(())
 }
 
-/// Whether lanes that a member mask names are on their way here, having let the active ones run;
-/// they go on, and the exchange is issued again once they are here.
-fn comes_later(cx: &mut Context<'_>, masks: &Lanes32, on: u32) -> bool {
-    let named = |cx: &Context<'_>| {
-        let lanes = (0..32).filter(|lane| on & (1 << lane) != 0);
-        lanes.fold(0, |all, lane: usize| all | masks[lane]) & cx.warp.live & !on
+/// Executes every exchange of which all members that have not exited are parked.
+pub fn complete_parked(cx: &mut Context<'_>) {
+    while let Some((members, key)) = find_complete(cx) {
+        let program = cx.program;
+        let is_part = |parked: &Parked| {
+            let op = exchange_at(program, parked.pc).filter(|op| op.key() == key);
+            op.filter(|_| parked.wait == Wait::Members(members)).copied()
+        };
+        let parts: Vec<(ExchangeOp, u32)> = cx
+            .warp
+            .parked
+            .iter()
+            .filter_map(|parked| is_part(parked).map(|op| (op, parked.mask)))
+            .collect();
+        exchange(cx, &parts);
+        cx.warp.release(|parked| is_part(parked).is_some());
+    }
+}
+
+/// The member mask and qualifiers of an exchange whose members are all parked.
+fn find_complete(cx: &Context<'_>) -> Option<(u32, ExchangeKey)> {
+    let parked = &cx.warp.parked;
+    parked.iter().find_map(|first| {
+        let Wait::Members(members) = first.wait else { return None };
+        let key = exchange_at(cx.program, first.pc)?.key();
+        let same = parked.iter().filter(|other| {
+            other.wait == first.wait
+                && exchange_at(cx.program, other.pc).is_some_and(|op| op.key() == key)
+        });
+        let here = same.fold(0, |lanes, other| lanes | other.mask);
+        (members & cx.warp.live & !here == 0).then_some((members, key))
+    })
+}
+
+/// The exchange at an instruction.
+fn exchange_at(program: &Program, pc: u32) -> Option<&ExchangeOp> {
+    match &program.code[pc as usize].op {
+        Op::Exchange(op) => Some(op),
+        _ => None,
+    }
+}
+
+/// What the lanes of an exchange bring.
+struct Inputs {
+    a: Lanes32,
+    wide: Lanes64,
+    b: Lanes32,
+    c: Lanes32,
+    votes: u32,
+}
+
+/// What they get.
+struct Outputs {
+    words: Lanes32,
+    bits: u32,
+}
+
+/// One exchange, whose lanes execute one or several instructions with the same qualifiers.
+fn exchange(cx: &mut Context<'_>, parts: &[(ExchangeOp, u32)]) {
+    let mut inputs = Inputs { a: [0; 32], wide: [0; 32], b: [0; 32], c: [0; 32], votes: 0 };
+    let on = parts.iter().fold(0, |all, (_, lanes)| all | lanes);
+    for (op, lanes) in parts {
+        gather(&cx.lanes, op, *lanes, &mut inputs);
+    }
+    let Some((op, _)) = parts.first() else { return };
+    let outputs = compute(op, &inputs, on);
+    for (op, lanes) in parts {
+        deliver(&mut cx.lanes, op, *lanes, &outputs);
+    }
+    cx.shadow.meet_warp(cx.warp.index);
+}
+
+fn gather(lanes: &Lanes<'_>, op: &ExchangeOp, on: u32, inputs: &mut Inputs) {
+    let take = |into: &mut Lanes32, slot: Slot| {
+        let values = lanes.get32(slot);
+        for lane in (0..32).filter(|lane| on & (1 << lane) != 0) {
+            into[lane] = values[lane];
+        }
     };
-    if named(cx) == 0 {
-        return false;
+    match *op {
+        ExchangeOp::Shuffle { a, b, c, .. } => {
+            take(&mut inputs.a, a);
+            take(&mut inputs.b, b);
+            take(&mut inputs.c, c);
+        }
+        ExchangeOp::Vote { a, negate, .. } => {
+            let predicate = lanes.pred(a);
+            inputs.votes |= if negate { !predicate } else { predicate } & on;
+        }
+        ExchangeOp::Match { wide, a, .. } => {
+            let values = lanes.any(a, wide);
+            for lane in (0..32).filter(|lane| on & (1 << lane) != 0) {
+                inputs.wide[lane] = values[lane];
+            }
+        }
+        ExchangeOp::Redux { a, .. } => take(&mut inputs.a, a),
+        ExchangeOp::Elect { .. } | ExchangeOp::WarpSync { .. } => {}
     }
-    let (code, pc) = (cx.program.code.as_slice(), cx.warp.pc - 1);
-    cx.warp.forget_ended(|pc| is_end(&code[pc as usize]));
-    if named(cx) == 0 || on != cx.warp.active || !cx.warp.let_yielding_run(pc) {
-        return false;
-    }
-    cx.counts.take_back(pc, on);
-    true
 }
 
 /// The exchange among `on`, which all have the same member mask.
-fn among(cx: &mut Context<'_>, op: &ExchangeOp, on: u32) {
+fn compute(op: &ExchangeOp, inputs: &Inputs, on: u32) -> Outputs {
+    let all_or_none = |holds: bool| if holds { u32::MAX } else { 0 };
+    let words = |words: Lanes32| Outputs { words, bits: 0 };
+    let votes = inputs.votes;
     match *op {
-        ExchangeOp::Shuffle { mode, d, p, a, b, c, .. } => {
-            shuffle(cx, mode, (d, p), (a, b, c), on);
+        ExchangeOp::Shuffle { mode, .. } => shuffle(mode, inputs, on),
+        ExchangeOp::Vote { mode: Vote::Ballot, .. } => words([votes; 32]),
+        ExchangeOp::Vote { mode, .. } => {
+            let holds = match mode {
+                Vote::All => votes == on,
+                Vote::Any | Vote::Ballot => votes != 0,
+                Vote::Uniform => votes == on || votes == 0,
+            };
+            Outputs { words: [0; 32], bits: all_or_none(holds) }
         }
-        ExchangeOp::Vote { mode, d, a, negate, .. } => {
-            let predicate = cx.lanes.pred(a);
-            let votes = if negate { !predicate } else { predicate } & on;
-            let bits = |holds: bool| if holds { u32::MAX } else { 0 };
-            match mode {
-                Vote::Ballot => cx.lanes.set32(d, &[votes; 32], on),
-                Vote::All => cx.lanes.set_pred(d, bits(votes == on), on),
-                Vote::Any => cx.lanes.set_pred(d, bits(votes != 0), on),
-                Vote::Uniform => cx.lanes.set_pred(d, bits(votes == on || votes == 0), on),
-            }
-        }
-        ExchangeOp::Match { wide, all, d, p, a, .. } => {
-            let values = cx.lanes.any(a, wide);
-            let same = |lane: usize| {
+        ExchangeOp::Match { all, .. } => {
+            let values = &inputs.wide;
+            let equal_to = |lane: usize| {
                 let equal =
                     |other: &usize| on & (1 << other) != 0 && values[*other] == values[lane];
                 (0..32).filter(equal).fold(0u32, |mask, other| mask | 1 << other)
             };
-            let mut result: Lanes32 = std::array::from_fn(same);
             if all {
-                let agree = result[on.trailing_zeros() as usize] == on;
-                cx.lanes.set_pred(p, if agree { u32::MAX } else { 0 }, on);
-                result = [if agree { on } else { 0 }; 32];
+                let agree = equal_to(on.trailing_zeros() as usize) == on;
+                Outputs { words: [if agree { on } else { 0 }; 32], bits: all_or_none(agree) }
+            } else {
+                words(std::array::from_fn(equal_to))
             }
-            cx.lanes.set32(d, &result, on);
         }
-        ExchangeOp::Redux { op, d, a, .. } => {
-            let values = *cx.lanes.get32(a);
-            let taking_part =
-                (0..32).filter(|lane| on & (1 << lane) != 0).map(|lane: usize| values[lane]);
-            let total = taking_part.reduce(|x, y| binary32(op, x, y)).unwrap_or(0);
-            cx.lanes.set32(d, &[total; 32], on);
+        ExchangeOp::Redux { op, .. } => {
+            let values = (0..32).filter(|lane| on & (1 << lane) != 0).map(|lane| inputs.a[lane]);
+            words([values.reduce(|x, y| binary32(op, x, y)).unwrap_or(0); 32])
         }
-        ExchangeOp::Elect { d, p, .. } => {
+        ExchangeOp::Elect { .. } => {
             let leader = on.trailing_zeros();
-            cx.lanes.set32(d, &[leader; 32], on);
-            cx.lanes.set_pred(p, 1 << leader, on);
+            Outputs { words: [leader; 32], bits: 1 << leader }
+        }
+        ExchangeOp::WarpSync { .. } => words([0; 32]),
+    }
+}
+
+fn deliver(lanes: &mut Lanes<'_>, op: &ExchangeOp, on: u32, outputs: &Outputs) {
+    match *op {
+        ExchangeOp::Vote { mode: Vote::Ballot, d, .. } | ExchangeOp::Redux { d, .. } => {
+            lanes.set32(d, &outputs.words, on);
+        }
+        ExchangeOp::Match { all: false, d, .. } => lanes.set32(d, &outputs.words, on),
+        ExchangeOp::Vote { d, .. } => lanes.set_pred(d, outputs.bits, on),
+        ExchangeOp::Shuffle { d, p, .. }
+        | ExchangeOp::Match { d, p, .. }
+        | ExchangeOp::Elect { d, p, .. } => {
+            lanes.set32(d, &outputs.words, on);
+            lanes.set_pred(p, outputs.bits, on);
         }
         ExchangeOp::WarpSync { .. } => {}
     }
 }
 
-/// Every lane that the mask names must be here, or have exited.
-fn check(cx: &mut Context<'_>, members: u32, on: u32) -> Outcome {
-    if members & cx.warp.live & !on != 0 {
-        let code = cx.program.code.as_slice();
-        cx.warp.forget_ended(|pc| is_end(&code[pc as usize]));
-    }
-    let missing = members & cx.warp.live & !on;
-    if missing == 0 && members & on == on {
-        return Ok(());
-    }
-    let detail = if missing == 0 {
-        format!("a lane that executes a .sync exchange is not in its member mask {members:#010x}")
-    } else {
-        format!(
-            "the member mask {members:#010x} of a .sync exchange names lanes {missing:#010x} that \
-             run elsewhere or name another mask"
-        )
-    };
-    Err(cx.fault(FaultKind::Undefined, on, detail))
-}
-
-fn shuffle(
-    cx: &mut Context<'_>,
-    mode: Shuffle,
-    (d, p): (Slot, Slot),
-    (a, b, c): (Slot, Slot, Slot),
-    on: u32,
-) {
-    let (values, amounts, controls) = (*cx.lanes.get32(a), *cx.lanes.get32(b), *cx.lanes.get32(c));
-    let mut result = values;
+fn shuffle(mode: Shuffle, inputs: &Inputs, on: u32) -> Outputs {
+    let mut words = inputs.a;
     let mut in_range = 0;
     for lane in (0..32u32).filter(|lane| on & (1 << lane) != 0) {
-        let (amount, control) = (amounts[lane as usize] & 31, controls[lane as usize]);
+        let (amount, control) = (inputs.b[lane as usize] & 31, inputs.c[lane as usize]);
         let (clamp, segment) = (control & 31, control >> 8 & 31);
         let highest = (lane & segment) | (clamp & !segment);
         let lowest = lane & segment;
@@ -160,10 +224,9 @@ fn shuffle(
         if valid {
             in_range |= 1 << lane;
             let takes_part = on & (1 << (source & 31)) != 0;
-            result[lane as usize] =
-                if takes_part { values[source as usize & 31] } else { UNDEFINED };
+            words[lane as usize] =
+                if takes_part { inputs.a[source as usize & 31] } else { UNDEFINED };
         }
     }
-    cx.lanes.set32(d, &result, on);
-    cx.lanes.set_pred(p, in_range, on);
+    Outputs { words, bits: in_range }
 }

@@ -7,18 +7,19 @@
 use super::access;
 use super::arith;
 use super::atomic;
-use super::context::{Arrival, Context, Stop};
+use super::barrier;
+use super::context::{Context, Stop};
 use super::exchange;
-use super::fault::{Fault, FaultKind, place_in_words};
+use super::fault::{Fault, FaultKind};
 use super::mbarrier::{self, Waits};
 use super::mma;
 use super::moves;
 use super::scalar;
 use super::speech;
-use super::spin::{Round, Step};
 use super::transfer;
-use crate::lower::flow::is_end;
-use crate::lower::inst::{Barrier, Clock, ControlOp, Guard, Op, Slot};
+use super::warp::{Parked, Wait};
+use crate::lower::blocks::is_end;
+use crate::lower::inst::{Clock, ControlOp, Guard, Op, Slot};
 
 type Outcome = Result<(), Box<Fault>>;
 
@@ -26,9 +27,11 @@ type Outcome = Result<(), Box<Fault>>;
 /// each other through memory make progress.
 const TURN: u32 = 1 << 20;
 
-/// After so many instructions in a turn it is looked whether the active lanes wait for others of
-/// their warp.
-const LOOK: u32 = 1 << 12;
+/// After so many instructions another ready group of the warp runs.
+const SLICE: u32 = 1 << 12;
+
+/// After so many yield points in a turn other warps of the block run.
+const YIELDS: u32 = 64;
 
 /// Runs the warp.
 ///
@@ -36,15 +39,16 @@ const LOOK: u32 = 1 << 12;
 /// The first fault.
 #[inline(always)]
 pub fn run(cx: &mut Context<'_>) -> Result<Stop, Box<Fault>> {
-    let (mut remaining, mut round) = (TURN, None);
+    let mut remaining = TURN;
+    cx.warp.yields = 0;
     let outcome = loop {
-        let budget = if round.is_some() { 1 } else { LOOK.min(remaining) };
+        let budget = SLICE.min(remaining);
         let mut left = budget;
-        let outcome = turn(cx, &mut left, budget);
+        let outcome = run_slice(cx, &mut left, budget);
         *cx.clock += u64::from(budget - left);
         remaining -= budget - left;
         match outcome {
-            Ok(None) if remaining > 0 => look(cx, &mut round),
+            Ok(None) if remaining > 0 => cx.warp.rotate(),
             Ok(stop) => break Ok(stop.unwrap_or(Stop::Turn)),
             Err(fault) => break Err(fault),
         }
@@ -56,56 +60,53 @@ pub fn run(cx: &mut Context<'_>) -> Result<Stop, Box<Fault>> {
     })
 }
 
-/// Lets other lanes of the warp run if the active ones, after a `round` of what they do, have
-/// done nothing but wait.
-#[inline(never)]
-fn look(cx: &mut Context<'_>, round: &mut Option<Round>) {
-    let Some(begun) = round else {
-        *round = cx.warp.others_could_run().then(|| Round::begin(cx));
-        return;
-    };
-    match begun.step(cx) {
-        Step::On => return,
-        Step::Works => {}
-        Step::Waits => cx.warp.let_waiting_run(),
-    }
-    *round = None;
-}
-
-/// Up to `budget` instructions, of which those `left` are told; none: it has used them up.
+/// Up to `budget` instructions, of which `left` counts down those left; `None` if it used them up.
 #[inline(always)]
-fn turn(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Result<Option<Stop>, Box<Fault>> {
+fn run_slice(
+    cx: &mut Context<'_>,
+    left: &mut u32,
+    budget: u32,
+) -> Result<Option<Stop>, Box<Fault>> {
     let code = cx.program.code.as_slice();
     loop {
-        let warp = &mut *cx.warp;
-        if warp.active == 0 || (warp.pc == warp.reconverge) | (warp.pc == warp.join) {
-            if !warp.arrive() {
-                return Ok(Some(Stop::Done));
+        if cx.warp.active == 0 {
+            match schedule(cx)? {
+                Some(stop) => return Ok(Some(stop)),
+                None => continue,
             }
-            continue;
         }
         if *left == 0 {
             return Ok(None);
         }
-        *left -= 1;
         let pc = cx.warp.pc;
-        let active = cx.warp.active;
         let inst = &code[pc as usize];
+        if inst.converges && cx.warp.has_barriers() {
+            cx.warp.converge(is_end(inst));
+            if cx.warp.active == 0 {
+                continue;
+            }
+        }
+        *left -= 1;
+        let active = cx.warp.active;
         let on = issue(cx, inst.guard, pc);
         cx.warp.pc = pc + 1;
         match inst.op {
             Op::Arith(ref op) => arith::execute(&mut cx.lanes, op, on),
             Op::Load { element, address, d } if on != 0 => {
-                access::load(cx, element, address, d, on)?
+                access::load(cx, element, address, d, on)?;
+                if inst.yields && yield_turn(cx) {
+                    return Ok(Some(Stop::Turn));
+                }
             }
             Op::Store { element, address, a } if on != 0 => {
                 cx.warp.changed = true;
                 access::store(cx, element, address, a, on)?;
             }
-            Op::Branch { target, .. } if on == active => cx.warp.jump(target),
-            Op::Branch { target, reconverge } if on != 0 => {
-                part(cx, &[(pc + 1, active & !on), (target, on)], reconverge);
+            Op::Branch { target, .. } if on == active => jump(cx, target),
+            Op::Branch { target, convergence } if on != 0 => {
+                diverge(cx, &[(pc + 1, active & !on), (target, on)], convergence);
             }
+            Op::Branch { .. } => jump(cx, pc + 1),
             Op::Integer(ref op) => scalar::integer(&mut cx.lanes, op, on),
             Op::Float(ref op) => scalar::float(&mut cx.lanes, op, on),
             Op::Move(ref op) => moves::execute(&mut cx.lanes, op, on),
@@ -114,12 +115,15 @@ fn turn(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Result<Option<Stop
             | Op::Transfer(_)
             | Op::Mbarrier(_)
             | Op::Mma(_)) => {
-                if on != 0 && together(cx, op, on)? == Waits::Yes {
+                if on != 0
+                    && (communicate(cx, op, on)? == Waits::Yes || inst.yields)
+                    && yield_turn(cx)
+                {
                     return Ok(Some(Stop::Turn));
                 }
             }
             Op::Barrier(ref barrier) if on != 0 => {
-                if let Some(arrival) = arrive(cx, barrier, on)? {
+                if let Some(arrival) = barrier::arrive(cx, barrier, on)? {
                     return Ok(Some(Stop::Barrier(arrival)));
                 }
             }
@@ -128,14 +132,68 @@ fn turn(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Result<Option<Stop
                 transfer(cx, op, on, now)?;
             }
             Op::Fence => cx.shadow.meet(),
-            // Nobody takes part.
-            Op::Load { .. } | Op::Store { .. } | Op::Branch { .. } | Op::Barrier(_) | Op::Nop => {}
+            Op::Sleep => {
+                if on != 0 && yield_turn(cx) {
+                    return Ok(Some(Stop::Turn));
+                }
+            }
+            // No lane takes part.
+            Op::Load { .. } | Op::Store { .. } | Op::Barrier(_) | Op::Nop => {}
         }
     }
 }
 
+/// No lane of the warp is active: another group runs, or the warp stops.
+#[inline(never)]
+fn schedule(cx: &mut Context<'_>) -> Result<Option<Stop>, Box<Fault>> {
+    if !cx.warp.parked.is_empty() {
+        exchange::complete_parked(cx);
+    }
+    if cx.warp.run_ready() {
+        return Ok(None);
+    }
+    if cx.warp.live == 0 {
+        return Ok(Some(Stop::Done));
+    }
+    if let Some(arrival) = barrier::arrive_together(cx)? {
+        return Ok(Some(Stop::Barrier(arrival)));
+    }
+    if cx.warp.run_past_parked() {
+        return Ok(None);
+    }
+    let waits_for_block = |parked: &Parked| matches!(parked.wait, Wait::Block(_));
+    match barrier::divergent(cx) {
+        Some(fault) if !cx.warp.parked.iter().any(waits_for_block) => Err(fault),
+        _ => Ok(Some(Stop::Blocked)),
+    }
+}
+
+/// The active lanes are behind a yield point. Whether the warp's turn is over.
+#[inline(never)]
+fn yield_turn(cx: &mut Context<'_>) -> bool {
+    cx.counts.memory.split_yields += u64::from(!cx.warp.is_whole());
+    cx.warp.yield_turn();
+    cx.warp.yields += 1;
+    cx.warp.yields >= YIELDS
+}
+
+/// All active lanes go to `target`.
+#[inline(always)]
+fn jump(cx: &mut Context<'_>, target: u32) {
+    cx.warp.pc = target;
+    if cx.warp.has_zones() {
+        leave_zones(cx, cx.warp.active, target);
+    }
+}
+
+#[inline(never)]
+fn leave_zones(cx: &mut Context<'_>, lanes: u32, pc: u32) {
+    let zones = &cx.program.convergences.zones;
+    cx.warp.leave_zones(lanes, pc, |zone, pc| zones[zone as usize].contains(pc));
+}
+
 /// What threads do to each other, by a module each.
-fn together(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Fault>> {
+fn communicate(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Fault>> {
     match op {
         Op::Atomic(atomic) => atomic::execute(cx, atomic, on)?,
         Op::Exchange(op) => exchange::execute(cx, op, on)?,
@@ -143,10 +201,7 @@ fn together(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Fault>>
             cx.warp.changed = true;
             transfer::execute(cx, op, on)?;
         }
-        Op::Mbarrier(barrier) => {
-            cx.warp.changed = true;
-            return mbarrier::execute(cx, barrier, on);
-        }
+        Op::Mbarrier(barrier) => return mbarrier::execute(cx, barrier, on),
         Op::Mma(op) => mma::execute(cx, op, on)?,
         // The loop itself executes these.
         Op::Arith(_)
@@ -159,6 +214,7 @@ fn together(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Fault>>
         | Op::Branch { .. }
         | Op::Control(_)
         | Op::Fence
+        | Op::Sleep
         | Op::Nop => {}
     }
     Ok(Waits::No)
@@ -181,17 +237,24 @@ fn issue(cx: &mut Context<'_>, guard: Guard, pc: u32) -> u32 {
 }
 
 /// The active lanes disagree about a branch.
-fn part(cx: &mut Context<'_>, groups: &[(u32, u32)], meet: u32) {
+#[inline(never)]
+fn diverge(cx: &mut Context<'_>, groups: &[(u32, u32)], convergence: u32) {
+    let convergence = cx.program.convergences.get(convergence);
     cx.counts.memory.divergent_branches += 1;
-    let ends = cx.program.code.get(meet as usize).is_some_and(is_end);
-    cx.warp.diverge(groups, meet, ends);
+    cx.counts.memory.irregular_branches += u64::from(convergence.is_irregular);
+    cx.warp.diverge(groups, convergence);
+    if cx.warp.has_zones() {
+        for &(pc, lanes) in groups {
+            leave_zones(cx, lanes, pc);
+        }
+    }
 }
 
 /// Control transfers other than plain branches, and clocks.
 fn transfer(cx: &mut Context<'_>, op: &ControlOp, on: u32, now: u64) -> Outcome {
     match *op {
-        ControlOp::BranchIndexed { index, table, reconverge } => {
-            branch_indexed(cx, index, table, reconverge, on)?;
+        ControlOp::BranchIndexed { index, table, convergence } => {
+            branch_indexed(cx, index, table, convergence, on)?;
         }
         ControlOp::Call { target, copies } if on != 0 => {
             for &(from, to) in &cx.program.copies[copies as usize] {
@@ -231,12 +294,12 @@ fn transfer(cx: &mut Context<'_>, op: &ControlOp, on: u32, now: u64) -> Outcome 
     Ok(())
 }
 
-/// `brx.idx`: lanes part by their table entry.
+/// `brx.idx`: lanes diverge by their table entry.
 fn branch_indexed(
     cx: &mut Context<'_>,
     index: Slot,
     table: u32,
-    reconverge: u32,
+    convergence: u32,
     on: u32,
 ) -> Outcome {
     let targets = &cx.program.tables[table as usize];
@@ -259,63 +322,8 @@ fn branch_indexed(
         }
     }
     match groups[..] {
-        [(target, _)] => cx.warp.jump(target),
-        _ => {
-            part(cx, &groups, reconverge);
-        }
+        [(target, _)] => jump(cx, target),
+        _ => diverge(cx, &groups, convergence),
     }
     Ok(())
-}
-
-/// The lanes of `on` come to a barrier; `None` if others of the warp must come first.
-fn arrive(cx: &mut Context<'_>, barrier: &Barrier, on: u32) -> Result<Option<Arrival>, Box<Fault>> {
-    let Barrier { kind, id, threads, p, negate, .. } = *barrier;
-    let Some(on) = gather(cx, on)? else { return Ok(None) };
-    let lane = on.trailing_zeros() as usize;
-    let id = cx.lanes.get32(id)[lane];
-    let threads = threads.map(|threads| cx.lanes.get32(threads)[lane]);
-    if id > 15 || threads.is_some_and(|threads| threads == 0 || threads % 32 != 0) {
-        let detail = format!(
-            "barrier {id} with {} threads: barriers are 0 to 15, threads a multiple of 32",
-            threads.unwrap_or(0)
-        );
-        return Err(cx.fault(FaultKind::Undefined, on, detail));
-    }
-    let predicate = cx.lanes.pred(p);
-    let votes = if negate { !predicate } else { predicate } & on;
-    Ok(Some(Arrival { id, threads, kind, votes, pc: cx.warp.pc - 1 }))
-}
-
-/// All running lanes of the warp come to one barrier. Those that left the kernel do not count, and
-/// those that took another way may still leave it, or come here.
-fn gather(cx: &mut Context<'_>, on: u32) -> Result<Option<u32>, Box<Fault>> {
-    if on == cx.warp.live {
-        return Ok(Some(on));
-    }
-    let code = cx.program.code.as_slice();
-    let pc = cx.warp.pc - 1;
-    cx.warp.forget_ended(|pc| is_end(&code[pc as usize]));
-    if on == cx.warp.active && on != cx.warp.live {
-        let is_barrier = |pc: u32| matches!(code[pc as usize].op, Op::Barrier(_));
-        if cx.warp.let_others_come(pc, is_barrier) {
-            // It is issued again once they are here, or gone.
-            cx.counts.take_back(pc, on);
-            return Ok(None);
-        }
-    }
-    if on == cx.warp.live {
-        return Ok(Some(on));
-    }
-    let others = cx.warp.sibling().map(|(pc, lanes)| {
-        format!("; {} of the others are {}", lanes.count_ones(), place_in_words(cx.program, pc))
-    });
-    let detail = format!(
-        "only {} of the {} running threads of warp {} reach this barrier: it is in code on which they \
-         diverge{}. Move it out of the branch, or let all threads take the same way",
-        on.count_ones(),
-        cx.warp.live.count_ones(),
-        cx.warp.index,
-        others.unwrap_or_default()
-    );
-    Err(cx.fault(FaultKind::BarrierDeadlock, on, detail))
 }

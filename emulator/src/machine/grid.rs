@@ -1,14 +1,15 @@
-//! A whole launch: its blocks, in order or on several threads.
+//! A whole launch: its blocks, in turns or on several threads.
 //!
 //! Input: a [`Launch`]. Output: its counts, or its fault. Blocks go to several threads only if none
 //! can see another's work; then neither memory nor counts show who ran what. Of several faults the
 //! one of the lowest block is kept, which is the one that running in order would have met first.
 
-use super::block::Worker;
+use super::block::{Progress, Worker};
 use super::fault::FaultReport;
 use super::launch::Launch;
 use super::said;
 use crate::counters::Counts;
+use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -27,11 +28,44 @@ impl Launch<'_> {
             self.host_threads.clamp(1, usize::try_from(blocks).unwrap_or(usize::MAX).max(1))
         };
         if workers == 1 {
-            let mut worker = Worker::new(self);
-            let ran = (0..blocks).try_for_each(|block| worker.run(block));
-            return (ran.map(|()| worker.counts), said::in_order(worker.said, u64::MAX));
+            return self.run_in_turns(blocks);
         }
         self.run_on_threads(blocks, workers)
+    }
+
+    /// Runs the blocks on this thread, in order. One that waits for others lets them run, up to as
+    /// many as the device holds at once: new ones first, then those that wait, the oldest first.
+    fn run_in_turns(&self, blocks: u64) -> (Result<Counts, Box<FaultReport>>, String) {
+        let mut total = Counts::new(self.program.code.len());
+        let (mut next, mut fault) = (0, None);
+        let (mut waiting, mut idle) = (VecDeque::new(), vec![Worker::new(self)]);
+        while fault.is_none() {
+            let is_room = (waiting.len() as u64) < self.resident_blocks.max(1);
+            let mut worker = if next < blocks && is_room {
+                let mut worker = idle.pop().unwrap_or_else(|| Worker::new(self));
+                worker.begin(next);
+                next += 1;
+                worker
+            } else if let Some(worker) = waiting.pop_front() {
+                worker
+            } else {
+                break;
+            };
+            match worker.resume() {
+                Ok(Progress::Waits) => waiting.push_back(worker),
+                Ok(Progress::Done) => idle.push(worker),
+                Err(report) => {
+                    fault = Some(report);
+                    idle.push(worker);
+                }
+            }
+        }
+        let mut all = Vec::new();
+        for worker in waiting.into_iter().chain(idle) {
+            total += &worker.counts;
+            all.extend(worker.said);
+        }
+        (fault.map_or(Ok(total), Err), said::in_order(all, u64::MAX))
     }
 
     fn run_on_threads(

@@ -26,6 +26,8 @@ pub struct Launch<'l> {
     pub params: Vec<u32>,
     /// Streaming multiprocessors of the device.
     pub sm_count: u32,
+    /// Blocks of it that the device holds at once.
+    pub resident_blocks: u64,
     /// Number of this launch on its device.
     pub grid_id: u64,
     /// Host threads to use at most.

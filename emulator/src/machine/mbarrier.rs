@@ -99,6 +99,7 @@ impl State {
 /// Executes it for the lanes of `on`, in their order.
 #[inline(never)]
 pub fn execute(cx: &mut Context<'_>, barrier: &Mbarrier, on: u32) -> Result<Waits, Box<Fault>> {
+    cx.warp.changed |= !matches!(barrier.op, MbarrierOp::Test { .. });
     let part = place(cx, barrier.address, on)?;
     let lanes = || (0..32).filter(|lane| on >> lane & 1 == 1);
     let initial = matches!(barrier.op, MbarrierOp::Init { .. });

@@ -1,14 +1,15 @@
 //! Input: lowered kernels and launches. Output: effects on memory, and counts.
 //!
 //! A launch runs its blocks one after the other or on several threads; a block runs its warps in
-//! turn between barriers; a warp runs 32 lanes in lockstep, and lanes that disagreed about a branch
-//! meet again at its immediate post-dominator. Nothing here depends on the host's time, threads or
+//! turn; a warp runs groups of lanes, each with its own program counter, which converge where those
+//! of a GPU do. Nothing here depends on the host's time, threads or
 //! addresses: two runs of one launch give the same memory and the same counts.
 
 mod access;
 mod arith;
 mod atomic;
 mod atomic_half;
+mod barrier;
 mod bits;
 mod block;
 mod bytes;
@@ -18,6 +19,7 @@ mod comparison;
 pub mod context;
 mod convert;
 mod copies;
+mod deadlock;
 mod exchange;
 pub mod execute;
 pub mod fault;
@@ -40,10 +42,11 @@ mod scalar;
 mod shadow;
 mod softfloat;
 mod speech;
-mod spin;
 mod transfer;
+mod video;
 mod warp;
 pub mod watch;
+mod word;
 
 pub use context::Runner;
 pub use fault::FaultReport;

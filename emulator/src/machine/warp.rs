@@ -1,32 +1,105 @@
-//! One warp's control state: a program counter, the active lanes, and where diverged lanes meet
-//! again.
+//! The control state of one warp: groups of lanes, each with its own program counter.
 //!
-//! The stack holds lanes that wait: at a reconvergence point, on the other side of a branch, or in
-//! a caller. A lane is active in one place at a time, and a lane that left is in no entry.
+//! One group runs. The others are ready to run, or wait: at a convergence barrier for the lanes
+//! from which they diverged, at a `.sync` instruction for its member mask, or at a barrier of the
+//! block. A lane is in one place at a time; a lane that exited is in none.
+//!
+//! Lanes converge as on a GPU from Volta on. A divergent branch arms a convergence barrier at the
+//! instruction where its lanes meet again. Groups that happen to reach the same instruction do not
+//! merge. A group that executes a yield point lets others run, and lanes that wait for groups that
+//! only yield stop waiting.
 
 use super::copies::Copies;
+use crate::lower::convergence::Convergence;
 use crate::lower::inst::NOWHERE;
 
-/// Lanes that wait.
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    pc: u32,
-    mask: u32,
-    /// Where they meet others, once they run.
-    reconverge: u32,
-    /// The entry is a caller, to which `ret` leads back.
-    is_call: bool,
-    /// Its lanes have let others of the warp run.
-    yields: bool,
+/// The frame of the kernel itself.
+const KERNEL: u32 = 0;
+
+/// How a group came to be ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// It took one side of a branch, or its turn was over.
+    Diverged,
+    /// It executed a yield point, or waited and was released. Such groups join others.
+    Released,
 }
 
-/// What a warp is doing.
+/// Which ready group runs next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pick {
+    /// The one that became ready last.
+    Newest,
+    /// The one with most lanes; of equal ones the newest.
+    Largest,
+}
+
+/// Lanes that can run.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    pc: u32,
+    mask: u32,
+    frame: u32,
+    origin: Origin,
+    /// It executed a yield point and has not been scheduled since.
+    yielded: bool,
+}
+
+/// Why lanes are parked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// At a `.sync` instruction, for the other lanes of this member mask.
+    Members(u32),
+    /// At an aligned barrier of the block, for the other lanes of the warp.
+    Warp,
+    /// At the barrier of the block with this number.
+    Block(u32),
+}
+
+/// Lanes that wait at an instruction.
+#[derive(Debug, Clone, Copy)]
+pub struct Parked {
+    /// What they wait for.
+    pub wait: Wait,
+    /// The instruction.
+    pub pc: u32,
+    /// The lanes.
+    pub mask: u32,
+    frame: u32,
+}
+
+/// Lanes that diverged and converge at one instruction.
+#[derive(Debug, Clone, Copy)]
+struct ConvergenceBarrier {
+    /// Where its members wait.
+    meet: u32,
+    /// The frame in which they do.
+    frame: u32,
+    /// The frame that its members return from; [`NOWHERE`] if a branch armed it.
+    callee: u32,
+    /// The zone that a member leaves if it cannot reach `meet` any more; [`NOWHERE`]: none.
+    zone: u32,
+    members: u32,
+    waiting: u32,
+    /// Its members have stopped waiting for each other.
+    open: bool,
+}
+
+/// A call.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    /// The instruction after the call.
+    back: u32,
+    caller: u32,
+}
+
+/// Whether a warp can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It can run.
+    /// It can.
     Ready,
-    /// It waits at the barrier with this number.
-    Waiting(u32),
+    /// All its threads wait.
+    Waiting,
     /// All its threads have exited.
     Done,
 }
@@ -34,25 +107,30 @@ pub enum State {
 /// One warp.
 #[derive(Debug)]
 pub struct Warp {
-    /// The next instruction.
+    /// The next instruction of the running group.
     pub pc: u32,
-    /// The lanes that run.
+    /// The lanes of the running group.
     pub active: u32,
-    /// Where the active lanes meet others.
-    pub reconverge: u32,
-    /// Where other lanes of the same region wait, which the active ones may come to.
-    pub join: u32,
     /// The lanes that have not exited.
     pub live: u32,
-    /// What it is doing.
+    /// Whether it can run.
     pub state: State,
+    /// Yield points that it has executed in this turn.
+    pub yields: u32,
     /// Its number in the block.
     pub index: u32,
     /// Copies that its lanes started.
     pub copies: Copies,
-    /// Whether memory was changed since somebody began to look.
+    /// Whether it changed memory since the flag was last cleared.
     pub changed: bool,
-    stack: Vec<Entry>,
+    /// Lanes that wait at `.sync` instructions and barriers of the block.
+    pub parked: Vec<Parked>,
+    frame: u32,
+    ready: Vec<Group>,
+    barriers: Vec<ConvergenceBarrier>,
+    frames: Vec<Frame>,
+    /// Some barrier has a zone.
+    has_zones: bool,
 }
 
 impl Warp {
@@ -61,335 +139,511 @@ impl Warp {
         let mut warp = Self {
             pc: 0,
             active: 0,
-            reconverge: NOWHERE,
-            join: NOWHERE,
             live: 0,
             state: State::Ready,
+            yields: 0,
             index,
             copies: Copies::default(),
             changed: false,
-            stack: Vec::new(),
+            parked: Vec::new(),
+            frame: KERNEL,
+            ready: Vec::new(),
+            barriers: Vec::new(),
+            frames: Vec::new(),
+            has_zones: false,
         };
         warp.restart(lanes);
         warp
     }
 
-    /// Makes it as new, for another block.
+    /// Resets it for another block.
     pub fn restart(&mut self, lanes: u32) {
         let mask = if lanes >= 32 { u32::MAX } else { (1 << lanes) - 1 };
-        (self.pc, self.active, self.live) = (0, mask, mask);
-        (self.reconverge, self.join) = (NOWHERE, NOWHERE);
+        (self.pc, self.active, self.live, self.frame) = (0, mask, mask, KERNEL);
         self.state = State::Ready;
         self.copies.clear();
-        self.stack.clear();
+        self.parked.clear();
+        self.ready.clear();
+        self.barriers.clear();
+        self.frames.clear();
+        self.frames.push(Frame { back: NOWHERE, caller: KERNEL });
+        self.has_zones = false;
     }
 
-    /// Goes on with lanes that wait. `false`: there are none, the warp is done.
-    pub fn pop(&mut self) -> bool {
-        while let Some(entry) = self.stack.pop() {
-            if entry.mask != 0 {
-                (self.pc, self.active, self.reconverge) = (entry.pc, entry.mask, entry.reconverge);
-                self.look_ahead();
-                return true;
-            }
-        }
-        self.active = 0;
-        false
+    /// Whether all threads of the warp run as one group.
+    pub fn is_whole(&self) -> bool {
+        self.active == self.live
     }
 
-    /// The active lanes are where they meet others, or have left. `false`: the warp is done.
-    pub fn arrive(&mut self) -> bool {
-        if self.active == 0 || self.pc == self.reconverge {
-            return self.pop();
-        }
-        if let Some(entry) = self.stack.pop() {
-            self.active |= entry.mask;
-        }
-        self.look_ahead();
-        true
-    }
-
-    /// The active lanes part: each group of `(pc, lanes)` runs until `meet`. `is_end` says whether
-    /// the instruction at `meet` ends the function.
-    ///
-    /// Of the groups of a region the one that stands first in the code runs first, and lanes that
-    /// come to where others of the region wait go on with them. Lanes that go around a loop let
-    /// the others go first, so that who left it does not wait for who stays.
-    pub fn diverge(&mut self, groups: &[(u32, u32)], meet: u32, is_end: bool) {
-        // Lanes that leave the function do not hold up those who meet others before its end.
-        let inherited = meet == NOWHERE || (is_end && self.reconverge != NOWHERE);
-        let meet = if inherited { self.reconverge } else { meet };
-        let (mut waiting, outer) = (groups.to_vec(), self.reconverge);
-        let branch = self.pc.wrapping_sub(1);
-        if meet == outer {
-            while let Some((pc, mask)) = self.sibling() {
-                waiting.push((pc, mask));
-                self.stack.pop();
-            }
-        } else {
-            self.push(meet, self.active, outer, false);
-        }
-        // Lanes that go straight to the meeting point already wait there.
-        waiting.retain(|(pc, _)| *pc != meet || meet == NOWHERE);
-        waiting.sort_by_key(|(pc, _)| std::cmp::Reverse((*pc <= branch, *pc)));
-        for group in waiting.chunk_by(|a, b| a.0 == b.0) {
-            let mask = group.iter().fold(0, |all, (_, mask)| all | mask);
-            self.push(group[0].0, mask, meet, false);
-        }
-        self.pop();
-    }
-
-    /// All active lanes go to `target`.
+    /// Whether lanes are on their way to a convergence barrier.
     #[inline(always)]
-    pub fn jump(&mut self, target: u32) {
-        if self.join == NOWHERE {
-            self.pc = target;
-        } else {
-            self.diverge(&[(target, self.active)], NOWHERE, false);
+    pub fn has_barriers(&self) -> bool {
+        !self.barriers.is_empty()
+    }
+
+    /// Whether a branch can take lanes out of the zone of a convergence barrier.
+    #[inline(always)]
+    pub fn has_zones(&self) -> bool {
+        self.has_zones
+    }
+
+    /// The active lanes take different ways: each group of `(pc, lanes)` goes on at its `pc`. The
+    /// smallest group runs first; of equal ones the first in the list.
+    pub fn diverge(&mut self, groups: &[(u32, u32)], convergence: &Convergence) {
+        self.arm(convergence.meet, NOWHERE);
+        for join in &convergence.joins {
+            self.arm(join.meet, join.zone);
         }
+        let smallest = groups.iter().min_by_key(|(_, mask)| mask.count_ones());
+        let Some(&(pc, mask)) = smallest else { return };
+        for &(other, lanes) in groups.iter().rev().filter(|group| group.1 != mask) {
+            self.push(other, lanes, Origin::Diverged);
+        }
+        (self.pc, self.active) = (pc, mask);
     }
 
-    /// The next group of the active lanes' region: where it waits, and its lanes.
-    pub fn sibling(&self) -> Option<(u32, u32)> {
-        let top = self.stack.last()?;
-        let is_sibling =
-            !top.is_call && top.reconverge == self.reconverge && top.mask & self.active == 0;
-        is_sibling.then_some((top.pc, top.mask))
+    fn push(&mut self, pc: u32, mask: u32, origin: Origin) {
+        let yielded = false;
+        self.ready.push(Group { pc, mask, frame: self.frame, origin, yielded });
     }
 
-    fn look_ahead(&mut self) {
-        self.join = self.sibling().map_or(NOWHERE, |(pc, _)| pc);
-    }
-
-    /// Lanes that wait for nothing but the kernel's end, an instruction for which `is_end` holds,
-    /// are gone as far as others can see.
-    pub fn forget_ended(&mut self, is_end: impl Fn(u32) -> bool) {
-        let kernel = self.stack.iter().position(|entry| entry.is_call).unwrap_or(self.stack.len());
-        let waiting = self.stack.iter().enumerate();
-        let there = waiting.filter(|(depth, entry)| *depth >= kernel || !is_end(entry.pc));
-        self.live &= there.fold(self.active, |mask, (_, entry)| mask | entry.mask);
-    }
-
-    /// The active lanes wait at `pc` for lanes that took another way. `true`: those run now.
-    /// `false`: nobody else can come.
-    pub fn let_others_come(&mut self, pc: u32, is_barrier: impl Fn(u32) -> bool) -> bool {
-        let Some((other, _)) = self.sibling().filter(|(other, _)| !is_barrier(*other)) else {
-            return self.let_yielding_run(pc);
+    /// Arms a convergence barrier at `meet` for the active lanes, unless they are on their way to
+    /// it already.
+    fn arm(&mut self, meet: u32, zone: u32) {
+        if meet == NOWHERE {
+            return;
+        }
+        let (frame, active) = (self.frame, self.active);
+        let same = |barrier: &&mut ConvergenceBarrier| {
+            barrier.meet == meet
+                && barrier.frame == frame
+                && barrier.callee == NOWHERE
+                && barrier.members & active != 0
         };
-        let waiting = (pc, self.active, self.reconverge);
-        self.pop();
-        debug_assert_eq!(self.pc, other);
-        self.push(waiting.0, waiting.1, waiting.2, false);
-        self.look_ahead();
-        true
-    }
-
-    /// Lanes that are where they wait, and where in the stack: on the other side of a branch, or at
-    /// a meeting point to which others are on the way. Of several groups the innermost that has
-    /// not yielded, or else the one that yielded first; none of a caller's frame, nor behind it,
-    /// nor of the active lanes' region: those run whenever the active ones go around a loop.
-    fn waiting(&self) -> Option<(usize, u32)> {
-        let (mut on_the_way, mut yielded) = (self.active, None);
-        let mut is_own_region = true;
-        for (depth, entry) in self.stack.iter().enumerate().rev().take_while(|(_, e)| !e.is_call) {
-            let there = entry.mask & !on_the_way;
-            is_own_region &= entry.reconverge == self.reconverge && there == entry.mask;
-            match entry.yields {
-                _ if there == 0 || is_own_region => {}
-                false => return Some((depth, there)),
-                true => yielded = Some((depth, there)),
-            }
-            on_the_way |= entry.mask;
+        if let Some(barrier) = self.barriers.iter_mut().find(same) {
+            barrier.members |= active;
+            return;
         }
-        yielded
+        self.has_zones |= zone != NOWHERE;
+        self.barriers.push(ConvergenceBarrier {
+            meet,
+            frame,
+            callee: NOWHERE,
+            zone,
+            members: active,
+            waiting: 0,
+            open: false,
+        });
     }
 
-    /// Whether others of the warp could run in place of the active lanes.
-    pub fn others_could_run(&self) -> bool {
-        self.waiting().is_some()
-    }
-
-    /// The active lanes let others run, and go on when these have met others or ended, or wait in
-    /// turn. Lanes that leave a meeting point so are not met there any more.
-    pub fn let_waiting_run(&mut self) {
-        if let Some((depth, lanes)) = self.waiting() {
-            self.yield_to(depth, lanes);
+    /// The active lanes are at an instruction where lanes may converge. `ends`: it only ends the
+    /// kernel, so lanes that wait there have exited as far as others can see. Afterwards no lane is
+    /// active if they wait.
+    pub fn converge(&mut self, ends: bool) {
+        let (pc, frame) = (self.pc, self.frame);
+        let at = self.barriers.iter().rposition(|barrier| {
+            barrier.meet == pc
+                && barrier.frame == frame
+                && barrier.callee == NOWHERE
+                && barrier.members & self.active != 0
+        });
+        let Some(at) = at else { return };
+        let barrier = &mut self.barriers[at];
+        barrier.members |= self.active;
+        if barrier.open {
+            barrier.members &= !self.active;
+            return;
         }
-    }
-
-    /// The active lanes wait at `pc` for lanes that have yielded: those who wait there too join
-    /// them, or else others run. `false`: there are none.
-    pub fn let_yielding_run(&mut self, pc: u32) -> bool {
-        let frame = self.stack.iter().rposition(|entry| entry.is_call).map_or(0, |at| at + 1);
-        let (own, before) = (self.reconverge, self.active);
-        let is_here = |entry: &Entry| entry.yields && (entry.pc, entry.reconverge) == (pc, own);
-        for entry in self.stack[frame..].iter_mut().filter(|entry| is_here(entry)) {
-            self.active |= std::mem::take(&mut entry.mask);
+        barrier.waiting |= self.active;
+        if ends && frame == KERNEL {
+            self.live &= !self.active;
         }
-        let is_elsewhere = |entry: &Entry| entry.yields && entry.mask != 0 && entry.pc != pc;
-        let elsewhere = self.stack[frame..].iter().rposition(is_elsewhere);
-        self.pc = pc;
-        if self.active != before {
-            self.look_ahead();
-        } else if let Some(depth) = elsewhere.map(|at| frame + at) {
-            self.yield_to(depth, self.stack[depth].mask);
+        let missing = barrier.members & self.live & !barrier.waiting;
+        if missing == 0 {
+            self.active = barrier.waiting;
+            self.remove_barrier(at);
+        } else if self.all_yielded(missing) && self.ready.iter().all(|group| group.yielded) {
+            let barrier = &mut self.barriers[at];
+            self.active = std::mem::take(&mut barrier.waiting);
+            barrier.members &= !self.active;
+            barrier.open = true;
         } else {
-            self.pc = pc + 1;
-            return false;
+            self.active = 0;
         }
+    }
+
+    fn remove_barrier(&mut self, at: usize) {
+        let barrier = self.barriers.remove(at);
+        self.has_zones = self.has_zones && self.barriers.iter().any(|b| b.zone != NOWHERE);
+        if barrier.callee != NOWHERE {
+            self.frames[barrier.callee as usize].back = NOWHERE;
+            let last = self.frames.iter().rposition(|frame| frame.back != NOWHERE);
+            self.frames.truncate(last.unwrap_or(0).max(KERNEL as usize) + 1);
+        }
+    }
+
+    fn push_released(&mut self, pc: u32, mask: u32, frame: u32) {
+        if mask != 0 {
+            let (origin, yielded) = (Origin::Released, false);
+            self.ready.push(Group { pc, mask, frame, origin, yielded });
+        }
+    }
+
+    /// Whether all of `lanes` have yielded and not been scheduled since.
+    fn all_yielded(&self, lanes: u32) -> bool {
+        let yielded = self.ready.iter().filter(|group| group.yielded);
+        lanes & !yielded.fold(0, |all, group| all | group.mask) == 0
+    }
+
+    /// `lanes` go on at `pc`: they leave every convergence barrier that they cannot reach from
+    /// there. `reaches` says whether a zone contains an instruction.
+    pub fn leave_zones(&mut self, lanes: u32, pc: u32, reaches: impl Fn(u32, u32) -> bool) {
+        let frame = self.frame;
+        for barrier in self.barriers.iter_mut().filter(|barrier| barrier.frame == frame) {
+            if barrier.zone != NOWHERE && barrier.meet != pc && !reaches(barrier.zone, pc) {
+                barrier.members &= !lanes;
+            }
+        }
+    }
+
+    /// The active lanes let other groups of the warp run. Nothing happens if the warp is whole.
+    pub fn yield_turn(&mut self) {
+        if self.is_whole() {
+            return;
+        }
+        let (pc, mask, frame, origin) = (self.pc, self.active, self.frame, Origin::Released);
+        self.ready.push(Group { pc, mask, frame, origin, yielded: true });
+        self.active = 0;
+        self.settle();
+        self.open_barriers(|warp, missing| warp.all_yielded(missing));
+        self.run_next(Pick::Largest);
+    }
+
+    /// Lets the oldest ready group run in place of the active lanes, which go on later.
+    pub fn rotate(&mut self) {
+        if let Some(at) = self.ready.iter().position(|group| !group.yielded) {
+            self.push(self.pc, self.active, Origin::Diverged);
+            self.run(at);
+        }
+    }
+
+    /// Opens every convergence barrier at which lanes wait, if `may` holds for the lanes that it
+    /// misses: the waiting lanes go on, and no lane waits there again.
+    fn open_barriers(&mut self, may: impl Fn(&Self, u32) -> bool) -> bool {
+        let mut opened = false;
+        for at in 0..self.barriers.len() {
+            let barrier = self.barriers[at];
+            let missing = barrier.members & self.live & !barrier.waiting;
+            if barrier.open || barrier.waiting == 0 || !may(self, missing) {
+                continue;
+            }
+            opened = true;
+            self.barriers[at].open = true;
+            self.barriers[at].waiting = 0;
+            if barrier.callee != NOWHERE {
+                self.barriers[at].members &= !barrier.waiting;
+            }
+            self.push_released(barrier.meet, barrier.waiting, barrier.frame);
+            for group in self.ready.iter_mut().filter(|group| group.mask & missing != 0) {
+                group.yielded = false;
+            }
+        }
+        opened
+    }
+
+    /// Releases the lanes of every convergence barrier whose members have all come or exited.
+    fn settle(&mut self) {
+        for at in (0..self.barriers.len()).rev() {
+            let barrier = self.barriers[at];
+            if barrier.members & self.live & !barrier.waiting == 0 {
+                self.push_released(barrier.meet, barrier.waiting, barrier.frame);
+                self.remove_barrier(at);
+            }
+        }
+    }
+
+    /// No lane is active: the newest ready group runs. `false`: no group is ready.
+    pub fn run_ready(&mut self) -> bool {
+        self.settle();
+        self.run_next(Pick::Newest)
+    }
+
+    /// No lane is active or ready: lanes go on that wait at a convergence barrier for others that
+    /// are parked, but not at an aligned barrier of the block. `false`: there are none.
+    pub fn run_past_parked(&mut self) -> bool {
+        let aligned = |parked: &&Parked| parked.wait == Wait::Warp;
+        let aligned = self.parked.iter().filter(aligned).fold(0, |all, parked| all | parked.mask);
+        self.open_barriers(|_, missing| missing & aligned == 0) && self.run_next(Pick::Newest)
+    }
+
+    /// Another ready group runs. Groups that have yielded run when no other is ready.
+    fn run_next(&mut self, pick: Pick) -> bool {
+        if self.ready.iter().all(|group| group.yielded) {
+            self.open_barriers(|warp, missing| warp.all_yielded(missing));
+            if self.ready.iter().all(|group| group.yielded) {
+                self.ready.iter_mut().for_each(|group| group.yielded = false);
+            }
+        }
+        let ready = self.ready.iter().enumerate().filter(|(_, group)| !group.yielded);
+        let next = match pick {
+            Pick::Newest => ready.last(),
+            Pick::Largest => ready.max_by_key(|(_, group)| group.mask.count_ones()),
+        };
+        let Some((at, _)) = next else { return false };
+        self.run(at);
         true
     }
 
-    /// `lanes` of an entry of the stack run in place of the active ones.
-    fn yield_to(&mut self, depth: usize, lanes: u32) {
-        let entry = self.stack[depth];
-        let rest = &mut self.stack[depth];
-        (rest.mask, rest.yields) = (rest.mask & !lanes, true);
-        if rest.mask == 0 {
-            self.stack.remove(depth);
+    /// A ready group runs, with the released and yielded ones at its instruction.
+    fn run(&mut self, at: usize) {
+        let group = self.ready.remove(at);
+        (self.pc, self.active, self.frame) = (group.pc, group.mask, group.frame);
+        let active = &mut self.active;
+        self.ready.retain(|other| {
+            let joins = (other.pc, other.frame) == (group.pc, group.frame)
+                && other.origin == Origin::Released;
+            if joins {
+                *active |= other.mask;
+            }
+            !joins
+        });
+    }
+
+    /// `lanes` of the active ones wait at the instruction `pc`.
+    pub fn park(&mut self, wait: Wait, pc: u32, lanes: u32) {
+        self.parked.push(Parked { wait, pc, mask: lanes, frame: self.frame });
+        self.active &= !lanes;
+    }
+
+    /// Lanes other than `here` that have not exited: where the next of them are, and how many of
+    /// them are there.
+    pub fn elsewhere(&self, here: u32) -> Option<(u32, u32)> {
+        let parked = self.parked.iter().map(|parked| (parked.pc, parked.mask));
+        let waiting = self.barriers.iter().map(|barrier| (barrier.meet, barrier.waiting));
+        parked.chain(waiting).find(|(_, lanes)| lanes & self.live & !here != 0)
+    }
+
+    /// Forgets parked lanes for which `which` holds.
+    pub fn unpark(&mut self, which: impl Fn(&Parked) -> bool) {
+        self.parked.retain(|parked| !which(parked));
+    }
+
+    /// The parked lanes for which `which` holds go on after their instruction. Those of one
+    /// instruction go on as one group.
+    pub fn release(&mut self, which: impl Fn(&Parked) -> bool) {
+        let mut released: Vec<Parked> = Vec::new();
+        self.parked.retain(|parked| {
+            let goes = which(parked);
+            if goes {
+                let same =
+                    |known: &&mut Parked| (known.pc, known.frame) == (parked.pc, parked.frame);
+                match released.iter_mut().find(same) {
+                    Some(known) => known.mask |= parked.mask,
+                    None => released.push(*parked),
+                }
+            }
+            !goes
+        });
+        for parked in released {
+            self.push_released(parked.pc + 1, parked.mask, parked.frame);
         }
-        let (pc, mask, reconverge) = (self.pc, self.active, self.reconverge);
-        self.stack.push(Entry { pc, mask, reconverge, is_call: false, yields: true });
-        (self.pc, self.active, self.reconverge) = (entry.pc, lanes, entry.reconverge);
-        self.look_ahead();
+        if self.state == State::Waiting {
+            self.state = State::Ready;
+        }
+    }
+
+    /// Whether every thread that has not exited waits at a `.sync` instruction or a barrier of the
+    /// block.
+    pub fn is_parked(&self) -> bool {
+        let parked = self.parked.iter().fold(0, |all, parked| all | parked.mask);
+        self.active == 0 && self.live & !parked == 0
     }
 
     /// `lanes` of the active ones call a function; all active lanes meet at `back`.
     pub fn call(&mut self, target: u32, back: u32, lanes: u32) {
-        self.push(back, self.active, self.reconverge, true);
-        (self.pc, self.active, self.reconverge) = (target, lanes, NOWHERE);
-        self.join = NOWHERE;
+        let callee = self.frames.len() as u32;
+        self.frames.push(Frame { back, caller: self.frame });
+        self.barriers.push(ConvergenceBarrier {
+            meet: back,
+            frame: self.frame,
+            callee,
+            zone: NOWHERE,
+            members: self.active,
+            waiting: self.active & !lanes,
+            open: false,
+        });
+        (self.pc, self.active, self.frame) = (target, lanes, callee);
+    }
+
+    /// `lanes` of the active ones return to the caller, or exit if there is none.
+    pub fn ret(&mut self, lanes: u32) {
+        if self.frame == KERNEL {
+            return self.exit(lanes);
+        }
+        let frame = self.frame;
+        for barrier in self.barriers.iter_mut().filter(|barrier| barrier.frame == frame) {
+            barrier.members &= !lanes;
+        }
+        self.active &= !lanes;
+        let Some(at) = self.barriers.iter().position(|barrier| barrier.callee == frame) else {
+            return;
+        };
+        let barrier = &mut self.barriers[at];
+        if barrier.open {
+            barrier.members &= !lanes;
+            let (back, caller) = (barrier.meet, barrier.frame);
+            self.push_released(back, lanes, caller);
+        } else {
+            barrier.waiting |= lanes;
+        }
     }
 
     /// The call instructions that the active lanes are inside of, innermost first.
     pub fn callers(&self) -> Vec<u32> {
-        self.stack.iter().rev().filter(|entry| entry.is_call).map(|entry| entry.pc - 1).collect()
-    }
-
-    /// `lanes` return to the caller, or exit if there is none.
-    pub fn ret(&mut self, lanes: u32) {
-        match self.stack.iter().rposition(|entry| entry.is_call) {
-            Some(frame) => {
-                self.stack[frame + 1..].iter_mut().for_each(|entry| entry.mask &= !lanes);
-                self.active &= !lanes;
-            }
-            None => self.exit(lanes),
+        let mut calls = Vec::new();
+        let mut frame = self.frame;
+        while frame != KERNEL {
+            let Frame { back, caller } = self.frames[frame as usize];
+            calls.push(back - 1);
+            frame = caller;
         }
+        calls
     }
 
-    /// `lanes` exit.
+    /// `lanes` of the active ones exit.
     pub fn exit(&mut self, lanes: u32) {
-        self.stack.iter_mut().for_each(|entry| entry.mask &= !lanes);
         self.active &= !lanes;
         self.live &= !lanes;
-    }
-
-    fn push(&mut self, pc: u32, mask: u32, reconverge: u32, is_call: bool) {
-        self.stack.push(Entry { pc, mask, reconverge, is_call, yields: false });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lower::convergence::Join;
 
-    #[test]
-    fn both_sides_run_and_meet() {
-        let mut warp = Warp::new(0, 32);
-        warp.diverge(&[(1, 0xffff), (5, 0xffff_0000)], 9, false);
-        assert_eq!((warp.pc, warp.active, warp.reconverge), (1, 0xffff, 9));
-        assert!(warp.pop());
-        assert_eq!((warp.pc, warp.active, warp.reconverge), (5, 0xffff_0000, 9));
-        assert!(warp.pop());
-        assert_eq!((warp.pc, warp.active, warp.reconverge), (9, u32::MAX, NOWHERE));
+    fn meet_at(meet: u32) -> Convergence {
+        Convergence { meet, ..Convergence::NONE }
     }
 
-    #[test]
-    fn lanes_go_on_with_those_who_wait_where_they_come() {
-        // Lanes 0 and 1 wait at 5 and 7, before the meeting point 9; the others come to 5.
-        let mut warp = Warp::new(0, 32);
-        warp.diverge(&[(1, !1), (7, 1)], 9, false);
-        warp.diverge(&[(2, !3), (5, 2)], 9, false);
-        assert_eq!((warp.pc, warp.active, warp.join), (2, !3, 5));
-        warp.pc = 5;
-        assert!(warp.arrive());
-        assert_eq!((warp.pc, warp.active, warp.join), (5, !1, 7));
-        warp.pc = 9;
-        assert!(warp.arrive());
-        assert_eq!((warp.pc, warp.active, warp.join), (7, 1, NOWHERE));
-        warp.pc = 9;
-        assert!(warp.arrive());
-        assert_eq!((warp.pc, warp.active), (9, u32::MAX));
+    fn running(warp: &Warp) -> (u32, u32) {
+        (warp.pc, warp.active)
     }
 
-    #[test]
-    fn lanes_that_leave_a_loop_one_by_one_need_one_entry() {
-        let mut warp = Warp::new(0, 32);
-        for left in 1..32 {
-            let staying = u32::MAX << left;
-            warp.diverge(&[(7, warp.active & !staying), (2, staying)], 7, false);
-            assert_eq!((warp.pc, warp.active, warp.stack.len()), (2, staying, 1));
+    /// The active lanes go to `pc`, where lanes may meet, and others run if they wait there.
+    fn go(warp: &mut Warp, pc: u32) -> (u32, u32) {
+        warp.pc = pc;
+        warp.converge(false);
+        if warp.active == 0 {
+            assert!(warp.run_ready());
         }
+        running(warp)
     }
 
     #[test]
-    fn lanes_of_an_outer_branch_run_in_place_of_those_who_wait_for_them() {
+    fn both_sides_run_the_smaller_first_and_meet() {
         let mut warp = Warp::new(0, 32);
-        warp.diverge(&[(1, !1), (7, 1)], 9, false);
-        warp.diverge(&[(2, !3), (3, 2)], 5, false);
-        assert_eq!((warp.pc, warp.active, warp.reconverge), (2, !3, 5));
-        assert!(warp.others_could_run());
-        // Lane 1 is of the same region, and runs anyway.
-        warp.let_waiting_run();
-        assert_eq!((warp.pc, warp.active, warp.reconverge), (7, 1, 9));
-        for (pc, (then, lanes)) in [(9, (2, !3)), (5, (3, 2)), (5, (5, !1)), (9, (9, u32::MAX))] {
-            warp.pc = pc;
-            assert!(warp.arrive());
-            assert_eq!((warp.pc, warp.active), (then, lanes));
-        }
-        assert!(!warp.others_could_run());
+        warp.diverge(&[(1, !0xff), (5, 0xff)], &meet_at(9));
+        assert_eq!(running(&warp), (5, 0xff));
+        assert_eq!(go(&mut warp, 9), (1, !0xff));
+        assert_eq!(go(&mut warp, 9), (9, u32::MAX));
+        assert!(!warp.has_barriers());
     }
 
     #[test]
-    fn lanes_at_a_meeting_point_run_without_those_who_wait_for_them() {
-        // Lane 0 has left a loop and waits at 7, to which lane 1 is on the way.
+    fn groups_at_one_instruction_do_not_merge_without_a_barrier() {
         let mut warp = Warp::new(0, 2);
-        warp.diverge(&[(7, 1), (2, 2)], 7, false);
-        assert_eq!((warp.pc, warp.active, warp.reconverge), (2, 2, 7));
-        warp.let_waiting_run();
-        assert_eq!((warp.pc, warp.active, warp.reconverge), (7, 1, NOWHERE));
-        // It comes to a barrier, which needs lane 1, and so lane 1 goes on; then it waits at 7.
-        assert!(warp.let_others_come(8, |_| false));
-        assert_eq!((warp.pc, warp.active, warp.reconverge), (2, 2, 7));
+        warp.diverge(&[(1, 1), (5, 2)], &meet_at(9));
         warp.pc = 7;
-        assert!(warp.arrive());
-        // Lane 0 is asked first, and lets lane 1 come to the barrier.
-        assert_eq!((warp.pc, warp.active), (8, 1));
-        assert!(warp.let_others_come(8, |_| false));
-        assert_eq!((warp.pc, warp.active, warp.join), (7, 2, 8));
-        warp.pc = 8;
-        assert!(warp.arrive());
-        assert_eq!((warp.pc, warp.active), (8, 3));
+        warp.rotate();
+        assert_eq!(go(&mut warp, 7), (7, 2));
     }
 
     #[test]
-    fn a_lane_that_exits_is_gone_from_everywhere() {
-        let mut warp = Warp::new(0, 32);
-        warp.diverge(&[(1, 0xf), (5, !0xf)], 9, false);
-        warp.exit(0xf);
-        assert!(warp.pop() && warp.active == !0xf);
-        assert!(warp.pop() && warp.active == !0xf && warp.pc == 9);
+    fn a_lane_that_leaves_a_zone_is_not_waited_for() {
+        // Lanes 0 and 1 come to 5, lane 2 goes from 3 past it to 7.
+        let mut warp = Warp::new(0, 3);
+        let join = Join { meet: 5, zone: 0 };
+        warp.diverge(&[(3, 0b110), (5, 0b001)], &Convergence { joins: vec![join], ..meet_at(9) });
+        assert_eq!(go(&mut warp, 5), (3, 0b110));
+        warp.diverge(&[(5, 0b010), (7, 0b100)], &meet_at(9));
+        assert_eq!(running(&warp), (5, 0b010));
+        warp.leave_zones(0b100, 7, |_, pc| pc < 6);
+        assert_eq!(go(&mut warp, 5), (5, 0b011));
     }
 
     #[test]
-    fn a_return_only_leaves_its_own_frame() {
+    fn lanes_that_exit_are_not_waited_for() {
         let mut warp = Warp::new(0, 32);
-        warp.call(20, 3, 0xff);
-        warp.diverge(&[(21, 0xf), (25, 0xf0)], 29, false);
-        warp.ret(0xf);
-        assert!(warp.pop() && warp.active == 0xf0);
-        warp.ret(0xf0);
-        assert!(warp.pop());
-        assert_eq!((warp.pc, warp.active), (3, u32::MAX));
+        warp.diverge(&[(1, !1), (5, 1)], &meet_at(9));
+        assert_eq!(go(&mut warp, 9), (1, !1));
+        warp.exit(!1);
+        assert!(warp.run_ready());
+        assert_eq!((running(&warp), warp.live), ((9, 1), 1));
+    }
+
+    #[test]
+    fn lanes_that_wait_for_a_yielding_group_go_on() {
+        // Lane 0 has left a loop and waits at 7; lane 1 spins.
+        let mut warp = Warp::new(0, 2);
+        warp.diverge(&[(7, 1), (2, 2)], &meet_at(7));
+        assert_eq!(go(&mut warp, 7), (2, 2));
+        warp.yield_turn();
+        assert_eq!(running(&warp), (7, 1));
+        warp.converge(false);
+        assert_eq!(running(&warp), (7, 1), "nobody waits at an open barrier");
+        warp.exit(1);
+        assert!(warp.run_ready());
+        assert_eq!(go(&mut warp, 7), (7, 2));
+    }
+
+    #[test]
+    fn every_yielding_group_gets_its_turn() {
+        let mut warp = Warp::new(0, 7);
+        warp.diverge(&[(2, 0b111_1000), (2, 0b110), (2, 1)], &meet_at(9));
+        let mut seen = Vec::new();
+        for _ in 0..6 {
+            seen.push(warp.active);
+            warp.pc = 2 + seen.len() as u32;
+            warp.yield_turn();
+        }
+        seen.sort_unstable();
+        assert_eq!(seen, [1, 1, 0b110, 0b110, 0b111_1000, 0b111_1000]);
+    }
+
+    #[test]
+    fn yielding_groups_join_at_one_instruction() {
+        let mut warp = Warp::new(0, 4);
+        warp.diverge(&[(2, 0b11), (5, 0b1100)], &meet_at(9));
+        for _ in 0..2 {
+            warp.pc = 3;
+            warp.yield_turn();
+        }
+        assert_eq!(running(&warp), (3, 0b1111));
+    }
+
+    #[test]
+    fn a_call_comes_back_when_all_its_lanes_returned() {
+        let mut warp = Warp::new(0, 4);
+        warp.call(20, 3, 0b0111);
+        assert_eq!((running(&warp), warp.callers()), ((20, 0b0111), vec![2]));
+        warp.ret(0b0011);
+        assert_eq!(running(&warp), (20, 0b0100));
+        warp.ret(0b0100);
+        assert!(warp.run_ready());
+        assert_eq!((running(&warp), warp.callers()), ((3, 0b1111), vec![]));
+    }
+
+    #[test]
+    fn parked_lanes_of_one_instruction_go_on_as_one_group() {
+        let mut warp = Warp::new(0, 4);
+        warp.diverge(&[(1, 0b0011), (5, 0b1100)], &meet_at(9));
+        warp.park(Wait::Members(0b1111), 7, 0b0011);
+        assert!(warp.run_ready());
+        warp.park(Wait::Members(0b1111), 7, 0b1100);
+        assert!(warp.is_parked());
+        warp.release(|_| true);
+        assert!(warp.run_ready());
+        assert_eq!(running(&warp), (8, 0b1111));
     }
 }

@@ -1,11 +1,11 @@
-//! Kernels of another crate: three of candle's, as `candle-kernels` publishes them. How large
-//! should the blocks be that candle launches?
+//! Kernels of another crate: three of candle, from the published `candle-kernels`. How large should
+//! the blocks be that candle launches?
 //!
 //! The crate compiles its CUDA C++ files by nvcc when cargo builds it, and holds the PTX as
-//! constants, from which the declarations below take their kernels. Neither its sources nor candle
-//! itself is touched. You need the CUDA toolkit, or these packages, a host compiler, and nvcc in
-//! `PATH`; where there is no GPU to ask, `CUDA_COMPUTE_CAP` says what nvcc compiles for. The first
-//! build takes minutes, as it does for candle:
+//! constants, from which the declarations below take their kernels. Its sources and candle itself
+//! stay unchanged. You need the CUDA toolkit, or these packages, a host compiler, and nvcc in
+//! `PATH`; without a GPU, `CUDA_COMPUTE_CAP` is the architecture for nvcc. The first build takes
+//! minutes, as it does for candle:
 //!
 //! ```text
 //! python3 -m pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl
@@ -17,10 +17,10 @@
 //! name to it, and name the folder of that link by `RUSTFLAGS="-L FOLDER"`.
 //!
 //! candle launches `argsort` with a thread for each column, up to 1,024: on an H100 that is 6.4
-//! times as fast as blocks of 64, which an emulated run cannot tell, since they execute fewer
+//! times as fast as blocks of 64. An emulated run cannot show this, since blocks of 64 execute fewer
 //! instructions. Look at `load_sectors_per_request` of `block_sums`, too: a thread loads 16 bytes
-//! at once, so a request of a warp takes 16 sectors where all threads have work, and fewer in
-//! blocks that are wider than a row needs.
+//! at once, so a request of a warp takes 16 sectors if all threads have work, and fewer in
+//! blocks that are wider than a row.
 
 #[gpuprof::kernels(ptx = candle_kernels::UNARY.ptx())]
 unsafe extern "C" {
@@ -90,7 +90,7 @@ unsafe extern "C" {
     fn argsort(x: *const f32, order: *mut u32, columns: i32, padded: i32);
 }
 
-/// What candle tells a kernel of a tensor with one dimension: its length and its stride.
+/// Candle's arguments for a tensor with one dimension: its length and its stride.
 fn contiguous(n: u64) -> Vec<usize> {
     vec![n as usize, 1]
 }

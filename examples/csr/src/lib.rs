@@ -84,7 +84,7 @@ fn entries(rows: u64) -> u64 {
     offsets_of(rows).last().unwrap_or_default()
 }
 
-/// Where the entries of each row begin, and those of the last one end.
+/// The first entry of each row, and the end of the last one.
 #[gpuprof::host]
 fn offsets(rows: u64) -> Result<Vec<u32>, std::num::TryFromIntError> {
     [0].into_iter().chain(offsets_of(rows)).map(u32::try_from).collect()
@@ -106,7 +106,7 @@ fn columns(rows: u64) -> Result<Vec<u32>, std::num::TryFromIntError> {
     rows_with_entries.flat_map(of_row).collect()
 }
 
-/// Where the entries of each row end. Rows of all lengths are mixed: 37 has no factor of 64.
+/// The end of each row's entries. Rows of all lengths are mixed: 37 has no factor of 64.
 #[gpuprof::host]
 fn offsets_of(rows: u64) -> impl Iterator<Item = u64> {
     (0..rows).scan(0, |end, row| {
@@ -115,7 +115,7 @@ fn offsets_of(rows: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// What the kernel must leave in `y`, computed in 64 bits to be the more accurate of the two.
+/// The expected `y`, computed in 64 bits to be the more accurate of the two.
 #[gpuprof::host]
 fn product_on_host(offsets: &[u32], columns: &[u32], values: &[f32], x: &[f32], y: &mut [f32]) {
     for (y, ends) in y.iter_mut().zip(offsets.windows(2)) {

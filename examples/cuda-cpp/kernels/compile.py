@@ -12,8 +12,8 @@ import os
 import pathlib
 import sys
 
-OPTIONS = [b"--gpu-architecture=compute_80", b"-default-device", b"--generate-line-info"]
-# Instances of templates, which only a name brings about.
+OPTIONS = [b"--gpu-architecture=compute_80", b"-default-device"]
+# NVRTC compiles the instances of a template that are named here.
 INSTANCES = {
     "matmul": [
         f"matmul<{tile}, {half}>" for tile in (64, 128) for half in ("__half", "__nv_bfloat16")
@@ -46,9 +46,14 @@ def compile_one(nvrtc, source):
     check(nvrtc.nvrtcGetPTXSize(program, ctypes.byref(size)))
     ptx = ctypes.create_string_buffer(size.value)
     check(nvrtc.nvrtcGetPTX(program, ptx))
-    # The line table names the source by its full path, which is this machine's.
-    text = ptx.value.decode().replace(f"{source.parent}/", "kernels/")
-    source.with_suffix(".ptx").write_text(text)
+    source.with_suffix(".ptx").write_text(shorten(ptx.value.decode()))
+
+
+def shorten(ptx):
+    """Drops comments, empty lines, and the constants of a header that NVRTC always includes."""
+    head = [line for line in ptx.splitlines() if line.startswith("// Cuda compilation tools")]
+    kept = [line for line in ptx.splitlines() if line.strip() and "//" not in line]
+    return "\n".join(head + [line for line in kept if "_INTERNAL_" not in line]) + "\n"
 
 
 def check(code):

@@ -84,12 +84,11 @@ __global__ void __launch_bounds__(THREADS)
             auto &to_b = slices_of_b[slice % STAGES];
             const T *from_a = a + size_t(first_row) * k + slice * DEPTH;
             const T *from_b = b + size_t(slice) * DEPTH * n + first_column;
-            for (unsigned at = thread; at < TILE * DEPTH / 8; at += THREADS) {
+            for (int i = 0; i < TILE * DEPTH / 8 / THREADS; i++) {
+                unsigned at = thread + i * THREADS;
                 unsigned row = at / (DEPTH / 8), column = at % (DEPTH / 8) * 8;
                 copy_16(&to_a[row][column], from_a + size_t(row) * k + column);
-            }
-            for (unsigned at = thread; at < TILE * DEPTH / 8; at += THREADS) {
-                unsigned row = at / (TILE / 8), column = at % (TILE / 8) * 8;
+                row = at / (TILE / 8), column = at % (TILE / 8) * 8;
                 copy_16(&to_b[row][column], from_b + size_t(row) * n + column);
             }
         }

@@ -1,4 +1,4 @@
-//! The product of cuBLAS, measured as a series beside our kernel.
+//! The product of cuBLAS, measured as a series next to our kernel.
 
 use cudarc::cublas::{CudaBlas, result, sys};
 use cudarc::driver::{DevicePtr, DevicePtrMut};

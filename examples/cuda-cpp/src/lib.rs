@@ -2,11 +2,11 @@
 //! matrix product on tensor cores?
 //!
 //! The kernels are in `kernels`: `jacobi.cu`, and `matmul.cu`, a template of a tile's size and a
-//! type. Their declarations have the annotation that a kernel in Rust would have. By default they
-//! are found in PTX files beside them, compiled in advance, so you need no compiler; with the
-//! feature `nvrtc` `cargo gpuprof` compiles the files by NVRTC, which
-//! `python3 -m pip install nvidia-cuda-nvrtc` installs. On a GPU, the feature `cublas` puts rows
-//! of cuBLAS beside ours:
+//! type. Their declarations have the annotation of a kernel in Rust. By default they come from the
+//! PTX files next to them, compiled in advance, so you need no compiler; with the feature `nvrtc`
+//! `cargo gpuprof` compiles the files by NVRTC, which
+//! `python3 -m pip install nvidia-cuda-nvrtc` installs. On a GPU, the feature `cublas` adds rows
+//! of cuBLAS:
 //!
 //! ```text
 //! cargo gpuprof run --package cuda-cpp
@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Look at `load_sectors_per_request` of `jacobi`: it falls from 5.96 with blocks of 8x32 to 4.43
-//! with 32x8. A warp of the narrow block spans four rows, each with two ends that lie in further
+//! with 32x8. A warp of the narrow block spans four rows, each with two ends in further
 //! sectors; a warp of a block that is 32 wide spans one row.
 
 #[cfg(feature = "cublas")]

@@ -17,7 +17,7 @@ unsafe extern "C" {
         args(n, n, n, random(n * n), random(n * n), zeros(n * n)),
         bytes = 8 * n * n,
         flops = 2 * n * n * n,
-        // Products are exact in f32; a GPU cuts off the sums' last bits, where the host rounds.
+        // Products are exact in f32; a GPU truncates the sums' last bits, but the host rounds.
         tolerance = 1e-4,
         verify = product_on_host,
         metrics(

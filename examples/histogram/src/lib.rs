@@ -58,7 +58,7 @@ pub unsafe fn histogram(n: u32, data: *const u8, bins: *mut u32) {
     }
 }
 
-/// What the kernel must leave in `bins`.
+/// The expected `bins`.
 fn histogram_on_host(_n: u32, data: &[u8], bins: &mut [u32]) {
     for &byte in data {
         bins[usize::from(byte)] += 1;

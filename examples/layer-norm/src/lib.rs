@@ -107,7 +107,7 @@ fn sum_of_warp(mut value: f32) -> f32 {
     value
 }
 
-/// What the kernel must leave in `y`, computed in 64 bits to be the more accurate of the two.
+/// The expected `y`, computed in 64 bits to be the more accurate of the two.
 #[gpuprof::host]
 fn layer_norm_on_host(x: &[f16x8], scale: &[f16x8], shift: &[f16x8], y: &mut [f16x8]) {
     for (x, y) in x.chunks(512).zip(y.chunks_mut(512)) {

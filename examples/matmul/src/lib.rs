@@ -48,7 +48,7 @@ pub unsafe fn matmul<const TILE: usize>(n: u32, a: *const f32, b: *const f32, c:
     let mut tile_start = 0;
     while tile_start < n {
         let slot = y * size + x;
-        // SAFETY: the matrices are `n` by `n`, and each thread writes elements of its own. Beyond
+        // SAFETY: the matrices are `n` by `n`, and each thread writes its own elements. Beyond
         // the edge a tile holds zeros.
         unsafe {
             let inside = row < n && tile_start + x < n;
@@ -77,7 +77,7 @@ pub unsafe fn matmul<const TILE: usize>(n: u32, a: *const f32, b: *const f32, c:
     }
 }
 
-/// What the kernel must leave in `c`, computed in 64 bits to be the more accurate of the two.
+/// The expected `c`, computed in 64 bits to be the more accurate of the two.
 fn matmul_on_host(n: u32, a: &[f32], b: &[f32], c: &mut [f32]) {
     let n = n as usize;
     for row in 0..n {

@@ -1,11 +1,11 @@
-//! One pass of a radix sort: keys move to where their digit of eight bits belongs, in order.
+//! One pass of a radix sort: keys move to the range of their digit of eight bits, in order.
 //!
 //! A block takes the next tile of keys (Adinets and Merrill 2022, *Onesweep*). Its warps rank each
 //! key among those of the same digit, by one vote a bit, and the tile publishes how many keys of
 //! each digit it has. In shared memory its keys are brought into their order, so that neighbouring
-//! threads store neighbouring keys. A thread for each digit then looks back over the tiles before,
+//! threads store neighbouring keys. A thread for each digit then looks back over the earlier tiles,
 //! four at a time, until it meets one that knows the sum up to its end. Each key is read once and
-//! written once; where each digit begins in the result is an input.
+//! written once; the start of each digit in the result is an input.
 //!
 //! ```text
 //! cargo gpuprof run --package radix-sort
@@ -33,8 +33,8 @@ const PREFIX: u32 = 2 << 30;
 /// How many tiles a thread looks at together.
 const WINDOW: usize = 4;
 
-/// Does `$body` for each `$i` below `$count`, which is at most 16, without a loop: what it keeps in
-/// arrays stays in registers.
+/// Does `$body` for each `$i` below `$count`, which is at most 16, without a loop: its arrays
+/// stay in registers.
 macro_rules! unrolled {
     ($i:ident < $count:expr => $body:block) => {
         unrolled!(@ $i $count, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
@@ -86,7 +86,7 @@ pub unsafe fn radix_pass<const ITEMS: usize>(
     let (warp, lane) = (thread::warp(), thread::lane());
     let digit_of = |key: u32| (key >> shift) % DIGITS as u32;
     for digit in (lane..DIGITS as u32).step_by(warp::SIZE as usize) {
-        // SAFETY: each warp has counts of its own, and each lane digits of its own.
+        // SAFETY: each warp has its own counts, and each lane its own digits.
         unsafe { of_warps.write((warp, digit), 0) };
     }
     // SAFETY: `tickets` holds one element, which nothing else accesses.
@@ -106,7 +106,7 @@ pub unsafe fn radix_pass<const ITEMS: usize>(
     block::sync();
     unrolled!(i < ITEMS => {
         let digit = digit_of(own[i]);
-        // SAFETY: what is read was written before the barrier; the key has a place of its own.
+        // SAFETY: the data were written before the barrier; each key has its own place.
         unsafe {
             let at = firsts.read(digit) + of_warps.read((warp, digit)) + ranks[i];
             of_tile.write(at, own[i]);
@@ -122,7 +122,7 @@ pub unsafe fn radix_pass<const ITEMS: usize>(
     block::sync();
     unrolled!(i < ITEMS => {
         let at = i as u32 * size + thread;
-        // SAFETY: the keys were written before the barrier, and each has a place of its own.
+        // SAFETY: the keys were written before the barrier, and each has its own place.
         unsafe {
             let key = of_tile.read(at);
             sorted.write(places.read(digit_of(key)).wrapping_add(at) as usize, key);
@@ -210,7 +210,7 @@ unsafe fn counts(
     (count, in_tile)
 }
 
-/// The lanes whose digit is this lane's.
+/// The lanes with the digit of this lane.
 fn peers(digit: u32) -> u32 {
     let mut peers = u32::MAX;
     for bit in 0..DIGITS.ilog2() {
@@ -284,7 +284,7 @@ fn keys(n: u64) -> Vec<u32> {
     (0..n).map(key).collect()
 }
 
-/// Where the keys of each digit at bit `shift` begin when they are sorted.
+/// The start of each digit at bit `shift` in the sorted keys.
 #[gpuprof::host]
 fn starts(n: u64, shift: u64) -> Vec<u32> {
     let mut starts = vec![0; DIGITS];
@@ -302,7 +302,7 @@ fn digit_on_host(key: u32, shift: u32) -> usize {
     (key >> shift) as usize % DIGITS
 }
 
-/// What the kernel must leave in `sorted`, and what the tiles know in the end.
+/// The expected `sorted`, and the final state of the tiles.
 #[gpuprof::host]
 fn pass_on_host(
     shift: u32,

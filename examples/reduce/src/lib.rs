@@ -75,7 +75,7 @@ fn warp_reduce_sum(mut value: f32) -> f32 {
     value
 }
 
-/// What the kernel must leave in `sum`, computed in 64 bits to be the more accurate of the two.
+/// The expected `sum`, computed in 64 bits to be the more accurate of the two.
 fn sum_on_host(_n: u32, x: &[f32], sum: &mut [f32]) {
     sum[0] += x.iter().map(|&x| f64::from(x)).sum::<f64>() as f32;
 }

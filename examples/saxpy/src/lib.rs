@@ -33,7 +33,7 @@ pub unsafe fn saxpy(n: u32, a: f32, x: *const f32, y: *mut f32) {
     }
 }
 
-/// What the kernel must leave in `y`.
+/// The expected `y`.
 fn saxpy_on_host(_n: u32, a: f32, x: &[f32], y: &mut [f32]) {
     for (y, x) in y.iter_mut().zip(x) {
         *y = a.mul_add(*x, *y);

@@ -1,7 +1,7 @@
 //! Prefix sums in one pass: each element is read once and written once.
 //!
 //! A block takes the next tile of the vector and scans it: in each thread, by shuffles across the
-//! warp, and through one value a warp in shared memory. What comes before the tile it learns by
+//! warp, and through one value per warp in shared memory. It gets the sum before the tile by
 //! *decoupled look-back* (Merrill and Garland 2016). Each tile publishes its own sum at once, and
 //! its prefix once it knows that; a warp looks back over 32 tiles at a time and adds up sums until
 //! it meets a prefix. Tiles are dealt out by a ticket, so a tile waits only for tiles whose blocks
@@ -12,7 +12,7 @@
 //! cargo gpuprof run --package scan --series n=64M           # on a GPU
 //! ```
 //!
-//! Look at `global_sectors`: 8 bytes an element are 131,072 of them. What tiles tell each other
+//! Look at `global_sectors`: 8 bytes per element are 131,072 of them. The communication of tiles
 //! adds 4.5 % with 1,024 elements a tile, and 0.2 % with 16,384.
 
 use gpuprof::atomic::{Atomic, Ordering};
@@ -21,10 +21,10 @@ use gpuprof::prelude::*;
 /// Maximum number of warps in a block.
 const MAX_WARPS: usize = 32;
 
-/// Where a block keeps the number of its tile.
+/// The slot of a block's tile number.
 const TILE: u32 = MAX_WARPS as u32;
 
-/// Where a block keeps what comes before its tile.
+/// The slot of the sum before a block's tile.
 const BEFORE: u32 = TILE + 1;
 
 /// In the upper half of a tile's word: the lower half is the tile's sum.
@@ -120,7 +120,7 @@ pub unsafe fn scan<const VECTORS: usize>(
     });
 }
 
-/// The sum of all tiles before `tile`, whose own sum is `sum`; for a whole warp.
+/// The sum of all tiles before `tile`, which has the sum `sum`; for a whole warp.
 ///
 /// # Safety
 /// `tiles` holds a word for each tile, and blocks of all tiles below `tile` run.
@@ -152,7 +152,7 @@ unsafe fn look_back(tiles: *mut u64, tile: u32, sum: u32) -> u32 {
     before
 }
 
-/// What the kernel must leave in `y`, and what the tiles know in the end.
+/// The expected `y`, and the final state of the tiles.
 #[gpuprof::host]
 fn scan_on_host(x: &[u32x4], y: &mut [u32x4], tickets: &mut [u32], tiles: &mut [u64]) {
     let mut sum = 0_u32;

@@ -11,7 +11,7 @@
 //!
 //! Look at `load_sectors_per_request` and `store_sectors_per_request`: a warp moves 512 bytes with
 //! one instruction, which are 16 sectors, and no shared access has a bank conflict. On a GPU,
-//! `throughput` tells which of the two shapes hides more of the memory's latency.
+//! `throughput` shows which of the two shapes hides more of the memory's latency.
 
 use gpuprof::prelude::*;
 
@@ -88,7 +88,7 @@ fn of_block(value: f32, neutral: f32, both: impl Fn(f32, f32) -> f32) -> f32 {
     of_warp(value)
 }
 
-/// What the kernel must leave in `y`, computed in 64 bits to be the more accurate of the two.
+/// The expected `y`, computed in 64 bits to be the more accurate of the two.
 #[gpuprof::host]
 fn softmax_on_host(x: &[f32x4], y: &mut [f32x4]) {
     for (x, y) in x.chunks(1024).zip(y.chunks_mut(1024)) {

@@ -1,10 +1,10 @@
-//! A matrix transpose in three versions: what access patterns cost, in exact counts.
+//! A matrix transpose in three versions: the cost of access patterns, in exact counts.
 //!
-//! - [`transpose_naive`] reads rows and writes columns, so a warp's store touches 32 sectors where
-//!   4 would do.
+//! - [`transpose_naive`] reads rows and writes columns, so a warp's store touches 32 sectors instead
+//!   of 4.
 //! - [`transpose_shared`] transposes a tile in shared memory, so both global accesses are rows; but
 //!   the 32 lanes that read a column of the tile all hit the same bank.
-//! - [`transpose_padded`] adds one element to each row of the tile. A column now lies in 32
+//! - [`transpose_padded`] adds one element to each row of the tile. A column is now in 32
 //!   different banks, and the conflicts are gone.
 //!
 //! ```text
@@ -103,7 +103,7 @@ unsafe fn transpose_through(
     while row < TILE {
         if from_row + row < n && from_column + lane < n {
             let from = (from_row + row) * n + from_column + lane;
-            // SAFETY: `x` is `n` by `n`; each thread writes elements of its own.
+            // SAFETY: `x` is `n` by `n`; each thread writes its own elements.
             unsafe { tile.write(row * row_length + lane, *x.add(from as usize)) };
         }
         row += block::dim_y();
@@ -121,7 +121,7 @@ unsafe fn transpose_through(
     }
 }
 
-/// What the kernels must leave in `y`.
+/// The expected `y`.
 fn transpose_on_host(n: u32, x: &[f32], y: &mut [f32]) {
     let n = n as usize;
     for row in 0..n {

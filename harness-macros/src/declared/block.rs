@@ -1,4 +1,4 @@
-//! The keys of `#[kernels(…)]`: where the kernels of a block are, and how they are compiled.
+//! The keys of `#[kernels(…)]`: the source of a block's kernels, and its compiler.
 
 use gpuprof_model::suggest;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -31,10 +31,10 @@ const SOURCES: [&str; 4] = ["cuda", "ptx", "cubin", "fatbin"];
 /// The keys that the compiler is for.
 const COMPILED: [&str; 4] = ["include", "define", "options", "compiler"];
 
-/// The compilers that can be chosen, with what the registry calls them.
+/// The compilers to choose from, with their names in the registry.
 const COMPILERS: [(&str, &str); 3] = [("auto", "Auto"), ("nvrtc", "Nvrtc"), ("nvcc", "Nvcc")];
 
-/// Where kernels are.
+/// The source of kernels.
 pub(crate) enum Source {
     /// CUDA C++ files of the package.
     Cuda(Vec<LitStr>),
@@ -46,10 +46,10 @@ pub(crate) enum Source {
     MachineCode(LitStr),
 }
 
-/// What all kernels of a block have in common.
+/// The common data of all kernels of a block.
 #[derive(Default)]
 pub(crate) struct Block {
-    /// Where they are; none where that was wrong.
+    /// Their source; none if it was wrong.
     source: Option<Source>,
     /// Folders with headers.
     pub(crate) include: Vec<LitStr>,
@@ -57,7 +57,7 @@ pub(crate) struct Block {
     pub(crate) defines: Vec<Define>,
     /// Options of the compiler.
     pub(crate) options: Vec<LitStr>,
-    /// Who compiles, as the registry calls it; none where nobody is chosen.
+    /// The compiler's name in the registry; none without a choice.
     compiler: Option<&'static str>,
     /// The variables of the device that kernels may set.
     pub(crate) variables: Vec<Variable>,

@@ -1,4 +1,4 @@
-//! What a block defines for the compiler: `define(RADIX = 4, FAST)`.
+//! The definitions of a block for the compiler: `define(RADIX = 4, FAST)`.
 
 use proc_macro2::{Group, Ident};
 use quote::ToTokens;
@@ -9,7 +9,7 @@ use syn::{Expr, ExprLit, Lit, Token};
 use crate::bare;
 use crate::errors::Errors;
 
-/// Names whose definition breaks the headers that NVRTC has built in.
+/// Names whose definition breaks the built-in headers of NVRTC.
 const TAKEN: [&str; 2] = ["T", "x"];
 
 /// One definition.

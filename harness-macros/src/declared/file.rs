@@ -1,8 +1,8 @@
-//! Files and folders that a block names, looked for while the macro expands.
+//! Files and folders that a block names, checked while the macro expands.
 //!
-//! Input: a path in quotes. Output: nothing where it is there; otherwise an error at the text, with
-//! the folder that was looked in and what is near: the same name elsewhere, or a similar one. So a
-//! wrong path is told before anything is built.
+//! Input: a path in quotes. Output: nothing if it exists; otherwise an error at the text, with the
+//! folder of the search and a suggestion: the same name elsewhere, or a similar one. So a wrong
+//! path is reported before anything is built.
 
 use std::path::{Component, Path, PathBuf};
 use std::{env, fs};
@@ -15,14 +15,14 @@ use crate::errors::Errors;
 /// How many entries of the package's folder are looked at for a file of the same name.
 const MOST_ENTRIES: usize = 4000;
 
-/// What a path must lead to.
+/// The required kind of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
     Folder,
 }
 
-/// Refuses a path that does not lead to what it must.
+/// Refuses a path of another kind.
 pub(super) fn check(path: &LitStr, kind: Kind, errors: &mut Errors) {
     let Some(package) = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from) else { return };
     if let Err(told) = told(&package, &path.value(), kind) {
@@ -30,7 +30,7 @@ pub(super) fn check(path: &LitStr, kind: Kind, errors: &mut Errors) {
     }
 }
 
-/// Why `named`, which starts at `package`, is not what it must be.
+/// Why `named`, relative to `package`, is not of the required kind.
 fn told(package: &Path, named: &str, kind: Kind) -> Result<(), String> {
     let path = package.join(named);
     match (fs::metadata(&path).map(|found| found.is_dir()), kind) {
@@ -65,7 +65,7 @@ fn within(path: &Path, named: &str, else_say: &str) -> String {
     }
 }
 
-/// What may be meant by `named`: a similar name where the path goes astray, or the same name
+/// The path that `named` may mean: a similar name at the first missing component, or the same name
 /// elsewhere in `package`.
 fn near(package: &Path, named: &str) -> Option<String> {
     let (mut there, mut shown) = (package.to_owned(), PathBuf::new());
@@ -114,7 +114,7 @@ fn elsewhere(package: &Path, name: &str) -> Option<PathBuf> {
     None
 }
 
-/// The names in a folder, sorted; none where it cannot be read.
+/// The names in a folder, sorted; none if it cannot be read.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let mut names: Vec<String> =
@@ -129,8 +129,8 @@ mod tests {
 
     use super::*;
 
-    /// What is told of `named` in a package with `src/lib.rs`, `kernels/scan.cu` and
-    /// `kernels/deep/sort.cu`; the second line says where it was looked for.
+    /// The message on `named` in a package with `src/lib.rs`, `kernels/scan.cu` and
+    /// `kernels/deep/sort.cu`; the second line names the searched folder.
     fn told_of(named: &str, kind: Kind) -> String {
         let own = format!("gpuprof-files-{}-{:?}", process::id(), thread::current().id());
         let folder = env::temp_dir().join(own);

@@ -1,8 +1,8 @@
 //! Variables of the device that declarations set: `static coef: [f32; 16];` in the block, which a
 //! kernel sets by `globals(coef = EXPR)`.
 //!
-//! Input: the statics of a block, and the values that a kernel gives. Output: what is set, or every
-//! error at its place. `static mut` is what the kernel writes as well.
+//! Input: the statics of a block, and the values that a kernel gives. Output: the assignments, or
+//! every error at its place. A kernel also writes a `static mut`.
 
 use proc_macro2::{Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -22,7 +22,7 @@ pub(crate) const EXAMPLE: &str = "globals(coef = random(16))";
 #[derive(Clone)]
 pub(crate) struct Variable {
     name: Ident,
-    /// What it is called where it lives.
+    /// Its name in the source.
     symbol: String,
     /// Whether kernels write it.
     written: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Variable {
     ty: Type,
     /// The type of its elements.
     scalar: Type,
-    /// How many there are; none where it is a number.
+    /// How many there are; none if it is a number.
     length: Option<TokenStream>,
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn values(list: &Group, errors: &mut Errors) -> Vec<(Ident, Expr)> {
     out
 }
 
-/// The variables that a kernel sets, of those that its block declares.
+/// The variables that a kernel sets, among the declarations of its block.
 pub(crate) fn settings(
     values: &[(Ident, Expr)],
     variables: &[Variable],

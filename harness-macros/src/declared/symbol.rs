@@ -1,8 +1,8 @@
-//! What a declared kernel is called where it lives: `symbol = "ns::scan<{ITEMS}, float>"`.
+//! The name of a declared kernel in its source: `symbol = "ns::scan<{ITEMS}, float>"`.
 //!
 //! Input: the key, or the function's name and its generic parameters. Output: the text, in which
-//! `{NAME}` stands for the value of a constant or a type. A constant that it does not name is a
-//! definition (`-D`) instead, so it is in nobody's way here.
+//! `{NAME}` is replaced by the value of a constant or a type. A constant that it does not name is a
+//! definition (`-D`) instead.
 
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{AxisKind, AxisValue};
@@ -16,8 +16,7 @@ use crate::axis::DeclaredSpace;
 use crate::constants::{self, MOST};
 use crate::errors::Errors;
 
-/// What the kernel of `item` is called, where it has the `key`; and what is wrong with its
-/// constants.
+/// The name of the kernel of `item`, if it has the `key`; and the errors of its constants.
 pub(crate) fn symbol(
     key: Option<&LitStr>,
     item: &ItemFn,
@@ -75,7 +74,7 @@ fn generics(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) -> Vec<St
     names
 }
 
-/// Refuses `{NAME}` that is no constant of the series.
+/// Refuses `{NAME}` that is not a constant of the series.
 fn check_names(key: &LitStr, function: &Ident, space: &DeclaredSpace, errors: &mut Errors) {
     for name in placeholders(&key.value()) {
         if space.constants().any(|(known, _)| *known == name) || space.is_unknown(&name) {

@@ -106,7 +106,7 @@ fn parameter(input: &FnArg, types: &[TypeAxis], errors: &mut Errors) -> Option<P
     Some(Parameter { name, passing, scalar: scalar.clone(), sliced: false })
 }
 
-/// Refuses a parameter called `name` that consists of the types of `axis`, where one is none that a
+/// Refuses a parameter called `name` that consists of the types of `axis`, if one is none that a
 /// declared kernel takes so.
 fn check_types(axis: &TypeAxis, passing: Passing, name: &Ident, errors: &mut Errors) -> Option<()> {
     let rows = match passing {
@@ -183,7 +183,7 @@ fn check_attributes(typed: &syn::PatType, is_struct: bool, errors: &mut Errors) 
     }
 }
 
-/// What the struct of a parameter is called in C++, where that is said.
+/// The C++ name of a parameter's struct, if given.
 fn link_name(typed: &syn::PatType) -> Option<String> {
     typed.attrs.iter().find_map(|attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("link_name") => match &pair.value {
@@ -194,7 +194,7 @@ fn link_name(typed: &syn::PatType) -> Option<String> {
     })
 }
 
-/// That a declared kernel cannot take `ty`, with what it can take.
+/// The refusal of `ty`, with the types that a declared kernel can take.
 fn refused(ty: &Type) -> String {
     if matches!(bare::ty(ty), Type::Ptr(pointer) if is_void(&pointer.elem)) {
         return "say what the elements are, such as `*const u8`: what the kernel takes as `void *` may be \
@@ -217,9 +217,9 @@ fn is_void(ty: &Type) -> bool {
     matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|it| it.ident == "c_void"))
 }
 
-/// The type of a parameter: what the registry says of it.
+/// The type of a parameter, for the registry.
 pub(crate) struct Spelled {
-    /// As Rust spells it, in which `{T}` stands for the type of an axis.
+    /// Its Rust spelling, in which `{T}` is replaced by the type of an axis.
     pub(crate) rust: String,
     /// As CUDA C++ spells it.
     pub(crate) cpp: String,

@@ -1,7 +1,7 @@
-//! What cuda-oxide's own attributes promise of every launch.
+//! The constraints on every launch from cuda-oxide's own attributes.
 //!
-//! Input: the attributes beside `#[kernel]`. Output: a `Contract`, which makes a configuration that
-//! breaks it invalid. What is wrong with an attribute is its own macro's to tell.
+//! Input: the attributes next to `#[kernel]`. Output: a `Contract`, which makes a configuration
+//! that breaks it invalid. Errors in an attribute are left to its own macro.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -38,7 +38,7 @@ pub(super) fn read(attributes: &[Attribute], gpuprof: &Path) -> syn::Result<Toke
     })
 }
 
-/// The attribute whose path ends in `name`.
+/// The attribute with a path that ends in `name`.
 fn find<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a Attribute> {
     attributes.iter().find(|it| it.path().segments.last().is_some_and(|last| last.ident == name))
 }
@@ -55,14 +55,14 @@ fn set(field: &str, value: &TokenStream) -> TokenStream {
     quote!(#field: ::core::option::Option::Some(#value))
 }
 
-/// Up to three extents; those that are not written are 1.
+/// Up to three extents; missing ones are 1.
 fn extents(given: &[Expr]) -> Option<TokenStream> {
     let one: Expr = syn::parse_quote!(1);
     let all = [0, 1, 2].map(|at| given.get(at).unwrap_or(&one));
     (1..=3).contains(&given.len()).then(|| quote!([#(#all),*]))
 }
 
-/// The fields that `launch_contract(…)` sets. One that does not speak of dynamic shared memory
+/// The fields that `launch_contract(…)` sets. One that does not apply to dynamic shared memory
 /// promises that there is none.
 fn promises(promised: &[Expr]) -> Vec<TokenStream> {
     let of = |key: &str| {

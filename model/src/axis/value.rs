@@ -1,7 +1,7 @@
-//! What an axis can have as a value, and the text of one.
+//! The values of an axis, and their text.
 //!
-//! Input: a number, extents or a word. Output: a value that knows its kind and prints as it is
-//! written.
+//! Input: a number, extents or a word. Output: a value that knows its kind and prints in its input
+//! form.
 
 use std::fmt;
 

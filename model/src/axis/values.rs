@@ -13,7 +13,7 @@ use crate::text::{Cursor, ParseError};
 /// The most values one axis may have.
 pub const MAX_VALUES: usize = 1 << 20;
 
-/// A value and where it is written.
+/// A value and its position in the text.
 type Spanned = (AxisValue, Range<usize>);
 
 impl TryFrom<String> for AxisValue {

@@ -1,12 +1,12 @@
-//! What the launches of a declared kernel must keep.
+//! The constraints on launches of a declared kernel.
 //!
-//! Input: what its PTX and its declaration say, and what is known of a launch. Output: why the
-//! launch cannot be made, if that is so. The runner knows of a launch what the axes of a
-//! configuration say, the harness all of it.
+//! Input: the constraints of its PTX and its declaration, and the known facts of a launch. Output:
+//! the reason why the launch is impossible, if it is. The runner knows the axes of a configuration,
+//! the harness the whole launch.
 
 use serde::{Deserialize, Serialize};
 
-/// What a declaration promises of every launch, beyond what the PTX says.
+/// The constraints that a declaration adds to those of the PTX.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contract {
     /// The only block that it is launched with.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct MachineCode {
     /// The file, relative to its package.
     pub file: String,
-    /// What it is compiled for: `sm_90`.
+    /// Its targets: `sm_90`.
     pub targets: Vec<String>,
     /// Whether it holds PTX as well, which a driver compiles for any later GPU.
     pub ptx: bool,

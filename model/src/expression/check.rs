@@ -1,4 +1,4 @@
-//! Types: what an expression comes to, before any value is known.
+//! Types: the type of an expression, before any value is known.
 
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ pub(super) fn check(node: &Node, axes: &[(&str, Type)]) -> Result<Type, ParseErr
     }
 }
 
-/// `==` and `!=` take two values of one type; beside a word, an unknown name is a word.
+/// `==` and `!=` take two values of one type; next to a word, an unknown name is a word.
 fn equality(node: &Node, a: &Node, b: &Node, axes: &[(&str, Type)]) -> Result<Type, ParseError> {
     let bare =
         |node: &Node| matches!(&node.term, Term::Name(n) if axes.iter().all(|(a, _)| a != n));

@@ -4,7 +4,7 @@ use super::tree::{Node, Operator, Term};
 use super::value::Value;
 use crate::text::ParseError;
 
-/// Looks an axis up; what it does not know is a word.
+/// Looks an axis up; an unknown name is a word.
 type Lookup<'l, 'v> = &'l dyn Fn(&str) -> Result<Option<Value<'v>>, ParseError>;
 
 /// The value of `node`.

@@ -183,7 +183,7 @@ proptest! {
     }
 }
 
-/// What walks a chain goes as deep as it is long.
+/// The code that walks a chain recurses once per link.
 #[test]
 fn a_chain_that_would_leave_the_stack_is_refused_and_a_long_one_is_not() {
     let chain = |operators: usize| format!("0 < 1{}", "+1".repeat(operators));

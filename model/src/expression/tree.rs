@@ -1,15 +1,15 @@
-//! The tree of an expression: what the parser makes, and what checks and evaluation walk.
+//! The tree of an expression: output of the parser, input of check and evaluation.
 
 use std::ops::Range;
 
-/// A part of an expression and where it is written.
+/// A node of an expression and its position in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) term: Term,
     pub(super) span: Range<usize>,
 }
 
-/// What a part is.
+/// The kinds of nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Term {
     Int(i128),
@@ -22,7 +22,7 @@ pub(super) enum Term {
     Binary(Operator, Box<Node>, Box<Node>),
 }
 
-/// What joins two parts.
+/// An operator between two nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operator {
     Or,
@@ -41,7 +41,7 @@ pub(super) enum Operator {
     Remainder,
 }
 
-/// Operators by how tightly they bind; within a level, what begins with another comes first.
+/// Operators by how tightly they bind; within a level, an operator comes before its own prefixes.
 pub(super) const LEVELS: [&[(&str, Operator)]; 6] = [
     &[("||", Operator::Or)],
     &[("&&", Operator::And)],

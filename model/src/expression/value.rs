@@ -1,4 +1,4 @@
-//! What an expression comes to, and of what type that is.
+//! The values of expressions, and their types.
 //!
 //! Input: a value or a kind of an axis. Output: the value or type that expressions calculate with.
 
@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::axis::{AxisKind, AxisValue};
 
-/// What an expression comes to.
+/// The value of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value<'v> {
     /// A whole number.

@@ -1,8 +1,8 @@
-//! Attributes of a device, by Nsight Compute's names: the driver tells them at no pass.
+//! Attributes of a device, by Nsight Compute's names. The driver reports them without a pass.
 //!
-//! Input: a name behind `CU_DEVICE_ATTRIBUTE_` in `cuda.h`, in small letters. Output: a metric, and
-//! the number by which the driver knows it. All that `cuda.h` names are metrics; a pass tells of
-//! the kept ones and of those that were asked for.
+//! Input: a name after `CU_DEVICE_ATTRIBUTE_` in `cuda.h`, in lower case. Output: a metric, and the
+//! driver's number for it. All names of `cuda.h` are metrics; a pass reports the default ones and
+//! the requested ones.
 
 use crate::metric::entry::{Class, Direction, Metric, Origin};
 use crate::quantity::Unit;
@@ -12,8 +12,8 @@ pub const DEVICE_ATTRIBUTE: &str = "device__attribute_";
 
 const TABLE: &str = include_str!("attributes.txt");
 
-/// The attributes of a device that every pass tells of, by the names that `cuda.h` has behind
-/// `CU_DEVICE_ATTRIBUTE_`: what a launch can depend on, and what says how fast the device is.
+/// The attributes of a device that every pass reports, by their names after `CU_DEVICE_ATTRIBUTE_`
+/// in `cuda.h`: those that a launch can depend on, and those that define the speed of the device.
 pub const KEPT_ATTRIBUTES: &[&str] = &[
     "max_threads_per_block",
     "max_block_dim_x",

@@ -1,9 +1,9 @@
-//! The catalogue: which metrics are known, and what they are made of.
+//! The catalogue: the known metrics, and their operands.
 //!
 //! Input: a name. Output: its unit, direction, class and origin, and the counters it needs. A
-//! catalogue is a value: [`Catalogue::built_in`] knows what every gpuprof knows, and whoever reads
-//! definitions or a stored run makes another catalogue of it. Two of them may say different things
-//! about one name in one process.
+//! catalogue is a value: [`Catalogue::built_in`] is the common one; reading definitions or a stored
+//! run makes another catalogue from it. Two catalogues in one process may define a name
+//! differently.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,14 +25,14 @@ pub struct Catalogue {
     pub(super) defined: BTreeMap<String, Arc<Metric>>,
     /// Those that a stored run holds and nothing else knows, by name.
     recorded: BTreeMap<String, Arc<Metric>>,
-    /// The chip whose counters are meant, where one is.
+    /// The chip that defines the counters, if one is chosen.
     chip: Option<String>,
-    /// The directions that files set, and which file did, by what the metric counts.
+    /// The directions that files set, and the file of each, by the counter of the metric.
     pub(super) directions: BTreeMap<String, (Direction, String)>,
 }
 
 impl Catalogue {
-    /// What every gpuprof knows: our table, launch facts and device attributes by Nsight Compute's
+    /// The built-in metrics: our table, launch facts and device attributes by Nsight Compute's
     /// names, names of other profilers, and any hardware counter by its PerfWorks name.
     pub fn built_in() -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Catalogue {
         }
     }
 
-    /// This catalogue as it is on `chip`, which may count what an old name means otherwise.
+    /// This catalogue as it is on `chip`, which may count the metric of an old name differently.
     #[must_use]
     pub fn on_chip(&self, chip: &str) -> Self {
         Self { chip: Some(chip.to_owned()), ..self.clone() }
@@ -74,7 +74,7 @@ impl Catalogue {
         self
     }
 
-    /// This catalogue with the direction that a stored run holds of the metric `name`, where a file
+    /// This catalogue with the direction that a stored run holds of the metric `name`, if a file
     /// set it when the run was made and none does now.
     #[must_use]
     pub fn with_recorded_direction(mut self, name: &str, direction: Direction) -> Self {
@@ -206,8 +206,7 @@ impl Catalogue {
         format!("no metric is named `{name}`: {near}")
     }
 
-    /// The messages for all of `names` that no metric has, one a line; none where every one is
-    /// known.
+    /// The messages for all of `names` that no metric has, one a line; none if every one is known.
     pub fn all_unknown<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
         let mut messages: Vec<String> = Vec::new();
         for name in names.into_iter().filter(|name| self.find(name).is_none()) {

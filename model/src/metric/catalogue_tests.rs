@@ -154,7 +154,7 @@ fn a_sum_has_the_direction_of_what_it_adds_up() {
         let same = directions.windows(2).all(|pair| pair[0] == pair[1]);
         let expected = if same { directions[0] } else { Direction::Neither };
         // A duration in cycles: neither side of the product is better for being large. A unit of
-        // the GPU is no sum.
+        // the GPU is not a sum.
         let summed = metric.name != "sm_cycles" && metric.unit != Unit::GpuUnit;
         if metric.direction != expected && summed {
             wrong.push(format!("{} adds up {:?}", metric.name, formula.names()));

@@ -1,8 +1,8 @@
-//! Conditions over metrics: what the rules of advice ask.
+//! Conditions over metrics, for the rules of advice.
 //!
 //! Input: text such as `share >= 10 && !(sectors == 0)` and a look-up of values. Output: whether it
-//! holds, or which operand is not there. The operators and how they bind are those of `--filter`
-//! (`||`, `&&`, `!` and one comparison); on both sides of a comparison stands a [`Formula`].
+//! holds, or the operand without a value. The operators and their precedence are those of
+//! `--filter` (`||`, `&&`, `!` and one comparison); both sides of a comparison are a [`Formula`].
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ enum Comparison {
     Greater,
 }
 
-/// What begins with another comes first.
+/// An operator comes before its own prefixes.
 const COMPARISONS: [(&str, Comparison); 6] = [
     ("==", Comparison::Equal),
     ("!=", Comparison::Unequal),
@@ -87,7 +87,7 @@ impl Condition {
     /// Whether it holds; `value` looks a name up.
     ///
     /// # Errors
-    /// An operand without a value, or a division by zero, where the answer depends on it.
+    /// An operand without a value, or a division by zero, if the answer depends on it.
     pub fn holds(&self, value: &dyn Fn(&str) -> Option<f64>) -> Result<bool, Undefined> {
         holds(&self.root, value)
     }
@@ -160,7 +160,7 @@ fn one(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
     if !cursor.rest().starts_with("!=") && cursor.eat("!") {
         return Ok(Node::Not(Box::new(one(cursor, depth + 1)?)));
     }
-    // A parenthesis begins a formula or a condition: what follows it tells.
+    // A parenthesis begins a formula or a condition: the text after it decides.
     let mut ahead = cursor.clone();
     let compared = comparison(&mut ahead);
     if compared.is_err() && cursor.rest().starts_with('(') {

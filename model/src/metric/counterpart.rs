@@ -1,14 +1,13 @@
-//! What the emulator counts in PTX that the hardware counts in machine code.
+//! Counts in PTX that correspond to hardware counts in machine code.
 //!
-//! Input: the name of a hardware counter. Output: the metric of ours that tells the like of a
-//! kernel's PTX, so that a reader without a GPU need not search for it. Their values differ: ptxas
-//! rewrites what the PTX says.
+//! Input: the name of a hardware counter. Output: our metric with the corresponding count of a
+//! kernel's PTX, for readers without a GPU. Their values differ: ptxas rewrites the PTX.
 
 use std::fmt;
 
 use super::Direction;
 
-/// How counters' names begin, and the metric that counts the like in PTX.
+/// Prefixes of counter names, and the corresponding PTX metric.
 const COUNTERPARTS: [(&str, &str); 24] = [
     ("smsp__sass_average_branch_targets_threads_uniform", "ptx_branch_divergence"),
     ("smsp__sass_branch_targets_threads_divergent", "ptx_branch_divergence"),
@@ -36,18 +35,18 @@ const COUNTERPARTS: [(&str, &str); 24] = [
     ("smsp__sass_inst_executed_op_ldgsts.", "ptx__async_copies.sum"),
 ];
 
-/// A metric that tells of a kernel's PTX what a hardware counter tells of its machine code.
+/// A metric of a kernel's PTX that corresponds to a hardware counter of its machine code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counterpart {
     /// Its name.
     pub metric: &'static str,
-    /// Whether it counts what the counter leaves out: it is high where the other is low.
+    /// Whether it counts the complement of the counter: it is high if the other is low.
     pub opposite: bool,
 }
 
 impl Counterpart {
-    /// As the counterpart of a metric that follows from the counter, and is better where it is
-    /// `direction`: one that is better where it is lower turned the counter round already.
+    /// The counterpart of a metric derived from the counter that is better in `direction`: a metric
+    /// that is better if lower has reversed the counter already.
     #[must_use]
     pub fn of_metric(self, direction: Direction) -> Self {
         Self { opposite: self.opposite && direction != Direction::Lower, ..self }
@@ -61,8 +60,8 @@ impl fmt::Display for Counterpart {
     }
 }
 
-/// The metric that tells of a kernel's PTX what the hardware counter `name` tells of its machine
-/// code, if the emulator has one.
+/// The metric of a kernel's PTX that corresponds to the hardware counter `name`, if the emulator
+/// has one.
 pub fn counterpart(name: &str) -> Option<Counterpart> {
     let found = COUNTERPARTS.iter().find(|(begins, _)| name.starts_with(begins));
     found.map(|(_, metric)| Counterpart { metric, opposite: name.contains("_threads_uniform") })

@@ -1,14 +1,13 @@
 //! Metrics that depend on themselves.
 //!
-//! Input: formulas by the names of what they define. Output: the way from a metric back to
+//! Input: formulas by the names of the metrics they define. Output: the path from a metric back to
 //! itself.
 
 use std::collections::BTreeMap;
 
 use crate::metric::formula::Formula;
 
-/// How one of the metrics `formulas` names depends on itself, by way of these metrics, where one
-/// does.
+/// The path on which one of the metrics that `formulas` defines depends on itself, if one does.
 pub fn cycle_among(formulas: &[(&str, &str)]) -> Option<Vec<String>> {
     let parsed =
         formulas.iter().filter_map(|(name, text)| Some((*name, Formula::parse(text).ok()?)));

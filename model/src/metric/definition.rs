@@ -25,7 +25,7 @@ pub struct Definition {
     pub unit: Unit,
     /// Which way is better.
     pub direction: Direction,
-    /// What it is, in one line.
+    /// Its description, in one line.
     pub description: Option<String>,
 }
 
@@ -40,7 +40,7 @@ pub enum DefinitionProblem {
     Differs,
     /// The formula does not parse.
     Formula(ParseError),
-    /// An operand is no metric; the message with the nearest names.
+    /// An operand is not a metric; the message with the nearest names.
     Operand(String),
     /// It depends on itself by way of these metrics, in order.
     Cycle(Vec<String>),
@@ -78,8 +78,8 @@ impl Catalogue {
         Ok(defined)
     }
 
-    /// This catalogue with another formula for each of the defined metrics that `formulas` names:
-    /// what a family of chips calls their counters.
+    /// This catalogue with another formula for each of the defined metrics in `formulas`: a family
+    /// of chips has other names for their counters.
     ///
     /// # Errors
     /// The first name that was never defined, or whose formula does not parse or names no metric.
@@ -150,7 +150,7 @@ impl Catalogue {
         if before.is_none() && self.find(name).is_some() {
             return Err(DefinitionProblem::Taken);
         }
-        // A file that is read again says the same. What says something else would be ignored.
+        // A file that is read again defines the same. A different definition would be ignored.
         let as_before = |metric: &Arc<Metric>| {
             metric.formula().is_some_and(|before| before.text() == formula)
                 && (metric.unit, metric.direction) == (*unit, *direction)
@@ -164,8 +164,7 @@ impl Catalogue {
         Formula::parse(formula).map_err(DefinitionProblem::Formula)
     }
 
-    /// That no metric is named `operand`, and neither is one of those that are being defined,
-    /// `names`.
+    /// The refusal of an `operand` that names neither a metric nor one of the definitions `names`.
     fn unknown_operand(&self, operand: &str, names: &[&str]) -> Option<String> {
         if names.contains(&operand) || self.find(operand).is_some() {
             return None;
@@ -176,7 +175,7 @@ impl Catalogue {
         })
     }
 
-    /// What is made of exact metrics alone is exact. There is no cycle any more.
+    /// A metric made of exact metrics alone is exact. Cycles are excluded at this point.
     fn class_among(&self, name: &str, formulas: &BTreeMap<&str, Formula>) -> Class {
         match formulas.get(name) {
             Some(formula) => {

@@ -1,24 +1,24 @@
-//! Which way is better, of a hardware counter: a table by the counter's family and the submetric.
+//! The better direction of a hardware counter: a table by the counter's family and the submetric.
 //!
 //! Input: the two parts of a PerfWorks name, `inst_executed` and `avg.per_cycle_active` of
-//! `sm__inst_executed.avg.per_cycle_active`. Output: its direction, and the row that says so.
+//! `sm__inst_executed.avg.per_cycle_active`. Output: its direction, and the row that defines it.
 //!
-//! A family says what is counted, and a submetric how it is told: as an amount, a rate, a share of
-//! the peak or the peak itself. Fewer instructions are better, and more of them a cycle are better
-//! too; a bank conflict is bad in every form. What no row names has no direction: to say none is
-//! better than to guess.
+//! A family is the counted thing, and a submetric its form: an amount, a rate, a share of the peak
+//! or the peak itself. Fewer instructions are better, but more of them per cycle are better too; a
+//! bank conflict is bad in every form. A counter without a row has no direction, which is better
+//! than a guess.
 
 use crate::metric::entry::Direction::{self, Higher, Lower, Neither};
 
-/// What a family of counters counts.
+/// The thing that a family of counters counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Family {
     /// Instructions, requests, sectors, bytes and the cycles that a unit is busy with them.
     Work,
-    /// What a better kernel has less of in every form: conflicts, stalls, idle slots.
+    /// Waste, of which less is better in every form: conflicts, stalls, idle slots.
     Waste,
-    /// What a cache did not hold: fewer are better, and many a second are a good use of the next
-    /// level as much as a bad one of this.
+    /// Misses of a cache: fewer are better, and many per second are a good use of the next level as
+    /// much as a bad one of this.
     Missed,
     /// What is held at once: warps, blocks.
     Held,
@@ -26,22 +26,22 @@ pub(super) enum Family {
     Time,
     /// The use of a unit, in percent of its peak.
     Throughput,
-    /// What says nothing about the quality of a kernel: how much was launched, hits without their
+    /// A fact that does not measure the quality of a kernel: launched amounts, hits without the
     /// number of look-ups, points in time.
     Fact,
 }
 
-/// How a counter's value is told.
+/// The form of a counter's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Amount,
     Rate,
     ShareOfPeak,
-    /// What the hardware could do.
+    /// The possible maximum of the hardware.
     Peak,
 }
 
-/// Where a row's words stand in a counter's name.
+/// The position of a row's words in a counter's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     /// At its beginning.
@@ -129,7 +129,7 @@ const RATIOS: &[(At, &str, Direction)] = &[
     (Start, "thread_inst_executed", Higher),
     (Start, "threads_launched_per_warp", Higher),
     (Start, "inst_issued_per_issue_active", Higher),
-    // A warp that issues is no stall, and one issues per issue.
+    // A warp that issues is not a stall, and one issues per issue.
     (Inside, "stalled_selected", Neither),
     (Inside, "stalled", Lower),
     (Inside, "latency", Lower),
@@ -150,7 +150,7 @@ fn fits(name: &str, at: At, row: &str) -> bool {
     }
 }
 
-/// The counter's name without what says how it was counted or told.
+/// The counter's name without the words for its method and its form.
 fn plain(counter: &str) -> &str {
     let counter = counter.strip_prefix("sass_").unwrap_or(counter);
     let mean = counter.strip_prefix("average_").or_else(|| counter.strip_prefix("amortized_"));
@@ -163,8 +163,8 @@ fn family(counter: &str) -> Option<(&'static str, Family)> {
     rows.filter(|(at, row, _)| fits(counter, *at, row)).map(|(_, row, f)| (*row, *f)).next()
 }
 
-/// The direction of the counter `base`, with its unit and without its submetric, told as `suffix`,
-/// and why.
+/// The direction of the counter `base`, with its unit and without its submetric, in the form
+/// `suffix`, and the reason.
 pub(super) fn of(base: &str, suffix: &str) -> (Direction, String) {
     let counter = plain(base.split_once("__").map_or(base, |(_, counter)| counter));
     if let "ratio" | "pct" | "max_rate" = suffix {

@@ -1,7 +1,7 @@
-//! One metric: its name, unit and direction, how it repeats, and what it needs.
+//! One metric: its name, unit and direction, its repeatability, and its requirements.
 //!
-//! Input: a row of a built-in table, or what a user or a stored run says. Output: the value that
-//! every look-up gives.
+//! Input: a row of a built-in table, or a definition of a user or a stored run. Output: the value
+//! that every look-up returns.
 
 use std::borrow::Cow;
 
@@ -34,8 +34,8 @@ impl Direction {
         }
     }
 
-    /// How many times worse `value` is than `base`; `None` where neither direction is better, and
-    /// where the quotient does not exist.
+    /// How many times worse `value` is than `base`; `None` if neither direction is better, and if
+    /// the quotient does not exist.
     pub fn times_worse(self, value: f64, base: f64) -> Option<f64> {
         let ratio = match self {
             Self::Neither => return None,
@@ -61,14 +61,14 @@ impl Direction {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// To the last digit: a count of what a deterministic program does, or made of such counts.
+    /// To the last digit: a count of a deterministic program, or made of such counts.
     Exact,
-    /// Time, and what depends on it.
+    /// Time, and metrics that depend on it.
     Noisy,
 }
 
 impl Class {
-    /// What it is called in reports.
+    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -77,14 +77,14 @@ impl Class {
     }
 }
 
-/// What a metric needs.
+/// The requirements of a metric.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Origin {
     /// CUDA events on a GPU.
     Time,
     /// The driver's launch facts.
     Launch,
-    /// An attribute of the device, told by the driver.
+    /// An attribute of the device, reported by the driver.
     Device,
     /// The annotation.
     Declared,
@@ -95,7 +95,7 @@ pub enum Origin {
     Hardware(Cow<'static, str>),
     /// A formula over other metrics.
     Derived(Formula),
-    /// A stored run, which does not tell how it came by its values.
+    /// A stored run, which does not contain the origin of its values.
     Recorded,
 }
 
@@ -108,13 +108,13 @@ pub struct Metric {
     pub unit: Unit,
     /// Which way is better.
     pub direction: Direction,
-    /// The file that says so, where one set the direction of a metric that is known without it.
+    /// The file that says so, if one set the direction of a metric that is known without it.
     pub direction_set: Option<Cow<'static, str>>,
     /// How it repeats at best; `Catalogue::class_on` says how on which kind of device.
     pub class: Class,
-    /// What it needs.
+    /// Its requirements.
     pub origin: Origin,
-    /// What it is, in one line.
+    /// Its description, in one line.
     pub description: Cow<'static, str>,
 }
 

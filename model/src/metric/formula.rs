@@ -42,7 +42,7 @@ impl Rounding {
     const ALL: [(&str, Self); 2] = [("floor", Self::Floor), ("ceil", Self::Ceil)];
 }
 
-/// What is told of several operands by their order.
+/// The result of ranking several operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ranked {
     /// The place of the largest.
@@ -88,7 +88,7 @@ pub enum Undefined {
     Operand(String),
     /// A divisor made of these metrics is zero.
     DivisionByZero(Vec<String>),
-    /// A share of what these metrics count together, of which they count parts, is above 1.
+    /// A share of the counts of the second metrics that the first ones are parts of, is above 1.
     MoreThanWhole(Vec<String>, Vec<String>),
 }
 
@@ -107,7 +107,7 @@ impl Formula {
         Err(ParseError::new("expected an operator (+ - * /)", cursor.next_span()))
     }
 
-    /// The formula at `cursor`, up to what belongs to none.
+    /// Parses the formula at `cursor`, up to the first character that belongs to no formula.
     ///
     /// # Errors
     /// The place that does not follow the grammar.
@@ -188,7 +188,7 @@ fn owned(names: &[&str]) -> Vec<String> {
 }
 
 /// The counters of a share: those of `part`, a positive multiple of a sum, and those of `whole`, a
-/// sum, where the ones count parts of what the others count.
+/// sum, if the first count parts of the second.
 fn counted<'n>(part: &'n Node, whole: &'n Node) -> Option<(Vec<&'n str>, Vec<&'n str>)> {
     let (parts, wholes) = (added(unscaled(part))?, added(whole)?);
     are_parts(&parts, &wholes).then_some((parts, wholes))
@@ -399,8 +399,8 @@ mod tests {
         assert_eq!(eval("a.sum / gone"), Undefined::Operand("gone".into()));
     }
 
-    /// Hits that another pass counted than the sectors: far apart, as an H200 told them of
-    /// `jacobi`, and less far. The counts are made up.
+    /// Hits counted in another pass than the sectors: far apart, as an H200 reported for `jacobi`,
+    /// and less far. The counts are made up.
     #[test]
     fn a_part_is_not_shown_as_more_than_its_whole() {
         let of = |text: &str, hits: f64, sectors: f64| {

@@ -1,7 +1,7 @@
 //! Groups of metrics by the names of Nsight Compute's, `group:memory__…`.
 //!
-//! Input: a group's name. Output: the metrics that it stands for: those that the guide's table or
-//! chart of this name shows, as far as counters of a kernel tell them.
+//! Input: a group's name. Output: its metrics: those that the guide's table or chart of this name
+//! shows, as far as counters of a kernel provide them.
 
 /// Each group and its metrics.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -104,7 +104,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The metrics that the group `name` stands for; none where no group is called so.
+/// The metrics of the group `name`; none if no group has this name.
 pub fn group(name: &str) -> Option<&'static [&'static str]> {
     GROUPS.iter().find(|(known, _)| *known == name).map(|(_, metrics)| *metrics)
 }

@@ -1,4 +1,5 @@
-//! Launch facts and device attributes by Nsight Compute's names: the driver tells them at no pass.
+//! Launch facts and device attributes by Nsight Compute's names. The driver reports them without a
+//! pass.
 //!
 //! Input: `launch__…` or `device__attribute_…`. Output: a metric whose values are in
 //! [`crate::measurement::LaunchFacts`] and [`crate::measurement::DeviceRecord`].
@@ -125,7 +126,7 @@ pub fn launch_facts() -> impl Iterator<Item = Metric> {
     LAUNCH.iter().map(Row::metric)
 }
 
-/// Whether only the driver could tell what is called `name`: no counter is called so.
+/// Whether only the driver can provide the metric `name`: no counter has such a name.
 pub(super) fn is_of_driver(name: &str) -> bool {
     name.starts_with("launch__") || name.starts_with("device__")
 }

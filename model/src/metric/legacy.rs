@@ -2,8 +2,8 @@
 //! Nsight Compute's that CUPTI does not have.
 //!
 //! Input: a name such as `gld_efficiency`, and the chip where that is known. Output: a metric
-//! derived from today's counters, or the reason why there is none. The table is `legacy.txt`,
-//! beside this file.
+//! derived from today's counters, or the reason why there is none. The table is `legacy.txt`, next
+//! to this file.
 
 use crate::metric::entry::{Class, Direction, Metric, Origin};
 use crate::metric::formula::Formula;
@@ -12,7 +12,7 @@ use crate::quantity::Unit;
 
 const TEXT: &str = include_str!("legacy.txt");
 
-/// What became of an old name.
+/// The translation of an old name.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Legacy {
     /// It is this metric now.
@@ -21,7 +21,7 @@ pub(super) enum Legacy {
     Refused(&'static str),
 }
 
-/// What became of `name`, if it is an old one; `chip` may count it otherwise than others.
+/// The translation of `name`, if it is an old one; `chip` may count it differently.
 pub(super) fn find(name: &str, chip: Option<&str>) -> Option<Legacy> {
     let row = rows().find(|row| row.is_called(name))?;
     let of_chip = chip.and_then(|chip| rows().find(|row| row.name == name && row.is_for(chip)));
@@ -48,7 +48,7 @@ pub fn legacy_refused() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// One line of the table.
 struct Row {
     name: &'static str,
-    /// The chips that it is for, by how their names begin; none where it is for all.
+    /// The chips that it is for, by how their names begin; none if it is for all.
     chips: Option<&'static str>,
     rest: &'static str,
 }
@@ -78,14 +78,13 @@ impl Row {
         self.chips.is_none() && begins.map_or(self.name == name, |begins| name.starts_with(begins))
     }
 
-    /// Whether it is for `chip`, and for no others than those whose names begin so.
+    /// Whether it applies to `chip`, and only to chips with this prefix.
     fn is_for(&self, chip: &str) -> bool {
         self.chips.is_some_and(|chips| chips.split(' ').any(|begins| chip.starts_with(begins)))
     }
 
-    /// What the line says, with the formula of a chip where that has one of its own. The table is a
-    /// constant, which a test reads as a whole, so a line that is not understood is a mistake of
-    /// ours.
+    /// The meaning of the line, with the chip's own formula if there is one. The table is a
+    /// constant, which a test reads as a whole, so an invalid line is a bug.
     fn meaning(&self, of_chip: Option<&'static str>) -> Legacy {
         let Self { name, rest, .. } = self;
         let fields: Vec<&'static str> = rest.split(" | ").collect();

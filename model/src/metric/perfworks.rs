@@ -1,9 +1,9 @@
 //! Hardware counters by their PerfWorks names, beyond those of the catalogue.
 //!
-//! Input: `unit__counter.rollup[.submetric]`. Output: a metric whose unit and class are read off
-//! the name, as NVIDIA's naming rules have it (CUPTI guide, "Metrics Mapping" and "Metric
-//! Entities"), and whose direction is that of the counter's family ([`direction`]). Whether a chip
-//! has the counter is for CUPTI to say, before anything runs.
+//! Input: `unit__counter.rollup[.submetric]`. Output: a metric whose unit and class follow from the
+//! name by NVIDIA's naming rules (CUPTI guide, "Metrics Mapping" and "Metric Entities"), with the
+//! direction of the counter's family ([`direction`]). CUPTI decides whether a chip has the counter,
+//! before anything runs.
 
 use crate::metric::entry::{Class, Metric, Origin};
 use crate::metric::{direction, launch};
@@ -30,8 +30,8 @@ pub(super) fn find(name: &str) -> Option<Metric> {
     })
 }
 
-/// What says which way is better of the hardware counter called `name`: the row of the table of
-/// counter families.
+/// The row of the table of counter families that defines the better direction of the hardware
+/// counter `name`.
 pub fn direction_by_family(name: &str) -> Option<String> {
     find(name)?;
     let (base, suffix) = name.split_once('.')?;
@@ -58,7 +58,7 @@ fn unit(base: &str, suffix: &str) -> Unit {
     }
 }
 
-/// What a deterministic program does is exact; cycles, hits, bytes of DRAM and rates are not.
+/// Counts of a deterministic program are exact; cycles, hits, bytes of DRAM and rates are not.
 fn class(base: &str, suffix: &str) -> Class {
     const COUNTED: [&str; 4] = [
         "smsp__inst_executed",
@@ -85,7 +85,7 @@ fn patched(base: &str) -> bool {
 /// Whether a GPU gives this counter to the last digit every time.
 ///
 /// The counters of L1 are not: with ten and more passes they were seen off by up to 0.05 % on an
-/// H200, since their units are read in several passes (docs/measurements.md).
+/// H200, since their units are read in several passes.
 pub(super) fn repeats_on_hardware(name: &str) -> bool {
     let (base, suffix) = name.split_once('.').unwrap_or((name, ""));
     class(base, suffix) == Class::Exact

@@ -1,17 +1,17 @@
-//! Shares: quotients of two counters of which one counts a part of what the other counts.
+//! Shares: quotients of two counters, the first of which counts a part of the second.
 //!
 //! Input: the names on both sides of a division. Output: whether the upper ones are parts of the
-//! lower ones, which the names alone tell: in `unit__quantity_qualifiers.rollup` every further
-//! qualifier narrows what is counted ("Metrics Structure" in the guide of NVIDIA Nsight Compute).
-//! A kernel runs again for each pass, and the caches hold something else each time, so a part that
-//! was counted in another pass than the whole can be more than it. Such a share is no number.
+//! lower ones, which follows from the names: in `unit__quantity_qualifiers.rollup` every further
+//! qualifier narrows the count ("Metrics Structure" in the guide of NVIDIA Nsight Compute). A
+//! kernel runs again for each pass, and the cache contents differ each time, so a part that was
+//! counted in another pass than the whole can be more than it. Such a share has no meaning.
 
-/// How far a part may exceed its whole and be taken for all of it: what two passes of one kernel
-/// differ by where both counted the same.
+/// How far a part may exceed its whole and still count as all of it: the difference between two
+/// passes of one kernel that count the same.
 const BETWEEN_PASSES: f64 = 0.01;
 
-/// The words that begin a qualifier. What begins otherwise may be another quantity, such as
-/// `warps_active` beside `warps`.
+/// The words that begin a qualifier. Other words may begin another quantity, such as `warps_active`
+/// next to `warps`.
 const QUALIFIERS: [&str; 8] =
     ["aperture", "evict", "lookup", "mem", "op", "pipe", "pred", "srcunit"];
 
@@ -32,7 +32,7 @@ fn is_part(part: &str, whole: &str) -> bool {
 }
 
 /// `part` as it can be of `whole`, in the unit of both: `whole` where it exceeds that by no more
-/// than two passes differ; none where it exceeds it by more.
+/// than two passes differ; none if it exceeds it by more.
 pub fn part_of(part: f64, whole: f64) -> Option<f64> {
     (part <= whole * (1.0 + BETWEEN_PASSES)).then(|| part.min(whole))
 }

@@ -1,6 +1,6 @@
 //! The table of metrics, in the order `cargo gpuprof metrics` lists them.
 //!
-//! Input: a name. Output: the metric of that name. A new metric is a new row.
+//! Input: a name. Output: the metric with this name. A new metric is a new row.
 
 use crate::metric::entry::{
     Class::{self, Exact, Noisy},

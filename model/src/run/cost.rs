@@ -1,4 +1,4 @@
-//! What the series of a run cost.
+//! The cost of the series of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 pub struct SeriesCost {
     /// The series.
     pub series: String,
-    /// How many of its configurations this counts: those whose every pass the run watched.
+    /// How many of its configurations this counts: those with all passes watched by the run.
     pub configurations: u64,
     /// How long their passes had a device, in microseconds, with those of the other revision where
-    /// one was measured beside.
+    /// one was measured next to.
     pub microseconds: u64,
 }
 
 impl SeriesCost {
-    /// What a configuration costs in the mean, in microseconds, at least one.
+    /// The mean cost of a configuration, in microseconds, at least one.
     pub fn of_each(&self) -> u64 {
         (self.microseconds / self.configurations.max(1)).max(1)
     }

@@ -1,10 +1,10 @@
-//! The serde form of a series: what its rows have in common is said once.
+//! The serde form of a series, with the common data of its rows once.
 //!
-//! Input: a series, or its document. Output: the other. The series holds the unit, the direction,
-//! the class and the source of each metric, and the tables of metrics without a value with their
-//! reasons; a row holds its values and the number of its table. A row that differs says so itself,
-//! as every row of version 1 does. Rows are written one by one and, as they are read, kept in the
-//! form that a run has in memory: nothing holds all of them in another one.
+//! Input: a series, or its document. Output: the other. The series has the unit, the direction, the
+//! class and the source of each metric, and the tables of metrics without a value with their
+//! reasons; a row has its values and the number of its table. A row that differs has its own data,
+//! like every row of version 1. Rows are written one by one and, while they are read, converted to
+//! the in-memory form at once: nothing holds all of them in the document form.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -30,7 +30,7 @@ use crate::verdict::{Judgement, NotApplicable};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "SeriesResult"))]
 pub(super) struct SeriesDocument<'a> {
-    /// What it is called.
+    /// Its name.
     id: Cow<'a, SeriesId>,
     /// The annotated function's file.
     file: Cow<'a, str>,
@@ -47,10 +47,10 @@ pub(super) struct SeriesDocument<'a> {
     dependent_axes: Cow<'a, [String]>,
     /// The metrics to show, in order.
     columns: Cow<'a, [String]>,
-    /// Sections, each a table of its own.
+    /// Sections, one table each.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     sections: Cow<'a, [SectionColumns]>,
-    /// What all rows say alike of a metric, by its name; a row that differs says so itself.
+    /// The common data of all rows on a metric, by its name; a row that differs has its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     metrics: BTreeMap<Cow<'a, str>, Traits>,
     /// Metrics without a value by name, with the reason; a row has the number of its table.
@@ -61,10 +61,10 @@ pub(super) struct SeriesDocument<'a> {
     configurations: Rows<'a>,
     /// Its judged thresholds.
     judgements: Cow<'a, [Judgement]>,
-    /// Thresholds that speak of other devices than this run's.
+    /// Thresholds that apply to other devices than this run's.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     not_applicable: Cow<'a, [NotApplicable]>,
-    /// The metrics shown, held against the baseline's; empty without one.
+    /// The metrics shown, compared with the baseline's; empty without one.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     changes: Cow<'a, [Change]>,
 }
@@ -76,7 +76,7 @@ pub(super) struct SeriesDocument<'a> {
 struct RowDocument<'a> {
     /// The point of the series.
     configuration: Cow<'a, Configuration>,
-    /// The UUID of the device that all of its passes ran on, where the run had several.
+    /// The UUID of the device that all of its passes ran on, if the run had several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     device: Option<Cow<'a, str>>,
     /// How it ended.
@@ -88,14 +88,14 @@ struct RowDocument<'a> {
     absent: Option<usize>,
     /// The samples of each process that timed it.
     timings: Cow<'a, [Timing]>,
-    /// What limits its theoretical occupancy.
+    /// The limit of its theoretical occupancy.
     occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     launches: Cow<'a, [LaunchRecord]>,
     /// Whether `verify` ran and agreed.
     verified: bool,
     /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;
-    /// none where nothing was verified and where a function of the user's compared.
+    /// none if nothing was verified and if a function of the user compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     largest_error: Option<f64>,
     /// Why nothing was verified, though no difference was found.
@@ -120,7 +120,7 @@ struct ReadRow {
     absent: Option<usize>,
 }
 
-/// What the document of a series says once for its rows.
+/// The common data of the rows in the document of a series.
 #[derive(Default)]
 struct Said<'a> {
     traits: HashMap<&'a str, Traits>,
@@ -167,7 +167,7 @@ impl<'a> Said<'a> {
         said
     }
 
-    /// The document of `row`, one of those that it is of.
+    /// The document of `row`, one of its rows.
     fn row(&self, row: &'a ConfigurationResult) -> RowDocument<'a> {
         let (absent, others) = match self.numbers.get(&Arc::as_ptr(row.metrics.absent())) {
             Some((number, others)) => (*number, others.as_slice()),
@@ -281,7 +281,7 @@ impl RowDocument<'_> {
 }
 
 impl ReadRow {
-    /// The row, with what its series says of its metrics.
+    /// The row, completed by the common data of its series.
     fn row(
         mut self,
         traits: &BTreeMap<Cow<'_, str>, Traits>,

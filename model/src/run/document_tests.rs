@@ -91,7 +91,7 @@ fn what_rows_have_in_common_is_written_once() {
 #[test]
 fn rows_that_differ_are_read_as_they_were() {
     let mut all: Vec<_> = (1..4).map(usual).collect();
-    // Another unit, a reason of its own, one that is not steady, and one that did not finish.
+    // Another unit, a different reason, a value that is not steady, and a row that did not finish.
     all[0].metrics.get_mut("a").unwrap().unit = Unit::Bytes;
     all[1].metrics.get_mut("d").unwrap().value = Err("another".into());
     all[2].metrics.get_mut("d").unwrap().unstable = true;
@@ -101,7 +101,7 @@ fn rows_that_differ_are_read_as_they_were() {
     let document = written(&series);
     assert_eq!(read(&document), series);
     assert_eq!(document["configurations"][3]["absent"], Value::Null);
-    // What sorts keys puts the rows before what they refer to.
+    // A writer that sorts keys puts the rows before the data they refer to.
     assert!(document.to_string().find("configurations") < document.to_string().find("\"metrics\""));
     let mut text = serde_json::to_vec(&series).unwrap();
     assert_eq!(serde_json::from_slice::<SeriesResult>(&text).unwrap(), series);

@@ -1,7 +1,7 @@
 //! One metric of one configuration.
 //!
-//! Input: a value, or the reason why there is none. Output: the value with all that is known of it,
-//! and its serde form, which stands alone, or leaves out what its series says once for all rows.
+//! Input: a value, or the reason why there is none. Output: the value with its details, and its
+//! serde form, which is either complete or leaves out the common data of its series.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::quantity::Unit;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "MetricDocument<'_>")]
 pub struct MetricResult {
-    /// The value (the median, where there are samples), or why there is none.
+    /// The value (the median, if there are samples), or why there is none.
     pub value: Result<f64, String>,
     /// Whether there is none because the device would not hold still: it was measured, and the
     /// measurement says nothing of the kernel.
@@ -27,14 +27,13 @@ pub struct MetricResult {
     pub unit: Unit,
     /// Whether lower or higher is better, or neither.
     pub direction: Direction,
-    /// Whether a section or a configuration file set that direction, in place of the one that is
-    /// built in.
+    /// Whether a section or a configuration file set the direction, instead of the built-in one.
     pub direction_set: bool,
     /// Whether it is a deterministic count.
     pub class: Class,
-    /// Where it came from.
+    /// Its source.
     pub source: Source,
-    /// Over the samples, where there are any.
+    /// Over the samples, if there are any.
     pub statistics: Option<Box<Statistics>>,
     /// Of a noisy metric: each process' own, in the order the processes ran.
     pub processes: Vec<ProcessValue>,
@@ -55,7 +54,7 @@ pub struct ProcessValue {
     pub mean: f64,
 }
 
-/// What all rows of a series say alike of a metric.
+/// The common data of a metric in all rows of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Traits {
@@ -68,12 +67,12 @@ pub(super) struct Traits {
     pub(super) direction_set: bool,
     /// Whether it is a deterministic count.
     pub(super) class: Class,
-    /// Where it came from.
+    /// Its source.
     pub(super) source: Source,
 }
 
 impl Traits {
-    /// What stands for those that are not known yet.
+    /// A placeholder for unknown data.
     pub(super) const UNKNOWN: Self = Self {
         unit: Unit::Count,
         direction: Direction::Neither,
@@ -181,7 +180,7 @@ impl<'a> MetricDocument<'a> {
 }
 
 impl MetricResult {
-    /// What all rows of a series say alike of it.
+    /// Its data that all rows of a series share.
     pub(super) fn traits(&self) -> Traits {
         Traits {
             unit: self.unit,
@@ -263,7 +262,7 @@ pub struct Statistics {
     /// The median absolute deviation from the median, not scaled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_absolute_deviation: Option<f64>,
-    /// Where the median of process medians lies, by order statistics; `None` for one process.
+    /// The interval of the median of process medians, by order statistics; `None` for one process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
     /// The standard deviation within a process (robust: 1.4826 times the median absolute
@@ -278,7 +277,7 @@ pub struct Statistics {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub autocorrelation: Option<f64>,
     /// How far the samples drift from the first half of a process to the second, in percent of
-    /// their median, where a trend is significant: the largest over processes.
+    /// their median, if a trend is significant: the largest over processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift_percent: Option<f64>,
     /// Samples far from the median of their process.

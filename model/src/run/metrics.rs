@@ -1,9 +1,9 @@
 //! The metrics of a configuration, by name.
 //!
 //! Input: names with results. Output: lookups by name, and all of them in the order of their names.
-//! Half of the metrics of a row have no value, and for the same reasons as in every other row: a
-//! row refers to a table of those, and rows that have been through one
-//! [`Shared`](super::Shared) refer to the same. So do they to the names of those that have one.
+//! Half of the metrics of a row have no value, for the same reasons as in every other row: a row
+//! refers to a table of those, and rows that have been through one [`Shared`](super::Shared) refer to the same
+//! table. They share the list of names with values in the same way.
 
 use std::collections::HashMap;
 use std::ops::Index;
@@ -17,7 +17,7 @@ use crate::metric::Direction;
 /// A metric and its name.
 pub(super) type Entry = (Arc<str>, MetricResult);
 
-/// The direction of a metric and whether a file set it, where it is to be given to results.
+/// The direction of a metric and whether a file set it, if it is to be given to results.
 pub(super) type Known = Option<(Direction, bool)>;
 
 /// The names of rows' own metrics.
@@ -29,7 +29,7 @@ type Table = Arc<Vec<Entry>>;
 /// Directions by name, looked up once for rows that have the same list of names or the same table.
 pub(super) struct Directions<F> {
     by_name: F,
-    // The lists and tables are held, so that no other one comes to lie where they are.
+    // The lists and tables are kept alive, so that no other one can get their address.
     names: HashMap<*const Vec<Arc<str>>, (Names, Vec<Known>)>,
     tables: HashMap<*const Vec<Entry>, (Table, Table)>,
 }
@@ -58,7 +58,8 @@ impl<F: Fn(&str) -> Known> Directions<F> {
     }
 }
 
-/// Gives `result` the direction that is `known`; one that a file set goes only by another's.
+/// Gives `result` the `known` direction; only another file's direction replaces one that a file
+/// set.
 fn turned(result: &mut MetricResult, known: Known) {
     if let Some((direction, set)) = known.filter(|(_, set)| *set || !result.direction_set) {
         (result.direction, result.direction_set) = (direction, set);
@@ -100,13 +101,13 @@ impl Metrics {
         Some(&mut self.own[at])
     }
 
-    /// Whether `name` is one of its own metrics, which all that have a value are.
+    /// Whether `name` is one of its own metrics; all metrics with a value are.
     pub fn is_own(&self, name: &str) -> bool {
         self.place(name).is_ok()
     }
 
-    /// What tells its list of own metrics from those of other rows: rows that have been through one
-    /// [`Shared`](super::Shared) and have the same list have the same.
+    /// The identity of its list of own metrics: rows that have been through one [`Shared`](super::Shared) and have
+    /// equal lists have the same.
     pub fn list(&self) -> *const () {
         Arc::as_ptr(&self.names).cast()
     }
@@ -147,7 +148,7 @@ impl Metrics {
         }
     }
 
-    /// Takes out what has no value.
+    /// Removes the metrics without a value.
     pub fn forget_absent(&mut self) {
         self.retain(|_, result| result.value.is_ok());
     }
@@ -192,13 +193,13 @@ impl Metrics {
         &self.absent
     }
 
-    /// The names of its own and the table of the others, to refer to those of another row.
+    /// Its own names and the table of the others, to replace them by those of another row.
     pub(super) fn shared_mut(&mut self) -> (&mut Arc<Vec<Arc<str>>>, &mut Arc<Vec<Entry>>) {
         (&mut self.names, &mut self.absent)
     }
 
-    /// Makes those the row's own that have a value, or none for a reason of its own; all others are
-    /// in its table.
+    /// Makes metrics the row's own if they have a value or a reason that differs; all others are in
+    /// its table.
     pub(super) fn divide(&mut self) {
         if self.own.iter().any(MetricResult::is_absent) {
             let (absent, own) =
@@ -221,7 +222,7 @@ impl Metrics {
         (self.names, self.own) = (Arc::new(names), own);
     }
 
-    /// Where `name` is among its own, or where it would be.
+    /// The index of `name` among its own, or the index at which to insert it.
     fn place(&self, name: &str) -> Result<usize, usize> {
         self.names.binary_search_by(|other| (**other).cmp(name))
     }
@@ -269,7 +270,7 @@ impl IntoIterator for Metrics {
     type Item = (Arc<str>, MetricResult);
     type IntoIter = std::vec::IntoIter<Self::Item>;
 
-    /// All of them: those that the row has of its own, then those without a value.
+    /// All of them: the row's own, then those without a value.
     fn into_iter(mut self) -> Self::IntoIter {
         let mut all = self.take_own();
         all.extend(Arc::unwrap_or_clone(self.absent));
@@ -298,7 +299,7 @@ impl<N: Into<Arc<str>>> Extend<(N, MetricResult)> for Metrics {
         own.extend(Arc::unwrap_or_clone(std::mem::take(&mut self.absent)));
         own.extend(more.into_iter().map(|(name, result)| (name.into(), result)));
         own.sort_by(|(a, _), (b, _)| a.cmp(b));
-        // What comes later replaces what it follows.
+        // A later entry replaces an earlier one.
         own.dedup_by(|later, kept| {
             let same = later.0 == kept.0;
             if same {

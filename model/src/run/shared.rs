@@ -1,8 +1,8 @@
-//! What the rows of a run have in common, kept once.
+//! The common data of the rows of a run, kept once.
 //!
-//! Input: rows, as they are made or read. Output: the same rows, of which those that lack the same
-//! metrics for the same reasons refer to one table, and those with values of the same to one list
-//! of names. A row costs the memory of the values that it has.
+//! Input: rows, as they are made or read. Output: the same rows; rows that lack the same metrics
+//! for the same reasons refer to one table, and rows with values of the same metrics to one list of
+//! names. A row costs only the memory of its values.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::metrics::{Entry, Metrics};
 
-/// What rows have in common.
+/// The common data of rows.
 #[derive(Debug, Default)]
 pub struct Shared {
     names: HashSet<Arc<str>>,
@@ -19,14 +19,14 @@ pub struct Shared {
     /// Tables of absent metrics by the hash of their names and reasons.
     absent: HashMap<u64, Vec<Arc<Vec<Entry>>>>,
     hashes: RandomState,
-    /// The list and the table that were last looked up, each with what stands for it: rows of one
-    /// document come with the same ones.
+    /// The list and the table of the last look-up, each with its replacement: rows of one document
+    /// have the same ones.
     last_list: Option<[Arc<Vec<Arc<str>>>; 2]>,
     last_table: Option<[Arc<Vec<Entry>>; 2]>,
 }
 
 impl Shared {
-    /// Makes `metrics` refer to what earlier ones had as well.
+    /// Makes `metrics` refer to the data of earlier rows.
     pub fn keep_once(&mut self, metrics: &mut Metrics) {
         metrics.divide();
         let (names, absent) = metrics.shared_mut();
@@ -76,7 +76,7 @@ impl Shared {
     }
 }
 
-/// Whether `now` is what was looked up last; it is then what stands for that.
+/// Whether `now` is the last looked-up value; if so, replaces it.
 fn same_again<T>(last: Option<&[Arc<T>; 2]>, now: &mut Arc<T>) -> bool {
     match last {
         Some([before, known]) if Arc::ptr_eq(before, now) => {

@@ -1,4 +1,4 @@
-//! Spans: what a stretch of a run's time went to.
+//! Spans: the use of a run's time.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 /// The most spans that a run keeps: the first ones.
 pub const MOST_SPANS: usize = 50_000;
 
-/// What a stretch of time went to.
+/// The use of a span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Spent {
-    /// Building, and asking what there is to measure.
+    /// Building, and asking the harnesses for their series.
     Build,
     /// Waiting for a device that another run measures on.
     Lock,
@@ -22,7 +22,7 @@ pub enum Spent {
     Turn,
     /// A pass: a process has the device, until it replies.
     Pass,
-    /// A process that has the device waits for others to end what they do on it.
+    /// A process that has the device waits for others to finish on it.
     Waiting,
     /// A process has replied, and ends.
     Leaving,
@@ -61,7 +61,7 @@ impl fmt::Display for Spent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Span {
-    /// What it went to.
+    /// Its use.
     pub spent: Spent,
     /// What was done: `times 1`, `counter pass 3`, or the name of a process.
     pub what: String,

@@ -1,4 +1,4 @@
-//! Whether a configuration is a point of a space, told without making its other points.
+//! Whether a configuration is a point of a space, without making its other points.
 
 use super::{Space, axis_value};
 use crate::axis::AxisValue;

@@ -1,8 +1,8 @@
-//! Foreign text: what other programs, files and names hold, made safe to show on a terminal and in
-//! the log of a CI job.
+//! Foreign text, from other programs, files and names, made safe to show on a terminal and in the
+//! log of a CI job.
 //!
-//! Input: any text. Output: the same text without what could steer a terminal, change the direction
-//! of reading, or be taken by a CI runner as a command of ours.
+//! Input: any text. Output: the same text without characters that could steer a terminal, change
+//! the direction of reading, or be taken by a CI runner as our command.
 
 use std::fmt::Write;
 
@@ -11,11 +11,11 @@ const ESC: char = '\u{1b}';
 
 /// `text`, which may have several lines, made safe to show:
 ///
-/// - Control characters but line breaks and tabs, and the sequences of a terminal, are left out.
-/// - What changes the direction of reading, and the line and paragraph separators, are written as
-///   `\u{202e}`: two names that differ in them alone stay two names.
+/// - Control characters except line breaks and tabs, and the sequences of a terminal, are left out.
+/// - Characters that change the direction of reading, and the line and paragraph separators, are
+///   written as `\u{202e}`: two names that differ only in them stay two names.
 /// - A line cannot begin with `::`, and no word with `##[` or `##word[`, which the runners of
-///   GitHub, Azure and TeamCity read as commands: a blank parts them.
+///   GitHub, Azure and TeamCity read as commands: a blank separates them.
 pub fn printable(text: &str) -> String {
     let mut out = printable_whole(text);
     out.truncate(out.trim_end().len());
@@ -33,12 +33,12 @@ pub fn printable_whole(text: &str) -> String {
 }
 
 /// [`printable_whole`] for text that we coloured: sequences that only set colours and weights stay.
-/// Those of others would as well, so what we colour is made [`printable`] before.
+/// So would foreign ones, so we make text [`printable`] before we colour it.
 pub fn printable_in_colour(text: &str) -> String {
     neutral(text, true)
 }
 
-/// What a line holds so far.
+/// The contents of a line so far.
 #[derive(Clone, Copy, PartialEq)]
 enum Line {
     Blank,
@@ -86,7 +86,7 @@ fn neutral(text: &str, keep_styles: bool) -> String {
 }
 
 /// The bytes of the sequence that `text` begins with. ECMA-48: a control sequence is ESC, `[`,
-/// parameters, and a final byte from `@` to `~`; of others only the ESC is taken.
+/// parameters, and a final byte from `@` to `~`; of other sequences only the ESC is taken.
 fn sequence_length(text: &str) -> usize {
     let Some(parameters) = text.strip_prefix("\u{1b}[") else { return ESC.len_utf8() };
     let last = parameters.char_indices().find(|(_, c)| ('@'..='~').contains(c) || *c == '\n');
@@ -103,13 +103,13 @@ fn is_style(sequence: &str) -> bool {
     parameters.is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit() || b == b';'))
 }
 
-/// Whether a character steers a terminal or changes the direction of reading, as no text of others
-/// may where it is shown. Line breaks and tabs do.
+/// Whether a character steers a terminal or changes the direction of reading, which displayed
+/// foreign text must not do. Line breaks and tabs count.
 pub fn steers(c: char) -> bool {
     c.is_control() || redirects(c)
 }
 
-/// Whether a character changes the direction of what stands around it, or ends a line unseen.
+/// Whether a character changes the direction of the text around it, or ends a line invisibly.
 /// Unicode Standard Annex 9, and the separators U+2028 and U+2029.
 fn redirects(c: char) -> bool {
     matches!(

@@ -1,7 +1,7 @@
 //! The grammar of limits: `100 us`, `60% of peak`, `baseline + 5% and at least 1 us`.
 //!
-//! Input: what follows the comparison. Output: a [`Limit`] that can be kept: a tolerance that
-//! always holds, or a floor that widens nothing, is refused where it is written.
+//! Input: the text after the comparison. Output: a [`Limit`] that can be met: a tolerance that
+//! always holds, or a floor that widens nothing, is refused at its position.
 
 use crate::metric::built_in;
 use crate::quantity::{GPU_UNITS, Quantity, Unit, gpu_unit_named, parse_number};
@@ -36,7 +36,7 @@ impl Comparison {
     }
 }
 
-/// What the value is held against.
+/// The limit of the value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Limit {
     /// A number with a unit.
@@ -57,8 +57,8 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// The limit for a value whose baseline is `baseline`: the percentage or the floor, whichever
-    /// allows more under `comparison`.
+    /// The limit for the value `baseline` of the baseline: the percentage or the floor, the one
+    /// that allows more under `comparison`.
     pub fn limit(self, baseline: f64, comparison: Comparison) -> f64 {
         let by_percent = baseline + baseline.abs() * self.percent / 100.0;
         let Some(floor) = self.floor else { return by_percent };
@@ -70,7 +70,7 @@ impl Tolerance {
     }
 }
 
-/// What follows the comparison.
+/// Parses the text after the comparison.
 pub(super) fn parse(
     cursor: &mut Cursor<'_>,
     metric: &str,
@@ -99,7 +99,7 @@ pub(super) fn parse(
     quantity_or_peak(cursor, "expected a limit", help)
 }
 
-/// What follows `baseline`: `[+|- N%] [and at least VALUE]`.
+/// Parses the text after `baseline`: `[+|- N%] [and at least VALUE]`.
 fn baseline(cursor: &mut Cursor<'_>, comparison: Comparison) -> Result<Tolerance, ParseError> {
     cursor.skip_space();
     let start = cursor.position();
@@ -147,7 +147,7 @@ fn baseline(cursor: &mut Cursor<'_>, comparison: Comparison) -> Result<Tolerance
     Ok(Tolerance { percent, floor: Some(floor) })
 }
 
-/// The percentage of a tolerance, whose `sign` stands at `start`.
+/// The percentage of a tolerance with its `sign` at `start`.
 fn percentage(
     cursor: &mut Cursor<'_>,
     sign: f64,

@@ -1,7 +1,7 @@
-//! What a threshold speaks of: `on "DEVICE"`, and `best`, `every` or `where AXIS==VALUE …`.
+//! The scope of a threshold: `on "DEVICE"`, and `best`, `every` or `where AXIS==VALUE …`.
 //!
-//! Input: the text before the metric. Output: the part of a device's name, and a [`Selector`]
-//! of values that an axis can have.
+//! Input: the text before the metric. Output: the substring of a device's name, and a [`Selector`]
+//! with possible values of an axis.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::axis::AxisValue;
 use crate::configuration::Configuration;
 use crate::text::{Cursor, ParseError, is_name_char};
 
-/// Which configurations a threshold speaks of.
+/// Which configurations a threshold applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selector {
     /// The configuration with the best value of the metric.
@@ -21,7 +21,7 @@ pub enum Selector {
 }
 
 impl Selector {
-    /// Whether the selector speaks of `configuration`; [`Selector::Best`] speaks of all at first.
+    /// Whether the selector applies to `configuration`; [`Selector::Best`] applies to all at first.
     pub fn matches(&self, configuration: &Configuration) -> bool {
         match self {
             Self::Best | Self::Every => true,
@@ -29,7 +29,7 @@ impl Selector {
         }
     }
 
-    /// Whether `other` speaks of the same configurations, in whatever order it names their values.
+    /// Whether `other` applies to the same configurations, in whatever order it names their values.
     pub fn means_the_same(&self, other: &Self) -> bool {
         let holds = |all: &[(String, AxisValue)], of: &[(String, AxisValue)]| {
             of.iter().all(|pair| all.contains(pair))
@@ -41,7 +41,7 @@ impl Selector {
     }
 }
 
-/// `on "H200"`, where it comes next.
+/// `on "H200"`, if it comes next.
 pub(super) fn device(cursor: &mut Cursor<'_>) -> Result<Option<String>, ParseError> {
     if !cursor.eat_word("on") {
         return Ok(None);

@@ -13,15 +13,15 @@ pub struct Case {
     pub configuration: String,
     /// Its value.
     pub value: Quantity,
-    /// What it was compared with.
+    /// The limit.
     pub limit: Quantity,
-    /// The baseline's value, where the limit comes from one.
+    /// The baseline's value, if the limit comes from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Quantity>,
-    /// The change from the baseline in percent of it, where the limit comes from one.
+    /// The change from the baseline in percent of it, if the limit comes from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
-    /// The same in SM clock cycles, where the clock was measured.
+    /// The same in SM clock cycles, if the clock was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles_percent: Option<f64>,
     /// How far inside the limit the value is, in percent of the limit; negative beyond it.
@@ -30,14 +30,14 @@ pub struct Case {
     /// How sure the difference from the baseline is; none for exact metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
-    /// Where the median lies between processes, in the unit of the value; for a noisy metric held
-    /// against a fixed limit.
+    /// The interval of the median between processes, in the unit of the value; for a noisy metric
+    /// with a fixed limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// Why, where the numbers alone do not say it.
+    /// Why, if the numbers alone do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// About how many rounds would decide it, where it is undecided and that many can be measured.
+    /// About how many rounds would decide it, if it is undecided and that many can be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
 }

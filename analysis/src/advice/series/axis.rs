@@ -1,4 +1,4 @@
-//! Axes that do not matter: where the intervals say that no value is better.
+//! Axes without effect: the intervals show that no value is better.
 
 use gpuprof_model::advice::Advice;
 use gpuprof_model::run::SeriesResult;
@@ -8,7 +8,7 @@ use crate::advice::neighbours::Neighbours;
 use crate::advice::template::number;
 use crate::view::sensitivity::independent_axes;
 
-/// Within this many percent, times are the same for all that anybody does about them.
+/// Within this many percent, times are the same in practice.
 const SAME_PERCENT: f64 = 2.0;
 
 /// One piece for each such axis.
@@ -44,7 +44,7 @@ fn of_axis(neighbours: &Neighbours<'_>, axis: &str) -> Option<Advice> {
 }
 
 /// How far apart the times of `slice` may be, in percent, by the intervals of the differences from
-/// the first one; none where they do not tell.
+/// the first one; none without intervals.
 fn spread(neighbours: &Neighbours<'_>, slice: &[usize]) -> Option<f64> {
     let (first, rest) = slice.split_first()?;
     let (mut low, mut high) = (0.0_f64, 0.0_f64);

@@ -1,4 +1,4 @@
-//! The measured gain of an axis: its best value beside its worst.
+//! The measured gain of an axis: its best value next to its worst.
 
 use gpuprof_model::advice::{Advice, Gain};
 use gpuprof_model::comparison::Interval;
@@ -10,7 +10,7 @@ use crate::advice::template::number;
 use crate::view::best;
 use crate::view::sensitivity::independent_axes;
 
-/// Less than this factor is no gain worth a line.
+/// Less than this factor is not a gain worth a line.
 const LEAST: f64 = 1.02;
 
 /// One piece for each axis that does not change the work, at the most work.

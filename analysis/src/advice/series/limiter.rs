@@ -1,4 +1,4 @@
-//! Where another unit becomes the nearest its peak along an axis.
+//! The point along an axis at which another unit becomes the one nearest its peak.
 
 use gpuprof_model::advice::Advice;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
@@ -13,7 +13,8 @@ use crate::why::limits;
 /// By how many points the nearest unit must lead the next one on both sides of the change.
 const LEAD: f64 = 5.0;
 
-/// Issue slots are part of what multiprocessors do; where they are all of it, they are named.
+/// Issue slots are a constituent of the multiprocessors' use; if they are the largest, they are
+/// named.
 const ISSUE: &str = "smsp__issue_active.avg.pct_of_peak_sustained_active";
 
 /// The first change along each axis of numbers.

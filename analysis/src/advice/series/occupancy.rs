@@ -1,4 +1,4 @@
-//! Where occupancy begins to fall along an axis.
+//! The point along an axis at which occupancy begins to fall.
 
 use gpuprof_model::advice::Advice;
 use gpuprof_model::run::SeriesResult;

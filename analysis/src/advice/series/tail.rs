@@ -1,7 +1,7 @@
-//! What the last wave costs: beside a smaller grid whose waves are whole.
+//! The cost of the last wave, compared with a smaller grid of whole waves.
 //!
-//! A smaller grid that moves more work a second cannot owe it to its size, which favours the larger
-//! one. What it gains is at most what the larger one leaves idle in its last wave.
+//! If a smaller grid does more work per second, its size is not the cause, since size favours the
+//! larger grid. Its gain is at most the idle part of the larger grid's last wave.
 
 use std::collections::HashMap;
 
@@ -37,8 +37,8 @@ pub(super) fn found(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<A
     pieces
 }
 
-/// The configurations whose waves are whole, those that differ in one axis alone together: with
-/// the amount of work that is behind a rate, in its order.
+/// The configurations with whole waves, grouped by a single varying axis, with the work behind a
+/// rate, in its order.
 struct Whole<'n> {
     series: &'n SeriesResult,
     axis: &'n str,
@@ -77,7 +77,7 @@ impl<'n> Whole<'n> {
     }
 }
 
-/// How many waves the grid of the configuration at `at` has, where it fills one.
+/// How many waves the grid of the configuration at `at` has, if it fills one.
 fn waves(neighbours: &Neighbours<'_>, at: usize) -> Option<f64> {
     value(neighbours.row(at), "waves").filter(|waves| *waves >= 1.0)
 }
@@ -93,7 +93,7 @@ fn idle(waves: f64) -> f64 {
     (waves.ceil() - waves) / waves.ceil()
 }
 
-/// What the tail of the configuration at `at` costs, in percent of its time.
+/// The cost of the tail of the configuration at `at`, in percent of its time.
 fn of_row(whole: &Whole<'_>, neighbours: &Neighbours<'_>, at: usize) -> Option<(f64, Advice)> {
     let axis = whole.axis;
     let own = waves(neighbours, at)?;

@@ -63,7 +63,7 @@ pub(super) fn number(value: &AxisValue) -> Option<f64> {
     }
 }
 
-/// `rows` by the number that they have on `axis`, the smallest first; none where one has none.
+/// `rows` by the number that they have on `axis`, the smallest first; none if one has none.
 pub(super) fn in_order(
     neighbours: &Neighbours<'_>,
     rows: &[usize],

@@ -1,7 +1,7 @@
-//! What of a long list is shown.
+//! The displayed part of a long list.
 //!
-//! Input: the findings of a conclusion. Output: a few of them, from every series and metric the
-//! first ones, and of the rest how many there are.
+//! Input: the findings of a conclusion. Output: the first findings of every series and metric, and
+//! the number of the others.
 
 use gpuprof_model::conclusion::Finding;
 
@@ -13,7 +13,7 @@ const LISTED: usize = 8;
 pub struct Shown<'f> {
     /// The finding.
     pub finding: &'f Finding,
-    /// How many more there are of the same series and metric, where this is the last one shown.
+    /// How many more there are of the same series and metric, if this is the last one shown.
     pub more: usize,
 }
 

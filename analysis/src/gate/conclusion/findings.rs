@@ -1,8 +1,8 @@
-//! The lists of a conclusion: what failed, what became better, and what is undecided.
+//! The lists of a conclusion: failures, improvements, and undecided comparisons.
 //!
 //! Input: the judgements and changes of all series. Output: a finding for each case of a judgement,
-//! with the numbers of its change. What a time and what is made of it say alike is said once, of
-//! the time.
+//! with the numbers of its change. If a time and a metric derived from it say the same, only the
+//! time is listed.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -16,18 +16,18 @@ use gpuprof_model::verdict::{Case, Judgement, Verdict};
 use super::judged;
 use crate::change::depends_on_time;
 
-/// How likely a run without changes is told an improvement by a metric that scatters and that no
-/// limit asks about, at most, over all of its changes (Bonferroni).
+/// The maximum probability that an unchanged run reports an improvement of a noisy metric without a
+/// limit, over all of its changes (Bonferroni).
 const BY_CHANCE: f64 = 0.05;
 
 /// The lists.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Findings {
-    /// What violates a limit.
+    /// Violations of a limit.
     pub failed: Vec<Finding>,
-    /// What became better.
+    /// Improvements.
     pub improved: Vec<Finding>,
-    /// What could not be decided.
+    /// Comparisons without a decision.
     pub undecided: Vec<Finding>,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn of(run: &Run) -> Findings {
     all
 }
 
-/// How many configurations `findings` are of that have a value.
+/// How many configurations `findings` have a value of.
 pub(super) fn configurations(findings: &[Finding]) -> usize {
     let valued = findings.iter().filter(|finding| finding.value.is_some());
     let places: HashSet<_> =
@@ -90,7 +90,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The cases that are open; or the judgement as a whole, where it is in doubt without any.
+    /// The cases that are open; or the judgement as a whole, if it is in doubt without any.
     fn undecided(&self) -> Vec<Finding> {
         let cases = self.all(Verdict::Inconclusive, &self.judgement.undecided);
         let doubtful = match self.judgement.verdict {
@@ -129,7 +129,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The judgement by what decided it, or by why nothing did.
+    /// The judgement with its deciding value, or the reason why nothing decided.
     fn whole(&self) -> Finding {
         let judgement = self.judgement;
         Finding {
@@ -174,8 +174,8 @@ fn nothing(verdict: Verdict) -> Finding {
     }
 }
 
-/// The changes of `series` for the better, of which no threshold need ask; what scatters only where
-/// it is rare by chance among the `noisy` changes of the run.
+/// The improvements of `series` that no threshold asks about; for a noisy metric only those that
+/// are rare by chance among the `noisy` changes of the run.
 fn changed(series: &SeriesResult, noisy: usize) -> impl Iterator<Item = Finding> + '_ {
     #[expect(clippy::cast_precision_loss, reason = "changes are counted")]
     let level = BY_CHANCE / noisy.max(1) as f64;
@@ -196,8 +196,8 @@ fn changed(series: &SeriesResult, noisy: usize) -> impl Iterator<Item = Finding>
     })
 }
 
-/// What one side has and the other has not: the run what is in the baseline, or the baseline a
-/// finished configuration of a series.
+/// Entries of one side alone: those of the baseline that the run lacks, and finished configurations
+/// of a series that the baseline lacks.
 fn vanished(run: &Run) -> impl Iterator<Item = Finding> + '_ {
     let told = |key: &String, reason: &str| Finding {
         configuration: Some(key.clone()),
@@ -216,7 +216,7 @@ fn vanished(run: &Run) -> impl Iterator<Item = Finding> + '_ {
     })
 }
 
-/// Leaves each metric of a configuration once, and nothing that is made of its time beside that.
+/// Leaves each metric of a configuration once, and nothing that is made of its time next to that.
 fn once(findings: &mut Vec<Finding>, run: &Run) {
     let mut seen: HashSet<(String, String, String)> = HashSet::new();
     let key = |finding: &Finding, metric: &str| {
@@ -250,7 +250,7 @@ fn hard_first(finding: &Finding) -> bool {
     finding.severity == Severity::Warn
 }
 
-/// Times first, then what changed the most, then what is the farthest beyond its limit.
+/// Times first, then the largest changes, then those farthest beyond their limits.
 fn larger_first(one: &Finding, other: &Finding) -> Ordering {
     let key = |finding: &Finding| {
         let beyond = finding.value.zip(finding.limit).map(|(value, limit)| {

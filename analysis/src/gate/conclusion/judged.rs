@@ -8,14 +8,14 @@ use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::{Judgement, Verdict};
 
-/// Configurations of which a value was held against a limit.
+/// Configurations of which a value was compared with a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Judged {
     /// By any metric.
     pub configurations: usize,
     /// By any metric, relative to the baseline.
     pub relative: usize,
-    /// By one that scatters, such as a time, relative to the baseline.
+    /// By a noisy one, such as a time, relative to the baseline.
     pub by_time: usize,
 }
 
@@ -69,13 +69,13 @@ pub(super) fn unfinished(run: &Run) -> usize {
     rows.filter(|row| is(&row.status)).count()
 }
 
-/// The threshold that `judgement` is of; none where its text is of another version of the tool.
+/// The threshold that `judgement` is of; none if its text is of another version of the tool.
 pub(super) fn threshold(judgement: &Judgement) -> Option<Threshold> {
     Threshold::parse(&judgement.threshold).ok()
 }
 
-/// Whether `asked` held `row` against the baseline or against a number, and the class of its
-/// metric there; none where it did not. A row that is `new` has no baseline.
+/// Whether `asked` held `row` against the baseline or against a number, and the class of its metric
+/// there; none if it did not. A row that is `new` has no baseline.
 fn held_by(asked: &Threshold, row: &ConfigurationResult, new: bool) -> Option<(bool, Class)> {
     let relative = asked.needs_baseline();
     if relative && new || !asked.selector.matches(&row.configuration) {

@@ -1,4 +1,4 @@
-//! What a conclusion takes beside a judged run.
+//! The inputs of a conclusion in addition to a judged run.
 
 use gpuprof_model::run::Run;
 
@@ -8,11 +8,11 @@ use crate::gate::budget::Budget;
 /// How a run was measured and judged, as far as that is known.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Measured<'m> {
-    /// The other side, where both were measured in rounds.
+    /// The other side, if both were measured in rounds.
     pub base: Option<&'m Run>,
-    /// Whether what the run was compared with was measured earlier.
+    /// Whether the other side was measured earlier.
     pub stored: bool,
-    /// What that can decide, by the scatter of its processes.
+    /// The decisions that the baseline allows, by the scatter of its processes.
     pub ability: Option<&'m Ability>,
     /// The run's error budget.
     pub budget: Option<&'m Budget>,

@@ -5,7 +5,7 @@ use gpuprof_model::run::{Run, Status};
 
 use crate::gate::by_key::ByKey;
 
-/// Those of the configurations that `run` shares with `base`, beside which it was measured.
+/// Those of the configurations that `run` shares with `base`, next to which it was measured.
 pub(super) fn a_side(run: &Run, base: &Run) -> Option<Processes> {
     let mut counts: Vec<usize> = Vec::new();
     for series in &run.series {
@@ -19,7 +19,7 @@ pub(super) fn a_side(run: &Run, base: &Run) -> Option<Processes> {
     told(&counts)
 }
 
-/// Those of a run that measured further what its first look left open; none where it did not.
+/// Those of a run that added processes after its first look; none if it did not.
 pub(super) fn of_looks(run: &Run) -> Option<Processes> {
     let first = run.provenance.first_look?;
     let rows = run.series.iter().flat_map(|series| &series.configurations);

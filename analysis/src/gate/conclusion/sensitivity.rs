@@ -1,10 +1,10 @@
 //! The slowdown that a run in rounds would have caught.
 //!
 //! Input: the processes that both sides recorded, their limits, and the bounds that judged them.
-//! Output: the smallest slowdown of one configuration that fails the run with at least
-//! [`CAUGHT`]. It is simulated: processes are drawn anew from those recorded and judged by the code
-//! that judges a run. Only limits on `duration` count, since what else is made of times follows
-//! them; more of them can only catch more.
+//! Output: the smallest slowdown of one configuration that fails the run with at least [`CAUGHT`].
+//! It is simulated: processes are drawn again from the recorded ones and judged by the code that
+//! judges a run. Only limits on `duration` count, since other metrics derived from times follow
+//! them; including these could only catch more.
 
 use std::collections::BTreeMap;
 
@@ -35,11 +35,10 @@ const SLOWDOWNS: [f64; 24] = [
     25.0, 30.0, 40.0, 50.0, 75.0, 100.0,
 ];
 
-/// What `run` would have caught, which was measured in rounds beside `base`, of at most `most`
-/// each.
+/// The slowdown that `run` would have caught, measured in rounds with `base`, at most `most` each.
 ///
 /// # Errors
-/// Why that cannot be told.
+/// Why it is unknown.
 pub(super) fn of(run: &Run, base: &Run, budget: &Budget, most: u32) -> Result<Sensitivity, String> {
     let mut recorded = Recorded::default();
     for series in &run.series {
@@ -72,11 +71,11 @@ pub(super) fn of(run: &Run, base: &Run, budget: &Budget, most: u32) -> Result<Se
     })
 }
 
-/// What a run against a stored baseline would have caught, where the machine is as it was when that
-/// was measured: not where `undecided` configurations scatter too much to be decided.
+/// The slowdown that a run against a stored baseline would have caught, if the machine has not
+/// changed since; none if `undecided` configurations scatter too much for a decision.
 ///
 /// # Errors
-/// Why that cannot be told.
+/// Why it is unknown.
 pub(super) fn of_stored(ability: &Ability, undecided: usize) -> Result<Sensitivity, String> {
     if undecided > 0 {
         let (count, scatter) = match undecided {
@@ -135,8 +134,8 @@ fn simulated(
     groups.iter().zip(SEED..).map(of).sum()
 }
 
-/// The processes of configurations, by the limit that they are held against in percent and the step
-/// of their clock.
+/// The processes of configurations, by the limit that they are compared with in percent and the
+/// step of their clock.
 #[derive(Default)]
 struct Recorded {
     /// By the bits of both numbers, which are not negative.
@@ -147,7 +146,7 @@ struct Recorded {
 }
 
 impl Recorded {
-    /// Adds the configurations of `ours` that limits on a duration hold against `theirs`.
+    /// Adds the configurations of `ours` that limits on a duration compare with `theirs`.
     fn add(&mut self, ours: &SeriesResult, theirs: &SeriesResult) {
         let judgements = ours.judgements.iter();
         let judgements = judgements.filter(|judged| judged.severity == Severity::Hard);
@@ -206,8 +205,8 @@ impl Recorded {
     /// was up before.
     fn most(&self, most: u32) -> u32 {
         let [.., last] = LOOKS;
-        // The next look alone: with all of them in one expression, LLVM's release optimisation
-        // takes a branch of its own for each subset of looks, and does not end.
+        // Only the next look: with all looks in one expression, LLVM's release optimisation makes a
+        // branch for each subset of looks, and does not end.
         let next = |&rounds: &u32| next_look(rounds);
         let out_of_time = self.open.iter().filter_map(next).any(|look| look <= most);
         if out_of_time { self.rounds } else { most.min(last) }
@@ -225,7 +224,7 @@ impl Recorded {
 }
 
 /// By how many percent `threshold` allows the duration of `row` to be longer than that of `base`;
-/// none where it does not ask about it.
+/// none if it does not ask about it.
 fn allowed(
     threshold: &Threshold,
     row: &ConfigurationResult,
@@ -239,7 +238,7 @@ fn allowed(
     let limit = tolerance.limit(before.value, threshold.comparison);
     // Equal limits of different times differ by how they are rounded.
     let percent = (1e8 * (limit / before.value - 1.0)).round() / 1e6;
-    // What demands an improvement fails where nothing changed, and tells nothing of slowdowns.
+    // A limit that demands an improvement fails for an unchanged run, so it detects no slowdowns.
     (percent >= 0.0).then_some(percent)
 }
 

@@ -10,7 +10,7 @@ use gpuprof_model::verdict::Verdict;
 use super::judged::{Judged, unfinished};
 use super::measured::Measured;
 
-/// What a sentence is made of.
+/// The inputs of a sentence.
 pub(super) struct Parts<'p> {
     pub run: &'p Run,
     pub conclusion: &'p Conclusion,
@@ -31,7 +31,8 @@ impl Parts<'_> {
             Ending::Holds => self.holds(),
         };
         let clauses: Vec<String> = clauses.into_iter().flatten().collect();
-        // Who compares two sides pays for the answer; what a run takes is seen while it goes on.
+        // With two sides the processes are part of the answer; a plain run shows its progress
+        // anyway.
         let grew = conclusion.cost.processes.is_some() && self.measured.base.is_none();
         let cost = cost(&conclusion.cost, self.measured.base.is_some())
             .filter(|_| self.run.comparison.is_some() || grew);
@@ -134,12 +135,12 @@ impl Parts<'_> {
         let (mut open, mut doubts) = (BTreeSet::new(), 0);
         for found in &self.conclusion.undecided {
             match (&found.threshold, &found.configuration) {
-                // What one side has not, which `missing` tells.
+                // An entry of one side alone, which `missing` reports.
                 (None, _) => {}
                 (Some(_), Some(configuration)) if found.value.is_some() => {
                     open.insert((&found.series, configuration));
                 }
-                // What a whole threshold misses is told as what vanished, where it did.
+                // A threshold without any value is reported as vanished, if it has vanished.
                 (Some(_), _) if found.verdict == Verdict::Missing && self.vanished_of(found) => {}
                 (Some(_), _) if found.severity == Severity::Hard => doubts += 1,
                 (Some(_), _) => {}
@@ -155,7 +156,7 @@ impl Parts<'_> {
         keys.any(|key| key.starts_with(&found.series))
     }
 
-    /// What one side has and the other has not; none where there is nothing of it.
+    /// The entries of one side alone; none if there are none.
     fn missing(&self) -> Option<String> {
         let comparison = self.run.comparison.as_ref()?;
         let vanished = match comparison.vanished.len() {
@@ -181,7 +182,7 @@ impl Parts<'_> {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// What fails the most: `most of all scale at block=64 (duration +5.1 %)`.
+    /// The worst failure: `most of all scale at block=64 (duration +5.1 %)`.
     fn worst(&self) -> Option<String> {
         let worst = self.conclusion.failed.first()?;
         let (configuration, metric) = (worst.configuration.as_ref()?, worst.metric.as_ref()?);
@@ -259,7 +260,7 @@ fn thresholds(count: usize) -> String {
     format!("{count} threshold{}", if count == 1 { "" } else { "s" })
 }
 
-/// `2 min 10 s, 9.4 processes a side on average`, of one that has two sides.
+/// `2 min 10 s, 9.4 processes a side on average`, for a run with two sides.
 fn cost(cost: &Cost, of_two: bool) -> Option<String> {
     let side = if of_two { " a side" } else { "" };
     let time =

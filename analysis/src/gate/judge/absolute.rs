@@ -72,7 +72,7 @@ struct Decision<'r> {
     limit: Option<Quantity>,
     reason: Option<String>,
     violations: Vec<Judged<'r>>,
-    /// What of `every` and `where` is neither within the limit nor beyond it.
+    /// The cases of `every` and `where` that are neither within the limit nor beyond it.
     open: Vec<Judged<'r>>,
 }
 
@@ -103,10 +103,10 @@ impl Candidate<'_> {
     }
 }
 
-/// A candidate with what it comes to.
+/// A candidate with its outcome.
 type Judged<'r> = (Candidate<'r>, Sure);
 
-/// What a threshold's selector finds.
+/// The configurations that a threshold's selector finds.
 #[derive(Default)]
 struct Selection<'r> {
     candidates: Vec<Candidate<'r>>,
@@ -194,8 +194,7 @@ fn decide<'r>(
 }
 
 impl<'r> Selection<'r> {
-    /// The candidates with what they come to; of the best at several looks only those that were
-    /// chosen.
+    /// The candidates with their outcomes; for the best at several looks only the chosen ones.
     fn judged(
         &self,
         threshold: &Threshold,
@@ -378,7 +377,7 @@ fn decided(verdict: Verdict, decider: Candidate<'_>) -> Decision<'_> {
     Decision { verdict, decider: Some(decider), limit: None, reason: None, violations, open }
 }
 
-/// What stands in the way of a pass: configurations without a value that the threshold speaks of.
+/// The obstacles to a pass: configurations in the threshold's scope without a value.
 fn incomplete<'r>(selection: &Selection<'r>) -> Option<Decision<'r>> {
     if let Some(first) = selection.unfinished.first() {
         let reason = match selection.unfinished.len() {

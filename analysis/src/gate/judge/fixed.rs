@@ -1,11 +1,11 @@
-//! Whether a configuration meets a limit that is a number, surely.
+//! Whether a configuration surely meets a numeric limit.
 //!
 //! Input: the number of each process, and the limit. Output: within, beyond, or open. An exact
-//! metric has one number, which decides; so does a noisy one of fewer than three processes, of
-//! whose noise nothing is known. Rounds are decided by the sign test of their looks, other
-//! processes by Student's t. What the first processes of a run leave open by Student's t is decided
-//! by the signs of all of them at later looks. The levels of both add up, so it does not matter
-//! that they share processes.
+//! metric has one number, which decides; so does a noisy one of fewer than three processes, since
+//! its noise is unknown. Rounds are decided by the sign test of their looks, other processes by
+//! Student's t. If Student's t leaves the first processes of a run open, the signs of all of them
+//! decide at later looks. The levels of both add up, so it does not matter that they share
+//! processes.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -18,14 +18,14 @@ use crate::stats::median::median;
 use crate::stats::one_sample::Distance;
 use crate::stats::two_sample::BOUND;
 
-/// What a configuration comes to.
+/// The outcome of a configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::gate) enum Sure {
     /// It meets the limit.
     Within,
     /// It violates it.
     Beyond,
-    /// Neither is sure: why, and up to how many rounds it is to be measured, where more could tell.
+    /// Neither is sure: why, and how many rounds it should get at most, if more could decide.
     Open(String, Option<u32>),
 }
 
@@ -48,7 +48,7 @@ pub(in crate::gate) enum Looks {
     Once,
     /// In the rounds of two revisions.
     InRounds,
-    /// At the first so many, and then at what these left open whenever there are more.
+    /// At the first so many, and then at later looks for those that are still open.
     After(usize),
 }
 
@@ -68,7 +68,7 @@ pub(in crate::gate) struct Limited<'b> {
 }
 
 impl Limited<'_> {
-    /// What a configuration comes to.
+    /// The outcome of a configuration.
     pub(in crate::gate) fn judge(&self, known: &Known) -> Sure {
         match (self.decide(known), self.looks) {
             (Sure::Open(_, look), Looks::Once | Looks::After(_)) => {
@@ -100,7 +100,7 @@ impl Limited<'_> {
         }
     }
 
-    /// What the first look says, which is the only one of processes that are looked at once.
+    /// The outcome of the first look, which is the only one without later looks.
     pub(in crate::gate) fn at_first(&self, known: &Known) -> Sure {
         let first = match self.looks {
             Looks::After(first) => &known.processes[..first.min(known.processes.len())],
@@ -138,7 +138,7 @@ impl Limited<'_> {
         matches!(self.comparison, Comparison::AtMost | Comparison::Below)
     }
 
-    /// Why `known` is open, and what would decide it.
+    /// Why `known` is open, and the number of processes that would decide it.
     fn doubt(&self, known: &Known) -> String {
         let count = known.processes.len();
         let Some(distance) = Distance::of(&known.processes, self.limit, known.resolution) else {
@@ -164,8 +164,8 @@ impl Limited<'_> {
         )
     }
 
-    /// What the signs of processes say at the looks behind the first `after` of them; a pass is one
-    /// at a `share` of its usual level.
+    /// The outcome by the signs of processes at the looks after the first `after` of them; a pass
+    /// has a `share` of its usual level.
     pub(in crate::gate) fn by_signs(&self, processes: &[f64], share: f64, after: usize) -> Sure {
         let bounds = match self.looks {
             Looks::Once | Looks::InRounds => &self.budget.fixed,
@@ -187,9 +187,9 @@ impl Limited<'_> {
         }
     }
 
-    /// What the best of several configurations come to that are looked at several times: the first
-    /// processes choose [`CHOSEN`] of them, and the others judge these, so that the choice does not
-    /// flatter them. Each comes with its place among `all`; `better` says which of two is.
+    /// The outcomes of the best of several configurations at several looks: the first processes
+    /// choose [`CHOSEN`] of them, and the others judge these, so that the choice does not flatter
+    /// them. Each comes with its index in `all`; `better` compares two of them.
     pub(in crate::gate) fn best_of_looks(
         &self,
         all: &[&[f64]],
@@ -237,7 +237,7 @@ fn once(needed: Option<u32>) -> String {
 
 /// The advice where more looks follow on these `count` processes.
 fn further(needed: Option<u32>, count: usize) -> String {
-    // The signs of a normal distribution tell 2/π of what its mean does.
+    // The signs of a normal distribution contain 2/π of the information of its mean.
     let needed = needed.map(|needed| f64::from(needed) * FRAC_PI_2);
     let look = needed.and_then(|needed| {
         LOOKS.into_iter().find(|&look| look as usize > count && f64::from(look) >= needed)

@@ -112,7 +112,7 @@ fn with_fewer_than_three_processes_the_value_decides() {
     assert_eq!((of(95_000.0), of(105_000.0)), (Verdict::Pass, Verdict::Fail));
 }
 
-/// What a run comes to whose first look was at seven processes, and what it asks for.
+/// The outcome of a run whose first look was at seven processes, and its requests for more.
 fn looked(text: &str, rows: &[ConfigurationResult]) -> (Judgement, Vec<(String, u32)>) {
     let budget = Budget::new(0, rows.len());
     let catalogue = Catalogue::built_in();
@@ -196,7 +196,7 @@ fn processes_that_chose_the_best_do_not_judge_it() {
         // 3.1 % at most by the design, with three standard errors of 400 runs.
         assert!(pass <= 0.057, "{looks:?}: {pass}");
     }
-    // What they would say with a share in the judgement: the three best pass at some look.
+    // The outcome if they shared in the judgement: the three best pass at some look.
     let flattered = passes_at_the_limit(Looks::InRounds, |limited, all| {
         let mut sorted: Vec<&[f64]> = all.to_vec();
         let first = |values: &[f64]| values[..7].iter().filter(|value| **value > 100.0).count();

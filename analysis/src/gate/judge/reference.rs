@@ -1,13 +1,14 @@
-//! What both kinds of limits need: the baseline that some refer to, and how far a value is inside.
+//! The common parts of both kinds of limits: the baseline that some refer to, and the margin of a
+//! value.
 //!
-//! Input: a stored series, or why there is none; a value and its limit. Output: what relative
-//! limits refer to, and a margin in percent.
+//! Input: a stored series, or why there is none; a value and its limit. Output: the reference of
+//! relative limits, and a margin in percent.
 
 use gpuprof_model::axis::AxisValue;
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::Comparison;
 
-/// What limits relative to a baseline refer to.
+/// The reference of limits relative to a baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Baseline<'r> {
     /// There is none, or it lacks the series: why.
@@ -18,7 +19,7 @@ pub enum Baseline<'r> {
     Held {
         /// The series' configurations there.
         configurations: &'r [ConfigurationResult],
-        /// Whether the run was to hold all of them, so that one that is not there is missing.
+        /// Whether the run was to cover all of them, so that an absent one is missing.
         whole: bool,
         /// Whether both sides were measured in rounds.
         in_rounds: bool,

@@ -1,25 +1,25 @@
 //! Limits relative to a baseline.
 //!
-//! Input: a threshold whose limit refers to the baseline, and both sides' configurations. Goes
-//! out: the judgement. The rules:
+//! Input: a threshold with a limit relative to the baseline, and both sides' configurations.
+//! Output: the judgement. The rules:
 //!
-//! * An exact metric fails where its value violates the limit, and that is all.
+//! * An exact metric fails if its value violates the limit, and that is all.
 //! * A noisy metric that was measured in rounds is decided by them (`crate::sequential`).
-//! * Against a stored baseline it fails where its value violates the limit **and** the difference
-//!   is significant between processes (Welch, one-sided, at 1 % shared by all such questions of the
-//!   run) **and** SM cycles, where both sides measured them, are worse too. It passes where the
-//!   change lies inside the limit with 95 %, as a test of non-inferiority asks (one-sided).
-//!   Anything else is `inconclusive`, and the reason says how many processes would tell.
+//! * Against a stored baseline it fails if its value violates the limit **and** the difference is
+//!   significant between processes (Welch, one-sided, at 1 % shared by all such questions of the
+//!   run) **and** SM cycles, if both sides measured them, are worse too. It passes if the change
+//!   lies inside the limit with 95 %, as in a test of non-inferiority (one-sided). Anything else is
+//!   `inconclusive`, and the reason says how many processes would decide.
 //! * A metric that is exact on one side and noisy on the other is `incomparable`.
 //! * A limit that the baseline itself violates, such as `baseline - 5%` of a duration, demands an
-//!   improvement: there the difference from the limit must be as significant, not the one from the
+//!   improvement: then the difference from the limit must be as significant, not the one from the
 //!   baseline.
-//! * What is better than the baseline by more than the tolerance, as surely, is `improved`.
+//! * A value that is better than the baseline by more than the tolerance, as surely, is `improved`.
 //! * `every` and `where`: one failure fails; then a configuration that is in the baseline and not
 //!   in the run, whose launch is refused now, or that has no value in the baseline, is `missing`;
-//!   then one doubt makes `inconclusive`. A configuration that is new has nothing to be held
-//!   against and is left out. `best` compares the best of the run with the best of the baseline; in
-//!   rounds, by those that did not choose them (`best`).
+//!   then one doubt makes `inconclusive`. A new configuration has no counterpart and is left out.
+//!   `best` compares the best of the run with the best of the baseline; in rounds, by rounds that
+//!   did not choose them (`best`).
 
 mod best;
 mod pairs;

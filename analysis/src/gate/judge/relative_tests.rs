@@ -26,7 +26,7 @@ fn verdict(text: &str, before: &[ConfigurationResult], after: &[ConfigurationRes
     judged(text, before, after).verdict
 }
 
-/// A configuration `block` whose processes have these median durations.
+/// A configuration `block` with these median durations of its processes.
 fn timed(block: u64, medians: &[f64]) -> ConfigurationResult {
     let passes: Vec<_> =
         medians.iter().map(|&m| gpu_pass(block, N, &[m - 32.0, m, m + 32.0])).collect();
@@ -92,7 +92,8 @@ fn noise_is_inconclusive_and_never_a_failure_nor_a_silent_pass() {
         judged("duration <= baseline + 2%", &before, &[timed(64, &noisy.map(|t| t * 1.03))]);
     assert_eq!(beyond.verdict, Verdict::Inconclusive);
     assert!(beyond.reason.unwrap().starts_with("the difference is within the noise (95% interval"));
-    // Nobody calls an interval beyond the limit noise: what it lacks is certainty for all at once.
+    // An interval beyond the limit is not noise: only the certainty for all questions at once is
+    // missing.
     let alone = judged(
         "duration <= baseline + 2%",
         &[timed(64, &[99_000.0, 101_000.0, 100_000.0, 98_500.0, 101_500.0])],

@@ -1,20 +1,19 @@
-//! What every threshold of a run is judged by.
+//! The context of all thresholds of a run.
 
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric::Catalogue;
 
 use crate::gate::budget::Budget;
 
-/// What every threshold of a run is judged by.
+/// The context of all thresholds of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms<'t> {
     /// The metrics that are known.
     pub catalogue: &'t Catalogue,
-    /// The device, whose peak a limit in percent of peak refers to.
+    /// The device with the peak for limits in percent of peak.
     pub device: Option<&'t DeviceRecord>,
-    /// What all thresholds of the run share.
+    /// The error budget of all thresholds of the run.
     pub budget: &'t Budget,
-    /// How many processes there were at the first look, where what limits on a number left open was
-    /// measured further.
+    /// How many processes there were at the first look, if open numeric limits got more.
     pub first_look: Option<u32>,
 }

@@ -1,8 +1,8 @@
-//! The same for a limit that is a number, in a run that measures further what it leaves open.
+//! The same for a numeric limit, in a run that adds processes to open configurations.
 //!
-//! Input: where the numbers of processes come from, and by how much the median one lies above the
-//! limit. Output: the shares. Each simulated configuration is measured as the engine measures it:
-//! the judge of a run says at each look whether there is to be another one.
+//! Input: the source of the processes' numbers, and by how much their median lies above the limit.
+//! Output: the shares. Each simulated configuration is measured like in the engine: the judge of a
+//! run decides at each look whether there is another one.
 
 use gpuprof_model::metric::Class;
 use gpuprof_model::threshold::Comparison;
@@ -16,7 +16,7 @@ use crate::stats::random::SplitMix;
 /// What is simulated.
 #[derive(Debug, Clone, Copy)]
 pub struct FixedTrial<'t> {
-    /// Where the numbers come from.
+    /// The source of the numbers.
     pub pool: &'t Pool,
     /// The step in which they are read.
     pub resolution: f64,
@@ -26,16 +26,16 @@ pub struct FixedTrial<'t> {
     pub most: u32,
     /// How many configurations are simulated.
     pub draws: u32,
-    /// What the random numbers follow from.
+    /// The seed of the random numbers.
     pub seed: u64,
 }
 
-/// How many processes tell the median of a pool.
+/// How many processes determine the median of a pool.
 const FOR_MEDIAN: u32 = 40_001;
 
 impl FixedTrial<'_> {
-    /// What becomes of configurations whose median process is `above_percent` above a limit that it
-    /// must not exceed.
+    /// The outcomes of configurations with a median process that is `above_percent` above a limit
+    /// that it must not exceed.
     pub fn of(&self, budget: &Budget, above_percent: f64) -> Shares {
         let mut random = SplitMix(self.seed);
         let middle = self.middle(&mut random);
@@ -71,7 +71,7 @@ impl FixedTrial<'_> {
         }
     }
 
-    /// The median process of the pool, where it is not that of a recording.
+    /// The median process of the pool, if it is not that of a recording.
     fn middle(&self, random: &mut SplitMix) -> f64 {
         let mut source = Source::new(self.pool, random);
         let many: Vec<f64> = (0..FOR_MEDIAN).map(|_| source.process()).collect();

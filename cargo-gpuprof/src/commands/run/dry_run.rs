@@ -17,7 +17,7 @@ use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::json_text;
 use gpuprof_system::terminal::shown;
 
-/// Seconds of a process that counts on a GPU (H200, `docs/measurements.md`), about: a context and
+/// Seconds of a process that counts on a GPU (H200, `docs/claims.md`), about: a context and
 /// the profiler, while the next one prepares; and of each configuration in it: its warm-up and its
 /// part of the session.
 const COUNTER_SECONDS: (f64, f64) = (0.35, 0.03);

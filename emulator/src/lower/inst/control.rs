@@ -13,11 +13,13 @@ pub enum BarrierKind {
     RedOr,
 }
 
-/// A barrier: with a thread count or for the whole block, and with or without a reduction.
+/// A barrier: with a thread count or for the whole block, and with or without a reduction. All
+/// threads of a warp execute an aligned one together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "fields are operands in PTX order")]
 pub struct Barrier {
     pub kind: BarrierKind,
+    pub aligned: bool,
     pub id: Slot,
     pub threads: Option<Slot>,
     pub d: Slot,
@@ -55,7 +57,7 @@ pub enum ControlOp {
     BranchIndexed {
         index: Slot,
         table: u32,
-        reconverge: u32,
+        convergence: u32,
     },
     /// `copies` names a table of argument words to move into the callee's parameters first.
     Call {

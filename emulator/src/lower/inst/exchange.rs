@@ -68,7 +68,43 @@ pub enum ExchangeOp {
     },
 }
 
+/// The qualifiers of an exchange, which all of its members have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the exchanges")]
+pub enum ExchangeKey {
+    Shuffle(Shuffle),
+    Vote(Vote),
+    Match { wide: bool, all: bool },
+    Redux(Binary),
+    Elect,
+    WarpSync,
+}
+
 impl ExchangeOp {
+    /// Its qualifiers.
+    pub fn key(&self) -> ExchangeKey {
+        match *self {
+            Self::Shuffle { mode, .. } => ExchangeKey::Shuffle(mode),
+            Self::Vote { mode, .. } => ExchangeKey::Vote(mode),
+            Self::Match { wide, all, .. } => ExchangeKey::Match { wide, all },
+            Self::Redux { op, .. } => ExchangeKey::Redux(op),
+            Self::Elect { .. } => ExchangeKey::Elect,
+            Self::WarpSync { .. } => ExchangeKey::WarpSync,
+        }
+    }
+
+    /// The register of its member mask.
+    pub fn members(&self) -> Slot {
+        match *self {
+            Self::Shuffle { members, .. }
+            | Self::Vote { members, .. }
+            | Self::Match { members, .. }
+            | Self::Redux { members, .. }
+            | Self::Elect { members, .. }
+            | Self::WarpSync { members } => members,
+        }
+    }
+
     /// Shows every slot.
     pub fn slots(&mut self, see: &mut impl Visitor) {
         use File::{Pred, R32};

@@ -29,10 +29,19 @@ pub enum Float2 {
     Sub,
     Mul,
     Div,
+    /// `div.approx.f32`, whose reciprocal of a large divisor is 0.
+    DivApprox,
     Min,
     Max,
     MinNan,
     MaxNan,
+    /// `.xorsign.abs`: of the sizes, negative if one of the two is; `nan`: with `.NaN`.
+    MinSize {
+        nan: bool,
+    },
+    MaxSize {
+        nan: bool,
+    },
     CopySign,
 }
 
@@ -176,9 +185,15 @@ impl Float2 {
         match self {
             Self::Add | Self::Sub => Some(if wide { FloatCount::Dadd } else { FloatCount::Fadd }),
             Self::Mul => Some(if wide { FloatCount::Dmul } else { FloatCount::Fmul }),
-            Self::Div | Self::Min | Self::Max | Self::MinNan | Self::MaxNan | Self::CopySign => {
-                None
-            }
+            Self::Div
+            | Self::DivApprox
+            | Self::Min
+            | Self::Max
+            | Self::MinNan
+            | Self::MaxNan
+            | Self::MinSize { .. }
+            | Self::MaxSize { .. }
+            | Self::CopySign => None,
         }
     }
 }

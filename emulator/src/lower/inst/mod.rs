@@ -20,10 +20,11 @@ mod moves;
 mod slot;
 mod transfer;
 mod types;
+mod word;
 
 pub use arith::ArithOp;
 pub use control::{Barrier, BarrierKind, Clock, ControlOp};
-pub use exchange::{ExchangeOp, Shuffle, Vote};
+pub use exchange::{ExchangeKey, ExchangeOp, Shuffle, Vote};
 pub use float::{
     ByteFormat, ComparePairs, Float1, Float2, FloatClass, FloatCount, FloatOp, HalfFinish,
     HalfFormat, HalfOp, PairResult, SetTo, Setp,
@@ -36,6 +37,7 @@ pub use moves::MoveOp;
 pub use slot::{File, Role, Slot, Visitor};
 pub use transfer::{AsyncCopy, TransferOp};
 pub use types::{Clamp, Cmp, Combine, Conversion, CvtRounding, FloatMode, Rounding, Scalar};
+pub use word::{Lane, PairOp, SignOf, SimdVideo, Video, VideoFinish, VideoOp, WordOp};
 
 /// When a lane takes part: always, or if a predicate is true or false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +57,18 @@ pub struct Inst {
     pub guard: Guard,
     /// What they do.
     pub op: Op,
+    /// Lanes that diverged may meet here.
+    pub converges: bool,
+    /// Lanes let others of their warp run after it: it accesses memory through which they may wait
+    /// for others.
+    pub yields: bool,
+}
+
+impl Inst {
+    /// An instruction at which lanes neither meet nor yield.
+    pub fn new(guard: Guard, op: Op) -> Self {
+        Self { guard, op, converges: false, yields: false }
+    }
 }
 
 /// What an instruction does.
@@ -102,13 +116,15 @@ pub enum Op {
     Branch {
         /// The next instruction of the lanes that take it.
         target: u32,
-        /// Where diverged lanes meet.
-        reconverge: u32,
+        /// Where lanes meet that disagree about it: a number of the program's convergences.
+        convergence: u32,
     },
     /// Any other control transfer.
     Control(ControlOp),
     /// `membar`, `fence`
     Fence,
+    /// `nanosleep`: lets other threads run.
+    Sleep,
     /// Hints and anything else without an effect here.
     Nop,
 }
@@ -162,7 +178,7 @@ impl Inst {
             Op::Exchange(op) => op.slots(see),
             Op::Barrier(barrier) => barrier.slots(see),
             Op::Control(op) => op.slots(see),
-            Op::Branch { .. } | Op::Fence | Op::Nop => {}
+            Op::Branch { .. } | Op::Fence | Op::Sleep | Op::Nop => {}
         }
     }
 }

@@ -1,11 +1,10 @@
-//! The best of both sides that were measured in rounds, corrected for having been chosen.
+//! The best of both sides measured in rounds, corrected for the selection.
 //!
-//! Input: both sides' configurations. Output: what decides, and which need more rounds. The first
-//! [`CHOOSING`] rounds choose the base's best configuration and [`CHOSEN`] of the head's; the
-//! rounds behind them judge, so that what made a configuration look best does not count in its
-//! favour:
+//! Input: both sides' configurations. Output: the decision, and which need more rounds. The first
+//! [`CHOOSING`] rounds choose the base's best configuration and [`CHOSEN`] of the head's; the later
+//! rounds judge, so that the luck that made a configuration look best does not count in its favour:
 //!
-//! * It passes if one of those chosen is within the limit of the base's best, each at its share of
+//! * It passes if one of the chosen is within the limit of the base's best, each at its share of
 //!   the level.
 //! * It fails if every configuration of the head is beyond the limit: the union of their questions
 //!   has the level of one, and each has that of a failure of the run.
@@ -29,9 +28,9 @@ pub(super) struct Contest<'r> {
 }
 
 impl<'r> Contest<'r> {
-    /// Of the configurations with a value on either side; none where these are not noisy, so that
-    /// their values decide, and where a better value could be beyond the limit, so that it is no
-    /// matter of finding one that is good enough.
+    /// The configurations with a value on either side; none if these are not noisy, so that their
+    /// values decide, and if a better value could be beyond the limit, so that one good
+    /// configuration is not enough.
     pub(super) fn new(
         threshold: &Threshold,
         tolerance: Tolerance,
@@ -73,8 +72,8 @@ impl<'r> Contest<'r> {
         Some(Self { reference: &reference.configuration, contenders })
     }
 
-    /// The one that decides: of those chosen one that passes or is open, or else, where each is
-    /// beyond the limit, one that is open, and where none is the best.
+    /// The one that decides: a chosen one that passes or is open, or else, if each is beyond the
+    /// limit, an open one, and otherwise the best.
     pub(super) fn decider(mut self) -> Option<Held<'r>> {
         let chosen = || self.contenders.iter().take(CHOSEN);
         let within = |held: &Held<'_>| matches!(decision(held), Decision::Within(_));
@@ -87,7 +86,7 @@ impl<'r> Contest<'r> {
     }
 
     /// Which configurations need how many rounds: of those chosen the open ones until one passes;
-    /// once all of these are beyond the limit, the others; and the base's best beside them.
+    /// once all of these are beyond the limit, the others; and the base's best next to them.
     pub(super) fn wanted(&self) -> Vec<(&'r Configuration, u32)> {
         let chosen = &self.contenders[..self.contenders.len().min(CHOSEN)];
         if chosen.iter().any(|held| matches!(decision(held), Decision::Within(_))) {

@@ -26,7 +26,7 @@ fn timed(centers: &[f64], rounds: usize, random: &mut SplitMix) -> Vec<Configura
 
 const GATE: &str = "best duration <= baseline + 2%";
 
-/// What a run of these comes to, in rounds or not.
+/// The outcome of a run of these, in rounds or not.
 fn judged(
     terms: Terms<'_>,
     ours: &[ConfigurationResult],
@@ -84,7 +84,7 @@ fn the_level_holds_though_the_best_was_chosen() {
     println!("passes exactly at the limit: {pass:.3} in rounds, {uncorrected:.3} uncorrected");
 }
 
-/// Where so many rounds are wanted after these.
+/// The configurations that request so many rounds after these.
 fn asked(head: &[f64], rounds: usize) -> Vec<(u64, u32)> {
     let mut random = SplitMix(5);
     let mut base = [115_000.0; 8];

@@ -1,7 +1,7 @@
-//! Which configurations of the run are held against which of the baseline.
+//! Which configurations of the run are compared with which of the baseline.
 //!
-//! Input: a threshold and both sides' configurations. Output: the pairs in which both sides
-//! have a value, and what keeps the rest from being one.
+//! Input: a threshold and both sides' configurations. Output: the pairs in which both sides have a
+//! value, and the reasons why the others form no pair.
 
 use gpuprof_model::metric::Metric;
 use gpuprof_model::run::{ConfigurationResult, Status};
@@ -11,7 +11,7 @@ use gpuprof_model::verdict::Verdict;
 use crate::change::Side;
 use crate::gate::by_key::ByKey;
 
-/// What keeps a pass from being one.
+/// The obstacles to a pass.
 #[derive(Default)]
 pub(super) struct Lacks {
     missing: Vec<String>,
@@ -20,7 +20,7 @@ pub(super) struct Lacks {
 }
 
 impl Lacks {
-    /// The verdict that they come to, and why.
+    /// Their verdict, and its reason.
     pub(super) fn first(&self) -> Option<(Verdict, String)> {
         let told = |all: &[String]| match all {
             [one] => one.clone(),
@@ -60,13 +60,14 @@ pub(super) fn every<'r>(
     for row in ours.iter().filter(speaks_of) {
         let key = &row.configuration;
         let Some(before) = before.get(row) else { continue };
-        // What could not be launched then, and can now, is new.
+        // A configuration that could not be launched then, and can now, is new.
         if matches!(before.status, Status::Invalid { .. }) && row.status == Status::Finished {
             continue;
         }
         let side = |row| Side::of(row, &threshold.metric, threshold.statistic);
         if let Status::Invalid { reason } = &row.status {
-            // What never could be launched is let be; what no longer can is gone.
+            // A configuration that never could be launched is ignored; one that no longer can is
+            // gone.
             if side(before).is_ok() {
                 lacks
                     .missing

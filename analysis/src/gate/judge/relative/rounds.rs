@@ -1,8 +1,8 @@
-//! What one configuration comes to whose two sides were measured in rounds.
+//! The outcome of one configuration with two sides measured in rounds.
 //!
 //! Input: both sides' processes, neighbours in time, and a limit relative to the base. Output: the
-//! verdict with its reason, and how many rounds are needed where there is none. A clock that falls
-//! meets both sides of a round alike, so that times need no confirmation by cycles.
+//! verdict with its reason, and how many rounds are needed without a verdict. A falling clock
+//! affects both sides of a round equally, so times need no confirmation by cycles.
 
 use gpuprof_model::metric::Direction;
 use gpuprof_model::threshold::{Comparison, Threshold, Tolerance};
@@ -20,7 +20,7 @@ pub(super) struct InRounds<'b> {
     rounds: Rounds,
     /// How many rounds before these chose the configuration, and decide nothing.
     chose: u32,
-    /// What they come to.
+    /// Their outcome.
     pub decision: Decision,
 }
 
@@ -38,7 +38,7 @@ impl<'b> InRounds<'b> {
         Self { bounds, question, rounds, chose: 0, decision }
     }
 
-    /// Those behind the ones that chose the best of either side; with `chosen` for one of the
+    /// The rounds after those that chose the best of either side; with `chosen` for one of the
     /// head's best, of which one that passes suffices.
     pub(super) fn of_the_best(
         bounds: &'b Bounds,
@@ -57,8 +57,8 @@ impl<'b> InRounds<'b> {
         Self { bounds, question, rounds, chose, decision }
     }
 
-    /// Up to which look the configuration is to be measured; none where it is decided, and after
-    /// the last look.
+    /// Up to which look the configuration is to be measured; none if it is decided, and after the
+    /// last look.
     pub(super) fn wanted(&self) -> Option<u32> {
         let look = next_look(self.rounds.count()).filter(|_| self.decision.is_open())?;
         Some(look + self.chose)
@@ -94,7 +94,7 @@ impl<'b> InRounds<'b> {
         self.bounds.surely_beyond(&mirrored, &self.rounds)
     }
 
-    /// "3 of 7 processes are slow …", unless all are: then they are no subpopulation.
+    /// "3 of 7 processes are slow …", unless all are: then they are not a subpopulation.
     fn slow_ones(&self) -> Option<String> {
         let slow = self.question.slow(&self.rounds)?;
         let all = self.rounds.count();
@@ -131,8 +131,8 @@ impl<'b> InRounds<'b> {
         )
     }
 
-    /// About how many rounds would decide an open configuration, if the noise stays as it is and
-    /// the change is what it seems; none where no number of them does.
+    /// About how many rounds would decide an open configuration, if the noise stays the same and
+    /// the change is the estimated one; none if no number of rounds would.
     pub(super) fn needed(&self) -> Option<u32> {
         let count = self.rounds.count();
         let look = match self.decision {

@@ -1,4 +1,4 @@
-//! What one configuration comes to under a limit relative to the baseline, and why where it is in
+//! The outcome of one configuration under a limit relative to the baseline, and the reason for a
 //! doubt.
 
 use gpuprof_model::comparison::Confidence;
@@ -22,12 +22,12 @@ pub(super) struct Held<'r> {
     pub before: Side,
     /// The run's values.
     pub after: Side,
-    /// What they say about each other.
+    /// The evidence.
     pub evidence: Evidence,
     /// The value that is just allowed.
     pub limit: f64,
     comparison: Comparison,
-    /// What rounds of a noisy metric say.
+    /// The rounds of a noisy metric.
     pub in_rounds: Option<InRounds<'r>>,
     /// Why both sides cannot be compared.
     incomparable: Option<String>,
@@ -75,9 +75,9 @@ impl<'r> Held<'r> {
         Self { configuration, before, after, evidence, limit, comparison, in_rounds, incomparable }
     }
 
-    /// The probability of a difference at least as large in its direction, were there none; 1 where
-    /// that cannot be told. One-sided, since a limit is violated in one direction only. Where the
-    /// limit demands an improvement, the difference is that from the limit.
+    /// The probability of a difference at least as large in its direction, if there were none; 1 if
+    /// it is unknown. One-sided, since a limit is violated in one direction only. If the limit
+    /// demands an improvement, the difference is that from the limit.
     pub(super) fn p_value(&self) -> f64 {
         match &self.evidence.difference {
             Some(difference) if self.demands_more() && self.inside() < 0.0 => {
@@ -106,7 +106,7 @@ impl<'r> Held<'r> {
         }
     }
 
-    /// About how many rounds would decide it; none where that is not known.
+    /// About how many rounds would decide it; none if that is not known.
     pub(super) fn rounds_needed(&self) -> Option<u32> {
         self.in_rounds.as_ref()?.needed()
     }
@@ -132,14 +132,14 @@ impl<'r> Held<'r> {
     }
 
     /// Whether the baseline itself is beyond the limit, as for `duration <= baseline - 5%`: then it
-    /// is no regression that violates the limit, but an improvement that did not come.
+    /// is not a regression that violates the limit, but an improvement that did not come.
     fn demands_more(&self) -> bool {
         // `< baseline` demands no measurable improvement.
         self.before.value != self.limit && !self.comparison.holds(self.before.value, self.limit)
     }
 }
 
-/// What a value comes to that is short of the improvement that its limit demands.
+/// The outcome of a value that misses the improvement that its limit demands.
 fn short_of_it(
     tolerance: Tolerance,
     held: &Held<'_>,
@@ -162,7 +162,7 @@ fn short_of_it(
     }
 }
 
-/// What `held` comes to; `level` is the p-value up to which a difference between processes that
+/// The outcome of `held`; `level` is the p-value up to which a difference between processes that
 /// were not measured in rounds is significant.
 pub(super) fn verdict(
     threshold: &Threshold,
@@ -221,7 +221,7 @@ pub(super) fn verdict(
     (Verdict::Pass, None)
 }
 
-/// What one value a side comes to.
+/// The outcome of one value per side.
 fn by_value(holds: bool, better_by_enough: bool) -> Verdict {
     match (holds, better_by_enough) {
         (false, _) => Verdict::Fail,

@@ -1,1 +1,0 @@
-gpuprof::main!(changed_line);

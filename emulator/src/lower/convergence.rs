@@ -1,0 +1,166 @@
+//! Where the lanes that take different ways at a branch meet again.
+//!
+//! Input: the blocks of a function. Output: for each conditional branch its [`Convergence`]: the
+//! block at which all of its lanes meet (`flow`), and the blocks before it that several ways share,
+//! as the arms of a short-circuit condition or a `switch` that falls through do. ptxas puts a
+//! convergence barrier at both kinds, and removes a lane from the second kind where it can no
+//! longer reach the block.
+
+use super::blocks::{Block, Flow, returning};
+use super::inst::NOWHERE;
+use std::ops::Range;
+
+/// Where the lanes of a branch meet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Convergence {
+    /// Where all of them do, or [`NOWHERE`].
+    pub meet: u32,
+    /// Where some of them do before that.
+    pub joins: Vec<Join>,
+    /// Several ways lead to a block before `meet`: a join, or one whose zone crosses a join's.
+    pub is_irregular: bool,
+}
+
+/// A block that several ways out of a branch lead through, but not all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Join {
+    /// Its first instruction.
+    pub meet: u32,
+    /// The zone from which it can be reached.
+    pub zone: u32,
+}
+
+impl Convergence {
+    /// Of lanes that never meet.
+    pub const NONE: Self = Self { meet: NOWHERE, joins: Vec::new(), is_irregular: false };
+}
+
+/// Instructions, as sorted ranges.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Zone(Vec<Range<u32>>);
+
+impl Zone {
+    /// Whether it holds an instruction.
+    pub fn contains(&self, pc: u32) -> bool {
+        let next = self.0.partition_point(|range| range.end <= pc);
+        self.0.get(next).is_some_and(|range| range.start <= pc)
+    }
+}
+
+/// The convergences of a program's branches.
+#[derive(Debug)]
+pub struct Convergences {
+    list: Vec<Convergence>,
+    /// The zones of their joins.
+    pub zones: Vec<Zone>,
+}
+
+impl Default for Convergences {
+    fn default() -> Self {
+        Self { list: vec![Convergence::NONE], zones: Vec::new() }
+    }
+}
+
+impl Convergences {
+    /// Of a branch on which lanes never disagree.
+    pub const NONE: u32 = 0;
+
+    /// Adds one, and returns its number.
+    pub fn add(&mut self, convergence: Convergence) -> u32 {
+        self.list.push(convergence);
+        self.list.len() as u32 - 1
+    }
+
+    /// The convergence with a number.
+    pub fn get(&self, number: u32) -> &Convergence {
+        &self.list[number as usize]
+    }
+}
+
+/// A block that several ways share, and the blocks from which lanes can come to it.
+pub struct SharedBlock {
+    block: usize,
+    /// Its zone, with the block that dominates it and the block itself.
+    zone: Vec<bool>,
+    /// `None` if its zone crosses that of a join.
+    join: Option<Join>,
+}
+
+/// The convergence of lanes that diverge at the end of a block and all meet at `meet`.
+pub fn converge_at(shared: &[SharedBlock], block: usize, meet: u32) -> Convergence {
+    let ahead = shared.iter().filter(|other| other.zone[block] && block != other.block);
+    let joins = ahead.clone().filter_map(|other| other.join).collect();
+    Convergence { meet, joins, is_irregular: ahead.count() > 0 }
+}
+
+/// Finds the shared blocks of a function whose branches meet at `meets`. Of several whose zones
+/// cross, the first in ptxas's layout is a join.
+pub fn find_shared_blocks(
+    blocks: &[Block],
+    meets: &[Option<usize>],
+    is_bare_end: impl Fn(&Block) -> bool,
+    zones: &mut Vec<Zone>,
+) -> Vec<SharedBlock> {
+    let flow = Flow::new(blocks);
+    let returning = returning(blocks);
+    let mut order: Vec<usize> =
+        (0..blocks.len()).filter(|&at| flow.rank[at] != usize::MAX).collect();
+    order.sort_by_key(|&at| flow.rank[at]);
+    let mut found: Vec<SharedBlock> = Vec::new();
+    for block in order {
+        let Some(above) = flow.dominators[block] else { continue };
+        let forward = flow.predecessors[block].iter().filter(|&&at| !flow.dominates(block, at));
+        let is_shared = forward.count() > 1 && meets[above] != Some(block);
+        if !is_shared || !returning[block] || is_bare_end(&blocks[block]) {
+            continue;
+        }
+        let zone = find_zone(&flow, above, block);
+        let joins = found.iter().filter(|other| other.join.is_some());
+        let crosses = joins
+            .map(|other| (other.block, other.zone.as_slice()))
+            .any(|other| cross((block, &zone), other, above));
+        let join = (!crosses).then(|| {
+            zones.push(Zone::new(blocks, &zone));
+            Join { meet: blocks[block].start as u32, zone: zones.len() as u32 - 1 }
+        });
+        found.push(SharedBlock { block, zone, join });
+    }
+    found
+}
+
+/// The blocks on the ways from `above` to `join`, both included.
+fn find_zone(flow: &Flow, above: usize, join: usize) -> Vec<bool> {
+    let mut zone = vec![false; flow.rank.len()];
+    zone[above] = true;
+    let mut waiting = vec![join];
+    while let Some(block) = waiting.pop() {
+        if !std::mem::replace(&mut zone[block], true) {
+            let lead = flow.predecessors[block].iter().copied();
+            waiting.extend(lead.filter(|&at| flow.rank[at] != usize::MAX));
+        }
+    }
+    zone
+}
+
+/// Whether two zones share more than the block above them, and neither join lies in the other's.
+fn cross(one: (usize, &[bool]), other: (usize, &[bool]), above: usize) -> bool {
+    let shared = (0..one.1.len()).any(|at| at != above && one.1[at] && other.1[at]);
+    let within = |inner: (usize, &[bool]), outer: (usize, &[bool])| {
+        outer.1[inner.0] && (0..inner.1.len()).all(|at| !inner.1[at] || outer.1[at])
+    };
+    shared && !within(one, other) && !within(other, one)
+}
+
+impl Zone {
+    fn new(blocks: &[Block], inside: &[bool]) -> Self {
+        let mut zone: Vec<Range<u32>> = Vec::new();
+        for (block, _) in blocks.iter().zip(inside).filter(|(_, inside)| **inside) {
+            let range = block.start as u32..block.end as u32;
+            match zone.last_mut() {
+                Some(last) if last.end == range.start => last.end = range.end,
+                _ => zone.push(range),
+            }
+        }
+        Self(zone)
+    }
+}

@@ -1,0 +1,226 @@
+//! Barriers of a block: `bar.sync`, `barrier.sync`, `.arrive` and `.red`.
+//!
+//! [`arrive`] is the warp's half: it finds the lanes that come to a barrier. All running lanes of a
+//! warp execute an aligned barrier together, so lanes that come early are parked until the others
+//! are there or have exited. Of the other barriers, each lane counts wherever it is.
+//! [`BlockBarriers`] is the block's half: it counts the threads that have come, and says when a
+//! barrier is complete.
+
+use super::context::{Arrival, Context};
+use super::fault::{Fault, FaultKind, place_in_words};
+use super::warp::{Wait, Warp};
+use crate::lower::inst::{Barrier, BarrierKind, Op};
+
+/// The barriers that a block has.
+const BARRIERS: u32 = 16;
+
+/// The lanes of `on` come to a barrier; `None` if others of the warp must come first.
+pub fn arrive(
+    cx: &mut Context<'_>,
+    barrier: &Barrier,
+    on: u32,
+) -> Result<Option<Arrival>, Box<Fault>> {
+    let pc = cx.warp.pc - 1;
+    if !barrier.aligned || on == cx.warp.live {
+        return announce(cx, barrier, pc, on).map(Some);
+    }
+    cx.warp.park(Wait::Warp, pc, on);
+    arrive_together(cx)
+}
+
+/// The parked lanes of a warp come to an aligned barrier if all lanes that run wait there.
+pub fn arrive_together(cx: &mut Context<'_>) -> Result<Option<Arrival>, Box<Fault>> {
+    let aligned = cx.warp.parked.iter().filter(|parked| parked.wait == Wait::Warp);
+    let Some(pc) = aligned.map(|parked| parked.pc).next() else { return Ok(None) };
+    let Op::Barrier(barrier) = cx.program.code[pc as usize].op else { return Ok(None) };
+    let is_here = |wait: Wait, at: u32| wait == Wait::Warp && at == pc;
+    let here = cx.warp.parked.iter().filter(|parked| is_here(parked.wait, parked.pc));
+    let here = here.fold(0, |lanes, parked| lanes | parked.mask);
+    if here & cx.warp.live != cx.warp.live {
+        return Ok(None);
+    }
+    cx.warp.unpark(|parked| is_here(parked.wait, parked.pc));
+    announce(cx, &barrier, pc, here).map(Some)
+}
+
+/// The arrival of `on` at the barrier at `pc`. They wait there unless they only arrive.
+fn announce(
+    cx: &mut Context<'_>,
+    barrier: &Barrier,
+    pc: u32,
+    on: u32,
+) -> Result<Arrival, Box<Fault>> {
+    let lane = on.trailing_zeros() as usize;
+    let id = cx.lanes.get32(barrier.id)[lane];
+    let threads = barrier.threads.map(|threads| cx.lanes.get32(threads)[lane]);
+    if id >= BARRIERS || threads.is_some_and(|threads| threads == 0 || threads % 32 != 0) {
+        let detail = format!(
+            "barrier {id} with {} threads: barriers are 0 to 15, threads a multiple of 32",
+            threads.unwrap_or(0)
+        );
+        return Err(cx.fault(FaultKind::Undefined, on, detail));
+    }
+    let predicate = cx.lanes.pred(barrier.p);
+    let votes = if barrier.negate { !predicate } else { predicate } & on;
+    cx.warp.park(Wait::Block(id), pc, on);
+    if barrier.kind == BarrierKind::Arrive {
+        cx.warp.release(|parked| (parked.wait, parked.pc) == (Wait::Block(id), pc));
+    }
+    Ok(Arrival { id, threads, votes, pc, lanes: on })
+}
+
+/// The fault of a warp of which some lanes wait at an aligned barrier, and no lane can run.
+pub fn divergent(cx: &Context<'_>) -> Option<Box<Fault>> {
+    let parked = &cx.warp.parked;
+    let first = parked.iter().find(|parked| parked.wait == Wait::Warp)?;
+    let here = parked.iter().filter(|other| (other.wait, other.pc) == (Wait::Warp, first.pc));
+    let here = here.fold(0, |lanes, parked| lanes | parked.mask);
+    let elsewhere = cx.warp.elsewhere(here).map(|(pc, lanes)| {
+        format!("; {} of the others are {}", lanes.count_ones(), place_in_words(cx.program, pc))
+    });
+    let detail = format!(
+        "only {} of the {} running threads of warp {} reach this barrier: it is in code on which they \
+         diverge{}. Move it out of the branch, or let all threads take the same way",
+        here.count_ones(),
+        (cx.warp.live | here).count_ones(),
+        cx.warp.index,
+        elsewhere.unwrap_or_default()
+    );
+    let mut fault = cx.fault(FaultKind::BarrierDeadlock, here, detail);
+    fault.pc = Some(first.pc);
+    Some(fault)
+}
+
+/// The threads that have come to one barrier of a block.
+#[derive(Debug, Clone, Default)]
+struct BlockBarrier {
+    /// The threads that it is for, if not all.
+    threads: Option<u32>,
+    /// The first instruction that came to it.
+    pc: u32,
+    /// The lanes of each warp that have come.
+    lanes: Vec<u32>,
+    /// Threads that came again before it was complete.
+    again: u32,
+    /// Threads whose predicate holds.
+    votes: u32,
+}
+
+/// A barrier that is complete.
+#[derive(Debug, Clone, Copy)]
+pub struct Complete {
+    /// Which one.
+    pub id: u32,
+    votes: u32,
+    threads: u32,
+}
+
+/// The barriers of a block.
+#[derive(Debug)]
+pub struct BlockBarriers {
+    barriers: Vec<BlockBarrier>,
+    /// A bit for each at which threads wait.
+    open: u32,
+}
+
+impl BlockBarriers {
+    /// Those of a block with so many warps.
+    pub fn new(warps: usize) -> Self {
+        let barrier = BlockBarrier { lanes: vec![0; warps], ..BlockBarrier::default() };
+        Self { barriers: vec![barrier; BARRIERS as usize], open: 0 }
+    }
+
+    /// A block begins.
+    pub fn restart(&mut self) {
+        while self.open != 0 {
+            self.close(self.open.trailing_zeros());
+        }
+    }
+
+    fn close(&mut self, id: u32) {
+        let barrier = &mut self.barriers[id as usize];
+        barrier.lanes.fill(0);
+        (barrier.again, barrier.votes) = (0, 0);
+        self.open &= !(1 << id);
+    }
+
+    /// Lanes of a warp come to a barrier.
+    ///
+    /// # Errors
+    /// The place and the thread count of an earlier arrival that counts other threads.
+    pub fn arrive(&mut self, warp: usize, arrival: Arrival) -> Result<(), (u32, Option<u32>)> {
+        let barrier = &mut self.barriers[arrival.id as usize];
+        if self.open & (1 << arrival.id) == 0 {
+            self.open |= 1 << arrival.id;
+            (barrier.threads, barrier.pc) = (arrival.threads, arrival.pc);
+        } else if barrier.threads != arrival.threads {
+            return Err((barrier.pc, barrier.threads));
+        }
+        let lanes = &mut barrier.lanes[warp];
+        barrier.again += (*lanes & arrival.lanes).count_ones();
+        *lanes |= arrival.lanes;
+        barrier.votes += arrival.votes.count_ones();
+        Ok(())
+    }
+
+    /// The threads that an open barrier is for, if not all.
+    pub fn threads(&self, id: u32) -> Option<u32> {
+        self.barriers[id as usize].threads
+    }
+
+    /// Takes the next barrier to which all threads that it is for have come.
+    pub fn take_complete(&mut self, warps: &[Warp]) -> Option<Complete> {
+        let mut open = self.open;
+        while open != 0 {
+            let id = open.trailing_zeros();
+            open &= open - 1;
+            let barrier = &self.barriers[id as usize];
+            if barrier.is_complete(warps) {
+                let threads = barrier.lanes.iter().map(|lanes| lanes.count_ones()).sum();
+                let complete = Complete { id, votes: barrier.votes, threads };
+                self.close(id);
+                return Some(complete);
+            }
+        }
+        None
+    }
+}
+
+impl BlockBarrier {
+    fn is_complete(&self, warps: &[Warp]) -> bool {
+        let came = || self.lanes.iter().zip(warps).map(|(&lanes, warp)| (lanes, warp.live));
+        match self.threads {
+            None => came().all(|(lanes, live)| lanes & live == live),
+            // A warp counts as 32 threads once all of its lanes that run have come.
+            Some(wanted) => {
+                let count = |(lanes, live): (u32, u32)| {
+                    if lanes != 0 && lanes & live == live { 32 } else { lanes.count_ones() }
+                };
+                came().map(count).sum::<u32>() + self.again >= wanted
+            }
+        }
+    }
+}
+
+impl Complete {
+    /// Gives the lanes of a warp that wait at the barrier their results, and lets them go on.
+    pub fn deliver(self, cx: &mut Context<'_>) {
+        let wait = Wait::Block(self.id);
+        let bits = |holds: bool| if holds { u32::MAX } else { 0 };
+        for parked in cx.warp.parked.iter().filter(|parked| parked.wait == wait) {
+            let Op::Barrier(Barrier { kind, d, .. }) = cx.program.code[parked.pc as usize].op
+            else {
+                continue;
+            };
+            match kind {
+                BarrierKind::Sync | BarrierKind::Arrive => {}
+                BarrierKind::RedPopc => cx.lanes.set32(d, &[self.votes; 32], parked.mask),
+                BarrierKind::RedAnd => {
+                    cx.lanes.set_pred(d, bits(self.votes == self.threads), parked.mask);
+                }
+                BarrierKind::RedOr => cx.lanes.set_pred(d, bits(self.votes != 0), parked.mask),
+            }
+        }
+        cx.warp.release(|parked| parked.wait == wait);
+    }
+}

@@ -1,0 +1,99 @@
+//! The fault of a block none of whose threads can go on.
+//!
+//! Input: its warps. Output: where each thread waits, and what for.
+
+use super::barrier::BlockBarriers;
+use super::fault::{Fault, FaultKind, place_in_words};
+use super::warp::{State, Wait, Warp};
+use crate::lower::program::Program;
+
+/// A deadlock at an instruction, of a warp and a lane.
+pub fn fault(pc: u32, lane: (u32, u32), detail: String) -> Box<Fault> {
+    Box::new(Fault {
+        kind: FaultKind::BarrierDeadlock,
+        pc: Some(pc),
+        callers: Vec::new(),
+        lane: Some(lane),
+        access: None,
+        hazard: None,
+        detail,
+        place: None,
+    })
+}
+
+/// Threads that wait at one instruction for the same.
+struct Waiting {
+    wait: Wait,
+    pc: u32,
+    /// Their warps, each with its lanes.
+    warps: Vec<(u32, u32)>,
+}
+
+/// Where all threads of a block wait.
+pub fn report(program: &Program, warps: &[Warp], barriers: &BlockBarriers) -> Box<Fault> {
+    let mut groups: Vec<Waiting> = Vec::new();
+    for warp in warps {
+        for parked in &warp.parked {
+            let here = (warp.index, parked.mask);
+            match groups.iter_mut().find(|g| (g.wait, g.pc) == (parked.wait, parked.pc)) {
+                Some(group) => group.warps.push(here),
+                None => {
+                    groups.push(Waiting { wait: parked.wait, pc: parked.pc, warps: vec![here] })
+                }
+            }
+        }
+    }
+    let several = groups.len() > 1;
+    let mut places: Vec<String> = groups
+        .iter()
+        .map(|group| {
+            let place = several.then(|| format!(" {}", place_in_words(program, group.pc)));
+            format!("{}{}", group.describe(warps, barriers), place.unwrap_or_default())
+        })
+        .collect();
+    let exited = warps.iter().filter(|warp| warp.state == State::Done).count();
+    if exited > 0 {
+        places.push(count(exited, "has exited", "have exited"));
+    }
+    let detail = format!("deadlock: {}", places.join(" while "));
+    let first = groups.first();
+    let lane = first.and_then(|group| group.warps.first()).copied().unwrap_or((0, 1));
+    let pc = first.map_or(0, |group| group.pc);
+    fault(pc, (lane.0, lane.1.trailing_zeros().min(31)), detail)
+}
+
+impl Waiting {
+    fn describe(&self, warps: &[Warp], barriers: &BlockBarriers) -> String {
+        let whole = |&(index, lanes): &(u32, u32)| warps[index as usize].live & !lanes == 0;
+        let waiting = if self.warps.iter().all(whole) {
+            count(self.warps.len(), "warp waits", "warps wait")
+        } else {
+            let parts: Vec<String> = self
+                .warps
+                .iter()
+                .map(|(warp, lanes)| format!("lanes {lanes:#010x} of warp {warp}"))
+                .collect();
+            format!("{} wait", parts.join(" and "))
+        };
+        match self.wait {
+            Wait::Block(id) => {
+                let threads = barriers.threads(id).map(|threads| format!(" for {threads} threads"));
+                format!("{waiting} at barrier {id}{}", threads.unwrap_or_default())
+            }
+            Wait::Warp => format!("{waiting} at a barrier for the rest of the warp"),
+            Wait::Members(members) => {
+                let missing = self.warps.iter().fold(0, |missing, &(warp, lanes)| {
+                    missing | (members & warps[warp as usize].live & !lanes)
+                });
+                format!(
+                    "{waiting} at a .sync exchange with member mask {members:#010x} for lanes \
+                     {missing:#010x}"
+                )
+            }
+        }
+    }
+}
+
+fn count(count: usize, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
+}
