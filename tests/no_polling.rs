@@ -29,7 +29,7 @@ const CALLS: [&str; 9] = [
 /// Where such a call stands and polls nothing: file, line, why.
 const ALLOWED: [(&str, &str, &str); 20] = [
     (
-        "cargo-gpuprof/src/awaited.rs",
+        "system/src/awaited.rs",
         "self.result.recv_timeout(time).ok()",
         "waits once, with a limit, and is woken by the result",
     ),
@@ -38,61 +38,53 @@ const ALLOWED: [(&str, &str, &str); 20] = [
         "match lock::try_lock(&path, &Owner::this_process()) {",
         "says whether the device is free now",
     ),
-    ("cargo-gpuprof/src/device/lock.rs", "match file.try_lock() {", "says what a lock tells now"),
-    ("cargo-gpuprof/src/device/lock.rs", "match file.try_lock() {", "tries once, then queues"),
+    ("engine/src/device/lock.rs", "match file.try_lock() {", "says what a lock tells now"),
+    ("engine/src/device/lock.rs", "match file.try_lock() {", "tries once, then queues"),
     (
-        "cargo-gpuprof/src/device/lock.rs",
+        "engine/src/device/lock.rs",
         "match try_lock(path, owner).map_err(failed)? {",
         "tries once, then queues",
     ),
     (
-        "cargo-gpuprof/src/device/lock.rs",
+        "engine/src/device/lock.rs",
         "pub fn try_lock(path: &Path, owner: &Owner) -> io::Result<Try> {",
         "tries once",
     ),
     (
-        "cargo-gpuprof/src/scratch.rs",
+        "system/src/scratch.rs",
         "let taken = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));",
         "locks a file of its own; where another has it, the folder is made anew",
     ),
     (
-        "cargo-gpuprof/src/scratch.rs",
+        "system/src/scratch.rs",
         "lock.try_lock().is_ok().then_some(lock)",
         "leaves alone what is in use",
     ),
+    ("engine/src/store/file_lock.rs", "match file.try_lock() {", "says what a lock tells now"),
+    ("engine/src/store/file_lock.rs", "match file.try_lock() {", "tries once, then queues"),
     (
-        "cargo-gpuprof/src/store/file_lock.rs",
-        "match file.try_lock() {",
-        "says what a lock tells now",
-    ),
-    ("cargo-gpuprof/src/store/file_lock.rs", "match file.try_lock() {", "tries once, then queues"),
-    (
-        "cargo-gpuprof/src/store/file_lock.rs",
+        "engine/src/store/file_lock.rs",
         "if let Err(TryLockError::Error(e)) = file.try_lock()",
         "asks whether there are locks",
     ),
+    ("engine/src/store/prune.rs", "if lock.try_lock().is_ok() {", "leaves alone what is in use"),
     (
-        "cargo-gpuprof/src/store/prune.rs",
-        "if lock.try_lock().is_ok() {",
-        "leaves alone what is in use",
-    ),
-    (
-        "cargo-gpuprof/src/execute/profiler.rs",
+        "engine/src/execute/profiler.rs",
         "&& let Try::Held(lock) = lock::try_lock(path, &owner)?",
         "tries once, then queues",
     ),
     (
-        "cargo-gpuprof/src/revision/checkout.rs",
+        "build/src/revision/checkout.rs",
         "if lock.try_lock().is_err() {",
         "a checkout that is in use is not taken",
     ),
     (
-        "cargo-gpuprof/src/store/prune.rs",
+        "engine/src/store/prune.rs",
         "Ok(file) => file.try_lock().ok().map(|()| Some(file)),",
         "a run that is in use is kept",
     ),
     (
-        "cargo-gpuprof/src/store/runs.rs",
+        "engine/src/store/runs.rs",
         "lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))",
         "says whether a run is under way now",
     ),
@@ -146,7 +138,18 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
 #[test]
 fn no_source_looks_again_and_again() {
     let mut paths = Vec::new();
-    for package in ["analysis", "cargo-gpuprof", "cupti", "emulator", "model", "runtime"] {
+    for package in [
+        "analysis",
+        "build",
+        "cargo-gpuprof",
+        "cupti",
+        "emulator",
+        "engine",
+        "model",
+        "report",
+        "runtime",
+        "system",
+    ] {
         sources(&repository_folder().join(package).join("src"), &mut paths);
     }
     assert!(paths.len() > 200, "{}", paths.len());

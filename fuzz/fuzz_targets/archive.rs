@@ -6,7 +6,7 @@
 #![no_main]
 
 use camino::Utf8Path;
-use cargo_gpuprof::archive::{Limits, unpack_from};
+use gpuprof_build::archive::{Limits, unpack_from};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Some((kind, rest)) = bytes.split_first() else { return };

@@ -18,12 +18,12 @@ const fn allowed(file: &'static str, name: &'static str, reason: &'static str) -
 pub const ALLOWED: &[Allowed] = &[
     // What is shipped.
     allowed(
-        "cargo-gpuprof/src/scratch.rs",
+        "system/src/scratch.rs",
         "LIVE",
         "a signal ends the process from a thread that owns none of the folders it removes",
     ),
     allowed(
-        "cargo-gpuprof/src/scratch.rs",
+        "system/src/scratch.rs",
         "SWEPT",
         "what the dead left is looked for once a process, whoever makes the first folder",
     ),

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::PathBuf;
 
-use cargo_gpuprof::report::{Html, Report};
 use gpuprof_analysis::fixture::{self, failed, finished, gpu_pass, measured, point, series};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::rejudge;
@@ -11,6 +10,7 @@ use gpuprof_analysis::view::View;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Run, SectionColumns, SectionRow, SectionTable};
 use gpuprof_model::{AxisValue, Configuration, Threshold};
+use gpuprof_report::{Html, Report};
 
 /// The blocks and the sizes of [`saxpy`].
 const BLOCKS: [u64; 5] = [64, 128, 256, 512, 1024];
