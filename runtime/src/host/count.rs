@@ -6,7 +6,7 @@
 //! configuration is set up and warm before the session starts, and its inputs stay until it has
 //! ended: on the device in one place for all of them (`arena.rs`), on the host for each. The memory
 //! for that is bounded: a configuration that does not fit is left for another process, which then
-//! uses the image alone. image it then has to itself.
+//! uses the image alone.
 
 use std::path::Path;
 

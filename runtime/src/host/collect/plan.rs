@@ -2,8 +2,7 @@
 //!
 //! Input: PerfWorks names. Output: groups with their config images, after a trial session. Counters
 //! of the chip that this device withholds (a MIG instance, the units that it shares with others)
-//! are distinguished from counters that no such chip has. others) is told apart from what no such
-//! chip has.
+//! are distinguished from counters that no such chip has.
 
 use std::error::Error as StdError;
 use std::fs;
