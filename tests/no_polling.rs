@@ -26,7 +26,7 @@ const CALLS: [&str; 9] = [
     "park_timeout(",
 ];
 
-/// Where such a call stands and polls nothing: file, line, why.
+/// The places of such calls that do not poll: file, line, reason.
 const ALLOWED: [(&str, &str, &str); 20] = [
     (
         "system/src/awaited.rs",
@@ -189,13 +189,12 @@ fn switches(process: u32) -> u64 {
     threads.filter_map(|thread| of(&thread.path())).sum()
 }
 
-/// Waits that a second may hold of a process that waits: it is woken by nobody. Polling at the
-/// longest interval that ever was in use, 100 ms, makes ten.
+/// How many waits a waiting process may make per second: nothing wakes it. Polling at the longest
+/// interval that ever was in use, 100 ms, makes ten.
 const MOST: u64 = 3;
 
-/// Waits until no process of `processes` got a processor for a second, of which there were `count`
-/// at least. A process that is still getting ready is looked at once more; one that polls never
-/// passes.
+/// Waits until no process of `processes`, at least `count` of them, got a processor for a second. A
+/// process that is still getting ready is checked again; one that polls never passes.
 fn all_come_to_rest(child: &mut Child, count: usize, processes: impl Fn() -> Vec<u32>) {
     let mut seen = Vec::new();
     for _ in 0..60 {

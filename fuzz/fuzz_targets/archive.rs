@@ -1,6 +1,6 @@
 //! An archive of another machine: refused by name, or unpacked into its folder and nowhere else.
 //!
-//! An even first byte says that the rest is compressed here, so that the fuzzer reaches what lies
+//! If the first byte is even, the target compresses the rest, so that the fuzzer reaches the code
 //! below the compression.
 
 #![no_main]

@@ -1,7 +1,7 @@
-//! Input: the modules of a crate. Output: which file needs which other, and the circles in that.
+//! Input: the modules of a crate. Output: the dependencies between files, and the circles in them.
 //!
-//! A file needs the file that *defines* what it names: re-exports are followed to their end, and a
-//! file that only hands a name on needs nothing for it.
+//! A file needs the file that *defines* a name it uses: re-exports are followed to their end, and a
+//! file that only re-exports a name does not need its definition.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub type Needs = BTreeMap<PathBuf, BTreeMap<PathBuf, String>>;
 /// Re-exports of re-exports: deeper is a loop.
 const DEPTH: usize = 32;
 
-/// What a path leads to.
+/// The target of a path.
 enum Found {
     Item(PathBuf),
     Module,
@@ -97,7 +97,7 @@ fn follow(modules: &Modules, number: usize, path: &[String], depth: usize) -> Fo
     }
 }
 
-/// The module whose names are all imported here and that has this one.
+/// The module with all names imported here that has this one.
 fn glob(modules: &Modules, number: usize, name: &str) -> Option<usize> {
     modules.0[number].globs.iter().find_map(|path| {
         let target = module_at(modules, number, path)?;

@@ -137,7 +137,7 @@ pub const ALLOWED: &[Allowed] = &[
         "CALLS",
         "the test is about a function that does more in every call",
     ),
-    // Fakes of libraries whose C APIs pass no state.
+    // Fakes of libraries with C APIs that pass no state.
     allowed("tests/fakes/cupti/src/driver.rs", "DRIVER", "a process has one driver"),
     allowed("tests/fakes/cupti/src/host.rs", "HOSTS", "CUPTI's C API hands out addresses only"),
     allowed(

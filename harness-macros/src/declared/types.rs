@@ -106,7 +106,7 @@ fn parameter(input: &FnArg, types: &[TypeAxis], errors: &mut Errors) -> Option<P
     Some(Parameter { name, passing, scalar: scalar.clone(), sliced: false })
 }
 
-/// Refuses a parameter called `name` that consists of the types of `axis`, if one is none that a
+/// Refuses a parameter called `name` with the types of `axis`, if one of them is not a type that a
 /// declared kernel takes so.
 fn check_types(axis: &TypeAxis, passing: Passing, name: &Ident, errors: &mut Errors) -> Option<()> {
     let rows = match passing {
