@@ -1,8 +1,9 @@
 //! The engine: from series to a stored run.
 //!
-//! [`plan`] chooses configurations, [`schedule`] orders them, [`device`] holds what they run on,
-//! [`passes`] is the engine proper, [`execute`] alone starts profiled processes, and [`store`] keeps what they found. [`discover`]
-//! asks harnesses for their series, [`cupti`] asks CUPTI what a machine can count.
+//! [`plan`] chooses configurations, [`schedule`] orders them, [`device`] holds what they run on.
+//! [`passes`] runs every pass of every configuration; [`execute`] alone starts profiled processes.
+//! [`store`] keeps what they found. [`discover`] asks harnesses for their series, [`cupti`] asks
+//! CUPTI what a machine can count.
 //!
 //! A part of `cargo-gpuprof`, without a stable API.
 
