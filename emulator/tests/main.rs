@@ -4,6 +4,7 @@
 mod arithmetic;
 mod calibration;
 mod common;
+mod definedness;
 mod driver;
 mod execution;
 mod halves;
