@@ -97,10 +97,9 @@ impl Generator {
     }
 
     fn peel(&mut self, scope: Scope) -> Stmt {
-        // In the last warp lanes may be missing, which must not be the first of the set.
-        let lanes = self.lanes(scope) & (self.sure_lanes(scope) | self.program.threads % 32);
         let (a, d) = (self.var(), self.var());
-        let lanes = lanes & self.sure_lanes(scope);
+        let lanes = self.sure_lanes(scope);
+        // In the last warp lanes may be missing, and one that is must not be the first of the set.
         if lanes != self.lanes(scope) || a == d {
             return Stmt::Exchange(self.swap(scope));
         }
@@ -274,10 +273,13 @@ impl Generator {
     /// A loop that all threads of the scope go through equally often.
     fn rounds(&mut self, scope: Scope) -> Stmt {
         let inner = Scope { once: false, jumps: false, ..self.inner(scope) };
-        let (trips, tested_last) = (1 + self.random.below(3), self.random.one_in(2));
+        let (mut trips, mut tested_last) = (1 + self.random.below(3), self.random.one_in(2));
         let exact = self.exact;
         let body = self.small_body(inner);
-        let _ = exact;
+        if self.exact != exact {
+            // In a second round threads would be missing on which the first one relies.
+            (trips, tested_last) = (1, false);
+        }
         Stmt::Loop { trips: Operand::Word(trips), limit: 3, tested_last, body }
     }
 

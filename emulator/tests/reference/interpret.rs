@@ -57,6 +57,8 @@ struct Machine<'m> {
     arrived: Vec<[u32; 16]>,
     /// Counts changes that another thread can see.
     epoch: u64,
+    /// There was none in the last round.
+    quiet: bool,
     steps: u64,
 }
 
@@ -84,6 +86,7 @@ pub fn run(program: &Program, flat: &Flat, memory: Vec<u32>, schedule: Schedule)
         shared: vec![vec![0xdead_beef; program.words(Space::Shared) as usize]; blocks],
         arrived: vec![[0; 16]; blocks],
         epoch: 0,
+        quiet: false,
         steps: 0,
     };
     machine.run(schedule)
@@ -99,20 +102,26 @@ impl Machine<'_> {
         let mut random = Random::new(schedule.seed);
         let count = self.threads.len();
         loop {
-            let mut stuck = true;
+            let (mut stuck, before) = (true, self.epoch);
             let first = random.below(count as u32) as usize;
             for index in (0..count).map(|index| (first + index) % count) {
                 let turn = 1 + random.below(schedule.turn);
                 for _ in 0..turn {
+                    let pc = self.threads[index].pc;
                     if self.threads[index].state != State::Runs {
                         break;
                     }
                     self.step(index);
+                    // Whoever waits does so once a turn.
+                    if self.threads[index].pc < pc {
+                        break;
+                    }
                 }
             }
             for thread in &self.threads {
                 stuck &= thread.state != State::Runs || thread.repeats == Some(self.epoch);
             }
+            self.quiet = self.epoch == before;
             if self.threads.iter().all(|thread| thread.state == State::Ended) {
                 return Outcome::Finished(self.global);
             }
@@ -150,7 +159,7 @@ impl Machine<'_> {
 
     fn jump(&mut self, index: usize, target: usize) {
         let (epoch, thread) = (self.epoch, &mut self.threads[index]);
-        if target < thread.pc {
+        if target < thread.pc && self.quiet {
             match &thread.seen {
                 Some((when, pc, registers)) if *when == epoch => {
                     if (*pc, registers) == (target, &thread.registers) {

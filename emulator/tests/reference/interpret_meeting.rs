@@ -7,6 +7,9 @@ impl Machine<'_> {
     pub(super) fn serve_exchanges(&mut self, block: usize, warp: usize) {
         let start = block * self.per_block + warp * 32;
         let end = (start + 32).min((block + 1) * self.per_block);
+        if self.threads[start..end].iter().all(|thread| thread.state != State::Exchanges) {
+            return;
+        }
         let key = |machine: &Self, index: usize| {
             let thread = &machine.threads[index];
             let Op::Exchange { what, members, .. } = machine.code[thread.pc] else { return None };
@@ -15,12 +18,11 @@ impl Machine<'_> {
         };
         for index in start..end {
             let Some((what, members)) = key(self, index) else { continue };
-            let all: Vec<usize> =
-                (start..end).filter(|other| members >> (other - start) & 1 != 0).collect();
-            let ended = |other: usize| self.threads[other].state == State::Ended;
+            let ended = |other: &usize| self.threads[*other].state == State::Ended;
             let here = |other: usize| key(self, other) == Some((what, members));
-            if all.iter().all(|&other| ended(other) || here(other)) {
-                let on: Vec<usize> = all.into_iter().filter(|&other| !ended(other)).collect();
+            let mut all = (start..end).filter(|other| members >> (other - start) & 1 != 0);
+            if all.clone().all(|other| ended(&other) || here(other)) {
+                let on: Vec<usize> = all.by_ref().filter(|other| !ended(other)).collect();
                 self.exchange(start, what, &on);
             }
         }
@@ -57,6 +59,9 @@ impl Machine<'_> {
     /// Lets go the barriers of a block that all, or enough, threads have come to.
     pub(super) fn release_barriers(&mut self, block: usize) {
         let threads = block * self.per_block..(block + 1) * self.per_block;
+        if self.threads[threads.clone()].iter().all(|thread| thread.state != State::AtBarrier) {
+            return;
+        }
         for id in 0..16 {
             let mut waiting = Vec::new();
             let (mut live, mut counted, mut votes) = (0, None, 0);

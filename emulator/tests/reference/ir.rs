@@ -1,7 +1,5 @@
 //! A kernel as structured statements over the variables of one thread.
 
-use super::random::Random;
-
 /// Variables of a thread. All of them are stored when the thread ends.
 pub const VARIABLES: u32 = 6;
 /// Words that only are read, at the start of global memory.
@@ -333,12 +331,12 @@ pub struct Program {
 impl Program {
     /// Global memory before the launch.
     pub fn memory(&self) -> Vec<u32> {
-        let mut random = Random::new(self.seed);
-        let cells = self.cells(Space::Global) as usize;
-        let mut words: Vec<u32> = (0..cells).map(|_| random.word() >> random.below(32)).collect();
+        // `run_on_gpu.py` computes the same.
+        let start = |at: u32| (at ^ self.seed as u32).wrapping_mul(2_654_435_761) >> (at % 29);
+        let mut words: Vec<u32> = (0..self.results()).map(start).collect();
         words.resize(self.words(Space::Global) as usize, 0);
         for &cell in &self.set_cells {
-            words[cells + cell as usize] = u32::MAX;
+            words[(self.cells(Space::Global) + cell) as usize] = u32::MAX;
         }
         words
     }
@@ -349,12 +347,12 @@ impl Program {
 
     /// Where the final variables are.
     pub fn results(&self) -> u32 {
-        INPUTS
+        INPUTS + OWN * self.total_threads()
     }
 
     pub fn own(&self, space: Space) -> u32 {
         match space {
-            Space::Global => INPUTS + VARIABLES * self.total_threads(),
+            Space::Global => INPUTS,
             Space::Shared => 0,
         }
     }
@@ -362,7 +360,7 @@ impl Program {
     /// Where the cells of a space begin.
     pub fn cells(&self, space: Space) -> u32 {
         match space {
-            Space::Global => self.own(space) + OWN * self.total_threads(),
+            Space::Global => self.results() + VARIABLES * self.total_threads(),
             Space::Shared => OWN * self.threads,
         }
     }
