@@ -11,15 +11,18 @@ use std::path::PathBuf;
 
 const FAIR: Schedule = Schedule { turn: 40, seed: 1 };
 
+/// No warp of a program that ends comes near to so many instructions.
+const INSTRUCTIONS: u64 = 4_000_000;
+
 fn reference(program: &Program, schedule: Schedule) -> Outcome {
     run(program, &flat::flatten(program), program.memory(), schedule)
 }
 
 /// Global memory after the launch, or the driver's message.
 fn emulate(program: &Program) -> Result<Vec<u32>, String> {
-    let text = ptx::module("program", program, &flat::flatten(program));
-    let mut bench = Bench::with_threads(&text, 1);
-    bench.device = std::mem::take(&mut bench.device).with_checks(Checks::Off);
+    let mut bench = Bench::with_threads(&text(program), 1);
+    let device = std::mem::take(&mut bench.device);
+    bench.device = device.with_checks(Checks::Off).with_instruction_limit(INSTRUCTIONS);
     let memory = bench.upload(&program.memory());
     let (grid, block) = ([program.blocks, 1, 1], [program.threads, 1, 1]);
     let launch = bench.try_launch("program", grid, block, 0, &[&memory]);
@@ -76,11 +79,44 @@ fn the_driver_computes_what_the_reference_does() {
         if difference(&program).is_some() {
             let fails = |program: &Program| is_sound(program) && difference(program).is_some();
             let small = shrink(program, fails);
-            let text = ptx::module("program", &small, &flat::flatten(&small));
-            wrong.push(format!("seed {seed}: {}\n{text}", difference(&small).unwrap_or_default()));
+            let how = difference(&small).unwrap_or_default();
+            wrong.push(format!("seed {seed}: {how}\n{}", text(&small)));
         }
     }
     assert!(wrong.is_empty(), "{} programs differ\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_driver_never_ends_what_the_reference_never_ends() {
+    let (mut endless, mut wrong) = (0, Vec::new());
+    for seed in first_seed()..first_seed() + programs() / 8 {
+        let program = generate::endless(seed);
+        // A lane may have ended before it comes to the statement.
+        if reference(&program, FAIR) != Outcome::Endless {
+            continue;
+        }
+        endless += 1;
+        if ends(&program) {
+            let fails =
+                |program: &Program| reference(program, FAIR) == Outcome::Endless && ends(program);
+            let small = shrink(program, fails);
+            wrong.push(format!("seed {seed}\n{}", text(&small)));
+        }
+    }
+    assert!(wrong.is_empty(), "{} programs end\n{}", wrong.len(), wrong.join("\n"));
+    assert!(endless > programs() / 16, "{endless} of {} programs are endless", programs() / 8);
+}
+
+/// Whether the driver ends the program, other than by saying that it never would.
+fn ends(program: &Program) -> bool {
+    match emulate(program) {
+        Ok(_) => true,
+        Err(message) => !message.contains("deadlock") && !message.contains("still running"),
+    }
+}
+
+fn text(program: &Program) -> String {
+    ptx::module("program", program, &flat::flatten(program))
 }
 
 /// Writes programs with their results for `run_on_gpu.py`: modules of PTX, and one line a program.
