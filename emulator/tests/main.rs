@@ -2,6 +2,7 @@
 //! each further one links everything again.
 
 mod arithmetic;
+mod calibration;
 mod common;
 mod driver;
 mod execution;
