@@ -4,10 +4,11 @@
 //! quarters for 16. Within such a group a pass serves one word from each bank, to any number of
 //! lanes, so the passes are the most distinct words that any one bank is asked for.
 //!
-//! Loads of 16 bytes go by halves if every lane reads what its neighbour reads: with all lanes, or
-//! half of them each, on one such word an H200 takes two passes, not four. NVIDIA gives the rule
-//! for 7.x: each active pair of lanes `n` and `n ^ 1`, or each pair `n` and `n ^ 2`, has one
-//! address (forums.developer.nvidia.com/t/77228).
+//! Loads of 8 and 16 bytes go in groups of twice as many lanes if every lane reads what its
+//! neighbour reads: on an H200 a load of one 16-byte word by a warp takes two passes, not four.
+//! NVIDIA gives the rule for 7.x: each active pair of lanes `n` and `n ^ 1`, or each pair `n` and
+//! `n ^ 2`, has one address (forums.developer.nvidia.com/t/77228). A pair with one active lane
+//! agrees, so that a load by every third lane, 8 bytes each, takes one pass on an H100.
 
 /// Passes of a request, and the passes it would take without conflicts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,41 +24,39 @@ pub struct Wavefronts {
 /// Passes for the lanes of `mask`, each `bytes` from its address.
 #[inline]
 pub fn wavefronts(addresses: &[u32; 32], mask: u32, bytes: u32) -> Wavefronts {
-    let group_lanes = if bytes <= 4 { 32 } else { 128 / bytes };
     if bytes <= 4
         && mask == u32::MAX
         && let Some(words) = conflict_free(addresses)
     {
         return Wavefronts { total: 1, ideal: 1, words };
     }
-    let mut result = Wavefronts::default();
-    let mut first = 0;
-    while first < 32 {
-        let lanes = if group_lanes == 32 { u32::MAX } else { ((1u32 << group_lanes) - 1) << first };
-        if mask & lanes != 0 {
-            result.ideal += 1;
-            let distinct = distinct(addresses, mask & lanes, bytes.div_ceil(4));
-            result.total += distinct.into_iter().max().unwrap_or(0);
-            result.words += distinct.into_iter().sum::<u32>();
-        }
-        first += group_lanes;
-    }
-    result
+    in_groups(addresses, mask, bytes, lanes_of_a_group(bytes))
 }
 
 /// Passes of a load, for the lanes of `mask`, each `bytes` from its address.
 pub fn load_wavefronts(addresses: &[u32; 32], mask: u32, bytes: u32) -> Wavefronts {
-    let by_quarters = wavefronts(addresses, mask, bytes);
-    let in_pairs =
-        bytes == 16 && [1, 2].into_iter().any(|apart| pairs_agree(addresses, mask, apart));
-    if !in_pairs {
-        return by_quarters;
+    let agree = || [1, 2].into_iter().any(|apart| pairs_agree(addresses, mask, apart));
+    if bytes > 4 && agree() {
+        return in_groups(addresses, mask, bytes, 2 * lanes_of_a_group(bytes));
     }
-    let mut result = Wavefronts { words: by_quarters.words, ..Wavefronts::default() };
-    for half in [0xffff, 0xffff_0000].map(|half| half & mask).into_iter().filter(|half| *half != 0)
-    {
-        result.ideal += 1;
-        result.total += distinct(addresses, half, 4).into_iter().max().unwrap_or(0);
+    wavefronts(addresses, mask, bytes)
+}
+
+/// How many lanes reach 128 bytes.
+fn lanes_of_a_group(bytes: u32) -> u32 {
+    128 / bytes.max(4)
+}
+
+fn in_groups(addresses: &[u32; 32], mask: u32, bytes: u32, group_lanes: u32) -> Wavefronts {
+    let mut result = Wavefronts::default();
+    for first in (0..32).step_by(group_lanes as usize) {
+        let lanes = mask & (u32::MAX >> (32 - group_lanes)) << first;
+        if lanes != 0 {
+            result.ideal += 1;
+            let distinct = distinct(addresses, lanes, bytes.div_ceil(4));
+            result.total += distinct.into_iter().max().unwrap_or(0);
+            result.words += distinct.into_iter().sum::<u32>();
+        }
     }
     result
 }
@@ -179,6 +178,16 @@ mod tests {
         let own = std::array::from_fn(|lane| lane as u32 * 16);
         assert_eq!(total(own), (4, 4));
         assert_eq!(wavefronts(&[64; 32], u32::MAX, 16).total, 4);
+    }
+
+    #[test]
+    fn loads_of_8_bytes_that_neighbours_share_go_at_once() {
+        let own = std::array::from_fn(|lane| lane as u32 * 8);
+        let shared = std::array::from_fn(|lane| lane as u32 / 2 * 8);
+        assert_eq!(load_wavefronts(&shared, u32::MAX, 8).total, 1);
+        assert_eq!(load_wavefronts(&own, u32::MAX, 8).total, 2);
+        // Every third lane: no neighbour is active.
+        assert_eq!(load_wavefronts(&own, 0x4924_9249, 8).total, 1);
     }
 
     proptest! {

@@ -48,7 +48,7 @@ pub struct SharedCounts {
     pub wavefronts: u64,
     /// Passes that no bank conflict would have needed.
     pub ideal: u64,
-    /// Bytes of the distinct words of each request.
+    /// Distinct bytes, request by request.
     pub bytes: u64,
 }
 
@@ -59,9 +59,9 @@ pub struct MemoryCounts {
     pub load: GlobalCounts,
     /// Global stores.
     pub store: GlobalCounts,
-    /// Global atomics whose old value nobody reads.
+    /// Global reductions.
     pub reduction: GlobalCounts,
-    /// Global atomics whose old value is read.
+    /// Other global atomics.
     pub atomic: GlobalCounts,
     /// Shared loads.
     pub shared_load: SharedCounts,

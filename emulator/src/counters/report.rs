@@ -58,8 +58,12 @@ pub fn counters(program: &Program, counts: &Counts) -> Vec<(String, u64)> {
         ("atom", memory.atomic),
     ];
     for (op, count) in global {
-        put(&format!("l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"), count.requests);
-        put(&format!("l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"), count.sectors);
+        // A copy is a load to L1.
+        let copies = if op == "ld" { memory.copies } else { GlobalCounts::default() };
+        let (requests, sectors) =
+            (count.requests + copies.requests, count.sectors + copies.sectors);
+        put(&format!("l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"), requests);
+        put(&format!("l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"), sectors);
         // The same by patched instructions, which is what repeats on hardware.
         put(&format!("smsp__sass_inst_executed_op_global_{op}.sum"), count.requests);
         put(&format!("smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_{op}.sum"), count.sectors);

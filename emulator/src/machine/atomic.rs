@@ -26,7 +26,7 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
             continue;
         }
         let bytes = if wide { 8 } else { 4 };
-        let verb = Verb::Update(atomic.result_used);
+        let verb = Verb::Update(!atomic.is_reduction());
         admit(cx, &part, bytes, verb)?;
         touch(cx, &part, (bytes, true), verb, 0)?;
         for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {

@@ -16,7 +16,7 @@ pub enum Verb {
     Read,
     /// It stores.
     Write,
-    /// It is atomic; `true` if its result is used.
+    /// It is atomic; `true` unless it is a reduction.
     Update(bool),
 }
 
@@ -165,7 +165,7 @@ pub fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
             counts.requests += 1;
             counts.wavefronts += u64::from(fronts.total);
             counts.ideal += u64::from(fronts.ideal);
-            counts.bytes += 4 * u64::from(fronts.words);
+            counts.bytes += sectors::distinct_bytes(&part.addresses, part.lanes, bytes);
         }
         (Space::Local, Verb::Read) => counts.local_loads += 1,
         (Space::Local, _) => counts.local_stores += 1,

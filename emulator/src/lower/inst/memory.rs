@@ -80,8 +80,7 @@ pub struct Atomic {
     pub op: AtomicOp,
     /// The type of the memory cell.
     pub ty: Scalar,
-    /// Whether anything reads the old value; if not the access counts as a reduction, which is what
-    /// ptxas makes of it.
+    /// Whether anything reads the old value.
     pub result_used: bool,
     /// Whether it orders what comes before or after it.
     pub orders: bool,
@@ -113,6 +112,13 @@ impl Address {
 }
 
 impl Atomic {
+    /// Whether ptxas makes a reduction of it (`RED`): the address is written as global, nothing
+    /// reads the old value, and the operation is no swap.
+    pub fn is_reduction(&self) -> bool {
+        let swaps = matches!(self.op, AtomicOp::Exchange | AtomicOp::CompareSwap);
+        self.address.space == Space::Global && !self.result_used && !swaps
+    }
+
     /// Shows every slot.
     pub(super) fn slots(&mut self, see: &mut impl Visitor) {
         let file = File::by_width(self.ty.is_wide());
