@@ -72,6 +72,15 @@ fn every_claimed_value_is_the_hardwares() {
             let [a, b, c] = row.numbers;
             let arguments: [&dyn crate::common::Argument; 5] = [&out, &source, &a, &b, &c];
             let record = bench.launch(row.kernel, row.grid, row.block, &arguments);
+            if std::env::var_os("SHOW").is_some() {
+                let mut seen = std::collections::BTreeSet::new();
+                for (n, r) in &record.unclaimed {
+                    let n = n.split("mem_").last().unwrap();
+                    if seen.insert(r) {
+                        println!("UN {} {n}: {r}", row.kernel);
+                    }
+                }
+            }
             let values: BTreeMap<&str, u64> =
                 record.counters.iter().map(|(name, value)| (&**name, *value)).collect();
             for (name, recorded) in &row.counters {

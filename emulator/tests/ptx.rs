@@ -419,8 +419,9 @@ fn an_atomic_addition_of_one_half_leaves_its_neighbour() {
         );
         let (got, mut bench) = run("", &body, 32);
         assert_eq!(got[0].cast_unsigned(), sixteen);
-        // As ptxas makes it: the word is loaded, and exchanged until no lane came in between.
-        assert_eq!(requests(&mut bench), [1, 32, 0]);
+        // As ptxas makes it: the word is loaded, and exchanged until no lane came in between. How
+        // often depends on other warps.
+        assert_eq!(requests(&mut bench), [Some(1), None, Some(0)]);
     }
     let said = refusal("", "atom.global.add.f16x2 %r2, [%rd1], %r1;");
     assert!(said.contains("unsupported PTX instruction 'atom.global.add.f16x2'"), "{said}");
@@ -432,7 +433,8 @@ fn a_compare_and_swap_of_16_bits_leaves_its_neighbour() {
     let place = "mul.wide.u32 %rd2, %r1, 2; add.s64 %rd3, %rd0, %rd2;\n\
         cvt.u16.u32 %h1, %r1; and.b16 %h2, %h1, 0xfffe; add.u16 %h3, %h1, 100;\n";
     let shared = "mov.u64 %rd4, cells; add.s64 %rd4, %rd4, %rd2;\n";
-    for (space, at, swaps) in [("global", "%rd3", [1, 2, 0]), ("shared", "%rd4", [0, 0, 0])] {
+    let swaps = [("global", "%rd3", [Some(2), None, Some(0)]), ("shared", "%rd4", [Some(0); 3])];
+    for (space, at, swaps) in swaps {
         let body = format!(
             "{place}{shared}st.{space}.b16 [{at}], %h1;\n\
              atom.acq_rel.cta.{space}.cas.b16 %h4, [{at}], %h2, %h3;\n\
@@ -444,21 +446,16 @@ fn a_compare_and_swap_of_16_bits_leaves_its_neighbour() {
             let after = if i % 2 == 0 { i + 100 } else { i };
             assert_eq!(got, after << 16 | i, "half {i} in {space}");
         }
-        // An odd half waits for the even one of its word, and then finds that it is not what it
-        // was compared with.
-        let [loads, atomics, reductions] = requests(&mut bench);
-        let own = u64::from(space == "global");
-        assert_eq!([loads - own, atomics, reductions], swaps);
+        // In global memory the word is loaded before it is swapped, and the half behind that.
+        assert_eq!(requests(&mut bench), swaps);
     }
     let said = refusal("", "atom.global.exch.b16 %h2, [%rd1], %h1;");
     assert!(said.contains("unsupported PTX instruction 'atom.global.exch.b16'"), "{said}");
 }
 
-/// Requests to global memory: loads, atomics and reductions.
-fn requests(bench: &mut Bench) -> [u64; 3] {
+/// Requests to global memory, where they are the hardware's: loads, atomics and reductions.
+fn requests(bench: &mut Bench) -> [Option<u64>; 3] {
     let record = &bench.device.take_launches()[0];
-    ["ld", "atom", "red"].map(|op| {
-        let name = format!("l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum");
-        record.counter(&name).expect("the emulator counts it")
-    })
+    ["ld", "atom", "red"]
+        .map(|op| record.counter(&format!("l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum")))
 }

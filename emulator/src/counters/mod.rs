@@ -9,10 +9,12 @@
 //! nothing. A memory request counts if at least one lane is active and not predicated off.
 
 pub mod banks;
+mod claims;
 mod report;
 pub mod sectors;
 
-pub use report::counters;
+pub use claims::Claims;
+pub use report::{Reported, report};
 
 use std::ops::AddAssign;
 

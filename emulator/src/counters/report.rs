@@ -1,6 +1,6 @@
 //! The counters by name.
 
-use super::{Counts, GlobalCounts, SharedCounts};
+use super::{Claims, Counts, GlobalCounts, SharedCounts};
 use crate::lower::inst::{ControlOp, ExchangeOp, FloatCount, Guard, Inst, Op, TransferOp};
 use crate::lower::program::Program;
 
@@ -43,10 +43,22 @@ fn class(inst: &Inst) -> Class {
     }
 }
 
-/// Every counter of a launch, by name, in a fixed order.
-pub fn counters(program: &Program, counts: &Counts) -> Vec<(String, u64)> {
-    let mut all = Vec::new();
-    let mut put = |name: &str, value: u64| all.push((name.to_owned(), value));
+/// The counters of a launch, in a fixed order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reported {
+    /// Values by name.
+    pub counters: Vec<(String, u64)>,
+    /// The hardware's counters whose values are not the hardware's, and why.
+    pub unclaimed: Vec<(String, String)>,
+}
+
+/// Every counter of a launch of `program`, of which `claims` says what it may be called.
+pub fn report(program: &Program, claims: &Claims, counts: &Counts) -> Reported {
+    let mut all = Reported::default();
+    let mut put = |name: &str, value: u64| match claims.refusal(name) {
+        None => all.counters.push((name.to_owned(), value)),
+        Some(reason) => all.unclaimed.push((name.to_owned(), reason.to_owned())),
+    };
     put("smsp__warps_launched.sum", counts.warps);
     put("sm__ctas_launched.sum", counts.blocks);
 

@@ -18,7 +18,7 @@ pub use occupancy::{Occupancy, occupancy};
 pub use record::{LaunchConfig, LaunchRecord};
 pub use report::{fault_json, launch_json, quote, refusal_json};
 
-use crate::counters;
+use crate::counters::{self, Reported};
 use crate::driver::host_cpu;
 use crate::machine::watch::Watch;
 use crate::machine::{Launch, Memory};
@@ -136,8 +136,9 @@ impl Device {
         let (ran, said) = launch.run();
         say(&said);
         let counts = ran.map_err(LaunchError::Fault)?;
-        let counters = counters::counters(program, &counts);
-        self.launches.push(LaunchRecord { kernel: program.name.clone(), config, stream, counters });
+        let Reported { counters, unclaimed } = counters::report(program, kernel.claims(), &counts);
+        let kernel = program.name.clone();
+        self.launches.push(LaunchRecord { kernel, config, stream, counters, unclaimed });
         Ok(self.launches.last().expect("just pushed"))
     }
 

@@ -1,19 +1,22 @@
 //! Loaded modules: variables in device memory, and kernels.
 
 use super::chip::Chip;
+use crate::counters::Claims;
 use crate::lower::{self, Program, Refused, Symbols};
 use crate::machine::{Holds, Memory};
 use crate::ptx::ast::{Init, Space, Variable};
 use crate::ptx::{self, PtxError};
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 /// A kernel of a loaded module.
 #[derive(Debug, Clone)]
 pub struct Kernel {
     /// The lowered code.
     pub(super) program: Arc<Program>,
+    /// Which of its counters are the hardware's, once it was launched.
+    claims: Arc<OnceLock<Claims>>,
     /// Dynamic shared memory that was opted into, in bytes; 0 means the default.
     opted_in: Arc<AtomicU32>,
     /// The module's `.version`, as 10 × major + minor.
@@ -23,6 +26,11 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// Which of its counters are the hardware's.
+    pub(super) fn claims(&self) -> &Claims {
+        self.claims.get_or_init(|| Claims::new(&self.program))
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.program.name
@@ -144,6 +152,7 @@ impl Module {
             .programs
             .into_iter()
             .map(|program| Kernel {
+                claims: Arc::default(),
                 program: Arc::new(program),
                 opted_in: Arc::default(),
                 ptx_version,

@@ -22,6 +22,8 @@ pub struct LaunchRecord {
     pub stream: u64,
     /// Counters by name.
     pub counters: Vec<(String, u64)>,
+    /// The hardware's counters whose values are not the hardware's in this kernel, and why.
+    pub unclaimed: Vec<(String, String)>,
 }
 
 impl LaunchRecord {

@@ -31,14 +31,19 @@ fn triple([x, y, z]: [u32; 3]) -> String {
 pub fn launch_json(launch: &LaunchRecord) -> String {
     let counters: Vec<String> =
         launch.counters.iter().map(|(name, value)| format!("{}:{value}", quote(name))).collect();
+    let unclaimed = launch.unclaimed.iter();
+    let unclaimed: Vec<String> =
+        unclaimed.map(|(name, reason)| format!("{}:{}", quote(name), quote(reason))).collect();
     format!(
-        "{{\"kernel\":{},\"grid\":{},\"block\":{},\"shared_bytes\":{},\"stream\":{},\"counters\":{{{}}}}}",
+        "{{\"kernel\":{},\"grid\":{},\"block\":{},\"shared_bytes\":{},\"stream\":{},\
+         \"counters\":{{{}}},\"unclaimed\":{{{}}}}}",
         quote(&launch.kernel),
         triple(launch.config.grid),
         triple(launch.config.block),
         launch.config.shared_bytes,
         launch.stream,
-        counters.join(",")
+        counters.join(","),
+        unclaimed.join(",")
     )
 }
 

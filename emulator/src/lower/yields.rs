@@ -1,9 +1,10 @@
 //! Yield points: where lanes let other lanes of their warp run.
 //!
 //! Input: a function's instructions. Output: those after which a lane yields, marked. ptxas places
-//! one YIELD in a loop that has a lane-dependent exit and holds an access through which lanes may
-//! wait for each other: a volatile, relaxed or acquire load, or an atomic. The lanes of such a loop
-//! do not wait for each other at its end while some of them stay inside.
+//! one YIELD in a loop that has a lane-dependent exit which depends on an access through which lanes
+//! may wait for each other: a volatile, relaxed or acquire load, or an atomic. A loop that only
+//! counts, or that leaves by what plain loads found, has none (ptxas 13.0 for `sm_90`). The lanes of
+//! a loop with a yield point do not wait for each other at its end while some of them stay inside.
 
 use super::blocks::{Block, Flow, split};
 use super::inst::{ControlOp, File, Guard, Inst, MbarrierOp, Op, Role, Slot, Space};
@@ -37,7 +38,10 @@ pub fn mark_yield_points(
         return false;
     }
     let dependent = LaneDependence::new(code, &blocks, &flow, differs);
-    loops.retain(|each| dependent.is_exit_of(each, code, &blocks));
+    loops.retain(|each| {
+        let awaited = Awaited::new(each, code, &blocks);
+        dependent.is_exit_of(each, code, &blocks, &awaited)
+    });
     // The innermost first, so that an access yields once.
     loops.sort_by_key(|each| each.blocks.len());
     let mut taken = HashSet::new();
@@ -176,13 +180,58 @@ impl LaneDependence {
         }
     }
 
-    /// Whether lanes may leave a loop in different rounds.
-    fn is_exit_of(&self, each: &Loop, code: &[Inst], blocks: &[Block]) -> bool {
+    /// Whether lanes may leave a loop in different rounds, by what they waited for.
+    fn is_exit_of(&self, each: &Loop, code: &[Inst], blocks: &[Block], awaited: &Awaited) -> bool {
         each.blocks.iter().any(|&at| {
             let block = &blocks[at];
             let leaves = block.leaves || block.successors.iter().any(|n| !each.blocks.contains(n));
-            leaves && self.is_branch(&code[block.end - 1])
+            let branch = &code[block.end - 1];
+            leaves && self.is_branch(branch) && awaited.decide(branch)
         })
+    }
+}
+
+/// The registers of a loop that depend on an access through which lanes may wait.
+struct Awaited {
+    registers: HashSet<Register>,
+}
+
+impl Awaited {
+    fn new(each: &Loop, code: &mut [Inst], blocks: &[Block]) -> Self {
+        let inside: Vec<usize> =
+            each.blocks.iter().flat_map(|&at| blocks[at].start..blocks[at].end).collect();
+        let mut this = Self { registers: HashSet::new() };
+        loop {
+            let before = this.registers.len();
+            for &at in &inside {
+                this.follow(&mut code[at]);
+            }
+            if this.registers.len() == before {
+                return this;
+            }
+        }
+    }
+
+    fn follow(&mut self, inst: &mut Inst) {
+        let mut dependent = may_wait(&inst.op);
+        each_register(inst, &mut |file, role, register| {
+            dependent |= role == Role::Read && self.registers.contains(&(file as u8, register.0));
+        });
+        each_register(inst, &mut |file, role, register| {
+            if role == Role::Write && dependent {
+                self.registers.insert((file as u8, register.0));
+            }
+        });
+    }
+
+    /// Whether a branch goes by one of them.
+    fn decide(&self, branch: &Inst) -> bool {
+        let mut found = false;
+        let mut branch = *branch;
+        each_register(&mut branch, &mut |file, role, register| {
+            found |= role == Role::Read && self.registers.contains(&(file as u8, register.0));
+        });
+        found
     }
 }
 

@@ -1,0 +1,92 @@
+//! Loads whose value nothing needs, or only a part of it: ptxas drops or narrows them.
+
+use super::values::{Value, Values, operands};
+use crate::lower::inst::{ArithOp, File, Inst, MoveOp, Op, Role, Slot};
+use crate::lower::program::Program;
+use std::collections::{HashMap, HashSet};
+
+/// What ptxas does with a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unused {
+    /// Nothing needs its value.
+    All,
+    /// Nothing needs a part of it.
+    Part,
+}
+
+/// The registers whose value has an effect, and who reads them.
+pub struct Needed {
+    live: HashSet<Value>,
+    readers: HashMap<Value, Vec<usize>>,
+}
+
+impl Needed {
+    /// Of a program.
+    pub fn new(program: &Program, values: &Values<'_>) -> Self {
+        let mut readers: HashMap<Value, Vec<usize>> = HashMap::new();
+        let mut open: Vec<Value> = Vec::new();
+        for (pc, inst) in program.code.iter().enumerate() {
+            let reads = operands(inst).0;
+            for &value in &reads {
+                readers.entry(value).or_default().push(pc);
+            }
+            if has_effect(inst) {
+                open.extend(reads);
+            }
+        }
+        open.extend(program.copies.iter().flatten().map(|(from, _)| Value::narrow(*from)));
+        let mut live = HashSet::new();
+        while let Some(value) = open.pop() {
+            if live.insert(value) {
+                let writers = values.writes(value);
+                open.extend(writers.iter().flat_map(|&pc| operands(&program.code[pc]).0));
+            }
+        }
+        Self { live, readers }
+    }
+
+    /// What nothing needs of a load's value.
+    pub fn unused(&self, program: &Program, inst: &Inst) -> Option<Unused> {
+        let results = operands(inst).1;
+        let used = results.iter().filter(|value| self.live.contains(value)).count();
+        if used == 0 {
+            return Some(Unused::All);
+        }
+        let halved = |value: &Value| {
+            let readers = self.readers.get(value).map_or(&[][..], Vec::as_slice);
+            value.is_wide() && readers.iter().all(|&pc| self.halves(&program.code[pc].op))
+        };
+        (used < results.len() || results.iter().any(halved)).then_some(Unused::Part)
+    }
+
+    /// Whether an instruction takes only one half of a wide register.
+    fn halves(&self, op: &Op) -> bool {
+        match *op {
+            Op::Arith(ArithOp::Convert { how, .. }) => how.wide_source && !how.wide_destination,
+            Op::Move(MoveOp::Unpack64 { d, e, .. }) => {
+                ![d, e].into_iter().all(|half| self.live.contains(&Value::narrow(half)))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether an instruction does more than to compute registers. Predicates are not followed: what
+/// computes one counts as needed.
+fn has_effect(inst: &Inst) -> bool {
+    match &inst.op {
+        Op::Arith(_) | Op::Integer(_) | Op::Float(_) | Op::Move(_) | Op::Mma(_) => {
+            writes_predicate(inst)
+        }
+        Op::Load { element, .. } => element.strong,
+        _ => true,
+    }
+}
+
+fn writes_predicate(inst: &Inst) -> bool {
+    let (mut copy, mut found) = (*inst, false);
+    copy.slots(&mut |file: File, role: Role, _: &mut Slot, _| {
+        found |= file == File::Pred && role == Role::Write;
+    });
+    found
+}
