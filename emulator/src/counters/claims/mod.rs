@@ -14,7 +14,7 @@ mod straight;
 mod unused;
 mod values;
 
-use crate::lower::inst::{Atomic, AtomicOp, Op, Scalar, Space, TransferOp};
+use crate::lower::inst::{Atomic, AtomicOp, ControlOp, Inst, Op, Scalar, Space, TransferOp};
 use crate::lower::program::Program;
 use flow::Flow;
 use straight::Change;
@@ -59,9 +59,7 @@ impl Claims {
     /// Of a kernel.
     pub fn new(program: &Program) -> Self {
         let mut claims = Self::default();
-        if program.yields {
-            let reason = "lanes leave a loop with volatile accesses or atomics one by one, in an \
-                          order that the machine code decides";
+        if let Some(reason) = irregular(program) {
             for kind in accessed(program) {
                 claims.refuse(kind, reason.to_owned());
             }
@@ -167,6 +165,26 @@ impl Claims {
             self.refuse(Kind::SharedLoad, reason);
         }
     }
+}
+
+/// Why lanes may run together in other groups than the PTX says, if they may.
+fn irregular(program: &Program) -> Option<&'static str> {
+    let shares = |inst: &Inst| match inst.op {
+        Op::Branch { convergence, .. }
+        | Op::Control(ControlOp::BranchIndexed { convergence, .. }) => {
+            !program.convergences.get(convergence).joins.is_empty()
+        }
+        _ => false,
+    };
+    if program.yields {
+        return Some(
+            "lanes leave a loop that waits for volatile accesses or atomics one by one, and the \
+             machine code decides in which order",
+        );
+    }
+    program.code.iter().any(shares).then_some(
+        "several arms of a branch share code, and the machine code decides where lanes meet",
+    )
 }
 
 /// Whether ptxas makes a loop of an atomic. Shared memory knows integers of 32 bits and swaps;
