@@ -16,7 +16,7 @@ const RECORDED: &str = include_str!("calibration/h100.csv");
 /// Words of each array.
 const WORDS: usize = 1 << 20;
 
-/// One launch and what a GPU counted.
+/// One launch and the counters of a GPU.
 struct Row {
     kernel: &'static str,
     grid: u32,
@@ -63,7 +63,7 @@ fn input() -> Vec<u8> {
 }
 
 impl Comparison {
-    /// Launches what a row says, and compares its counters.
+    /// Repeats the launch of a row and compares its counters.
     fn launch(&mut self, bench: &mut Bench, arrays: [u64; 2], row: &Row) {
         let ([out, source], [a, b, c]) = (arrays, row.numbers);
         let arguments: [&dyn Argument; 5] = [&out, &source, &a, &b, &c];

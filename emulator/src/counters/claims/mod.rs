@@ -70,8 +70,8 @@ impl Claims {
         for (pc, inst) in program.code.iter().enumerate() {
             match inst.op {
                 Op::Load { element, address, .. } if !element.strong => {
-                    let reason = match needed.unused(program, inst) {
-                        Some(Unused::All) => "ptxas drops a load whose value is not used",
+                    let reason = match needed.unused(program, inst, element) {
+                        Some(Unused::All) => "ptxas drops an unused load",
                         Some(Unused::Part) => "ptxas narrows a load that is used in part",
                         None => continue,
                     };
@@ -79,8 +79,7 @@ impl Claims {
                 }
                 Op::Atomic(ref atomic) => claims.atomic(program, pc, atomic),
                 Op::Transfer(TransferOp::Copy(_)) => {
-                    claims.copies =
-                        Some("L1 counts the sectors of copies by a rule of its own".into());
+                    claims.copies = Some("L1 counts the sectors of `cp.async` differently".into());
                 }
                 _ => {}
             }
@@ -142,7 +141,7 @@ impl Claims {
             _ => return,
         };
         let reason = match (change, stores) {
-            (Change::Repeated, false) => "ptxas drops a load whose value it has already",
+            (Change::Repeated, false) => "ptxas drops a repeated load",
             (Change::Repeated, true) => "ptxas drops a store that another one overwrites",
             (Change::Joined, false) => "ptxas joins neighbouring shared loads",
             (Change::Joined, true) => "ptxas joins neighbouring shared stores",
