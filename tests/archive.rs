@@ -1,5 +1,5 @@
-//! Build here, run there: an archive runs without cargo and source, and one that is not as it says
-//! is refused.
+//! Build here, run there: an archive runs without cargo and source, and one with wrong contents is
+//! refused.
 
 use std::fs;
 use std::path::{Path, PathBuf};

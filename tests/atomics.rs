@@ -1,4 +1,5 @@
-//! Atomics on the emulated driver against a host reference, and what of them arrives in the PTX.
+//! Atomics on the emulated driver compared with a host reference, and their instructions in the
+//! PTX.
 
 use crate::support::Archive;
 use crate::support::replay::workshop;
@@ -73,7 +74,7 @@ fn operation_ordering_scope_and_memory_arrive_in_the_ptx() {
     for fence in ["fence.sc.cta;", "fence.sc.gpu;", "fence.sc.sys;", "fence.acq_rel.gpu;"] {
         assert!(ptx.contains(fence), "no `{fence}`");
     }
-    // What `core` promises for the whole system is no update of the GPU's scope.
+    // What `core` promises for the whole system is not an update of the GPU's scope.
     let update = |line: &&str| line.starts_with("atom.") || line.starts_with("red.");
     for line in ptx.lines().map(str::trim_start).filter(update) {
         assert!([".cta", ".gpu", ".sys"].iter().any(|scope| line.contains(scope)), "{line}");

@@ -1,4 +1,4 @@
-//! Bad input: what cannot be understood or cannot be done is refused in words, each with its exit
+//! Bad input: each incomprehensible or impossible request is refused with a message and its exit
 //! code.
 
 use std::fs;
@@ -550,8 +550,8 @@ fn a_harness_of_another_protocol() {
     ");
 }
 
-/// Asserts that a build failed with `ours` as the last words, and that rustc, whose wording is its
-/// own, pointed at `place`.
+/// Asserts that a build failed with `ours` as the last words, and that rustc, in its own words,
+/// pointed at `place`.
 fn assert_does_not_build(package: &str, place: &str, ours: &str) {
     let outcome = run_package(package).exits_with(101);
     assert_eq!(outcome.stdout, "");

@@ -1,4 +1,4 @@
-//! `--base`: a merge is measured beside the revision that it would change.
+//! `--base`: a merge is measured next to the revision that it would change.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::support::{Commits, repository_folder};
 use insta::assert_snapshot;
 use serde_json::Value;
 
-/// Whether a line of the report tells of a failure, a change, or what only one side has.
+/// Whether a line of the report mentions a failure, a change, or an entry of one side only.
 fn tells(line: &str) -> bool {
     let marks = [" FAIL", " MISSING", " worse", " missing", " new"];
     marks.iter().any(|mark| line.starts_with(mark))
@@ -224,7 +224,7 @@ fn slices_of_ci_jobs_come_to_the_verdict_of_one_job(commits: &Commits) {
     let verdict = |name: &str| {
         let bytes = fs::read(out.path().join(name).join("run.json")).unwrap();
         let mut run: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
-        // What differs from run to run: names, and how long it took.
+        // The differences from run to run: names, and times.
         for differs in ["/id", "/comparison/run", "/conclusion/sentence", "/conclusion/cost"] {
             *run.pointer_mut(differs).unwrap() = serde_json::Value::Null;
         }

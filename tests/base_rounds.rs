@@ -9,7 +9,7 @@ use crate::support::{Commits, FakeGpu, Happening, Outcome, Workspace, times};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A folder in which archives of two revisions are measured on a GPU of its own.
+/// A folder in which archives of two revisions are measured on a separate GPU.
 struct Machine {
     folder: TempDir,
     gpu: FakeGpu,
@@ -39,7 +39,7 @@ impl Machine {
         Self { folder, gpu: FakeGpu::new() }
     }
 
-    /// Measures the archive `head` beside that of `base`; times only, unless metrics are named.
+    /// Measures the archive `head` next to that of `base`; times only, unless metrics are named.
     fn run(&self, (base, head): (&Path, &Path), set: &[(&str, &str)], more: &[&str]) -> Outcome {
         let [base, head] = [base, head].map(|path| path.display().to_string());
         let run = ["run", "--archive-file", &head, "--base-archive", &base, "--no-config"];
@@ -53,7 +53,7 @@ impl Machine {
         set.iter().fold(tool, |tool, (name, value)| tool.env(name, value)).run()
     }
 
-    /// `base` beside itself, where `slow` says what is slower on one side.
+    /// `base` next to itself, where `slow` says what is slower on one side.
     fn fifty(&self, slow: &[(&str, &str)], more: &[&str]) -> Outcome {
         let noise = [("FAKE_CUDA_NOISE", "all:2")];
         let fifty = ["--series", "block=16..800 step 16", "--isolate", "kernel", "scale"];
@@ -132,7 +132,8 @@ fn unchanged() -> (&'static Path, &'static Path) {
     (&commits.base, &commits.base)
 }
 
-/// That every pass of what both sides have is next to its partner, and that either goes first.
+/// Asserts that every pass of the common configurations is next to its partner, and that either
+/// goes first.
 fn are_adjacent(passes: &[Pass]) {
     let shared: Vec<&Pass> = passes.iter().filter(|pass| pass.kernel.contains("::scale")).collect();
     assert!(!shared.is_empty() && shared.len().is_multiple_of(2), "{shared:#?}");
@@ -263,7 +264,7 @@ fn an_unchanged_revision_says_in_one_sentence_what_would_have_been_caught() {
     let order = run["provenance"]["order"].as_str().unwrap();
     assert!(order.contains("a coin of seed 1 says which goes first"), "{order}");
 
-    // What was stored says it again, and both sides judged anew say the same without the time.
+    // What was stored says it again, and both sides judged again say the same without the time.
     let again = machine.stored(&["report", "latest"]).exits_with(0);
     assert_eq!(again.stdout, outcome.stdout);
     let judged = machine.stored(&["compare", "latest/base", "latest"]).exits_with(0);

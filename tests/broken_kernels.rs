@@ -175,7 +175,7 @@ fn a_kernel_that_never_ends_and_one_that_strays_end_their_own_configurations() {
         hung.ends_with(&place)
     });
     assert!(hung.starts_with(&killed) && ends, "{hung}");
-    // The write is inside a function of Rust's library, which PTX does not say who called.
+    // The write is inside a function of Rust's library; the PTX does not contain its caller.
     let place =
         " failed      block=64: kernel 'strays' near src/lib.rs:20:15 (in core/src/ptr/mod.rs:";
     let what = "block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x710000000000, \

@@ -1,4 +1,4 @@
-//! `calibrate`, end to end: what it says of a device with noise, and of one that has none.
+//! `calibrate`, end to end: its report on a device with noise, and on one without.
 
 use crate::support::replay::workshop;
 use crate::support::{FakeGpu, Packed};
@@ -23,7 +23,7 @@ fn the_noise_of_a_gpu_is_told_with_the_limit_that_it_can_keep() {
     let arguments = ["calibrate", "--package", "vector", "scale", "--metrics", "duration"];
     let more = ["--isolate", "kernel", "--replay-mode", "none", "--no-config", "--quiet"];
     let tool = gpu.tool(&workshop(), &[&arguments[..], &more].concat());
-    // Every other process is 2 % slower with blocks of 64 threads; those of 128 are all alike.
+    // Every other process is 2 % slower with blocks of 64 threads; those of 128 are all equal.
     let outcome = tool.env("FAKE_CUDA_NOISE", "64:2").run().exits_with(0);
     let (head, rest) = outcome.stdout.split_once('\n').expect("there is a table");
     assert!(head.starts_with("Fake H200, run "), "{head}");

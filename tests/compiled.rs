@@ -1,6 +1,6 @@
-//! What LLVM makes of kernels: barriers stay where they are written, and what would be compiled to
-//! something else is refused with its source line. Kernel crates on top of each other, and kernels
-//! of one crate of which some cannot run.
+//! Kernels after LLVM: barriers stay in place, and code that would be compiled differently is
+//! refused with its source line. Kernel crates on top of each other, and crates in which only some
+//! kernels can run.
 
 use crate::support::{Archive, Outcome, Workspace};
 use insta::assert_snapshot;
@@ -90,7 +90,7 @@ fn kernels_of_one_name_are_told_apart_and_each_runs_as_itself() {
     let entries = Archive::read(&file).0;
     let ptx = entries.into_iter().find(|entry| entry.path.ends_with("twins.ptx"));
     let ptx = String::from_utf8(ptx.expect("it holds the kernels").bytes).expect("PTX is text");
-    // What only one has is its name in the PTX as well, as other tools look for it.
+    // A unique kernel also has its plain name in the PTX, for other tools.
     assert!(ptx.contains(".entry clear("), "{ptx}");
     let scales = ptx.lines().filter(|line| line.contains(".entry scale$")).count();
     assert_eq!(scales, ptx.matches(".entry scale").count(), "{ptx}");

@@ -1,10 +1,10 @@
-//! Settings of the configuration file, end to end: what a run shows and writes, and how it builds.
+//! Settings of the configuration file, end to end: the view, the exports and the build of a run.
 
 use std::fs;
 
 use crate::support::{Packed, Workspace};
 
-/// A run of three configurations with `file` as its configuration, and what is `given` beside it.
+/// A run of three configurations with `file` as its configuration, and what is `given` next to it.
 fn run(packed: &Packed, file: &str, given: &[&str]) -> crate::support::Outcome {
     fs::write(packed.path().join("own.toml"), file).expect("it can be written");
     let few = ["gather", "--series", "stride=1,2,4", "--backend", "emulator"];
@@ -44,7 +44,7 @@ fn a_view_of_the_file_that_does_not_fit_is_the_files_fault() {
     let told = "error: own.toml: `sort`: no metric is named `blok`";
     assert!(wrong.stderr.contains(told), "{}", wrong.stderr);
     run(&packed, "sort = \"blok\"\n", &["--sort", "stride"]).exits_with(0);
-    // A stored run is looked at as it was shown; what writes all of it takes no view.
+    // A stored run is shown with its original view; a complete export takes no view.
     let report = |given: &[&str]| {
         let report = ["report", "--config-file", "own.toml"];
         packed.other(&[&report[..], given].concat()).run()

@@ -1,4 +1,4 @@
-//! What an annotation, an option and a verdict say at their edges, on the emulated driver.
+//! Annotations, options and verdicts in edge cases, on the emulated driver.
 
 use crate::support::{Outcome, Workspace};
 use insta::assert_snapshot;

@@ -1,5 +1,5 @@
-//! What kernels take and hold (slices, vectors, halves), and what they say when they end early: on
-//! the emulated driver, against the host.
+//! The parameters and data of kernels (slices, vectors, halves), and their messages if they end
+//! early: on the emulated driver, compared with the host.
 
 use crate::support::replay::workshop;
 use crate::support::{Archive, Outcome};

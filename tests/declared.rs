@@ -323,7 +323,7 @@ fn without_a_compiler_the_command_that_installs_one_is_told() {
     assert!(stderr.contains("python3 -m pip install nvidia-cuda-nvrtc"), "{stderr}");
 }
 
-/// The nvcc that answers what was recorded of NVIDIA's, as a folder of its own.
+/// An nvcc that replays recorded answers of NVIDIA's, in a separate folder.
 fn recorded_nvcc() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let recorded = repository_folder().join("cargo-gpuprof/tests/cuda_cpp/recorded");

@@ -6,14 +6,14 @@ use std::process::Command;
 
 use crate::support::{Workspace, repository_folder};
 
-/// What a command of ours prints.
+/// The output of one of our commands.
 fn printed(arguments: &[&str]) -> String {
     let outcome = Workspace::fixture("workshop").gpuprof(arguments);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
     outcome.stdout
 }
 
-/// What bash offers for a command line whose last word is being typed.
+/// The completions of bash for a command line with an incomplete last word.
 fn offered(script: &Path, words: &[&str]) -> Vec<String> {
     let ask = r#"
         set -e

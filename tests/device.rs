@@ -8,7 +8,7 @@ use crate::support::{FakeGpu, Outcome, Workspace};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// What the fake driver calls its GPU: "gpuprof-fake-gpu" in hexadecimal.
+/// The fake driver's UUID of its GPU: "gpuprof-fake-gpu" in hexadecimal.
 const UUID: &str = "GPU-67707570-726f-662d-6661-6b652d677075";
 
 /// Times `scale` on `gpu`, and collects nothing.
@@ -73,7 +73,7 @@ fn a_killed_run_leaves_neither_locked_clocks_nor_a_lock() {
     assert_eq!(gpu.nvml_log(), locked_and_reset()[..1]);
     kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
     child.wait().unwrap();
-    // Waits for the guard, and for nobody else.
+    // Waits only for the guard.
     timed(&gpu, &["--no-wait"]).exits_with(0);
     assert_eq!(gpu.nvml_log(), locked_and_reset());
 }

@@ -12,7 +12,7 @@ use crate::support::{FakeGpu, Happening, Outcome, Tool, times};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// What the fake driver calls its first two GPUs.
+/// The fake driver's UUIDs of its first two GPUs.
 const FIRST: &str = "GPU-67707570-726f-662d-6661-6b652d677075";
 const SECOND: &str = "GPU-67707570-726f-662d-6661-6b652d677031";
 
@@ -79,8 +79,8 @@ fn processes(run: &Path) -> BTreeMap<String, Vec<(SystemTime, SystemTime)>> {
     all
 }
 
-/// The last samples of every process that takes times: those that count, of which a device has one
-/// at a time.
+/// The last samples of every process that takes times: the ones that count, of which a device has
+/// one at a time.
 fn measured(timeline: &[Happening]) -> Vec<Happening> {
     let last = |all: Vec<&Happening>| {
         all[all.len().saturating_sub(24)..].iter().map(|&h| h.clone()).collect::<Vec<_>>()
@@ -119,7 +119,7 @@ fn two_devices_share_a_series_at_the_same_time_and_every_result_says_its_own() {
         let beside = |a: &Happening| measured.iter().any(|b| a.process != b.process && a.meets(b));
         assert!(measured.iter().any(beside), "{measured:#?}");
 
-        // Each device has its best, among what it measured itself, and the series has none.
+        // Each device has its own best, among its own measurements, and the series has none.
         let end = &outcome.events_of("series-finished")[0];
         assert_eq!(end["best"], Value::Null, "{end:#}");
         let bests = end["by_device"].as_array().unwrap();
@@ -242,8 +242,7 @@ fn counters_that_one_device_denies_are_had_from_the_other() {
         assert_eq!(denied, event["device"] == SECOND, "{event:#}");
         assert_eq!(counter["value"].is_number(), event["device"] == FIRST, "{event:#}");
     }
-    // Where a threshold needs them nothing is run, and it is said of which device they cannot be
-    // had.
+    // If a threshold needs them nothing is run, and it is said of which device they cannot be had.
     let tool = counted(&gpu, TWINS, &[&EIGHT[..], &["--devices", "all"]].concat());
     let refused = tool.env("FAKE_CUPTI_TROUBLE", trouble).run().exits_with(107);
     let said =
@@ -253,8 +252,7 @@ fn counters_that_one_device_denies_are_had_from_the_other() {
 
 #[test]
 fn a_denial_stands_in_the_way_only_of_thresholds_on_what_its_device_measures() {
-    // `gather`, whose annotation has a threshold on a counter, goes to the second device, and
-    // `scale` to the first.
+    // `gather` has a threshold on a counter and goes to the second device, `scale` to the first.
     let gpu = FakeGpu::new();
     let tool = counted(&gpu, TWINS, &["--devices", "all"]);
     let first = tool.env("FAKE_CUPTI_TROUBLE", "fail cuptiRangeProfilerEnable 26 device=677075");
@@ -374,7 +372,7 @@ fn an_interrupted_run_goes_on_with_the_same_devices_only() {
     // Nobody reads its results: they may be more than a pipe holds.
     let mut child = tool.into_command().stdout(Stdio::null()).spawn().unwrap();
     gpu.wait_for(&mut child, "hangs in pass 0");
-    // The other device goes on meanwhile.
+    // The other device continues meanwhile.
     gpu.wait_for(&mut child, "collected pass 0");
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     let ended = child.wait_with_output().unwrap();
@@ -462,7 +460,7 @@ fn mig_instances_are_devices_that_say_what_they_are() {
     let labels: BTreeSet<String> = devices(&outcome).into_values().collect();
     let expected = [format!("MIG-{digits}31"), format!("MIG-{digits}75")];
     assert!(labels.iter().eq(&expected), "{labels:#?}");
-    // Counters of units that it shares with others are told one by one.
+    // Counters of shared units are reported one by one.
     let counters = METRICS[..2].join(",");
     let json = ["scale", "--message-format", "json", "--repeat", "1", "--metrics", &counters];
     let lost = run_on(&gpu, &twins, &json).env("FAKE_CUPTI_TROUBLE", "lose pass=1");

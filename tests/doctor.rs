@@ -3,7 +3,7 @@
 use crate::support::replay::{METRICS, workshop};
 use crate::support::{FakeGpu, Outcome, Tool};
 
-/// What the fake driver calls its first two GPUs.
+/// The fake driver's UUIDs of its first two GPUs.
 const FIRST: &str = "GPU-67707570-726f-662d-6661-6b652d677075";
 const SECOND: &str = "GPU-67707570-726f-662d-6661-6b652d677031";
 
@@ -114,7 +114,7 @@ fn every_device_is_named_and_answers_for_itself() {
 
 #[test]
 fn a_driver_without_a_device_is_no_machine_for_the_emulator() {
-    // A run by itself refuses it, since a GPU may be hidden or broken: so does the doctor.
+    // A run refuses such a GPU on its own, since it may be hidden or broken; the doctor must agree.
     let gpu = FakeGpu::new();
     let hidden = |arguments: &[&str]| {
         let tool = gpu.tool(&workshop(), arguments).env("GPUPROF_BACKEND", "auto");

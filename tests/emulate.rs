@@ -1,4 +1,4 @@
-//! `cargo gpuprof emulate`: programs of others on the emulated driver.
+//! `cargo gpuprof emulate`: foreign programs on the emulated driver.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -139,7 +139,7 @@ fn a_program_ends_with_its_parent_and_what_was_left_behind_is_swept() {
         let pid = wait_beside(&mut child, "the program", || std::fs::read_to_string(&begun).ok());
         kill_process(Pid::from_child(&child), signal).unwrap();
         assert_eq!(child.wait().unwrap().code(), code);
-        // One that nobody waits for is a zombie.
+        // A process without a waiting parent is a zombie.
         let stat = format!("/proc/{}/stat", pid.trim());
         let ended = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z"));
         wait_for("the program's end", || ended().then_some(()));

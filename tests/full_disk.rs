@@ -1,5 +1,5 @@
-//! Disks that fill up and folders that vanish while a sweep goes on: exit code 110, and everything
-//! that was measured is on standard output all the same.
+//! Disks that fill up and folders that vanish while a sweep continues: exit code 110, and
+//! everything that was measured is on standard output all the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use crate::support::{Packed, Tool, wait_beside};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
 
-/// A sweep that is held up in its fourth configuration until the test lets it go on.
+/// A sweep that is held up in its fourth configuration until the test lets it continue.
 const SWEEP: [&str; 1] = ["waits"];
 const CONFIGURATIONS: usize = 8;
 
-/// The file that lets it go on, in the folder of the archive.
+/// The file that lets it continue, in the folder of the archive.
 const GO: &str = "go";
 
 fn journal_lines(run: &Path) -> usize {
@@ -37,7 +37,7 @@ fn under_way(packed: &Packed, arguments: &[&str]) -> (Child, PathBuf) {
     (child, run)
 }
 
-/// Lets the sweep go on.
+/// Lets the sweep continue.
 fn go_on(packed: &Packed) {
     fs::write(packed.path().join(GO), "").expect("it can be written");
 }
@@ -58,7 +58,7 @@ fn events(output: &Output, reason: &str) -> Vec<Value> {
     text(&output.stdout).lines().map(event).filter(|event| event["reason"] == reason).collect()
 }
 
-/// Asserts that what was measured is told, and the rest with `reason` for why it was not.
+/// Asserts that the measured rows are reported, and the others with `reason`.
 fn assert_told(output: &Output, reason: &str) {
     let rows = events(output, "configuration-finished");
     assert_eq!(rows.len(), CONFIGURATIONS);
@@ -84,7 +84,7 @@ fn assert_told(output: &Output, reason: &str) {
 fn a_limit_on_the_size_of_files_is_told_and_the_run_goes_on_once_it_is_lifted() {
     let packed = Packed::new();
     let (child, run) = under_way(&packed, &["--message-format", "json"]);
-    // No file may grow beyond what the journal has now and a little.
+    // The limit is a little above the current size of the journal.
     let size = fs::metadata(run.join("journal.jsonl")).expect("it is there").len() + 100;
     let limit = Rlimit { current: Some(size), maximum: Some(size) };
     prlimit(Some(Pid::from_child(&child)), Resource::Fsize, limit).expect("it still runs");
@@ -187,7 +187,7 @@ fn an_export_that_finds_the_disk_full_keeps_nothing_else_from_being_written() {
     assert!(!packed.path().join("target/gpuprof/baselines/kept.json").exists());
 }
 
-/// A file system of its own, which fills up once the first pass has ended.
+/// A separate file system, which fills up once the first pass has ended.
 const FILLED: &str = r#"
 mkdir -p target && mount -t tmpfs -o size=300m none target || exit 77
 "$0" "$@" &
@@ -208,8 +208,7 @@ fn a_disk_that_is_really_full() {
     command.env_clear().envs(tool.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let Ok(output) = command.output() else { return };
     if text(&output.stderr).contains("unshare: ") || output.status.code() == Some(77) {
-        // Containers often may not mount anything; the limit on file sizes stands in for the disk
-        // there.
+        // Containers often may not mount anything; there the limit on file sizes replaces the disk.
         eprintln!("no file system can be mounted here: {}", text(&output.stderr));
         return;
     }

@@ -1,5 +1,5 @@
-//! The gate as a merge meets it: a baseline, then a commit that regresses, one that does not, and
-//! one that removes a kernel; and runs that are killed, resumed, or cannot be written.
+//! The gate in a merge: a baseline, then a commit that regresses, one that does not, and one that
+//! removes a kernel; and runs that are killed, resumed, or cannot be written.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -15,14 +15,13 @@ use tempfile::TempDir;
 /// What `main` holds: one load a thread, neighbours next to each other.
 const GOOD: &str = "tid";
 
-/// What a commit makes worse: neighbours 128 bytes apart, so that each needs a sector of its own.
+/// A regression: neighbours 128 bytes apart, so that each needs a separate sector.
 const STRIDED: &str = "stride";
 
-/// What a commit makes a little worse: 4 bytes off, so that a warp's 128 bytes lie in one sector
-/// more.
+/// A small regression: 4 bytes off, so that a warp's 128 bytes need one more sector.
 const MISALIGNED: &str = "misaligned";
 
-/// What a commit makes worse that no ratio shows: everything is loaded twice.
+/// A regression that no ratio shows: everything is loaded twice.
 const TWICE: &str = "twice";
 
 /// A crate with the kernels `copy` and `scale` from PTX; `copy` reads by `index`.
@@ -84,8 +83,8 @@ impl Repository {
         let mut workspace = Workspace::of(folder.path(), &files);
         let lock = crate::support::repository_folder().join("Cargo.lock");
         fs::copy(lock, folder.path().join("Cargo.lock")).expect("the repository is locked");
-        // Runs lie apart, since what another test leaves is nobody's `latest`; what is built, is
-        // built where everything is.
+        // Runs have separate folders, so that another test's run is not `latest`; builds share a
+        // folder.
         let shared = Workspace::repository().target;
         workspace.target = shared.join("gate");
         for built in ["release", "gpuprof/kernels"] {
@@ -200,7 +199,7 @@ fn a_baseline_that_is_not_there_is_an_error(repository: &Repository) {
     assert!(nowhere.stderr.contains("there is no baseline file ./nowhere.json"));
     let ungated = repository.run(&["--baseline", "mian", "--no-gate"]).exits_with(0);
     assert!(ungated.stdout.contains(" missing  no baseline is named `mian`"), "{}", ungated.stdout);
-    // The first run of a gate makes what the next ones are held against.
+    // The first run of a gate makes the baseline of the next ones.
     let makes = ["--baseline", "fresh", "--save-baseline", "fresh"];
     repository.run(&makes).exits_with(0);
     let held = repository.run(&makes).exits_with(0);
@@ -309,7 +308,7 @@ fn two_baselines_are_compared_without_measuring(repository: &Repository) {
 }
 
 /// Starts the sweep of the workshop that sleeps for a minute in its second configuration, kills it
-/// with SIGKILL when the first one has ended, and goes on with it under a limit for the second.
+/// with SIGKILL when the first one has ended, and continues with it under a limit for the second.
 fn killed_and_resumed(limit: &str) -> Outcome {
     let packed = Packed::new();
     let sweep = ["sleeps", "--series", "milliseconds=1,60000,2"];

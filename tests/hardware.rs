@@ -1,9 +1,9 @@
 //! The emulated driver against hardware: counters that both have, for every example.
 //!
-//! `golden/h200-counters.json` holds what CUPTI counted on an NVIDIA H200 (driver 580, CUPTI 13.0,
+//! `golden/h200-counters.json` has the counters of CUPTI on an NVIDIA H200 (driver 580, CUPTI 13.0,
 //! 2026-11-21) for the archive of the examples, by `cargo-gpuprof run --archive-file F
-//! --replay-mode range --repeat 1 --metrics NAMES`. Only exact counters are in it, so every one
-//! must be equal, but for what ptxas changes: see [`MERGED`].
+//! --replay-mode range --repeat 1 --metrics NAMES`. It contains only exact counters, so all must be
+//! equal, except for changes by ptxas: see [`MERGED`].
 
 use std::collections::BTreeMap;
 

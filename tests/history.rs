@@ -1,4 +1,4 @@
-//! `cargo gpuprof history`: what metrics were over the revisions of a repository.
+//! `cargo gpuprof history`: values of metrics over the revisions of a repository.
 
 use std::fs;
 use std::process::Command;
@@ -44,7 +44,7 @@ impl Repository {
         String::from_utf8(output.stdout).expect("it is UTF-8").trim().to_owned()
     }
 
-    /// Commits what git does not ignore, a day later than the commit before.
+    /// Commits all files that git does not ignore, a day later than the previous commit.
     fn commit(&mut self, message: &str) -> String {
         self.commits += 1;
         self.git(&["add", "."]);

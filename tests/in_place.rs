@@ -1,5 +1,5 @@
-//! What timed samples of a kernel find that changes what it reads, on a fake GPU, whose times
-//! follow from what a launch does; and kernels that change less than their reference.
+//! Timed samples of a kernel that changes its inputs, on a fake GPU with times that follow from the
+//! launch; and kernels that change less than their reference.
 
 use std::fs;
 
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::support::replay::workshop;
 use crate::support::{FakeGpu, Outcome};
 
-/// The times of `kernel` in nanoseconds and what they say of its buffers, for blocks of 64 and of
-/// 128 threads.
+/// The times of `kernel` in nanoseconds and the state of its buffers, for blocks of 64 and of 128
+/// threads.
 fn timings(kernel: &str) -> Vec<(Vec<f64>, Value)> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.json");

@@ -10,7 +10,7 @@ use rustix::pipe::fcntl_setpipe_size;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// Starts a sweep whose second configuration takes a minute, and sends `signal` when it is there.
+/// Starts a sweep with a second configuration that takes a minute, and sends `signal` when it runs.
 /// Returns the exit code and standard output.
 fn interrupted(workspace: &Workspace, signal: Signal, arguments: &[&str]) -> (Option<i32>, String) {
     let arguments = [&["run", "--package", "endings", "sleeps"], arguments].concat();
@@ -102,7 +102,7 @@ fn a_terminal_that_is_gone_ends_the_run_in_the_same_way() {
     let ignored =
         status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("it is there");
     if u64::from_str_radix(ignored.trim(), 16).expect("it is a mask") & 1 != 0 {
-        // Under `nohup` the tool is to go on.
+        // Under `nohup` the tool is to continue.
         return;
     }
     let (code, stdout) = interrupted(&Workspace::fixture("workshop"), Signal::HUP, &[]);
@@ -164,7 +164,7 @@ fn a_run_whose_output_nobody_reads_ends_by_a_signal_and_is_kept() {
     let mut child = packed.tool(&many).into_command().spawn().expect("it can be started");
     let stdout = child.stdout.take().expect("standard output is piped");
     fcntl_setpipe_size(&stdout, 4096).expect("it can be small");
-    // What is told of 32 configurations is more than it holds.
+    // The output for 32 configurations is more than it holds.
     let journal = || fs::read_to_string(packed.runs().first()?.join("journal.jsonl")).ok();
     wait_beside(&mut child, "passes", || (journal()?.lines().count() > 1).then_some(()));
     assert_eq!(terminated(&mut child), Some(143));

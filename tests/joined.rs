@@ -19,8 +19,8 @@ fn id(event: &Value) -> String {
     event["id"].as_str().expect("runs have names").to_owned()
 }
 
-/// How many timed passes of each configuration are in a run's journal, whose last line may still be
-/// being written.
+/// How many timed passes of each configuration are in a run's journal; its last line may be
+/// incomplete.
 fn timed(id: &str) -> BTreeMap<u64, usize> {
     let text = fs::read_to_string(workshop().run_folder(id).join("journal.jsonl")).expect("kept");
     let (whole, _) = text.rsplit_once('\n').unwrap_or_default();
@@ -33,7 +33,8 @@ fn timed(id: &str) -> BTreeMap<u64, usize> {
     timed
 }
 
-/// What the processes of a run were asked to measure: times, counters, or both, with how often.
+/// The measurements that the processes of a run were asked for: times, counters, or both, with how
+/// often.
 fn asked(outcome: &Outcome) -> BTreeMap<String, usize> {
     let passes = workshop().run_folder(&id(&outcome.events_of("run-started")[0])).join("passes");
     let mut asked = BTreeMap::new();
@@ -133,7 +134,7 @@ fn a_runner_that_is_killed_while_a_process_counts_has_its_times() {
     for isolation in ISOLATIONS {
         let gpu = FakeGpu::new();
         let more = [&["--repeat", "2"][..], isolation].concat();
-        // Both times of the one that hangs while it counts are on disk by then.
+        // Both times of the one that hangs during its counter pass are on disk by then.
         let times = |id: &str| timed(id).get(&1) == Some(&2);
         let id = gpu.killed(tool(&gpu, &more, "hang pass=0 block=128"), times);
         let outcome = tool(&gpu, &[&more[..], &["--resume", &id]].concat(), "").run().exits_with(0);

@@ -17,7 +17,7 @@ use serde_json::Value;
 /// A sweep of 60 configurations, one pass each.
 const SWEEP: [&str; 3] = ["gather", "--series", "stride=1..60 step 1"];
 
-/// What a blow hits.
+/// The victim of a kill.
 #[derive(Debug, Clone, Copy)]
 enum Whom {
     /// The subcommand alone.
@@ -36,7 +36,7 @@ const BLOWS: [(Whom, Signal); 6] = [
     (Whom::Group, Signal::INT),
 ];
 
-/// Starts `run` with `arguments` at the head of a process group of its own.
+/// Starts `run` with `arguments` as the leader of a separate process group.
 fn start(packed: &Packed, arguments: &[&str]) -> Child {
     let mut command = packed.tool(arguments).into_command();
     command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
@@ -117,7 +117,7 @@ fn ended_as_struck(signal: Signal, status: ExitStatus, run: &Path) {
     }
 }
 
-/// Kills a run and resumes it again and again until it comes to its end; the document of the run.
+/// Kills a run and resumes it repeatedly until it ends; returns the document of the run.
 fn struck_until_it_ends(blows: &mut usize) -> Value {
     let packed = Packed::new();
     let resumed = [&SWEEP[..], &["--resume"]].concat();

@@ -1,8 +1,8 @@
-//! Kinds decide, not words: the same failures in other words come to the same retries, verdicts and
+//! Kinds decide, not words: the same failures in other words lead to the same retries, verdicts and
 //! exit codes.
 //!
-//! The harness of the fixture `scripted` fails in every way that the protocol knows, in plain
-//! words, in garbled ones, and in words that claim to be every other failure.
+//! The harness of the fixture `scripted` fails in every way of the protocol, in plain words, in
+//! garbled ones, and in words that claim to be every other failure.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,14 +13,14 @@ use crate::support::{Outcome, Workspace};
 
 const VOICES: [&str; 3] = ["plain", "garbled", "lying"];
 
-/// What a run came to, without a word of what anybody said.
+/// The outcome of a run, without any messages.
 #[derive(Debug, PartialEq)]
 struct Seen {
     code: Option<i32>,
     statuses: BTreeMap<String, String>,
     verdicts: Vec<Value>,
     virtual_gpu: Value,
-    /// What every process was asked for, in order.
+    /// The requests of every process, in order.
     asked: Vec<String>,
     /// Whether the run says that something was retried.
     tells_of_retries: bool,
@@ -46,7 +46,7 @@ impl Seen {
     }
 }
 
-/// Plays `scene` in every voice; what all of them came to, and how each put it.
+/// Plays `scene` in every voice; returns the common outcome, and each run's output.
 fn played(scene: &str, more: &[&str]) -> (Seen, Vec<Outcome>) {
     let fixture = Workspace::fixture("scripted");
     let play = |voice: &str| {

@@ -1,4 +1,4 @@
-//! The harness as libtest's users see it: a list whose names find what they name.
+//! The harness under libtest's users: a list of names that select their configurations.
 
 use std::process::{Command, Output};
 

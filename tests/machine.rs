@@ -1,5 +1,4 @@
-//! What the machine lacks: a driver that does not work, a device, the source of Rust's core
-//! library.
+//! Missing parts of the machine: a working driver, a device, the source of Rust's core library.
 
 use std::fs;
 use std::path::Path;
@@ -69,7 +68,7 @@ fn the_emulated_driver_has_no_clocks_to_lock_and_that_is_said() {
     assert!(outcome.stderr.contains(sentence), "{outcome:#?}");
 }
 
-/// A rustc whose sysroot holds no library source.
+/// A rustc without the library source in its sysroot.
 fn rustc_without_source(folder: &Path) -> std::path::PathBuf {
     let (rustc, sysroot) = (folder.join("rustc"), folder.join("sysroot"));
     fs::create_dir(&sysroot).expect("the folder is new");

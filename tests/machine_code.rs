@@ -1,7 +1,7 @@
-//! Declared kernels that are machine code: a cubin and a fatbin, made of PTX by NVIDIA's tools.
+//! Declared kernels in machine code: a cubin and a fatbin, made from PTX by NVIDIA's tools.
 //!
-//! No GPU is here: the fake driver runs the PTX that they were made of, where NVIDIA's driver would
-//! load them.
+//! There is no GPU: the fake driver runs the original PTX under the conditions in which NVIDIA's
+//! driver would load the machine code.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -50,7 +50,7 @@ fn nvidia(folder: &Path, tool: &str, arguments: &[&str]) {
 
 const RUN: [&str; 3] = ["run", "--message-format", "json"];
 
-/// The tool on a fake GPU, where the PTX of the fixture stands in for its machine code.
+/// The tool on a fake GPU, with the PTX of the fixture in place of its machine code.
 fn on_gpu(gpu: &FakeGpu, arguments: &[&str]) -> Tool {
     let all = [&RUN[..], arguments].concat();
     gpu.tool(&MADE, &all).env("FAKE_MACHINE_CODE", MADE.root.join("kernels/scale.ptx"))

@@ -1,5 +1,5 @@
 //! The end-to-end tests, a module each: real builds, real processes, the emulated driver or a fake
-//! GPU. `README.md` beside this file says what each covers, how to run one, and what the fakes are.
+//! GPU. `README.md` next to this file describes the modules, how to run one, and the fakes.
 
 mod advice;
 mod archive;

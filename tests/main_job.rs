@@ -19,7 +19,7 @@ fn read_json(path: &std::path::Path) -> Value {
     serde_json::from_slice(&bytes).expect("the file is JSON")
 }
 
-/// The run document and the verdict of the run that `outcome`, in JSON, speaks of.
+/// The run document and the verdict of the run that `outcome`, in JSON, applies to.
 fn documents(workspace: &Workspace, outcome: &Outcome) -> (Value, Value) {
     let id =
         outcome.events_of("run-started")[0]["id"].as_str().expect("runs have names").to_owned();

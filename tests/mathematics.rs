@@ -1,5 +1,5 @@
 //! Every function of floats in a kernel, on the emulated driver: the bits that the same arithmetic
-//! gives on the host, where the H200 gave them too (`docs/claims.md`).
+//! gives on the host, as on the H200 (`docs/claims.md`).
 
 use crate::support::replay::workshop;
 

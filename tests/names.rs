@@ -1,4 +1,5 @@
-//! Names of counters on machines without CUPTI: what no chip has is refused before anything runs.
+//! Names of counters on machines without CUPTI: names that no chip has are refused before anything
+//! runs.
 
 use crate::support::{FakeGpu, Outcome, Workspace};
 
@@ -8,7 +9,7 @@ fn emulated(more: &[&str]) -> Outcome {
     Workspace::fixture("workshop").gpuprof(&[&run[..], more].concat())
 }
 
-/// The same on a fake GPU, where no CUPTI is.
+/// The same on a fake GPU without CUPTI.
 fn without_cupti(more: &[&str]) -> Outcome {
     let nothing = tempfile::tempdir().expect("there is a temporary folder");
     let run = ["run", "--package", "vector", "scale/block=64", "--quiet", "--repeat", "1"];

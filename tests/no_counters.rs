@@ -86,7 +86,7 @@ fn a_threshold_that_needs_counters_cannot_be_met_without_them() {
     let outcome = judged(&counted).exits_with(107);
     assert!(outcome.stderr.contains("thresholds need hardware counters"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("dcgmi profile --pause"), "{}", outcome.stderr);
-    // So does a dry run, which tells what a run would start.
+    // So does a dry run, which shows the plan of a run.
     let would = judged(&[&counted[..], &["--dry-run"]].concat()).exits_with(0).stdout;
     let said = "a run would start nothing and end with exit code 107; these thresholds need hardware counters:\n  vector::kernels::scale: \
                 `every smsp__warps_launched.sum <= 128` (--threshold) needs smsp__warps_launched.sum\n";
@@ -94,7 +94,7 @@ fn a_threshold_that_needs_counters_cannot_be_met_without_them() {
     let dry = ["--dry-run", "--no-gate"];
     let would = judged(&[&counted[..], &dry].concat()).exits_with(0).stdout;
     assert!(!would.contains("107"), "{would}");
-    // What decides nothing, or needs no counter, stops nothing.
+    // A run without a decision, or without a need for counters, is not stopped.
     judged(&[&counted[..], &["--no-gate"]].concat()).exits_with(0);
     judged(&["--threshold", "every duration <= 1 s"]).exits_with(0);
 }
@@ -247,7 +247,7 @@ fn what_a_slice_of_a_gpu_withholds_is_unavailable_and_the_rest_is_counted() {
     let none = run(&[], "withhold l1tex; withhold smsp").exits_with(0);
     let event = &none.events_of("configuration-finished")[0];
     assert!(METRICS.iter().all(|metric| event["metrics"][*metric]["value"].is_null()), "{event:#}");
-    // What no such chip has is the user's to mend, on a slice too.
+    // Counters that no such chip has are the user's error, on a slice too.
     let unknown = run(&["--threshold", &threshold("l1tex__nonsense.sum")], "withhold l1tex");
     assert_eq!(unknown.code, Some(2), "{unknown:#?}");
 }

@@ -26,10 +26,10 @@ const CALLS: [&str; 9] = [
     "park_timeout(",
 ];
 
-/// Where such a call stands and polls nothing: file, line, why.
+/// The places of such calls that do not poll: file, line, reason.
 const ALLOWED: [(&str, &str, &str); 20] = [
     (
-        "cargo-gpuprof/src/awaited.rs",
+        "system/src/awaited.rs",
         "self.result.recv_timeout(time).ok()",
         "waits once, with a limit, and is woken by the result",
     ),
@@ -38,61 +38,53 @@ const ALLOWED: [(&str, &str, &str); 20] = [
         "match lock::try_lock(&path, &Owner::this_process()) {",
         "says whether the device is free now",
     ),
-    ("cargo-gpuprof/src/device/lock.rs", "match file.try_lock() {", "says what a lock tells now"),
-    ("cargo-gpuprof/src/device/lock.rs", "match file.try_lock() {", "tries once, then queues"),
+    ("engine/src/device/lock.rs", "match file.try_lock() {", "says what a lock tells now"),
+    ("engine/src/device/lock.rs", "match file.try_lock() {", "tries once, then queues"),
     (
-        "cargo-gpuprof/src/device/lock.rs",
+        "engine/src/device/lock.rs",
         "match try_lock(path, owner).map_err(failed)? {",
         "tries once, then queues",
     ),
     (
-        "cargo-gpuprof/src/device/lock.rs",
+        "engine/src/device/lock.rs",
         "pub fn try_lock(path: &Path, owner: &Owner) -> io::Result<Try> {",
         "tries once",
     ),
     (
-        "cargo-gpuprof/src/scratch.rs",
+        "system/src/scratch.rs",
         "let taken = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));",
         "locks a file of its own; where another has it, the folder is made anew",
     ),
     (
-        "cargo-gpuprof/src/scratch.rs",
+        "system/src/scratch.rs",
         "lock.try_lock().is_ok().then_some(lock)",
         "leaves alone what is in use",
     ),
+    ("engine/src/store/file_lock.rs", "match file.try_lock() {", "says what a lock tells now"),
+    ("engine/src/store/file_lock.rs", "match file.try_lock() {", "tries once, then queues"),
     (
-        "cargo-gpuprof/src/store/file_lock.rs",
-        "match file.try_lock() {",
-        "says what a lock tells now",
-    ),
-    ("cargo-gpuprof/src/store/file_lock.rs", "match file.try_lock() {", "tries once, then queues"),
-    (
-        "cargo-gpuprof/src/store/file_lock.rs",
+        "engine/src/store/file_lock.rs",
         "if let Err(TryLockError::Error(e)) = file.try_lock()",
         "asks whether there are locks",
     ),
+    ("engine/src/store/prune.rs", "if lock.try_lock().is_ok() {", "leaves alone what is in use"),
     (
-        "cargo-gpuprof/src/store/prune.rs",
-        "if lock.try_lock().is_ok() {",
-        "leaves alone what is in use",
-    ),
-    (
-        "cargo-gpuprof/src/execute/profiler.rs",
+        "engine/src/execute/profiler.rs",
         "&& let Try::Held(lock) = lock::try_lock(path, &owner)?",
         "tries once, then queues",
     ),
     (
-        "cargo-gpuprof/src/revision/checkout.rs",
+        "build/src/revision/checkout.rs",
         "if lock.try_lock().is_err() {",
         "a checkout that is in use is not taken",
     ),
     (
-        "cargo-gpuprof/src/store/prune.rs",
+        "engine/src/store/prune.rs",
         "Ok(file) => file.try_lock().ok().map(|()| Some(file)),",
         "a run that is in use is kept",
     ),
     (
-        "cargo-gpuprof/src/store/runs.rs",
+        "engine/src/store/runs.rs",
         "lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))",
         "says whether a run is under way now",
     ),
@@ -146,7 +138,18 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
 #[test]
 fn no_source_looks_again_and_again() {
     let mut paths = Vec::new();
-    for package in ["analysis", "cargo-gpuprof", "cupti", "emulator", "model", "runtime"] {
+    for package in [
+        "analysis",
+        "build",
+        "cargo-gpuprof",
+        "cupti",
+        "emulator",
+        "engine",
+        "model",
+        "report",
+        "runtime",
+        "system",
+    ] {
         sources(&repository_folder().join(package).join("src"), &mut paths);
     }
     assert!(paths.len() > 200, "{}", paths.len());
@@ -186,13 +189,12 @@ fn switches(process: u32) -> u64 {
     threads.filter_map(|thread| of(&thread.path())).sum()
 }
 
-/// Waits that a second may hold of a process that waits: it is woken by nobody. Polling at the
-/// longest interval that ever was in use, 100 ms, makes ten.
+/// How many waits a waiting process may make per second: nothing wakes it. Polling at the longest
+/// interval that ever was in use, 100 ms, makes ten.
 const MOST: u64 = 3;
 
-/// Waits until no process of `processes` got a processor for a second, of which there were `count`
-/// at least. A process that is still getting ready is looked at once more; one that polls never
-/// passes.
+/// Waits until no process of `processes`, at least `count` of them, got a processor for a second. A
+/// process that is still getting ready is checked again; one that polls never passes.
 fn all_come_to_rest(child: &mut Child, count: usize, processes: impl Fn() -> Vec<u32>) {
     let mut seen = Vec::new();
     for _ in 0..60 {

@@ -43,7 +43,7 @@ fn stored_runs_are_compared_and_shown_by_metrics_of_a_configuration_file_that_is
     configured(folder.path(), "64 * smsp__sass_inst_executed_op_global_ld.sum");
     measured("1", &config, &many);
     let workshop = Workspace::fixture("workshop");
-    // An exact metric that a series shows may not get worse, whoever defined it.
+    // An exact metric that a series shows may not get worse, for any author of its definition.
     let worse = workshop.gpuprof(&["compare", &few, &many]).exits_with(100);
     assert!(worse.stdout.contains("FAIL  every loads <= baseline "), "{}", worse.stdout);
     workshop.gpuprof(&["compare", &many, &few]).exits_with(0);
@@ -125,7 +125,7 @@ fn sections_of_the_workspace_are_known_wherever_its_settings_are_read() {
         "title = \"By halves\"\n[[metrics]]\nlabel = \"half a grid\"\nname = \"half_grid\"\n\
          formula = \"launch__grid_size / 2\"\nunit = \"count\"\ndirection = \"lower\"\n",
     );
-    // What our own sections define can be used in the file as well.
+    // The file can also use definitions of our own sections.
     write(
         ".config/gpuprof.toml",
         "sections = [\"halves\"]\nthresholds = [\"every half_grid <= 32\"]\n\

@@ -10,7 +10,7 @@ use crate::support::{Outcome, Tool, Workspace, script};
 use insta::assert_snapshot;
 use serde_json::Value;
 
-/// What stands for rustc: the package is not compiled without the backend.
+/// A stand-in for rustc: the package is not compiled without the backend.
 const WRAPPER: &str = r#"#!/bin/sh
 found=
 needed=
@@ -28,7 +28,7 @@ done
 exec "$@"
 "#;
 
-/// Where wrapper and backend are: what cargo builds is out of date where they are newer.
+/// The folder of wrapper and backend: cargo's builds are out of date if these are newer.
 static STAND_INS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = Workspace::repository().target.join("cuda-oxide");
     fs::create_dir_all(&folder).expect("the folder can be made");
@@ -167,7 +167,7 @@ fn without_the_backend_or_a_nightly_rust_the_error_says_how_to_get_them() {
     };
     let named = tool(&workspace, &arguments).env("CUDA_OXIDE_BACKEND", "/nowhere/b.so");
     assert_snapshot!(told(named), @"error: kernels of NVIDIA's Rust are not compiled: CUDA_OXIDE_BACKEND names /nowhere/b.so, which is no file");
-    // Cargo's own home would say what this machine has.
+    // Cargo's own home would contain this machine's settings.
     let registry = std::env::var("CARGO_HOME").map(Into::into);
     let registry = registry.unwrap_or_else(|_| {
         Path::new(&std::env::var("HOME").expect("there is a home")).join(".cargo")

@@ -99,7 +99,7 @@ fn a_function_that_another_layer_loaded_is_checked_and_refused_as_invalid() {
     assert_eq!(scaled(&gpu.tool(&workshop(), &on_gpu).run().exits_with(105)), expected);
 }
 
-/// What blocks of 2048 threads come to when a library launches them, of `launched_by_others`:
+/// The outcomes of blocks of 2048 threads if a library launches them, in `launched_by_others`:
 /// ignored, when measured and before, tolerated.
 fn told(run: &Outcome) -> [(String, String); 4] {
     let rows = scaled(run);
@@ -129,7 +129,7 @@ fn a_launch_of_somebody_elses_that_the_emulated_driver_refuses_is_invalid() {
     let refused = "kernel 'scale' cannot be launched: block.x is 2048 but the device allows 1024";
     assert_eq!(measured, row("invalid", refused));
     assert_eq!(before, row("invalid", refused));
-    // The program went on, so something else is wrong.
+    // The program continued, so something else is wrong.
     assert_eq!(tolerated, row("failed", "the sum is wrong"));
     assert_eq!(ignored.0, "failed");
     assert!(ignored.1.starts_with("a host call copies 4 bytes of"), "{}", ignored.1);

@@ -1,5 +1,5 @@
-//! A profiler that all devices of the machine share, as GPUs before Hopper have it, on fake ones:
-//! who counts has it alone, and nobody is told that the hardware is busy.
+//! A profiler shared by all devices of the machine, as before Hopper, on fake devices: a counting
+//! process has it alone, and no process gets the error that the hardware is busy.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -24,7 +24,7 @@ fn counted(gpu: &FakeGpu, more: &[&str]) -> Tool {
     gpu.tool(&workshop(), &arguments(&["vector", "scale"], more)).env("FAKE_GPUS", TWINS)
 }
 
-/// How many configurations of a run have all counters, by what it wrote.
+/// How many configurations of a run have all counters, by its output.
 fn with_counters(stdout: &str) -> usize {
     let events = stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let counter = |event: &Value, at: usize| event["metrics"][METRICS[at]]["value"] == SCALE[at];

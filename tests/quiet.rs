@@ -1,8 +1,8 @@
-//! Processes that prepare while another one measures, on a fake GPU: what they find, and that they
-//! keep out of its way.
+//! Processes that prepare while another one measures, on a fake GPU: they find their data, and do
+//! not disturb the other one.
 //!
-//! `tests/fakes/timeline.rs` says when what happened. Opening a context takes so long there that
-//! without the lock it meets every window of the process before it.
+//! `tests/fakes/timeline.rs` records the times of events. Opening a context takes so long there
+//! that without the lock it would overlap every window of the previous process.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,11 +16,11 @@ use crate::support::replay::{ISOLATIONS, arguments, finished, of_both, values, w
 use crate::support::{FakeGpu, Happening, Outcome, times, wait_beside, with_limit};
 use serde_json::Value;
 
-/// Milliseconds that what disturbs takes.
+/// Milliseconds of a disturbing action.
 const SLOW: &str = "10";
 
-/// Samples of a timed pass that count: three batches, since the fake's times are all alike. Those
-/// before are warm-up.
+/// Samples of a timed pass that count: three batches, since the fake's times are all equal. The
+/// earlier ones are warm-up.
 const SAMPLES: usize = 24;
 
 fn run(gpu: &FakeGpu, trouble: &str, more: &[&str]) -> Outcome {
@@ -37,14 +37,14 @@ fn by_process(timeline: &[Happening]) -> BTreeMap<u32, Vec<&Happening>> {
     processes
 }
 
-/// What counts, of all that was measured.
+/// The measurements that count.
 fn windows(timeline: &[Happening]) -> Vec<&Happening> {
     let last = |all: Vec<_>| all.into_iter().rev().take(SAMPLES);
     let samples = times(timeline).into_values().flat_map(last);
     samples.chain(timeline.iter().filter(|happening| happening.what == "counts")).collect()
 }
 
-/// Pairs of a window and what another process did during it.
+/// Pairs of a window and a disturbing action of another process during it.
 fn disturbances(timeline: &[Happening]) -> Vec<(&Happening, &Happening)> {
     let disturbs = |window: &Happening, other: &Happening| {
         other.what == "prepares" && other.process != window.process && other.meets(window)
@@ -54,7 +54,7 @@ fn disturbances(timeline: &[Happening]) -> Vec<(&Happening, &Happening)> {
     windows(timeline).into_iter().flat_map(of).collect()
 }
 
-/// How many processes began before one that began earlier had measured for the last time.
+/// How many processes began before an earlier one had measured for the last time.
 fn prepared_ahead(timeline: &[Happening]) -> usize {
     let mut spans: Vec<(u128, u128)> = by_process(timeline)
         .into_values()
@@ -97,15 +97,15 @@ fn others_prepare_while_cupti_starts_if_the_cache_is_emptied_after_that() {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let begun: Value = serde_json::from_str(&lines.next().unwrap()).unwrap();
-    // A pipe that nobody reads holds the run up once it is full.
+    // A pipe without a reader blocks the run once it is full.
     let rest = thread::spawn(move || lines.count());
     let passes = workshop().run_folder(begun["id"].as_str().unwrap()).join("passes");
     let file = |of: &dyn Fn(&str) -> bool| -> Option<PathBuf> {
         let mut paths = fs::read_dir(&passes).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
         paths.find(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(of))
     };
-    // The times of the first process are there: what it still measures is a counter pass, beside
-    // one that prepares.
+    // The first process has its times: its remaining work is a counter pass, while another one
+    // prepares.
     wait_beside(&mut child, "times", || file(&|name| name.ends_with("pass-1.reply.json")));
     let lock = file(&|name| name.starts_with("quiet") && !name.ends_with(".turnstile")).unwrap();
     let stage = File::open(lock).unwrap();
@@ -145,8 +145,8 @@ fn by_default_counters_are_prepared_ahead_and_times_are_taken_alone() {
     }
 }
 
-/// Whether the configuration with blocks of 64 threads came to `status`, and the other one was not
-/// the worse for it.
+/// Whether the configuration with blocks of 64 threads ended with `status`, and the other one was
+/// not affected.
 fn only_the_first(outcome: &Outcome, status: &str) -> bool {
     let [(first, _), other] = of_both(outcome);
     first == status && other == finished()

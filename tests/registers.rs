@@ -1,4 +1,4 @@
-//! Registers, spills and occupancy without a GPU: ptxas tells them, where there is one.
+//! Registers, spills and occupancy without a GPU: from ptxas, if there is one.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -26,7 +26,7 @@ fn run(fixture: &Workspace, arguments: &[&str], code: i32) -> Outcome {
     fixture.tool(&all).env("GPUPROF_PTXAS", ptxas()).run().exits_with(code)
 }
 
-/// What each metric of `names` is worth in the first configuration that finished.
+/// The value of each metric of `names` in the first configuration that finished.
 fn values(outcome: &Outcome, names: &[&str]) -> Vec<Option<f64>> {
     let rows = outcome.events_of("configuration-finished");
     let row = rows.iter().find(|row| row["status"] == "finished").expect("one finished");

@@ -47,8 +47,8 @@ fn a_run_that_was_killed_before_the_last_processes_of_a_configuration_goes_on_wi
         let id = outcome.events_of("run-started")[0]["id"].as_str().unwrap().to_owned();
         let journal = workshop().run_folder(&id).join("journal.jsonl");
         let whole = fs::read_to_string(&journal).unwrap();
-        // What the run is made of, and two passes of each; then one of the two that only one of
-        // them wants.
+        // The inputs of the run, and two passes of each; then one of the two that only one of them
+        // needs.
         for lines in [5, 6] {
             let first: String = whole.split_inclusive('\n').take(lines).collect();
             fs::write(&journal, first).unwrap();
@@ -116,7 +116,7 @@ fn a_run_says_what_its_doubt_cost_and_what_would_end_it() {
     assert!(reason.starts_with("11 processes do not decide: their mean is "), "{reason}");
     assert!(reason.contains(" would decide"), "{reason}");
     let id = outcome.events_of("run-started")[0]["id"].as_str().unwrap().to_owned();
-    // A stored run is judged as it was when it ended, and one that was killed ends alike.
+    // A stored run is judged as it was when it ended, and a killed one ends in the same way.
     let again = gpu.tool(&workshop(), &["report", &id]).run().exits_with(0);
     assert!(
         again.stdout.contains("\n A configuration took 7 to 11 processes.\n"),
@@ -133,7 +133,8 @@ fn a_run_says_what_its_doubt_cost_and_what_would_end_it() {
     }
 }
 
-/// The baseline's side cannot grow, so what it can decide is said before anything is measured.
+/// The baseline's side cannot grow, so its possible decisions are reported before anything is
+/// measured.
 #[test]
 fn a_stored_baseline_of_too_few_processes_is_told_before_the_run() {
     let gpu = FakeGpu::new();

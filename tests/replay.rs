@@ -1,9 +1,9 @@
-//! Hardware counters by replay, on a fake GPU: what the passes come to, and what comes of those
-//! that go wrong.
+//! Hardware counters by replay, on a fake GPU: the results of passes, and the handling of failed
+//! ones.
 //!
-//! The fake CUPTI is strict about its use and tells what it collected (`tests/fakes`), so every
-//! test also says which passes ran. Its passes count from 0; those that the tool speaks of count
-//! from 1, since pass 0 is the timed one.
+//! The fake CUPTI is strict about its use and logs its collections (`tests/fakes`), so every test
+//! also asserts which passes ran. Its passes count from 0; the tool's count from 1, since pass 0 is
+//! the timed one.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ fn every_replay_mode_counts_what_the_emulator_counts() {
             let line = format!("collected pass {pass} of 4: 0 [gather 64x64] 1 [gather 64x64]");
             collected.iter().filter(|told| **told == line).count()
         };
-        // Those of a process share a session, unless CUPTI is the one that launches them again.
+        // Those of a process share a session, unless CUPTI launches them again itself.
         let shared = mode.contains("isolate") && !mode.starts_with("kernel");
         let passes = ["0", "1", "2", "3"];
         assert_eq!(passes.map(alone), [if shared { 0 } else { 2 }; 4], "{mode}: {collected:#?}");
@@ -78,7 +78,7 @@ fn the_cache_is_emptied_right_before_every_launch_that_counts() {
     };
     let together = passes(&["--isolate", "kernel", "--interleave", "none"]);
     assert_eq!(together, [format!("0 {FLUSH} 1 [scale 64x64] 2 {FLUSH} 3 [scale 32x128]")]);
-    // What CUPTI launches again by itself must not be among it.
+    // CUPTI's own repeated launches must not be among them.
     let by_cupti = passes(&["--replay-mode", "kernel", "--series", "block=64"]);
     assert_eq!(by_cupti, ["0 [scale 64x64]"]);
 }
@@ -86,7 +86,7 @@ fn the_cache_is_emptied_right_before_every_launch_that_counts() {
 #[test]
 fn configurations_whose_buffers_are_large_do_not_share_a_session() {
     let gpu = FakeGpu::new();
-    // A megabyte each, where the device has 48.
+    // A megabyte each, if the device has 48.
     let more = ["--series", "n=256K", "--series", "block=64..256", "--isolate", "kernel"];
     let more = [&more[..], &["--interleave", "none"]].concat();
     let outcome =
@@ -176,8 +176,8 @@ fn a_crash_in_a_pass_ends_its_own_configuration() {
              fake CUPTI: told to abort in pass 1"
         );
         assert_eq!(other, finished());
-        // Nothing of it was collected after the crash, and everything of the other one, whose
-        // process it may have been: in the place that it had, behind something that nobody reads.
+        // Nothing of it was collected after the crash, and everything of the other one, which may
+        // share the process: in its own slot, after a filler that nothing reads.
         let shared = !isolation.is_empty();
         assert_eq!(gpu.logged("collected pass 0").len(), if shared { 1 } else { 2 });
         let ranges =
@@ -228,7 +228,7 @@ fn an_error_of_cupti_in_a_pass_is_told_with_its_remedy() {
             assert!(reason.starts_with(beginning), "{reason}");
             assert!(reason.contains("\n  remedy: install the CUPTI of the driver"), "{reason}");
         }
-        // What was tried again is told, with why; alone from the start nothing is.
+        // Retries are reported with their reason; runs in isolation from the start are not.
         let told = "gpuprof: 2 configurations were retried in isolation after failing alongside others (first vector::";
         assert_eq!(outcome.stderr.contains(told), !isolation.is_empty(), "{}", outcome.stderr);
     }

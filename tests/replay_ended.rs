@@ -1,4 +1,4 @@
-//! Runs that end while a counter pass collects: a signal, a kill, and going on afterwards, on a
+//! Runs that end while a counter pass collects: a signal, a kill, and continuing afterwards, on a
 //! fake GPU.
 //!
 //! The fake CUPTI hangs in the second counter pass of the second configuration, so that the run
@@ -46,8 +46,8 @@ fn all_gone(gpu: &FakeGpu) {
     wait_for("the end of every process", || gpu.survivors().is_empty().then_some(()));
 }
 
-/// Goes on with the run `id` on a GPU that works again; what it came to is what a whole run comes
-/// to, and what was measured before the end was not measured again.
+/// Resumes the run `id` on a GPU that works again; its results are those of a whole run, and
+/// earlier measurements were not repeated.
 fn goes_on(id: &str, gpu: &FakeGpu, workspace: &Workspace, isolation: &[&str]) {
     let more = [&IN_ORDER[..], isolation].concat();
     gpu.forget();
@@ -58,7 +58,7 @@ fn goes_on(id: &str, gpu: &FakeGpu, workspace: &Workspace, isolation: &[&str]) {
     for (configuration, values) in values(&outcome) {
         assert_eq!(values, SCALE, "{configuration}");
     }
-    // A process' results are kept together: where both configurations were in the one that hung,
+    // A process' results are kept as a whole: if both configurations were in the one that hung,
     // both run again.
     let ranges =
         if isolation.is_empty() { "0 [scale 32x128]" } else { "0 [scale 64x64] 1 [scale 32x128]" };
@@ -106,8 +106,8 @@ fn a_rate_is_not_held_against_one_that_another_replay_mode_measured() {
     assert_eq!(verdict(&kernel), "incomparable");
     let reason = kernel.events_of("threshold-judged")[0]["judgement"]["reason"].to_string();
     assert!(reason.contains("--replay-mode application in the baseline, kernel here"), "{reason}");
-    // Those of the other modes are alike, and told apart from noise by the number of processes
-    // only.
+    // Those of the other modes are equal, and distinguished from noise only by the number of
+    // processes.
     assert_eq!(verdict(&run("range", &["--baseline", base])), "inconclusive");
 }
 

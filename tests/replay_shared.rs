@@ -34,8 +34,7 @@ fn status(outcome: &Outcome, n: u64) -> (String, String) {
     (text("status"), text("status_reason"))
 }
 
-/// That those with `n` elements counted what they do: a warp loads 32 of them, in sectors of 32
-/// bytes.
+/// Asserts the counts of those with `n` elements: a warp loads 32 of them, in sectors of 32 bytes.
 fn counted(outcome: &Outcome, n: impl IntoIterator<Item = u64>, told: &str) {
     let all = values(outcome);
     for n in n {
@@ -48,7 +47,7 @@ fn counted(outcome: &Outcome, n: impl IntoIterator<Item = u64>, told: &str) {
     }
 }
 
-/// What the run is called.
+/// The id of the run.
 fn id(outcome: &Outcome) -> String {
     outcome.events_of("run-started")[0]["id"].as_str().expect("runs have names").to_owned()
 }
@@ -67,7 +66,7 @@ fn left(outcome: &Outcome) -> Vec<PathBuf> {
     images(&id(outcome))
 }
 
-/// Runs until `trouble` hangs, and kills the runner; what the run is called.
+/// Runs until `trouble` hangs, and kills the runner; returns the id of the run.
 fn killed(gpu: &FakeGpu, more: &[&str], trouble: &str) -> String {
     gpu.forget();
     let more = [&TOGETHER[..], more].concat();
@@ -141,7 +140,7 @@ fn what_goes_wrong_in_a_pass_is_told_of_its_own_configuration() {
     }
 }
 
-/// A GPU says nothing of such a store: what the kernel left is compared with what it was given.
+/// A GPU does not report such a store: the buffer is compared with its initial contents.
 #[test]
 fn a_gpu_run_tells_what_a_kernel_changed_that_it_only_reads() {
     let gpu = FakeGpu::new();
@@ -197,7 +196,7 @@ fn counters_that_cannot_be_combined_have_images_one_after_the_other() {
 #[test]
 fn nothing_is_made_on_the_device_while_a_pass_is_collected() {
     let gpu = FakeGpu::new();
-    // What is launched in the place of one that is missing is made before.
+    // The launches that replace a missing one are prepared before.
     let trouble = "abort pass=1 grid=32";
     let more = [&TOGETHER[..], &["--ahead", "0"]].concat();
     let tool = gpu.tool(&workshop(), &arguments(&["crowd"], &more));

@@ -1,5 +1,5 @@
-//! What weakens a comparison without being a difference of its two sides: it is said in the report,
-//! in the run document and in `verdict.json`, and what a run lost is no pass.
+//! Conditions that weaken a comparison without differing between its sides: the report, the run
+//! document and `verdict.json` name them, and a lost verification is not a pass.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 const UNVERIFIED: &str = "no result is compared with a reference (--no-verify), and a wrong one may \
                           be the faster one";
 
-/// A run of `gather` on the emulator beside the same archive, with a configuration file.
+/// A run of `gather` on the emulator next to the same archive, with a configuration file.
 fn beside_itself(packed: &Packed, configuration: &str, arguments: &[&str]) -> Outcome {
     fs::write(packed.path().join("own.toml"), configuration).unwrap();
     let base = ["gather", "--base-archive", "packed.tar.zst", "--strict"];

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::support::{Outcome, Packed};
 use serde_json::Value;
 
-/// Two series of the fixture, one of which fails its threshold.
+/// Two series of the fixture; one of them fails its threshold.
 const PLAN: [&str; 4] = ["vector", "--no-config", "--series", "stride=1..8 step 1"];
 
 /// Measures slice `slice` of `count` into `slices`.
@@ -31,7 +31,7 @@ fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// The keys of what a slice measured.
+/// The keys of a slice's measurements.
 fn keys(slice: &Path) -> Vec<String> {
     let run = json(&slice.join("run.json"));
     let of_series = |series: &Value| {
@@ -73,7 +73,7 @@ fn slices_are_disjoint_make_the_whole_and_decide_nothing() {
     assert_eq!(packed.runs(), [""; 0].map(PathBuf::from));
 }
 
-/// What a run says that its series cost.
+/// The costs of its series in a run.
 fn costs(run: &Path) -> Vec<Value> {
     json(&run.join("run.json"))["provenance"]["costs"].as_array().unwrap().clone()
 }
@@ -286,7 +286,7 @@ fn merge(packed: &Packed, arguments: &[&str]) -> Outcome {
     packed.other(&[&["merge"], arguments].concat()).run()
 }
 
-/// What the merged or undivided run has, without what differs from run to run.
+/// The contents of the merged or undivided run, without those that differ from run to run.
 fn document(packed: &Packed) -> (Value, Value) {
     let run = packed.runs().pop().unwrap();
     let mut document = Packed::document(&run);
@@ -317,7 +317,7 @@ fn merged_slices_are_the_undivided_run() {
         assert_eq!(packed.runs().len(), 2);
         assert_eq!(merged.0, whole.0, "{method} by {by}");
         assert_eq!(merged.1, whole.1, "{method} by {by}");
-        // What reads stored runs reads this one.
+        // Commands that read stored runs read this one.
         packed.other(&["compare", "latest", "latest"]).run().exits_with(0);
         packed.other(&["report", "--format", "html"]).run().exits_with(0);
     }

@@ -1,5 +1,4 @@
-//! Thresholds from the attribute, the command line and the configuration file, and what they come
-//! to.
+//! Thresholds from the attribute, the command line and the configuration file, and their outcomes.
 
 use std::fs;
 

@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::support::Workspace;
 use serde_json::Value;
 
-/// The compiler of Debian's `rustc-web`, whose source is in `rust-web-src`.
+/// The compiler of Debian's `rustc-web`, with its source in `rust-web-src`.
 const DEBIAN: &str = "/usr/bin/rustc";
 
-/// The rows of `vector` with kernels built by `toolchain`, and what that toolchain calls itself.
+/// The rows of `vector` with kernels built by `toolchain`, and the toolchain's own name.
 fn rows(toolchain: Option<&str>) -> (Vec<Value>, String) {
     let mut arguments = vec!["run", "--package", "vector", "--message-format", "json"];
     arguments.extend(toolchain.iter().flat_map(|name| ["--kernel-toolchain", name]));

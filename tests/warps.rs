@@ -1,5 +1,5 @@
-//! What lanes, tiles, warps and blocks do together, on the emulated driver against a host
-//! reference, and the instructions that it is.
+//! Collective operations of lanes, tiles, warps and blocks, on the emulated driver compared with a
+//! host reference, and their instructions.
 
 use crate::support::Archive;
 use crate::support::replay::workshop;

@@ -8,7 +8,6 @@ pub mod beforehand;
 pub mod budget;
 mod by_key;
 pub mod calibrate;
-pub mod change;
 pub mod conclusion;
 pub mod default_gate;
 pub mod fingerprint;

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod change;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 pub mod gate;

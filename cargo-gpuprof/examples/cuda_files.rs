@@ -15,13 +15,13 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use cargo_gpuprof::cuda_cpp::{
+use gpuprof_build::cuda_cpp::{
     Architecture, Cache, Compiled, Compiler, Compilers, Program, SUBCOMMAND, Search, nvcc,
     run_child,
 };
-use cargo_gpuprof::execute::Interrupt;
 use gpuprof_emulator::device::Device;
 use gpuprof_model::declared::CudaCompiler;
+use gpuprof_system::interrupt::Interrupt;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();

@@ -9,13 +9,13 @@
 use std::error::Error;
 
 use camino::Utf8Path;
-use cargo_gpuprof::store::write_whole_by;
 use gpuprof_analysis::fixture;
 use gpuprof_analysis::metrics::collect::{Terms, finished};
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::measurement::PassResult;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, Shared};
+use gpuprof_system::whole::write_whole_by;
 
 const BLOCKS: [u64; 5] = [64, 128, 256, 512, 1024];
 const SECTORS: &str = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum";

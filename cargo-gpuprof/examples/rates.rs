@@ -11,11 +11,11 @@
 use std::error::Error;
 
 use camino::Utf8Path;
-use cargo_gpuprof::store::document;
 use gpuprof_analysis::gate::budget::Budget;
 use gpuprof_analysis::gate::forecast;
 use gpuprof_analysis::gate::simulate::{FixedTrial, Pool, Shares, Trial};
 use gpuprof_analysis::sequential::{Bounds, LOOKS, Most};
+use gpuprof_engine::store::document;
 
 const SIZES: [usize; 3] = [5, 50, 500];
 

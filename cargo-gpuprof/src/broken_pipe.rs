@@ -9,8 +9,8 @@ use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use crate::console;
-use crate::execute::{AT_ONCE, Interrupt};
+use gpuprof_system::console;
+use gpuprof_system::interrupt::{AT_ONCE, Interrupt};
 
 /// For how long a reader is waited for after a signal.
 const PATIENCE: Duration = Duration::from_secs(2);

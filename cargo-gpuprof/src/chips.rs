@@ -16,9 +16,9 @@ use camino::Utf8Path;
 use gpuprof_model::failure::{MetricRefusal, RefusedMetric};
 use gpuprof_model::suggest::did_you_mean;
 
-use crate::cupti::{self, Answer, Described, Question};
-use crate::error::Result as Outcome;
 pub use breakdown::{BREAKDOWN, expanded, label};
+use gpuprof_engine::cupti::{self, Answer, Described, Question};
+use gpuprof_system::error::Result as Outcome;
 pub use passes::recorded_passes;
 use text::{Nature, Recorded};
 

@@ -14,9 +14,9 @@ use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, Threshold};
 use serde::Deserialize;
 
-use crate::error::{Failure, Result};
 use crate::options::types::*;
 use crate::options::{ConfigurationOptions, settings};
+use gpuprof_system::error::{Failure, Result};
 
 mod elsewhere;
 mod metrics;

@@ -13,43 +13,15 @@
 // `console` alone writes to standard error.
 #![warn(clippy::print_stderr)]
 
-pub mod archive;
-mod awaited;
 mod broken_pipe;
-pub mod build;
 pub mod chips;
 pub mod cli;
 pub mod commands;
 pub mod config;
-mod console;
-pub mod cuda_cpp;
-pub mod cupti;
-pub mod declared;
-pub mod device;
-pub mod discover;
-mod elf;
-pub mod error;
-pub mod execute;
-mod hex;
-pub mod json_text;
-pub mod machine_code;
 pub mod options;
-pub mod own_file;
-pub mod oxide;
-mod pad;
-pub mod plan;
-pub mod ptxas;
-pub mod report;
-pub mod revision;
 pub mod rules;
-pub mod schedule;
 #[cfg(test)]
 #[path = "../../model/src/schemas.rs"]
 mod schemas;
-mod scratch;
 pub mod sections;
-pub mod store;
-pub mod terminal;
 pub mod tool;
-pub mod toolkit;
-mod wrap;

@@ -12,9 +12,9 @@ use gpuprof_model::metric::{Catalogue, Origin};
 use gpuprof_model::run::Run;
 
 use crate::chips::Chips;
-use crate::error::Result;
-use crate::own_file::OwnFile;
 use file::wrong;
+use gpuprof_system::error::Result;
+use gpuprof_system::own_file::OwnFile;
 
 /// Where a workspace keeps its own, below its root.
 pub const FOLDER: &str = ".config/gpuprof/rules";

@@ -12,9 +12,9 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::SectionColumns;
 use gpuprof_model::suggest::did_you_mean;
 
-use crate::error::{Failure, Result};
 use crate::options::Set;
-use crate::own_file::OwnFile;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::own_file::OwnFile;
 
 pub use file::{Section, SectionMetric};
 

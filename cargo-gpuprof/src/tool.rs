@@ -7,21 +7,21 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::broken_pipe::{MayLeave, MayStop};
-use crate::build::kernels::wrapper;
 use crate::cli::{self, Command, Gpuprof};
 use crate::commands::{
     StandardOutput, archive, baselines, calibrate, completions, doctor, emulate, history, list,
     man, merge, metrics, rules, run, runs, show_config, stored,
 };
-use crate::console;
-use crate::cuda_cpp;
-use crate::cupti;
-use crate::device::guard;
-use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
 use crate::options::{Color, RunsAction};
-use crate::terminal::Terminal;
+use gpuprof_build::cuda_cpp;
+use gpuprof_build::kernels::wrapper;
+use gpuprof_engine::cupti;
+use gpuprof_engine::device::guard;
 use gpuprof_model::ExitCode as Code;
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::terminal::Terminal;
 
 /// What the executable does.
 pub fn main() -> ExitCode {

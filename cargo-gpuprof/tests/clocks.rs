@@ -7,10 +7,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::common::{Talking, as_process, until};
-use cargo_gpuprof::device::lock::FOLDER_ENV;
-use cargo_gpuprof::device::{clocks, guard, lock};
-use cargo_gpuprof::execute::Interrupt;
 use cargo_gpuprof::options::ClockControl;
+use gpuprof_engine::device::lock::FOLDER_ENV;
+use gpuprof_engine::device::{clocks, guard, lock};
+use gpuprof_system::interrupt::Interrupt;
 use rustix::process::{Pid, Signal, kill_process};
 
 const UUID: &str = "GPU-1";

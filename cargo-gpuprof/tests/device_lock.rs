@@ -8,11 +8,11 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{Talking, as_process, until};
-use cargo_gpuprof::device::lock::FOLDER_ENV;
-use cargo_gpuprof::device::{Hold, Terms};
-use cargo_gpuprof::execute::Interrupt;
 use cargo_gpuprof::options::ClockControl;
+use gpuprof_engine::device::lock::FOLDER_ENV;
+use gpuprof_engine::device::{Hold, Terms};
 use gpuprof_model::ExitCode;
+use gpuprof_system::interrupt::Interrupt;
 use rustix::process::{Pid, Signal, kill_process};
 
 const UUID: &str = "GPU-00000000-0000-0000-0000-000000000001";
@@ -167,9 +167,9 @@ fn a_crowd_takes_turns() {
 #[test]
 fn devices_do_not_wait_for_each_other() {
     let folder = tempfile::tempdir().unwrap();
-    let path = cargo_gpuprof::device::lock::path(folder.path(), "GPU-2");
-    let me = cargo_gpuprof::device::lock::Owner::this_process();
-    let held = cargo_gpuprof::device::lock::try_lock(&path, &me).unwrap();
+    let path = gpuprof_engine::device::lock::path(folder.path(), "GPU-2");
+    let me = gpuprof_engine::device::lock::Owner::this_process();
+    let held = gpuprof_engine::device::lock::try_lock(&path, &me).unwrap();
     let mut one = holding(folder.path());
     until("the file is there", || folder.path().join(format!("gpuprof-{UUID}.lock")).exists());
     drop((held, one.child.stdin.take()));

@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cargo_gpuprof::report::{Csv, Json, Markdown, Report};
-use cargo_gpuprof::store::document;
 use gpuprof_analysis::fixture;
+use gpuprof_engine::store::document;
 use gpuprof_model::run::Status;
 use gpuprof_model::verdict_document::VerdictDocument;
+use gpuprof_report::{Csv, Json, Markdown, Report};
 
 fn folder(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -75,7 +75,7 @@ fn old_verdicts_stay_readable() {
 
 #[test]
 fn old_journals_can_be_resumed_by_their_version() {
-    use cargo_gpuprof::store::journal::{FILE, Journal, Made, Start};
+    use gpuprof_engine::store::journal::{FILE, Journal, Made, Start};
     let all = corpus("journal-");
     assert!(!all.is_empty(), "the corpus is not whole");
     let mut read = 0;

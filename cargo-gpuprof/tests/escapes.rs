@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use camino::Utf8Path;
-use cargo_gpuprof::report::{
-    Bmf, Csv, GithubActionBenchmark, GithubAnnotations, Html, Json, JsonLines, Junit, Markdown,
-    Report, Table,
-};
 use gpuprof_analysis::gate::conclusion;
 use gpuprof_model::measurement::LaunchRecord;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
 use gpuprof_model::text::steers;
+use gpuprof_report::{
+    Bmf, Csv, GithubActionBenchmark, GithubAnnotations, Html, Json, JsonLines, Junit, Markdown,
+    Report, Table,
+};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser};
 use serde_json::Value;

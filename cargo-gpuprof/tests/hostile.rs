@@ -8,12 +8,12 @@ use std::os::unix::net::UnixListener;
 use std::process::Command;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use cargo_gpuprof::error::Failure;
-use cargo_gpuprof::report::{Format, Screen, Terms};
-use cargo_gpuprof::store::document;
-use cargo_gpuprof::store::journal::{self, Journal, Made, Start};
+use gpuprof_engine::store::document;
+use gpuprof_engine::store::journal::{self, Journal, Made, Start};
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
+use gpuprof_report::{Format, Screen, Terms};
+use gpuprof_system::error::Failure;
 use proptest::prelude::*;
 use serde_json::Value;
 

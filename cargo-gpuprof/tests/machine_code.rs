@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cargo_gpuprof::cuda_cpp::Entry;
-use cargo_gpuprof::machine_code::{MachineCode, read};
+use gpuprof_build::cuda_cpp::Entry;
+use gpuprof_build::machine_code::{MachineCode, read};
 
 use crate::cupti::unpacked;
 

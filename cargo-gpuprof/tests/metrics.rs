@@ -225,9 +225,9 @@ fn without_cupti_a_metric_is_described_and_a_wrong_name_refused() {
 fn the_file_of_chips_says_what_cupti_says() {
     let chips = cargo_gpuprof::chips::Chips::shipped();
     for chip in ["GV100", "GH100", "AD102", "GB202"] {
-        let question = cargo_gpuprof::cupti::Question::Catalogue { chip: chip.to_owned() };
+        let question = gpuprof_engine::cupti::Question::Catalogue { chip: chip.to_owned() };
         let answer = as_a_child(&question);
-        let cargo_gpuprof::cupti::Answer::Catalogue(mut asked) = answer else {
+        let gpuprof_engine::cupti::Answer::Catalogue(mut asked) = answer else {
             panic!("{chip}: {answer:?}");
         };
         asked.sort_by(|a, b| a.name.cmp(&b.name));
@@ -240,7 +240,7 @@ fn the_file_of_chips_says_what_cupti_says() {
 }
 
 /// The answer of the hidden subcommand, as the tool itself asks.
-fn as_a_child(question: &cargo_gpuprof::cupti::Question) -> cargo_gpuprof::cupti::Answer {
+fn as_a_child(question: &gpuprof_engine::cupti::Question) -> gpuprof_engine::cupti::Answer {
     let folder = tempfile::tempdir().unwrap();
     let (request, reply) = (folder.path().join("request"), folder.path().join("reply"));
     let body = serde_json::json!({ "cupti": pinned(), "question": question });

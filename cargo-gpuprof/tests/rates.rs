@@ -8,10 +8,10 @@
 
 use camino::Utf8Path;
 use cargo_gpuprof::options::Repeats;
-use cargo_gpuprof::store::document;
 use gpuprof_analysis::gate::calibrate::SLOWDOWN_PERCENT;
 use gpuprof_analysis::gate::default_gate::default_gate;
 use gpuprof_analysis::gate::rates::{Draw, Rates, Trial, rates};
+use gpuprof_engine::store::document;
 use gpuprof_model::Threshold;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::SeriesResult;

@@ -48,7 +48,7 @@ fn lanes_that_exit_after_work_are_not_waited_for() {
 #[test]
 fn unaligned_barriers_count_threads_in_whatever_arm() {
     let got = run("block_sync_in_both_arms", 1, 96);
-    let expected = |t: u32| 95 - t + u32::from(t % 2 == 0);
+    let expected = |t: u32| 95 - t + (t + 1) % 2;
     assert_eq!(got[..96], (0..96).map(expected).collect::<Vec<_>>());
     assert_eq!(run("arrive_in_both_arms", 1, 64)[..32], lanes(|t| 31 - t));
 }

@@ -5,6 +5,7 @@ mod arithmetic;
 mod calibration;
 mod claims;
 mod common;
+mod definedness;
 mod driver;
 mod execution;
 mod halves;

@@ -1,12 +1,12 @@
 //! An archive of another machine: refused by name, or unpacked into its folder and nowhere else.
 //!
-//! An even first byte says that the rest is compressed here, so that the fuzzer reaches what lies
+//! If the first byte is even, the target compresses the rest, so that the fuzzer reaches the code
 //! below the compression.
 
 #![no_main]
 
 use camino::Utf8Path;
-use cargo_gpuprof::archive::{Limits, unpack_from};
+use gpuprof_build::archive::{Limits, unpack_from};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Some((kind, rest)) = bytes.split_first() else { return };

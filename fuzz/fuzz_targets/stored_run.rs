@@ -3,9 +3,9 @@
 #![no_main]
 
 use camino::Utf8Path;
-use cargo_gpuprof::report::{Format, Screen, Terms};
-use cargo_gpuprof::store::document;
+use gpuprof_engine::store::document;
 use gpuprof_model::ExitCode;
+use gpuprof_report::{Format, Screen, Terms};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let run = match document::parse(bytes, Utf8Path::new("fuzzed.json")) {
@@ -17,7 +17,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         }
     };
     let screen = Screen { colour: true, width: Some(80) };
-    let all = Format::all().iter().map(|format| format.report(Terms { screen, ..Terms::default() }));
+    let all =
+        Format::all().iter().map(|format| format.report(Terms { screen, ..Terms::default() }));
     for report in all {
         report.write(&run, &mut Vec::new()).expect("memory can be written");
     }

@@ -23,6 +23,7 @@ mod errors;
 mod expand;
 mod items;
 mod kernel;
+mod kernels;
 mod launcher;
 mod mention;
 mod oxide;
@@ -195,7 +196,7 @@ pub fn kernels(attribute: TokenStream, item: TokenStream) -> TokenStream {
         }
     };
     // A block that is wrong is not kept: nothing defines its functions.
-    let expanded = declared::kernels(attribute.into(), &block);
+    let expanded = kernels::kernels(attribute.into(), &block);
     expanded.unwrap_or_else(syn::Error::into_compile_error).into()
 }
 

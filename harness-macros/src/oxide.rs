@@ -13,9 +13,9 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, ItemFn, Meta, Path};
 
-use crate::declared;
 use crate::expand;
 use crate::kernel::{Home, Kernel};
+use crate::kernels;
 use crate::registration::Entry;
 use crate::signature::{self, Parameter, Passing};
 use crate::type_axis::{self, TypeAxis};
@@ -98,7 +98,7 @@ fn entry(kernel: &Kernel, item: &ItemFn, contract: &TokenStream) -> TokenStream 
         })
     });
     let instance = instance(kernel);
-    let symbol_at = declared::place_of(item.sig.ident.span());
+    let symbol_at = kernels::place_of(item.sig.ident.span());
     let body = quote! {
         #gp::Body::Declared {
             declaration: &#gp::Declaration {

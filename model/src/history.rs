@@ -17,6 +17,15 @@ use crate::quantity::Unit;
 /// The version of a line.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// A line that is no entry.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct BadLine {
+    /// Its number, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
 /// One metric of one series in one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -52,7 +52,7 @@ pub fn without_place(symbol: &str) -> &str {
 }
 
 /// Whether `filters` select `key`: it contains one of them, or with `exact` equals one. Without
-/// filters every key is.
+/// filters they select every key.
 pub fn selects(filters: &[String], exact: bool, key: &str) -> bool {
     let fits = |filter: &String| if exact { key == filter } else { key.contains(filter) };
     filters.is_empty() || filters.iter().any(fits)

@@ -1,7 +1,7 @@
 //! Annotate Rust CUDA kernels with launch-parameter series; `cargo gpuprof` sweeps and gates them.
 //!
 //! A kernel is an ordinary `unsafe fn` of your library. [`macro@kernel`] declares the launch
-//! parameters to sweep, the arguments, and what must stay true:
+//! parameters to sweep, the arguments, and the thresholds:
 //!
 //! ```
 //! use gpuprof::prelude::*;
@@ -22,7 +22,7 @@
 //!     }
 //! }
 //!
-//! /// What the kernel must leave in `y`.
+//! /// The expected `y`.
 //! fn saxpy_on_host(_n: u32, a: f32, x: &[f32], y: &mut [f32]) {
 //!     y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
 //! }
@@ -32,12 +32,12 @@
 //! builds both, measures every configuration, on a GPU or on the emulated driver, and ends with an
 //! exit code that can gate a merge.
 //!
-//! # Where to go on
+//! # Where to start
 //!
 //! | to … | see |
 //! |---|---|
 //! | annotate a kernel | [`macro@kernel`], with all its keys |
-//! | profile what launches in its own way: CUDA C++, libraries | [`macro@series`], [`Run`] |
+//! | profile other launches: CUDA C++, libraries | [`macro@series`], [`Run`] |
 //! | index threads, synchronise and exchange | [`thread`], [`block`], [`grid`], [`warp`] |
 //! | take slices, vectors and halves | [`DisjointSlice`], [`f32x4`], [`struct@f16`] |
 //! | share memory | [`shared!`](macro@shared), [`Shared`], [`atomic`] |
@@ -48,7 +48,7 @@
 //!
 //! # Two halves
 //!
-//! The *device half* is what kernels are written with. It compiles without `std` for
+//! The *device half* contains the functions and types for kernels. It compiles without `std` for
 //! `nvptx64-nvidia-cuda`, and type-checks on the host, where a call panics with a message that says
 //! so. The *host half* is the harness: the registry that the attributes fill at link time, and the
 //! collectors that `cargo gpuprof` asks for one configuration and one pass at a time.
@@ -66,8 +66,8 @@ mod host;
 
 pub use device::*;
 
-/// Makes a struct with `#[repr(C)]` one that kernels take by value; each field must be a number, a
-/// `bool`, an array of these, or such a struct.
+/// Lets kernels take a struct with `#[repr(C)]` by value; each field must be a number, a `bool`, an
+/// array of these, or such a struct.
 ///
 /// ```
 /// use gpuprof::prelude::*;
@@ -237,7 +237,7 @@ pub use gpuprof_macros::kernels;
 /// ```
 /// use gpuprof::prelude::*;
 ///
-/// /// A copy on the device: what any kernel's throughput can be held against.
+/// /// A copy on the device, to compare any kernel's throughput with.
 /// #[gpuprof::series(n = [1M, 16M], metrics(duration, throughput))]
 /// fn copy(run: &mut Run<'_>) -> gpuprof::Result<()> {
 ///     let n = run.value::<usize>("n")?;
@@ -301,7 +301,7 @@ pub use host::{
     RawFunction, Result, Run,
 };
 
-/// What kernels and series functions usually need.
+/// The items that kernels and series functions usually need.
 ///
 /// ```
 /// use gpuprof::prelude::*;
@@ -326,7 +326,8 @@ pub mod prelude {
     pub use gpuprof_macros::{device_print, dynamic_shared, shared};
 }
 
-/// Not public API: what the attribute macros and [`main!`] expand to. No stability promised.
+/// Not public API: the expansion of the attribute macros and [`main!`] uses it. No stability
+/// promised.
 #[doc(hidden)]
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod __private {
@@ -336,8 +337,8 @@ pub mod __private {
 
 /// Defines `main` of a harness target (`harness = false`).
 ///
-/// Name every crate whose kernels belong to the harness: the linker leaves out a crate that no code
-/// names, together with its registrations.
+/// Name every crate with kernels of the harness: the linker leaves out a crate that no code names,
+/// together with its registrations.
 ///
 /// `Cargo.toml`:
 ///

@@ -1,14 +1,14 @@
-//! A fake NVML for tests: a library of NVML's functions whose devices live in a folder.
+//! A fake NVML for tests: a library of NVML's functions with devices in a folder.
 //!
-//! Input: the folder in `FAKE_NVML`, or in that variable when this was compiled. Output: what
-//! is done, a line each in its file `nvml-log`. What the folder holds decides what is answered:
-//! `deny` refuses locks for want of permission, `no-reset` refuses to put them back, `no-symbols`
-//! knows no symbolic clock limits; `reasons` and `thermal` are numbers, one for every call (the
-//! last for all that follow), of why clocks are slowed and of nanoseconds slowed by temperature;
-//! `no-persistence` and `mig` say that of every device, and `vgpu` holds the number of their
-//! virtualisation mode (`none`: it is not known); with `-` and a UUID behind its name a file speaks
-//! of that device only. Devices are `GPU-…`, and slices `MIG-…` of the first of them. Compiled with
-//! `rustc --crate-type cdylib`.
+//! Input: the folder in `FAKE_NVML`, or in that variable at compile time. Output: a line for each
+//! action in its file `nvml-log`. The files of the folder control the results: `deny` refuses locks
+//! for lack of permission, `no-reset` refuses to reset them, `no-symbols` removes symbolic clock
+//! limits; `reasons` and `thermal` are numbers, one per call (the last for all later calls), the
+//! reasons of slowed clocks and the nanoseconds slowed by temperature; `no-persistence` and `mig`
+//! set that state of every device, and `vgpu` contains the number of their virtualisation mode
+//! (`none`: unknown); a file with `-` and a UUID after its name applies to that device only.
+//! Devices are `GPU-…`, and slices `MIG-…` of the first of them. Compiled with `rustc --crate-type
+//! cdylib`.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::fs;

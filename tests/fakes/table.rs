@@ -1,6 +1,6 @@
-//! What the fake CUPTI gets from the fake driver: a table of functions, as NVIDIA's get theirs.
+//! The interface of the fake driver for the fake CUPTI: a table of functions, like NVIDIA's.
 //!
-//! Compiled into both. Nothing here is checked between them: they are built together.
+//! Compiled into both, without checks between them: they are built in one step.
 
 use std::ffi::{c_char, c_void};
 
@@ -42,7 +42,7 @@ pub type Visit = unsafe extern "C" fn(into: *mut c_void, launch: *const Launch);
 #[repr(C)]
 #[derive(Debug)]
 pub struct Call {
-    /// What it returned.
+    /// Its result.
     pub code: u32,
     /// Whether it is a launch: the rest is its own.
     pub launch: bool,
@@ -63,7 +63,7 @@ pub type Hear = unsafe extern "C" fn(call: *const Call);
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
-    /// Forgets the launches so far and keeps those that follow, or stops keeping them.
+    /// Forgets the launches so far and keeps later ones, or stops keeping them.
     pub observe: extern "C" fn(on: bool),
     /// Visits the launches kept since the last call, in order, and forgets them.
     pub take: unsafe extern "C" fn(visit: Visit, into: *mut c_void),

@@ -1,12 +1,11 @@
-//! When things happened on the fake GPU, for tests of processes that must not disturb each other.
+//! The times of events on the fake GPU, for tests of processes that must not disturb each other.
 //!
-//! Compiled into both fakes. `FAKE_TIMELINE=MILLISECONDS` makes everything slow that another
-//! process' measuring could feel, a quarter as slow what is measured, and writes a line for each
-//! into the file `timeline` of `FAKE_CUPTI_STATE`: the process, what it did, and when it began and
-//! ended, in nanoseconds of the system's clock. The driver tells of contexts and modules made and
-//! destroyed and memory given out and freed (`prepares`), of times taken (`samples`), CUPTI of its
-//! beginning (`profiles`), of passes (`counts`), and of what they counted being decoded
-//! (`decodes`).
+//! Compiled into both fakes. `FAKE_TIMELINE=MILLISECONDS` makes every action slow that could
+//! disturb another process' measuring, and measurements a quarter as slow. It writes a line for
+//! each into the file `timeline` of `FAKE_CUPTI_STATE`: the process, the action, and its begin and
+//! end in nanoseconds of the system's clock. The driver records contexts and modules made and
+//! destroyed and memory allocated and freed (`prepares`) and times taken (`samples`), CUPTI its
+//! start (`profiles`), passes (`counts`), and the decoding of their counts (`decodes`).
 
 use std::env;
 use std::fs::OpenOptions;
@@ -15,10 +14,10 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-/// What is measured takes this part of the time that what disturbs takes.
+/// The time of a measurement relative to a disturbing action.
 pub const MEASURED: f32 = 0.25;
 
-/// How long what disturbs is to take; none where no test looks.
+/// The time of a disturbing action; none without a test that uses it.
 fn slowness() -> Option<Duration> {
     let milliseconds = env::var("FAKE_TIMELINE").ok()?.parse().ok()?;
     Some(Duration::from_millis(milliseconds))
@@ -29,7 +28,7 @@ pub fn now() -> u128 {
     SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos())
 }
 
-/// Takes `part` of the time that what disturbs takes.
+/// Takes `part` of the time of a disturbing action.
 pub fn linger(part: f32) {
     if let Some(time) = slowness() {
         sleep(time.mul_f32(part));

@@ -1,10 +1,10 @@
-//! Input: the modules of a crate. Output: which file needs which other, and the circles in that.
+//! Input: the modules of a crate. Output: the dependencies between files, and the circles in them.
 //!
-//! A file needs the file that *defines* what it names: re-exports are followed to their end, and a
-//! file that only hands a name on needs nothing for it.
+//! A file needs the file that *defines* a name it uses: re-exports are followed to their end, and a
+//! file that only re-exports a name does not need its definition.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::modules::{Modules, Segments};
 
@@ -14,7 +14,7 @@ pub type Needs = BTreeMap<PathBuf, BTreeMap<PathBuf, String>>;
 /// Re-exports of re-exports: deeper is a loop.
 const DEPTH: usize = 32;
 
-/// What a path leads to.
+/// The target of a path.
 enum Found {
     Item(PathBuf),
     Module,
@@ -97,7 +97,7 @@ fn follow(modules: &Modules, number: usize, path: &[String], depth: usize) -> Fo
     }
 }
 
-/// The module whose names are all imported here and that has this one.
+/// The module with all names imported here that has this one.
 fn glob(modules: &Modules, number: usize, name: &str) -> Option<usize> {
     modules.0[number].globs.iter().find_map(|path| {
         let target = module_at(modules, number, path)?;
@@ -119,6 +119,27 @@ fn module_at(modules: &Modules, mut number: usize, path: &[String]) -> Option<us
         };
     }
     Some(number)
+}
+
+/// The same of rooms: a room is a file or a folder directly below `source`. The root of a crate is
+/// none.
+pub fn of_rooms(needs: &Needs, source: &Path) -> Needs {
+    let mut rooms = Needs::new();
+    for (file, others) in needs {
+        let Some(room) = room(file, source) else { continue };
+        for (other, path) in others {
+            if let Some(other) = self::room(other, source).filter(|other| *other != room) {
+                rooms.entry(room.clone()).or_default().insert(other, path.clone());
+            }
+        }
+    }
+    rooms
+}
+
+fn room(file: &Path, source: &Path) -> Option<PathBuf> {
+    let first = file.strip_prefix(source).ok()?.iter().next()?;
+    let room = source.join(first).with_extension("");
+    (!["lib", "main"].iter().any(|root| room.ends_with(root))).then_some(room)
 }
 
 /// The groups of files that need each other, directly or through others.
@@ -156,6 +177,17 @@ mod tests {
 
     /// The circles of a crate with these files, by file name.
     fn circles_of(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+        named_circles(files, |needs, _| needs)
+    }
+
+    fn circles_of_rooms(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+        named_circles(files, |needs, source| of_rooms(&needs, source))
+    }
+
+    fn named_circles(
+        files: &[(&str, &str)],
+        collapse: impl FnOnce(Needs, &Path) -> Needs,
+    ) -> Vec<Vec<String>> {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         for (name, text) in files {
             let path = folder.path().join(name);
@@ -163,6 +195,7 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let needs = needs(&Modules::of_crate(&folder.path().join("lib.rs")));
+        let needs = collapse(needs, folder.path());
         let name = |it: &PathBuf| it.strip_prefix(folder.path()).unwrap().display().to_string();
         circles(&needs).iter().map(|it| it.iter().map(name).collect()).collect()
     }
@@ -184,6 +217,20 @@ mod tests {
         assert_eq!(circles_of(&[lib, a, b]), [["a.rs", "b.rs"]]);
         let hub = ("b.rs", "pub struct B;");
         assert!(circles_of(&[lib, a, hub]).is_empty(), "who hands a name on needs nothing");
+    }
+
+    #[test]
+    fn rooms_are_a_circle_though_their_files_are_none() {
+        let lib = ("lib.rs", "mod a; mod b;");
+        let a = ("a/mod.rs", "mod low; mod high;");
+        let (low, high) = ("pub struct Low;", "fn f(_: crate::b::B) {}");
+        let b = ("b.rs", "pub struct B(crate::a::low::Low);");
+        let rooms = |high: &'static str| {
+            let files = [lib, a, ("a/low.rs", low), ("a/high.rs", high), b];
+            (circles_of(&files), circles_of_rooms(&files))
+        };
+        assert_eq!(rooms(high), (Vec::new(), vec![vec!["a".to_owned(), "b".to_owned()]]));
+        assert_eq!(rooms("fn f() {}"), (Vec::new(), Vec::new()));
     }
 
     #[test]

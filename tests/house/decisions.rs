@@ -1,7 +1,7 @@
-//! Input: the text of a Rust file. Output: the lines on which a message decides what happens, and
+//! Input: the text of a Rust file. Output: the lines on which a message decides something, and
 //! those with a result inside a result.
 //!
-//! A message is for people. What reacts to a failure goes by its kind, so that rewording a message
+//! A message is for people. Reactions to a failure depend on its kind, so that rewording a message
 //! changes nothing else.
 
 /// Who holds a message, and what is asked of it.

@@ -27,6 +27,11 @@ pub fn packages() -> Vec<PathBuf> {
     folders.filter(|it| *it != repository_folder()).collect()
 }
 
+/// What a contributor types, from the repository's root.
+pub fn path(shown: &str) -> PathBuf {
+    repository_folder().join(shown)
+}
+
 /// A path as a contributor types it, from the repository's root.
 pub fn shown(path: &Path) -> String {
     path.strip_prefix(repository_folder()).unwrap_or(path).display().to_string()

@@ -13,7 +13,7 @@ pub struct Long {
     pub lines: usize,
 }
 
-/// Functions of a file that are longer than [`LENGTH`], those inside of others included.
+/// Functions of a file that are longer than [`LENGTH`], including nested ones.
 pub fn long_functions(tokens: TokenStream) -> Vec<Long> {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     let mut found = Vec::new();
@@ -27,7 +27,7 @@ pub fn long_functions(tokens: TokenStream) -> Vec<Long> {
     found
 }
 
-/// The function whose keyword is the first of these tokens; none where it has no body.
+/// The function with its keyword as the first of these tokens; none if it has no body.
 fn function(trees: &[TokenTree]) -> Option<Long> {
     let TokenTree::Ident(name) = trees.get(1)? else { return None };
     let line = trees[0].span().start().line;

@@ -32,7 +32,7 @@ pub fn wide_prose(text: &str) -> Vec<usize> {
     wide.map(|(number, _)| number).collect()
 }
 
-/// Where in Markdown a line is.
+/// The kind of a line in Markdown.
 #[derive(Default)]
 struct Block {
     fenced: bool,

@@ -1,7 +1,7 @@
-//! Input: the root file of a crate. Output: its modules, what each defines and imports, and the
-//! paths that its code mentions.
+//! Input: the root file of a crate. Output: its modules, the definitions and imports of each, and
+//! the paths that its code mentions.
 //!
-//! Code under `#[cfg(test)]` is left out: a test may know everything.
+//! Code under `#[cfg(test)]` is left out: a test may depend on everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub struct Import {
     pub public: bool,
 }
 
-/// One module, inline or in a file of its own.
+/// One module, inline or in a separate file.
 #[derive(Default)]
 pub struct Module {
     pub file: PathBuf,
@@ -44,7 +44,7 @@ impl Modules {
         modules
     }
 
-    /// Reads a file whose child modules lie in `folder`.
+    /// Reads a file with child modules in `folder`.
     fn read(&mut self, file: PathBuf, folder: PathBuf, parent: Option<usize>) -> usize {
         let file = file.canonicalize().unwrap_or_else(|error| panic!("{file:?}: {error}"));
         let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file:?}: {error}"));
@@ -168,7 +168,7 @@ impl Scan<'_> {
         self.module().children.insert(name, child);
     }
 
-    /// One branch of a `use`: what stands between `use` and `;`, or between commas.
+    /// One branch of a `use`: the text between `use` and `;`, or between commas.
     fn import(&mut self, mut path: Segments, tree: Vec<TokenTree>, public: bool) {
         let mut cursor = Cursor { trees: tree, at: 0 };
         let mut name = None;
@@ -214,7 +214,7 @@ fn branches(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
     branches
 }
 
-/// What attributes say of the item after them.
+/// The attributes of an item.
 #[derive(Default)]
 struct Attribute {
     test: bool,
@@ -222,7 +222,7 @@ struct Attribute {
 }
 
 impl Attribute {
-    /// Reads an attribute behind its `#`, and gives what stands in its brackets.
+    /// Reads an attribute after its `#`, and returns the contents of its brackets.
     fn read(&mut self, cursor: &mut Cursor) -> TokenStream {
         let body = cursor.group(Delimiter::Bracket).unwrap_or_default();
         let text = body.to_string().replace(' ', "");
@@ -280,7 +280,7 @@ impl Cursor {
         self.trees[start..self.at].to_vec()
     }
 
-    /// Leaves out an item whose first word was taken: to its body or its semicolon.
+    /// Skips an item after its first word: to its body or its semicolon.
     fn skip_item(&mut self) {
         while let Some(tree) = self.next() {
             match tree {

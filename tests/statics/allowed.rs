@@ -18,12 +18,12 @@ const fn allowed(file: &'static str, name: &'static str, reason: &'static str) -
 pub const ALLOWED: &[Allowed] = &[
     // What is shipped.
     allowed(
-        "cargo-gpuprof/src/scratch.rs",
+        "system/src/scratch.rs",
         "LIVE",
         "a signal ends the process from a thread that owns none of the folders it removes",
     ),
     allowed(
-        "cargo-gpuprof/src/scratch.rs",
+        "system/src/scratch.rs",
         "SWEPT",
         "what the dead left is looked for once a process, whoever makes the first folder",
     ),
@@ -137,7 +137,7 @@ pub const ALLOWED: &[Allowed] = &[
         "CALLS",
         "the test is about a function that does more in every call",
     ),
-    // Fakes of libraries whose C APIs pass no state.
+    // Fakes of libraries with C APIs that pass no state.
     allowed("tests/fakes/cupti/src/driver.rs", "DRIVER", "a process has one driver"),
     allowed("tests/fakes/cupti/src/host.rs", "HOSTS", "CUPTI's C API hands out addresses only"),
     allowed(

@@ -1,9 +1,9 @@
-//! Input: the tokens of a Rust file. Output: what in it keeps state for the whole process.
+//! Input: the tokens of a Rust file. Output: its process-wide state.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Types through whose shared reference a value changes, or is made at its first use. Those that
-/// begin with `Atomic` count as well.
+/// Types with a value that changes through a shared reference, or is made at its first use. Those
+/// that begin with `Atomic` count as well.
 const CHANGING: [&str; 11] = [
     "Cell",
     "LazyCell",
@@ -18,7 +18,7 @@ const CHANGING: [&str; 11] = [
     "UnsafeCell",
 ];
 
-/// What a leak is called here: a call has no name of its own.
+/// The name of a leak here: a call has no name.
 pub const LEAK: &str = "leak";
 
 /// The names of statics that change, and [`LEAK`] for each value that is leaked.
@@ -28,7 +28,7 @@ pub fn hidden_state(tokens: TokenStream) -> Vec<String> {
     found
 }
 
-/// `local` says whether these are the tokens of a `thread_local!`, all of whose statics count.
+/// `local` says whether these are the tokens of a `thread_local!`; all its statics count.
 fn walk(tokens: TokenStream, local: bool, found: &mut Vec<String>) {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, tree) in trees.iter().enumerate() {
@@ -48,7 +48,7 @@ fn walk(tokens: TokenStream, local: bool, found: &mut Vec<String>) {
     }
 }
 
-/// The name of the static whose tokens after the keyword are these, if it can change.
+/// The name of the static with these tokens after the keyword, if it can change.
 fn changing_static(trees: &[TokenTree], local: bool) -> Option<String> {
     let mutable = is(trees.first()?, "mut");
     let trees = &trees[usize::from(mutable)..];

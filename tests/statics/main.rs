@@ -17,7 +17,7 @@ use allowed::ALLOWED;
 fn all() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for file in files::with_extension("rs") {
-        // Fixtures of what the compiler refuses may not even be tokens.
+        // Fixtures with compile errors may not even be tokens.
         let Ok(tokens) = fs::read_to_string(&file).unwrap().parse() else { continue };
         let shown = files::shown(&file);
         all.extend(found::hidden_state(tokens).into_iter().map(|name| (shown.clone(), name)));

@@ -16,7 +16,7 @@ const MANIFEST: &str = "gpuprof-archive.json";
 pub struct Entry {
     /// Its path in the archive.
     pub path: String,
-    /// What it holds.
+    /// Its contents.
     pub bytes: Vec<u8>,
 }
 
@@ -28,7 +28,7 @@ impl Archive {
     /// Reads `path`.
     ///
     /// # Panics
-    /// It is no archive.
+    /// It is not an archive.
     pub fn read(path: &Path) -> Self {
         let decoder = zstd::Decoder::new(File::open(path).expect("the archive is there"));
         let mut archive = tar::Archive::new(decoder.expect("it is compressed"));

@@ -1,7 +1,7 @@
 //! A user's repository with a history: kernels that get slower, vanish and appear.
 //!
-//! The package lies in a workspace that is a folder of the repository, and depends on one that lies
-//! beside the repository. What every revision builds alike is built where everything is.
+//! The package is in a workspace that is a folder of the repository, and depends on one next to the
+//! repository. Common builds of all revisions go to the shared folder.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -32,7 +32,7 @@ pub unsafe fn NAME(n: u32, data: *mut f32) {
 }
 ";
 
-/// A series of the user's own, whose kernel comes as PTX.
+/// A series of the user, with a kernel in PTX.
 const SERIES: &str = r#"
 #[cfg(not(target_arch = "nvptx64"))]
 #[gpuprof::series(block = [32, 64], metrics(duration, load_sectors_per_request))]
@@ -86,7 +86,7 @@ beside = { path = \"../../../beside\" }
 /// The library at a revision: its kernels by name and index. The revision's own configuration of
 /// cargo must be the one that is read.
 fn library(revision: &str, kernels: &[(&str, &str)]) -> String {
-    // A limit that only the first revision has, and that speaks of no device.
+    // A limit that only the first revision has, and that applies to no device.
     let threshold = match revision {
         Commits::GOOD => r#"threshold("on \"Nowhere\" every duration <= 1 s"),"#,
         _ => "",
@@ -173,7 +173,7 @@ impl Commits {
             ("shop/src/lib.rs", library(Self::GOOD, &[("scale", "i"), ("gone", "i")])),
         ];
         self.write(&files);
-        // Cargo leaves out of the lock file what nothing here needs.
+        // Cargo removes unused entries from the lock file.
         self.archive(&self.base);
         seed(&self.workspace.target, Path::new("checkout-0"));
         self.commit(Self::GOOD, &[]);
@@ -191,7 +191,7 @@ impl Commits {
         self.workspace.root.parent().expect("the workspace is a folder of it")
     }
 
-    /// What git says of the repository.
+    /// The output of git on the repository.
     ///
     /// # Panics
     /// It refuses.
@@ -225,7 +225,7 @@ impl Commits {
         self.workspace.gpuprof(&["archive", "--offline", "--archive-file", &file]).exits_with(0);
     }
 
-    /// As [`Commits::run`], beside the workspace in another checkout at `folder`.
+    /// As [`Commits::run`], next to the workspace in another checkout at `folder`.
     pub fn run_beside(&self, folder: &Path, arguments: &[&str]) -> Outcome {
         let own = folder.join("gpu").display().to_string();
         seed(&self.workspace.target, &Path::new("folders").join(own.trim_start_matches('/')));
@@ -238,7 +238,7 @@ impl Commits {
         self.workspace.gpuprof(&[&["run", "--offline"], arguments].concat())
     }
 
-    /// A folder without a workspace, and there `cargo gpuprof run` of the archive of `head` beside
+    /// A folder without a workspace, and there `cargo gpuprof run` of the archive of `head` next to
     /// that of `base`, both on the emulator.
     pub fn archives(&self, (base, head): (&Path, &Path), arguments: &[&str]) -> (TempDir, Tool) {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
@@ -250,8 +250,8 @@ impl Commits {
     }
 }
 
-/// A target folder whose runs lie apart, below `root`. What this revision builds, it builds where
-/// everything is; the other one begins with a copy of that.
+/// A target folder with separate runs, below `root`. This revision builds in the shared folder; the
+/// other one begins with a copy of that.
 fn shared_builds(root: &Path) -> PathBuf {
     let shared = Workspace::repository().target;
     let target = root.join("built");
@@ -266,8 +266,8 @@ fn shared_builds(root: &Path) -> PathBuf {
     target
 }
 
-/// Puts a copy of what this revision built where another one builds, in `folder`, unless an earlier
-/// test has left something there.
+/// Copies the builds of this revision to the build folder of another one, `folder`, unless an
+/// earlier test has left something there.
 fn seed(target: &Path, folder: &Path) {
     let other = target.join("gpuprof/base").join(folder).join("target");
     for built in ["release", "gpuprof/kernels"] {

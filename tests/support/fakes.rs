@@ -1,7 +1,7 @@
-//! A fake GPU: the fake driver and the fake CUPTI in one folder, found by the tool as the real ones
-//! would be.
+//! A fake GPU: the fake driver and the fake CUPTI in one folder, found by the tool like the real
+//! ones.
 //!
-//! What it can be made to do is told at the top of `tests/fakes/cupti/src/trouble.rs`.
+//! The top of `tests/fakes/cupti/src/trouble.rs` lists its settings.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -64,7 +64,7 @@ fn built<const N: usize>(packages: [&str; N]) -> [PathBuf; N] {
     })
 }
 
-/// The fake NVML, whose source says what it can be made to do.
+/// The fake NVML; its source lists its settings.
 fn nvml() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let library = folder.path().join("libnvidia-ml.so");
@@ -77,7 +77,7 @@ fn nvml() -> Vec<u8> {
     fs::read(library).expect("rustc has written it")
 }
 
-/// Something that a process did on the fake GPU, as `tests/fakes/timeline.rs` tells it.
+/// An action of a process on the fake GPU, from `tests/fakes/timeline.rs`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Happening {
     /// The process.
@@ -99,7 +99,7 @@ impl Happening {
         Some(Self { process, what, begin: time()?, end: time()? })
     }
 
-    /// Whether there was a time at which both went on.
+    /// Whether there was a time at which both continued.
     pub fn meets(&self, other: &Self) -> bool {
         self.begin < other.end && other.begin < self.end
     }
@@ -156,8 +156,8 @@ impl FakeGpu {
         workspace
             .tool(&[arguments, warm].concat())
             .env("GPUPROF_BACKEND", "cuda")
-            // The state's folder holds no library: it tells the plans of one machine from those of
-            // another.
+            // The state's folder contains no library: it distinguishes the plans of one machine
+            // from those of another.
             .env(
                 "LD_LIBRARY_PATH",
                 format!("{}:{}", Self::libraries().display(), self.state.path().display()),
@@ -165,7 +165,7 @@ impl FakeGpu {
             .env("GPUPROF_CUPTI", Self::libraries())
             .env("FAKE_CUPTI_STATE", self.state.path())
             .env("FAKE_NVML", self.state.path())
-            // A machine of its own has locks of its own.
+            // A separate machine has separate locks.
             .env("GPUPROF_LOCK_DIR", self.state.path())
     }
 
@@ -201,7 +201,7 @@ impl FakeGpu {
         fs::write(self.state.path().join(file), text).expect("it can be written");
     }
 
-    /// What NVML was told to do.
+    /// The commands that NVML received.
     pub fn nvml_log(&self) -> Vec<String> {
         let text = fs::read_to_string(self.state.path().join("nvml-log")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
@@ -213,10 +213,10 @@ impl FakeGpu {
     }
 
     /// Runs `tool`, kills its runner when something hangs and the run with that name is `ready`,
-    /// and waits until nothing of it is left; what the run is called.
+    /// and waits until nothing of it is left; returns the id of the run.
     ///
     /// # Panics
-    /// Nothing hangs, or the runner does not say with JSON what the run is called.
+    /// Nothing hangs, or the runner does not report the id of the run in JSON.
     pub fn killed(&self, tool: Tool, ready: impl Fn(&str) -> bool) -> String {
         let mut child = tool.into_command().spawn().expect("it can be started");
         self.wait_for(&mut child, "hangs");
@@ -232,14 +232,14 @@ impl FakeGpu {
         id
     }
 
-    /// The processes of this machine that still run, whoever their parent is.
+    /// The processes of this machine that still run, with any parent.
     ///
     /// # Panics
     /// `/proc` cannot be read.
     pub fn survivors(&self) -> Vec<u32> {
         let mark = self.state.path().display().to_string();
         let ours = |id: &u32| {
-            // Somebody else's, or one that is gone, cannot be read.
+            // A process of another user, or one that is gone, cannot be read.
             let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|entry| entry.ends_with(mark.as_bytes()))
         };

@@ -1,4 +1,4 @@
-//! Where the repository is, and where this test run builds.
+//! The repository, and the build folder of this test run.
 
 use std::env;
 use std::path::{Path, PathBuf};

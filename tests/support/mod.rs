@@ -1,10 +1,9 @@
-//! What the end-to-end tests share: the built subcommand, workspaces to run it in, and what came of
-//! it.
+//! Shared code of the end-to-end tests: the built subcommand, workspaces to run it in, and
+//! outcomes.
 //!
-//! Tests drive the real binary, `cargo-gpuprof gpuprof …`, in an environment that holds nothing but
-//! what is put into it here, so that neither CI's variables nor a developer's settings change what
-//! they see. Unless a test says otherwise the emulated driver answers, also on a machine with a
-//! GPU.
+//! Tests start the real binary, `cargo-gpuprof gpuprof …`, in an environment with only the
+//! variables set here, so that neither CI's variables nor a developer's settings affect them.
+//! Unless a test changes it, the emulated driver is used, also on a machine with a GPU.
 
 mod archive;
 mod commits;

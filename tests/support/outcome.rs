@@ -1,4 +1,5 @@
-//! What came of a run: exit code, both outputs, and a transcript that is the same on every machine.
+//! The outcome of a run: exit code, both outputs, and a transcript that is the same on every
+//! machine.
 
 use std::path::PathBuf;
 use std::process::Output;
@@ -12,9 +13,9 @@ use crate::support::{repository_folder, target_folder};
 pub struct Outcome {
     /// The exit code; `None` where a signal ended it.
     pub code: Option<i32>,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub stderr: String,
     folder: PathBuf,
 }
@@ -50,7 +51,7 @@ impl Outcome {
     /// The JSON objects of standard output, one a line.
     ///
     /// # Panics
-    /// A line that is no JSON object with a `reason`.
+    /// A line that is not a JSON object with a `reason`.
     pub fn events(&self) -> Vec<Value> {
         let event = |line: &str| {
             let event: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));

@@ -1,4 +1,4 @@
-//! A packed harness, run in a folder of its own: no cargo, and so a start costs milliseconds.
+//! A packed harness, run in a separate folder: without cargo, a start costs milliseconds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ static ARCHIVE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     fs::read(file).expect("the archive was made")
 });
 
-/// A folder with the archive, and with what runs of it write.
+/// A folder with the archive, and the output of its runs.
 #[derive(Debug)]
 pub struct Packed {
     folder: TempDir,
@@ -49,7 +49,7 @@ impl Packed {
         Tool::new(&[&run[..], arguments].concat(), self.path(), &self.path().join("not-used"))
     }
 
-    /// `cargo gpuprof ARGUMENTS` in the folder, which is no workspace.
+    /// `cargo gpuprof ARGUMENTS` in the folder, which is not a workspace.
     pub fn other(&self, arguments: &[&str]) -> Tool {
         Tool::new(arguments, self.path(), &self.path().join("not-used"))
     }
@@ -73,7 +73,7 @@ impl Packed {
         runs
     }
 
-    /// The run document in `run`, without what differs from run to run.
+    /// The run document in `run`, without the parts that differ from run to run.
     ///
     /// # Panics
     /// There is none.
@@ -98,7 +98,7 @@ impl Packed {
     pub fn harnesses(&self) -> Vec<u32> {
         let request = format!("__GPUPROF_REQUEST={}", self.path().display());
         let ours = |id: &u32| {
-            // Empty for one that has ended and was not waited for.
+            // Empty for a process that has ended and was not waited for.
             let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
             environment.split(|&b| b == 0).any(|variable| variable.starts_with(request.as_bytes()))
         };

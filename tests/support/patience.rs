@@ -1,5 +1,5 @@
-//! Waiting for what must happen, however slow the machine is: no test may hang for ever, and none
-//! may fail because something took long.
+//! Waiting for events on a machine of any speed: no test may hang for ever, and none may fail
+//! because something took long.
 
 use std::process::Child;
 use std::thread::sleep;
@@ -31,7 +31,7 @@ pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
 /// The child ends without it, or finds nothing for ten minutes.
 pub fn wait_beside<T>(child: &mut Child, what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     wait_for(what, || {
-        // Looked at first: what it did before its end is found after it.
+        // Checked first: its last actions before the end are found after it.
         let ended = child.try_wait().expect("it can be waited for");
         let found = found();
         assert!(found.is_some() || ended.is_none(), "it ended without {what}: {ended:?}");
@@ -39,9 +39,9 @@ pub fn wait_beside<T>(child: &mut Child, what: &str, mut found: impl FnMut() -> 
     })
 }
 
-/// What `run` comes to with a limit of that many seconds on what hangs. A process that does not
-/// hang may be slower than a second on a busy machine: where `fits` says that the limit hit such a
-/// one, it is run again with a longer limit.
+/// The outcome of `run` with a time limit of that many seconds on hanging processes. A process that
+/// does not hang may be slower than a second on a busy machine: if `fits` says that the limit hit
+/// such a one, it is run again with a longer limit.
 pub fn with_limit(
     run: impl Fn(&str) -> Outcome,
     fits: impl Fn(&Outcome) -> bool,
@@ -49,7 +49,7 @@ pub fn with_limit(
     let mut seconds = 1;
     loop {
         let outcome = run(&seconds.to_string());
-        // What hangs does so for a minute at least.
+        // A hanging process hangs for a minute at least.
         if fits(&outcome) || seconds > 16 {
             return (seconds, outcome);
         }

@@ -1,5 +1,5 @@
-//! What the tests of replay share: four counters in a pass each, the command line that asks for
-//! them, and what came of it.
+//! Shared code of the tests of replay: four counters in a pass each, the command line that requests
+//! them, and outcomes.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Outcome, Workspace};
 
-/// Four counters, each with a pass of its own: the last is one that CUPTI collects by patching.
+/// Four counters, each in a separate pass: CUPTI collects the last by patching.
 pub const METRICS: [&str; 4] = [
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
@@ -19,8 +19,8 @@ pub const METRICS: [&str; 4] = [
 /// Arguments with which every test runs, once each: the ways in which processes are isolated.
 pub const ISOLATIONS: [&[&str]; 2] = [&[], &["--isolate", "kernel"]];
 
-/// What every run here has in common: JSON, unless it is a dry one, whose plan is read as people
-/// read it; one timed process; the four counters.
+/// The common arguments of every run here: JSON, except for a dry run with a plan for people; one
+/// timed process; the four counters.
 pub fn arguments<'a>(selection: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     static JOINED: LazyLock<String> = LazyLock::new(|| METRICS.join(","));
     let common = ["--repeat", "1", "--no-config", "--metrics", &JOINED];
@@ -48,11 +48,11 @@ fn statuses(outcome: &Outcome) -> BTreeMap<String, (String, String)> {
     outcome.events_of("configuration-finished").iter().map(of).collect()
 }
 
-/// What the [`METRICS`] of `scale` are worth, whatever the block: 128 warps load 4096 elements of 4
+/// The values of the [`METRICS`] of `scale`, for any block: 128 warps load 4096 elements of 4
 /// bytes.
 pub const SCALE: [f64; 4] = [128.0, 512.0, 128.0, 16384.0];
 
-/// What became of the configurations with blocks of 64 and of 128 threads: status and reason.
+/// The outcomes of the configurations with blocks of 64 and of 128 threads: status and reason.
 ///
 /// # Panics
 /// One of them is missing.
@@ -61,12 +61,12 @@ pub fn of_both(outcome: &Outcome) -> [(String, String); 2] {
     ["64", "128"].map(|block| all.get(block).cloned().unwrap_or_else(|| panic!("{outcome:#?}")))
 }
 
-/// What became of one with which nothing was wrong.
+/// The outcome of a configuration without an error.
 pub fn finished() -> (String, String) {
     ("finished".to_owned(), String::new())
 }
 
-/// The values of [`METRICS`] by configuration; what has none is NaN.
+/// The values of [`METRICS`] by configuration; a missing one is NaN.
 pub fn values(outcome: &Outcome) -> BTreeMap<String, Vec<f64>> {
     let of = |event: &Value| {
         let key = event["configuration"].as_str().unwrap_or_default().to_owned();

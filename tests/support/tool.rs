@@ -42,7 +42,7 @@ pub(crate) const NO_PTXAS: &str = "/nonexistent/ptxas";
 /// Names no nvcc, likewise.
 const NO_NVCC: &str = "/nonexistent/nvcc";
 
-/// Harnesses do little beside what the driver does, and take twice as long to build optimised.
+/// Harnesses do little compared with the driver, and take twice as long to build optimised.
 pub(crate) const UNOPTIMISED: (&str, &str) = ("CARGO_PROFILE_BENCH_OPT_LEVEL", "0");
 
 /// The one executable that cargo, with `arguments` in `folder`, builds below `target`.
@@ -68,9 +68,9 @@ pub(crate) fn built(arguments: &[&str], folder: &Path, target: &Path) -> PathBuf
 
 /// Makes `path` a script that can be started.
 ///
-/// A process of its own writes it: another thread of this one may be starting a program meanwhile,
-/// which shares the open file for a moment, and the system starts no file that somebody has open
-/// for writing.
+/// A separate process writes it: another thread of this one may be starting a program meanwhile,
+/// which shares the open file for a moment, and the system does not start a file that is open for
+/// writing.
 ///
 /// # Panics
 /// It cannot be written.
@@ -99,9 +99,9 @@ impl Tool {
             .env("CARGO_TERM_QUIET", "true")
             .envs([UNOPTIMISED])
             .env("GPUPROF_BACKEND", "emulator")
-            // All tests share a target folder: which of them prunes it is no test's business.
+            // All tests share a target folder: which of them prunes it is not a test's business.
             .env("GPUPROF_KEEP_RUNS", "all")
-            // Whether the machine has a ptxas or an nvcc is no test's business either.
+            // Whether the machine has a ptxas or an nvcc is not a test's business either.
             .env("GPUPROF_PTXAS", NO_PTXAS)
             .env("GPUPROF_NVCC", NO_NVCC)
             .stdin(Stdio::null())

@@ -21,8 +21,7 @@ const LOCK_ORIGIN: &str = ".lock-origin";
 pub struct Workspace {
     /// Its root.
     pub root: PathBuf,
-    /// Where everything it builds lies: one folder for all workspaces, so that what they have in
-    /// common is built once.
+    /// The folder of all its builds: one for all workspaces, so that common parts are built once.
     pub target: PathBuf,
 }
 
@@ -62,7 +61,7 @@ impl Workspace {
         Self { root: folder.to_owned(), target: self.target.clone() }
     }
 
-    /// A workspace of `files` in a folder of its own, which must outlive it.
+    /// A workspace of `files` in a separate folder, which must outlive it.
     ///
     /// # Panics
     /// The files cannot be written.
@@ -79,7 +78,7 @@ impl Workspace {
         Tool::new(arguments, &self.root, &self.target)
     }
 
-    /// What a script of the repository that calls `cargo gpuprof` does in this workspace, with
+    /// The outcome of a script of the repository that calls `cargo gpuprof` in this workspace, with
     /// these variables.
     ///
     /// # Panics
@@ -147,7 +146,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Removes from `copy` what an earlier version of `original` had; the files of [`lock`] stay.
+/// Removes files of an earlier version of `original` from `copy`; the files of [`lock`] stay.
 fn forget_all_but(original: &Path, copy: &Path) {
     for entry in fs::read_dir(copy).expect("the copy can be read") {
         let path = entry.expect("the copy can be read").path();
@@ -163,8 +162,8 @@ fn forget_all_but(original: &Path, copy: &Path) {
     }
 }
 
-/// Puts the repository's lock file into `root`, again only where the repository's has changed:
-/// cargo leaves out of the copy what the fixture does not need.
+/// Puts the repository's lock file into `root`, again only if the repository's has changed: cargo
+/// removes unused entries from the copy.
 fn lock(root: &Path) {
     let ours = fs::read(repository_folder().join("Cargo.lock")).expect("the repository is locked");
     let origin = root.join(LOCK_ORIGIN);
@@ -174,7 +173,7 @@ fn lock(root: &Path) {
     }
 }
 
-/// Writes whole, where there is something to change: several test processes may do the same.
+/// Writes whole files, only if they change: several test processes may do the same.
 pub(crate) fn write(path: &Path, bytes: &[u8]) {
     if fs::read(path).is_ok_and(|present| present == bytes) {
         return;

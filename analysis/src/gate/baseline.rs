@@ -13,9 +13,9 @@ use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Sta
 use gpuprof_model::series::{SeriesId, selects};
 use gpuprof_model::threshold::Statistic;
 
+use crate::change::{self, Side};
 use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
-use crate::gate::change::{self, Side};
 use crate::gate::default_gate::default_gate;
 use crate::gate::fingerprint;
 use crate::gate::judge::Baseline;

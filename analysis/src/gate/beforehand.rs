@@ -17,9 +17,9 @@ use gpuprof_model::series::SeriesId;
 use gpuprof_model::threshold::{Comparison, Limit, Selector, Threshold};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::change::{self, Side, resolution};
 use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
-use crate::gate::change::{self, Side, resolution};
 use crate::gate::default_gate::default_gate;
 use crate::stats::two_sample::{self, BOUND, MIN_PROCESSES};
 

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use gpuprof_model::suggest::did_you_mean;
 
 use super::Chips;
-use crate::error::{Failure, Result as Outcome};
+use gpuprof_system::error::{Failure, Result as Outcome};
 
 /// The prefix by which Nsight Compute asks for it.
 pub const BREAKDOWN: &str = "breakdown:";

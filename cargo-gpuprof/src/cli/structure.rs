@@ -6,9 +6,10 @@ use gpuprof_model::ExitCode;
 
 use crate::options::{
     ArchiveOptions, AskOptions, BaselineOptions, BecomeOptions, CalibrateOptions, CompareOptions,
-    CompletionsOptions, DoctorOptions, EmulateOptions, GuardOptions, HistoryOptions, ListOptions,
-    ManOptions, MergeOptions, MetricsOptions, ReportOptions, RulesOptions, RunOptions, RunsOptions,
+    CompletionsOptions, DoctorOptions, EmulateOptions, HistoryOptions, ListOptions, ManOptions,
+    MergeOptions, MetricsOptions, ReportOptions, RulesOptions, RunOptions, RunsOptions,
 };
+use gpuprof_engine::device::guard::GuardOptions;
 
 /// The version, and the commit that it was built from where the build script knows one.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("GPUPROF_COMMIT"));
@@ -87,16 +88,16 @@ pub enum Command {
     /// Check this machine: driver, permission, CUPTI, toolchain, emulator.
     Doctor(DoctorOptions),
     /// Answer a question about a library, in a separate process.
-    #[command(name = crate::cupti::SUBCOMMAND, hide = true)]
+    #[command(name = gpuprof_engine::cupti::SUBCOMMAND, hide = true)]
     Ask(AskOptions),
     /// Compile CUDA C++, in a separate process.
-    #[command(name = crate::cuda_cpp::SUBCOMMAND, hide = true)]
+    #[command(name = gpuprof_build::cuda_cpp::SUBCOMMAND, hide = true)]
     Nvrtc(AskOptions),
     /// Become a program of the user's that ends with its parent.
     #[command(name = crate::commands::emulate::SUBCOMMAND, hide = true)]
     Become(BecomeOptions),
     /// Guard locked clocks, in a separate process.
-    #[command(name = crate::device::guard::SUBCOMMAND, hide = true)]
+    #[command(name = gpuprof_engine::device::guard::SUBCOMMAND, hide = true)]
     Guard(GuardOptions),
     /// Pack harnesses, kernels and metadata for a machine without cargo and source.
     Archive(Box<ArchiveOptions>),

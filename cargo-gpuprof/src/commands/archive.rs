@@ -5,19 +5,20 @@ use std::fs;
 
 use super::settings::{Layers, Settings, build_options};
 use super::{KernelTarget, Opened, Wanted};
-use crate::archive::{Contents, pack};
 use crate::config::DEFAULT_PATH;
-use crate::console::Notes;
-use crate::declared::Needed;
-use crate::discover;
-use crate::error::Result;
-use crate::execute::{HarnessProcess, Interrupt};
 use crate::options::{ArchiveOptions, BuildOptions, ConfigurationOptions, KernelOptions};
-use crate::own_file::OwnFile;
 use crate::rules;
-use crate::scratch::Scratch;
 use crate::sections::{self, Sections};
-use crate::store::check_writable;
+use gpuprof_build::archive::{Contents, pack};
+use gpuprof_build::declared::Needed;
+use gpuprof_engine::discover;
+use gpuprof_engine::execute::HarnessProcess;
+use gpuprof_engine::store::check_writable;
+use gpuprof_system::console::Notes;
+use gpuprof_system::error::Result;
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::own_file::OwnFile;
+use gpuprof_system::scratch::Scratch;
 
 /// Builds and packs, and says what was written.
 ///

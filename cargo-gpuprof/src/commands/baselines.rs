@@ -7,16 +7,15 @@ use gpuprof_model::run::{Provenance, Run};
 
 use super::stored::{places, stdout, write};
 use super::table::aligned;
-use crate::console;
-use crate::error::{Failure, Result};
-use crate::json_text;
 use crate::options::{BaselineAction, BaselineOptions, MessageFormat};
-use crate::report;
-use crate::report::{Format, Screen, Terms};
-use crate::store::baseline::{self, Baselines, Kept, without_samples};
-use crate::store::document;
-use crate::terminal::shown_within;
 use gpuprof_analysis::view::View;
+use gpuprof_engine::store::baseline::{self, Baselines, Kept, without_samples};
+use gpuprof_engine::store::document;
+use gpuprof_report as report;
+use gpuprof_report::{Format, Screen, Terms};
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::terminal::shown_within;
+use gpuprof_system::{console, json_text};
 
 /// Lists, shows, moves and replaces baselines.
 ///

@@ -8,10 +8,10 @@ use gpuprof_analysis::view::View;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
 
-use crate::console;
-use crate::error::{Failure, Result};
-use crate::report::{Html, Report};
-use crate::store::write_whole_by;
+use gpuprof_report::{Html, Report};
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::whole::write_whole_by;
 
 /// Writes the page of `run` to `path` and opens it.
 ///

@@ -10,14 +10,8 @@ use gpuprof_model::run::Run;
 use super::run::{NO_NOISE, Presenter, profile};
 use super::settings::Settings;
 use super::stored::{layers, places, with_metrics_of};
-use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
-use crate::json_text;
 use crate::options::Repeats;
 use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat, RunOptions};
-use crate::pad;
-use crate::store::document;
-use crate::terminal::shown;
 use gpuprof_analysis::gate::calibrate::{
     Calibrated, DRAWS, MIN_SPLIT, SLOWDOWN_PERCENT, calibrate as found_in, rate_default_gate,
 };
@@ -26,6 +20,11 @@ use gpuprof_analysis::gate::forecast::{Forecast, forecast};
 use gpuprof_analysis::gate::rates::Rates;
 use gpuprof_analysis::sequential::{FAIL_BUDGET, Most};
 use gpuprof_analysis::view::View;
+use gpuprof_engine::store::document;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::terminal::shown;
+use gpuprof_system::{json_text, pad};
 
 /// Measures, or takes a stored run, and tells what it says of the machine.
 ///

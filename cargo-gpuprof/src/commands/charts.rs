@@ -7,9 +7,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_analysis::view::View;
 use gpuprof_model::run::Run;
 
-use crate::error::{Failure, Result};
-use crate::report::chart_files;
-use crate::store::{check_writable, write_whole_by};
+use gpuprof_engine::store::check_writable;
+use gpuprof_report::chart_files;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::whole::write_whole_by;
 
 /// A folder that can be written.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use std::path::Path;
 use clap_complete::{Shell, generate};
 
 use super::man::WORD;
-use crate::error::{Failure, Result};
 use crate::options::CompletionsOptions;
+use gpuprof_system::error::{Failure, Result};
 
 /// The name of the executable, which runs with or without cargo's word.
 const EXECUTABLE: &str = "cargo-gpuprof";

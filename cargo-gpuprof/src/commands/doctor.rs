@@ -20,13 +20,13 @@ use std::path::Path;
 use gpuprof_model::ExitCode;
 
 use crate::commands::source::newest_cuda;
-use crate::cupti::{self, Answer, Question};
-use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
 use crate::options::{Backend, DoctorOptions, MessageFormat};
-use crate::terminal::shown;
 use check::{Check, PARAMETERS, State};
 use devices::Examined;
+use gpuprof_engine::cupti::{self, Answer, Question};
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::terminal::shown;
 
 /// Checks this machine.
 ///

@@ -16,13 +16,15 @@ use std::{env, io};
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 
-use crate::console::{self, Notes};
-use crate::error::{Failure, Result};
-use crate::execute::{self, Interrupt, run_program};
 use crate::options::{BecomeOptions, EmulateOptions};
-use crate::report::emulated::{self, Emulated};
-use crate::scratch::Scratch;
-use crate::store::{emulator_folder, write_whole_by};
+use gpuprof_engine::emulator::emulator_folder;
+use gpuprof_engine::execute::{self, run_program};
+use gpuprof_report::emulated::{self, Emulated};
+use gpuprof_system::console::{self, Notes};
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::scratch::Scratch;
+use gpuprof_system::whole::write_whole_by;
 
 /// The subcommand of the child that becomes the program.
 pub const SUBCOMMAND: &str = "__become";

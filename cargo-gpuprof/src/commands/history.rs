@@ -9,7 +9,7 @@ use std::io::Write;
 use camino::Utf8Path;
 use gpuprof_analysis::history::timelines;
 use gpuprof_analysis::view::columns;
-use gpuprof_model::history::{Conditions, Entry, Revision, SCHEMA_VERSION, Value};
+use gpuprof_model::history::{BadLine, Conditions, Entry, Revision, SCHEMA_VERSION, Value};
 use gpuprof_model::metric::Class;
 use gpuprof_model::run::{MetricResult, Run, SeriesResult, Status};
 use gpuprof_model::series::selects;
@@ -18,13 +18,12 @@ use jiff::Timestamp;
 
 use super::StandardOutput;
 use super::stored::{places, stdout};
-use crate::console;
-use crate::error::{Failure, Result};
 use crate::options::{AddOptions, HistoryAction, HistoryFormat, HistoryOptions, ShowOptions};
-use crate::report::{history as report, history_page};
-use crate::revision::Repository;
-use crate::store::document;
-use crate::store::history::{self, BadLine};
+use gpuprof_build::revision::Repository;
+use gpuprof_engine::store::{document, history};
+use gpuprof_report::{history as report, history_page};
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
 
 /// The most bad lines that are named one by one.
 const NAMED: usize = 10;

@@ -9,15 +9,15 @@ use super::partition::{self, Costs, Own};
 use super::selection::selection;
 use super::settings::{Layers, build_options};
 use super::{Opened, Wanted};
-use crate::console;
-use crate::discover;
-use crate::error::{Failure, Result};
-use crate::execute::{HarnessProcess, Interrupt};
-use crate::json_text;
 use crate::options::{ListOptions, MessageFormat};
-use crate::plan::{self, PlannedSeries};
-use crate::report::Screen;
-use crate::terminal::shown_within;
+use gpuprof_engine::discover;
+use gpuprof_engine::execute::HarnessProcess;
+use gpuprof_engine::plan::{self, PlannedSeries};
+use gpuprof_report::Screen;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::terminal::shown_within;
+use gpuprof_system::{console, json_text};
 
 /// Lists the selected series.
 ///

@@ -12,9 +12,9 @@ use camino::Utf8Path;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::error::{Failure, Result};
 use crate::options::ManOptions;
-use crate::store::write_whole;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::whole::write_whole;
 
 /// The word that cargo passes before our own arguments.
 pub const WORD: &str = "gpuprof";

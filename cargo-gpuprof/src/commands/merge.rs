@@ -28,16 +28,16 @@ use super::run::{Exports, against, prune};
 use super::settings::{Layers, Settings};
 use super::stored::{check_view, layers, places, with_metrics_of};
 use super::viewed::{self, PlacedView};
-use crate::console;
-use crate::error::{Failure, Result};
 use crate::options::{MergeOptions, MessageFormat};
-use crate::report::{Format, Terms};
 use crate::rules;
-use crate::store::RunFolder;
-use crate::store::baseline::Baselines;
-use crate::store::manifest::{Outline, OutlineScope, OwnSeries};
-use crate::store::slices::{self, StoredSlice};
 use absent::Absent;
+use gpuprof_engine::store::RunFolder;
+use gpuprof_engine::store::baseline::Baselines;
+use gpuprof_engine::store::manifest::{Outline, OutlineScope, OwnSeries};
+use gpuprof_engine::store::slices::{self, StoredSlice};
+use gpuprof_report::{Format, Terms};
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
 
 /// Merges the slices that `options` name.
 ///

@@ -19,11 +19,11 @@ use gpuprof_model::metric::{
 
 use crate::chips::{self, BREAKDOWN, Chips, expanded};
 use crate::config::{self, Config};
-use crate::console;
-use crate::cupti::{self, Answer, Described, Question};
-use crate::error::{Failure, Result};
 use crate::options::{MessageFormat, MetricsOptions};
 use crate::sections::{self, Sections};
+use gpuprof_engine::cupti::{self, Answer, Described, Question};
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
 use json::Line;
 use shown::{described, show};
 

@@ -7,11 +7,11 @@ use std::collections::HashMap;
 
 use camino::Utf8Path;
 
-use crate::error::{Failure, Result};
 use crate::options::{Method, Partition, PartitionBy, PartitionOptions};
-use crate::plan::PlannedSeries;
-use crate::schedule::partition::{Part, Slices};
-use crate::store::baseline::Baselines;
+use gpuprof_engine::plan::PlannedSeries;
+use gpuprof_engine::schedule::partition::{Part, Slices};
+use gpuprof_engine::store::baseline::Baselines;
+use gpuprof_system::error::{Failure, Result};
 
 /// What a configuration of each series costs, in microseconds of a device, as a stored run tells.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,12 +16,12 @@ use gpuprof_model::suggest::did_you_mean;
 
 use super::settings::Settings;
 use super::stored::{layers, places, with_metrics_of};
-use crate::cupti::{self, Answer, Question};
-use crate::error::{Failure, Result};
 use crate::options::RulesOptions;
 use crate::rules::{self, load};
 use crate::sections::Sections;
-use crate::store::document;
+use gpuprof_engine::cupti::{self, Answer, Question};
+use gpuprof_engine::store::document;
+use gpuprof_system::error::{Failure, Result};
 
 /// Prints what was asked for.
 ///

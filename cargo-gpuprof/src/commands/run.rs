@@ -40,10 +40,10 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::run::{Run, Spent};
 
 use super::{StandardOutput, browser};
-use crate::console;
-use crate::error::Result;
-use crate::execute::Interrupt;
 use crate::options::RunOptions;
+use gpuprof_system::console;
+use gpuprof_system::error::Result;
+use gpuprof_system::interrupt::Interrupt;
 use inputs::Inputs;
 use presenter::Table;
 use refusal::Blocked;

@@ -11,16 +11,15 @@ use serde_json::json;
 
 use super::stored::{places, stdout, write};
 use super::table::aligned;
-use crate::console;
-use crate::error::{Failure, Result};
-use crate::json_text;
 use crate::options::{MessageFormat, RemoveOptions, RunsAction, RunsOptions};
-use crate::report::{Format, Screen, Terms};
-use crate::store::document;
-use crate::store::named::named;
-use crate::store::runs::{self, State, StoredRun};
-use crate::terminal::shown_within;
 use gpuprof_analysis::view::View;
+use gpuprof_engine::store::document;
+use gpuprof_engine::store::named::named;
+use gpuprof_engine::store::runs::{self, State, StoredRun};
+use gpuprof_report::{Format, Screen, Terms};
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::terminal::shown_within;
+use gpuprof_system::{console, json_text};
 
 /// Lists, shows and removes runs.
 ///

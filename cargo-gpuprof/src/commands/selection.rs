@@ -3,8 +3,8 @@
 use gpuprof_model::ExitCode;
 
 use super::settings::Layers;
-use crate::options::SelectionOptions;
-use crate::plan::{Override, Selection};
+use crate::options::{SUBCOMMANDS, SelectionOptions};
+use gpuprof_engine::plan::{Override, Selection};
 
 /// What to take, with the settings of the configuration file below those of its preset, and both
 /// below those of the command line.
@@ -22,6 +22,7 @@ pub fn selection(options: &SelectionOptions, layers: &Layers) -> Selection {
     Selection {
         overrides: configured.chain(given).collect(),
         filters: options.filters.clone(),
+        subcommands: &SUBCOMMANDS,
         exact: options.exact,
         sample: layers.sample(options.sample).value.map(Into::into),
         seed: layers.sample_seed(options.sample_seed).value,

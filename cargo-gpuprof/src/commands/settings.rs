@@ -11,15 +11,15 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::suggest::did_you_mean;
 
 use crate::config::{Config, DEFAULT_PATH};
-use crate::console::Notes;
-use crate::error::{Failure, Result};
 use crate::options::types::*;
 use crate::options::{
     BuildOptions, CargoOptions, Defaults, JudgingOptions, RunOptions, Shown, below, library_from,
     settings,
 };
-use crate::store::baseline::is_path;
 use gpuprof_analysis::gate::run::Gate;
+use gpuprof_engine::store::baseline::is_path;
+use gpuprof_system::console::Notes;
+use gpuprof_system::error::{Failure, Result};
 
 /// The configuration file and the preset that was asked for.
 #[derive(Debug, Default)]

@@ -7,11 +7,11 @@ use gpuprof_model::verdict::written_in;
 use super::run::planned_for;
 use super::settings::Settings;
 use super::{thresholds, viewed};
-use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
-use crate::json_text;
 use crate::options::{MessageFormat, RunOptions};
-use crate::terminal::shown;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::json_text;
+use gpuprof_system::terminal::shown;
 
 /// Shows them.
 ///

@@ -12,20 +12,20 @@ use cargo_metadata::Metadata;
 use gpuprof_model::metric::Catalogue;
 
 use super::settings::{Setting, Settings};
-use crate::archive::{self, Unpacked};
-use crate::build::host::{self, Harness};
-use crate::build::kernels::KernelBuild;
-use crate::build::toolchain::{self, Candidates, Toolchain};
 use crate::config::Config;
-use crate::declared::{self, Needed, Tools};
-use crate::error::{Failure, Result};
-use crate::execute::{self, Interrupt};
 use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions};
-use crate::own_file::OwnFile;
 use crate::rules;
-use crate::scratch::Scratch;
 use crate::sections::{self, Sections};
-use crate::store;
+use gpuprof_build::archive::{self, Unpacked};
+use gpuprof_build::declared::{self, Needed, Tools};
+use gpuprof_build::host::{self, Harness};
+use gpuprof_build::kernels::KernelBuild;
+use gpuprof_build::toolchain::{self, Candidates, Toolchain};
+use gpuprof_engine::{execute, store};
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::own_file::OwnFile;
+use gpuprof_system::scratch::Scratch;
 
 /// Harnesses, and what it takes to get their kernels.
 #[derive(Debug)]

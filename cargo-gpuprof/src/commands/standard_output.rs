@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use crate::options::{Color, MessageFormat};
-use crate::report::Screen;
+use gpuprof_report::Screen;
 
 /// What standard output is, before anything says when to colour.
 #[derive(Debug, Clone, Copy)]

@@ -18,21 +18,22 @@ use super::charts::ChartFolder;
 use super::settings::{self, Layers, Settings};
 use super::thresholds;
 use super::viewed::{self, PlacedView};
-use crate::build::host;
 use crate::config::Config;
-use crate::error::{Failure, Result};
 use crate::options::{
     CargoOptions, CompareOptions, ConfigurationOptions, PlaceOptions, ReportOptions, ViewOptions,
 };
-use crate::report::{Format, Terms};
 use crate::rules;
 use crate::sections::Sections;
-use crate::store::baseline::Baselines;
-use crate::store::{document, write_whole_by};
 use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::rejudge_each;
 use gpuprof_analysis::view::{self, View};
+use gpuprof_build::host;
+use gpuprof_engine::store::baseline::Baselines;
+use gpuprof_engine::store::document;
+use gpuprof_report::{Format, Terms};
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::whole::write_whole_by;
 
 /// The workspace root and the target folder.
 ///

@@ -2,7 +2,7 @@
 //!
 //! Input: rows of cells. Output: text, a line a row.
 
-use crate::pad;
+use gpuprof_system::pad;
 
 /// The rows with their cells one below the other, all but the last.
 pub(super) fn aligned(rows: &[Vec<String>]) -> String {

@@ -16,8 +16,8 @@ use gpuprof_model::{ExitCode, ParseError, Threshold};
 use super::settings::Layers;
 use crate::chips::{BREAKDOWN, Chips};
 use crate::config::{Config, DEFAULT_PATH, Written};
-use crate::error::{Failure, Result};
 use gpuprof_analysis::{gate::run as gate, view};
+use gpuprof_system::error::{Failure, Result};
 
 /// A threshold and where it was written.
 #[derive(Debug, Clone, PartialEq)]

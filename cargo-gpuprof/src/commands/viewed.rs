@@ -5,9 +5,9 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::{ExitCode, Expression, ParseError};
 
 use super::settings::{Layers, Origin, Setting};
-use crate::error::{Failure, Result};
 use crate::options::ViewOptions;
 use gpuprof_analysis::view::{Reference, Sort, View};
+use gpuprof_system::error::{Failure, Result};
 
 /// A view, and where each part of it is written.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use gpuprof_model::quantity::Unit;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 /// What the key `metrics` says. As a list it is that of the names to show.
 #[derive(Debug, Clone, Default, PartialEq)]

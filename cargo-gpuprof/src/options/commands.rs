@@ -4,8 +4,8 @@ use camino::Utf8PathBuf;
 use clap::Args;
 
 use super::{
-    Backend, CargoOptions, ClockControl, ConfigurationOptions, DeviceSelection, KernelOptions,
-    MessageFormat, PartitionOptions, SelectionOptions, library,
+    Backend, CargoOptions, ConfigurationOptions, DeviceSelection, KernelOptions, MessageFormat,
+    PartitionOptions, SelectionOptions, library,
 };
 
 /// Options of `list`.
@@ -135,18 +135,4 @@ pub struct AskOptions {
     pub request: std::path::PathBuf,
     /// Where the answer goes
     pub reply: std::path::PathBuf,
-}
-
-/// Options of the guard of locked clocks.
-#[derive(Debug, Clone, Args)]
-pub struct GuardOptions {
-    /// The device's UUID
-    #[arg(long)]
-    pub device: String,
-    /// What to lock; with none, locked clocks are only put back
-    #[arg(long, value_enum)]
-    pub clocks: ClockControl,
-    /// NVML's library, instead of libnvidia-ml.so.1
-    #[arg(long)]
-    pub nvml_path: Option<std::path::PathBuf>,
 }

@@ -5,8 +5,8 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
 
 use super::either::either;
-use super::{Color, ConfigurationOptions, Interleave, MessageFormat, ViewOptions};
-use crate::report::Format;
+use super::{Color, ConfigurationOptions, Interleave, MessageFormat, PlaceOptions, ViewOptions};
+use gpuprof_report::Format;
 
 /// What a run is compared with, and what that may decide.
 #[derive(Debug, Clone, Default, Args)]
@@ -110,17 +110,6 @@ impl JudgingOptions {
     pub fn across_devices(&self) -> Option<bool> {
         either(self.across_devices, self.no_across_devices)
     }
-}
-
-/// Where the workspace and its target folder are.
-#[derive(Debug, Clone, Default, Args)]
-pub struct PlaceOptions {
-    /// Path to Cargo.toml
-    #[arg(long, value_name = "PATH", global = true, help_heading = "Manifest")]
-    pub manifest_path: Option<Utf8PathBuf>,
-    /// Directory for all generated files
-    #[arg(long, value_name = "DIR", global = true, help_heading = "Manifest")]
-    pub target_dir: Option<Utf8PathBuf>,
 }
 
 /// Options of `report`.

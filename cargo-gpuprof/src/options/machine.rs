@@ -26,16 +26,3 @@ pub enum CacheControl {
     /// Nothing.
     None,
 }
-
-/// What happens to the clocks of the GPU.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ClockControl {
-    /// Nothing: the clock of every sample is recorded.
-    #[default]
-    None,
-    /// Locked to the base clock while the run lasts.
-    Base,
-    /// Locked to the highest clock while the run lasts.
-    Boost,
-}

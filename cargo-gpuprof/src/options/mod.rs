@@ -1,25 +1,21 @@
 //! Options: what a user can ask for, as types that several rooms share.
 //!
 //! Input: words of the command line (clap), of the configuration file and of presets (serde).
-//! Output: typed values. Of the tool this room looks at the list of report formats only; `cli`
-//! arranges its structures into subcommands.
+//! Output: typed values. A value that a lower room takes is a type of that room; `cli` arranges
+//! the structures into subcommands.
 
 mod ahead;
 mod at_least_one;
 mod calibrate;
-mod cargo;
 mod commands;
 mod configuration;
-mod devices;
 mod either;
 mod emulate;
 mod gate;
 mod history;
-mod keep_runs;
 mod library;
 mod machine;
 mod merge;
-mod order;
 mod output;
 mod partition;
 mod replay;
@@ -34,28 +30,28 @@ mod view;
 pub use ahead::AheadCount;
 pub use at_least_one::at_least_one;
 pub use calibrate::{CALIBRATE_REPEAT, CalibrateOptions};
-pub use cargo::{BuildOptions, CargoOptions, KernelOptions};
 pub use commands::{
-    ArchiveOptions, AskOptions, CompletionsOptions, DoctorOptions, GuardOptions, ListOptions,
-    ManOptions, MetricsOptions,
+    ArchiveOptions, AskOptions, CompletionsOptions, DoctorOptions, ListOptions, ManOptions,
+    MetricsOptions,
 };
 pub use configuration::ConfigurationOptions;
-pub use devices::{DeviceName, DeviceSelection};
 pub use emulate::{BecomeOptions, EmulateOptions};
 pub use gate::{
-    BaselineAction, BaselineOptions, CompareOptions, GateOptions, JudgingOptions, PlaceOptions,
-    ReportOptions,
+    BaselineAction, BaselineOptions, CompareOptions, GateOptions, JudgingOptions, ReportOptions,
 };
 pub use gpuprof_analysis::stats::repeats::{NOISE_PERCENT, Repeats, noise_percent};
+pub use gpuprof_build::options::{BuildOptions, CargoOptions, KernelOptions, PlaceOptions};
+pub use gpuprof_engine::device::{ClockControl, DeviceSelection};
+pub use gpuprof_engine::schedule::partition::{Method, PartitionBy};
+pub use gpuprof_engine::schedule::{Interleave, Isolate};
+pub use gpuprof_engine::store::KeepRuns;
 pub use history::{AddOptions, HistoryAction, HistoryFormat, HistoryOptions, ShowOptions};
-pub use keep_runs::KeepRuns;
 pub use library::library;
-pub use machine::{Backend, CacheControl, ClockControl};
+pub use machine::{Backend, CacheControl};
 pub use merge::{MergeOptions, Prefer};
-pub use order::Interleave;
 pub use output::{Color, MessageFormat, OutputOptions};
-pub use partition::{Method, Partition, PartitionBy, PartitionOptions, SliceOptions};
-pub use replay::{AppReplayMatch, AppReplayMode, Isolate, ReplayMode};
+pub use partition::{Partition, PartitionOptions, SliceOptions};
+pub use replay::{AppReplayMatch, AppReplayMode, ReplayMode};
 pub use rules::RulesOptions;
 #[cfg(test)]
 pub(crate) use run::parsed;

@@ -5,43 +5,12 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use camino::Utf8PathBuf;
-use clap::{Args, ValueEnum};
-use serde::{Deserialize, Serialize};
+use clap::Args;
+
+use gpuprof_engine::schedule::partition::{Method, PartitionBy};
 
 /// The most slices of a plan.
 const MOST: u32 = 100_000;
-
-/// How a plan is divided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// Into slices with as much to do as each other.
-    Slice,
-    /// By the names of what is measured, so that nothing moves when something is added.
-    Hash,
-}
-
-impl Method {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Slice => "slice",
-            Self::Hash => "hash",
-        }
-    }
-}
-
-/// What is dealt out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PartitionBy {
-    /// Whole series, as long as there are as many as slices: only what one device measured is
-    /// compared
-    #[default]
-    Series,
-    /// Single configurations; for exact counts, which are the same on every machine
-    Configuration,
-}
 
 /// One of the slices of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

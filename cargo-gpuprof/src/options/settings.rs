@@ -8,7 +8,8 @@ use camino::Utf8Path;
 use clap::ValueEnum;
 use serde_json::Value;
 
-use super::cargo::BENCH;
+use gpuprof_build::options::BENCH;
+use gpuprof_engine::plan::MAX_CONFIGURATIONS;
 use types::*;
 
 /// The types of the rows: whoever takes the rows imports all of them.
@@ -109,7 +110,7 @@ macro_rules! settings {
             sample_seed "--sample-seed": u64 => u64 = 0,
                 |o| o.selection.sample_seed;
             /// Maximum number of configurations in a run.
-            max_configs "--max-configs": usize => usize = 100_000,
+            max_configs "--max-configs": usize => usize = MAX_CONFIGURATIONS,
                 |o| o.selection.max_configs;
             /// The GPU architecture that kernels are compiled for.
             kernel_arch "--kernel-arch": String => String = "sm_80".to_owned(),

@@ -18,7 +18,7 @@ use gpuprof_model::suggest::did_you_mean;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 /// A file as it is written.
 #[derive(Debug, Clone, Deserialize)]

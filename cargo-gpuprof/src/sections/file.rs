@@ -13,8 +13,8 @@ use serde::Deserialize;
 
 use crate::chips::{Chips, label};
 use crate::config::{define, direct, on_itself};
-use crate::error::{Failure, Result};
 use crate::options::Set;
+use gpuprof_system::error::{Failure, Result};
 
 /// One section.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

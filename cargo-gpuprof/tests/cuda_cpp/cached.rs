@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
-use cargo_gpuprof::cuda_cpp::{self, Compiler, Search};
-use cargo_gpuprof::execute::Interrupt;
+use gpuprof_build::cuda_cpp::{self, Compiler, Search};
+use gpuprof_system::interrupt::Interrupt;
 
 use super::{BINARY, COMPILER, Package, WHEEL};
 use crate::common::as_process;

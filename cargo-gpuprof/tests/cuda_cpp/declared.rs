@@ -79,7 +79,7 @@ fn a_parameter_that_does_not_fit_is_told_at_its_place_in_rust() {
 fn a_struct_is_compared_by_its_size() {
     let source = "struct Pair { int a; double b; };\n__global__ void k(Pair p) {}\n";
     let mut package = Package::new(&[("k.cu", source)]).kernel("k", &[("Pair", "Pair")]);
-    let layout = |size| Some(cargo_gpuprof::cuda_cpp::Layout { size, align: 8 });
+    let layout = |size| Some(gpuprof_build::cuda_cpp::Layout { size, align: 8 });
     package.program.kernels[0].parameters[0].layout = layout(16);
     package.compiled();
     package.program.kernels[0].parameters[0].layout = layout(12);

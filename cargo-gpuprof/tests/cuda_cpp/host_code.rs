@@ -1,6 +1,6 @@
 //! Files that were written for nvcc, with headers and host code, are compiled as they are.
 
-use cargo_gpuprof::cuda_cpp::Severity;
+use gpuprof_build::cuda_cpp::Severity;
 
 use super::Package;
 use crate::emulated::Bench;

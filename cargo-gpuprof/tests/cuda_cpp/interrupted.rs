@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use cargo_gpuprof::cuda_cpp::{Compilers, Error, compile_all, nvcc};
-use cargo_gpuprof::execute::Interrupt;
+use gpuprof_build::cuda_cpp::{Compilers, Error, compile_all, nvcc};
+use gpuprof_system::interrupt::Interrupt;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{BINARY, COMPILER, Package};

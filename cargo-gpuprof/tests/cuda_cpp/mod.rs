@@ -16,12 +16,12 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use cargo_gpuprof::cuda_cpp::{
+use gpuprof_build::cuda_cpp::{
     self, Architecture, Cache, Compiled, Compiler, Declared, Diagnostic, Error, Instance, Place,
     Program, Search,
 };
-use cargo_gpuprof::execute::Interrupt;
 use gpuprof_model::declared::CudaCompiler;
+use gpuprof_system::interrupt::Interrupt;
 
 use crate::cupti::unpacked;
 

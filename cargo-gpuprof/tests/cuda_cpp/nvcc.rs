@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cargo_gpuprof::cuda_cpp::{Compilers, NotFound, Nvcc, nvcc};
+use gpuprof_build::cuda_cpp::{Compilers, NotFound, Nvcc, nvcc};
 
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -55,7 +55,7 @@ pub struct Reported {
 /// Every counter of a launch of `program`, of which `claims` says what it may be called.
 pub fn report(program: &Program, claims: &Claims, counts: &Counts) -> Reported {
     let mut all = Reported::default();
-    let mut put = |name: &str, value: u64| match claims.refusal(name) {
+    let mut put = |name: &str, value: u64| match claims.refusal(name, &counts.memory) {
         None => all.counters.push((name.to_owned(), value)),
         Some(reason) => all.unclaimed.push((name.to_owned(), reason.to_owned())),
     };

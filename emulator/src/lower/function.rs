@@ -47,7 +47,7 @@ pub fn lower_kernel(
         let returns = builder.reserve(&function.returns)?;
         callees.insert(function.name, Callee { start: 0, formals, returns });
     }
-    let (mut calls, mut convergences, mut yields) = (Vec::new(), Convergences::default(), false);
+    let (mut calls, mut convergences) = (Vec::new(), Convergences::default());
     for function in &reachable {
         let start = builder.code.len();
         if let Some(callee) = callees.get_mut(function.name) {
@@ -55,7 +55,7 @@ pub fn lower_kernel(
         }
         builder.function(function, &callees, &mut calls)?;
         flow::set_convergence(&mut builder.code, start, &builder.tables, &mut convergences);
-        yields |= builder.mark_yield_points(start, function.is_entry);
+        builder.mark_yield_points(start, function.is_entry);
     }
     for (at, name) in calls {
         if let Op::Control(ControlOp::Call { target, .. }) = &mut builder.code[at].op {
@@ -71,7 +71,6 @@ pub fn lower_kernel(
         tables: builder.tables,
         copies: builder.copies,
         convergences,
-        yields,
         const32: builder.const32,
         const64: builder.const64,
         warp_init: builder.warp_init,
@@ -204,8 +203,8 @@ pub fn collect_inlining(body: &[Statement<'_>], tables: &mut SourceTables) {
 }
 
 impl<'m, 'a> Builder<'m, 'a> {
-    /// Marks the yield points of the function that begins at `start`. Whether it has any.
-    fn mark_yield_points(&mut self, start: usize, is_kernel: bool) -> bool {
+    /// Marks the yield points of the function that begins at `start`.
+    fn mark_yield_points(&mut self, start: usize, is_kernel: bool) {
         let (constants, warp_init) = (&self.const32, &self.warp_init);
         let differs = |file: File, slot: Slot| match (file, slot.0 & Slot::PRIVATE != 0) {
             (File::R32, false) => {
@@ -220,7 +219,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             }
             _ => false,
         };
-        yields::mark_yield_points(&mut self.code, start, &self.tables, &differs)
+        yields::mark_yield_points(&mut self.code, start, &self.tables, &differs);
     }
 
     /// Registers for parameters of a device function.

@@ -83,8 +83,6 @@ pub struct Program {
     pub tables: Vec<Vec<u32>>,
     /// Where the lanes of its branches meet.
     pub convergences: Convergences,
-    /// Whether it has yield points, so that lanes leave a loop without waiting for each other.
-    pub yields: bool,
     /// Argument moves of calls: from, to.
     pub copies: Vec<Vec<(Slot, Slot)>>,
     /// Fillings of the 32-bit constant slots.

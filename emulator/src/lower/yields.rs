@@ -20,22 +20,22 @@ struct Loop {
 }
 
 /// Marks the yield points of `code[start..]`, a whole function. `differs` says whether lanes may
-/// see different values in a slot that nothing in the function writes. Whether there are any.
+/// see different values in a slot that nothing in the function writes.
 pub fn mark_yield_points(
     code: &mut [Inst],
     start: usize,
     tables: &[Vec<u32>],
     differs: &impl Fn(File, Slot) -> bool,
-) -> bool {
+) {
     let waits = |inst: &Inst| may_wait(&inst.op);
     if !code[start..].iter().any(waits) {
-        return false;
+        return;
     }
     let blocks = split(code, start, tables);
     let flow = Flow::new(&blocks);
     let mut loops = find_loops(&flow);
     if loops.is_empty() {
-        return false;
+        return;
     }
     let dependent = LaneDependence::new(code, &blocks, &flow, differs);
     loops.retain(|each| {
@@ -45,7 +45,6 @@ pub fn mark_yield_points(
     // The innermost first, so that an access yields once.
     loops.sort_by_key(|each| each.blocks.len());
     let mut taken = HashSet::new();
-    let mut found = false;
     for each in loops {
         let inside = (0..blocks.len()).filter(|at| each.blocks.contains(at));
         let accesses: Vec<usize> = inside
@@ -55,9 +54,7 @@ pub fn mark_yield_points(
         let Some(&first) = accesses.first() else { continue };
         taken.extend(accesses);
         code[first].yields = true;
-        found = true;
     }
-    found
 }
 
 /// Whether a lane may wait for another by repeating an operation.
@@ -158,8 +155,8 @@ impl LaneDependence {
             let on_some = |block: usize| sides.iter().any(|side| side[block]);
             let on_all = |block: usize| sides.iter().all(|side| side[block]);
             for block in (0..blocks.len()).filter(|&block| on_some(block) && !on_all(block)) {
-                for inst in blocks[block].start..blocks[block].end {
-                    each_register(&mut code[inst], &mut |file, role, register| {
+                for inst in &mut code[blocks[block].start..blocks[block].end] {
+                    each_register(inst, &mut |file, role, register| {
                         let register = (file as u8, register.0);
                         if role == Role::Write && definitions[&register] > 1 {
                             self.registers.insert(register);

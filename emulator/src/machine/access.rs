@@ -249,7 +249,7 @@ pub fn store(
     a: [Slot; 4],
     on: u32,
 ) -> Outcome {
-    if simple(element, on) {
+    if simple(element, on) && !cx.tracks_definedness() {
         match place(cx, address) {
             (Space::Global, first, Pattern::Consecutive) => {
                 let value = *cx.lanes.get32(a[0]);

@@ -9,6 +9,7 @@ use super::arith;
 use super::atomic;
 use super::barrier;
 use super::context::{Context, Stop};
+use super::definedness;
 use super::exchange;
 use super::fault::{Fault, FaultKind};
 use super::mbarrier::{self, Waits};
@@ -90,6 +91,9 @@ fn run_slice(
         let active = cx.warp.active;
         let on = issue(cx, inst.guard, pc);
         cx.warp.pc = pc + 1;
+        if cx.tracks_definedness() {
+            definedness::step(cx, inst, on)?;
+        }
         match inst.op {
             Op::Arith(ref op) => arith::execute(&mut cx.lanes, op, on),
             Op::Load { element, address, d } if on != 0 => {

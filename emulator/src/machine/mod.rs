@@ -5,6 +5,7 @@
 //! of a GPU do. Nothing here depends on the host's time, threads or
 //! addresses: two runs of one launch give the same memory and the same counts.
 
+mod absorb;
 mod access;
 mod arith;
 mod atomic;
@@ -20,6 +21,7 @@ pub mod context;
 mod convert;
 mod copies;
 mod deadlock;
+mod definedness;
 mod exchange;
 pub mod execute;
 pub mod fault;

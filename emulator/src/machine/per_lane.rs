@@ -5,11 +5,12 @@
 //! moved, in lane order: if several lanes store to one place the highest wins.
 
 use super::bits::extend;
-use super::checked::touch;
+use super::checked::{touch, touch_read};
 use super::context::Context;
+use super::definedness;
 use super::fault::Fault;
 use super::request::{Part, Verb, admit, allocation, parts};
-use crate::lower::inst::{Address, Element, Slot, Space};
+use crate::lower::inst::{Address, Element, File, Slot, Space};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 type Outcome = Result<(), Box<Fault>>;
@@ -119,7 +120,7 @@ pub fn load(
         if element.strong {
             cx.shadow.meet();
         }
-        touch(cx, &part, (element.total(), element.strong), Verb::Read, 0)?;
+        let unwritten = touch_read(cx, &part, (element.total(), element.strong))?;
         for (index, slot) in (0u64..).zip(d).take(usize::from(element.count)) {
             let mut values = [0; 32];
             for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
@@ -129,6 +130,11 @@ pub fn load(
             }
             cx.lanes.set_any(slot, element.wide, &values, part.lanes);
         }
+        if let Some((lanes, fault)) = unwritten {
+            let file = File::by_width(element.wide);
+            definedness::note(cx, &d[..usize::from(element.count)], file, lanes, fault);
+        }
+        definedness::load_local(cx, &part, element, &d);
     }
     Ok(())
 }
@@ -149,6 +155,9 @@ pub fn store(
         }
         let changed = if part.space == Space::Shared { changed(cx, &part, element, a) } else { 0 };
         touch(cx, &part, (element.total(), element.strong), Verb::Write, changed)?;
+        if cx.tracks_definedness() {
+            definedness::store(cx, &part, element, &a)?;
+        }
         for (index, slot) in (0u64..).zip(a).take(usize::from(element.count)) {
             let values = cx.lanes.any(slot, element.wide);
             for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {

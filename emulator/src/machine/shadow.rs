@@ -164,6 +164,14 @@ impl Shadow {
         }
     }
 
+    /// What was stored to these bytes has no defined value.
+    pub fn forget(&mut self, address: u64, bytes: u32) {
+        for cell in self.cells_of(address, bytes) {
+            // The end of the block before.
+            self.cells.written[cell] = self.began - 1;
+        }
+    }
+
     /// Both.
     #[inline(always)]
     pub fn touch(&mut self, by: By, address: u64, bytes: u32, touch: Touch) -> Option<Hazard> {

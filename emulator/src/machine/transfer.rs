@@ -1,8 +1,9 @@
 //! `cp.async` and `ldmatrix`.
 
-use super::checked::{touch, touch_by};
+use super::checked::{touch_by, touch_read};
 use super::context::Context;
 use super::copies::Copy;
+use super::definedness;
 use super::fault::{Fault, FaultKind};
 use super::hazard::By;
 use super::lanes::FULL;
@@ -10,7 +11,7 @@ use super::mbarrier;
 use super::per_lane::{read, write};
 use super::request::{Part, Verb, check, check_lane, parts};
 use crate::counters::{banks, sectors};
-use crate::lower::inst::{Address, AsyncCopy, Slot, Space, TransferOp};
+use crate::lower::inst::{Address, AsyncCopy, File, Slot, Space, TransferOp};
 
 type Outcome = Result<(), Box<Fault>>;
 
@@ -138,7 +139,7 @@ fn matrix(
         return Err(cx.fault(FaultKind::Undefined, rows, detail));
     }
     check(cx, part, ROW, Verb::Read)?;
-    touch(cx, part, (ROW, false), Verb::Read, 0)?;
+    let unwritten = touch_read(cx, part, (ROW, false))?;
     let addresses = part.addresses.map(|address| address as u32);
     let fronts = banks::wavefronts(&addresses, rows, ROW);
     let counts = &mut cx.counts.memory.matrices;
@@ -161,6 +162,17 @@ fn matrix(
             }
         };
         cx.lanes.set32(slot, &std::array::from_fn(pair), on);
+    }
+    if let Some((unwritten, fault)) = unwritten {
+        for (matrix, slot) in d.iter().enumerate().take(usize::from(count)) {
+            let rows = unwritten >> (8 * matrix) & 0xff;
+            let has = |lane: &u32| match transposed {
+                true => rows & (3 << (2 * (lane % 4))) != 0,
+                false => rows & (1 << (lane / 4)) != 0,
+            };
+            let lanes = (0..32).filter(has).fold(0, |lanes, lane| lanes | 1 << lane);
+            definedness::note(cx, &[*slot], File::R32, lanes, fault.clone());
+        }
     }
     Ok(())
 }

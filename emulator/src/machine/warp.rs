@@ -10,6 +10,7 @@
 //! only yield stop waiting.
 
 use super::copies::Copies;
+use super::definedness::Definedness;
 use crate::lower::convergence::Convergence;
 use crate::lower::inst::NOWHERE;
 
@@ -121,6 +122,8 @@ pub struct Warp {
     pub index: u32,
     /// Copies that its lanes started.
     pub copies: Copies,
+    /// Which of its registers are undefined.
+    pub definedness: Definedness,
     /// Whether it changed memory since the flag was last cleared.
     pub changed: bool,
     /// Lanes that wait at `.sync` instructions and barriers of the block.
@@ -144,6 +147,7 @@ impl Warp {
             yields: 0,
             index,
             copies: Copies::default(),
+            definedness: Definedness::default(),
             changed: false,
             parked: Vec::new(),
             frame: KERNEL,
@@ -162,6 +166,7 @@ impl Warp {
         (self.pc, self.active, self.live, self.frame) = (0, mask, mask, KERNEL);
         self.state = State::Ready;
         self.copies.clear();
+        self.definedness.clear();
         self.parked.clear();
         self.ready.clear();
         self.barriers.clear();
@@ -384,9 +389,9 @@ impl Warp {
                 self.ready.iter_mut().for_each(|group| group.yielded = false);
             }
         }
-        let ready = self.ready.iter().enumerate().filter(|(_, group)| !group.yielded);
+        let mut ready = self.ready.iter().enumerate().filter(|(_, group)| !group.yielded);
         let next = match pick {
-            Pick::Newest => ready.last(),
+            Pick::Newest => ready.next_back(),
             Pick::Largest => ready.max_by_key(|(_, group)| group.mask.count_ones()),
         };
         let Some((at, _)) = next else { return false };

@@ -155,13 +155,13 @@ impl Block {
     }
 
     /// Who compiles, as the registry has it; `gp` is the path to gpuprof's private items.
-    pub(super) fn compiler(&self, gp: &TokenStream) -> TokenStream {
+    pub(crate) fn compiler(&self, gp: &TokenStream) -> TokenStream {
         let compiler = Ident::new(self.compiler.unwrap_or("Auto"), Span::call_site());
         quote!(#gp::CudaCompiler::#compiler)
     }
 
     /// The source as the registry has it; `gp` is the path to gpuprof's private items.
-    pub(super) fn source(&self, gp: &TokenStream) -> TokenStream {
+    pub(crate) fn source(&self, gp: &TokenStream) -> TokenStream {
         match &self.source {
             Some(Source::Cuda(files)) => quote!(#gp::Source::Cuda(&[#(#files),*])),
             Some(Source::PtxFile(file)) => quote!(#gp::Source::PtxFile(#file)),

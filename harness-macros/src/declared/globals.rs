@@ -42,7 +42,7 @@ pub(crate) struct Setting {
 
 impl Variable {
     /// Reads a static of a block.
-    pub(super) fn read(item: &ForeignItemStatic, errors: &mut Errors) -> Option<Self> {
+    pub(crate) fn read(item: &ForeignItemStatic, errors: &mut Errors) -> Option<Self> {
         let (scalar, lengths) = elements(&item.ty);
         let is_array = !lengths.is_empty();
         let extent = |length: &&Expr| quote!({ const EXTENT: usize = #length; EXTENT });
@@ -91,12 +91,12 @@ impl Variable {
 
 impl Setting {
     /// The variable's name.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.variable.name.to_string()
     }
 
     /// The declaration of its variable.
-    pub(super) fn declared(&self, gp: &TokenStream) -> TokenStream {
+    pub(crate) fn declared(&self, gp: &TokenStream) -> TokenStream {
         self.variable.declared(gp)
     }
 
@@ -183,7 +183,7 @@ pub(crate) fn settings(
 }
 
 /// Refuses variables that no kernel of the block sets.
-pub(super) fn check_set(variables: &[Variable], set: &[String], errors: &mut Errors) {
+pub(crate) fn check_set(variables: &[Variable], set: &[String], errors: &mut Errors) {
     for Variable { name, .. } in variables {
         if !set.contains(&name.to_string()) {
             errors.at(

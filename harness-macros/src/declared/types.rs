@@ -106,7 +106,7 @@ fn parameter(input: &FnArg, types: &[TypeAxis], errors: &mut Errors) -> Option<P
     Some(Parameter { name, passing, scalar: scalar.clone(), sliced: false })
 }
 
-/// Refuses a parameter called `name` that consists of the types of `axis`, if one is none that a
+/// Refuses a parameter called `name` with the types of `axis`, if one of them is not a type that a
 /// declared kernel takes so.
 fn check_types(axis: &TypeAxis, passing: Passing, name: &Ident, errors: &mut Errors) -> Option<()> {
     let rows = match passing {
@@ -132,7 +132,7 @@ pub(crate) fn is_number(name: &Ident) -> bool {
 
 /// How CUDA C++ spells the type called `rust`, and its bytes: what is unknown, such as a functor,
 /// is called as it is and never passed.
-pub(super) fn spelled_type(rust: &str) -> (String, u32) {
+pub(crate) fn spelled_type(rust: &str) -> (String, u32) {
     let known = TYPES.iter().find(|(name, ..)| *name == rust);
     known.map_or((rust.to_owned(), 0), |(_, cpp, bytes)| ((*cpp).to_owned(), *bytes))
 }
@@ -218,19 +218,19 @@ fn is_void(ty: &Type) -> bool {
 }
 
 /// The type of a parameter, for the registry.
-pub(super) struct Spelled {
+pub(crate) struct Spelled {
     /// Its Rust spelling, in which `{T}` is replaced by the type of an axis.
-    pub(super) rust: String,
+    pub(crate) rust: String,
     /// As CUDA C++ spells it.
-    pub(super) cpp: String,
+    pub(crate) cpp: String,
     /// Its bytes.
-    pub(super) bytes: TokenStream,
+    pub(crate) bytes: TokenStream,
     /// Of a struct, its alignment.
-    pub(super) align: TokenStream,
+    pub(crate) align: TokenStream,
 }
 
 /// The type of `parameter`, which is declared as `input`.
-pub(super) fn spelled(parameter: &Parameter, input: &FnArg, types: &[TypeAxis]) -> Spelled {
+pub(crate) fn spelled(parameter: &Parameter, input: &FnArg, types: &[TypeAxis]) -> Spelled {
     let (axis, known) = (type_axis::of(&parameter.scalar, types), row(&parameter.scalar));
     if let (None, None, FnArg::Typed(typed)) = (axis, known, input) {
         return structure(typed);

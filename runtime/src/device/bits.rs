@@ -1,4 +1,4 @@
-//! What GPUs do with the bytes and bits of words in one instruction, and Rust has no method for.
+//! Instructions of GPUs on the bytes and bits of words for which Rust has no method.
 //!
 //! Rust's own methods are instructions already: `count_ones` is `popc`, `leading_zeros` is `clz`,
 //! `reverse_bits` is `brev`, and the upper half of a widened product is `mul.hi`. On the host all

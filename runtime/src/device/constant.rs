@@ -9,14 +9,14 @@ use core::marker::PhantomData;
 #[cfg(target_arch = "nvptx64")]
 use super::words::{InConstant, load};
 
-/// A value in constant memory: what a static of [`#[constant]`](macro@crate::constant) is.
+/// A value in constant memory: the type of a static with [`#[constant]`](macro@crate::constant).
 ///
 /// All lanes of a warp that read the same element are served at once, as fast as from a register;
-/// different elements are read one after the other. A table that lanes index differently is better
-/// a `&[T]` parameter.
+/// different elements are read one after the other. For a table that lanes index differently, a
+/// `&[T]` parameter is better.
 ///
-/// A function takes one as `&Constant<[f32; N]>`, which `&FILTER` is. On the host it reads the
-/// same, so a reference can use the kernel's table.
+/// A function takes one as `&Constant<[f32; N]>`, the type of `&FILTER`. On the host it reads the
+/// same data, so a reference can use the kernel's table.
 ///
 /// ```
 /// use gpuprof::Constant;
@@ -24,7 +24,7 @@ use super::words::{InConstant, load};
 /// #[gpuprof::constant]
 /// static POWERS: [[f32; 3]; 2] = [[1.0, 2.0, 4.0], [1.0, 3.0, 9.0]];
 ///
-/// /// A polynomial of two coefficients, whatever powers it has.
+/// /// A polynomial of two coefficients, for any powers.
 /// fn at<const N: usize>(powers: &Constant<[[f32; N]; 2]>, row: u32) -> f32 {
 ///     3.0 * powers.read((row, 1)) + powers.read((row, 2))
 /// }
@@ -38,7 +38,7 @@ use super::words::{InConstant, load};
 pub struct Constant<A> {
     #[cfg(not(target_arch = "nvptx64"))]
     value: A,
-    // Nothing lies here: where it is says which value it is.
+    // It has no contents: its address determines the value.
     #[cfg(target_arch = "nvptx64")]
     value: PhantomData<A>,
 }
@@ -46,7 +46,8 @@ pub struct Constant<A> {
 /// The bytes of constant memory that a module has.
 const ROOM: usize = 64 << 10;
 
-/// What a place is more than the constant address, which may be 0 where a reference may not.
+/// The offset of an item's address from the constant address: the latter may be 0, a reference may
+/// not.
 #[cfg(target_arch = "nvptx64")]
 const ABOVE: u64 = 1 << 62;
 
@@ -217,12 +218,12 @@ mod sealed {
 /// assert_eq!(first(&TABLE), 0.5);
 /// ```
 pub trait ConstantArray<I>: Copy + sealed::Sealed {
-    /// What is at an index.
+    /// The type of an indexed element.
     ///
     /// ```
     /// use gpuprof::ConstantArray;
     ///
-    /// /// An element, for whoever has a table of two dimensions.
+    /// /// An element of a table of two dimensions.
     /// type Of<A> = <A as ConstantArray<(u32, u32)>>::Element;
     ///
     /// let element: Of<[[f32; 3]; 2]> = 1.5;

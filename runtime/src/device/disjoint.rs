@@ -1,12 +1,11 @@
 //! Slices that all threads of a launch have at once: [`DisjointSlice`] gives each thread its own
 //! elements.
 //!
-//! A `&[T]` is a plain slice, since nobody writes there. A `&mut [T]` cannot be one: every thread
-//! would have it at the same time, which Rust rules out. The compiler counts on that: it would keep
-//! an element in a register across a barrier at which another thread changes it. What can be
-//! checked while compiling is that no two threads use one index, so an index is a value that only
-//! [`thread::index_1d`](crate::thread::index_1d) and
-//! [`thread::indices_1d`](crate::thread::indices_1d) make.
+//! A `&[T]` is a plain slice, since no thread writes there. A `&mut [T]` cannot be one: every
+//! thread would have it at the same time, which Rust rules out. The compiler relies on that: it
+//! would keep an element in a register across a barrier at which another thread changes it. The
+//! compiler can check that no two threads use one index, so an index is a value that only
+//! [`thread::index_1d`](crate::thread::index_1d) and [`thread::indices_1d`](crate::thread::indices_1d) make.
 
 use core::marker::PhantomData;
 use core::ops::{Index, IndexMut};
@@ -14,12 +13,11 @@ use core::ops::{Index, IndexMut};
 use super::index::ThreadIndex;
 
 /// Device memory that a kernel writes, as a parameter: every thread has all of it, and each element
-/// belongs to the thread whose [`ThreadIndex`] it has.
+/// belongs to the thread with its [`ThreadIndex`].
 ///
-/// What a thread does to its own elements is safe: [`get_mut`](Self::get_mut), or indexing, which
-/// ends the launch where the index is out of bounds. What may meet other threads is `unsafe`:
-/// [`read`](Self::read), [`write`](Self::write), and what goes through
-/// [`as_mut_ptr`](Self::as_mut_ptr), such as atomics.
+/// Accesses of a thread to its own elements are safe: [`get_mut`](Self::get_mut), or indexing, which ends the
+/// launch if the index is out of bounds. Accesses that may conflict with other threads are
+/// `unsafe`: [`read`](Self::read), [`write`](Self::write), and those through [`as_mut_ptr`](Self::as_mut_ptr), such as atomics.
 ///
 /// ```
 /// use gpuprof::prelude::*;
@@ -90,7 +88,7 @@ impl<T> DisjointSlice<'_, T> {
         self.length == 0
     }
 
-    /// The thread's element; none where the index is out of bounds.
+    /// The thread's element; none if the index is out of bounds.
     ///
     /// ```
     /// use gpuprof::prelude::*;
@@ -105,7 +103,7 @@ impl<T> DisjointSlice<'_, T> {
         (index.get() < self.length).then(|| unsafe { &*self.start.add(index.get()) })
     }
 
-    /// The thread's element, to be changed; none where the index is out of bounds.
+    /// The thread's element, to be changed; none if the index is out of bounds.
     ///
     /// ```
     /// use gpuprof::prelude::*;
@@ -150,7 +148,7 @@ impl<T> DisjointSlice<'_, T> {
         unsafe { *self.start.add(at) }
     }
 
-    /// Sets any element, which ends the launch where `at` is out of bounds.
+    /// Sets any element; ends the launch if `at` is out of bounds.
     ///
     /// # Safety
     /// No other thread accesses the element at the same time.
@@ -158,7 +156,7 @@ impl<T> DisjointSlice<'_, T> {
     /// ```
     /// use gpuprof::prelude::*;
     ///
-    /// /// Each thread of `n` sets the element opposite of its own.
+    /// /// Each thread of `n` sets the element opposite its own.
     /// unsafe fn mirror(n: usize, mut y: DisjointSlice<u32>) {
     ///     let i = thread::index_1d().get();
     ///     if i < n {
@@ -221,10 +219,10 @@ impl<T> IndexMut<ThreadIndex> for DisjointSlice<'_, T> {
     }
 }
 
-/// The `length` elements of the slice that a kernel's first parameter of the two is the start of.
+/// The slice of `length` elements; `start` is the first of the kernel's two parameters for it.
 ///
 /// # Safety
-/// `start` is the address of `length` elements that nobody writes while the kernel runs.
+/// `start` is the address of `length` elements that no thread writes while the kernel runs.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 pub unsafe fn slice<'a, T>(start: &[T; 0], length: usize) -> &'a [T] {
@@ -247,7 +245,7 @@ pub unsafe fn disjoint<'a, T>(start: *mut T, length: usize) -> DisjointSlice<'a,
 mod tests {
     use super::*;
 
-    /// A slice on the host, where no launch makes one.
+    /// A slice on the host, without a launch.
     fn of(elements: &mut [u32]) -> DisjointSlice<'_, u32> {
         DisjointSlice { start: elements.as_mut_ptr(), length: elements.len(), memory: PhantomData }
     }

@@ -1,14 +1,13 @@
-//! CUDA's fences: what this thread wrote before one is visible to the threads named before what it
-//! writes after it.
+//! CUDA's fences: this thread's earlier writes become visible to the named threads before its later
+//! ones.
 //!
-//! They are sequentially consistent, as CUDA's are. A release or acquire fence, which costs less,
-//! is [`atomic::fence`](crate::atomic::fence). [`block::sync`](crate::block::sync) and
-//! [`warp::sync`](crate::warp::sync) need none beside them.
+//! They are sequentially consistent, like CUDA's. A release or acquire fence, which costs less, is
+//! [`atomic::fence`](crate::atomic::fence). [`block::sync`](crate::block::sync) and [`warp::sync`](crate::warp::sync) need none in addition.
 //!
 //! ```
 //! use gpuprof::prelude::*;
 //!
-//! /// The last block to come here, which then sees what the others wrote to global memory.
+//! /// Whether this block is the last to arrive; it then sees the others' writes to global memory.
 //! unsafe fn is_last(counter: *mut u32) -> bool {
 //!     fence::device();
 //!     unsafe { atomic::inc(counter, grid::dim_x() - 1) == grid::dim_x() - 1 }

@@ -1,6 +1,6 @@
 //! The two faces of a device function: PTX on the device, a panic that explains itself on the host.
 
-/// Panics on the host, where there is no kernel for `function` to belong to.
+/// Panics on the host, since `function` needs a running kernel.
 #[cfg(not(target_arch = "nvptx64"))]
 #[cold]
 #[track_caller]

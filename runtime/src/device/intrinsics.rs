@@ -105,9 +105,9 @@ pub(crate) mod redux {
     }
 }
 
-/// What gives two values, which only Rust's internal calling convention returns as LLVM has them.
+/// Intrinsics with two results: only Rust's internal calling convention returns them like LLVM.
 pub(crate) mod pairs {
-    /// A mask, which is 0 where the values differ, and whether they are equal.
+    /// A mask, which is 0 if the values differ, and whether they are equal.
     #[repr(C)]
     pub(crate) struct Matched(pub(crate) u32, pub(crate) bool);
 

@@ -1,14 +1,14 @@
-//! The device half: what kernels are written with.
+//! The device half: the functions and types for kernels.
 //!
 //! Every function here compiles for `nvptx64-nvidia-cuda`, where it is one or a few PTX
-//! instructions, and for the host, where it lets kernels type-check and documentation build. On the
-//! host, what depends on a running kernel panics with a message that says so; arithmetic works on
-//! both sides.
+//! instructions, and for the host, where kernels type-check and documentation builds. On the host,
+//! a function that depends on a running kernel panics with a message that says so; arithmetic works
+//! on both sides.
 //!
-//! Two rules keep the PTX right. What must not move across divergent control flow (barriers,
-//! shuffles, votes) is an LLVM intrinsic, because those are `convergent` and inline assembly is
-//! not. What LLVM has no address space or scope for (shared memory, atomics at GPU scope) is inline
-//! assembly of one typed instruction.
+//! Two rules keep the PTX right. Operations that must not move across divergent control flow
+//! (barriers, shuffles, votes) are LLVM intrinsics, because those are `convergent` and inline
+//! assembly is not. Operations for which LLVM has no address space or scope (shared memory, atomics
+//! at GPU scope) are inline assembly of one typed instruction.
 
 #[macro_use]
 mod function;

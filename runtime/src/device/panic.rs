@@ -1,12 +1,12 @@
-//! The panic handler of the device: the message and its place go to CUDA's `__assertfail`, which
-//! tells them with block and thread, and the launch ends.
+//! The panic handler of the device: the message and its location go to CUDA's `__assertfail`, which
+//! reports them with block and thread, and the launch ends.
 //!
-//! What a message was formatted from is not told, only the text around it (`_` stands for each
-//! value): formatting would cost every kernel that may panic fifty registers. For that, LLVM must
-//! not know that the message is read: then it drops the values, and all the code that would format
-//! them. So one piece of inline assembly reads it, which is declared to read no memory. It knows
-//! how Rust lays out [`Location`](core::panic::Location) and `fmt::Arguments`; where that is
-//! different, the place is not told, or the message.
+//! The report contains the text of a message but not its values (`_` replaces each value):
+//! formatting would cost every kernel that may panic fifty registers. For that, LLVM must not know
+//! that the message is read: then it drops the values, and all the code that would format them. So
+//! one piece of inline assembly, which is declared to read no memory, reads the message. It depends
+//! on Rust's layout of [`Location`](core::panic::Location) and `fmt::Arguments`; if that differs, the location is missing,
+//! or the message.
 
 use core::fmt;
 use core::panic::{Location, PanicInfo, PanicMessage};
@@ -33,7 +33,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     tell(template, values, place)
 }
 
-/// An empty text: its length is told by the second part, as that and a set bit.
+/// An empty text: the second part is its length, with a set bit.
 const NO_MESSAGE: [*const u8; 2] = [c"".as_ptr().cast(), core::ptr::without_provenance(1)];
 
 /// A place that is none: the address of a file's name, 0, and line 0.
@@ -62,14 +62,14 @@ core::arch::global_asm!(
 
 /// Ends the launch with the text of `template` and `values`, at `place`.
 ///
-/// A message without values is an address and, behind a set bit, a length. One with values is a
-/// sequence of texts, each behind its length (a byte, or 128 and two bytes), and of values: a byte
-/// from 192 on, whose lower bits say which options follow.
+/// A message without values is an address and, with a set bit, a length. One with values is a
+/// sequence of texts, each after its length (a byte, or 128 and two bytes), and of values: a byte
+/// from 192 on, whose lower bits give the options that follow.
 #[allow(named_asm_labels, reason = "PTX has no others, and the braces keep them apart")]
 #[inline(always)]
 fn tell(template: *const u8, values: *const u8, place: *const u8) -> ! {
-    // SAFETY: nothing runs after it, and until then it reads what the caller gave it, within its
-    // bounds, and writes to memory of its own.
+    // SAFETY: nothing runs after it, and until then it reads the caller's data, within its bounds,
+    // and writes to its own memory.
     unsafe {
         core::arch::asm!(
             include_str!("panic.ptx"),

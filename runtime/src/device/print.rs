@@ -5,7 +5,7 @@ use super::half::{bf16, f16};
 
 /// The text of one print.
 pub trait Text {
-    /// What stands between the values: one more than there are values.
+    /// The texts between the values: one more than there are values.
     const PIECES: &'static [&'static str];
 
     /// Flags, width and precision of each value, and the conversion where one is asked for.
@@ -62,7 +62,7 @@ pub trait Values: Copy {
     /// The values one after the other, each at a multiple of its size.
     type Packed: Copy;
 
-    /// What they are for `vprintf`.
+    /// Their kinds for `vprintf`.
     const KINDS: &'static [(&'static str, u8)];
 
     /// The values as `vprintf` finds them.
@@ -145,7 +145,7 @@ const fn format(pieces: &[&str], specs: &[(&str, &str)], kinds: &[(&str, u8)]) -
     made.0
 }
 
-/// `made` with `text` behind it; `%` is doubled where it stands for itself.
+/// `made` followed by `text`; a literal `%` is doubled.
 const fn push(
     (mut made, mut end): ([u8; LONGEST], usize),
     text: &[u8],

@@ -1,8 +1,7 @@
 //! Shared memory: a typed handle on a shared address.
 //!
 //! The handle keeps the 32-bit address of the shared window and its accesses are `ld.shared` and
-//! `st.shared`, which is what makes bank conflicts countable; through a pointer they would be
-//! generic.
+//! `st.shared`, so that bank conflicts can be counted; accesses through a pointer would be generic.
 
 mod index;
 #[cfg(target_arch = "nvptx64")]
@@ -17,11 +16,11 @@ use super::half::{bf16, bf16x2, f16, f16x2};
 pub use index::SharedIndex;
 
 /// Types that shared memory can hold: numbers, halves and pairs of them, vectors, arrays of all of
-/// these, and what implements this.
+/// these, and types that implement this trait.
 ///
-/// A structure needs one line, `impl SharedElement for Particle {}`, beside `Copy`. Its values are
-/// moved word by word, as large as its alignment allows: one of two `f32` in two instructions, or
-/// in one with `#[repr(align(8))]`.
+/// A structure needs one line, `impl SharedElement for Particle {}`, in addition to `Copy`. Its
+/// values are moved word by word, as large as its alignment allows: a structure of two `f32` in two
+/// instructions, or in one with `#[repr(align(8))]`.
 ///
 /// ```
 /// use gpuprof::{Shared, SharedElement, shared};
@@ -34,7 +33,7 @@ pub use index::SharedIndex;
 ///
 /// impl SharedElement for Particle {}
 ///
-/// /// Swaps two elements, of whatever type.
+/// /// Swaps two elements, of any type.
 /// unsafe fn swap<T: SharedElement>(tile: Shared<T>, i: u32, j: u32) {
 ///     unsafe {
 ///         let (a, b) = (tile.read(i), tile.read(j));
@@ -75,8 +74,8 @@ pub trait SharedElement: Copy {
 
 impl<T: SharedElement, const N: usize> SharedElement for [T; N] {}
 
-/// Numbers, each by an instruction of its own type: what converts between types would count where
-/// LLVM decides how often to unroll a loop.
+/// Numbers, each by an instruction for its type: instructions that convert between types would
+/// affect LLVM's decision how often to unroll a loop.
 macro_rules! numbers {
     ($($t:ident in $class:ident of $carrier:ident as $suffix:literal $(by $to:ident, $from:ident)?;)*) => {$(
         impl SharedElement for $t {
@@ -147,15 +146,14 @@ numbers! {
     bf16x2 in reg32 of u32 as "b32" by to_bits, from_bits;
 }
 
-/// Elements in shared memory: what [`shared!`](crate::shared) and
-/// [`dynamic_shared!`](crate::dynamic_shared) give.
+/// Elements in shared memory: the result of [`shared!`](crate::shared) and [`dynamic_shared!`](crate::dynamic_shared).
 ///
 /// A handle is an address and a shape, copied freely; all threads of a block that made it at the
 /// same place in the source share the elements. They have no value until a thread writes one, and
-/// what another thread wrote is there after [`block::sync`](crate::block::sync).
+/// other threads see it after [`block::sync`](crate::block::sync).
 ///
 /// The index is a number, or a row and a column (`Shared<T, (u32, u32)>`), or a plane before these.
-/// It is checked where `debug_assertions` are on, which a profile of your workspace can say
+/// It is checked if `debug_assertions` are on, which a profile of your workspace can set
 /// (`[profile.release] debug-assertions = true`). `tile[(row, column)]` is the element as a
 /// [`Slot`], for which `get` and `set` are `read` and `write`.
 ///
@@ -193,11 +191,12 @@ pub struct Shared<T, I = u32> {
 /// ```
 #[derive(Debug)]
 pub struct Slot<T> {
-    // Nothing lies here: where the slot is says which element it is.
+    // It has no contents: the slot's address determines the element.
     element: PhantomData<*mut T>,
 }
 
-/// What a slot's address is more than the shared address, which may be 0 where a reference may not.
+/// The offset of a slot's address from the shared address: the latter may be 0, a reference may
+/// not.
 const ABOVE: usize = 1 << 32;
 
 impl<T: SharedElement> Slot<T> {
@@ -276,7 +275,7 @@ impl<T: SharedElement> Shared<T> {
         Self::shaped(address, len)
     }
 
-    /// What `dynamic_shared!` gives on the host, where no launch says how long it is.
+    /// The result of `dynamic_shared!` on the host, without a launch that sets its length.
     #[doc(hidden)]
     #[cfg(not(target_arch = "nvptx64"))]
     #[track_caller]
@@ -418,7 +417,7 @@ impl<T: SharedElement, I: SharedIndex> Shared<T, I> {
     /// ```
     /// use gpuprof::prelude::*;
     ///
-    /// /// What the thread `distance` further on wrote before the last barrier.
+    /// /// The value that the thread `distance` further on wrote before the last barrier.
     /// unsafe fn ahead(tile: Shared<f32>, distance: u32) -> f32 {
     ///     unsafe { tile.read((thread::x() + distance) % tile.len()) }
     /// }
@@ -455,9 +454,8 @@ impl<T: SharedElement, I: SharedIndex> Shared<T, I> {
     /// Element `index` for atomic operations of all kinds, at the scope of the block.
     ///
     /// # Safety
-    /// `index` is below [`len`](Self::len), the element was written, and for as long as a copy of
-    /// the view is used it is accessed only atomically or where no other thread accesses it at the
-    /// same time.
+    /// `index` is below [`len`](Self::len), and the element was written. For as long as a copy of the view is
+    /// used, no thread accesses the element without atomics while another thread accesses it.
     ///
     /// ```
     /// use gpuprof::atomic::Ordering;
@@ -559,7 +557,7 @@ impl<T: SharedElement, I: SharedIndex> Shared<T, I> {
     }
 }
 
-/// An access outside, where it is looked for.
+/// An access outside, if it is looked for.
 #[cold]
 #[track_caller]
 fn beyond() -> ! {

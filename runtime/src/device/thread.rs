@@ -61,7 +61,7 @@ pub fn y() -> u32 {
 /// ```
 /// use gpuprof::prelude::*;
 ///
-/// /// A block is 8 by 8 by 8 threads, each with a voxel of its own.
+/// /// A block is 8 by 8 by 8 threads, each with its own voxel.
 /// fn voxel() -> u32 {
 ///     (thread::z() * 8 + thread::y()) * 8 + thread::x()
 /// }
@@ -170,7 +170,7 @@ pub fn lane() -> u32 {
 /// ```
 /// use gpuprof::prelude::*;
 ///
-/// /// Leaves the sum of each warp in an element of its own.
+/// /// Leaves the sum of each warp in a separate element.
 /// unsafe fn keep(sums: Shared<f32>, sum_of_warp: f32) {
 ///     if thread::lane() == 0 {
 ///         unsafe { sums.write(thread::warp(), sum_of_warp) };
@@ -185,7 +185,7 @@ pub fn warp() -> u32 {
 
 /// The cycle counter of the multiprocessor that the thread runs on.
 ///
-/// Differences count only within one thread: every multiprocessor has a counter of its own.
+/// Differences count only within one thread: every multiprocessor has its own counter.
 ///
 /// ```
 /// use gpuprof::prelude::*;
@@ -293,13 +293,13 @@ pub fn sleep(nanoseconds: u32) {
 }
 
 /// The thread's index in the launch, which no other thread has: `block::x() * block::dim_x() +
-/// thread::x()` where blocks and grid have one dimension, and the threads counted in x, y and z,
-/// block after block, where they have more.
+/// thread::x()` if blocks and grid have one dimension, and the threads counted in x, y and z, block
+/// after block, if they have more.
 ///
 /// ```
 /// use gpuprof::prelude::*;
 ///
-/// /// Each thread's index, where it belongs.
+/// /// Stores each thread's index in its element.
 /// fn number(mut y: DisjointSlice<u32>) {
 ///     let i = thread::index_1d();
 ///     if let Some(y) = y.get_mut(i) {

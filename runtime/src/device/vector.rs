@@ -88,7 +88,7 @@ macro_rules! vectors {
 
             /// `x` as vectors, without the elements at its end that make no whole one: what
             /// `reinterpret_cast` does in CUDA C++. A kernel ends where `x` begins at an address
-            /// that is no multiple of the vector's size, which no buffer does.
+            /// that is not a multiple of the vector's size, which no buffer does.
             #[doc(alias = "reinterpret_cast")]
             #[inline(always)]
             #[track_caller]

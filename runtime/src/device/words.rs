@@ -1,8 +1,7 @@
-//! Values of any type from a memory of their own address space, word by word.
+//! Values of any type in memory of another address space, word by word.
 //!
 //! The words are as large as the type's alignment allows, up to 64 bits. Their number is a
-//! constant, so that nothing is left of the loop, and of the value in local memory, where there
-//! are few.
+//! constant, so that the compiler removes the loop, and the copy in local memory, for few words.
 
 use core::arch::asm;
 use core::mem::MaybeUninit;

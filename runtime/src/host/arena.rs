@@ -1,9 +1,9 @@
 //! One piece of device memory for the buffers of all configurations that count in one process.
 //!
-//! Input: how many bytes the largest configuration takes. Output: memory in which each of them is
-//! placed from the start, and filled anew before each of its launches. So every configuration lies
-//! where the others do, as if it were alone; with memory of its own, each would lie elsewhere, and
-//! a histogram of one hot cache line was seen to take 50 to 100 µs by that chance alone.
+//! Input: the size of the largest configuration. Output: memory in which each of them is placed
+//! from the start, and filled again before each of its launches. So all configurations have the
+//! same addresses, as if each were alone; separate memory would give each other addresses, and by
+//! that alone a histogram of one hot cache line took 50 to 100 µs.
 
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use gpuprof_model::protocol::{MeasureRequest, Replay};
 use super::error::{Error, Result};
 use super::session::Session;
 
-/// Where buffers may begin, as the driver's own do at the least.
+/// The alignment of buffers, at least that of the driver.
 const ALIGNMENT: u64 = 512;
 
 /// Device memory that configurations use in turn.
@@ -57,7 +57,7 @@ impl Arena {
         Ok(Rc::new(Self { memory, stream }))
     }
 
-    /// Where the buffer after one of `bytes` at `start` begins.
+    /// The start of the buffer after one of `bytes` at `start`.
     pub(crate) fn after(start: u64, bytes: u64) -> u64 {
         (start + bytes.max(1)).next_multiple_of(ALIGNMENT)
     }
@@ -71,8 +71,8 @@ impl Arena {
         );
         let address = self.memory.device_ptr(&self.stream).0 + start;
         // SAFETY: `length` elements from `address` on lie within `memory`, aligned, which outlives
-        // them, and they are never freed by themselves. Other configurations hold the same bytes:
-        // whoever launches fills its own first, on the one stream that all of them share.
+        // them, and they are never freed separately. Other configurations hold the same bytes: each
+        // launch fills its own first, on the one stream that all of them share.
         let device = unsafe { self.stream.upgrade_device_ptr::<T>(address, length) };
         Placed { device: ManuallyDrop::new(device), _arena: self.clone() }
     }

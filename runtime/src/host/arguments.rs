@@ -17,13 +17,13 @@ pub trait Element: Scalar + cudarc::driver::DeviceRepr + PartialEq + std::fmt::D
     /// The nearest value to `value`.
     fn from_f64(value: f64) -> Self;
 
-    /// The value whose bytes in memory are `bytes`, little end first; as many as the type has.
+    /// The value with the little-endian `bytes`; as many as the type has.
     fn from_le(bytes: &[u8]) -> Self;
 
     /// The order in which values are sorted: that of all floats, NaN included.
     fn order(&self, other: &Self) -> Ordering;
 
-    /// How far `self` is from `expected`: 0 where they are the same, infinite where no tolerance
+    /// How far `self` is from `expected`: 0 if they are the same, infinite where no tolerance
     /// helps, as between integers, and between a number and none.
     fn distance(self, expected: Self) -> f64;
 
@@ -33,7 +33,7 @@ pub trait Element: Scalar + cudarc::driver::DeviceRepr + PartialEq + std::fmt::D
     /// The tolerance where the annotation gives none, absolute and relative.
     const TOLERANCE: f64;
 
-    /// The lowest value, and what all values are below.
+    /// The lowest value, and the exclusive upper bound of all values.
     const RANGE: (f64, f64);
 
     /// Whether it is a whole number.

@@ -1,7 +1,7 @@
-//! What CUDA's driver writes to stderr when a kernel panics or an assertion fails.
+//! The report of CUDA's driver on stderr after a kernel panicked or an assertion failed.
 //!
-//! Input: stderr, which the runner has in a file. Output: the message with its place, block and
-//! thread. The driver's error says none of them (`CUDA_ERROR_ASSERT`), and nothing else does.
+//! Input: stderr, which the runner has in a file. Output: the message with its location, block and
+//! thread. Only stderr has these: the driver's error is just `CUDA_ERROR_ASSERT`.
 
 use std::fs;
 
@@ -14,13 +14,12 @@ struct Line<'a> {
     message: &'a str,
 }
 
-/// What the driver told of an assertion that failed in this process.
+/// The driver's report on a failed assertion in this process.
 pub(crate) fn told() -> Option<String> {
     in_text(&fs::read_to_string("/proc/self/fd/2").ok()?)
 }
 
-/// The assertion of the lowest block and thread among those that `stderr` tells; a message may have
-/// several lines.
+/// The assertion of the lowest block and thread in `stderr`; a message may have several lines.
 fn in_text(stderr: &str) -> Option<String> {
     let parts = stderr.split("` failed.");
     let lines = parts.filter_map(line);
@@ -34,7 +33,7 @@ fn reversed([x, y, z]: [u32; 3]) -> [u32; 3] {
     [z, y, x]
 }
 
-/// The assertion at the end of `text`, whose last words are cut off.
+/// The assertion at the end of `text`; its last words are already removed.
 fn line(text: &str) -> Option<Line<'_>> {
     let (before, message) = text.split_once(" Assertion `")?;
     let (before, thread) = before.rsplit_once(", thread: [")?;

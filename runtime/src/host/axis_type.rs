@@ -1,7 +1,7 @@
 //! Axis values as the types that users want them in.
 //!
-//! Input: the value of an axis in a configuration. Output: an integer, a text, an extent, or what a
-//! user's type makes of it; a value that the type cannot hold is an error that names the axis.
+//! Input: the value of an axis in a configuration. Output: an integer, a text, an extent, or a
+//! value of a user's type; a value that the type cannot hold is an error that names the axis.
 
 use gpuprof_model::AxisValue;
 

@@ -15,7 +15,7 @@ use super::error::{Error, Result};
 use super::reference::{Compared, HostArguments, Sides, compare, compare_by, unchanged};
 use super::tolerance::Tolerance;
 
-/// A buffer on the device that knows what it held before the first launch.
+/// A buffer on the device that knows its contents before the first launch.
 pub(crate) trait Buffer {
     /// The kernel's name for it.
     fn name(&self) -> &'static str;
@@ -47,16 +47,16 @@ pub(crate) trait Buffer {
     /// Lets it lie in `arena` from `start` on.
     fn place(&mut self, arena: &Rc<Arena>, start: u64);
 
-    /// Keeps its initial elements at hand for [`Buffer::reset`]: on the device, of which it has
+    /// Keeps its initial elements available for [`Buffer::reset`]: on the device, of which it has
     /// them now, or on the host where the device has no room.
     fn keep(&mut self) -> Result<()>;
 
-    /// Queues what puts back the elements that [`Buffer::keep`] kept; nothing where it was not
-    /// called.
+    /// Queues the restoring of the elements that [`Buffer::keep`] kept; nothing without such a
+    /// call.
     fn reset(&mut self) -> Result<()>;
 }
 
-/// What a buffer is reset from.
+/// The source for restoring a buffer.
 enum Kept<T> {
     Nothing,
     OnDevice(CudaSlice<T>),
@@ -74,7 +74,7 @@ pub(crate) struct TypedBuffer<T> {
 }
 
 enum Place<T> {
-    /// In memory of its own.
+    /// In separate memory.
     Own(CudaSlice<T>),
     /// In memory that other configurations use as well.
     Arena(Placed<T>),

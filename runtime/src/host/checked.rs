@@ -9,7 +9,7 @@ use std::fmt::Display;
 use super::error::{Error, Result};
 use super::number::{IntoNumber, Number};
 
-/// Numbers whose arithmetic says when the result does not fit.
+/// Numbers with arithmetic that detects results that do not fit.
 #[diagnostic::on_unimplemented(
     message = "an annotation calculates with Rust's numbers only, and `{Self}` is none",
     note = "compute it in a function, and call that"
@@ -20,27 +20,27 @@ pub trait Checked: Copy + Display {
     /// Whether the type has numbers below 0.
     const SIGNED: bool;
 
-    /// The sum, where the type can hold it.
+    /// The sum, if the type can hold it.
     fn sum(self, other: Self) -> Option<Self>;
-    /// The difference, where the type can hold it.
+    /// The difference, if the type can hold it.
     fn difference(self, other: Self) -> Option<Self>;
-    /// The product, where the type can hold it.
+    /// The product, if the type can hold it.
     fn product(self, other: Self) -> Option<Self>;
     /// The quotient, unless it is by 0.
     fn quotient(self, other: Self) -> Option<Self>;
-    /// What a division leaves, unless it is by 0.
+    /// The remainder of a division, unless it is by 0.
     fn rest(self, other: Self) -> Option<Self>;
 }
 
-/// Whole numbers, whose bits can be shifted.
+/// Whole numbers, with bits that can be shifted.
 #[diagnostic::on_unimplemented(
     message = "an annotation shifts Rust's whole numbers only, and `{Self}` is none",
     note = "compute it in a function, and call that"
 )]
 pub trait Shifted: Checked {
-    /// Times a power of two, where the type can hold it.
+    /// Times a power of two, if the type can hold it.
     fn left(self, by: u32) -> Option<Self>;
-    /// Divided by a power of two, where the type has that many bits.
+    /// Divided by a power of two, if the type has that many bits.
     fn right(self, by: u32) -> Option<Self>;
 }
 
@@ -80,7 +80,7 @@ macro_rules! floats {
 }
 floats!(f32 f64);
 
-/// A part of an expression: the key it stands under, and its text.
+/// A part of an expression: its key, and its text.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     /// The key or the parameter.

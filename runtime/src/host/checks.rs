@@ -1,7 +1,7 @@
-//! What `verify`, `tolerance` and `compare` of an annotation ask for.
+//! The checks that `verify`, `tolerance` and `compare` of an annotation request.
 //!
-//! Input: the host's reference, and how what it leaves is compared with what the kernel left, for
-//! all buffers or for one by its name. Output: the way in which each buffer is compared.
+//! Input: the host's reference, and how its output is compared with the kernel's, for all buffers
+//! or for one by its name. Output: the comparison of each buffer.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ use super::held::Held;
 use super::reference::{Comparer, HostArguments};
 use super::tolerance::{IntoTolerance, Tolerance};
 
-/// Leaves in the arguments what the kernel must leave there.
+/// Computes the expected outputs in the arguments.
 type Reference<'a> = dyn FnMut(&mut HostArguments) + 'a;
 
-/// The checks of one kernel. They may use what the annotation's expressions use.
+/// The checks of one kernel. They may use the variables of the annotation's expressions.
 #[derive(Default)]
 pub struct Checks<'a> {
     pub(crate) reference: Option<Box<Reference<'a>>>,
@@ -40,7 +40,7 @@ impl fmt::Debug for Checks<'_> {
 pub(crate) enum Way<'c> {
     /// Within a tolerance, or within that of its type.
     Within(Option<Tolerance>),
-    /// By a function of the user's.
+    /// By a function of the user.
     By(&'c Comparer<'c>),
 }
 
@@ -55,10 +55,10 @@ impl<'a> Checks<'a> {
         self.reference = Some(Box::new(reference));
     }
 
-    /// Sets the tolerance of every buffer that has none of its own.
+    /// Sets the tolerance of every buffer without a separate one.
     ///
     /// # Errors
-    /// A part that is negative, infinite or no number.
+    /// A part that is negative, infinite or not a number.
     pub fn tolerance(&mut self, tolerance: impl IntoTolerance) -> Result<()> {
         self.tolerance = Some(Tolerance::new(tolerance)?);
         Ok(())
@@ -77,7 +77,7 @@ impl<'a> Checks<'a> {
         Ok(())
     }
 
-    /// Lets `compare` say whether what the kernel left in `buffer` is what the host did.
+    /// Lets `compare` decide whether the kernel's output in `buffer` agrees with the host's.
     pub fn compare<T: Held, E: Into<Error>>(
         &mut self,
         buffer: &'static str,

@@ -1,4 +1,4 @@
-//! Thread block clusters: the launch attribute, and what a device must have for it.
+//! Thread block clusters: the launch attribute, and the requirements on the device.
 //!
 //! Input: a launch and the extents of its cluster. Output: the launch, queued by
 //! `cuLaunchKernelEx`, or the rule that the cluster breaks (CUDA C++ Programming Guide, "Thread
@@ -22,12 +22,12 @@ const PORTABLE: u64 = 8;
 /// Blocks of a cluster that a kernel may opt in to.
 const MOST: u64 = 16;
 
-/// A cluster of one block is no cluster.
+/// A cluster of one block is not a cluster.
 pub(crate) fn is_trivial(cluster: [u32; 3]) -> bool {
     cluster == [1; 3]
 }
 
-/// Refuses what the driver would refuse, with the rule it breaks.
+/// Refuses clusters that the driver would refuse, with the broken rule.
 ///
 /// # Errors
 /// That rule; the configuration is invalid.
@@ -80,7 +80,7 @@ pub(crate) fn opt_in(function: &Function, cluster: [u32; 3]) -> Result<()> {
 ///
 /// # Safety
 /// As for `cuLaunchKernel`: `parameters` are those of the function, in number, order and size, and
-/// what the kernel does with them is the caller's responsibility.
+/// the caller is responsible for the kernel's accesses.
 pub(crate) unsafe fn launch(
     function: sys::CUfunction,
     (grid, block, shared, cluster): ([u32; 3], [u32; 3], u32, [u32; 3]),
@@ -97,8 +97,8 @@ pub(crate) unsafe fn launch(
     .result()
 }
 
-/// How many clusters of such a launch the device holds at once; `None` where the driver does not
-/// tell.
+/// How many clusters of such a launch the device holds at once; `None` if the driver does not
+/// report it.
 pub(crate) fn most_active(
     function: &Function,
     launch: ([u32; 3], [u32; 3], u32, [u32; 3]),
@@ -106,8 +106,8 @@ pub(crate) fn most_active(
     ask(b"cuOccupancyMaxActiveClusters\0", function, launch)
 }
 
-/// The most blocks that a cluster of such a launch could have; `None` where the driver does not
-/// tell.
+/// The most blocks that a cluster of such a launch could have; `None` if the driver does not report
+/// it.
 pub(crate) fn largest(
     function: &Function,
     launch: ([u32; 3], [u32; 3], u32, [u32; 3]),
@@ -115,8 +115,8 @@ pub(crate) fn largest(
     ask(b"cuOccupancyMaxPotentialClusterSize\0", function, launch)
 }
 
-/// What the driver's function `name` says of a launch; it is one of those of `cuda.h` that take a
-/// function and a configuration, and give a number.
+/// The result of the driver's function `name` for a launch; it is one of those of `cuda.h` that
+/// take a function and a configuration, and return a number.
 fn ask(
     name: &[u8],
     function: &Function,
@@ -130,8 +130,8 @@ fn ask(
     let mut attribute = dimension(cluster);
     let config = config((grid, block, shared), std::ptr::null_mut(), &mut attribute);
     let mut number = 0;
-    // SAFETY: the symbol, where it exists, has this type (cuda.h); function and configuration
-    // outlive the call, which writes one integer.
+    // SAFETY: the symbol, if it exists, has this type (cuda.h); function and configuration outlive
+    // the call, which writes one integer.
     let told = unsafe {
         let ask = sys::culib().get::<Ask>(name);
         ask.is_ok_and(|ask| {

@@ -1,5 +1,4 @@
-//! What fills a buffer of a kernel before its first launch: a generator, or what a function of the
-//! user's made.
+//! The initial contents of a kernel's buffer: from a generator, or from a function of the user.
 //!
 //! Input: the value of an argument's expression. Output: the scalars of the buffer, and the file
 //! that they came from.
@@ -12,14 +11,14 @@ use super::generator::{Generator, Place, Read};
 use super::held::Held;
 use super::number::{Number, Scalar};
 
-/// What a buffer is filled with.
+/// The contents of a buffer.
 #[derive(Debug)]
 pub struct Filled<E> {
     pub(crate) elements: Vec<E>,
     pub(crate) file: Option<InputFile>,
 }
 
-/// What may fill a buffer of `T`.
+/// Sources of the contents of a buffer of `T`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot fill a buffer of `{T}`",
     label = "no generator, and no `Vec<{T}>`",
@@ -72,7 +71,7 @@ fn length<T: Held>(elements: Number, Place { name, .. }: &Place<'_>) -> Result<u
     let length = length
         .and_then(|length| length.checked_mul(T::LANES))
         .ok_or_else(|| Error::invalid(format!("`{name}` cannot have {elements} elements")))?;
-    // A vector that cannot be had ends the process, without a word of what it was for.
+    // A failed allocation of a vector ends the process, without naming its purpose.
     if Vec::<T::Lane>::new().try_reserve_exact(length).is_err() {
         let bytes = length as u128 * size_of::<T::Lane>() as u128;
         return Err(Error::failed(format!(

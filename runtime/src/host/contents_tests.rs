@@ -30,7 +30,7 @@ fn buffers_are_the_same_in_every_process_and_differ_by_seed() {
     assert_ne!(a, of::<u32>(random(4), 2));
     assert_eq!(of::<f32>(iota(3), 0), [0.0, 1.0, 2.0]);
     assert_eq!(of::<u8>(iota(300), 0)[256], 0);
-    // What another process, machine or revision has.
+    // The same values as in another process, machine or revision.
     assert_eq!(of::<u32>(permutation(8), 7), [7, 4, 6, 1, 2, 5, 0, 3]);
     let normal: Vec<f64> = of(normal(2, 0, 1), 7);
     assert_eq!(normal, [0.988_474_332_318_735_3, -1.864_255_806_731_227_4]);

@@ -1,12 +1,12 @@
 //! Counter passes of kernels: configurations that share a counter data image are collected in one
-//! session of CUPTI's.
+//! CUPTI session.
 //!
-//! Input: the requests of a process that name the same image. Output: an outcome for each, in
-//! their order. Starting a session takes a fifth of a second and a pass a millisecond, so that
-//! every configuration is set up and warm before the session starts, and its inputs stay until it
-//! has ended: on the device in one place for all of them (`arena.rs`), on the host for each. How
-//! much memory that takes is bounded: what does not fit any more is left for another process, whose
-//! image it then has to itself.
+//! Input: the requests of a process that name the same image. Output: an outcome for each, in their
+//! order. Starting a session takes a fifth of a second and a pass a millisecond, so every
+//! configuration is set up and warm before the session starts, and its inputs stay until it has
+//! ended: on the device in one place for all of them (`arena.rs`), on the host for each. The memory
+//! for that is bounded: a configuration that does not fit is left for another process, which then
+//! uses the image alone.
 
 use std::path::Path;
 
@@ -34,8 +34,8 @@ fn image(request: &MeasureRequest) -> Option<&Path> {
     Some(&request.counters.as_ref()?.image)
 }
 
-/// Collects the counters of `requests`, which have `counters` in common but for their slots.
-/// `set_up` makes a kernel ready. Output: an outcome a request, up to the first that was not
+/// Collects the counters of `requests`, which have the same `counters` except for their slots.
+/// `set_up` makes a kernel ready. Output: an outcome per request, up to the first that was not
 /// reached or whose outcome ends the process.
 pub(crate) fn count<'s>(
     session: &'s Session,
@@ -69,7 +69,7 @@ pub(crate) fn count<'s>(
     let at: Vec<usize> = kernels.iter().map(|&(at, _)| at).collect();
     match caught(|| collect(session, counters, kernels, &mut outcomes)) {
         Ok(()) => {}
-        // Whose fault it is shows when each has a process of its own.
+        // The cause shows when each has a separate process.
         Err(error) => {
             let of_all = outcome(Err(error.of_several(at.len())));
             at.into_iter().for_each(|at| outcomes[at] = Some(of_all.clone()));

@@ -1,7 +1,7 @@
-//! What `#[kernels]`, or `#[kernel]` above another compiler's, leaves: where a kernel lives and
-//! what it takes.
+//! The declaration that `#[kernels]`, or `#[kernel]` above another compiler's, leaves: a kernel's
+//! source and its parameters.
 //!
-//! Output: the same as the protocol has it, for the runner, which compiles the kernel.
+//! Output: the same in the form of the protocol, for the runner, which compiles the kernel.
 
 use std::hint::black_box;
 
@@ -17,7 +17,7 @@ use super::error::{Error, Result};
 /// A declared kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Declaration {
-    /// Where it lives.
+    /// Its source.
     pub source: Source,
     /// Folders with headers, relative to the package.
     pub include: &'static [&'static str],
@@ -25,11 +25,11 @@ pub struct Declaration {
     pub defines: &'static [(&'static str, &'static str)],
     /// More options of the compiler.
     pub options: &'static [&'static str],
-    /// Who compiles it, where it is CUDA C++.
+    /// Who compiles it, if it is CUDA C++.
     pub compiler: CudaCompiler,
-    /// What it is called there, with `{NAME}` for the value of a constant.
+    /// Its name in the source, with `{NAME}` for the value of a constant.
     pub symbol: &'static str,
-    /// The line and the column of that.
+    /// The line and the column of the name.
     pub symbol_at: (u32, u32),
     /// Its parameters.
     pub parameters: &'static [DeclaredParameter],
@@ -37,7 +37,7 @@ pub struct Declaration {
     pub types: &'static [DeclaredType],
     /// The variables of the device that its annotation sets.
     pub globals: &'static [DeclaredGlobal],
-    /// What its launches must keep.
+    /// The constraints of its launches.
     pub contract: Contract,
 }
 
@@ -50,14 +50,14 @@ pub struct DeclaredType {
     pub rust: &'static str,
     /// The same in CUDA C++.
     pub cpp: &'static str,
-    /// Its size; 0 where nothing of it is passed.
+    /// Its size; 0 if nothing of it is passed.
     pub bytes: u32,
 }
 
-/// An instance of a kernel with what tells its name in the device code.
+/// An instance of a kernel with the function that returns its name in the device code.
 pub type InstanceName = (&'static str, fn() -> &'static str);
 
-/// Where a declared kernel lives.
+/// The source of a declared kernel.
 #[derive(Debug, Clone, Copy)]
 pub enum Source {
     /// CUDA C++ files, relative to the package.
@@ -70,9 +70,9 @@ pub enum Source {
     MachineCode(&'static str),
     /// Device code that NVIDIA's Rust compiler put into this program.
     Embedded {
-        /// Each instance with what tells its name there.
+        /// Each instance with the function that returns its name.
         names: &'static [InstanceName],
-        /// What the linker must keep so that the code stays.
+        /// The reference that makes the linker keep the code.
         keep: fn() -> *const (),
     },
 }
@@ -101,7 +101,7 @@ pub struct DeclaredParameter {
 pub struct DeclaredGlobal {
     /// Its name in Rust.
     pub name: &'static str,
-    /// What it is called where it lives.
+    /// Its name in the source.
     pub symbol: &'static str,
     /// Its type in Rust.
     pub rust: &'static str,
@@ -205,7 +205,7 @@ fn entries(request: &MeasureRequest) -> impl Iterator<Item = &DeclaredEntry> {
     request.declared.iter().chain(launchable)
 }
 
-/// What the module of a request calls the variable `name` that an annotation sets.
+/// The name of the variable `name`, which an annotation sets, in the module of a request.
 ///
 /// # Errors
 /// The runner did not look for it.
@@ -222,7 +222,7 @@ pub(crate) fn not_compiled(name: &str) -> Error {
     ))
 }
 
-/// The `outcome` of `request` with its kernels called as their declarations do, where the compiler
+/// The `outcome` of `request` with its kernels called as their declarations do, if the compiler
 /// called them otherwise: `scan<4, float>` for `_Z4scanILi4EfEvjPKfPf`.
 pub(crate) fn as_written(mut outcome: PassOutcome, request: &MeasureRequest) -> PassOutcome {
     for entry in entries(request) {

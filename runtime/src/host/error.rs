@@ -1,7 +1,7 @@
-//! Errors of a pass, told apart by what they mean for the configuration.
+//! Errors of a pass, classified by their meaning for the configuration.
 //!
-//! Input: errors of the driver, of CUPTI and of the user's code. Output: what went wrong in words,
-//! and what it means as a kind, which is read off codes and never off words.
+//! Input: errors of the driver, of CUPTI and of the user's code. Output: the error in words, and
+//! its meaning as a kind, which comes from codes and never from words.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -17,10 +17,10 @@ use super::assertion;
 
 /// Why a pass did not finish.
 ///
-/// Any error converts into it with `?`. A refused launch makes the configuration *invalid*, even
-/// where the error is of a library that launches for itself; every other error makes it *failed*.
-/// Out-of-memory errors of the driver are retried in isolation; hand them on with `?` rather than
-/// as text, of which nothing is read.
+/// Any error converts into it with `?`. A refused launch makes the configuration *invalid*, even if
+/// the error is that of a library that launches kernels itself; every other error makes it
+/// *failed*. Out-of-memory errors of the driver are retried in isolation; pass them on with `?` and
+/// not as text, since text is not interpreted.
 ///
 /// ```
 /// use gpuprof::{Result, Run};
@@ -39,7 +39,7 @@ pub struct Error {
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-/// What an error means for the configuration.
+/// The meaning of an error for the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     Invalid,
@@ -110,14 +110,14 @@ impl Error {
         self.meaning == Meaning::Invalid
     }
 
-    /// Whether a refused launch may be behind it, as far as its kind and its codes tell.
+    /// Whether a refused launch may be behind it, by its kind and its codes.
     pub(crate) fn may_be_a_refusal(&self) -> bool {
         let source = self.source().and_then(driver_error);
         self.meaning == Meaning::Failed(FailureKind::Other)
             && source.is_none_or(|error| REFUSALS.contains(&error.0))
     }
 
-    /// The error that this one was made of, where it was.
+    /// The error that this one was made of, if it was.
     ///
     /// ```
     /// use gpuprof::Error;
@@ -149,7 +149,7 @@ impl Error {
         }
     }
 
-    /// The driver's error that a launch of ours met.
+    /// The driver's error from one of our launches.
     pub(crate) fn launch(error: DriverError) -> Self {
         let meaning = meaning_of_launch(error);
         Self { reason: describe(error), meaning, source: Some(Box::new(error)) }
@@ -186,29 +186,29 @@ pub(crate) fn denial(error: &(dyn StdError + 'static)) -> Denial {
     Denial { kind, reason: error.to_string() }
 }
 
-/// The kind of obstacle that CUPTI's `code` stands for.
+/// The kind of obstacle of CUPTI's `code`.
 pub(crate) fn denial_of(code: Code) -> DenialKind {
     if code.is_virtual_gpu() { DenialKind::VirtualGpu } else { DenialKind::Other }
 }
 
-/// The error and those that it was made of.
+/// The error and its sources.
 fn chain<'e>(
     error: &'e (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
     iter::successors(Some(error), |&error| error.source())
 }
 
-/// The driver's error, where there is one.
+/// The driver's error, if there is one.
 fn driver_error<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e DriverError> {
     chain(error).find_map(|error| error.downcast_ref())
 }
 
-/// CUPTI's code, where it failed.
+/// CUPTI's code, if it failed.
 fn code_of(error: &(dyn StdError + 'static)) -> Option<Code> {
     chain(error).find_map(|error| Some(error.downcast_ref::<gpuprof_cupti::Failure>()?.code))
 }
 
-/// What kind of failure the codes in `error` stand for.
+/// The kind of failure of the codes in `error`.
 fn kind_of(error: &(dyn StdError + 'static)) -> FailureKind {
     match (driver_error(error).map(|error| error.0), code_of(error)) {
         (Some(CUresult::CUDA_ERROR_OUT_OF_MEMORY), _) | (_, Some(Code::OutOfMemory)) => {
@@ -219,8 +219,8 @@ fn kind_of(error: &(dyn StdError + 'static)) -> FailureKind {
     }
 }
 
-/// What the driver answers to a launch that the device or the kernel does not allow; the first to
-/// other calls as well.
+/// The driver's codes for a launch that the device or the kernel does not allow; other calls return
+/// the first one too.
 const REFUSALS: [CUresult; 4] = [
     CUresult::CUDA_ERROR_INVALID_VALUE,
     CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
@@ -233,13 +233,13 @@ pub(crate) fn refusing(code: u32) -> Option<CUresult> {
     REFUSALS.into_iter().find(|&refusal| refusal as u32 == code)
 }
 
-/// What the driver's error means where a launch met it.
+/// The meaning of the driver's error from a launch.
 fn meaning_of_launch(error: DriverError) -> Meaning {
     if REFUSALS.contains(&error.0) { Meaning::Invalid } else { Meaning::Failed(kind_of(&error)) }
 }
 
-/// What the driver's error means where it is not known which call met it: codes that only launches
-/// have are refusals.
+/// The meaning of the driver's error from an unknown call: codes that only launches return are
+/// refusals.
 fn meaning_of(error: DriverError) -> Meaning {
     match error.0 {
         CUresult::CUDA_ERROR_INVALID_VALUE => Meaning::Failed(FailureKind::Other),
@@ -290,7 +290,7 @@ mod tests {
     use gpuprof_cupti::host::ConfigProblem;
     use gpuprof_cupti::target::TargetError;
 
-    /// An error of the user's, made of another one; its words say something else.
+    /// An error of the user, made of another one; its words say something else.
     #[derive(Debug)]
     struct Wrapped(DriverError);
 

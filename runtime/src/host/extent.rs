@@ -27,8 +27,8 @@ impl Extent {
     /// The extents as launch parameters.
     ///
     /// # Errors
-    /// An extent of zero or above 32 bits, named with `what`: the launch cannot exist. What lies
-    /// next to 2^64 is told as the negative number that the expression came to.
+    /// An extent of zero or above 32 bits, named with `what`: the launch cannot exist. A value near
+    /// 2^64 is reported as the negative number of the expression.
     pub(crate) fn launch(self, what: &str) -> Result<[u32; 3]> {
         let mut out = [0; 3];
         for ((slot, value), name) in

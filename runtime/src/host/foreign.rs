@@ -1,7 +1,7 @@
-//! What libraries that bring a CUDA driver layer of their own need of a run.
+//! Access to a run for libraries with their own CUDA driver layer.
 //!
-//! Input: a run. Output: its context and its stream as pointers, which every layer takes, and the
-//! error by which a series function says that it cannot run a configuration.
+//! Input: a run. Output: its context and its stream as pointers, which every layer accepts, and the
+//! error of a series function that cannot run a configuration.
 
 use std::ffi::c_void;
 
@@ -61,11 +61,12 @@ impl Run<'_> {
         self.session.context.cu_ctx().cast()
     }
 
-    /// That this configuration cannot be run, for `reason`: return it, and the configuration is
-    /// *invalid*, as one is whose launch the driver refuses. It counts as no failure.
+    /// The error for a configuration that cannot run, for `reason`: return it, and the
+    /// configuration is *invalid*, like one with a launch that the driver refuses. It does not
+    /// count as a failure.
     ///
-    /// Of a launch that the driver refuses a library need not say so: whatever error the series
-    /// function then returns, the driver is asked, with the help of CUPTI where it is a GPU's.
+    /// A launch that the driver refuses needs no such error: for any error that the series function
+    /// then returns, gpuprof asks the driver, with the help of CUPTI on a GPU.
     ///
     /// ```
     /// use gpuprof::prelude::*;

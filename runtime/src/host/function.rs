@@ -1,7 +1,7 @@
-//! Functions of loaded modules, whichever layer loaded them.
+//! Functions of loaded modules, from any layer.
 //!
-//! Input: a function of cudarc's, or the handle that another layer has. Output: what the driver
-//! knows of it: name, attributes, parameters, and how many of its blocks fit.
+//! Input: a function of cudarc, or the handle of another layer. Output: the driver's data on it:
+//! name, attributes, parameters, and how many of its blocks fit.
 
 use std::ffi::{CStr, c_char};
 
@@ -23,10 +23,10 @@ impl From<&CudaFunction> for Function {
 }
 
 impl Function {
-    /// What `handle` stands for.
+    /// The function of `handle`.
     ///
     /// # Safety
-    /// The handle is a function's of the context of the run, whose module stays loaded as long as
+    /// The handle is a function's of the context of the run, and its module stays loaded as long as
     /// this value and its clones live.
     pub(crate) unsafe fn from_raw(handle: sys::CUfunction) -> Self {
         Self { handle, _owner: None }
@@ -37,12 +37,12 @@ impl Function {
         self.handle
     }
 
-    /// What the driver calls it; a driver before CUDA 12.3 does not tell.
+    /// The driver's name for it; none before CUDA 12.3.
     pub(crate) fn name(&self) -> Option<String> {
         type GetName = unsafe extern "C" fn(*mut *const c_char, sys::CUfunction) -> CUresult;
         let mut name = std::ptr::null();
-        // SAFETY: the symbol, where it exists, has this type (cuda.h); the function is loaded, and
-        // the name that the call writes lives as long as the function.
+        // SAFETY: the symbol, if it exists, has this type (cuda.h); the function is loaded, and the
+        // name that the call writes lives as long as the function.
         unsafe {
             let ask = sys::culib().get::<GetName>(b"cuFuncGetName\0").ok()?;
             (ask(&mut name, self.handle) == CUresult::CUDA_SUCCESS && !name.is_null())
@@ -50,18 +50,18 @@ impl Function {
         }
     }
 
-    /// How many parameters it has; a driver before CUDA 12.4 does not tell.
+    /// How many parameters it has; unknown before CUDA 12.4.
     pub(crate) fn parameters(&self) -> Option<usize> {
         type GetParameter =
             unsafe extern "C" fn(sys::CUfunction, usize, *mut usize, *mut usize) -> CUresult;
-        // SAFETY: the symbol, where it exists, has this type (cuda.h).
+        // SAFETY: the symbol, if it exists, has this type (cuda.h).
         let ask = unsafe { sys::culib().get::<GetParameter>(b"cuFuncGetParamInfo\0") }.ok()?;
         let (mut offset, mut size, mut count) = (0, 0, 0);
         loop {
             // SAFETY: the function is loaded, and the call writes two numbers.
             match unsafe { ask(self.handle, count, &mut offset, &mut size) } {
                 CUresult::CUDA_SUCCESS => count += 1,
-                // That there is no such parameter.
+                // There is no such parameter.
                 CUresult::CUDA_ERROR_INVALID_VALUE => return Some(count),
                 _ => return None,
             }

@@ -1,7 +1,7 @@
-//! Generators: what `args` calls to fill a buffer, with the same data in every process.
+//! Generators: functions in `args` that fill a buffer, with the same data in every process.
 //!
-//! Input: what the annotation says of a buffer, its element type and a seed. Output: its elements,
-//! or why the type or the file cannot give them.
+//! Input: the annotation of a buffer, its element type and a seed. Output: its elements, or why the
+//! type or the file cannot provide them.
 
 use std::fs;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use super::arguments::Element;
 use super::error::{Error, Result};
 use super::number::{IntoNumber, Number};
 
-/// Where relative paths of `from_file` begin, in place of the package's folder.
+/// The base of relative paths of `from_file`, instead of the package's folder.
 const FOLDER_ENV: &str = "GPUPROF_DATA";
 
 /// Whose contents they are.
@@ -19,13 +19,13 @@ const FOLDER_ENV: &str = "GPUPROF_DATA";
 pub struct Place<'a> {
     /// The buffer's name.
     pub(crate) name: &'a str,
-    /// The folder of the package whose annotation it is.
+    /// The folder of the package with the annotation.
     pub(crate) folder: &'a Path,
     /// The package.
     pub(crate) package: &'a str,
 }
 
-/// What a buffer holds before a launch.
+/// The contents of a buffer before a launch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generator {
     pub(crate) length: Number,
@@ -139,7 +139,7 @@ pub mod generators {
 }
 
 impl Generator {
-    /// The elements, from `seed`, so that no two buffers are alike; and the file that was read.
+    /// The elements, from `seed`, so that no two buffers are equal; and the file that was read.
     ///
     /// # Errors
     /// A buffer of `T` cannot hold them, or the file does not.
@@ -158,7 +158,7 @@ impl Generator {
 pub(crate) struct Read {
     /// The path, as the annotation has it.
     pub(crate) path: PathBuf,
-    /// What it held.
+    /// Its contents.
     pub(crate) bytes: Vec<u8>,
 }
 

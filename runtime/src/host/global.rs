@@ -1,7 +1,7 @@
 //! Variables of a module that an annotation sets: `__constant__` and `__device__` memory.
 //!
-//! Input: the name in the PTX, and bytes. Output: memory of the module that holds them, at first
-//! and whenever a launch is to find what the first one found.
+//! Input: the name in the PTX, and bytes. Output: memory of the module with these contents, at
+//! first and before each launch that must find the original contents.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Global {
         Self { name, symbol, bytes, written, kept: false, module, stream }
     }
 
-    /// Queues what sets it.
+    /// Queues its assignment.
     ///
     /// # Errors
     /// The module has none of that name and size; the driver's.
@@ -44,7 +44,7 @@ impl Global {
         set(self.name, (&self.module, &self.symbol), &self.bytes, &self.stream)
     }
 
-    /// Queues what sets it again, where the kernel writes it.
+    /// Queues its assignment again, if the kernel writes it.
     ///
     /// # Errors
     /// As of [`Self::set`].
@@ -57,7 +57,7 @@ impl Global {
         self.kept = true;
     }
 
-    /// As [`Self::restore`], where timed samples do so.
+    /// As [`Self::restore`], if timed samples restore.
     ///
     /// # Errors
     /// As of [`Self::set`].
@@ -85,7 +85,7 @@ impl Global {
     }
 }
 
-/// Queues what copies `bytes` to the variable `name`, which its module calls `symbol`.
+/// Queues the copy of `bytes` to the variable `name`, which its module calls `symbol`.
 ///
 /// # Errors
 /// The module has none of that name and size; the driver's.

@@ -2,29 +2,29 @@
 //!
 //! Input: the socket that the runner passes as standard input. Output: the device, once the
 //! previous process is done with it, and notices to the runner. Neither side polls. When the runner
-//! ends, the socket closes and a process that waits for the device exits, as one that works does
+//! ends, the socket closes and a process that waits for the device exits, like a working one
 //! (`parent_death.rs`).
 //!
-//! User code, and what it starts, sees an empty standard input.
+//! User code, and its child processes, see an empty standard input.
 
 use std::io::{self, Read, Write};
 
 #[cfg(unix)]
 use std::os::unix::net::UnixStream as Line;
 
-/// As on Linux, where kernels are measured.
+/// A stand-in: kernels are measured on Linux only.
 #[cfg(not(unix))]
 use std::net::TcpStream as Line;
 
 use gpuprof_model::notice::{Notice, TURN};
 
-/// The exit code of a process that lost its runner: nobody reads it.
+/// The exit code of a process that lost its runner; it is not read.
 const LOST: i32 = 101;
 
 /// This process' end of the line.
 #[derive(Debug)]
 pub(crate) struct Handover {
-    /// None where nobody listens, as in a process that was started by hand.
+    /// None without a runner, as in a process that was started by hand.
     line: Option<Line>,
 }
 
@@ -38,17 +38,17 @@ impl Handover {
     /// Takes the line from standard input, which is empty from then on.
     ///
     /// # Errors
-    /// The system's, where descriptors cannot be had.
+    /// The system's, if descriptors are exhausted.
     #[cfg(unix)]
     pub(crate) fn from_stdin() -> io::Result<Self> {
         use std::fs::File;
         use std::os::fd::{AsFd, AsRawFd};
 
         let stdin = io::stdin();
-        // One more than the standard three, and not for what this process starts.
+        // Above the standard three, and not inherited by child processes.
         let Ok(line) = stdin.as_fd().try_clone_to_owned() else { return Ok(Self { line: None }) };
         let line = Line::from(line);
-        // Of a file, a pipe or a terminal there is no address.
+        // A file, a pipe or a terminal has no address.
         if line.local_addr().is_err() {
             return Ok(Self { line: None });
         }
@@ -88,7 +88,7 @@ impl Handover {
 
 #[cfg(test)]
 impl Handover {
-    /// A line to nobody.
+    /// A line without a runner.
     pub(crate) fn none() -> Self {
         Self { line: None }
     }

@@ -31,7 +31,7 @@ use super::reply;
 use super::run::{Call, Run};
 use super::session::{self, ModuleName, Session};
 
-/// The exit code of libtest for a harness that could not do what it was asked.
+/// The exit code of libtest for a harness that failed its task.
 const FAILED: u8 = 101;
 
 /// What [`crate::main!`] runs.
@@ -104,7 +104,7 @@ fn measure_all(
     }
 }
 
-/// One outcome a request, up to the first that failed or, for want of memory, was not reached.
+/// One outcome per request, up to the first that failed or was not reached for lack of memory.
 fn measure_each(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
     let mut outcomes = Vec::new();
     let mut rest = requests;
@@ -122,7 +122,7 @@ fn measure_each(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutco
     outcomes
 }
 
-/// The outcomes of `requests` that are done together: one, or those that share an image.
+/// The outcomes of `requests` that are handled in one step: one, or those that share an image.
 fn measure(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
     let Some(request) = requests.first() else { return Vec::new() };
     let entry = match entry(&request.kernel) {
@@ -135,7 +135,7 @@ fn measure(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
         Some(counters) => session.profiler(&counters.cupti).map(drop),
         None => {
             if !request.emulated {
-                // What it cannot watch, the timing says.
+                // The timing reports missing watches.
                 let _ = session.watch(request.sampling.nvml.as_deref());
             }
             Ok(())
@@ -163,8 +163,8 @@ fn measure(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
     }
 }
 
-/// Whether a kernel of the request's modules may print. What only the user's host code prints is
-/// its own.
+/// Whether a kernel of the request's modules may print. Output of the user's host code alone is not
+/// shown.
 fn prints(request: &MeasureRequest) -> bool {
     // Machine code calls it by the same name.
     let calls = |module: Vec<u8>| String::from_utf8_lossy(&module).contains("vprintf");

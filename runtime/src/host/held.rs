@@ -1,7 +1,7 @@
-//! What buffers hold as a kernel sees it: scalars, or pairs and vectors of them.
+//! The contents of buffers: scalars, or pairs and vectors of them.
 //!
-//! Input: the element type of a kernel's slice or pointer. Output: the scalars that the buffer is
-//! filled with, restored from and compared by, and how many of them one element is.
+//! Input: the element type of a kernel's slice or pointer. Output: the scalars for filling,
+//! restoring and comparing the buffer, and how many of them one element has.
 
 use super::arguments::Element;
 use crate::device::every_vector;
@@ -9,7 +9,7 @@ use crate::{bf16, bf16x2, f16, f16x2};
 
 /// Types that a kernel's slices and pointers may have.
 pub trait Held: Copy + 'static {
-    /// What it consists of.
+    /// Its scalar type.
     type Lane: Element;
 
     /// Of how many.
@@ -18,7 +18,7 @@ pub trait Held: Copy + 'static {
     /// The elements that consist of `lanes`.
     fn gather(lanes: Vec<Self::Lane>) -> Vec<Self>;
 
-    /// What the elements consist of.
+    /// The scalars of the elements.
     fn scatter(held: Vec<Self>) -> Vec<Self::Lane>;
 }
 

@@ -1,8 +1,7 @@
-//! The arguments of a kernel: what it is launched with, what its reference takes, and what its
-//! timed samples find.
+//! The arguments of a kernel: for its launch, for its reference, and for its timed samples.
 //!
 //! Input: the annotation's values. Output: bytes for a launch, copies for the host, the buffers
-//! that a launch changes and depends on, and how far its results are from the reference's.
+//! that a launch reads and changes, and the deviation of its results from the reference's.
 
 use std::any::Any;
 
@@ -23,8 +22,8 @@ pub(crate) enum Argument {
     },
     Buffer {
         buffer: Box<dyn Buffer>,
-        /// Of how many scalars an element is, where the kernel takes a slice: an address and a
-        /// number of elements.
+        /// Of how many scalars an element is, if the kernel takes a slice: an address and a number
+        /// of elements.
         sliced: Option<u64>,
     },
     /// A variable of the module: no parameter. It stands behind all that are.
@@ -33,8 +32,8 @@ pub(crate) enum Argument {
 
 impl Argument {
     /// The bytes of the entry point's parameters: of a scalar, of a device pointer, or of a pointer
-    /// and a number of elements. What has no size is no parameter. The pointer to an empty buffer
-    /// is null, so that no access to it can succeed; that of an empty slice must not be.
+    /// and a number of elements. A value without a size is not a parameter. The pointer to an empty
+    /// buffer is null, so that no access to it can succeed; that of an empty slice must not be.
     pub(crate) fn parameters(&self) -> Vec<Vec<u8>> {
         match self {
             Self::Scalar { bytes, .. } if bytes.is_empty() => Vec::new(),
@@ -64,7 +63,7 @@ impl Argument {
         matches!(self, Self::Global(_))
     }
 
-    /// Fails where the kernel changed what it is declared to read only.
+    /// Fails if the kernel changed a read-only buffer.
     pub(crate) fn check_unchanged(&self) -> Result<()> {
         match self {
             Self::Scalar { .. } => Ok(()),
@@ -73,7 +72,7 @@ impl Argument {
         }
     }
 
-    /// Puts a buffer that the kernel writes back to what it held at first.
+    /// Restores the original contents of a buffer that the kernel writes.
     pub(crate) fn restore(&mut self) -> Result<()> {
         match self {
             Self::Scalar { .. } => Ok(()),
@@ -82,7 +81,7 @@ impl Argument {
         }
     }
 
-    /// As [`Argument::restore`], where the buffer's content was kept for that.
+    /// As [`Argument::restore`], if the buffer's content was kept for that.
     pub(crate) fn reset(&mut self) -> Result<()> {
         match self {
             Self::Scalar { .. } => Ok(()),
@@ -117,8 +116,8 @@ impl Argument {
     }
 }
 
-/// The buffers that the kernel changes and depends on, and what timed samples find in them: by what
-/// was `asked` for, or else by what the kernel `reads`, for each parameter.
+/// The buffers that the kernel reads and changes, and their state at timed samples: as `asked`, or
+/// else by what the kernel `reads`, for each parameter.
 pub(crate) fn in_place(
     arguments: &[Argument],
     asked: Option<Reset>,
@@ -143,7 +142,7 @@ pub(crate) fn in_place(
     (!buffers.is_empty()).then_some(InPlace { reset, buffers })
 }
 
-/// Keeps what those of `in_place` hold now, where it is to be restored.
+/// Keeps the current contents of those of `in_place`, if they are to be restored.
 ///
 /// # Errors
 /// The driver's.
@@ -158,7 +157,7 @@ pub(crate) fn keep(
             Argument::Global(global) => global.keep(),
             Argument::Buffer { buffer, .. } => session.quiet.stage(|| {
                 buffer.keep()?;
-                // The copy goes on after the call.
+                // The copy continues after the call.
                 Ok(session.stream.synchronize()?)
             })?,
         }
@@ -166,11 +165,11 @@ pub(crate) fn keep(
     Ok(())
 }
 
-/// Compares every output with what the reference of `checks` makes of the initial arguments, and
-/// puts the buffers back to them.
+/// Compares every output with the reference of `checks` for the initial arguments, and restores the
+/// buffers to these.
 ///
 /// # Errors
-/// What differs.
+/// The difference.
 pub(crate) fn check(arguments: &mut [Argument], checks: &mut Checks<'_>) -> Result<Compared> {
     let mut host = HostArguments::new(arguments.iter().map(Argument::host).collect());
     if let Some(reference) = &mut checks.reference {

@@ -69,7 +69,7 @@ pub trait Kernel {
     /// ```
     type Arguments<'a>;
 
-    /// Where its code is.
+    /// The location of its code.
     #[doc(hidden)]
     const ENTRY: EntryPoint;
 
@@ -78,7 +78,7 @@ pub trait Kernel {
     fn pass<'a>(arguments: Self::Arguments<'a>, to: &mut Passed<'a>);
 }
 
-/// Where the code of a kernel is.
+/// The location of a kernel's code.
 #[derive(Debug, Clone, Copy)]
 pub enum EntryPoint {
     /// A function in Rust.
@@ -94,10 +94,10 @@ pub enum EntryPoint {
     },
 }
 
-/// Where the code of a kernel in Rust is.
+/// The location of the code of a kernel in Rust.
 #[derive(Debug, Clone, Copy)]
 pub struct RustEntry {
-    /// The package whose kernels it is built with.
+    /// The package that it is built with.
     pub package: &'static str,
     /// The beginning of its name in the PTX.
     pub symbol: &'static str,
@@ -159,7 +159,7 @@ pub struct KernelLauncher<'r, K> {
     function: Function,
     /// Its name for people.
     shown: String,
-    /// Where it is, if it is declared.
+    /// Its entry, if it is declared.
     declared: Option<DeclaredEntry>,
     module: Arc<CudaModule>,
     shared: u32,
@@ -198,8 +198,8 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
         Ok(())
     }
 
-    /// Queues what sets the variable `name` of the device, which the kernel's annotation names in
-    /// `globals(…)`: of a declared kernel. All kernels of the module see it.
+    /// Queues the assignment of the variable `name` of the device, which the annotation of a
+    /// declared kernel names in `globals(…)`. All kernels of the module see it.
     ///
     /// # Errors
     /// A variable that the annotation does not name, or of another size; the driver's.
@@ -207,7 +207,7 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
     /// ```
     /// use gpuprof::{Kernel, KernelLauncher, Result};
     ///
-    /// /// Weights that are all the same.
+    /// /// Equal weights.
     /// fn even<K: Kernel>(kernel: &KernelLauncher<'_, K>) -> Result<()> {
     ///     kernel.global("weights", &[0.25_f32; 4])
     /// }
@@ -232,8 +232,8 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
     /// invalid. The driver's errors.
     ///
     /// # Safety
-    /// The arguments must be what the kernel's author asks for: buffers that are long enough for
-    /// the grid, the block and the numbers beside them.
+    /// The arguments must meet the requirements of the kernel's author: buffers that are long
+    /// enough for the grid, the block and the numbers next to them.
     ///
     /// ```
     /// use gpuprof::cudarc::driver::CudaSlice;
@@ -244,7 +244,7 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
     /// where
     ///     K: for<'a> Kernel<Arguments<'a> = (&'a CudaSlice<f32>,)>,
     /// {
-    ///     // SAFETY: the kernel is told how many elements the slice has.
+    ///     // SAFETY: the kernel gets the number of elements of the slice.
     ///     unsafe { kernel.launch(x.len().div_ceil(256), 256, (x,)) }
     /// }
     /// ```

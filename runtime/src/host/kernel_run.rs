@@ -1,8 +1,8 @@
-//! What an annotated kernel's expansion drives: launch, arguments, verification, measurement.
+//! The driver of an annotated kernel's expansion: launch, arguments, verification, measurement.
 //!
 //! Input: the values of the annotation's expressions, in parameter order. Output: one measured
-//! pass. Inputs are fresh when the first launch starts, so that launch is the one that is verified
-//! and, on the emulated driver, counted.
+//! pass. The first launch finds fresh inputs, so it is the one that is verified and, on the
+//! emulated driver, counted.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -41,7 +41,7 @@ use super::ptx_reads;
 use super::run::Run;
 use super::session::Session;
 
-/// The package whose annotation it is.
+/// The package with the annotation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Package {
     pub(crate) name: &'static str,
@@ -69,9 +69,9 @@ pub struct KernelRun<'r> {
     symbol: String,
     arguments: Vec<Argument>,
     seed: u64,
-    /// The most threads of a block that it is compiled for, where the annotation says so.
+    /// The most threads of a block that it is compiled for, if the annotation says so.
     max_block: Option<u64>,
-    /// What was asked for of timed samples; none: by what the kernel does.
+    /// The requested state at timed samples; none: by the kernel's accesses.
     reset: Option<Reset>,
     /// The module.
     ptx: String,
@@ -134,7 +134,7 @@ impl<'r> KernelRun<'r> {
         self.run.value(axis)
     }
 
-    /// What a configuration ends as whose types the kernel has no instance for.
+    /// The outcome of a configuration for whose types the kernel has no instance.
     ///
     /// # Errors
     /// Always.
@@ -213,7 +213,7 @@ impl<'r> KernelRun<'r> {
         self.seed = seed;
     }
 
-    /// Sets what timed samples find in the buffers that the kernel writes.
+    /// Sets the state of the written buffers at timed samples.
     pub fn reset(&mut self, reset: Reset) {
         self.reset = Some(reset);
     }
@@ -300,7 +300,7 @@ impl<'r> KernelRun<'r> {
         }
         let buffer = quiet.stage(|| {
             let uploaded = TypedBuffer::upload(name, initial, written, stream).and_then(|buffer| {
-                // The copy goes on after the call.
+                // The copy continues after the call.
                 stream.synchronize()?;
                 Ok(buffer)
             });
@@ -360,16 +360,16 @@ impl<'r> KernelRun<'r> {
         let global = Global::new((name, symbol.to_owned()), bytes, written, module);
         quiet.stage(|| {
             global.set()?;
-            // The copy goes on after the call.
+            // The copy continues after the call.
             Ok(stream.synchronize()?)
         })?;
         self.arguments.push(Argument::Global(global));
         Ok(())
     }
 
-    /// Launches, verifies by `checks` where asked, and measures, once the device is this process's.
-    /// Where counters are collected on a GPU, only what needs no device is done: `count.rs` goes
-    /// on.
+    /// Launches, verifies by `checks` if requested, and measures, once the device is this
+    /// process's. If counters are collected on a GPU, it does only the work without the device;
+    /// `count.rs` continues.
     ///
     /// # Errors
     /// A launch that is refused, a driver error, or outputs that differ from the reference.
@@ -414,7 +414,7 @@ impl<'r> KernelRun<'r> {
         Ok(())
     }
 
-    /// Compares what the kernel left with what the reference makes of the initial arguments.
+    /// Compares the kernel's outputs with those of the reference for the initial arguments.
     fn check_outputs(&mut self, checks: &mut Checks<'_>) -> Result<()> {
         // The emulated driver refuses stores to such buffers itself, and names their line.
         let emulated = self.run.session.device.emulated;
@@ -430,8 +430,8 @@ impl<'r> KernelRun<'r> {
         Ok(())
     }
 
-    /// What launches the kernel with its arguments, after everything that the driver would refuse
-    /// has been refused.
+    /// The launcher of the kernel with its arguments, after refusing everything that the driver
+    /// would refuse.
     fn launcher(&self) -> Result<Launcher> {
         let config = self.run.launch_config()?;
         let Some((grid, block, shared)) = config.parts() else {
@@ -550,8 +550,8 @@ impl<'r> KernelRun<'r> {
         self.run.finish(&self.symbol)
     }
 
-    /// Refuses what the driver would refuse, with the limit it breaks, and opts in to large shared
-    /// memory.
+    /// Refuses launches that the driver would refuse, with the broken limit, and opts in to large
+    /// shared memory.
     fn check_launch(&self, (grid, block, shared, cluster): Extents) -> Result<()> {
         let session = self.run.session;
         let threads = launch_limits::of_device(session, block)?;

@@ -1,17 +1,17 @@
-//! What a series function launches with.
+//! The launch configuration of a series function.
 //!
-//! Input: the axes `block`, `grid`, `shared` and `cluster`, or what the function set in their
-//! place. Output: a launch configuration as cudarc takes it.
+//! Input: the axes `block`, `grid`, `shared` and `cluster`, or the function's own settings. Output:
+//! a launch configuration for cudarc.
 
 use cudarc::driver::LaunchConfig;
 
-/// What the closure of [`Run::measure`](crate::Run::measure) launches with.
+/// The launch configuration for the closure of [`Run::measure`](crate::Run::measure).
 ///
 /// ```
 /// use gpuprof::Launch;
 /// use gpuprof::cudarc::driver::{CudaFunction, CudaStream, DriverError};
 ///
-/// /// Launches a kernel without parameters as the configuration says.
+/// /// Launches a kernel without parameters with the configuration.
 /// fn launch(stream: &CudaStream, kernel: &CudaFunction, with: &Launch) -> Result<(), DriverError> {
 ///     // SAFETY: the kernel takes nothing.
 ///     unsafe { stream.launch_builder(kernel).launch(with.config()) }.map(drop)
@@ -25,7 +25,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Grid, block and dynamic shared memory, where they are known.
+    /// Grid, block and dynamic shared memory, if they are known.
     pub(crate) fn parts(&self) -> Option<([u32; 3], [u32; 3], u32)> {
         self.config
     }
@@ -33,7 +33,7 @@ impl Launch {
     /// Blocks of a thread block cluster in x, y and z, of the axis `cluster` or of
     /// [`Run::cluster`](crate::Run::cluster).
     ///
-    /// A launch with clusters goes through `cuLaunchKernelEx`, whose attribute this is for.
+    /// A launch with clusters goes through `cuLaunchKernelEx`; this is for its attribute.
     ///
     /// ```
     /// use gpuprof::Launch;

@@ -1,7 +1,7 @@
-//! What a launch must keep: the limits of the device, and of the kernel on it.
+//! The limits of a launch: those of the device, and of the kernel on it.
 //!
 //! Input: the extents and shared memory of a launch. Output: nothing, or that the configuration is
-//! invalid, with the limit it breaks.
+//! invalid, with the broken limit.
 
 use cudarc::driver::sys::{
     CUdevice_attribute as Attribute, CUfunction_attribute_enum as FunctionAttribute,

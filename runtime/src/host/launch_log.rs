@@ -1,7 +1,7 @@
-//! What a series function launched through a run.
+//! The launches of a series function through a run.
 //!
-//! Input: launches. Output: a record of each of the first call of what is measured, for a driver
-//! that does not report them.
+//! Input: launches. Output: a record of each launch in the first measured call, for a driver that
+//! does not report them.
 
 use std::cell::{Cell, RefCell};
 

@@ -12,7 +12,7 @@ use super::cluster;
 use super::error::{Error, Result};
 use super::function::Function;
 
-/// Everything that a launch needs. The buffers whose addresses the parameters hold must outlive it.
+/// All data of a launch. The buffers at the addresses in the parameters must outlive it.
 pub(crate) struct Launcher {
     pub(crate) function: Function,
     pub(crate) stream: Arc<CudaStream>,
@@ -37,8 +37,8 @@ impl Launcher {
         let mut pointers: Vec<*mut c_void> =
             parameters.iter_mut().map(|bytes| bytes.as_mut_ptr().cast()).collect();
         // SAFETY: the function, stream and buffers outlive the launch, and the parameters are those
-        // of the annotated function, in number, order and size. What the kernel does with them is
-        // what its author, who declared it `unsafe`, answers for.
+        // of the annotated function, in number, order and size. The kernel's author, who declared
+        // it `unsafe`, is responsible for its accesses.
         unsafe {
             match *cluster {
                 Some(cluster) => {
@@ -58,7 +58,7 @@ impl Launcher {
 ///
 /// # Safety
 /// As for `cuLaunchKernel`: `parameters` point to those of the function, in number, order and size,
-/// and what the kernel does with them is the caller's responsibility.
+/// and the caller is responsible for the kernel's accesses.
 pub(crate) unsafe fn queue(
     function: &Function,
     (grid, block, shared): ([u32; 3], [u32; 3], u32),

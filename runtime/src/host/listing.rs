@@ -1,4 +1,4 @@
-//! What the harness does when cargo, libtest's users or nextest start it: list, and nothing else.
+//! The harness under cargo, libtest's users or nextest: it lists, and does nothing else.
 //!
 //! Names are configuration keys and round-trip through `--exact`. Without the runner there is no
 //! PTX to launch, so every selected configuration is *ignored*, which is neither a pass nor a
@@ -66,7 +66,7 @@ impl Options {
     }
 }
 
-/// Lists, or says that `cargo gpuprof run` is what runs series.
+/// Lists, or refers to `cargo gpuprof run`, which runs series.
 ///
 /// # Errors
 /// Standard output that cannot be written; series that cannot be described.
@@ -80,7 +80,7 @@ pub(crate) fn answer(
         let points = series.space.points();
         points.map(move |point| point.map(|point| format!("{}/{point}", series.id)))
     });
-    // A configuration that has no value is told; it must not be dropped like one that is not
+    // A configuration without a value is reported; it must not be dropped like one that is not
     // selected.
     let selects = |name: &Result<String, ParseError>| {
         !options.ignored && name.as_ref().map_or(true, |name| options.selects(name))

@@ -1,20 +1,20 @@
 //! The quiet window: while one process of a run measures, no other one prepares or leaves on the
 //! same device.
 //!
-//! Input: the path of a file that all processes of a run share for one device. Output:
-//! *stages*, which any number of processes work on at once (opening a context, loading a module,
-//! filling a buffer, leaving), and *windows*, which one process has with no stage going on
-//! anywhere: a batch of samples, or a counter pass, with the start of CUPTI before it where the
-//! cache is not emptied after that.
+//! Input: the path of a file that all processes of a run share for one device. Output: *stages*,
+//! which any number of processes work on at once (opening a context, loading a module, filling a
+//! buffer, leaving), and *windows*, which one process has while no stage runs anywhere: a batch of
+//! samples, or a counter pass, with the start of CUPTI before it if the cache is not flushed after
+//! that.
 //!
 //! Stages hold the file's lock shared, windows hold it exclusively. A second file, the turnstile,
 //! keeps both sides moving: each passes through it while it waits. A process that wants a window
-//! keeps new stages out, so that it waits for those under way and no others; a stage that waits for
-//! a window to end keeps the next window out, so that windows that follow each other do not shut it
-//! out. The kernel does the waiting. It knows no time limit for a lock, so a window that is not
-//! free at once is waited for in a thread of its own, which is given up after a while. The runner
-//! is told when a process waits for a window, and does not count that time. Nobody waits for
-//! anything else while holding the lock, and the system releases what a killed process held.
+//! keeps new stages out, so that it waits only for those under way; a stage that waits for a window
+//! to end keeps the next window out, so that consecutive windows do not starve it. The kernel does
+//! the waiting. It has no time limit for a lock, so a window that is not free at once is waited for
+//! in a separate thread, which is abandoned after a while. The runner gets a notice when a process
+//! waits for a window, and does not count that time. No process waits for anything else while
+//! holding the lock, and the system releases the lock of a killed process.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -43,7 +43,7 @@ const GRACE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct MeasureLock {
     files: Option<Files>,
-    /// Who is told that this process waits.
+    /// The runner that gets notices of this process's waiting.
     runner: Rc<Handover>,
     patience: Duration,
     grace: Duration,
@@ -75,8 +75,8 @@ pub(crate) struct Window {
 }
 
 impl MeasureLock {
-    /// The lock at `path`, none where no other process of the run is near the device; `runner` is
-    /// told when this process waits.
+    /// The lock at `path`, none if no other process of the run is near the device; `runner` gets a
+    /// notice when this process waits.
     ///
     /// # Errors
     /// The files cannot be opened.
@@ -85,13 +85,13 @@ impl MeasureLock {
         Ok(Self { files, runner, patience: PATIENCE, grace: GRACE })
     }
 
-    /// Tells the runner which code of the user's runs, so that it can say where time was spent.
+    /// Notifies the runner which user code runs, so that it can report where time was spent.
     pub(crate) fn tell(&self, notice: Notice) {
         self.runner.tell(notice);
     }
 
-    /// Does what would disturb another process' window. No stage lies in another one, or in a
-    /// window.
+    /// Does work that would disturb another process' window. Stages do not nest, nor do they lie in
+    /// a window.
     ///
     /// # Errors
     /// Those of `work`, or the lock's.
@@ -121,10 +121,10 @@ impl MeasureLock {
         Ok(Window { _held: Some(held), waited: begin.elapsed() })
     }
 
-    /// Does what is left to be done with the device, as a stage that lasts until the process is
-    /// gone: what a library or the user's code still holds is freed by then.
+    /// Does the remaining work with the device, as a stage that lasts until the process is gone:
+    /// memory of a library or the user's code is freed by then.
     pub(crate) fn leave<T>(self, work: impl FnOnce() -> T) -> T {
-        // Where the lock fails, there is still nothing else to do than to leave.
+        // If the lock fails, there is still nothing else to do than to leave.
         let held = self.share().ok().flatten();
         let (done, grace) = (work(), self.grace);
         if let Some(held) = held {
@@ -153,7 +153,7 @@ impl Files {
         Ok(Self { path: path.to_owned(), turnstile, device })
     }
 
-    /// The window, where nobody has to be waited for.
+    /// The window, if it is free now.
     fn window_at_once(&self) -> io::Result<Option<Held>> {
         if !lock_at_once(&self.turnstile)? {
             return Ok(None);
@@ -162,9 +162,9 @@ impl Files {
         Ok(lock_at_once(&self.device)?.then(|| Held(self.device.clone())))
     }
 
-    /// The window, where it comes within `patience`.
+    /// The window, if it comes within `patience`.
     fn window_within(&self, patience: Duration) -> Result<Held> {
-        // Opened anew: a lock belongs to an open file, and a thread that is given up may get one
+        // Opened again: a lock belongs to an open file, and a thread that is given up may get one
         // while this process is in a stage.
         let files = Self::open(&self.path)?;
         let turnstile = files.turnstile.clone();
@@ -172,7 +172,7 @@ impl Files {
         let (sender, window) = mpsc::channel();
         thread::Builder::new().spawn({
             let given_up = given_up.clone();
-            // A window that nobody waits for any more is dropped with the message.
+            // An abandoned window is dropped with the message.
             move || sender.send(files.window(&given_up))
         })?;
         if let Ok(held) = window.recv_timeout(patience) {
@@ -201,7 +201,7 @@ impl Files {
     }
 }
 
-/// The file beside the lock through which everybody passes.
+/// The file next to the lock through which everybody passes.
 fn turnstile(path: &Path) -> PathBuf {
     let mut turnstile = OsString::from(path);
     turnstile.push(".turnstile");
@@ -236,7 +236,7 @@ fn retried(lock: impl Fn() -> io::Result<()>) -> io::Result<()> {
 
 #[cfg(test)]
 impl MeasureLock {
-    /// One that nobody has to wait for.
+    /// A lock that is always free.
     pub(crate) fn none() -> Self {
         Self::of(None, Rc::new(Handover::none())).unwrap()
     }
@@ -270,7 +270,7 @@ mod tests {
             MeasureLock::of(Some(&self.path), Rc::new(Handover::none())).unwrap()
         }
 
-        /// Whether somebody waits for a window: stages do not pass.
+        /// Whether a process waits for a window: stages do not pass.
         fn is_waited_for(&self) -> bool {
             open(&turnstile(&self.path)).unwrap().try_lock_shared().is_err()
         }
@@ -362,7 +362,7 @@ mod tests {
         let kind = FailureKind::NoExclusiveAccess;
         assert!(matches!(outcome, PassOutcome::Failed { kind: k, .. } if k == kind), "{outcome:?}");
         assert!(!device.is_waited_for());
-        // Nothing is left of the attempt: stages go on.
+        // Nothing is left of the attempt: stages continue.
         let (other, end_other) = stage(&device);
         assert!(comes(&other));
         drop((end, end_other));
@@ -403,7 +403,7 @@ mod tests {
                 quiet.stage::<()>(|| panic!("on purpose"))
             }));
             assert!(panicked.is_err());
-            // Its files stay open, as they do in a process that goes on.
+            // Its files stay open, as they do in a process that continues.
             quiet
         };
         let _kept = [work(true), work(false)];

@@ -23,12 +23,12 @@ impl fmt::Display for Number {
     }
 }
 
-/// Numbers as users have them: every integer of up to 64 bits, `f32` and `f64`.
+/// Numbers in the types of users: every integer of up to 64 bits, `f32` and `f64`.
 ///
 /// ```
 /// use gpuprof::{IntoNumber, Result, Run};
 ///
-/// /// `bytes` may be what arithmetic on lengths or on axes gives: a `usize` or a `u64`.
+/// /// `bytes` may be the result of arithmetic on lengths or on axes: a `usize` or a `u64`.
 /// fn declare(run: &mut Run<'_>, bytes: impl IntoNumber) -> Result<()> {
 ///     run.bytes(bytes)
 /// }
@@ -115,7 +115,7 @@ halves!(f16 bf16);
 /// The value of `expression` as a `T`.
 ///
 /// # Errors
-/// A value that `T` cannot hold; `name` says whose value it is.
+/// A value that `T` cannot hold; `name` is the subject of the message.
 pub(crate) fn convert<T: Scalar>(name: &str, expression: impl IntoNumber) -> Result<T> {
     let number = expression.into_number();
     T::from_number(number).ok_or_else(|| {

@@ -1,15 +1,13 @@
-//! NVML, as much of it as tells whether the device was slowed down, or may be.
+//! NVML, as far as needed to detect that the device was, or may be, slowed down.
 //!
-//! Input: NVML's library and the UUID of the device. Output: why the device was slowed down
-//! since the last question, if it was, and whether it is a virtual one, which others slow down
-//! without NVML's seeing it. The library is opened as the driver's own programs open it and never
-//! closed.
+//! Input: NVML's library and the UUID of the device. Output: why the device was slowed down since
+//! the last query, if it was, and whether it is a virtual GPU, which neighbours slow down invisibly
+//! for NVML. The library is opened like the driver's own programs open it, and never closed.
 //!
-//! What counts is what no setting asked for and what halves clocks or worse: heat, a power brake, a
-//! hardware slowdown. It does not count that the clock is low because nothing runs, because an
-//! administrator or `--clock-control` said so, because a group of GPUs keeps step, or because of
-//! the power limit: under load that is the state in which a big GPU works, and the clock of every
-//! sample is recorded.
+//! A slowdown counts if no setting asked for it and it can halve clocks or worse: heat, a power
+//! brake, a hardware slowdown. A low clock does not count if nothing runs, if an administrator or
+//! `--clock-control` set it, if a group of GPUs is synchronised, or at the power limit: under load
+//! a big GPU normally works at that limit, and the clock of every sample is recorded.
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::path::Path;
@@ -17,7 +15,7 @@ use std::path::Path;
 use gpuprof_model::measurement::MIG_PREFIX;
 use libloading::Library;
 
-/// Where the linker finds the driver's.
+/// The linker's name of the driver's library.
 const DEFAULT: &str = "libnvidia-ml.so.1";
 
 /// `NVML_PERF_POLICY_THERMAL`.
@@ -129,7 +127,7 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Why the device is slowed down, or was since the last question; none where it was not.
+    /// Why the device is slowed down, or was since the last question; none if it was not.
     ///
     /// The reasons are those of this instant; heat is counted by the driver, so that a slowdown
     /// which came and went is noticed too.
@@ -182,7 +180,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// The fake NVML in a folder of its own.
+    /// The fake NVML in a separate folder.
     pub(crate) fn fake() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let library = folder.path().join("libnvidia-ml.so.1");
@@ -200,8 +198,8 @@ pub(crate) mod tests {
     #[test]
     fn reasons_that_no_setting_asked_for_count_and_others_do_not() {
         let (folder, library) = fake();
-        // Idle, application clocks, power limit, sync boost, display clocks: nothing of ours.
-        // The first is asked when the watch begins.
+        // Idle, application clocks, power limit, sync boost, display clocks: none of these counts.
+        // The first is queried when the watch begins.
         fs::write(folder.path().join("reasons"), "0 279 8 32 64 128 40 0").unwrap();
         let mut watch = Watch::begin(Some(&library), "GPU-1").unwrap();
         let mut told = || watch.slowed();

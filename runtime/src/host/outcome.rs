@@ -1,7 +1,7 @@
-//! What came of a request, whatever went wrong: errors by their kind, and panics as failures.
+//! The outcome of a request for any error: errors by their kind, and panics as failures.
 //!
-//! Input: work on a configuration. Output: its [`PassOutcome`]; a panic of the user's code says
-//! where it was.
+//! Input: work on a configuration. Output: its [`PassOutcome`]; a panic of the user's code has its
+//! location.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -12,7 +12,7 @@ use gpuprof_model::measurement::{PassOutcome, PassResult};
 use super::error::{Error, Result};
 
 thread_local! {
-    /// Where the last panic was, which its payload does not tell.
+    /// The location of the last panic, which its payload does not contain.
     static PANICKED_AT: Cell<Option<String>> = const { Cell::new(None) };
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
         .unwrap_or_else(|panic| Err(Error::failed(panic_text(panic.as_ref()))))
 }
 
-/// What came of a request.
+/// The outcome of a request.
 pub(crate) fn outcome(result: Result<PassResult>) -> PassOutcome {
     match result {
         Ok(result) => PassOutcome::Finished(Box::new(result)),

@@ -1,6 +1,6 @@
-//! What kernels take by value: numbers, `bool`, and structs of them.
+//! Types that kernels take by value: numbers, `bool`, and structs of them.
 //!
-//! Input: a value. Output: its bytes, as the launch passes them.
+//! Input: a value. Output: its bytes, for the launch.
 
 use super::number::Scalar;
 use crate::{bf16, f16};
@@ -75,7 +75,7 @@ impl<T: Parameter, const N: usize> Parameter for [T; N] {
     }
 }
 
-/// The bytes of `value`; what lies between the fields of a struct is 0.
+/// The bytes of `value`; padding between the fields of a struct is 0.
 pub(crate) fn bytes(value: impl Parameter) -> Vec<u8> {
     let mut bytes = vec![0; size_of_val(&value)];
     value.write(&mut bytes);

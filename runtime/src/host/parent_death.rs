@@ -1,9 +1,8 @@
 //! A harness does not outlive its runner.
 //!
-//! The runner kills its harnesses on every way out that it can take itself. A runner that is killed
-//! has none; then the system kills the harness: nobody else could end a pass that hangs, or that
-//! waits for the turn of one that never comes, and it would keep the device and the profiler from
-//! the run that is resumed.
+//! The runner kills its harnesses on every exit of its own. If the runner is killed, the system
+//! kills the harness: otherwise a pass that hangs, or that waits for its turn for ever, would never
+//! end, and would keep the device and the profiler from the resumed run.
 
 use std::io;
 
@@ -16,20 +15,20 @@ use gpuprof_model::protocol::RUNNER_ENV;
 /// threads that wait for them.
 ///
 /// # Errors
-/// The runner is gone already; or this is not Linux, where nothing is measured.
+/// The runner is gone already; or this is not Linux, and nothing can be measured.
 #[cfg(target_os = "linux")]
 pub(crate) fn tie_to_runner() -> io::Result<()> {
     let runner = std::env::var(RUNNER_ENV).ok().and_then(|pid| pid.parse::<u32>().ok());
     let Some(runner) = runner else { return Ok(()) };
     die_with_parent();
-    // It may have ended before the system was told.
+    // It may have ended before the request to the system.
     if std::os::unix::process::parent_id() == runner {
         return Ok(());
     }
     Err(io::Error::other(format!("the runner, process {runner} ({RUNNER_ENV}), is gone")))
 }
 
-/// As on Linux, where kernels are measured.
+/// A stand-in: kernels are measured on Linux only.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn tie_to_runner() -> io::Result<()> {
     Err(io::Error::other("kernels are measured on Linux only: start this harness there"))
@@ -37,6 +36,7 @@ pub(crate) fn tie_to_runner() -> io::Result<()> {
 
 #[cfg(target_os = "linux")]
 fn die_with_parent() {
-    // SAFETY: `PR_SET_PDEATHSIG` takes one integer, the signal, and touches no memory of ours.
+    // SAFETY: `PR_SET_PDEATHSIG` takes one integer, the signal, and accesses no memory of the
+    // process.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }

@@ -1,7 +1,7 @@
-//! What was printed during a pass: by kernels, through CUDA's driver, and by the harness itself.
+//! The output of a pass: of kernels, through CUDA's driver, and of the harness itself.
 //!
-//! Input: standard output, which the runner has in a file. Output: what came to it since the pass
-//! began, for the runner to show.
+//! Input: standard output, which the runner has in a file. Output: the text since the start of the
+//! pass, for the runner to show.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,10 +9,10 @@ use std::ptr;
 
 use gpuprof_model::measurement::PassOutcome;
 
-/// What is told of one pass at most.
+/// The most output of one pass.
 const MOST: u64 = 16 << 10;
 
-/// Where standard output was when a pass began.
+/// The length of standard output at the start of a pass.
 pub(crate) struct Printed(u64);
 
 impl Printed {

@@ -1,18 +1,18 @@
 //! Which of its buffers a kernel reads, by its PTX.
 //!
 //! Input: a module's PTX and an entry point. Output: for each parameter, whether memory may be read
-//! through it. A register depends on the parameters that any instruction makes it of, whatever the
-//! order in which they run. Every instruction that takes an address of such a register reads,
+//! through it. A register depends on the parameters from which any instruction computes it, in any
+//! order of the instructions. Every instruction that takes an address of such a register reads,
 //! unless it is a store or a prefetch; and a pointer that is stored or passed to a function may be
-//! read anywhere. So a *no* is certain, and a *yes* may be one too many. A reduction (`red`)
-//! reads: what it leaves depends on what was there.
+//! read anywhere. So a *no* is certain, and a *yes* may be wrong. A reduction (`red`) reads: its
+//! result depends on the old value.
 
 use std::collections::BTreeMap;
 
 /// Parameters by their position, as bits.
 type Parameters = u128;
 
-/// What may follow `@p`, with the names in it.
+/// The part after `@p`, with the names in it.
 struct Instruction<'p> {
     /// `ld`, of `ld.global.f32`.
     operation: &'p str,
@@ -26,7 +26,7 @@ struct Instruction<'p> {
     addresses: Vec<&'p str>,
 }
 
-/// For each parameter of `entry`, whether memory may be read through it; none where the PTX is not
+/// For each parameter of `entry`, whether memory may be read through it; none if the PTX is not
 /// understood.
 pub(crate) fn reads(ptx: &str, entry: &str) -> Option<Vec<bool>> {
     let text = without_comments(ptx);
@@ -42,7 +42,7 @@ pub(crate) fn reads(ptx: &str, entry: &str) -> Option<Vec<bool>> {
     Some((0..parameters.len()).map(|at| read >> at & 1 == 1).collect())
 }
 
-/// Follows each instruction once; whether that told anything new.
+/// Follows each instruction once; returns whether anything changed.
 fn step<'p>(
     instructions: &[Instruction<'p>],
     depends: &mut BTreeMap<&'p str, Parameters>,
@@ -75,7 +75,7 @@ fn step<'p>(
     news
 }
 
-/// The PTX without comments and without the lines that tell source lines, which no semicolon ends.
+/// The PTX without comments and without `.loc` lines, which no semicolon ends.
 fn without_comments(ptx: &str) -> String {
     let mut text = String::with_capacity(ptx.len());
     let mut rest = ptx;
@@ -164,7 +164,7 @@ fn instruction(statement: &str) -> Option<Instruction<'_>> {
     })
 }
 
-/// Where the first operand ends: at the first comma outside of braces, brackets and parentheses.
+/// The end of the first operand: the first comma outside of braces, brackets and parentheses.
 fn first_operand(operands: &str) -> usize {
     let mut depth = 0_i32;
     for (at, c) in operands.char_indices() {

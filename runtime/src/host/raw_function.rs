@@ -36,18 +36,18 @@ pub struct RawFunction<'r> {
     function: Function,
     /// Its name for people.
     shown: String,
-    /// How many parameters it has, where the driver tells.
+    /// How many parameters it has, if the driver reports it.
     parameters: Option<usize>,
     shared: u32,
     log: Rc<LaunchLog>,
 }
 
 impl<'a> Run<'a> {
-    /// Makes a launcher of `function`, a `CUfunction` of CUDA's own that any layer loaded:
-    /// `cuda-core`, `cust`, or calls of `cuModuleGetFunction`. Its launches are checked before the
-    /// driver sees them, and named in the table of launches by what the driver calls the function
-    /// (CUDA 12.3 and newer). A library that launches for itself needs none of this: a launch of
-    /// its own that the driver refuses is *invalid* too, on a GPU where there is CUPTI.
+    /// Makes a launcher of `function`, a `CUfunction` that any layer loaded: `cuda-core`, `cust`,
+    /// or calls of `cuModuleGetFunction`. Its launches are checked before the driver sees them, and
+    /// the table of launches shows the driver's name of the function (CUDA 12.3 and newer). A
+    /// library that launches kernels itself does not need this: if the driver refuses such a
+    /// launch, it is *invalid* too, on a GPU if there is CUPTI.
     ///
     /// # Errors
     /// A null handle.
@@ -102,8 +102,7 @@ impl<'a> Run<'a> {
 }
 
 impl RawFunction<'_> {
-    /// Sets the dynamic shared memory of the launches that follow, in bytes. What needs an opt-in
-    /// is opted in to.
+    /// Sets the dynamic shared memory of later launches, in bytes, with the opt-in if it is needed.
     ///
     /// # Errors
     /// A number that 32 bits cannot hold.
@@ -143,17 +142,17 @@ impl RawFunction<'_> {
     }
 
     /// Queues a launch of `grid` blocks of `block` threads on the stream of the pass; `parameters`
-    /// are what `cuLaunchKernel` takes, a pointer to the value of each parameter.
+    /// are those of `cuLaunchKernel`, a pointer to the value of each parameter.
     ///
     /// # Errors
     /// Extents or shared memory that the device or the function does not allow: the configuration
-    /// is invalid. Another number of parameters than the function has, where the driver tells (CUDA
-    /// 12.4 and newer). The driver's errors.
+    /// is invalid. Another number of parameters than the function has, if the driver reports it
+    /// (CUDA 12.4 and newer). The driver's errors.
     ///
     /// # Safety
-    /// Each of `parameters` points to a value of the type that the function has there, and what
-    /// they point to is what the function's author asks for: buffers that are long enough for the
-    /// grid, the block and the numbers beside them.
+    /// Each of `parameters` points to a value of the parameter's type, and the values meet the
+    /// requirements of the function's author: buffers that are long enough for the grid, the block
+    /// and the numbers next to them.
     ///
     /// ```
     /// use std::ffi::c_void;

@@ -1,5 +1,5 @@
-//! The host's side of `verify`: arguments as the reference implementation takes them, and the
-//! comparison of what it leaves with what the kernel left.
+//! The host's side of `verify`: the arguments of the reference implementation, and the comparison
+//! of its output with the kernel's.
 
 use std::any::Any;
 
@@ -27,7 +27,7 @@ impl HostArguments {
     /// What is passed by value at `position`.
     ///
     /// # Panics
-    /// Where there is none of this type; the attribute's expansion never asks for one.
+    /// If there is none of this type; the attribute's expansion never asks for one.
     pub fn scalar<T: Parameter>(&self, position: usize) -> T {
         *self.slots[position].downcast_ref().expect("the attribute knows its parameter types")
     }
@@ -35,12 +35,12 @@ impl HostArguments {
     /// Takes the buffer at `position`.
     ///
     /// # Panics
-    /// Where there is none of this type; the attribute's expansion never asks for one.
+    /// If there is none of this type; the attribute's expansion never asks for one.
     pub fn take<T: Held>(&mut self, position: usize) -> Vec<T> {
         T::gather(self.lanes(position))
     }
 
-    /// Takes what the buffer at `position` consists of.
+    /// Takes the scalars of the buffer at `position`.
     pub(crate) fn lanes<T: Element>(&mut self, position: usize) -> Vec<T> {
         let slot: &mut Vec<T> =
             self.slots[position].downcast_mut().expect("the attribute knows its parameter types");
@@ -58,31 +58,32 @@ impl HostArguments {
 pub(crate) struct Sides<'a, T> {
     /// Before the launch.
     pub(crate) initial: &'a [T],
-    /// What the kernel left.
+    /// The kernel's output.
     pub(crate) device: &'a [T],
-    /// What the reference left.
+    /// The reference's output.
     pub(crate) host: &'a [T],
 }
 
-/// What a comparison without a difference found.
+/// The result of a comparison without a difference.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Compared {
-    /// The largest error, in units of the tolerance; none where a function compared.
+    /// The largest error, in units of the tolerance; none if a function compared.
     pub(crate) largest: Option<f64>,
     /// How many elements were compared.
     pub(crate) elements: usize,
     /// Whether the reference changes anything.
     pub(crate) changes: bool,
-    /// Whether what the buffers held before the launch would have differed, or is what the kernel
-    /// had to leave.
+    /// Whether the contents of the buffers before the launch would have failed, or are the expected
+    /// ones.
     pub(crate) telling: bool,
-    /// How many elements are no number (NaN) on both sides.
+    /// How many elements are not numbers (NaN) on both sides.
     pub(crate) nans: usize,
 }
 
 impl Compared {
-    /// This and what another buffer's comparison found: each must tell results apart. Where only
-    /// one of them has a largest error, none is no sign that both are equal to the reference.
+    /// This result combined with that of another buffer: each comparison must be able to fail. If
+    /// only one of them has a largest error, a missing one does not mean that both are equal to the
+    /// reference.
     pub(crate) fn and(self, other: Self) -> Self {
         if self.elements == 0 {
             return other;
@@ -116,11 +117,11 @@ impl Compared {
     }
 }
 
-/// Compares what the kernel left in the buffer `name` with the reference.
+/// Compares the kernel's output in the buffer `name` with the reference.
 ///
 /// # Errors
 /// How many elements differ and the first of them with both values; or that the kernel changed
-/// nothing where the reference does, whatever the tolerance.
+/// nothing although the reference does, at any tolerance.
 pub(crate) fn compare<T: Element>(
     name: &str,
     sides: Sides<'_, T>,
@@ -164,10 +165,10 @@ pub(crate) fn compare<T: Element>(
     )))
 }
 
-/// Compares what the kernel left in the buffer `name` with the reference, as `by` has it.
+/// Compares the kernel's output in the buffer `name` with the reference, using `by`.
 ///
 /// # Errors
-/// What `by` says; or that the kernel changed nothing where the reference does.
+/// The error of `by`; or that the kernel changed nothing although the reference does.
 pub(crate) fn compare_by<T: Element>(
     name: &str,
     sides: Sides<'_, T>,
@@ -189,15 +190,15 @@ pub(crate) fn compare_by<T: Element>(
     Ok(Compared { largest: None, elements, changes: changed > 0, telling, nans })
 }
 
-/// How many elements are no number on both sides.
+/// How many elements are not numbers on both sides.
 fn nans<T: Element>(device: &[T], host: &[T]) -> usize {
     #[expect(clippy::eq_op, reason = "what differs from itself is no number")]
     let is_nan = |value: &T| value != value;
     device.iter().zip(host).filter(|(device, host)| is_nan(device) && is_nan(host)).count()
 }
 
-/// That `name` holds what it held before the launch, where the reference changes `changed` of `all`
-/// elements.
+/// The error that `name` still has its contents from before the launch, if the reference changes
+/// `changed` of `all` elements.
 fn nothing_changed(name: &str, changed: usize, all: usize) -> Error {
     Error::failed(format!(
         "verify failed: `{name}` holds what it held before the launch, and the reference changes \
@@ -222,7 +223,7 @@ pub(crate) fn unchanged<T: Element>(name: &str, initial: &[T], device: &[T]) -> 
     )))
 }
 
-/// `; largest error 3.5 times the tolerance, at y[7]`, where it has a size.
+/// `; largest error 3.5 times the tolerance, at y[7]`, if it has a size.
 fn worst(name: &str, (error, at): (f64, usize)) -> String {
     if error.is_infinite() {
         return String::new();
@@ -336,7 +337,7 @@ mod tests {
             check(&[5.0, 0.0], &[5.0, 0.0], &[5.0, 1e-9], absolute(1e300)).unwrap_err(),
             nothing
         );
-        // What it writes elsewhere is no help.
+        // Its writes elsewhere do not help.
         assert_eq!(
             check(&[5.0, 0.0], &[6.0, 0.0], &[5.0, 1e-9], absolute(1e300)).unwrap_err(),
             nothing

@@ -1,13 +1,14 @@
-//! Launches that series functions make by themselves, and that the driver refuses.
+//! Launches by series functions themselves that the driver refuses.
 //!
-//! Input: a series function. Output: what it came to; an error that a refused launch is behind says
-//! so, whatever the function made of it. Nothing is read off an error's words: the driver is asked.
+//! Input: a series function. Output: its outcome; if a refused launch caused an error, the outcome
+//! says so, for any error of the function. The error's words are not interpreted: the driver is
+//! asked.
 //!
-//! The emulated driver knows which launch it refused last. Another driver does not tell, and CUPTI
-//! sees only what happens while it watches, at a price: so a function that erred is called once
-//! more, under its eyes, and only then. Either forgets a launch as soon as the program goes on from
-//! it: another call fails, or a launch is accepted. What was refused once the measured launches
-//! were done is a failure, of `verify` say.
+//! The emulated driver knows the last refused launch. Another driver does not report it, and CUPTI
+//! sees only the calls while it watches, at a price: so a failed function is called once more under
+//! CUPTI, and only then. Both forget a launch as soon as the program continues after it: another
+//! call fails, or a launch is accepted. A launch refused after the measured ones is a failure, for
+//! example of `verify`.
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
@@ -33,7 +34,7 @@ pub(crate) fn call(function: SeriesFunction, run: &mut Run<'_>) -> Result<()> {
         emulator::take_refused_launch();
     }
     let Err(error) = function(run) else {
-        // It went on from a refused launch as if there was something to measure.
+        // It continued from a refused launch as if there was something to measure.
         let refused = emulated.then(emulator::take_refused_launch).flatten();
         return refused.map_or(Ok(()), |reason| Err(Error::invalid(reason)));
     };
@@ -61,11 +62,11 @@ pub(crate) fn call(function: SeriesFunction, run: &mut Run<'_>) -> Result<()> {
     })
 }
 
-/// Calls `function` as in `run` once more, and tells the launch that was refused when it erred
+/// Calls `function` like in `run` again, and returns the launch that was refused if it failed
 /// again.
 ///
 /// # Errors
-/// Why CUPTI does not watch.
+/// Why CUPTI cannot watch.
 fn watched(function: SeriesFunction, run: &Run<'_>) -> Result<Option<String>, String> {
     let session = run.session;
     let begin = || {
@@ -79,7 +80,7 @@ fn watched(function: SeriesFunction, run: &Run<'_>) -> Result<Option<String>, St
     Ok(watch.failed().filter(|_| erred).and_then(|launch| refusal(&launch)).map(in_words))
 }
 
-/// That the driver refuses a launch, where its code says that it does.
+/// The refusal of a launch by the driver, if its code is one.
 fn refusal(launch: &FailedLaunch) -> Option<(String, CUresult)> {
     let code = error::refusing(launch.code)?;
     let extent = |[x, y, z]: [u32; 3]| format!("{x}x{y}x{z}");
@@ -97,7 +98,7 @@ fn refusal(launch: &FailedLaunch) -> Option<(String, CUresult)> {
     Some((format!("{what}{shared}"), code))
 }
 
-/// With what the driver says of its code.
+/// With the driver's text for its code.
 fn in_words((what, code): (String, CUresult)) -> String {
     format!("{what}: {}", error::describe(DriverError(code)))
 }

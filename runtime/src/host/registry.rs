@@ -15,7 +15,7 @@ use super::error::Result;
 use super::kernel_run::KernelRun;
 use super::run::Run;
 
-/// What the harness is called.
+/// The name of the harness.
 #[derive(Debug, Clone, Copy)]
 pub struct HarnessTarget {
     /// The package that holds it.
@@ -24,14 +24,14 @@ pub struct HarnessTarget {
     pub target: &'static str,
 }
 
-/// Where the annotations of all linked crates meet.
+/// The registry of the annotations of all linked crates.
 #[linkme::distributed_slice]
 pub static SERIES: [SeriesEntry];
 
 /// One annotated function.
 #[derive(Debug, Clone, Copy)]
 pub struct SeriesEntry {
-    /// The package whose source holds the annotation.
+    /// The package with the source of the annotation.
     pub source_package: &'static str,
     /// That package's folder.
     pub source_folder: &'static str,
@@ -64,7 +64,7 @@ pub enum Body {
         symbol: &'static str,
         /// The end of its name in the PTX where others have the same name.
         place: &'static str,
-        /// The axes whose values are compiled in, which the name says between the two.
+        /// The axes whose values are compiled in; the name contains them between the two.
         constants: &'static [&'static str],
         /// Whether series functions may launch it.
         launcher: bool,
@@ -74,18 +74,18 @@ pub enum Body {
     /// A kernel that lives in CUDA C++ or PTX, or that another compiler put into this program: made
     /// ready by the runner, launched by the harness.
     Declared {
-        /// Where it lives and what it takes.
+        /// Its source and its parameters.
         declaration: &'static Declaration,
         /// Whether series functions may launch it.
         launcher: bool,
         /// Sets its launch and arguments up.
         run: fn(&mut KernelRun<'_>) -> Result<()>,
     },
-    /// A host function that launches what it likes.
+    /// A host function with any launches.
     Series(fn(&mut Run<'_>) -> Result<()>),
 }
 
-/// Every registered entry in source order, with what its series is called.
+/// Every registered entry in source order, with the name of its series.
 ///
 /// # Errors
 /// Two series of one name in one module, with both places.
@@ -193,7 +193,7 @@ fn describe_one(
     })
 }
 
-/// The package of `entry`, where series functions may launch its kernel.
+/// The package of `entry`, if series functions may launch its kernel.
 fn launched(entry: &SeriesEntry) -> Option<String> {
     matches!(entry.body, Body::Kernel { launcher: true, .. })
         .then(|| entry.source_package.to_owned())

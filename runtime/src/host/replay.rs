@@ -1,11 +1,11 @@
 //! Counter passes of a series function: each pass calls the function again.
 //!
-//! Input: a function that sets up and launches, and the request for counters. Output: what its
-//! last call declared, with the counters of all passes of this process. A warm-up launches for a
-//! while and writes to buffers that only the function knows, so its inputs are spent afterwards.
-//! Therefore every pass measures the first launch of a new call, in every replay mode and on the
-//! emulated driver alike. The function must do the same in every call; a difference that shows is
-//! an error.
+//! Input: a function that sets up and launches, and the request for counters. Output: the
+//! declarations of its last call, with the counters of all passes of this process. A warm-up
+//! launches for a while and writes to buffers that only the function knows, so its inputs are spent
+//! afterwards. Therefore every pass measures the first launch of a new call, in every replay mode
+//! and also on the emulated driver. The function must do the same in every call; a visible
+//! difference is an error.
 
 use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
 

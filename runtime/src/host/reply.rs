@@ -1,9 +1,8 @@
 //! Requests read from, and replies written to, files.
 //!
-//! Input: the path in `__GPUPROF_REQUEST`. Output: a reply that is there whole or not at all, and
-//! of which the runner is told once it is there.
-//! Only the header is read first, so that a runner of another version gets an answer it
-//! understands.
+//! Input: the path in `__GPUPROF_REQUEST`. Output: a reply that exists completely or not at all,
+//! and a notice to the runner once it exists. Only the header is read first, so that a runner of
+//! another version gets an answer it understands.
 
 use std::fmt;
 use std::fs;
@@ -16,7 +15,7 @@ use serde::Deserialize;
 
 use super::handover::Handover;
 
-/// Bytes that tell the runner, without starting the executable, that it is a harness.
+/// Bytes that mark the executable as a harness, so that the runner need not start it.
 #[used]
 static MARKER: &str = gpuprof_model::protocol::MARKER;
 
@@ -26,10 +25,10 @@ struct Envelope {
     reply_path: PathBuf,
 }
 
-/// Reads the request at `path` and lets `answer` answer it, where it is understood.
+/// Reads the request at `path` and lets `answer` answer it, if it is understood.
 ///
 /// # Errors
-/// Files that cannot be read or written, and requests that are no requests; those of `answer`.
+/// Files that cannot be read or written, and requests that are not requests; those of `answer`.
 pub(crate) fn serve(
     path: &Path,
     handover: &Handover,
@@ -44,7 +43,7 @@ pub(crate) fn serve(
     }
 }
 
-/// Writes the reply `body` to `path`, and tells the runner.
+/// Writes the reply `body` to `path`, and notifies the runner.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -58,7 +57,7 @@ pub(crate) struct Unwritten(io::Error);
 
 impl fmt::Display for Unwritten {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The harness says who speaks.
+        // The harness adds the prefix.
         let said = UNWRITTEN_REPLY.trim_start_matches("gpuprof: ");
         write!(f, "{said}{}", self.0)
     }

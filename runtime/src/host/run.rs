@@ -1,4 +1,4 @@
-//! The launch context: what a series function, and every kernel, measures through.
+//! The launch context, through which a series function, and every kernel, measures.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -68,13 +68,13 @@ pub struct Run<'a> {
     measured: bool,
     /// Whether the measured launches were queued and done, once.
     pub(crate) launched: bool,
-    /// What its launchers launched.
+    /// The launches of its launchers.
     pub(crate) log: Rc<LaunchLog>,
     /// The modules of its launchers by their names.
     modules: RefCell<BTreeMap<String, Arc<CudaModule>>>,
 }
 
-/// What the function is called for that this is given to.
+/// The purpose of the call of the function that gets this.
 pub(crate) enum Call<'a> {
     /// All that there is to do.
     Whole,
@@ -172,7 +172,7 @@ impl<'a> Run<'a> {
         self.session.context.clone()
     }
 
-    /// Sets the grid of [`Launch::config`], where no axis `grid` does.
+    /// Sets the grid of [`Launch::config`], if no axis `grid` does.
     ///
     /// # Errors
     /// An extent no launch can have: the configuration is invalid.
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Sets the block of [`Launch::config`], where no axis `block` does.
+    /// Sets the block of [`Launch::config`], if no axis `block` does.
     ///
     /// # Errors
     /// An extent no launch can have: the configuration is invalid.
@@ -209,7 +209,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Sets the dynamic shared memory of [`Launch::config`] in bytes, where no axis `shared` does.
+    /// Sets the dynamic shared memory of [`Launch::config`] in bytes, if no axis `shared` does.
     ///
     /// # Errors
     /// A number that 32 bits cannot hold.
@@ -227,7 +227,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Sets the thread block cluster of [`Launch::cluster`], where no axis `cluster` does.
+    /// Sets the thread block cluster of [`Launch::cluster`], if no axis `cluster` does.
     ///
     /// # Errors
     /// An extent no launch can have: the configuration is invalid.
@@ -308,7 +308,7 @@ impl<'a> Run<'a> {
     }
 
     /// Makes a launcher of an annotated kernel, which is named by the type that `launcher = NAME`
-    /// in its annotation declares. The grid and the block are each launch's own.
+    /// in its annotation declares. Each launch has its own grid and block.
     ///
     /// # Errors
     /// The driver's, of loading the kernel.
@@ -336,7 +336,7 @@ impl<'a> Run<'a> {
     ///     let mut of_blocks = stream.alloc_zeros::<f32>(n / block)?;
     ///     let mut of_all = stream.alloc_zeros::<f32>(1)?;
     ///     run.measure(|_| {
-    ///         // SAFETY: the kernel is told how many elements each buffer has.
+    ///         // SAFETY: the kernel gets the number of elements of each buffer.
     ///         unsafe { sums.launch(n / block, block, (&x, &mut of_blocks))? };
     ///         // SAFETY: as above.
     ///         unsafe { sums.launch(1, block, (&of_blocks, &mut of_all)) }
@@ -378,12 +378,12 @@ impl<'a> Run<'a> {
 
     /// Measures what `launch` queues on [`Run::stream`].
     ///
-    /// On a GPU it is called many times, for warm-up and samples; on the emulated driver once. What
-    /// it launches must be the same every time.
+    /// On a GPU it is called many times, for warm-up and samples; on the emulated driver once. Its
+    /// launches must be the same every time.
     ///
-    /// Where counters are collected on a GPU, the whole function is called once more to warm up and
-    /// once for every pass, after the call that takes times or in another process, so that the
-    /// launches of each pass find the inputs that it sets up, and not what earlier launches left.
+    /// To collect counters on a GPU, the whole function is called once more to warm up and once for
+    /// every pass, after the call that takes times or in another process, so that the launches of
+    /// each pass find the function's own inputs, and not the results of earlier launches.
     ///
     /// # Errors
     /// The first error of `launch` or of the driver.
@@ -391,7 +391,7 @@ impl<'a> Run<'a> {
     /// ```
     /// use gpuprof::prelude::*;
     ///
-    /// /// Not only kernels: whatever is queued on the stream is timed.
+    /// /// Not only kernels: all work on the stream is timed.
     /// #[gpuprof::series(n = [1M, 16M])]
     /// fn copy(run: &mut Run<'_>) -> gpuprof::Result<()> {
     ///     let n = run.value::<usize>("n")?;
@@ -410,7 +410,7 @@ impl<'a> Run<'a> {
         self.measure_from(&mut || Ok(()), launch)
     }
 
-    /// As [`Run::measure`]; `reset` queues before each timed sample what puts its inputs back.
+    /// As [`Run::measure`]; `reset` queues the restoring of inputs before each timed sample.
     pub(crate) fn measure_from<R, E: Into<Error>>(
         &mut self,
         reset: &mut dyn FnMut() -> Result<()>,
@@ -478,7 +478,7 @@ impl<'a> Run<'a> {
         events::warm_up_only(self.session, &self.request.sampling, reset, once)
     }
 
-    /// Takes what the driver tells of the launch without a profiler.
+    /// Takes the driver's facts on the launch, without a profiler.
     pub(crate) fn take_facts(&mut self, config: &Launch) -> Result<()> {
         self.measured = true;
         if let (Some(function), Some(extents)) = (&self.function, config.config) {
@@ -490,7 +490,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Takes what its counters came to.
+    /// Takes its counter values.
     pub(crate) fn counted(&mut self, pass: CounterPass, hardware: BTreeMap<String, HardwareValue>) {
         self.result.hardware = hardware;
         self.result.counter_pass = Some(pass);
@@ -525,25 +525,25 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Knows what is known of the function besides what the driver tells.
+    /// Takes the facts on the function in addition to the driver's.
     pub(crate) fn assembled(&mut self, assembly: Assembly) {
         self.assembly = Some(assembly);
     }
 
-    /// Waits for the device; an error is told with what the emulated driver knows of it.
+    /// Waits for the device; an error includes the emulated driver's report.
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.session.stream.synchronize().map_err(|e| self.session.explain(e.into()))
     }
 
-    /// Records the launches of the measured range, where the driver does not report them.
+    /// Records the launches of the measured range, if the driver does not report them.
     pub(crate) fn record_launch(&mut self, launch: LaunchRecord) {
         if self.result.launches.is_empty() {
             self.result.launches.push(launch);
         }
     }
 
-    /// Records the launch of a series function as far as it is known: by the configuration that the
-    /// function was given. The emulated driver has told what was launched.
+    /// Records the launch of a series function as far as it is known: by the function's launch
+    /// configuration. The emulated driver has reported the actual launches.
     pub(crate) fn record_configured(&mut self) -> Result<()> {
         let launch = self.launch_config()?;
         if let (Some((grid, block, shared_bytes)), false) =
@@ -561,7 +561,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Says what the timed samples found in the buffers that the kernel changes.
+    /// Records the state of the changed buffers at the timed samples.
     pub(crate) fn found_in_place(&mut self, in_place: Option<InPlace>) {
         if let Some(timing) = &mut self.result.timing {
             timing.in_place = in_place;

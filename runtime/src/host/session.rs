@@ -36,12 +36,12 @@ use super::uuid;
 pub(crate) enum ModuleName<'a> {
     /// The device functions of a package.
     Package(&'a str),
-    /// What a declaration names.
+    /// The name in a declaration.
     Declared(&'a str),
 }
 
 impl<'a> ModuleName<'a> {
-    /// What the request calls it.
+    /// Its key in the request.
     pub(crate) fn key(self) -> &'a str {
         match self {
             Self::Package(key) | Self::Declared(key) => key,
@@ -76,9 +76,9 @@ pub(crate) struct Session {
     flush: OnceCell<Flush>,
     /// NVML's eye on the device, once it is open, or why there is none.
     watch: OnceCell<std::result::Result<RefCell<Watch>, String>>,
-    /// Whoever hands the device over; none where this process has it.
+    /// Whoever hands the device over; none if this process has it.
     turn: Cell<Option<Rc<Handover>>>,
-    /// What keeps other processes from this one's measuring, and this one from theirs.
+    /// Keeps other processes from this one's measuring, and this one from theirs.
     pub(crate) quiet: MeasureLock,
     /// Whether something has warmed the device up in this process.
     pub(crate) warm: Cell<bool>,
@@ -129,7 +129,7 @@ impl Session {
     }
 
     /// Has the reply written by `reply`, frees everything on the device and destroys the context,
-    /// while nobody measures; what the user's code has kept goes with the process.
+    /// while no process measures; memory of the user's code is freed with the process.
     ///
     /// # Errors
     /// Those of `reply`.
@@ -147,7 +147,7 @@ impl Session {
         })
     }
 
-    /// Queues what empties the L2 cache; its buffer stays until the process ends.
+    /// Queues the flush of the L2 cache; its buffer stays until the process ends.
     ///
     /// # Errors
     /// The driver's: the buffer may not fit.
@@ -189,11 +189,11 @@ impl Session {
         Ok(self.profiler.get_or_init(|| profiler))
     }
 
-    /// What watches the device for slowdowns; `library` is NVML, where one was named, and is used
-    /// the first time. Opening it takes longer than many a kernel, so it is done before the turn.
+    /// The watch for slowdowns of the device; `library` is NVML, if one was named, and is used the
+    /// first time. Opening it takes longer than many kernels, so it is done before the turn.
     ///
     /// # Errors
-    /// Why nothing does.
+    /// Why there is none.
     pub(crate) fn watch(
         &self,
         library: Option<&Path>,
@@ -214,11 +214,11 @@ impl Session {
         known
     }
 
-    /// Loads the module `of`: with its PTX, which is empty where it is machine code.
+    /// Loads the module `of`: with its PTX, which is empty if it is machine code.
     ///
     /// # Errors
-    /// A file that is not there or cannot be read, what the driver refuses; *invalid* where the
-    /// file has no machine code for this device.
+    /// A missing or unreadable file, or a refusal of the driver; *invalid* if the file has no
+    /// machine code for this device.
     pub(crate) fn load_module(
         &self,
         request: &MeasureRequest,
@@ -268,8 +268,8 @@ impl Session {
         }
     }
 
-    /// The entry point `name` of a module with what it is called there: `name` and `place`, or
-    /// `name` alone where it is the only one.
+    /// The entry point `name` of a module under its full name: `name` and `place`, or `name` alone
+    /// if it is unique.
     ///
     /// # Errors
     /// A module without it.
@@ -303,7 +303,7 @@ impl Session {
         self.context.attribute(attribute).map(|value| u64::try_from(value).unwrap_or(0))
     }
 
-    /// The error with what the emulated driver knows of it.
+    /// The error with the emulated driver's report.
     pub(crate) fn explain(&self, error: Error) -> Error {
         if !self.device.emulated {
             return error;
@@ -321,8 +321,8 @@ fn driver_present() -> bool {
     unsafe { sys::is_culib_present() }
 }
 
-/// What the driver says of `device`, which it gave out. It needs no context: opening one takes a
-/// fifth of a second.
+/// The driver's data on its `device`. It needs no context, since opening one takes a fifth of a
+/// second.
 fn record(device: CUdevice, emulated: bool) -> Result<DeviceRecord, DriverError> {
     let get = |attribute| {
         // SAFETY: the driver gave the device out.
@@ -333,7 +333,7 @@ fn record(device: CUdevice, emulated: bool) -> Result<DeviceRecord, DriverError>
     let minor = get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     let memory_khz = get(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?;
     let bus_bits = get(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
-    // Two transfers a clock: DDR, GDDR and HBM alike, as the attribute counts clocks.
+    // Two transfers per clock: DDR, GDDR and HBM, as the attribute counts clocks.
     let peak = 2.0 * memory_khz as f64 * 1e3 * bus_bits as f64 / 8.0;
     let name = device::get_name(device)?;
     let mut driver_version = 0;
@@ -366,7 +366,7 @@ pub(crate) fn probe() -> DriverProbe {
     // SAFETY: cuInit has no preconditions; the library is there.
     match unsafe { sys::cuInit(0) } {
         CUresult::CUDA_SUCCESS => {}
-        // The toolkit's stub library stands in for a driver that is not installed.
+        // The toolkit's stub library replaces a driver that is not installed.
         CUresult::CUDA_ERROR_STUB_LIBRARY => return DriverProbe::Absent,
         CUresult::CUDA_ERROR_NO_DEVICE => return DriverProbe::NoDevice,
         error => return broken("cuInit", error),

@@ -1,11 +1,11 @@
 //! How far a kernel's output may be from the reference.
 //!
 //! Input: the value of the annotation's `tolerance`. Output: an absolute and a relative part. A
-//! value passes where |device − host| ≤ absolute + relative × |host|. The absolute part is a
-//! multiple of the reference's *scale*, the size of a typical element, so that small values are
-//! checked as closely as large ones; `absolute(…)` gives it in the buffer's own unit. Where device
-//! and host both have a NaN, or the same infinity, they agree: a reference that leaves a NaN says
-//! that the kernel must leave one.
+//! value passes if |device − host| ≤ absolute + relative × |host|. The absolute part is a multiple
+//! of the reference's *scale*, the size of a typical element, so that small values are checked as
+//! closely as large ones; `absolute(…)` gives it in the buffer's own unit. If device and host both
+//! have a NaN, or the same infinity, they agree: a NaN in the reference means that the kernel must
+//! return one.
 
 use super::arguments::Element;
 use super::error::{Error, Result};
@@ -55,7 +55,7 @@ pub trait IntoTolerance {
     fn into_tolerance(self) -> Tolerance;
 }
 
-/// What the absolute part of a pair may be.
+/// Types of the absolute part of a pair.
 pub trait IntoAbsolute {
     /// The absolute part.
     fn into_absolute(self) -> Absolute;
@@ -110,7 +110,7 @@ impl Tolerance {
     /// The tolerance of `value`.
     ///
     /// # Errors
-    /// A part that is negative, infinite or no number, or one that zeros would pass.
+    /// A part that is negative, infinite or not a number, or one that zeros would pass.
     pub(crate) fn new(value: impl IntoTolerance) -> Result<Self> {
         let tolerance = value.into_tolerance();
         let (Absolute::OfScale(absolute) | Absolute::InUnits(absolute)) = tolerance.absolute;
@@ -133,8 +133,8 @@ impl Tolerance {
         Ok(tolerance)
     }
 
-    /// What it comes to for a buffer, of which the reference leaves `host` and changes those
-    /// elements for which `changes` says so.
+    /// Its value for a buffer with the reference's `host` elements, of which `changes` selects the
+    /// changed ones.
     pub(crate) fn of<T: Element>(self, host: &[T], changes: impl Fn(usize) -> bool) -> Allowed {
         let absolute = match self.absolute {
             Absolute::InUnits(value) => value,
@@ -144,12 +144,11 @@ impl Tolerance {
     }
 }
 
-/// The median size of the elements that the reference changes, or of all where it changes none.
+/// The median size of the elements that the reference changes, or of all if it changes none.
 ///
-/// Infinite ones and those that are no number have no size. Zeros do not count either where there
-/// is anything else: of a reference that is mostly zero the scale is that of what it computes. A
-/// mean would be that of the largest element alone, whose scale would then hide every error of the
-/// others.
+/// Infinities and NaN have no size. Zeros do not count either if there is anything else: the scale
+/// of a mostly zero reference is that of its other elements. A mean would be dominated by the
+/// largest element, and its scale would then hide every error of the others.
 fn scale<T: Element>(host: &[T], changes: impl Fn(usize) -> bool) -> f64 {
     let median = |counts: &dyn Fn(usize) -> bool| {
         let each = host.iter().enumerate().filter(|(at, _)| counts(*at));

@@ -9,8 +9,8 @@ use cudarc::driver::sys::{self, CUdevice};
 /// The driver's.
 pub(crate) fn read(device: CUdevice, name: &str) -> Result<String, DriverError> {
     let mut uuid = sys::CUuuid { bytes: [0; 16] };
-    // The second version tells a slice's own UUID, whatever CUDA version cudarc was built for.
-    // SAFETY: the driver gave the device out, and writes 16 bytes.
+    // The second version returns a MIG instance's own UUID, for any CUDA version of cudarc. SAFETY:
+    // the driver returned the device, and writes 16 bytes.
     unsafe { sys::cuDeviceGetUuid_v2(&mut uuid, device) }.result()?;
     Ok(text(is_slice(name), uuid.bytes.map(|byte| byte as u8)))
 }

@@ -1,4 +1,4 @@
-//! What those hear who do not see the page.
+//! The page for users of screen readers.
 
 use serde_json::json;
 

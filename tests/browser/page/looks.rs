@@ -1,4 +1,4 @@
-//! What the page looks like: at any width, in either theme, on paper.
+//! The look of the page: at any width, in either theme, on paper.
 
 use std::path::PathBuf;
 

@@ -11,7 +11,7 @@ use gpuprof_browser_tests::browser::Browser;
 use gpuprof_browser_tests::runs;
 use gpuprof_model::run::Run;
 
-/// A page in a file of its own.
+/// A page in a separate file.
 struct Opened {
     browser: Browser,
     file: PathBuf,

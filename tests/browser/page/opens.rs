@@ -1,4 +1,4 @@
-//! What a page does when it is opened: nothing but show itself.
+//! The actions of a page when it is opened: it only shows itself.
 
 use serde_json::json;
 
@@ -22,7 +22,7 @@ fn a_page_of_a_file_writes_nothing_to_the_console_and_asks_for_nothing() {
     }
 }
 
-/// The policy holds: what a page may not do is told to the console.
+/// The policy works: violations appear on the console.
 #[test]
 fn the_policy_refuses_what_a_page_does_not_hold() {
     let page = opened(&runs::saxpy());
@@ -41,7 +41,7 @@ fn hostile_names_do_nothing() {
          document.scripts.length, document.styleSheets.length, document.querySelectorAll('[onload], [onerror]').length]",
     );
     assert_eq!(found, json!(["undefined", 0, 1, 1, 0]));
-    // The name is there, as text, and without what turns the direction of reading.
+    // The name is there, as text, and without characters that change the direction of reading.
     let text = page.browser.say("return document.body.innerText");
     let text = text.as_str().expect("a page has text");
     assert!(text.contains("<img src=x onerror=") && !text.contains('\u{202e}'), "{text}");

@@ -1,4 +1,4 @@
-//! What the script adds: sorting, filtering, choosing and copying.
+//! The features of the script: sorting, filtering, choosing and copying.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn numbers(page: &Opened, name: &str) -> Vec<f64> {
     column(page, name).iter().map(plain).collect()
 }
 
-/// Types a condition; what the page says of it, and whether it calls it wrong.
+/// Types a condition; returns the page's message, and whether the page marks it as wrong.
 fn filter(page: &Opened, condition: &str) -> (String, bool) {
     let told = page.browser.say(&format!(
         "const box = document.querySelector('.tools input'); box.value = {}; \

@@ -1,7 +1,7 @@
-//! A browser: Chromium by `ChromeDriver`, in the words of the WebDriver protocol.
+//! A browser: Chromium by `ChromeDriver`, through the WebDriver protocol.
 //!
-//! Input: a file. Output: what the page says, shows and asks for. Each browser has a profile and a
-//! driver of its own, and ends with the value that holds it.
+//! Input: a file. Output: the page's text, look and requests. Each browser has its own profile and
+//! driver, and ends with the value that holds it.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -14,11 +14,11 @@ use ureq::Agent;
 
 use crate::picture::Picture;
 
-/// What to do where there is no browser.
+/// The advice if there is no browser.
 const INSTALL: &str = "these tests need Chromium and ChromeDriver; on Debian and Ubuntu: \
                        apt-get install chromium chromium-driver fonts-dejavu-core";
 
-/// What Chromium is started with: nothing of it asks the network for anything of its own.
+/// The arguments of Chromium: without them it sends network requests of its own.
 const ARGUMENTS: [&str; 9] = [
     "--headless",
     "--no-sandbox",
@@ -74,7 +74,7 @@ impl Browser {
         let id = id["sessionId"].as_str().unwrap_or_else(|| panic!("no browser: {id}; {INSTALL}"));
         browser.session = format!("{}/{id}", browser.session);
         browser.width(1200);
-        // What a new window shows asks for much, before it is left.
+        // The start page of a new window sends many requests before it is left.
         browser.ask("/url", &json!({ "url": "about:blank" }));
         browser.requests();
         browser.console();
@@ -135,7 +135,7 @@ impl Browser {
         self.ask("/url", &json!({ "url": format!("file://{}", file.display()) }));
     }
 
-    /// What the body of a function returns, run in the page.
+    /// The result of a function's body, run in the page.
     pub fn say(&self, body: &str) -> Value {
         self.ask("/execute/sync", &json!({ "script": body, "args": [] }))
     }
@@ -147,8 +147,8 @@ impl Browser {
         self.chromium("Runtime.evaluate", &asked)["result"]["value"].clone()
     }
 
-    /// Clicks the first element that `selector` finds and whose text begins with `text`, as a hand
-    /// does: copying needs one.
+    /// Clicks the first element that `selector` finds and that has a text beginning with `text`,
+    /// like a real click: copying needs one.
     ///
     /// # Panics
     /// There is none.
@@ -169,7 +169,7 @@ impl Browser {
         }
     }
 
-    /// What the page and the browser wrote to the console since the last time.
+    /// The console output of the page and the browser since the last call.
     pub fn console(&self) -> Vec<String> {
         let told = self.ask("/se/log", &json!({ "type": "browser" }));
         let lines = told.as_array().cloned().unwrap_or_default();

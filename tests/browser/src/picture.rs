@@ -1,8 +1,7 @@
 //! Pictures that are compared within a tolerance.
 //!
 //! Input: a screenshot. Output: a small picture in grey, in which a pixel is the mean of a square
-//! of the screenshot: how letters are smoothed makes no difference there, and where something
-//! stands does.
+//! of the screenshot: it does not depend on the smoothing of letters, but on their positions.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +29,7 @@ impl Picture {
     /// Reads a PNG, in colour or in grey, and keeps its light.
     ///
     /// # Panics
-    /// It is no PNG of eight bits.
+    /// It is not a PNG of eight bits.
     pub fn read(png: &[u8]) -> Self {
         let mut reader = Decoder::new(std::io::Cursor::new(png)).read_info().expect("it is a PNG");
         let size = reader.output_buffer_size().expect("it fits into memory");
@@ -75,7 +74,7 @@ impl Picture {
         Self { width, height, grey: (0..width * height).map(mean).collect() }
     }
 
-    /// How many pixels in a thousand are far from the other picture's; none where the sizes differ.
+    /// How many pixels in a thousand are far from the other picture's; none if the sizes differ.
     pub fn far_in_thousand(&self, other: &Self) -> Option<usize> {
         let same = (self.width, self.height) == (other.width, other.height);
         let pairs = || self.grey.iter().zip(&other.grey);
@@ -86,7 +85,7 @@ impl Picture {
     /// Holds this picture against the checked-in one; with `SCREENSHOTS=write` it becomes that.
     ///
     /// # Panics
-    /// They differ: this one is then beside the other one, as `NAME.new.png`.
+    /// They differ: this one is then next to the other one, as `NAME.new.png`.
     pub fn hold_against(&self, file: &Path) {
         let small = self.small();
         let fresh = file.with_extension("new.png");

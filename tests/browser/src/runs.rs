@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::PathBuf;
 
-use cargo_gpuprof::report::{Html, Report};
 use gpuprof_analysis::fixture::{self, failed, finished, gpu_pass, measured, point, series};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::rejudge;
@@ -11,12 +10,13 @@ use gpuprof_analysis::view::View;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Run, SectionColumns, SectionRow, SectionTable};
 use gpuprof_model::{AxisValue, Configuration, Threshold};
+use gpuprof_report::{Html, Report};
 
 /// The blocks and the sizes of [`saxpy`].
 const BLOCKS: [u64; 5] = [64, 128, 256, 512, 1024];
 const SIZES: [u64; 3] = [1 << 20, 1 << 22, 1 << 24];
 
-/// A text that would act, where it were not escaped.
+/// A text that would act, if it were not escaped.
 pub const HOSTILE: &str = "</script></style><img src=x onerror=\"window.hacked=1\">'\"&<svg onload=window.hacked=1>\u{202e}";
 
 /// The runs by the names of their pages.
@@ -67,7 +67,7 @@ fn timed(block: u64, n: u64, slower: f64) -> ConfigurationResult {
     finished(point(block, n), &noise.map(pass))
 }
 
-/// What the sets count of saxpy.
+/// The counters of the sets for saxpy.
 fn counted(block: u64, n: u64) -> Vec<(&'static str, f64)> {
     let time = nanoseconds(block, n) / 1e9;
     #[expect(clippy::cast_precision_loss, reason = "a size")]
@@ -171,7 +171,7 @@ fn judged(run: Run, baseline: Result<Run, String>, conditions: &[&str]) -> Run {
     rejudge(&Catalogue::built_in(), run, &thresholds, &against)
 }
 
-/// saxpy over two axes, with all sets, held against itself and against limits.
+/// saxpy over two axes, with all sets, compared with itself and against limits.
 pub fn saxpy() -> Run {
     let limits = ["best throughput >= 60% of peak", "every duration <= 75 us"];
     judged(of(1.0), Ok(of(1.0)), &limits)

@@ -14,7 +14,7 @@ use gpuprof_model::threshold::Statistic;
 use super::told::{piece, place};
 use crate::advice::neighbours::Neighbours;
 use crate::advice::template::number;
-use crate::gate::change::{Evidence, Side};
+use crate::change::{Evidence, Side};
 use crate::view::best::value;
 use crate::view::sensitivity::independent_axes;
 

@@ -13,10 +13,10 @@ use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 use gpuprof_model::threshold::{Limit, Selector, Severity, Statistic, Threshold};
 
 use super::judged;
+use crate::change::{Side, processes, resolution};
 use crate::gate::beforehand::Ability;
 use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
-use crate::gate::change::{Side, processes, resolution};
 use crate::gate::simulate::{Pool, Trial};
 use crate::sequential::{LOOKS, next_look};
 use crate::stats::median::median;

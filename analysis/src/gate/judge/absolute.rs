@@ -13,7 +13,7 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult, Status};
 use gpuprof_model::threshold::{Comparison, Limit, Selector, Statistic, Threshold};
 use gpuprof_model::verdict::{Case, Judgement, Verdict};
 
-use crate::gate::change::{number, processes, resolution};
+use crate::change::{number, processes, resolution};
 use crate::gate::judge::fixed::{Known, Limited, Looks, Sure};
 use crate::gate::judge::reference::{margin_percent, none_has};
 use crate::gate::judge::terms::Terms;

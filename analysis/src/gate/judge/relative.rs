@@ -33,7 +33,7 @@ use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Limit, Selector, Threshold, Tolerance};
 use gpuprof_model::verdict::{Case, Judgement, Verdict};
 
-use crate::gate::change::defined_anew;
+use crate::change::defined_anew;
 use crate::gate::judge::reference::{Baseline, margin_percent, none_has};
 use crate::gate::judge::terms::Terms;
 use crate::sequential::Bounds;

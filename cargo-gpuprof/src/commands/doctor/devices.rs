@@ -10,12 +10,11 @@ use gpuprof_model::measurement::DeviceRecord;
 
 use super::check::{Check, State};
 use super::gpu;
-use crate::cupti::{self, Answer, Question};
-use crate::device::lock::{self, Owner, Try};
-use crate::device::profiler;
-use crate::error::Result;
-use crate::execute::VISIBLE_ENV;
 use crate::options::DoctorOptions;
+use gpuprof_engine::cupti::{self, Answer, Question};
+use gpuprof_engine::device::lock::{self, Owner, Try};
+use gpuprof_engine::device::{VISIBLE_ENV, profiler};
+use gpuprof_system::error::Result;
 
 /// What the line of the trial is called.
 const COUNTERS: &str = "counters";

@@ -2,8 +2,8 @@
 //! Nothing is set.
 
 use super::check::{Check, PARAMETERS, State};
-use crate::cupti::{Answer, Refusal};
-use crate::device::nvml::{Facts, MIG_PREFIX};
+use gpuprof_engine::cupti::{Answer, Refusal};
+use gpuprof_engine::device::nvml::{Facts, MIG_PREFIX};
 
 /// The driver, and how many devices it shows.
 pub(super) fn driver(answer: &Answer, expected: bool) -> Check {

@@ -6,13 +6,12 @@ use std::process::{Command, Stdio};
 use gpuprof_model::ExitCode;
 
 use super::check::{Check, Obstacle, State};
-use crate::build::toolchain::{self, Candidates};
-use crate::build::{self};
-use crate::cuda_cpp::{self, Compiler, NotFound, Nvcc, Search, nvcc};
-use crate::cupti::Answer;
-use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
-use crate::ptxas::{self, Assembler};
+use gpuprof_build::cuda_cpp::{self, Compiler, NotFound, Nvcc, Search, nvcc};
+use gpuprof_build::ptxas::{self, Assembler};
+use gpuprof_build::toolchain::{self, Candidates};
+use gpuprof_engine::cupti::Answer;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 
 /// What the line of the kernels' toolchain is called.
 const TOOLCHAIN: &str = "toolchain";
@@ -59,7 +58,7 @@ fn without(builds: bool, reason: &str) -> Check {
 }
 
 fn has_cargo() -> bool {
-    runs(Command::new(build::cargo()).arg("--version"))
+    runs(Command::new(gpuprof_build::cargo()).arg("--version"))
 }
 
 fn runs(command: &mut Command) -> bool {

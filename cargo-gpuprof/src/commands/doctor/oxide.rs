@@ -4,10 +4,10 @@ use camino::Utf8PathBuf;
 use gpuprof_model::ExitCode;
 
 use super::check::{Check, Obstacle, State};
-use crate::build::host;
-use crate::error::Result;
 use crate::options::CargoOptions;
-use crate::oxide::{self, Compiler, Search};
+use gpuprof_build::host;
+use gpuprof_build::oxide::{self, Compiler, Search};
+use gpuprof_system::error::Result;
 
 /// What the line is called.
 const WHAT: &str = "cuda-oxide";
@@ -53,7 +53,7 @@ fn told(found: Result<Compiler>, needed: bool, named: bool) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Failure;
+    use gpuprof_system::error::Failure;
 
     #[test]
     fn a_backend_is_missed_where_a_package_needs_it_or_where_one_was_named() {

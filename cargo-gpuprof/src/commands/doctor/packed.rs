@@ -9,10 +9,11 @@ use gpuprof_model::ExitCode;
 use super::check::{Check, Obstacle, State};
 use crate::commands::settings::{Layers, build_options};
 use crate::commands::{Opened, Wanted};
-use crate::discover;
-use crate::error::Result;
-use crate::execute::{HarnessProcess, Interrupt};
 use crate::options::{CargoOptions, ConfigurationOptions};
+use gpuprof_engine::discover;
+use gpuprof_engine::execute::HarnessProcess;
+use gpuprof_system::error::Result;
+use gpuprof_system::interrupt::Interrupt;
 
 /// What the line of the archive is called.
 const ARCHIVE: &str = "archive";

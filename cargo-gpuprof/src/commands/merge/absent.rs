@@ -3,8 +3,8 @@
 //! Input: the slices of a plan, each once. Output: the slices that are missing, and those of which
 //! only a part is measured, with their series.
 
-use crate::store::manifest::Outline;
-use crate::store::slices::StoredSlice;
+use gpuprof_engine::store::manifest::Outline;
+use gpuprof_engine::store::slices::StoredSlice;
 
 /// How many series a line names.
 const NAMED: usize = 5;

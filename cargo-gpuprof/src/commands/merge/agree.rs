@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use gpuprof_model::ExitCode;
 use gpuprof_model::measurement::{DeviceRecord, MIG_PREFIX};
 
-use crate::error::{Failure, Result};
-use crate::store::journal::Made;
-use crate::store::slices::StoredSlice;
+use gpuprof_engine::store::journal::Made;
+use gpuprof_engine::store::slices::StoredSlice;
+use gpuprof_system::error::{Failure, Result};
 
 /// Refuses `slices` that are not of one plan, or not measured alike.
 ///

@@ -6,7 +6,7 @@
 //! would roll the dice again.
 
 use crate::options::Prefer;
-use crate::store::slices::StoredSlice;
+use gpuprof_engine::store::slices::StoredSlice;
 
 /// Each slice of `slices` once, as `prefer` says, in the order of their numbers; and what was left
 /// out, in words.

@@ -14,8 +14,8 @@ use gpuprof_model::run::Run;
 use gpuprof_model::{ExitCode, Threshold};
 
 use super::union::Union;
-use crate::error::{Failure, Result};
-use crate::store::manifest::{Outline, OwnSeries, OwnThreshold};
+use gpuprof_engine::store::manifest::{Outline, OwnSeries, OwnThreshold};
+use gpuprof_system::error::{Failure, Result};
 
 /// Judges what `union` has of `plan`, whose series are `own`, in the same order.
 ///

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::run::{ConfigurationResult, SlicePart, SliceRecord};
 
-use crate::store::manifest::OwnSeries;
+use gpuprof_engine::store::manifest::OwnSeries;
 
 /// A row, the number of its slice, and the machine that measured it: none of what was not.
 pub(super) type Row<'s> = (ConfigurationResult, u32, &'s str);

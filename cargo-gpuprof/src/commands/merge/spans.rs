@@ -10,8 +10,8 @@ use gpuprof_model::measurement::DeviceName;
 use gpuprof_model::run::{MOST_SPANS, Provenance, SeriesCost, Span, Spent};
 use jiff::Timestamp;
 
-use crate::error::Result;
-use crate::store::slices::{StoredSlice, Timed};
+use gpuprof_engine::store::slices::{StoredSlice, Timed};
+use gpuprof_system::error::Result;
 
 /// Gives `provenance` the spans of `slices`, at most [`MOST_SPANS`], the first ones, and the costs
 /// of the series.

@@ -18,10 +18,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::commands::series_result;
 use crate::options::{Method, PartitionBy, Prefer, Repeats};
-use crate::schedule::partition::{Part, Slices};
-use crate::store::journal::{Made, Rows, Start};
-use crate::store::manifest::{Manifest, OutlineSeries, OwnThreshold, ranges};
-use crate::store::verdict_document;
+use gpuprof_engine::schedule::partition::{Part, Slices};
+use gpuprof_engine::store::journal::{Made, Rows, Start};
+use gpuprof_engine::store::manifest::{Manifest, OutlineSeries, OwnThreshold, ranges};
+use gpuprof_engine::store::verdict_document;
 
 const THRESHOLDS: [&str; 3] =
     ["best duration <= 1 us", "every duration <= baseline + 5%", "every registers <= 8"];

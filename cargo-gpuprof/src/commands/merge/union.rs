@@ -15,9 +15,9 @@ use gpuprof_model::{Configuration, ExitCode};
 
 use super::parts::{self, Gathered, Row};
 use crate::commands::series_result;
-use crate::error::{Failure, Result};
-use crate::store::manifest::OwnSeries;
-use crate::store::slices::StoredSlice;
+use gpuprof_engine::store::manifest::OwnSeries;
+use gpuprof_engine::store::slices::StoredSlice;
+use gpuprof_system::error::{Failure, Result};
 
 /// Why a configuration of a slice has no result.
 const NOT_MEASURED: &str = "its slice ended before it was measured";

@@ -15,11 +15,11 @@ use gpuprof_model::metric::{Catalogue, DEVICE_ATTRIBUTE, Origin};
 use super::json::{self, Line};
 use super::shown::{described, show, show_grounds};
 use crate::chips::{self, Chips};
-use crate::console;
-use crate::cupti::{self, Answer, Described, Question, Refusal, RefusalKind};
-use crate::error::{Failure, Result};
 use crate::options::{MessageFormat, MetricsOptions};
 use crate::sections::Sections;
+use gpuprof_engine::cupti::{self, Answer, Described, Question, Refusal, RefusalKind};
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
 
 /// The chip where none is named: what the emulated driver and the documentation speak of.
 const DEFAULT_CHIP: &str = "GH100";

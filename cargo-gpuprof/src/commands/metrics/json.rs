@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use gpuprof_model::metric::{Catalogue, Class, Direction, Metric, Origin};
 use serde::Serialize;
 
-use crate::cupti::Described;
+use gpuprof_engine::cupti::Described;
 
 /// A line.
 #[derive(Serialize)]

@@ -13,10 +13,10 @@ use clap::ValueEnum;
 
 use super::json::Line;
 use crate::chips::recorded_passes;
-use crate::cupti::{self, Answer, Question};
-use crate::error::{Failure, Result};
 use crate::options::Set;
 use crate::sections::Sections;
+use gpuprof_engine::cupti::{self, Answer, Question};
+use gpuprof_system::error::{Failure, Result};
 
 /// They, a line each.
 pub(super) fn lines(sections: &Sections) -> impl Iterator<Item = Line> + '_ {

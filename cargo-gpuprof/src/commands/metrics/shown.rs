@@ -6,7 +6,7 @@ use gpuprof_model::metric::{
     Catalogue, Class, Metric, Origin, counterpart, direction_by_family, is_own,
 };
 
-use crate::cupti::Described;
+use gpuprof_engine::cupti::Described;
 
 pub(super) fn show(known: &Catalogue, metric: &Metric, out: &mut impl Write) -> io::Result<()> {
     let class = match (known.class_on(metric, true), known.class_on(metric, false)) {

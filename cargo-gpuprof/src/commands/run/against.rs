@@ -6,12 +6,12 @@ use gpuprof_model::run::{Run, Status};
 
 use crate::commands::Source;
 use crate::commands::settings::Settings;
-use crate::console::{self, Notes};
-use crate::error::{Failure, Result};
 use crate::options::RunOptions;
-use crate::store::baseline::{self, Baselines, Found};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::Gate;
+use gpuprof_engine::store::baseline::{self, Baselines, Found};
+use gpuprof_system::console::{self, Notes};
+use gpuprof_system::error::{Failure, Result};
 
 /// The baseline that the run is held against, read before anything runs.
 ///

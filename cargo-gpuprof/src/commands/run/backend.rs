@@ -3,8 +3,8 @@
 use gpuprof_model::ExitCode;
 use gpuprof_model::protocol::DriverProbe;
 
-use crate::error::{Failure, Result};
 use crate::options::Backend;
+use gpuprof_system::error::{Failure, Result};
 
 /// Whether the emulated driver is to answer.
 ///

@@ -12,11 +12,11 @@ use gpuprof_model::ExitCode;
 
 use crate::commands::settings::Settings;
 use crate::commands::{Opened, Source, Wanted};
-use crate::console::Notes;
-use crate::error::{Failure, Result};
 use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions, RunOptions};
-use crate::revision::{self, Checkout, Commit, Repository};
-use crate::scratch::Scratch;
+use gpuprof_build::revision::{self, Checkout, Commit, Repository};
+use gpuprof_system::console::Notes;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::scratch::Scratch;
 
 /// The folder, below the target folder, of everything that is made of other revisions.
 const FOLDER: &str = "gpuprof/base";

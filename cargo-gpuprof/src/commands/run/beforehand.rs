@@ -10,7 +10,7 @@ use gpuprof_model::run::Run;
 use super::inputs::Checked;
 use super::prepared::Plan;
 use super::results::budget;
-use crate::console;
+use gpuprof_system::console;
 
 /// Says what the stored baseline of `plan` can decide; nothing where the run has none, or takes no
 /// times.

@@ -24,14 +24,14 @@ use super::presenter::Presenter;
 use super::results::FoundOut;
 use super::{against, beforehand, refusal};
 use crate::config::DEFAULT_PATH;
-use crate::console::{self, Notes};
-use crate::error::{Failure, Result};
 use crate::options::{KeepRuns, ReplayMode};
-use crate::store::prune;
 use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::conclusion;
 use gpuprof_analysis::gate::run::Gate;
 use gpuprof_analysis::sequential::Most;
+use gpuprof_engine::store::prune;
+use gpuprof_system::console::{self, Notes};
+use gpuprof_system::error::{Failure, Result};
 
 /// Judges, writes and shows what was `measured`; a `signal` may have cut it short.
 ///

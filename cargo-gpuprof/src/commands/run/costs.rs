@@ -10,8 +10,8 @@ use gpuprof_model::run::SeriesCost;
 
 use super::engine::At;
 use super::inputs::Checked;
-use crate::execute::Stretch;
-use crate::schedule::Pairs;
+use gpuprof_engine::execute::Stretch;
+use gpuprof_engine::schedule::Pairs;
 
 /// Of each configuration how long its passes took so far, in microseconds, and whether the first
 /// one is among them.

@@ -19,17 +19,18 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::protocol::{CounterPlan, CounterPlanRequest, CounterProblem, Replay, WITHHELD};
 
 use super::inputs::{Checked, Inputs};
-use crate::build::host::Harness;
 use crate::commands::settings::Settings;
-use crate::cupti::{self, Answer, Cost, Question};
-use crate::device::profiler;
-use crate::discover::{self, NoPlan};
-use crate::error::{Failure, Result};
-use crate::execute::{Counters, HarnessProcess};
 use crate::options::ReplayMode;
-use crate::store::plans::{Depends, Plans};
 use gpuprof_analysis::metrics::replay::Discipline;
 use gpuprof_analysis::view::View;
+use gpuprof_build::host::Harness;
+use gpuprof_engine::cupti::{self, Answer, Cost, Question};
+use gpuprof_engine::device::profiler;
+use gpuprof_engine::discover::{self, NoPlan};
+use gpuprof_engine::execute::HarnessProcess;
+use gpuprof_engine::schedule::Counters;
+use gpuprof_engine::store::plans::{Depends, Plans};
+use gpuprof_system::error::{Failure, Result};
 use refused::{too_many, with_nearest};
 
 /// What is known of counters before the run.

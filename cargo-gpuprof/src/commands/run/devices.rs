@@ -13,15 +13,16 @@ use gpuprof_model::measurement::{DeviceName, DeviceRecord};
 use gpuprof_model::protocol::DriverProbe;
 
 use super::backend;
-use crate::build::host::Harness;
 use crate::commands::settings::{Setting, Settings};
-use crate::console::Notes;
-use crate::device::{Hold, Terms};
-use crate::discover;
-use crate::error::{Failure, Result};
-use crate::execute::{HarnessProcess, Interrupt, VISIBLE_ENV};
 use crate::options::DeviceSelection;
-use crate::schedule::assignment::Assignment;
+use gpuprof_build::host::Harness;
+use gpuprof_engine::device::{Hold, Terms, VISIBLE_ENV};
+use gpuprof_engine::discover;
+use gpuprof_engine::execute::HarnessProcess;
+use gpuprof_engine::schedule::assignment::Assignment;
+use gpuprof_system::console::Notes;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 
 /// The devices of a run.
 #[derive(Debug, Clone, Default)]

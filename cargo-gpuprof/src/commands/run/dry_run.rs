@@ -9,13 +9,13 @@ use super::counters::CounterSetup;
 use super::inputs::Checked;
 use super::prepared::Plan;
 use super::refusal::Blocked;
-use crate::device::profiler;
-use crate::error::{Failure, Result};
-use crate::execute::Counters;
-use crate::json_text;
 use crate::options::{Isolate, MessageFormat, NOISE_PERCENT, Repeats};
-use crate::plan::Side;
-use crate::terminal::shown;
+use gpuprof_engine::device::profiler;
+use gpuprof_engine::plan::Side;
+use gpuprof_engine::schedule::Counters;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::json_text;
+use gpuprof_system::terminal::shown;
 
 /// Seconds of a process that counts on a GPU (H200, `docs/claims.md`), about: a context and
 /// the profiler, while the next one prepares; and of each configuration in it: its warm-up and its

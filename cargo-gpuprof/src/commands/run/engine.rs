@@ -17,11 +17,12 @@ mod sweep;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Status;
 
-use crate::error::Result;
-use crate::execute::{self, Event as Happened, Execution, Job, MOST_TOGETHER, Pass};
-use crate::store::journal::Replayed;
 use device_queue::{DeviceQueue, share};
 pub(super) use event::{At, Event, Found, Observer, Open};
+use gpuprof_engine::execute::{self, Event as Happened, Execution};
+use gpuprof_engine::schedule::{Job, MOST_TOGETHER, Pass, hand_over};
+use gpuprof_engine::store::journal::Replayed;
+use gpuprof_system::error::Result;
 use sweep::{INTERRUPTED, Sweep};
 pub(super) use sweep::{Planned, Rounds};
 
@@ -245,7 +246,7 @@ impl Sweep<'_, '_> {
             true => self.together.get(&job.series).copied().unwrap_or(MOST_TOGETHER),
             false => 1,
         };
-        let handed = execute::hand_over(&job.name(&series.id), together, before);
+        let handed = hand_over(&job.name(&series.id), together, before);
         for (index, handover) in &handed {
             states[*index].image = Some(handover.after.clone());
         }

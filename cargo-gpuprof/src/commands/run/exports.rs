@@ -12,11 +12,12 @@ use gpuprof_model::run::Run;
 
 use crate::commands::charts::ChartFolder;
 use crate::commands::settings::Settings;
-use crate::console::Notes;
-use crate::error::{Failure, Result};
 use crate::options::MessageFormat;
-use crate::report::{Csv, Html, Json, Junit, Markdown, Report};
-use crate::store::{check_writable, write_whole_by};
+use gpuprof_engine::store::check_writable;
+use gpuprof_report::{Csv, Html, Json, Junit, Markdown, Report};
+use gpuprof_system::console::Notes;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::whole::write_whole_by;
 
 /// The path that means standard output.
 const STANDARD_OUTPUT: &str = "-";

@@ -16,10 +16,10 @@ use crate::commands::Source;
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::thresholds::Placed;
 use crate::commands::viewed::PlacedView;
-use crate::console::Notes;
-use crate::plan::PlannedSeries;
-use crate::scratch::Scratch;
-use crate::store::RunFolder;
+use gpuprof_engine::plan::PlannedSeries;
+use gpuprof_engine::store::RunFolder;
+use gpuprof_system::console::Notes;
+use gpuprof_system::scratch::Scratch;
 
 /// What the command line, the configuration and the workspace or archive give.
 pub(super) struct Inputs {

@@ -8,11 +8,11 @@ use gpuprof_model::assembled::ModuleResources;
 use super::prepared::Plan;
 use crate::commands::source::{Kernels, newest_cuda};
 use crate::commands::{KernelTarget, Source};
-use crate::declared::Needed;
-use crate::error::Result;
-use crate::execute::Interrupt;
-use crate::plan::{PlannedSeries, Side};
-use crate::ptxas::{self, Assembler};
+use gpuprof_build::declared::Needed;
+use gpuprof_build::ptxas::{self, Assembler};
+use gpuprof_engine::plan::{PlannedSeries, Side};
+use gpuprof_system::error::Result;
+use gpuprof_system::interrupt::Interrupt;
 
 /// The compute capability of the emulated chip, where it does not tell.
 const EMULATED_CHIP: (u32, u32) = (9, 0);

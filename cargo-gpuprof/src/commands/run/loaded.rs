@@ -21,13 +21,13 @@ use crate::commands::stored::{check_view, places, with_metrics_of};
 use crate::commands::thresholds::{self, Annotated, Placed};
 use crate::commands::{StandardOutput, viewed};
 use crate::config::Config;
-use crate::error::{Failure, Result};
 use crate::options::{MessageFormat, RunOptions};
-use crate::report::{Format, Terms};
 use crate::sections::{self, Sections};
-use crate::store::baseline::Baselines;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::{Written, rejudge_each};
+use gpuprof_engine::store::baseline::Baselines;
+use gpuprof_report::{Format, Terms};
+use gpuprof_system::error::{Failure, Result};
 
 /// Judges the stored run `name` against the baseline.
 ///

@@ -21,13 +21,14 @@ use super::results::{FoundOut, Results};
 use super::scheduler;
 use super::slicing;
 use super::stopwatch::Stopwatch;
-use crate::console;
-use crate::error::{Failure, Result};
-use crate::execute::{Execution, Interrupt, NeededFiles};
 use crate::options::MessageFormat;
-use crate::plan::Side;
-use crate::report::json_lines::{self, LineSide};
-use crate::store::journal::{Journal, Replayed, Start};
+use gpuprof_engine::execute::{Execution, NeededFiles};
+use gpuprof_engine::plan::Side;
+use gpuprof_engine::store::journal::{Journal, Replayed, Start};
+use gpuprof_report::json_lines::{self, LineSide};
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 
 /// What was measured.
 pub(super) struct Measured {

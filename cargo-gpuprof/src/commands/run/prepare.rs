@@ -27,21 +27,23 @@ use crate::commands::settings::{Layers, Origin, Settings, build_options, gate};
 use crate::commands::source::Kernels;
 use crate::commands::{Opened, Source, Wanted};
 use crate::commands::{thresholds, viewed};
-use crate::console;
-use crate::device::{Hold, Terms};
-use crate::discover;
-use crate::error::{Failure, Result};
-use crate::execute::{HarnessProcess, Interrupt, SideModules};
 use crate::options::{BuildOptions, ClockControl, Interleave, Repeats, RunOptions};
-use crate::plan::{self, PlannedSeries, Side};
 use crate::rules;
 use crate::sections::chip_of;
-use crate::store::baseline::Baselines;
-use crate::store::plans::Plans;
-use crate::store::{self, RunFolder, document};
 use gpuprof_analysis::gate::run::Gate;
 use gpuprof_analysis::sequential::{LOOKS, Most};
 use gpuprof_analysis::view::View;
+use gpuprof_engine::device::{Hold, Terms};
+use gpuprof_engine::discover;
+use gpuprof_engine::emulator::emulator_folder;
+use gpuprof_engine::execute::{HarnessProcess, SideModules};
+use gpuprof_engine::plan::{self, PlannedSeries, Side};
+use gpuprof_engine::store::baseline::Baselines;
+use gpuprof_engine::store::plans::Plans;
+use gpuprof_engine::store::{RunFolder, document};
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
 
 /// Why noise is not asked of the emulated driver.
 pub(in crate::commands) const NO_NOISE: &str = "calibrate measures noise, and the emulated driver has none: its counts are exact, and no \
@@ -392,7 +394,7 @@ pub(super) fn build<'o>(plan: Plan<'o>, interrupt: &Interrupt) -> Result<Prepare
         None => Kernels::default(),
     };
     let emulator = match plan.devices.emulated {
-        true => Some(store::emulator_folder(&source.target_directory)?),
+        true => Some(emulator_folder(&source.target_directory)?),
         false => None,
     };
     let counts = plan.setups.iter().any(|setup| setup.counters().is_some());

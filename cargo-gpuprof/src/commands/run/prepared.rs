@@ -17,13 +17,14 @@ use super::counters::CounterSetup;
 use super::devices::Devices;
 use super::inputs::{Checked, Inputs};
 use super::sides::Both;
-use crate::device::profiler;
-use crate::execute::{Ahead, Execution, HarnessProcess, Interrupt, Modules};
 use crate::options::{CacheControl, Interleave, Repeats, RunOptions};
-use crate::own_file::OwnFile;
-use crate::schedule::assignment::Assignment;
-use crate::store::journal::Made;
-use crate::store::plans::Plans;
+use gpuprof_engine::device::profiler;
+use gpuprof_engine::execute::{Ahead, Execution, HarnessProcess, Modules};
+use gpuprof_engine::schedule::assignment::Assignment;
+use gpuprof_engine::store::journal::Made;
+use gpuprof_engine::store::plans::Plans;
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::own_file::OwnFile;
 
 /// What is to be measured, and on which devices.
 pub(super) struct Plan<'o> {

@@ -10,8 +10,8 @@ use gpuprof_model::run::Run;
 use crate::commands::StandardOutput;
 use crate::commands::settings::Settings;
 use crate::options::MessageFormat;
-use crate::report::Report;
-use crate::report::json_lines::Event;
+use gpuprof_report::Report;
+use gpuprof_report::json_lines::Event;
 
 /// What a command shows of the run that it made.
 pub trait Presenter {

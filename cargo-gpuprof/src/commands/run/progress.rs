@@ -8,7 +8,7 @@ use gpuprof_model::run::{ConfigurationResult, Status};
 use gpuprof_model::text::one_line;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::console::Notes;
+use gpuprof_system::console::Notes;
 
 /// The most lines of plain progress, and the most of those that are there for a failure alone: the
 /// report names them all.

@@ -9,9 +9,10 @@ use super::base::Base;
 use super::prepared::Plan;
 use crate::commands::settings::Settings;
 use crate::commands::source::Kernels;
-use crate::execute::Ahead;
 use crate::options::{CacheControl, ClockControl, Isolate, ReplayMode, Shown};
-use crate::{schedule, store};
+use gpuprof_engine::execute::Ahead;
+use gpuprof_engine::schedule;
+use gpuprof_system::sha256::sha256_of;
 
 /// The provenance of `plan` with `kernels`, which `counts` on hardware or does not; the device of
 /// its first pass is put in when that has ended.
@@ -67,8 +68,7 @@ pub(super) fn of_base(head: &Provenance, base: &Base, kernels: &Kernels) -> Prov
 }
 
 fn hashes(kernels: &Kernels) -> BTreeMap<String, String> {
-    let hash =
-        |(package, path): (&String, &Utf8PathBuf)| Some((package.clone(), store::sha256_of(path)?));
+    let hash = |(package, path): (&String, &Utf8PathBuf)| Some((package.clone(), sha256_of(path)?));
     kernels.modules.iter().filter_map(hash).collect()
 }
 

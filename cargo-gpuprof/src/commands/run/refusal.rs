@@ -22,9 +22,9 @@ use super::counters::CounterSetup;
 use super::devices::Devices;
 use super::inputs::Checked;
 use crate::commands::settings::Settings;
-use crate::error::{Failure, Result};
 use crate::options::ReplayMode;
-use crate::schedule::assignment::Assignment;
+use gpuprof_engine::schedule::assignment::Assignment;
+use gpuprof_system::error::{Failure, Result};
 
 /// That thresholds cannot be met without counters that a device does not give.
 #[derive(Debug)]

@@ -17,12 +17,12 @@ use super::inputs::{Checked, Inputs};
 use super::prepared::{Plan, Prepared};
 use crate::commands::series_result;
 use crate::commands::thresholds::Placed;
-use crate::plan::Side;
 use gpuprof_analysis::gate::baseline::Against;
 use gpuprof_analysis::gate::budget::Budget;
 use gpuprof_analysis::gate::rounds::{self, Wanted};
 use gpuprof_analysis::gate::run as gate;
 use gpuprof_analysis::metrics::collect::{self, Terms};
+use gpuprof_engine::plan::Side;
 
 /// What is known of the run.
 pub(super) struct Results<'a> {

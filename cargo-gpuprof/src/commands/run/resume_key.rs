@@ -4,12 +4,10 @@ use gpuprof_model::run::Run;
 
 use super::inputs::Checked;
 use super::prepared::Plan;
-use crate::build::host::Harness;
-use crate::plan::PlannedSeries;
-use crate::store::{
-    self,
-    journal::{Made, MadeOf},
-};
+use gpuprof_build::host::Harness;
+use gpuprof_engine::plan::PlannedSeries;
+use gpuprof_engine::store::journal::{Made, MadeOf};
+use gpuprof_system::sha256::{sha256, sha256_of};
 
 /// What `plan` is made of, for the journal of the run that is documented so far in `run`, and of
 /// the other revision in `base`.
@@ -19,15 +17,11 @@ pub(super) fn of(plan: &Plan<'_>, run: &Run, base: Option<&Run>) -> Made {
     let series = |checked: &Checked| {
         let PlannedSeries { series, configurations, .. } = &checked.planned;
         let keys: Vec<String> = configurations.iter().map(ToString::to_string).collect();
-        (
-            series.id.to_string(),
-            series.space.axes.clone(),
-            store::sha256(keys.join("\n").as_bytes()),
-        )
+        (series.id.to_string(), series.space.axes.clone(), sha256(keys.join("\n").as_bytes()))
     };
     let harness = |harness: &Harness| {
         let key = format!("{}::{}", harness.package, harness.target);
-        (key, store::sha256_of(&harness.executable).unwrap_or_default())
+        (key, sha256_of(&harness.executable).unwrap_or_default())
     };
     Made {
         tool_version: run.provenance.tool_version.clone(),

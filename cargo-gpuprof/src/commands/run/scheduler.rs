@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::env;
 
-use crate::store::journal::Start;
+use gpuprof_engine::store::journal::Start;
 
 /// The variables of Slurm, PBS, LSF, GitHub and GitLab.
 const VARIABLES: [&str; 18] = [

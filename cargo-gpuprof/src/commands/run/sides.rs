@@ -13,11 +13,11 @@ use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::{Configuration, ExitCode};
 
 use super::inputs::Checked;
-use crate::build::host::Harness;
-use crate::error::{Failure, Result};
-use crate::plan::{self, PlannedSeries, Selection, Side};
-use crate::schedule::Pairs;
 use gpuprof_analysis::metrics::collect;
+use gpuprof_build::host::Harness;
+use gpuprof_engine::plan::{self, PlannedSeries, Selection, Side};
+use gpuprof_engine::schedule::Pairs;
+use gpuprof_system::error::{Failure, Result};
 
 /// Why a configuration of the other revision was not measured.
 const GONE: &str = "this revision does not have it";

@@ -11,11 +11,12 @@ use gpuprof_model::Configuration;
 use gpuprof_model::run::{Provenance, SliceRecord};
 
 use crate::commands::partition::Own;
-use crate::error::{Failure, Result};
 use crate::options::{Partition, RunOptions};
-use crate::store::journal::Start;
-use crate::store::manifest::{Manifest, Outline};
-use crate::store::{self, RunFolder};
+use gpuprof_engine::store::RunFolder;
+use gpuprof_engine::store::journal::Start;
+use gpuprof_engine::store::manifest::{Manifest, Outline};
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::sha256::sha256_of;
 
 /// A slice of a plan.
 #[derive(Debug)]
@@ -113,7 +114,7 @@ impl Slice {
             base: None,
             devices: Vec::new(),
             notes: Vec::new(),
-            archive: options.archive_file.as_deref().and_then(store::sha256_of),
+            archive: options.archive_file.as_deref().and_then(sha256_of),
             start,
         }
     }

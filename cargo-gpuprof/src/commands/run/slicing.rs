@@ -15,20 +15,20 @@ use super::inputs::{Checked, Inputs};
 use super::prepared::Prepared;
 use super::slice::{Slice, wanted};
 use super::{against, scheduler};
-use crate::build::host::Harness;
 use crate::commands::partition::{self, Costs, Own};
 use crate::commands::settings::Settings;
 use crate::commands::thresholds::Placed;
-use crate::console;
-use crate::error::Result;
-use crate::execute::Interrupt;
 use crate::options::RunOptions;
-use crate::schedule::partition::Slices;
-use crate::store;
-use crate::store::journal::Start;
-use crate::store::manifest::{
+use gpuprof_build::host::Harness;
+use gpuprof_engine::schedule::partition::Slices;
+use gpuprof_engine::store::journal::Start;
+use gpuprof_engine::store::manifest::{
     Manifest, Outline, OutlineScope, OutlineSeries, OwnBase, OwnSeries, OwnThreshold, ranges,
 };
+use gpuprof_system::console;
+use gpuprof_system::error::Result;
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::sha256::{sha256, sha256_of};
 
 /// The folder of slices below the target folder, where none is named.
 const FOLDER: &str = "gpuprof/slices";
@@ -76,7 +76,7 @@ pub(super) fn cut(
     let of_base = inputs.base.iter().flat_map(|base| &base.source.harnesses);
     let hash = |(side, harness): (&str, &Harness)| {
         let key = format!("{side}{}::{}", harness.package, harness.target);
-        (key, store::sha256_of(&harness.executable).unwrap_or_default())
+        (key, sha256_of(&harness.executable).unwrap_or_default())
     };
     let outline = Outline {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -133,7 +133,7 @@ fn outlined(checked: &[Checked], slices: &Slices, costs: Option<&Costs>) -> Vec<
 
 fn outlined_alone(at: usize, checked: &Checked, slices: &Slices) -> OutlineSeries {
     let lines = |all: &mut dyn Iterator<Item = String>| {
-        store::sha256(all.collect::<Vec<_>>().join("\n").as_bytes())
+        sha256(all.collect::<Vec<_>>().join("\n").as_bytes())
     };
     let threshold = |placed: &Placed| {
         let origin = serde_json::to_string(&placed.origin).unwrap_or_default();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use gpuprof_model::run::{MOST_SPANS, Span, Spent};
 
-use crate::execute::Stretch;
+use gpuprof_engine::execute::Stretch;
 
 /// The spans of a run, so far.
 #[derive(Debug)]

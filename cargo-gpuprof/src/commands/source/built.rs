@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use camino::Utf8PathBuf;
 use gpuprof_model::assembled::ModuleResources;
 
-use crate::declared::Entries;
+use gpuprof_build::declared::Entries;
 
 /// Built kernels.
 #[derive(Debug, Default)]

@@ -6,9 +6,9 @@ use camino::Utf8PathBuf;
 use gpuprof_model::ExitCode;
 
 use super::built::Kernels;
-use crate::archive::Unpacked;
-use crate::declared::Needed;
-use crate::error::{Failure, Result};
+use gpuprof_build::archive::Unpacked;
+use gpuprof_build::declared::Needed;
+use gpuprof_system::error::{Failure, Result};
 
 /// The PTX of `packages` and the instances of `wanted` in the archive `unpacked`.
 ///

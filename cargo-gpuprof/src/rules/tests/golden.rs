@@ -5,7 +5,7 @@ use gpuprof_analysis::advice::of_run;
 use gpuprof_model::run::Run;
 
 use super::*;
-use crate::store::document;
+use gpuprof_engine::store::document;
 
 fn counted() -> BTreeMap<String, BTreeMap<String, f64>> {
     let text = include_str!("../../../../tests/golden/h200-counters.json");

@@ -1,4 +1,4 @@
-//! Kernels whose measurements depend on what the caches hold when they start.
+//! Kernels with measurements that depend on the initial contents of the caches.
 
 use gpuprof::prelude::*;
 

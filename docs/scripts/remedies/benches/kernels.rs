@@ -1,3 +1,3 @@
-//! The harness that `cargo gpuprof` builds and runs: it names the crate whose kernels it holds.
+//! The harness that `cargo gpuprof` builds and runs: it names the crate of its kernels.
 
 gpuprof::main!(remedies);

@@ -1,8 +1,8 @@
-//! Kernels with a flaw, each beside itself with the remedy that a rule of advice names.
+//! Kernels with a flaw, each followed by a version with the remedy that a rule of advice names.
 //!
-//! `docs/scripts/advice-against-remedies.sh` runs them on a GPU and prints, for each pair, what the
-//! rule estimates of the flawed kernel beside what the remedy gained. A pair `NAME` and
-//! `NAME_remedied` does the same work.
+//! `docs/scripts/advice-against-remedies.sh` runs them on a GPU and prints, for each pair, the
+//! rule's estimate on the flawed kernel and the remedy's gain. A pair `NAME` and `NAME_remedied`
+//! does the same work.
 
 use gpuprof::prelude::*;
 

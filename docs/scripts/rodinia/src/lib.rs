@@ -1,8 +1,8 @@
-//! Kernels of Rodinia 3.1 in CUDA C++, declared as the ports of them are annotated, and verified by
-//! the same host functions. The files lie in `suite`, as Rodinia has them.
+//! Kernels of Rodinia 3.1 in CUDA C++, declared with the annotations of their ports, and verified
+//! by the same host functions. Rodinia's files are in `suite`.
 //!
-//! Not here: `nn` and `lavaMD`, whose parameters are structures, and `kmeans`, whose textures
-//! compilers from CUDA 12 on do not know.
+//! Not here: `nn` and `lavaMD`, which take structures, and `kmeans`, whose textures compilers from
+//! CUDA 12 on do not support.
 
 use ported::backprop::layer_forward_on_host;
 use ported::gaussian::fan2_on_host;

@@ -1,17 +1,17 @@
 //! The largest error of every `f32` function of `FloatMath`, in units in the last place, over all
 //! 2³² bit patterns: a kernel for each function, which compares with the `f64` function of the same
-//! name. Every `step`th pattern is looked at; 1 is all of them.
+//! name. It tests every `step`th pattern; 1 is all of them.
 //!
-//! The thread that finishes last prints the error and where it is. `verify` fails where an error is
-//! above the one that the book tells.
+//! The thread that finishes last prints the error and its input. `verify` fails if an error is
+//! above the one in the book.
 
 use gpuprof::prelude::*;
 
 /// Blocks of a launch, each of which looks at every so many patterns.
 const BLOCKS: u32 = 4096;
 
-/// The distance of `got` from `exact` in units in the last place of the nearest `f32`; infinite
-/// where one is a number and the other is none.
+/// The distance of `got` from `exact` in units in the last place of the nearest `f32`; infinite if
+/// only one of them is a number.
 #[inline(always)]
 fn ulp(got: f32, exact: f64) -> f32 {
     let nearest = exact as f32;
@@ -198,7 +198,7 @@ fn is_logarithmic(x: f32) -> bool {
     is_normal(x) && x > 0.0 && !(0.5..2.0).contains(&x)
 }
 
-// The approximations, in the ranges for which the book tells an error.
+// The approximations, in the ranges with an error in the book.
 functions! {
     fast_exp "ULP fast_exp {:.4} {:#x}" at most 2.45; |x, w| within(x.abs() <= 1.0, ulp(x.fast_exp(), w.exp()));
     fast_exp_far "ULP fast_exp_far {:.4} {:#x}" at most 63.5; |x, w| within(x.abs() <= 87.0, ulp(x.fast_exp(), w.exp()));

@@ -1,9 +1,8 @@
-//! The `f64` functions over random inputs: what the device computes beside the crate `libm` on the
-//! host, bit for bit, and that beside the host's own library, in units in the last place.
+//! The `f64` functions over random inputs: the device's results compared with the crate `libm` on
+//! the host, bit for bit, and that with the host's own library, in units in the last place.
 //!
 //! A kernel leaves one number, a sum over the bits of all results, which the host's results must
-//! give as well. The host tells the largest error, and fails where it is above the one that the
-//! book tells.
+//! give as well. The host prints the largest error, and fails if it is above the one in the book.
 
 use gpuprof::prelude::*;
 
@@ -28,7 +27,7 @@ fn second(x: f64) -> f64 {
     f64::from_bits(x.to_bits().rotate_left(21) & 0x801f_ffff_ffff_ffff | 0x3fe0_0000_0000_0000)
 }
 
-/// What the result for the `i`th input adds to the sum.
+/// The contribution of the result for the `i`th input to the sum.
 #[inline(always)]
 fn mixed(i: u64, result: f64) -> u64 {
     let bits = if result.is_nan() { 0x7ff8_0000_0000_0000 } else { result.to_bits() };
@@ -88,7 +87,8 @@ fn tell(name: &str, error: f64, at: f64) {
     written.unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
 }
 
-// What std does not take from the C library, but computes by formulas that lose digits or overflow.
+// Functions for which std does not call the C library, but uses formulas that lose digits or
+// overflow.
 unsafe extern "C" {
     fn asinh(x: f64) -> f64;
     fn acosh(x: f64) -> f64;

@@ -14,7 +14,8 @@ mod straight;
 mod unused;
 mod values;
 
-use crate::lower::inst::{Atomic, AtomicOp, ControlOp, Inst, Op, Scalar, Space, TransferOp};
+use crate::counters::MemoryCounts;
+use crate::lower::inst::{Atomic, AtomicOp, Op, Scalar, Space, TransferOp};
 use crate::lower::program::Program;
 use flow::Flow;
 use straight::Change;
@@ -51,6 +52,8 @@ const NAMES: [(&str, Kind); 12] = [
 /// The kinds of access whose counters are not the hardware's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Claims {
+    /// The kinds of access that the kernel has.
+    accessed: Vec<Kind>,
     refused: Vec<(Kind, String)>,
     copies: Option<String>,
 }
@@ -58,13 +61,7 @@ pub struct Claims {
 impl Claims {
     /// Of a kernel.
     pub fn new(program: &Program) -> Self {
-        let mut claims = Self::default();
-        if let Some(reason) = irregular(program) {
-            for kind in accessed(program) {
-                claims.refuse(kind, reason.to_owned());
-            }
-            return claims;
-        }
+        let mut claims = Self { accessed: accessed(program), ..Self::default() };
         let (flow, values) = (Flow::new(program), Values::new(program));
         let needed = Needed::new(program, &values);
         for (pc, inst) in program.code.iter().enumerate() {
@@ -93,8 +90,9 @@ impl Claims {
         claims
     }
 
-    /// Why the counter `name` is not the hardware's; none if it is, or has no hardware's name.
-    pub fn refusal(&self, name: &str) -> Option<&str> {
+    /// Why the counter `name` is not the hardware's in a launch with these counts; none if it is,
+    /// or has no hardware's name.
+    pub fn refusal(&self, name: &str, counts: &MemoryCounts) -> Option<&str> {
         if name.starts_with("ptx__") {
             return None;
         }
@@ -105,6 +103,9 @@ impl Claims {
             return Some(reason);
         }
         let kind = NAMES.iter().find(|(end, _)| name.ends_with(end))?.1;
+        if let Some(reason) = irregular(counts).filter(|_| self.accessed.contains(&kind)) {
+            return Some(reason);
+        }
         self.refused.iter().find(|(known, _)| *known == kind).map(|(_, reason)| &**reason)
     }
 
@@ -166,23 +167,17 @@ impl Claims {
     }
 }
 
-/// Why lanes may run together in other groups than the PTX says, if they may.
-fn irregular(program: &Program) -> Option<&'static str> {
-    let shares = |inst: &Inst| match inst.op {
-        Op::Branch { convergence, .. }
-        | Op::Control(ControlOp::BranchIndexed { convergence, .. }) => {
-            !program.convergences.get(convergence).joins.is_empty()
-        }
-        _ => false,
-    };
-    if program.yields {
+/// Why lanes may have run together in other groups than on hardware, if they may.
+fn irregular(counts: &MemoryCounts) -> Option<&'static str> {
+    if counts.split_yields > 0 {
         return Some(
-            "lanes leave a loop that waits for volatile accesses or atomics one by one, and the \
+            "lanes left a loop that waits for volatile accesses or atomics one by one, and the \
              machine code decides in which order",
         );
     }
-    program.code.iter().any(shares).then_some(
-        "several arms of a branch share code, and the machine code decides where lanes meet",
+    (counts.irregular_branches > 0).then_some(
+        "lanes diverged at a branch whose arms share code, and the machine code decides where they \
+         meet",
     )
 }
 

@@ -1,9 +1,9 @@
 //! Atomic operations on global and shared memory, with std's names, scopes and orderings.
 //!
 //! The functions of this module are CUDA's: relaxed, at the scope of the GPU, on a pointer to
-//! global memory. [`Atomic`] has every ordering and scope, and [`Shared::atomic`](crate::Shared)
-//! gives one in shared memory. Each operation is one instruction; where the old value is not used,
-//! the hardware runs the cheaper reduction (`red`).
+//! global memory. [`Atomic`] has every ordering and scope, and [`Shared::atomic`](crate::Shared) gives one in
+//! shared memory. Each operation is one instruction; if the old value is unused, the hardware runs
+//! the cheaper reduction (`red`).
 //!
 //! ```
 //! use gpuprof::prelude::*;
@@ -30,7 +30,7 @@ mod view;
 /// ```
 /// use gpuprof::atomic::{Atomic, Ordering};
 ///
-/// /// Reads what another block publishes.
+/// /// Reads the value that another block publishes.
 /// fn read(flag: Atomic<u32>) -> u32 {
 ///     flag.load(Ordering::Acquire)
 /// }
@@ -42,10 +42,10 @@ pub use scope::{Block, Device, GlobalMemory, Memory, Scope, SharedMemory, System
 pub use value::{AtomicAdd, AtomicBits, AtomicOrder, AtomicValue};
 pub use view::Atomic;
 
-/// Orders what this thread accesses before against what it accesses after, for the threads of the
-/// scope `S`: std's `fence`, with a scope.
+/// Orders this thread's earlier accesses before its later ones, for the threads of the scope `S`:
+/// std's `fence`, with a scope.
 ///
-/// A relaxed one does nothing. [`fence`](crate::fence) has CUDA's fences.
+/// With `Relaxed` it does nothing. [`fence`](crate::fence) has CUDA's fences.
 ///
 /// ```
 /// use gpuprof::atomic::{self, Atomic, Device, Ordering};

@@ -60,7 +60,7 @@ pub trait Scope: Copy + sealed::Sealed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block;
 
-/// All threads of the GPU, PTX's `.gpu`: what CUDA's `atomicAdd` and its like have.
+/// All threads of the GPU, PTX's `.gpu`: the scope of CUDA's `atomicAdd` and similar functions.
 ///
 /// ```
 /// use gpuprof::atomic::{Atomic, Device, Ordering};
@@ -87,7 +87,7 @@ pub struct Device;
 /// ```
 /// use gpuprof::atomic::{Atomic, Ordering, System};
 ///
-/// /// Tells a thread of the CPU, which polls `flag` in mapped memory.
+/// /// Signals a thread of the CPU, which polls `flag` in mapped memory.
 /// unsafe fn tell(flag: *mut u32) {
 ///     unsafe { Atomic::from_ptr(flag) }.with_scope::<System>().store(1, Ordering::Release);
 /// }
@@ -121,7 +121,7 @@ impl Scope for System {
     const LEVEL: Level = Level::System;
 }
 
-/// Where an atomic's element is: [`GlobalMemory`] or [`SharedMemory`].
+/// The memory of an atomic's element: [`GlobalMemory`] or [`SharedMemory`].
 ///
 /// ```
 /// use gpuprof::atomic::{Atomic, Memory, Ordering, Scope};
@@ -132,7 +132,7 @@ impl Scope for System {
 /// }
 /// ```
 pub trait Memory: Copy + sealed::Sealed {
-    /// What names an element.
+    /// The address of an element.
     #[doc(hidden)]
     type Address: Copy;
     /// Which of the two addresses there is.
@@ -146,7 +146,7 @@ pub trait Memory: Copy + sealed::Sealed {
     fn shared(address: Self::Address) -> u32;
 }
 
-/// Global memory: what kernel parameters point to.
+/// Global memory, to which kernel parameters point.
 ///
 /// ```
 /// use gpuprof::atomic::{Atomic, Device, GlobalMemory, Ordering};

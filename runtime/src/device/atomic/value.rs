@@ -70,7 +70,7 @@ pub trait AtomicValue: Copy + sealed::Sealed {
 /// A pair's halves are added each by itself: another thread may see one sum before the other. It is
 /// the cheaper one: for a single half the GPU runs a loop around the compare-and-swap of the word
 /// that it is in, so that neighbours wait for each other. GPUs before capability 9.0 have no
-/// instruction for `bf16` and `bf16x2`, where it is such a loop in PTX (see `--kernel-arch`).
+/// instruction for `bf16` and `bf16x2`, if it is such a loop in PTX (see `--kernel-arch`).
 ///
 /// ```
 /// use gpuprof::{atomic, atomic::AtomicAdd};
@@ -88,7 +88,7 @@ pub trait AtomicAdd: Copy + sealed::Sealed {
     #[doc(hidden)]
     unsafe fn add<S: Scope, M: Memory>(at: M::Address, value: Self, order: Ordering) -> Self;
 
-    /// What takes away as much as this adds.
+    /// The negated value, whose addition subtracts.
     #[doc(hidden)]
     fn negated(self) -> Self;
 }

@@ -7,22 +7,21 @@ use core::sync::atomic::Ordering;
 use super::scope::{Device, GlobalMemory, Memory, Scope, SharedMemory};
 use super::value::{AtomicAdd, AtomicBits, AtomicCount, AtomicOrder, AtomicValue};
 
-/// An element that threads access atomically: std's `AtomicU32` and its like, with a scope.
+/// An element that threads access atomically: like std's `AtomicU32`, with a scope.
 ///
 /// It is one address, copied freely. `T` is an integer, a float, a half or a pair of halves: see
-/// [`AtomicValue`]. `S` is the scope: [`Device`], unless [`with_scope`](Self::with_scope) says
-/// otherwise. `M` is where the element is. The methods are those of `core::sync::atomic`, and
-/// [`Ordering`] is its type: every ordering and scope is in the PTX
-/// (`atom.acq_rel.gpu.global.add.u32`).
+/// [`AtomicValue`]. `S` is the scope: [`Device`] by default, changed by [`with_scope`](Self::with_scope). `M` is the
+/// memory of the element. The methods are those of `core::sync::atomic`, and [`Ordering`] is its
+/// type: every ordering and scope is in the PTX (`atom.acq_rel.gpu.global.add.u32`).
 ///
-/// An ordering must be a constant, as it is in all ordinary code: otherwise the choice between the
-/// instructions is left to the kernel.
+/// An ordering must be a constant, as in all ordinary code: otherwise the kernel chooses between
+/// the instructions at run time.
 ///
 /// ```
 /// use gpuprof::atomic::{Atomic, Ordering};
 /// use gpuprof::prelude::*;
 ///
-/// /// The last block to finish adds up what all blocks left in `sums`.
+/// /// The last block to finish sums the results of all blocks in `sums`.
 /// unsafe fn finish(sums: *mut f32, total: *mut f32, finished: *mut u32, own: f32) {
 ///     let finished = unsafe { Atomic::from_ptr(finished) };
 ///     if thread::x() == 0 {
@@ -60,13 +59,13 @@ impl<T: AtomicValue> Atomic<T> {
     ///
     /// # Safety
     /// For as long as a copy of the view is used, `pointer` points to an aligned element of global
-    /// memory, which is accessed only atomically or where no other thread accesses it at the same
-    /// time, and each scope includes all threads that do.
+    /// memory. No thread accesses the element without atomics while another thread accesses it, and
+    /// each scope includes all threads that access it.
     ///
     /// ```
     /// use gpuprof::atomic::{Atomic, Ordering};
     ///
-    /// /// Whether this thread is the first to come here.
+    /// /// Whether this thread is the first to arrive.
     /// unsafe fn is_first(seen: *mut u32) -> bool {
     ///     unsafe { Atomic::from_ptr(seen) }.swap(1, Ordering::Relaxed) == 0
     /// }
@@ -111,7 +110,7 @@ impl<T: AtomicValue, S: Scope, M: Memory> Atomic<T, S, M> {
     /// ```
     /// use gpuprof::atomic::{Atomic, Ordering};
     ///
-    /// /// Waits for another block to store 1, and sees what it wrote before.
+    /// /// Waits for another block to store 1, and sees its earlier writes.
     /// fn wait(flag: Atomic<u32>) {
     ///     while flag.load(Ordering::Acquire) == 0 {}
     /// }
@@ -119,7 +118,7 @@ impl<T: AtomicValue, S: Scope, M: Memory> Atomic<T, S, M> {
     #[doc(alias("ld.acquire", "ld.relaxed"))]
     #[inline(always)]
     pub fn load(self, order: Ordering) -> T {
-        // SAFETY: whoever made the view vouched for the element.
+        // SAFETY: the creator of the view guarantees the element.
         unsafe { T::load::<S, M>(self.at, order) }
     }
 
@@ -131,7 +130,7 @@ impl<T: AtomicValue, S: Scope, M: Memory> Atomic<T, S, M> {
     /// ```
     /// use gpuprof::atomic::{Atomic, Ordering};
     ///
-    /// /// Says that what this thread wrote before is complete.
+    /// /// Signals that the earlier writes of this thread are complete.
     /// fn publish(flag: Atomic<u32>) {
     ///     flag.store(1, Ordering::Release);
     /// }
@@ -139,7 +138,7 @@ impl<T: AtomicValue, S: Scope, M: Memory> Atomic<T, S, M> {
     #[doc(alias("st.release", "st.relaxed"))]
     #[inline(always)]
     pub fn store(self, value: T, order: Ordering) {
-        // SAFETY: whoever made the view vouched for the element.
+        // SAFETY: the creator of the view guarantees the element.
         unsafe { T::store::<S, M>(self.at, value, order) }
     }
 
@@ -148,7 +147,7 @@ impl<T: AtomicValue, S: Scope, M: Memory> Atomic<T, S, M> {
     /// ```
     /// use gpuprof::atomic::{Atomic, Ordering};
     ///
-    /// /// Puts `node` at the head of a list, and returns what it must point to.
+    /// /// Puts `node` at the head of a list, and returns its successor.
     /// fn push(head: Atomic<u32>, node: u32) -> u32 {
     ///     head.swap(node, Ordering::AcqRel)
     /// }
@@ -156,7 +155,7 @@ impl<T: AtomicValue, S: Scope, M: Memory> Atomic<T, S, M> {
     #[doc(alias("atomicExch", "atom.exch", "exchange"))]
     #[inline(always)]
     pub fn swap(self, value: T, order: Ordering) -> T {
-        // SAFETY: whoever made the view vouched for the element.
+        // SAFETY: the creator of the view guarantees the element.
         unsafe { T::exchange::<S, M>(self.at, value, order) }
     }
 
@@ -192,7 +191,7 @@ impl<T: AtomicValue, S: Scope, M: Memory> Atomic<T, S, M> {
         failure: Ordering,
     ) -> Result<T, T> {
         let order = either(success, failure);
-        // SAFETY: whoever made the view vouched for the element.
+        // SAFETY: the creator of the view guarantees the element.
         let (old, stored) = unsafe { T::compare_exchange::<S, M>(self.at, current, new, order) };
         if stored { Ok(old) } else { Err(old) }
     }
@@ -294,7 +293,7 @@ impl<T: AtomicAdd, S: Scope, M: Memory> Atomic<T, S, M> {
     #[doc(alias("atomicAdd", "atom.add"))]
     #[inline(always)]
     pub fn fetch_add(self, value: T, order: Ordering) -> T {
-        // SAFETY: whoever made the view vouched for the element.
+        // SAFETY: the creator of the view guarantees the element.
         unsafe { T::add::<S, M>(self.at, value, order) }
     }
 
@@ -329,7 +328,7 @@ impl<T: AtomicOrder, S: Scope, M: Memory> Atomic<T, S, M> {
     #[doc(alias("atomicMin", "atom.min"))]
     #[inline(always)]
     pub fn fetch_min(self, value: T, order: Ordering) -> T {
-        // SAFETY: whoever made the view vouched for the element.
+        // SAFETY: the creator of the view guarantees the element.
         unsafe { T::min::<S, M>(self.at, value, order) }
     }
 
@@ -346,7 +345,7 @@ impl<T: AtomicOrder, S: Scope, M: Memory> Atomic<T, S, M> {
     #[doc(alias("atomicMax", "atom.max"))]
     #[inline(always)]
     pub fn fetch_max(self, value: T, order: Ordering) -> T {
-        // SAFETY: whoever made the view vouched for the element.
+        // SAFETY: the creator of the view guarantees the element.
         unsafe { T::max::<S, M>(self.at, value, order) }
     }
 }
@@ -365,7 +364,7 @@ impl<T: AtomicBits, S: Scope, M: Memory> Atomic<T, S, M> {
     #[doc(alias("atomicAnd", "atom.and"))]
     #[inline(always)]
     pub fn fetch_and(self, value: T, order: Ordering) -> T {
-        // SAFETY: whoever made the view vouched for the element.
+        // SAFETY: the creator of the view guarantees the element.
         unsafe { T::and::<S, M>(self.at, value, order) }
     }
 
@@ -383,7 +382,7 @@ impl<T: AtomicBits, S: Scope, M: Memory> Atomic<T, S, M> {
     #[doc(alias("atomicOr", "atom.or"))]
     #[inline(always)]
     pub fn fetch_or(self, value: T, order: Ordering) -> T {
-        // SAFETY: whoever made the view vouched for the element.
+        // SAFETY: the creator of the view guarantees the element.
         unsafe { T::or::<S, M>(self.at, value, order) }
     }
 
@@ -400,7 +399,7 @@ impl<T: AtomicBits, S: Scope, M: Memory> Atomic<T, S, M> {
     #[doc(alias("atomicXor", "atom.xor"))]
     #[inline(always)]
     pub fn fetch_xor(self, value: T, order: Ordering) -> T {
-        // SAFETY: whoever made the view vouched for the element.
+        // SAFETY: the creator of the view guarantees the element.
         unsafe { T::xor::<S, M>(self.at, value, order) }
     }
 }
@@ -419,7 +418,7 @@ impl<S: Scope, M: Memory> Atomic<u32, S, M> {
     #[doc(alias("atomicInc", "atom.inc"))]
     #[inline(always)]
     pub fn fetch_inc(self, limit: u32, order: Ordering) -> u32 {
-        // SAFETY: whoever made the view vouched for the element.
+        // SAFETY: the creator of the view guarantees the element.
         unsafe { u32::inc::<S, M>(self.at, limit, order) }
     }
 
@@ -437,7 +436,7 @@ impl<S: Scope, M: Memory> Atomic<u32, S, M> {
     #[doc(alias("atomicDec", "atom.dec"))]
     #[inline(always)]
     pub fn fetch_dec(self, limit: u32, order: Ordering) -> u32 {
-        // SAFETY: whoever made the view vouched for the element.
+        // SAFETY: the creator of the view guarantees the element.
         unsafe { u32::dec::<S, M>(self.at, limit, order) }
     }
 }

@@ -1,8 +1,8 @@
 //! Reductions and scans over all threads of a block.
 //!
-//! Each warp combines its values by shuffles and leaves one in shared memory; the first warp
-//! combines those, and leaves what each warp must add. That is two barriers, and 5 or 10 shuffles
-//! a word in the warps and as many again in the first one. Threads are counted as by
+//! Each warp combines its values by shuffles and stores one in shared memory; the first warp
+//! combines those, and stores the value that each warp must add. That is two barriers, and 5 or 10
+//! shuffles per word in the warps and as many again in the first one. Threads are counted like
 //! [`thread::index`](crate::thread::index), and a block may have any number of them.
 
 use super::threads as block;
@@ -165,7 +165,7 @@ pub unsafe fn reduce_add<T: Reduce + SharedElement>(value: T, scratch: Shared<T>
 /// ```
 /// use gpuprof::prelude::*;
 ///
-/// /// Where this thread's elements end in what the block writes.
+/// /// The end of this thread's elements in the output of the block.
 /// unsafe fn end(elements: u32) -> u32 {
 ///     unsafe { block::inclusive_sum(elements, shared!([u32; block::SCRATCH])) }
 /// }
@@ -185,7 +185,7 @@ pub unsafe fn inclusive_sum<T: Reduce + SharedElement>(value: T, scratch: Shared
 /// ```
 /// use gpuprof::prelude::*;
 ///
-/// /// Writes what this thread found behind what the threads before it found.
+/// /// Appends this thread's finding after those of the threads before it.
 /// unsafe fn compact(found: Option<u32>, list: *mut u32) {
 ///     let scratch = shared!([u32; block::SCRATCH]);
 ///     let at = unsafe { block::exclusive_sum(u32::from(found.is_some()), scratch) };
@@ -201,7 +201,7 @@ pub unsafe fn exclusive_sum<T: Reduce + SharedElement>(value: T, scratch: Shared
     unsafe { exclusive_scan(value, T::ZERO, scratch, T::plus) }
 }
 
-/// Where a thread is in a block whose last warp may lack lanes.
+/// The position of a thread in a block whose last warp may lack lanes.
 #[derive(Clone, Copy)]
 struct Place {
     lane: u32,
@@ -251,11 +251,11 @@ impl Place {
         value
     }
 
-    /// The values of all warps before this one combined, where there are any; `in_warp` is the scan
-    /// of each.
+    /// The values of all warps before this one combined, if there are any; `in_warp` is the scan of
+    /// each.
     ///
-    /// Element `w` of `scratch` is written and read by warp `w`, but for the first warp between the
-    /// two barriers: so the next call finds nobody who still reads.
+    /// Element `w` of `scratch` is written and read only by warp `w`, except by the first warp
+    /// between the two barriers: so the next call cannot disturb a reader.
     #[inline(always)]
     unsafe fn before_warp<T: Shuffle + SharedElement>(
         self,
@@ -263,7 +263,7 @@ impl Place {
         scratch: Shared<T>,
         combine: &impl Fn(T, T) -> T,
     ) -> Option<T> {
-        // What this warp read in an earlier call it has read.
+        // This warp's reads of an earlier call are complete.
         warp::lanes(self.members).sync();
         if self.lane == self.lanes - 1 {
             // SAFETY: there is an element for each warp, and only this thread writes it.
@@ -278,7 +278,7 @@ impl Place {
                 in_warp
             };
             let up_to_warp = self.scan(of_warp, combine);
-            // All lanes have read what some write.
+            // All lanes have read the elements that some write.
             warp::lanes(self.members).sync();
             if self.lane < self.warps {
                 // SAFETY: the element of the next warp, or the one behind all warps.

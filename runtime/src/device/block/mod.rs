@@ -1,5 +1,5 @@
-//! Which block this is, how large blocks are, their barriers, and what their threads compute
-//! together: CUDA's `blockIdx`, `blockDim` and `__syncthreads()`, CUB's `BlockReduce` and
+//! The block's index, the size of blocks, their barriers, and collective operations of their
+//! threads: CUDA's `blockIdx`, `blockDim` and `__syncthreads()`, CUB's `BlockReduce` and
 //! `BlockScan`.
 //!
 //! ```

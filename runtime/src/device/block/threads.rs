@@ -62,7 +62,7 @@ pub fn z() -> u32 {
 /// ```
 /// use gpuprof::prelude::*;
 ///
-/// /// How many warps the block has, where it extends in x only.
+/// /// How many warps the block has, if it extends in x only.
 /// fn warps() -> u32 {
 ///     block::dim_x().div_ceil(warp::SIZE)
 /// }
@@ -114,7 +114,7 @@ pub fn dim_z() -> u32 {
     })
 }
 
-/// Waits until every thread of the block is here, and makes what they wrote to shared and global
+/// Waits until every thread of the block arrives, and makes their writes to shared and global
 /// memory visible to all of them: CUDA's `__syncthreads()`.
 ///
 /// Every thread of the block must reach the same call. If some take another branch, the block hangs
@@ -123,7 +123,7 @@ pub fn dim_z() -> u32 {
 /// ```
 /// use gpuprof::prelude::*;
 ///
-/// /// Turns a tile in shared memory: rows in, columns out.
+/// /// Transposes a tile in shared memory: rows in, columns out.
 /// unsafe fn turn(x: *const f32, y: *mut f32) {
 ///     let tile = shared!([f32; 32 * 33]);
 ///     let (column, row) = (thread::x(), thread::y());
@@ -189,7 +189,7 @@ pub fn sync_and(predicate: bool) -> bool {
 /// use gpuprof::prelude::*;
 ///
 /// /// Whether another round is needed, since something changed.
-/// fn goes_on(changed: bool) -> bool {
+/// fn continues(changed: bool) -> bool {
 ///     block::sync_or(changed)
 /// }
 /// ```

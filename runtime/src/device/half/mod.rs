@@ -1,10 +1,9 @@
-//! Half precision: [`f16`](struct@f16) (IEEE's binary16) and [`bf16`] (`f32` without its lower
-//! half), and pairs of them, [`f16x2`] and [`bf16x2`], whose operations are one instruction for
-//! both.
+//! Half precision: [`f16`](struct@f16) (IEEE's binary16) and [`bf16`] (`f32` without its lower half), and pairs
+//! of them, [`f16x2`] and [`bf16x2`], with one instruction per operation on both.
 //!
 //! They are the same types in a kernel and on the host, with the same results: sums, differences,
 //! products, quotients, square roots and fused multiply-adds are rounded once, to nearest and ties
-//! to even, and a result that is no number has the bits `0x7fff`. In a kernel `+`, `-`, `*` and
+//! to even, and a result that is not a number has the bits `0x7fff`. In a kernel `+`, `-`, `*` and
 //! [`mul_add`](f16::mul_add) are one instruction of the hardware each.
 //!
 //! ```

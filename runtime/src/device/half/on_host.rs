@@ -1,4 +1,4 @@
-//! Arithmetic of halves where there is no hardware for it, rounded once as the hardware does.
+//! Arithmetic of halves without hardware for it, rounded once like the hardware.
 
 /// How a half is laid out: its sign, `exponent` bits, then `fraction` bits.
 #[derive(Clone, Copy)]
@@ -12,7 +12,7 @@ pub(super) const F16: Layout = Layout { fraction: 10, exponent: 5 };
 /// The upper half of an `f32`.
 pub(super) const BF16: Layout = Layout { fraction: 7, exponent: 8 };
 
-/// What operations give that have no number.
+/// The result of operations without a number.
 const NAN: u16 = 0x7fff;
 
 impl Layout {

@@ -146,7 +146,7 @@ macro_rules! half {
                 Self(on_host::$layout.mul_add(self.0, a.0, b.0))
             }
 
-            /// The smaller number; the other one where one is no number.
+            /// The smaller number; the other one where one is not a number.
             #[doc(alias = "__hmin")]
             #[must_use]
             #[inline(always)]
@@ -159,7 +159,7 @@ macro_rules! half {
                 self.least(other, Ordering::is_le)
             }
 
-            /// The larger number; the other one where one is no number.
+            /// The larger number; the other one where one is not a number.
             #[doc(alias = "__hmax")]
             #[must_use]
             #[inline(always)]
@@ -172,7 +172,7 @@ macro_rules! half {
                 self.least(other, Ordering::is_ge)
             }
 
-            /// The one that comes first by `is_first`, where −0 is below 0.
+            /// The one that comes first by `is_first`; −0 is below 0.
             #[cfg(not(target_arch = "nvptx64"))]
             fn least(self, other: Self, is_first: fn(Ordering) -> bool) -> Self {
                 match (self.is_nan(), other.is_nan()) {
@@ -202,7 +202,7 @@ macro_rules! half {
                 Self(self.0 & 0x7fff)
             }
 
-            /// Whether it is no number.
+            /// Whether it is not a number.
             #[doc(alias = "__hisnan")]
             #[inline(always)]
             pub const fn is_nan(self) -> bool {
@@ -286,7 +286,7 @@ macro_rules! half {
         impl Div for $name {
             type Output = Self;
 
-            /// By way of `f32`, whose quotient rounds to the right half.
+            /// By way of `f32`, since its quotient rounds to the right half.
             #[inline(always)]
             fn div(self, other: Self) -> Self {
                 Self::from_f32(self.to_f32() / other.to_f32())
@@ -391,7 +391,7 @@ half! {
     };
 }
 
-// Before sm_90 there is no instruction but the fused one.
+// Before sm_90 there is only the fused instruction.
 half! {
     /// A number of 8 significant bits over the range of `f32`: the upper half of one.
     ///

@@ -42,8 +42,8 @@ fn between_two_halves_the_nearer_wins_and_the_even_of_a_tie() {
 
 #[test]
 fn a_fused_product_and_sum_is_rounded_once() {
-    // The product lies between two halves, and the sum differs from there by less than an `f64`
-    // tells.
+    // The product lies between two halves, and the sum differs from there by less than an `f64` can
+    // represent.
     let (a, tiny) = (f16::from_bits(0x7801), f16::from_bits(1));
     let b = f16::from_bits(0x3c02);
     let product = a.to_f64() * b.to_f64();

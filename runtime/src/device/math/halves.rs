@@ -1,7 +1,7 @@
 //! [`FloatMath`] of half precision: through `f32`, rounded once to the half.
 //!
-//! The host computes that `f32` as a kernel does, not by `std`'s functions, so the halves have the
-//! same bits on both sides. What a half can do itself (`sqrt`, `mul_add`) it does itself.
+//! The host computes that `f32` like a kernel, not by `std`'s functions, so the halves have the
+//! same bits on both sides. Operations that a half has itself (`sqrt`, `mul_add`) do not use `f32`.
 
 use super::{FloatMath, sealed, single};
 use crate::{bf16, f16};
@@ -81,7 +81,7 @@ fn log(x: f32, base: f32) -> f32 {
 mod tests {
     use super::*;
 
-    /// Every half, and what `f64` makes of it: a half is off by at most one step of its own.
+    /// Every half, compared with the result of `f64`: a half is off by at most one step.
     #[test]
     fn every_half_is_rounded_from_the_function_of_its_number() {
         for bits in 0..=u16::MAX {

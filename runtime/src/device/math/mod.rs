@@ -1,10 +1,9 @@
-//! Mathematics of floats: `std`'s functions by `std`'s names, fast approximations, and what neither
-//! has.
+//! Mathematics of floats: `std`'s functions by `std`'s names, fast approximations, and further
+//! functions.
 //!
 //! `core` has no `sqrt` and no `exp`, so in a kernel a trait, [`FloatMath`], supplies them under
-//! the names that `std` has; on the host the inherent methods win, and the same source compiles on
-//! both sides. [`FastMath`] has the approximations of the special function unit under names of
-//! their own.
+//! the names of `std`; on the host the inherent methods win, and the same source compiles on both
+//! sides. [`FastMath`] has the approximations of the special function unit under separate names.
 //!
 //! ```
 //! use gpuprof::prelude::*;

@@ -1,4 +1,4 @@
-//! What all floats have in common, for kernels that are generic over their type.
+//! The common operations of all floats, for kernels that are generic over their type.
 
 use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -7,7 +7,7 @@ use crate::{bf16, f16};
 
 /// A float: `f16`, `bf16`, `f32` or `f64`, with its arithmetic, its mathematics and conversions.
 ///
-/// It is the bound of a kernel whose types are an axis.
+/// It is the bound of a kernel with an axis of types.
 ///
 /// ```
 /// use gpuprof::prelude::*;

@@ -1,5 +1,5 @@
-//! `f32` functions as kernels compute them: additions, multiplications and fused multiply-adds of
-//! `f32` only, which every GPU, the emulated driver and the host round alike.
+//! `f32` functions for kernels: additions, multiplications and fused multiply-adds of `f32` only,
+//! which every GPU, the emulated driver and the host round in the same way.
 //!
 //! Input: any `f32`. Output: the function's value, by argument reduction and a polynomial, with the
 //! errors that the book's table lists. No double precision, which consumer GPUs run at 1/64 of the
@@ -112,7 +112,7 @@ fn ln_1p_tail(f: f32) -> f32 {
     mul_add(tail, f, -0.5) * square
 }
 
-/// `value`, or what a logarithm is for an `x` that has none.
+/// `value`, or the result of a logarithm for an `x` that has none.
 #[inline(always)]
 fn defined(x: f32, value: f32) -> f32 {
     if x > 0.0 && x < f32::INFINITY {

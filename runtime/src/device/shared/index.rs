@@ -1,4 +1,4 @@
-//! What shared memory is indexed by: one number a dimension.
+//! Indices of shared memory: one number per dimension.
 
 mod sealed {
     pub trait Sealed {}

@@ -39,8 +39,8 @@ pub(super) unsafe fn store<T: Copy>(at: u32, value: T) {
             let from = (&raw const value).cast::<MaybeUninit<$t>>();
             let mut i = 0;
             while i < size_of::<T>() / size_of::<$t>() {
-                // SAFETY: the word lies inside the value, and is aligned as the value is. Where it
-                // holds padding, what is written there is never looked at.
+                // SAFETY: the word lies inside the value, and has its alignment. If it contains
+                // padding, the value written there is never read.
                 unsafe {
                     $store(at + (i * size_of::<$t>()) as u32, from.add(i).read().assume_init());
                 }

@@ -12,7 +12,7 @@ mod sealed {
 /// ```
 /// use gpuprof::warp::{self, Shuffle};
 ///
-/// /// What lane 0 holds, in every lane.
+/// /// The value of lane 0, in every lane.
 /// fn broadcast<T: Shuffle>(value: T) -> T {
 ///     warp::shuffle_index(value, 0)
 /// }
@@ -66,7 +66,7 @@ shuffle_types! {
 /// }
 /// ```
 pub trait Match: Copy + sealed::Sealed {
-    /// The members whose value is this one.
+    /// The members with this value.
     #[doc(hidden)]
     fn match_any(self, members: u32) -> u32;
 

@@ -1,4 +1,5 @@
-//! What the 32 threads of a warp do together: shuffles, votes, matches, reductions and scans.
+//! Collective operations of the 32 threads of a warp: shuffles, votes, matches, reductions and
+//! scans.
 //!
 //! The functions are CUDA's `…_sync` functions over the whole warp: every lane must take part. If
 //! some have left the kernel or taken another branch, the value is undefined or the warp hangs.
@@ -40,7 +41,7 @@ pub use tile::{Tile, lanes, tile};
 /// Every lane of a warp.
 const WHOLE: Tile<SIZE> = Tile::whole();
 
-/// The `value` of the lane whose number differs by the bits of `mask`: `__shfl_xor_sync`.
+/// The `value` of the lane with a number that differs by the bits of `mask`: `__shfl_xor_sync`.
 ///
 /// ```
 /// use gpuprof::prelude::*;
@@ -140,8 +141,8 @@ pub fn ballot(predicate: bool) -> u32 {
 /// ```
 /// use gpuprof::prelude::*;
 ///
-/// /// The warp goes on for as long as one of its lanes has work.
-/// fn goes_on(left: u32) -> bool {
+/// /// The warp continues as long as one of its lanes has work.
+/// fn continues(left: u32) -> bool {
 ///     warp::any(left > 0)
 /// }
 /// ```
@@ -389,7 +390,7 @@ pub fn exclusive_scan<T: Shuffle>(value: T, identity: T, combine: impl Fn(T, T) 
 /// ```
 /// use gpuprof::prelude::*;
 ///
-/// /// Where this lane's elements end in what the warp writes.
+/// /// The end of this lane's elements in the output of the warp.
 /// fn end(elements: u32) -> u32 {
 ///     warp::inclusive_sum(elements)
 /// }
@@ -405,7 +406,7 @@ pub fn inclusive_sum<T: Reduce>(value: T) -> T {
 /// ```
 /// use gpuprof::prelude::*;
 ///
-/// /// Where this lane's elements begin in what the warp writes.
+/// /// The start of this lane's elements in the output of the warp.
 /// fn begin(elements: u32) -> u32 {
 ///     warp::exclusive_sum(elements)
 /// }
@@ -533,8 +534,8 @@ pub fn active_mask() -> u32 {
     })
 }
 
-/// Waits until every lane of the warp is here, and makes what they wrote to shared and global
-/// memory visible to all of them: `__syncwarp()`.
+/// Waits until every lane of the warp arrives, and makes their writes to shared and global memory
+/// visible to all of them: `__syncwarp()`.
 ///
 /// ```
 /// use gpuprof::prelude::*;

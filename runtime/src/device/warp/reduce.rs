@@ -36,7 +36,7 @@ pub enum Operation {
 /// }
 /// ```
 pub trait Reduce: Shuffle {
-    /// What a sum begins with.
+    /// The initial value of a sum.
     #[doc(hidden)]
     const ZERO: Self;
 
@@ -52,7 +52,7 @@ pub trait Reduce: Shuffle {
     #[doc(hidden)]
     fn greater(self, other: Self) -> Self;
 
-    /// By one instruction, where the GPU has one.
+    /// By one instruction, if the GPU has one.
     #[doc(hidden)]
     #[inline(always)]
     fn redux(self, operation: Operation, members: u32) -> Option<Self> {
@@ -84,7 +84,7 @@ pub trait ReduceBits: Shuffle {
     #[doc(hidden)]
     fn xor(self, other: Self) -> Self;
 
-    /// By one instruction, where the GPU has one.
+    /// By one instruction, if the GPU has one.
     #[doc(hidden)]
     #[inline(always)]
     fn redux_bits(self, operation: Operation, members: u32) -> Option<Self> {

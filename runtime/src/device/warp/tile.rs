@@ -3,15 +3,15 @@
 use super::exchange::{Match, Shuffle};
 use super::reduce::{Operation, Reduce, ReduceBits};
 
-/// `SIZE` neighbouring lanes of a warp, or those of them that take part.
+/// `SIZE` neighbouring lanes of a warp, or the participating ones.
 ///
-/// [`tile`] gives a whole one, [`lanes`] those of a warp that a mask names, and
-/// [`among`](Self::among) those of a tile: together they say what CUDA's `…_sync` functions are
-/// told by their mask and width. The lanes of a tile are counted from 0, in masks too.
+/// [`tile`] gives a whole one, [`lanes`] the lanes of a warp that a mask names, and [`among`](Self::among) those
+/// of a tile: they replace the mask and width of CUDA's `…_sync` functions. The lanes of a tile are
+/// counted from 0, in masks too.
 ///
-/// Every lane that takes part must reach the same call. If one has left the kernel or taken another
-/// branch, the value is undefined or the warp hangs; what a lane gets from one that does not take
-/// part is undefined too.
+/// Every participating lane must reach the same call. If one has left the kernel or taken another
+/// branch, the value is undefined or the warp hangs; the value from a lane that does not
+/// participate is undefined too.
 ///
 /// ```
 /// use gpuprof::prelude::*;
@@ -44,13 +44,12 @@ pub const fn tile<const SIZE: u32>() -> Tile<SIZE> {
     Tile::whole()
 }
 
-/// The lanes of the warp whose bits are set in `mask`: the first argument of CUDA's `…_sync`
-/// functions.
+/// The lanes of the warp with bits set in `mask`: the first argument of CUDA's `…_sync` functions.
 ///
 /// ```
 /// use gpuprof::prelude::*;
 ///
-/// /// The sum over the lanes that have found something, which alone call this.
+/// /// The sum over the lanes that have found something; only these call this.
 /// fn sum_of_found(found: u32, value: u32) -> u32 {
 ///     warp::lanes(found).reduce_add(value)
 /// }
@@ -74,7 +73,7 @@ impl<const SIZE: u32> Tile<SIZE> {
         u32::MAX >> (32 - SIZE)
     };
 
-    /// How shuffles are told the tile: the bits of a lane that are its tile's.
+    /// The tile in the form that shuffles need: the bits of a lane that select its tile.
     #[cfg(target_arch = "nvptx64")]
     const SEGMENT: u32 = (32 - SIZE) << 8;
 
@@ -84,12 +83,12 @@ impl<const SIZE: u32> Tile<SIZE> {
         Self { members: Self::ALL }
     }
 
-    /// Those of its lanes whose bits are set in `mask`.
+    /// The lanes with bits set in `mask`.
     ///
     /// ```
     /// use gpuprof::prelude::*;
     ///
-    /// /// The votes of the even lanes of a tile, which alone call this.
+    /// /// The votes of the even lanes of a tile; only these call this.
     /// fn even(predicate: bool) -> u32 {
     ///     warp::tile::<8>().among(0b0101_0101).ballot(predicate)
     /// }
@@ -158,7 +157,7 @@ impl<const SIZE: u32> Tile<SIZE> {
         if SIZE == 32 { mask } else { mask >> (self.index() * SIZE) & Self::ALL }
     }
 
-    /// The `value` of the lane whose number differs by the bits of `mask`: `__shfl_xor_sync`.
+    /// The `value` of the lane with a number that differs by the bits of `mask`: `__shfl_xor_sync`.
     ///
     /// ```
     /// use gpuprof::prelude::*;
@@ -180,13 +179,13 @@ impl<const SIZE: u32> Tile<SIZE> {
         })
     }
 
-    /// The `value` of the lane `delta` above, or this lane's own where the tile has none:
+    /// The `value` of the lane `delta` above, or this lane's own if the tile has none:
     /// `__shfl_down_sync`.
     ///
     /// ```
     /// use gpuprof::prelude::*;
     ///
-    /// /// What the next lane of the tile holds; the last one keeps its own.
+    /// /// The value of the next lane of the tile; the last lane keeps its own.
     /// fn next(value: u32) -> u32 {
     ///     warp::tile::<8>().shuffle_down(value, 1)
     /// }
@@ -203,13 +202,13 @@ impl<const SIZE: u32> Tile<SIZE> {
         })
     }
 
-    /// The `value` of the lane `delta` below, or this lane's own where the tile has none:
+    /// The `value` of the lane `delta` below, or this lane's own if the tile has none:
     /// `__shfl_up_sync`.
     ///
     /// ```
     /// use gpuprof::prelude::*;
     ///
-    /// /// What the lane before this one holds; the first one keeps its own.
+    /// /// The value of the lane before this one; the first lane keeps its own.
     /// fn before(value: u32) -> u32 {
     ///     warp::tile::<8>().shuffle_up(value, 1)
     /// }
@@ -232,7 +231,7 @@ impl<const SIZE: u32> Tile<SIZE> {
     /// ```
     /// use gpuprof::prelude::*;
     ///
-    /// /// What the first lane of the tile holds.
+    /// /// The value of the first lane of the tile.
     /// fn of_first(value: f64) -> f64 {
     ///     warp::tile::<16>().shuffle_index(value, 0)
     /// }
@@ -273,8 +272,8 @@ impl<const SIZE: u32> Tile<SIZE> {
     /// ```
     /// use gpuprof::prelude::*;
     ///
-    /// /// The tile goes on for as long as one of its lanes has work.
-    /// fn goes_on(left: u32) -> bool {
+    /// /// The tile continues as long as one of its lanes has work.
+    /// fn continues(left: u32) -> bool {
     ///     warp::tile::<4>().any(left > 0)
     /// }
     /// ```
@@ -361,12 +360,12 @@ impl<const SIZE: u32> Tile<SIZE> {
         on_device!("warp::match_all"(value), { value.match_all(self.mask()) })
     }
 
-    /// Whether this is the first of the lanes that take part.
+    /// Whether this is the first of the participating lanes.
     ///
     /// ```
     /// use gpuprof::prelude::*;
     ///
-    /// /// One lane of each tile writes what all have.
+    /// /// One lane of each tile writes the common value.
     /// unsafe fn write(slot: *mut f32, sum: f32) {
     ///     if warp::tile::<8>().elect() {
     ///         unsafe { *slot = sum };
@@ -379,8 +378,8 @@ impl<const SIZE: u32> Tile<SIZE> {
         self.members.trailing_zeros() == self.lane()
     }
 
-    /// Waits until every lane that takes part is here, and makes what they wrote to shared and
-    /// global memory visible to all of them: `__syncwarp(mask)`.
+    /// Waits until every participating lane arrives, and makes their writes to shared and global
+    /// memory visible to all of them: `__syncwarp(mask)`.
     ///
     /// ```
     /// use gpuprof::prelude::*;
@@ -460,8 +459,8 @@ impl<const SIZE: u32> Tile<SIZE> {
         value
     }
 
-    /// What `combine` makes of the values of the lanes below this one; `identity` in the first of
-    /// those that take part.
+    /// The result of `combine` over the lanes below this one; `identity` in the first participating
+    /// lane.
     ///
     /// `combine` must be associative.
     ///
@@ -564,7 +563,7 @@ impl<const SIZE: u32> Tile<SIZE> {
     /// ```
     /// use gpuprof::prelude::*;
     ///
-    /// /// What a softmax over 32 values subtracts.
+    /// /// The value that a softmax over 32 values subtracts.
     /// fn shift(x: f32) -> f32 {
     ///     warp::tile::<32>().reduce_max(x)
     /// }
@@ -580,7 +579,7 @@ impl<const SIZE: u32> Tile<SIZE> {
     /// ```
     /// use gpuprof::prelude::*;
     ///
-    /// /// What all lanes have in common.
+    /// /// The common bits of all lanes.
     /// fn common(set: u32) -> u32 {
     ///     warp::tile::<32>().reduce_and(set)
     /// }
@@ -596,7 +595,7 @@ impl<const SIZE: u32> Tile<SIZE> {
     /// ```
     /// use gpuprof::prelude::*;
     ///
-    /// /// What any lane has.
+    /// /// The bits of any lane.
     /// fn union(set: u32) -> u32 {
     ///     warp::tile::<32>().reduce_or(set)
     /// }
@@ -628,7 +627,7 @@ impl<const SIZE: u32> Tile<SIZE> {
     /// ```
     /// use gpuprof::prelude::*;
     ///
-    /// /// Where this lane's elements end in what the tile writes.
+    /// /// The end of this lane's elements in the output of the tile.
     /// fn end(elements: u32) -> u32 {
     ///     warp::tile::<16>().inclusive_sum(elements)
     /// }
@@ -644,7 +643,7 @@ impl<const SIZE: u32> Tile<SIZE> {
     /// ```
     /// use gpuprof::prelude::*;
     ///
-    /// /// Where this lane's elements begin in what the tile writes.
+    /// /// The start of this lane's elements in the output of the tile.
     /// fn begin(elements: u32) -> u32 {
     ///     warp::tile::<16>().exclusive_sum(elements)
     /// }

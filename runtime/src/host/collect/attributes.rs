@@ -1,4 +1,4 @@
-//! Attributes of the device that the driver tells, for `device__attribute_…`.
+//! Attributes of the device from the driver, for `device__attribute_…`.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -11,7 +11,7 @@ use gpuprof_model::metric::attribute_number;
 /// How cudarc, after `cuda.h`, begins their names.
 const PREFIX: &str = "CU_DEVICE_ATTRIBUTE_";
 
-/// What a launch can depend on, and what says how fast the device is.
+/// The attributes that a launch can depend on, and those that define the speed of the device.
 const KEPT: &[Attribute] = &[
     CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
     CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
@@ -66,7 +66,7 @@ pub(crate) fn read(device: CUdevice) -> BTreeMap<String, i64> {
     KEPT.iter().filter_map(told).collect()
 }
 
-/// Those of `names` that the driver tells of `device`, which came from it. They are asked by their
+/// The attributes among `names` that the driver reports for its `device`. They are queried by their
 /// numbers, since cudarc's bindings may be older than the driver.
 pub(crate) fn asked(device: CUdevice, names: &[String]) -> BTreeMap<String, i64> {
     type Ask = unsafe extern "C" fn(*mut c_int, c_int, CUdevice) -> CUresult;

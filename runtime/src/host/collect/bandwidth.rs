@@ -1,7 +1,7 @@
 //! The device's copy bandwidth, measured in the process that timed the kernel.
 //!
 //! A device-to-device copy reads and writes every byte once; its rate is a ceiling that was reached
-//! on this device in this state, where the theoretical peak never is.
+//! on this device in this state, unlike the theoretical peak.
 
 use std::sync::Arc;
 

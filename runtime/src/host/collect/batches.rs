@@ -31,9 +31,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// fallen.
 const IDLE: Duration = Duration::from_millis(5);
 
-/// What samples are taken with.
+/// The means of taking samples.
 pub(crate) struct Source<'a> {
-    /// What keeps other processes off the device during a batch. Between batches they go on.
+    /// Keeps other processes off the device during a batch. Between batches they continue.
     pub(crate) quiet: &'a MeasureLock,
     /// Takes one: nanoseconds and the SM clock around it.
     pub(crate) take: &'a mut dyn FnMut() -> Result<(f64, Option<f64>)>,
@@ -129,8 +129,8 @@ mod tests {
         }
     }
 
-    /// Samples of 100 ns on a device that is slow where `slow` says so of that question; the pauses
-    /// made.
+    /// Samples of 100 ns on a device that is slow if `slow` holds for the number of the query; the
+    /// pauses made.
     fn run(slow: impl Fn(u32) -> bool, sampling: &Sampling) -> (Timing, Vec<Duration>) {
         let (mut timing, mut pauses) = (Timing::default(), Vec::new());
         let mut batch = 0;

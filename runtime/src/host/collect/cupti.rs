@@ -1,12 +1,12 @@
-//! Hardware counters by CUPTI's Range Profiler, one pass a process or all of them in one.
+//! Hardware counters by CUPTI's Range Profiler, one pass per process or all of them in one.
 //!
-//! Input: for each pass, what is measured: one configuration, or several that have a slot each
-//! in the counter data; and the counter request. Output: the counter data image with one more
-//! pass in it, and after the last pass a value, or a reason, for every metric of each. A counter
-//! pass takes no times: CUPTI's own work would be in them. The inputs are as they were at first
-//! before the measured launch, since warm-up goes by time and would leave them different in every
-//! pass: a kernel's are put back, and a series function, whose buffers nobody else knows, is called
-//! again (`replay.rs`). The cache is emptied after CUPTI has started and right before the launch.
+//! Input: for each pass, its subject: one configuration, or several with a slot each in the counter
+//! data; and the counter request. Output: the counter data image with one more pass in it, and
+//! after the last pass a value, or a reason, for every metric of each. A counter pass takes no
+//! times, which would include CUPTI's own work. The measured launch finds the original inputs,
+//! since warm-up runs for a certain time and would leave them different in every pass: a kernel's
+//! inputs are restored, and a series function, whose buffers only it knows, is called again
+//! (`replay.rs`). The cache is flushed after CUPTI has started and right before the launch.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,20 +26,20 @@ use crate::host::session::Session;
 /// The most launches one measured range of a series function may have.
 const MAX_LAUNCHES: u32 = 16;
 
-/// What the counters of one configuration came to, by metric.
+/// The counters of one configuration, by metric.
 type Hardware = BTreeMap<String, HardwareValue>;
 
-/// What has a slot in a pass: how to launch it, and how to put its inputs back.
+/// The owner of a slot in a pass: how to launch it, and how to restore its inputs.
 pub(crate) trait Member {
     /// Its slot in the counter data.
     fn slot(&self) -> u32;
-    /// Puts its inputs back to what they were at first.
+    /// Restores its original inputs.
     fn restore(&mut self) -> Result<()>;
     /// Queues its launches.
     fn launch(&mut self) -> Result<()>;
 }
 
-/// The counter passes of this process for what shares a counter data image: one by application
+/// The counter passes of this process for the owners of a counter data image: one by application
 /// replay, all of them otherwise.
 pub(crate) struct Collection<'a> {
     session: &'a Session,
@@ -53,14 +53,14 @@ pub(crate) struct Collection<'a> {
     complete: bool,
 }
 
-/// Which ranges of the counter data are whose.
+/// The ranges of the counter data and their owners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     slots: u32,
-    /// Whether a launch that empties the cache precedes those of each slot: a range of its own,
-    /// which nobody reads.
+    /// Whether a launch that flushes the cache precedes those of each slot: a separate range, which
+    /// is not read.
     flushed: bool,
-    /// How many launches a slot has; none where that is not known before, of one slot.
+    /// How many launches a slot has; none if that is not known before, of one slot.
     launches: Option<u32>,
 }
 
@@ -75,7 +75,7 @@ impl Layout {
         self.launches.unwrap_or(MAX_LAUNCHES) + u32::from(self.flushed)
     }
 
-    /// The ranges of `slot`, where the image holds `found`.
+    /// The ranges of `slot`, if the image holds `found`.
     fn ranges_of(self, slot: u32, found: usize) -> Result<Range<usize>> {
         let first = (slot * self.per_slot() + u32::from(self.flushed)) as usize;
         match self.launches {
@@ -96,8 +96,8 @@ impl Layout {
 }
 
 impl<'a> Collection<'a> {
-    /// Opens a session of CUPTI's, on a device that is warm. `launches` is how many a slot has,
-    /// where it is known.
+    /// Opens a CUPTI session, on a device that is warm. `launches` is how many a slot has, if
+    /// known.
     ///
     /// # Errors
     /// CUPTI, or files.
@@ -167,12 +167,12 @@ impl<'a> Collection<'a> {
     /// CUPTI, or the launches.
     pub(crate) fn pass(&mut self, members: &mut [&mut dyn Member]) -> Result<()> {
         let Self { session, layout, steps, .. } = self;
-        // CUPTI launches again, for every pass, whatever is launched after it has started: the
-        // emptying too, and the cache would be full by the time that it comes to the kernel.
+        // CUPTI repeats, for every pass, every launch after its start: also the flush, and the
+        // cache would be full before the kernel runs.
         let by_cupti = self.request.replay == Replay::Kernel;
-        // Whatever another process did from here on would be in the cache, and in the counters. A
-        // start takes 0.2 s, in which others prepare where what they leave in the cache goes when
-        // it is emptied.
+        // From here on, the work of another process would affect the cache and the counters. A
+        // start takes 0.2 s, in which others may prepare if the cache is flushed afterwards, since
+        // that removes their traces.
         let quiet_start = (by_cupti || !self.cold).then(|| session.quiet.window()).transpose()?;
         steps.end("quiet");
         if by_cupti {
@@ -181,12 +181,12 @@ impl<'a> Collection<'a> {
                 session.flush()?;
             }
         } else if self.cold {
-            // The driver does that by work of its own, which CUPTI would take for a launch.
+            // The driver does that by a launch, which CUPTI would count.
             persisting::reset();
         }
         if members.len() < layout.slots as usize {
-            // Not when it is first launched, which is inside the pass: CUPTI might take for a
-            // launch what fills its buffer.
+            // Not at its first launch, which is inside the pass: CUPTI might count the launch that
+            // fills its buffer.
             session.flusher()?;
         }
         session.stream.synchronize()?;
@@ -211,7 +211,7 @@ impl<'a> Collection<'a> {
         Ok(())
     }
 
-    /// Launches what has a slot, each after the emptying of the cache, and fills the other slots.
+    /// Launches the owners of slots, each after a flush of the cache, and fills the other slots.
     fn launch_all(&self, members: &mut [&mut dyn Member]) -> Result<()> {
         let Self { session, layout, .. } = self;
         for slot in 0..layout.slots {
@@ -222,8 +222,8 @@ impl<'a> Collection<'a> {
             };
             if self.request.replay != Replay::Kernel {
                 member.restore()?;
-                // After the start: what that does is long over by the launch, whether it took 0.2
-                // s, as the first in a process does, or 2 ms.
+                // After the start: its effects are over before the launch, whether it took 0.2 s,
+                // as the first in a process does, or 2 ms.
                 if self.cold {
                     session.evict()?;
                 }
@@ -235,8 +235,8 @@ impl<'a> Collection<'a> {
         Ok(())
     }
 
-    /// The values of what has these `slots`, in their order, where this was the last pass; before,
-    /// a file for the process that collects the next one.
+    /// The values of these `slots`, in their order, if this was the last pass; otherwise a file for
+    /// the process that collects the next one.
     ///
     /// # Errors
     /// CUPTI, or files.
@@ -265,8 +265,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|e| Error::failed(format!("cannot read {}: {e}", path.display())))
 }
 
-/// The values of every metric by slot: sums add up over several launches, and everything else is
-/// told for one launch only.
+/// The values of every metric by slot: sums add up over several launches, and all other metrics
+/// need a single launch.
 fn evaluate(
     api: HostApi,
     request: &CounterRequest,
@@ -309,7 +309,7 @@ fn over_launches(name: &str, values: impl Iterator<Item = f64>) -> HardwareValue
     }
 }
 
-/// Where the time of a counter pass went.
+/// The time of the steps of a counter pass.
 struct Steps {
     last: Instant,
     taken: Vec<(String, f64)>,

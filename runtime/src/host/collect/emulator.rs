@@ -1,8 +1,7 @@
 //! The emulated driver's report: launches with exact counters, and the fault that stopped one.
 //!
-//! Input: whatever libcuda.so is loaded. Output: nothing unless it is the emulated driver,
-//! told by the functions that only it exports. Their contract is a C string of JSON that the caller
-//! frees.
+//! Input: the loaded libcuda.so. Output: nothing unless it is the emulated driver, recognised by
+//! the functions that only it exports. Their contract is a C string of JSON that the caller frees.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -52,7 +51,7 @@ struct Fault {
 
 /// Whether the loaded driver is the emulated one.
 pub(crate) fn is_loaded() -> bool {
-    // SAFETY: the symbol, where it exists, has this type (the emulator's ABI, version 1).
+    // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1).
     let version = unsafe {
         sys::culib().get::<unsafe extern "C" fn() -> u32>(b"gpuemu_abi_version\0").map(|f| f())
     };
@@ -89,26 +88,26 @@ pub(crate) fn take_report() -> Result<Counted> {
     Ok(counted)
 }
 
-/// What stopped the last launch or load, in one sentence.
+/// The fault that stopped the last launch or load, in one sentence.
 pub(crate) fn take_fault() -> Option<String> {
     let fault: Fault = serde_json::from_str(&take_text(b"gpuemu_take_fault\0")?).ok()?;
     Some(fault.message)
 }
 
 /// Why the driver refused the last launch that the device or the kernel does not allow, in one
-/// sentence: none where the program went on from it, and after this.
+/// sentence: none if the program continued from it, and after this.
 pub(crate) fn take_refused_launch() -> Option<String> {
     let refused = take_text(b"gpuemu_take_refused_launch\0")?;
     serde_json::from_str(&refused).ok().map(|Fault { message }| message)
 }
 
-/// Lets the emulated driver know the buffer at `address` by the parameter's `name`, and refuse
-/// stores to what the kernel takes to read only. Other drivers know neither.
+/// Gives the emulated driver the parameter's `name` for the buffer at `address`, and lets it refuse
+/// stores to read-only buffers. Other drivers have neither function.
 pub(crate) fn label_argument(address: u64, name: &str, read_only: bool) {
     type Label = unsafe extern "C" fn(u64, *const c_char, c_int) -> c_int;
     let Ok(name) = CString::new(name) else { return };
-    // SAFETY: the symbol, where it exists, has this type (the emulator's ABI, version 1); the name
-    // is NUL-terminated and alive during the call.
+    // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1); the name is
+    // NUL-terminated and alive during the call.
     unsafe {
         if let Ok(label) = sys::culib().get::<Label>(b"gpuemu_label_argument\0") {
             label(address, name.as_ptr(), c_int::from(read_only));
@@ -117,7 +116,7 @@ pub(crate) fn label_argument(address: u64, name: &str, read_only: bool) {
 }
 
 fn take_text(symbol: &[u8]) -> Option<String> {
-    // SAFETY: the symbols, where they exist, have these types (the emulator's ABI, version 1); the
+    // SAFETY: the symbols, if they exist, have these types (the emulator's ABI, version 1); the
     // string is NUL-terminated, ours until it is freed, and freed once.
     unsafe {
         let library = sys::culib();

@@ -20,7 +20,7 @@ use super::flush;
 use crate::host::error::Result;
 use crate::host::session::Session;
 
-/// Two windows whose medians differ by less than this are steady.
+/// Two windows with medians that differ by less than this are steady.
 const STEADY: f64 = 0.01;
 
 /// What is left of the least warm-up where this process has just kept the device busy with another
@@ -29,9 +29,9 @@ const ALREADY_WARM: f64 = 0.2;
 
 /// What is done for a sample.
 trait Steps {
-    /// Queues what puts the inputs back.
+    /// Queues the restoring of the inputs.
     fn reset(&mut self) -> Result<()>;
-    /// Queues what empties the L2.
+    /// Queues the flush of the L2.
     fn flush(&mut self) -> Result<()>;
     /// Queues the launches and waits for them: nanoseconds and the SM clock around them.
     fn time(&mut self) -> Result<(f64, Option<f64>)>;
@@ -93,8 +93,8 @@ impl Steps for Sampler<'_> {
     }
 }
 
-/// Warms up, samples, and says how it went. Before each launch, `reset` queues what puts its inputs
-/// back.
+/// Warms up, takes samples, and reports on both. Before each launch, `reset` queues the restoring
+/// of its inputs.
 ///
 /// # Errors
 /// The first error of a launch or of the driver.

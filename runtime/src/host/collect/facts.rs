@@ -1,4 +1,4 @@
-//! Launch facts that the driver tells without a profiler.
+//! Launch facts from the driver, without a profiler.
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::{
@@ -17,11 +17,11 @@ use crate::host::session::Session;
 const POLICY: FunctionAttribute =
     FunctionAttribute::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
 
-/// What is known of a function besides what the driver tells.
+/// The facts on a function in addition to the driver's.
 pub(crate) struct Assembly {
-    /// What ptxas says of it, or why it says nothing.
+    /// The facts of ptxas, or why there are none.
     pub(crate) resources: std::result::Result<Resources, String>,
-    /// What its PTX says of its local memory.
+    /// The local memory in its PTX.
     pub(crate) frame: Frame,
 }
 
@@ -47,8 +47,8 @@ impl Assembly {
 
 /// The facts of one launch of `function`; `assembly` is there for annotated kernels.
 ///
-/// What the driver cannot tell (registers, on the emulated driver) is what ptxas told, and `None`
-/// where it did not; so is the occupancy that depends on it.
+/// Facts that the driver does not report (registers, on the emulated driver) come from ptxas, and
+/// are `None` without it; the same applies to the occupancy that depends on them.
 ///
 /// # Errors
 /// The driver's.
@@ -113,7 +113,7 @@ fn occupy(
     let on = multiprocessor(session)?;
     let shared = (facts.static_shared_bytes, dynamic_shared_bytes);
     let fits = on.limits(&needs(function, (threads, registers, barriers), shared)?);
-    // The emulated driver has no calculator of its own.
+    // The emulated driver has no calculator.
     let blocks = match session.device.emulated {
         true => fewest(&fits),
         false => function.blocks_per_sm(threads, dynamic_shared_bytes)?,
@@ -166,8 +166,8 @@ fn fewest(fits: &BlockLimits) -> u32 {
     some.into_iter().flatten().chain([fits.warps, fits.blocks]).min().unwrap_or(0)
 }
 
-/// What a block of `threads` threads with `registers` each and `barriers` needs. The driver does
-/// not tell its barriers.
+/// The needs of a block of `threads` threads with `registers` each and `barriers`. The driver does
+/// not report its barriers.
 fn needs(
     function: &Function,
     (threads, registers, barriers): (u32, u32, u32),
@@ -188,7 +188,7 @@ fn needs(
     })
 }
 
-/// What a multiprocessor of the device has.
+/// The resources of a multiprocessor of the device.
 fn multiprocessor(session: &Session) -> Result<Multiprocessor, DriverError> {
     Ok(Multiprocessor {
         capability: session.device.compute_capability,

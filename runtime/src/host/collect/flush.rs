@@ -1,10 +1,10 @@
-//! Emptying the L2 cache before a measured launch.
+//! Flushing the L2 cache before a measured launch.
 //!
-//! Input: the device's L2 size. Output: an L2 that holds clean lines of a buffer nobody else
-//! uses. A buffer that is only written would evict as well, but leave its own lines dirty: the
-//! measured kernel would then pay for writing them back, in time and in DRAM traffic (on an H200 10
-//! to 17 % more bytes than the kernel moves). So it is read, twice the size of the cache, which
-//! evicts every line whatever the replacement policy keeps.
+//! Input: the device's L2 size. Output: an L2 with clean lines of a buffer that nothing else uses.
+//! Writing a buffer would evict as well, but leave its own lines dirty: the measured kernel would
+//! then pay for writing them back, in time and in DRAM traffic (on an H200 10 to 17 % more bytes
+//! than the kernel moves). So it is read, twice the size of the cache, which evicts every line
+//! under any replacement policy.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use cudarc::nvrtc::Ptx;
 
 use crate::host::error::Result;
 
-/// Each thread reads 16 bytes at a time past L1, a grid apart, and keeps what it read from being
-/// dropped by a store that never happens: no sum of zeros is 1.
+/// Each thread reads 16 bytes at a time past L1, a grid apart. A store that never happens (no sum
+/// of zeros is 1) keeps the loads from being removed.
 const PTX: &str = "\
 .version 6.0
 .target sm_60
@@ -74,7 +74,7 @@ pub(crate) struct Flush {
 }
 
 impl Flush {
-    /// What empties an L2 cache of so many bytes.
+    /// The means to flush an L2 cache of so many bytes.
     ///
     /// # Errors
     /// The driver's: the buffer may not fit.

@@ -1,8 +1,7 @@
-//! Numbers of contexts and streams, by which a launch in one process is told to be that of another.
+//! Numbers of contexts and streams, which identify a launch across processes.
 //!
-//! Input: a stream. Output: the numbers that the driver gave its context and it, which a
-//! program that does the same in every process gets again; handles would differ. A driver before
-//! CUDA 12.0 has none.
+//! Input: a stream. Output: the driver's numbers of its context and of itself, which are the same
+//! in every process that does the same; handles would differ. A driver before CUDA 12.0 has none.
 
 use std::ptr;
 
@@ -14,8 +13,8 @@ type StreamId = unsafe extern "C" fn(sys::CUstream, *mut u64) -> sys::CUresult;
 /// The numbers of the current context and of `stream`.
 pub(crate) fn numbers(stream: &CudaStream) -> (Option<u64>, Option<u64>) {
     let (mut context, mut number) = (0, 0);
-    // SAFETY: both symbols, where they exist, have these types (cuda.h); a null context is the
-    // current one, the stream lives through the call, and each call writes one number.
+    // SAFETY: both symbols, if they exist, have these types (cuda.h); a null context is the current
+    // one, the stream lives through the call, and each call writes one number.
     unsafe {
         let library = sys::culib();
         let told = |code| code == sys::CUresult::CUDA_SUCCESS;

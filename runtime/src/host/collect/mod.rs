@@ -1,4 +1,4 @@
-//! Collectors: what a pass can find out about launches.
+//! Collectors: the measurements of a pass.
 
 pub(crate) mod attributes;
 pub(crate) mod bandwidth;

@@ -1,9 +1,8 @@
-//! The plan for counters: what collecting them takes on this device, and which of them it does not
-//! give.
+//! The plan for counters: the passes for collecting them on this device, and the unavailable ones.
 //!
-//! Input: PerfWorks names. Output: groups with their config images, after a trial session.
-//! What the chip has and this device withholds (a MIG instance, the units that it shares with
-//! others) is told apart from what no such chip has.
+//! Input: PerfWorks names. Output: groups with their config images, after a trial session. Counters
+//! of the chip that this device withholds (a MIG instance, the units that it shares with others)
+//! are distinguished from counters that no such chip has.
 
 use std::error::Error as StdError;
 use std::fs;
@@ -19,7 +18,7 @@ use gpuprof_model::protocol::{
 
 use crate::host::error::{self, Error};
 
-/// Says what the counters will take, after a trial session, and writes their config image.
+/// Plans the passes for the counters, after a trial session, and writes their config image.
 ///
 /// # Errors
 /// Metrics the chip does not have, or a machine that does not give counters.

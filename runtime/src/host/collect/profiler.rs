@@ -1,7 +1,7 @@
-//! CUPTI, initialised once a process.
+//! CUPTI, initialised once per process.
 //!
-//! Input: the path of its library. Output: what opens sessions, or an error that tells a machine
-//! without counters from everything else that can go wrong.
+//! Input: the path of its library. Output: a factory of sessions, or an error that distinguishes a
+//! machine without counters from all other errors.
 
 use std::path::Path;
 

@@ -117,7 +117,7 @@ pub unsafe fn bytes<'b>(pointer: *const u8, size: usize) -> Result<&'b [u8], Cod
 /// Bytes that the client lets be written.
 ///
 /// # Safety
-/// Null, or `size` bytes that nobody else uses while `'b` lasts.
+/// Null, or `size` bytes without another user while `'b` lasts.
 pub unsafe fn bytes_mut<'b>(pointer: *mut u8, size: usize) -> Result<&'b mut [u8], Code> {
     if pointer.is_null() {
         return Err(INVALID_PARAMETER);

@@ -1,8 +1,8 @@
-//! The Callback API: one subscriber, who is told of calls of the driver.
+//! The Callback API: one subscriber, which receives calls of the driver.
 //!
-//! Input: a subscriber, and the calls that the driver's table tells. Output: two callbacks a call,
-//! one before it, which knows no result, and one after it. Calls that are no launches have no
-//! identifier here: the driver tells their codes only.
+//! Input: a subscriber, and the calls that the driver's table reports. Output: two callbacks per
+//! call, one before it, which knows no result, and one after it. Calls that are not launches have
+//! no identifier here: the driver reports only their codes.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -16,7 +16,7 @@ type Callback = unsafe extern "C" fn(*mut c_void, u32, u32, *const c_void);
 
 const DRIVER_API: u32 = sys::CUpti_CallbackDomain::CUPTI_CB_DOMAIN_DRIVER_API as u32;
 
-/// Whoever subscribed, and whether calls of the driver are told.
+/// The subscriber, and whether it receives calls of the driver.
 struct Subscriber {
     callback: Callback,
     data: usize,
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn cuptiEnableDomain(enable: u32, handle: usize, domain: u
     })
 }
 
-/// What the driver tells.
+/// Receives the driver's reports.
 unsafe extern "C" fn hear(call: *const table::Call) {
     use sys::CUpti_ApiCallbackSite as Site;
     use sys::CUpti_driver_api_trace_cbid_enum as Id;
@@ -139,8 +139,7 @@ unsafe extern "C" fn hear(call: *const table::Call) {
             correlationData: ptr::null_mut(),
             correlationId: 0,
         };
-        // SAFETY: the subscriber gave both to be called together, and what is told lives until it
-        // returns.
+        // SAFETY: the subscriber passed both as a pair, and the arguments live until it returns.
         unsafe {
             callback(
                 ptr::with_exposed_provenance_mut(data),

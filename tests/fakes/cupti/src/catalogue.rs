@@ -1,8 +1,8 @@
-//! The metrics that the fake knows, and what they are worth.
+//! The metrics of the fake, and their values.
 //!
 //! A metric is made of raw counters, each of which is collected in one pass. A counter that the
-//! emulator has is worth what the emulator counted; the others follow from those by a rule of this
-//! file, so that every value is a function of the launch and a test can say which.
+//! emulator has gets the emulator's count; the others follow from those by a rule of this file, so
+//! that every value is a function of the launch and a test can predict it.
 
 use crate::driver::Launch;
 
@@ -12,10 +12,10 @@ pub const CHIPS: [&str; 2] = ["GA100", "GH100"];
 /// Multiprocessors, for averages.
 const UNITS: f64 = 132.0;
 
-/// What every counter counts at most in a nanosecond.
+/// The maximum of every counter in a nanosecond.
 const PEAK: f64 = 1024.0;
 
-/// What a base metric is, numbered as CUPTI does.
+/// The kind of a base metric, numbered as in CUPTI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Counter = 0,
@@ -28,7 +28,7 @@ pub enum Kind {
 pub struct Metric {
     pub name: &'static str,
     pub kind: Kind,
-    /// What it is made of: a counter of itself, a ratio of two, a throughput of any number.
+    /// Its raw counters: itself, a ratio of two, a throughput of any number.
     pub raws: &'static [&'static str],
 }
 
@@ -101,18 +101,18 @@ pub fn metrics() -> impl Iterator<Item = &'static Metric> {
     COUNTERS.iter().chain(OTHERS)
 }
 
-/// The metric called `name`, without what may follow it.
+/// The metric called `name`, without a suffix.
 pub fn base(name: &str) -> Option<&'static Metric> {
     metrics().find(|metric| metric.name == name)
 }
 
-/// The metric that `name` is of, and what follows, with its dot.
+/// The metric of `name`, and its suffix, with the dot.
 pub fn split(name: &str) -> Option<(&'static Metric, &str)> {
     let end = name.find('.').unwrap_or(name.len());
     Some((base(&name[..end])?, &name[end..]))
 }
 
-/// What can follow a metric's name, each with its dot.
+/// The possible suffixes of a metric's name, each with its dot.
 pub fn submetrics(kind: Kind) -> Vec<String> {
     let rollups = [".sum", ".avg", ".min", ".max"];
     let with = |ends: &[&str]| {
@@ -133,7 +133,7 @@ pub fn submetrics(kind: Kind) -> Vec<String> {
     }
 }
 
-/// What a counter is worth for one launch.
+/// The value of a counter for one launch.
 pub fn count(raw: &str, launch: &Launch) -> f64 {
     let of = |name: &str| launch.counters.get(name).copied().unwrap_or(0);
     let sectors = |op: &str| of(&format!("l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"));

@@ -2,7 +2,7 @@
 
 use cudarc::cupti::sys::CUptiResult;
 
-/// What a call answers where it does not succeed.
+/// The result of a call that does not succeed.
 pub type Code = u32;
 
 pub const INVALID_PARAMETER: Code = CUptiResult::CUPTI_ERROR_INVALID_PARAMETER as Code;

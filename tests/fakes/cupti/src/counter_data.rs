@@ -1,7 +1,7 @@
-//! Counter data images: ranges, and what every counter counted in them.
+//! Counter data images: ranges, and the counts of every counter in them.
 //!
-//! An image has the size that its counters and its most ranges need. It is read whole, changed, and
-//! written whole; bytes beyond what is used are zero.
+//! The number of counters and ranges determines the size of an image. It is read whole, changed,
+//! and written whole; unused bytes are zero.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::ready;
 
 const MAGIC: &str = "fake CUPTI counter data";
 
-/// What a line may take: the longest name, two numbers, and a little more.
+/// The longest line: the longest name, two numbers, and a little more.
 const LINE: usize = 160;
 
-/// What an image holds.
+/// The contents of an image.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CounterData {
     /// The counters it has room for.

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use crate::table::{Counter, ID, Table};
 
-/// One launch, as the driver told it.
+/// One launch, as the driver reported it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// The kernel.
@@ -30,7 +30,7 @@ struct Driver {
     table: &'static Table,
 }
 
-/// The fake driver; none where another answers, or none at all.
+/// The fake driver; none if another answers, or none at all.
 fn driver() -> Option<&'static Driver> {
     static DRIVER: OnceLock<Option<Driver>> = OnceLock::new();
     DRIVER.get_or_init(open).as_ref()
@@ -110,14 +110,14 @@ pub fn current_context() -> Option<*mut c_void> {
     (code == 0 && !context.is_null()).then_some(context)
 }
 
-/// Forgets launches so far and keeps those that follow, or stops keeping them.
+/// Forgets launches so far and keeps later ones, or stops keeping them.
 pub fn observe(on: bool) {
     if let Some(driver) = driver() {
         (driver.table.observe)(on);
     }
 }
 
-/// Lets `hear` know of every call that fails and of every launch, or nobody.
+/// Reports every failed call and every launch to `hear`, or to no function.
 pub fn watch(hear: Option<crate::table::Hear>) {
     if let Some(driver) = driver() {
         (driver.table.watch)(hear);
@@ -145,7 +145,7 @@ pub fn take() -> Vec<Launch> {
     }
     let mut launches = Vec::new();
     if let Some(driver) = driver() {
-        // SAFETY: `visit` takes what it is given here, and the vector outlives the call.
+        // SAFETY: `visit` takes this argument, and the vector outlives the call.
         unsafe { (driver.table.take)(visit, (&raw mut launches).cast()) };
     }
     launches

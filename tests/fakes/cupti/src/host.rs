@@ -17,7 +17,7 @@ use crate::trouble;
 struct Host {
     chip: String,
     metrics: Vec<String>,
-    /// Whether it knows what the device gives.
+    /// Whether it knows the device's available counters.
     knows_device: bool,
     /// A refused addition: nothing more can be had from the object.
     spoiled: bool,

@@ -1,16 +1,16 @@
 //! A `libcupti.so.13` for the fake driver: a state machine that is strict where NVIDIA's is, or
 //! crashes.
 //!
-//! Input: the calls of CUPTI's Profiler Host, Range Profiler and Callback APIs, and what the
-//! kernels launched on the fake driver did. Output: callbacks, config and counter data images of a
-//! format of its own, and values that follow from the launches and from which passes were collected
-//! how often. A pass that is lost leaves a hole (NaN), one collected twice doubles.
+//! Input: the calls of CUPTI's Profiler Host, Range Profiler and Callback APIs, and the kernels
+//! launched on the fake driver. Output: callbacks, config and counter data images in a private
+//! format, and values that follow from the launches and from how often each pass was collected. A
+//! lost pass leaves a hole (NaN), one collected twice doubles.
 //!
-//! What it refuses: a struct of another size than the headers of CUDA 12.6 say, `pPriv`, calls out
-//! of order, images that it did not write, metrics that it does not know. Where NVIDIA's crashes or
-//! hangs, it says so on stderr and aborts.
+//! It refuses a struct of another size than in the headers of CUDA 12.6, `pPriv`, calls out of
+//! order, foreign images, and unknown metrics. In cases in which NVIDIA's crashes or hangs, it says
+//! so on stderr and aborts.
 //!
-//! Tests steer it by the environment, which harness processes inherit: see `trouble`.
+//! Tests control it by the environment, which harness processes inherit: see `trouble`.
 
 mod call;
 mod callbacks;

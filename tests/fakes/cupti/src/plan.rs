@@ -5,7 +5,7 @@ use crate::{catalogue, trouble};
 
 const MAGIC: &str = "fake CUPTI config";
 
-/// What a config image says.
+/// The contents of a config image.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// The chip.

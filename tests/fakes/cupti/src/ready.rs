@@ -1,4 +1,4 @@
-//! What target functions need before they work: an initialised profiler and a current context.
+//! The preconditions of target functions: an initialised profiler and a current context.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -19,7 +19,7 @@ use crate::trouble::{self, Fate};
 /// The object that the client is given: there is one at a time.
 const OBJECT: usize = 0x2000;
 
-/// What SetConfig fixed.
+/// The state that SetConfig fixed.
 struct Configured {
     plan: Plan,
     image: (usize, usize),
@@ -28,7 +28,7 @@ struct Configured {
     max_ranges: usize,
     max_depth: usize,
     pass: usize,
-    /// What the image held when CUPTI was given it; the client must not touch it.
+    /// The image's contents when CUPTI received it; the client must not touch it.
     seen: Vec<u8>,
 }
 

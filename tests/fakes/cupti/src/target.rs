@@ -1,4 +1,4 @@
-//! What concerns the device and not a session: initialisation, support, counter availability.
+//! Functions on the device and not on a session: initialisation, support, counter availability.
 
 use crate::call::{self, Code, INVALID_OPERATION, INVALID_PARAMETER, UNKNOWN, sys};
 use crate::ready::{self, context, need_initialized};

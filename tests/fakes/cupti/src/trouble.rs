@@ -1,19 +1,18 @@
-//! What tests ask of the fake by environment variables, and what it tells them by files.
+//! Instructions of tests to the fake by environment variables, and its reports in files.
 //!
-//! * `FAKE_CUPTI_STATE`: a folder. Its `log` gets a line for everything that happened to the
-//!   profiler, with the process in front; a process holds a lock in it while its profiler is
-//!   enabled, one for each device from Hopper on and one for all others together, so that a second
-//!   one is told that the hardware is busy. Without it there is neither.
-//! * `FAKE_CUPTI_PER_PASS`: counters a pass takes, 1 by default; `_sass_` ones share a pass of
-//!   their own.
-//! * `FAKE_CUPTI_VERSION`: what `cuptiGetVersion` says, 130001 by default.
-//! * `FAKE_CUPTI_TROUBLE`: what goes wrong, several separated by `;`. Passes count from 0.
-//!   `withhold BEGINNING`, of metrics' names: the device does not give them, though its chip has
-//!   them · `fail FUNCTION CODE` · `support FIELD LEVEL`, of `cuptiProfilerDeviceSupported` ·
-//!   `abort at=FUNCTION` · `hang at=FUNCTION` · and, when a pass ends, `abort`, `hang`, `lose` (its
+//! * `FAKE_CUPTI_STATE`: a folder. Its `log` gets a line for every event of the profiler, after the
+//!   process; a process holds a lock in it while its profiler is enabled, one for each device from
+//!   Hopper on and one for all others, so that a second one gets the error that the hardware is
+//!   busy. Without the variable there is neither.
+//! * `FAKE_CUPTI_PER_PASS`: counters per pass, 1 by default; `_sass_` ones share a separate pass.
+//! * `FAKE_CUPTI_VERSION`: the result of `cuptiGetVersion`, 130001 by default.
+//! * `FAKE_CUPTI_TROUBLE`: failures, several separated by `;`. Passes count from 0. `withhold
+//!   BEGINNING`, of metrics' names: the device does not provide them, though its chip has them ·
+//!   `fail FUNCTION CODE` · `support FIELD LEVEL`, of `cuptiProfilerDeviceSupported` · `abort
+//!   at=FUNCTION` · `hang at=FUNCTION` · and, when a pass ends, `abort`, `hang`, `lose` (its
 //!   counters), or `continue` (never say that it was the last), each with any of `pass=K`,
 //!   `block=THREADS`, `grid=BLOCKS` (x of a launch in the pass), `kernel=NAME` and `device=DIGITS`,
-//!   the last ones of the device's UUID. `fail` and `support` know `device=` too.
+//!   the last ones of the device's UUID. `fail` and `support` take `device=` too.
 
 use std::env;
 use std::fs::{File, OpenOptions};
@@ -45,7 +44,7 @@ fn number(name: &str, default: u32) -> u32 {
     env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// The version to tell.
+/// The reported version.
 pub fn version() -> u32 {
     number("FAKE_CUPTI_VERSION", 130_001)
 }
@@ -105,7 +104,7 @@ pub fn support(field: &str) -> Option<u32> {
     })
 }
 
-/// What becomes of a pass that ended.
+/// The fate of a pass that ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fate {
     /// Its counters are gone.
@@ -153,8 +152,8 @@ pub fn log(line: &str) {
     }
 }
 
-/// The hold on the device that one process has at a time; none where another has it. It ends with
-/// the process.
+/// The hold on the device that one process has at a time; none if another has it. It ends with the
+/// process.
 pub fn hold_device() -> Option<Option<File>> {
     let Some(folder) = state_folder() else { return Some(None) };
     let whose = if driver::is_before_hopper() { "everybodys".to_owned() } else { driver::uuid() };

@@ -1,10 +1,10 @@
 //! A `libcuda.so` that is taken for a GPU's: the emulated driver without its marks, with times and
 //! a CUPTI hook.
 //!
-//! The emulator's own source is compiled under another root. What differs is in `driver/`: events
-//! measure a time that follows from the launches, nothing says that the driver is an emulator, and
-//! `cuGetExportTable` hands the launches to the fake CUPTI. So the emulator that users get has no
-//! switch that hides what it is.
+//! The emulator's own source is compiled under another root. The differences are in `driver/`:
+//! events measure a time that follows from the launches, the driver does not show that it is an
+//! emulator, and `cuGetExportTable` passes the launches to the fake CUPTI. So the emulator of users
+//! has no switch that hides its nature.
 //!
 //! Everything is deterministic: the same launches take the same time and give the same counters.
 

@@ -8,8 +8,8 @@ use gpuprof_model::run::{ConfigurationResult, Status};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::Verdict;
 
+use crate::change::Side;
 use crate::gate::by_key::ByKey;
-use crate::gate::change::Side;
 
 /// The obstacles to a pass.
 #[derive(Default)]

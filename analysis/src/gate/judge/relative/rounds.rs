@@ -9,7 +9,7 @@ use gpuprof_model::threshold::{Comparison, Threshold, Tolerance};
 use gpuprof_model::verdict::Verdict;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::gate::change::Side;
+use crate::change::Side;
 use crate::sequential::{Bounds, CHOOSING, Decision, Estimate, LOOKS, Question, Rounds, next_look};
 
 /// The rounds of a configuration under a threshold.

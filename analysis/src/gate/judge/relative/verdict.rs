@@ -10,7 +10,7 @@ use gpuprof_model::verdict::{Case, Verdict};
 
 use super::pairs::Pair;
 use super::rounds::InRounds;
-use crate::gate::change::{COUNTED_ONCE, Evidence, Side, Wanted, confidence_text};
+use crate::change::{COUNTED_ONCE, Evidence, Side, Wanted, confidence_text};
 use crate::sequential::Bounds;
 use crate::stats::two_sample::BOUND;
 

@@ -6,7 +6,7 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::SectionColumns;
 
 use crate::commands::run::inputs::Checked;
-use crate::execute::Counters;
+use gpuprof_engine::schedule::Counters;
 
 /// The counters that would be collected without advice: those `asked` for, and of sections.
 pub(super) fn otherwise(

@@ -11,7 +11,7 @@ use gpuprof_model::metric::Catalogue;
 
 use super::refused::needed_for;
 use crate::chips::{Chips, NoMetric};
-use crate::error::{Failure, Result};
+use gpuprof_system::error::{Failure, Result};
 
 /// Refuses counters of `written` metrics that `chip` does not have; without one, that no chip has.
 ///

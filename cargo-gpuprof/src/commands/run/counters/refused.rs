@@ -15,8 +15,8 @@ use gpuprof_model::metric::{Catalogue, Metric};
 
 use crate::chips;
 use crate::commands::settings::Setting;
-use crate::cupti::Cost;
-use crate::error::{Failure, Result};
+use gpuprof_engine::cupti::Cost;
+use gpuprof_system::error::{Failure, Result};
 
 /// What is wrong with counters, of which `refused` are at fault, with the nearest names that the
 /// chip has, and with the metrics that were `written` where those have other names.
@@ -113,7 +113,7 @@ mod tests {
 
     use super::*;
     use crate::commands::settings::Origin;
-    use crate::cupti::MetricCost;
+    use gpuprof_engine::cupti::MetricCost;
 
     #[test]
     fn too_many_passes_are_refused_with_what_costs_most() {

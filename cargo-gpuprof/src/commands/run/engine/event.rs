@@ -11,9 +11,9 @@ use gpuprof_model::failure::Denial;
 use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::run::Status;
 
-use crate::error::Result;
-use crate::execute::{Collected, Stretch};
-use crate::schedule::Step;
+use gpuprof_engine::execute::Stretch;
+use gpuprof_engine::schedule::{Collected, Step};
+use gpuprof_system::error::Result;
 
 /// A configuration: the position of its series, and its own in the series.
 pub(in crate::commands::run) type At = (usize, usize);

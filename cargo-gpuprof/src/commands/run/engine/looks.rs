@@ -12,10 +12,10 @@ use std::time::Instant;
 use super::device_queue::DeviceQueue;
 use super::event::{At, Open};
 use super::sweep::Sweep;
-use crate::error::Result;
 use crate::options::{Interleave, Isolate};
-use crate::schedule::Batch;
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
+use gpuprof_engine::schedule::Batch;
+use gpuprof_system::error::Result;
 
 impl Sweep<'_, '_> {
     /// Asks which configurations need more rounds, and puts those into `queues`. Whether there are

@@ -16,9 +16,9 @@ use gpuprof_model::run::Status;
 use super::event::{At, Event};
 use super::sweep::{INTERRUPTED, Sweep};
 use crate::commands::settings::Origin;
-use crate::error::{Failure, Result};
-use crate::execute::{Ended, Handover, Image, Job, Pass};
-use crate::schedule::Step;
+use gpuprof_engine::execute::Ended;
+use gpuprof_engine::schedule::{Handover, Image, Job, Pass, Step};
+use gpuprof_system::error::{Failure, Result};
 
 impl Sweep<'_, '_> {
     /// Takes what a job's process found. Returns what must run again, if anything must or has

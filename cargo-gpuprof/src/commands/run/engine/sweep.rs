@@ -8,17 +8,17 @@ use gpuprof_model::run::Status;
 
 use super::event::{At, Observer};
 use super::state::State;
-use crate::build::host::Harness;
 use crate::commands::run::inputs::Checked;
 use crate::commands::settings::Origin;
-use crate::error::Result;
-use crate::execute::{Execution, NeededFiles};
 use crate::options::{Interleave, Isolate};
-use crate::plan::Side;
-use crate::schedule::Pairs;
-use crate::schedule::assignment::Assignment;
-use crate::store::journal::Replayed;
 use gpuprof_analysis::sequential::Most;
+use gpuprof_build::host::Harness;
+use gpuprof_engine::execute::{Execution, NeededFiles};
+use gpuprof_engine::plan::Side;
+use gpuprof_engine::schedule::Pairs;
+use gpuprof_engine::schedule::assignment::Assignment;
+use gpuprof_engine::store::journal::Replayed;
+use gpuprof_system::error::Result;
 
 /// Why a configuration was skipped, where nothing went wrong.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";

@@ -1,7 +1,7 @@
-//! The device's time, and the launches that the fake CUPTI asks for.
+//! The device's time, and the launches for the fake CUPTI.
 //!
-//! Input: the launches that the emulated device ran. Output: the time after the last of them,
-//! and, while somebody observes, each with its counters.
+//! Input: the launches that the emulated device ran. Output: the time after the last of them, and,
+//! while an observer is set, each with its counters.
 
 use std::env;
 use std::ffi::{CString, c_void};
@@ -13,10 +13,10 @@ use super::state::{Driver, peek};
 use crate::device::{LaunchConfig, LaunchRecord};
 use crate::table::{Call, Counter, Hear, ID, Launch, Table, Visit};
 
-/// What every launch takes, in nanoseconds.
+/// The time of every launch, in nanoseconds.
 const LAUNCH: u64 = 2000;
 
-/// What each counter adds to a launch's time, in nanoseconds for one.
+/// The time that each count of a counter adds to a launch, in nanoseconds.
 const COSTS: [(&str, u64); 3] = [
     ("ptx__inst_executed.sum", 1),
     ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 2),
@@ -38,9 +38,9 @@ fn duration(launch: &LaunchRecord) -> u64 {
     took + took * permille / 1000
 }
 
-/// A process that takes times, by the name of what it was asked.
+/// A process that takes times, identified by its request.
 struct TimedProcess {
-    /// The position of its series in the plan, where another revision's come last.
+    /// The position of its series in the plan; those of another revision come last.
     series: u64,
     repeat: u64,
 }
@@ -50,7 +50,7 @@ impl TimedProcess {
         let request = env::var("__GPUPROF_REQUEST").ok()?;
         let (of, repeat) = request.trim_end_matches(".request.json").rsplit_once("pass-0-")?;
         let name = of.rsplit_once('/').map_or(of, |(_, name)| name);
-        // What the process counts after that may follow.
+        // A suffix for later counters of the process may follow.
         let (repeat, _) = repeat.split_once('-').unwrap_or((repeat, ""));
         Some(Self { series: name.split_once('-')?.0.parse().ok()?, repeat: repeat.parse().ok()? })
     }
@@ -61,8 +61,8 @@ impl TimedProcess {
         self.noise_permille(block).unwrap_or(0) + self.slow_permille(block).unwrap_or(0)
     }
 
-    /// `FAKE_CUDA_NOISE=64:4` makes blocks of 64 threads 4 % slower in every other process;
-    /// `all:2` makes all blocks up to 2 % slower, each process and block by a number of its own.
+    /// `FAKE_CUDA_NOISE=64:4` makes blocks of 64 threads 4 % slower in every other process; `all:2`
+    /// makes all blocks up to 2 % slower, by a different number for each process and block.
     fn noise_permille(&self, block: u32) -> Option<u64> {
         let noise = env::var("FAKE_CUDA_NOISE").ok()?;
         let (noisy, percent) = noise.split_once(':')?;
@@ -105,7 +105,7 @@ pub fn now(driver: &mut Driver) -> u64 {
     settled(Some(driver), |ledger| ledger.now)
 }
 
-/// Takes up work that is no kernel of the client's, and that a profiler sees all the same.
+/// Takes up work that is not a kernel of the client's, and that a profiler sees all the same.
 pub fn work_of_the_driver(driver: &mut Driver, what: &str) {
     let launch = LaunchRecord {
         kernel: what.to_owned(),
@@ -165,8 +165,8 @@ extern "C" fn watch(hear: Option<Hear>) {
     *HEAR.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = hear;
 }
 
-/// A call that returned `code`, with the kernel and the configuration of a launch that was refused;
-/// `launched` says whether it is one that was accepted.
+/// Reports a call that returned `code`, with the kernel and the configuration of a refused launch;
+/// `launched` says whether it is an accepted launch.
 pub fn tell(code: Code, refused: Option<(String, LaunchConfig)>, launched: bool) {
     let hear = *HEAR.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let Some(hear) = hear.filter(|_| launched || code != Code::SUCCESS) else { return };

@@ -1,5 +1,5 @@
-//! Machine code, for which PTX stands in: that of the file that `FAKE_MACHINE_CODE` names. It is
-//! loaded where NVIDIA's driver would load it, that is, where some of it is for this device.
+//! Machine code, replaced by the PTX of the file that `FAKE_MACHINE_CODE` names. It is loaded under
+//! the condition of NVIDIA's driver: some of it must be for this device.
 
 use std::{env, fs};
 
@@ -14,7 +14,7 @@ const MEMBER: usize = 64;
 /// The PTX of the machine code `image`, if it is for this device.
 ///
 /// # Errors
-/// It is not, or nothing stands in for it.
+/// It is not, or there is no PTX for it.
 pub fn stand_in(driver: &mut Driver, _what: &str, image: Source) -> Result<String, (Code, String)> {
     let fits = fits(image, driver.device.chip.compute_capability);
     if !fits.map_err(|code| (code, String::new()))? {

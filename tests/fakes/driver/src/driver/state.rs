@@ -1,13 +1,13 @@
-//! The emulated driver's state, with fake devices in the emulated one's place.
+//! The emulated driver's state, with fake devices instead of the emulated one.
 //!
-//! Their caches and memories are small: every timed launch empties the L2 first, and a device with
-//! less memory than a copy that is large against its caches would need has no copy bandwidth, which
-//! would take seconds here.
+//! Their caches and memories are small: every timed launch flushes the L2 first, and a device
+//! without the memory for a copy that exceeds its caches has no copy bandwidth, which would take
+//! seconds here.
 //!
-//! `FAKE_GPUS` names the devices, separated by commas: one, `Fake H200`, without it. One with
-//! ` MIG ` in its name is a MIG instance, of which a process sees one at most, and one with `A100`
-//! is of compute capability 8.0. `CUDA_VISIBLE_DEVICES` chooses among them as NVIDIA's driver has
-//! it. Work is done on the first of those that are visible.
+//! `FAKE_GPUS` names the devices, separated by commas; the default is one, `Fake H200`. A name with
+//! ` MIG ` is a MIG instance, of which a process sees at most one, and one with `A100` has compute
+//! capability 8.0. `CUDA_VISIBLE_DEVICES` selects among them as in NVIDIA's driver. The first
+//! visible one does the work.
 
 pub use super::untimed::*;
 
@@ -21,7 +21,7 @@ use super::untimed;
 use crate::device::{Chip, Device, GH100};
 use crate::timeline;
 
-/// An H200 by what launches depend on.
+/// An H200, as far as launches depend on it.
 static CHIP: Chip = Chip {
     name: "Fake H200",
     uuid: *b"gpuprof-fake-gpu",
@@ -113,7 +113,8 @@ pub fn initialise() -> Code {
 /// is still at it when another one has done all that comes before its measuring.
 const OPENED: f32 = 20.0;
 
-/// What other processes' measuring would feel, if it changed: contexts, modules, and memory.
+/// The state with changes that would disturb the measuring of other processes: contexts, modules,
+/// memory.
 fn felt(driver: &Driver) -> (u32, usize, usize, u64) {
     let Driver { primary_uses, contexts, modules, device, .. } = driver;
     (*primary_uses, contexts.len(), modules.len(), device.memory.available().0)
@@ -135,7 +136,7 @@ pub fn with(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
         }
         outcome
     });
-    // When nobody holds the driver any more, as CUPTI's callbacks are called.
+    // After the driver's lock is released, like CUPTI's callbacks.
     ledger::tell(code, refused, launched);
     code
 }

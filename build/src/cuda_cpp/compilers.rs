@@ -1,0 +1,171 @@
+//! The choice between NVRTC and nvcc.
+//!
+//! Input: a program with the choice that its declaration makes. Output: what one of them made of
+//! it. Without a choice it is NVRTC, which starts faster and needs no host compiler; where its
+//! errors are the sources', nvcc is asked, if one is at hand. What nvcc made then is kept and found
+//! again before NVRTC tries once more.
+
+use std::sync::OnceLock;
+
+use gpuprof_model::declared::CudaCompiler;
+
+use super::by::By;
+use super::cache::Cache;
+use super::compile::{compile_by, kept};
+use super::compiled::Compiled;
+use super::compiler::{self, Compiler};
+use super::diagnostic::{Diagnostic, Note, Severity};
+use super::error::Error;
+use super::nvcc::{self, Nvcc};
+use super::program::Program;
+use super::shims;
+use gpuprof_system::interrupt::Interrupt;
+
+/// The compilers that are at hand; nvcc is looked for when it is needed.
+#[derive(Debug)]
+pub struct Compilers {
+    nvrtc: Result<Compiler, compiler::NotFound>,
+    nvcc: OnceLock<Result<Nvcc, nvcc::NotFound>>,
+    search: nvcc::Search,
+    interrupt: Interrupt,
+    quiet: bool,
+}
+
+impl Compilers {
+    /// This NVRTC, or that there is none, and the nvcc that `search` finds. `interrupt` ends a
+    /// compile. What is compiled is told unless `quiet`.
+    pub fn new(
+        nvrtc: Result<Compiler, compiler::NotFound>,
+        search: nvcc::Search,
+        interrupt: &Interrupt,
+        quiet: bool,
+    ) -> Self {
+        let nvrtc = nvrtc.map(|found| found.announcing(quiet));
+        Self { nvrtc, nvcc: OnceLock::new(), search, interrupt: interrupt.clone(), quiet }
+    }
+
+    /// What ends a compile.
+    pub(super) fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
+    }
+
+    fn nvcc(&self) -> Result<&Nvcc, &nvcc::NotFound> {
+        let find = || Nvcc::find(&self.search, &self.interrupt, self.quiet);
+        self.nvcc.get_or_init(find).as_ref()
+    }
+
+    /// Compiles `program`, or takes it from `cache`.
+    ///
+    /// # Errors
+    /// [`Error`]: nothing of it compiles.
+    pub fn compile(&self, program: &Program, cache: &Cache) -> Result<Compiled, Error> {
+        // A signal ends what is asked for its version, too.
+        let missing = |reason| match self.interrupt.signal() {
+            Some(signal) => Error::Interrupted(signal),
+            None => Error::Missing { what: program.named(), reason },
+        };
+        let nvcc = || self.nvcc().map_err(ToString::to_string);
+        let by = match (program.compiler, &self.nvrtc) {
+            (CudaCompiler::Auto, Ok(nvrtc)) => return self.by_either(program, nvrtc, cache),
+            (CudaCompiler::Nvrtc, Ok(nvrtc)) => By::Nvrtc(nvrtc),
+            (CudaCompiler::Nvrtc, Err(absent)) => return Err(missing(absent.to_string())),
+            (CudaCompiler::Nvcc, _) => By::Nvcc(nvcc().map_err(missing)?, None),
+            (CudaCompiler::Auto, Err(absent)) => {
+                let both = |reason| missing(format!("{absent}\n  {reason}"));
+                By::Nvcc(nvcc().map_err(both)?, None)
+            }
+        };
+        compile_by(program, by, cache)
+    }
+
+    fn by_either(
+        &self,
+        program: &Program,
+        nvrtc: &Compiler,
+        cache: &Cache,
+    ) -> Result<Compiled, Error> {
+        if let Some(compiled) = kept(program, By::Nvrtc(nvrtc), cache)? {
+            return Ok(compiled);
+        }
+        let by_nvcc = self.nvcc().ok().map(|nvcc| By::Nvcc(nvcc, Some(nvrtc)));
+        // What it cannot look up, it may not need.
+        let by_nvcc_before = by_nvcc.and_then(|by| kept(program, by, cache).ok().flatten());
+        if let Some(compiled) = by_nvcc_before {
+            return Ok(compiled);
+        }
+        let said = match compile_by(program, By::Nvrtc(nvrtc), cache) {
+            Err(Error::Source(said)) => said,
+            other => return other,
+        };
+        if !self.may_find_headers(&said) {
+            return Err(Error::Source(said));
+        }
+        let Some(by) = by_nvcc else { return Err(Error::Source(self.without_nvcc(said))) };
+        match compile_by(program, by, cache) {
+            Ok(mut compiled) => {
+                compiled.warnings.push(instead(program, nvrtc, by, &said));
+                Ok(compiled)
+            }
+            Err(error @ Error::Interrupted(_)) => Err(error),
+            Err(Error::Source(by_nvcc)) => {
+                Err(Error::Source(neither((nvrtc.name(), said), (by.name(), by_nvcc))))
+            }
+            Err(other) => Err(Error::Source(neither(
+                (nvrtc.name(), said),
+                (by.name(), vec![Diagnostic::error(other.to_string())]),
+            ))),
+        }
+    }
+
+    /// Whether nvcc, if it is there, may find every header that NVRTC says is missing.
+    fn may_find_headers(&self, said: &[Diagnostic]) -> bool {
+        let Ok(nvcc) = self.nvcc() else { return true };
+        said.iter().filter_map(Diagnostic::missing_header).all(|header| nvcc.may_find(header))
+    }
+
+    /// The errors of NVRTC, where nvcc might have compiled what it cannot.
+    fn without_nvcc(&self, mut said: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        if shims::help(&said)
+            && let (Some(last), Err(absent)) = (said.last_mut(), self.nvcc())
+        {
+            let message = format!("nvcc compiles host code that NVRTC cannot, and {absent}");
+            last.notes.push(Note { message, span: None });
+        }
+        said
+    }
+}
+
+/// That nvcc compiled it, and why.
+fn instead(program: &Program, nvrtc: &Compiler, by: By<'_>, said: &[Diagnostic]) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Note,
+        ..Diagnostic::error(format!(
+            "{} does not compile with {} ({}): {} compiled it",
+            program.named(),
+            nvrtc.name(),
+            brief(said),
+            by.name()
+        ))
+    }
+}
+
+/// The errors of the one that knows more of the file, with the first of the other one: of nvcc,
+/// where NVRTC lacks the host's side.
+fn neither(nvrtc: (String, Vec<Diagnostic>), nvcc: (String, Vec<Diagnostic>)) -> Vec<Diagnostic> {
+    let ((_, mut shown), (other, said)) =
+        if shims::help(&nvrtc.1) { (nvcc, nvrtc) } else { (nvrtc, nvcc) };
+    if let Some(last) = shown.last_mut() {
+        let message = format!("{other} does not compile it either: {}", brief(&said));
+        last.notes.push(Note { message, span: None });
+    }
+    shown
+}
+
+/// The first error in one line.
+fn brief(said: &[Diagnostic]) -> String {
+    let Some(first) = said.first() else { return "without a message".to_owned() };
+    match &first.span {
+        Some(span) => format!("{}: {}", span.place, first.message),
+        None => first.message.clone(),
+    }
+}

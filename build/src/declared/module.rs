@@ -1,0 +1,106 @@
+//! Modules as they are read: PTX, or machine code.
+//!
+//! Input: the source of a module, and what was compiled of it. Output: its file, its entry points
+//! and its variables.
+
+use std::fs;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::ExitCode;
+use gpuprof_model::declared::{DeclaredSource, MachineCode};
+
+use super::built::written;
+use super::instances::Asked;
+use crate::cuda_cpp::{self, Compiled, Entry, Variable};
+use crate::machine_code;
+use gpuprof_system::error::{Failure, Result};
+
+/// A module.
+#[derive(Debug)]
+pub(super) struct Module {
+    /// Its file.
+    pub(super) file: Utf8PathBuf,
+    /// What it consists of.
+    pub(super) code: Code,
+    /// Its entry points; of machine code, one for each target that has it in another way.
+    pub(super) points: Vec<Entry>,
+    /// Its variables.
+    pub(super) variables: Vec<Variable>,
+}
+
+/// What a module consists of.
+#[derive(Debug)]
+pub(super) enum Code {
+    /// PTX, as text.
+    Ptx(String),
+    /// Machine code.
+    Machine(MachineCode),
+}
+
+impl Code {
+    /// What messages call it.
+    pub(super) fn what(&self) -> &'static str {
+        match self {
+            Self::Ptx(_) => "PTX",
+            Self::Machine(_) => "machine code",
+        }
+    }
+}
+
+impl Module {
+    /// That of `asked`, or of what was `compiled` of its source; none where a program holds it, or
+    /// nothing was compiled. PTX that is no file yet is written into `folder`.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is something else (exit code 101), a folder that cannot be
+    /// written (110).
+    pub(super) fn of(
+        asked: &Asked<'_>,
+        compiled: Option<&Compiled>,
+        folder: &Utf8Path,
+    ) -> Result<Option<Self>> {
+        let held = |text: &str| Ok(Self::ptx(written(folder, text)?, text.to_owned()));
+        let module = match (&asked.declared.source, compiled) {
+            (_, Some(compiled)) => held(&compiled.ptx),
+            (DeclaredSource::PtxText(text), _) => held(text),
+            (DeclaredSource::PtxFile(file), _) => {
+                let path = path(asked, file);
+                let text = fs::read_to_string(&path).map_err(|e| unreadable(asked, &path, &e))?;
+                Ok(Self::ptx(path, text))
+            }
+            (DeclaredSource::MachineCode(file), _) => Self::machine(asked, file),
+            (DeclaredSource::Cuda(_) | DeclaredSource::Embedded(_), None) => return Ok(None),
+        };
+        module.map(Some)
+    }
+
+    fn ptx(file: Utf8PathBuf, text: String) -> Self {
+        let (points, variables) = (cuda_cpp::every_entry(&text), cuda_cpp::variables(&text));
+        Self { file, code: Code::Ptx(text), points, variables }
+    }
+
+    fn machine(asked: &Asked<'_>, file: &str) -> Result<Self> {
+        let path = path(asked, file);
+        let bytes = fs::read(&path).map_err(|e| unreadable(asked, &path, &e))?;
+        let read = machine_code::read(&bytes).map_err(|why| {
+            let message = format!("{}: cannot take kernels from {path}: {why}", asked.place());
+            Failure::new(ExitCode::BuildFailed, message)
+        })?;
+        let code = MachineCode { file: file.to_owned(), targets: read.targets, ptx: read.ptx };
+        let (points, variables) = (read.entries, read.variables);
+        Ok(Self { file: path, code: Code::Machine(code), points, variables })
+    }
+}
+
+/// The `file` that `asked` names.
+fn path(asked: &Asked<'_>, file: &str) -> Utf8PathBuf {
+    let folder = Utf8PathBuf::from_path_buf(asked.series.source_folder.clone());
+    folder.unwrap_or_default().join(file)
+}
+
+fn unreadable(asked: &Asked<'_>, path: &Utf8PathBuf, error: &std::io::Error) -> Failure {
+    let place = asked.place();
+    let message =
+        format!("{place}: cannot read {path}, where the kernel is declared to be: {error}");
+    Failure::new(ExitCode::BuildFailed, message)
+}

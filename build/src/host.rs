@@ -1,0 +1,279 @@
+//! Builds the harness targets and says which executables hold series.
+//!
+//! Input: cargo's own options. Output: executables from cargo's messages, never from the
+//! target folder. Targets are chosen here, so that libtest benches of the same packages are not
+//! built.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::BufReader;
+use std::process::{Command, Stdio};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
+use gpuprof_model::suggest::did_you_mean;
+use gpuprof_model::{ExitCode, protocol};
+
+use super::{cargo, harness_of, shown};
+use crate::options::{BuildOptions, CargoOptions};
+use crate::oxide::{self, Compiler, Made};
+use gpuprof_system::error::{Failure, Result};
+
+/// A built harness.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Harness {
+    /// Its package.
+    pub package: String,
+    /// Its target.
+    pub target: String,
+    /// The executable.
+    pub executable: Utf8PathBuf,
+    /// The folder it runs in, its package's.
+    pub folder: Utf8PathBuf,
+    /// Folders with libraries that build scripts made, for the dynamic linker.
+    pub library_folders: Vec<Utf8PathBuf>,
+    /// The folder of a driver that lets it start where none is installed and it is linked to one.
+    pub stand_in: Option<Utf8PathBuf>,
+    /// Who built it, where that was cuda-oxide.
+    pub oxide: Option<Made>,
+}
+
+/// What `cargo metadata` says of the workspace.
+///
+/// # Errors
+/// `cargo metadata` failed (exit code 102).
+pub fn metadata(options: &CargoOptions) -> Result<Metadata> {
+    let mut command = MetadataCommand::new();
+    command.cargo_path(cargo());
+    let mut other = vec!["--no-deps".to_owned()];
+    other.extend(options.manifest_args());
+    command.other_options(other);
+    if let Some(folder) = &options.folder {
+        command.current_dir(folder);
+    }
+    command
+        .exec()
+        .map_err(|e| Failure::new(ExitCode::MetadataFailed, format!("cargo metadata failed: {e}")))
+}
+
+/// The folder of everything gpuprof writes.
+pub fn target_directory(metadata: &Metadata, options: &CargoOptions) -> Utf8PathBuf {
+    options.target_dir.clone().unwrap_or_else(|| metadata.target_directory.clone())
+}
+
+/// `options` without the packages and targets that the workspace does not have: another revision is
+/// asked for what it has of this one.
+///
+/// # Errors
+/// It has none of the packages that were named (exit code 4).
+pub fn as_far_as_known(metadata: &Metadata, options: CargoOptions) -> Result<CargoOptions> {
+    let members = metadata.workspace_packages();
+    let bare = |spec: &str| spec.split(['@', '#']).next().unwrap_or(spec).to_owned();
+    let known = |spec: &String| members.iter().any(|p| p.name.as_str() == bare(spec));
+    let has_bench = |name: &String| {
+        let mut targets = members.iter().flat_map(|package| &package.targets);
+        targets.any(|target| target.is_bench() && target.name == *name)
+    };
+    let kept = |all: &[String], is: &dyn Fn(&String) -> bool| -> Result<Vec<String>> {
+        let kept: Vec<String> = all.iter().filter(|name| is(name)).cloned().collect();
+        if kept.is_empty() && !all.is_empty() {
+            let message = format!("it has no {}", all.join(", "));
+            return Err(Failure::new(ExitCode::NoSeries, message));
+        }
+        Ok(kept)
+    };
+    Ok(CargoOptions {
+        package: kept(&options.package, &known)?,
+        bench: kept(&options.bench, &has_bench)?,
+        exclude: options.exclude.iter().filter(|spec| known(spec)).cloned().collect(),
+        ..options
+    })
+}
+
+/// Builds the bench targets of the selected packages that depend on gpuprof.
+///
+/// # Errors
+/// Names that match nothing, no harness at all (exit code 4), a failed build (exit code 101).
+pub fn build(metadata: &Metadata, build: &BuildOptions) -> Result<Vec<Harness>> {
+    let options = &build.cargo;
+    let packages = selected(metadata, options)?;
+    let wanted = |name: &str| options.bench.is_empty() || options.bench.iter().any(|b| b == name);
+    let mut targets: Vec<(&Package, &str)> = Vec::new();
+    for package in packages.iter().filter(|p| p.dependencies.iter().any(|d| d.name == "gpuprof")) {
+        let benches = package.targets.iter().filter(|t| t.is_bench() && wanted(&t.name));
+        targets.extend(benches.map(|t| (*package, t.name.as_str())));
+    }
+    for bench in &options.bench {
+        if targets.iter().all(|(_, name)| name != bench) {
+            let names = packages.iter().flat_map(|p| &p.targets).filter(|t| t.is_bench());
+            let near = did_you_mean(bench, names.map(|t| t.name.as_str()));
+            return Err(unknown("bench target", bench, near));
+        }
+    }
+    for (package, bench) in &targets {
+        harness_of::check(package, bench)?;
+    }
+    if targets.is_empty() {
+        let looked: Vec<&str> = packages.iter().map(|p| p.name.as_str()).collect();
+        return Err(Failure::new(
+            ExitCode::NoSeries,
+            format!(
+                "no harness found in {}; add a bench target with `harness = false` that calls \
+                 gpuprof::main!(…) to a package that depends on gpuprof",
+                looked.join(", ")
+            ),
+        ));
+    }
+    let (theirs, ours): (Vec<_>, Vec<_>) =
+        targets.into_iter().partition(|(package, _)| oxide::is_compiled(package, metadata));
+    let target = target_directory(metadata, options);
+    let mut harnesses = Vec::new();
+    if !ours.is_empty() {
+        harnesses.extend(compile(&ours, (build, &target), None)?);
+    }
+    if !theirs.is_empty() {
+        let root = &metadata.workspace_root;
+        let folder = options.folder.as_deref();
+        let compiler = Compiler::find((root, folder), &build.kernel_arch, Some(&target))?;
+        harnesses.extend(compile(&theirs, (build, &target), Some(&compiler))?);
+    }
+    harnesses.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
+    if harnesses.is_empty() {
+        let names: BTreeSet<&str> = ours.iter().chain(&theirs).map(|(_, name)| *name).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        return Err(Failure::new(
+            ExitCode::NoSeries,
+            format!("none of the bench targets ({}) calls gpuprof::main!(…)", names.join(", ")),
+        ));
+    }
+    Ok(harnesses)
+}
+
+fn unknown(what: &str, name: &str, near: Option<String>) -> Failure {
+    let near = near.map(|near| format!(": {near}")).unwrap_or_default();
+    Failure::usage(format!("no {what} is named `{name}`{near}"))
+}
+
+fn selected<'m>(metadata: &'m Metadata, options: &CargoOptions) -> Result<Vec<&'m Package>> {
+    let members = metadata.workspace_packages();
+    let find = |spec: &String| {
+        let bare = spec.split(['@', '#']).next().unwrap_or(spec);
+        members.iter().copied().find(|p| p.name.as_str() == bare).ok_or_else(|| {
+            let near = did_you_mean(bare, members.iter().map(|p| p.name.as_str()));
+            unknown("package of the workspace", bare, near)
+        })
+    };
+    if !options.package.is_empty() {
+        return options.package.iter().map(find).collect();
+    }
+    let excluded = options.exclude.iter().map(find).collect::<Result<Vec<_>>>()?;
+    let all =
+        || members.iter().copied().filter(|p| excluded.iter().all(|e| e.id != p.id)).collect();
+    if options.workspace {
+        return Ok(all());
+    }
+    let here =
+        options.manifest_path.as_deref().and_then(|path| path.canonicalize_utf8().ok()).or_else(
+            || Utf8PathBuf::from_path_buf(std::env::current_dir().ok()?.join("Cargo.toml")).ok(),
+        );
+    match members.iter().find(|p| Some(&p.manifest_path) == here.as_ref()) {
+        Some(package) => Ok(vec![package]),
+        None => Ok(all()),
+    }
+}
+
+/// The command that builds `targets`.
+fn build_command(targets: &[(&Package, &str)], build: &BuildOptions) -> Command {
+    let options = &build.cargo;
+    let mut command = Command::new(cargo());
+    command.args([
+        "build",
+        "--message-format=json-render-diagnostics",
+        "--profile",
+        &build.profile,
+    ]);
+    let packages: BTreeSet<&str> = targets.iter().map(|(p, _)| p.name.as_str()).collect();
+    let benches: BTreeSet<&str> = targets.iter().map(|&(_, name)| name).collect();
+    command.args(packages.iter().flat_map(|package| ["--package", package]));
+    command.args(benches.iter().flat_map(|bench| ["--bench", bench]));
+    command.args(options.manifest_args()).args(build.feature_args());
+    if let Some(folder) = &options.target_dir {
+        command.args(["--target-dir", folder.as_str()]);
+    }
+    command.args(build.verbosity());
+    if let Some(jobs) = &options.jobs {
+        command.args(["--jobs", jobs]);
+    }
+    if let Some(folder) = &options.folder {
+        command.current_dir(folder);
+    }
+    command
+}
+
+/// Builds `targets`, by cuda-oxide's `compiler` where there is one, and keeps those that hold
+/// series. Folders with libraries are those below the `target` folder, as for `cargo run`: others
+/// may hold a toolkit's stub of the driver.
+fn compile(
+    targets: &[(&Package, &str)],
+    (build, target): (&BuildOptions, &Utf8Path),
+    compiler: Option<&Compiler>,
+) -> Result<Vec<Harness>> {
+    let failed = |message: String| Failure::new(ExitCode::BuildFailed, message);
+    let mut command = build_command(targets, build);
+    if let Some(compiler) = compiler {
+        compiler.prepare(&mut command)?;
+    }
+    shown::command(&command, build.cargo.verbose);
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| failed(format!("cannot start cargo: {e}")))?;
+    let stdout = child.stdout.take().expect("standard output is piped");
+    let mut finished = false;
+    let mut linked: BTreeMap<String, Vec<Utf8PathBuf>> = BTreeMap::new();
+    let mut harnesses = Vec::new();
+    for message in Message::parse_stream(BufReader::new(stdout)) {
+        match message.map_err(|e| failed(format!("cannot read cargo's messages: {e}")))? {
+            Message::BuildFinished(end) => finished = end.success,
+            Message::BuildScriptExecuted(script) => {
+                linked.entry(String::new()).or_default().extend(script.linked_paths);
+            }
+            Message::CompilerArtifact(artifact) if artifact.target.is_bench() => {
+                let package = targets.iter().find(|(p, _)| p.id == artifact.package_id);
+                if let (Some((package, _)), Some(executable)) = (package, artifact.executable) {
+                    harnesses.push(Harness {
+                        package: package.name.to_string(),
+                        target: artifact.target.name.clone(),
+                        executable,
+                        folder: package.manifest_path.parent().map(Into::into).unwrap_or_default(),
+                        library_folders: Vec::new(),
+                        stand_in: None,
+                        oxide: compiler.map(|compiler| compiler.made.clone()),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    let status = child.wait().map_err(|e| failed(format!("cannot wait for cargo: {e}")))?;
+    if !status.success() || !finished {
+        return Err(failed("the harness did not build; cargo's errors are above".to_owned()));
+    }
+    let folders: Vec<Utf8PathBuf> = linked
+        .into_values()
+        .flatten()
+        .map(|path| path.as_str().split_once('=').map_or(path.clone(), |(_, p)| p.into()))
+        .filter(|path| path.starts_with(target))
+        .collect();
+    harnesses.retain(is_harness);
+    harnesses.iter_mut().for_each(|h| h.library_folders.clone_from(&folders));
+    Ok(harnesses)
+}
+
+/// Whether the executable can be asked: it holds the protocol's marker. Other benches are not
+/// started.
+fn is_harness(harness: &Harness) -> bool {
+    let marker = protocol::MARKER.as_bytes();
+    fs::read(&harness.executable).is_ok_and(|bytes| memchr::memmem::find(&bytes, marker).is_some())
+}

@@ -1,0 +1,148 @@
+//! What to mark `#[gpuprof::host]`, told from where rustc's errors are.
+//!
+//! Input: files and lines of the errors of a kernel build. Output: a sentence for each function and
+//! import that only the host needs, as far as its source tells: one that an attribute's `verify`
+//! names for certain, any other that is no kernel perhaps.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use camino::Utf8Path;
+use quote::ToTokens;
+use syn::spanned::Spanned;
+use syn::{Attribute, Item};
+
+use crate::messages::Place;
+
+/// A function or import at the level of modules.
+struct Found {
+    /// As people call it.
+    name: String,
+    first: usize,
+    last: usize,
+    /// Whether an attribute says on which side it is.
+    is_decided: bool,
+}
+
+/// A sentence for each item that holds one of the errors, and the errors that are not in a function
+/// which the host needs for certain.
+pub(super) fn advice<'p>(root: &Utf8Path, errors: &'p [Place]) -> (Vec<String>, Vec<&'p Place>) {
+    let mut by_file: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for Place { file, line, .. } in errors {
+        by_file.entry(file).or_default().insert(*line);
+    }
+    let (mut sentences, mut others) = (Vec::new(), errors.iter().collect::<Vec<_>>());
+    for (file, lines) in by_file {
+        let text = fs::read_to_string(root.join(file)).unwrap_or_default();
+        let Ok(parsed) = syn::parse_file(&text) else { continue };
+        let (mut found, mut references) = (Vec::new(), BTreeMap::new());
+        collect(&parsed.items, &mut found, &mut references);
+        let holds = |item: &&Found| lines.range(item.first..=item.last).next().is_some();
+        for item in found.iter().filter(|item| !item.is_decided).filter(holds) {
+            let (name, line) = (&item.name, item.first);
+            sentences.push(match references.get(name) {
+                Some((key, kernel)) => {
+                    others.retain(|it| it.file != file || !(line..=item.last).contains(&it.line));
+                    format!(
+                        "`{name}`, which `{key}` of `{kernel}` names, runs on the host: put #[gpuprof::host] above it \
+                         ({file}:{line})"
+                    )
+                }
+                None => format!(
+                    "If only the host needs `{name}`, put #[gpuprof::host] above it ({file}:{line})"
+                ),
+            });
+        }
+    }
+    (sentences, others)
+}
+
+/// The key of a kernel's attribute that names a function, and the kernel.
+type Naming = (&'static str, String);
+
+/// Puts the functions and imports among `items` into `found`, and what kernels verify with into
+/// `references`, by name.
+fn collect(items: &[Item], found: &mut Vec<Found>, references: &mut BTreeMap<String, Naming>) {
+    for item in items {
+        let (name, attributes) = match item {
+            Item::Fn(function) => (function.sig.ident.to_string(), &function.attrs),
+            Item::Use(import) => (
+                format!("use {};", path(&import.tree.to_token_stream().to_string())),
+                &import.attrs,
+            ),
+            Item::Mod(module) => {
+                let inner = module.content.as_ref().map(|(_, items)| items.as_slice());
+                collect(inner.unwrap_or_default(), found, references);
+                continue;
+            }
+            _ => continue,
+        };
+        for attribute in attributes {
+            for key in ["verify", "compare"] {
+                if let Some(reference) = reference(attribute, key) {
+                    references.insert(reference, (key, name.clone()));
+                }
+            }
+        }
+        let decides = |attribute: &Attribute| {
+            let last = attribute.path().segments.last().map(|segment| segment.ident.to_string());
+            last.is_some_and(|last| ["kernel", "series", "host", "cfg"].contains(&last.as_str()))
+        };
+        let (first, last) = (item.span().start().line, item.span().end().line);
+        let is_decided = attributes.iter().any(decides);
+        found.push(Found { name, first, last, is_decided });
+    }
+}
+
+/// The last name of `key = PATH` in a kernel's attribute.
+fn reference(attribute: &Attribute, key: &str) -> Option<String> {
+    let text = path(&attribute.meta.to_token_stream().to_string());
+    let rest = text.split(&format!("{key}=")).nth(1)?;
+    let named = rest.split([',', ')']).next()?;
+    Some(named.rsplit("::").next()?.to_owned())
+}
+
+/// Tokens without the spaces between them.
+fn path(tokens: &str) -> String {
+    tokens.replace(' ', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(file: &str, line: usize) -> Place {
+        Place { file: file.to_owned(), line, column: 1, unknown: None }
+    }
+
+    #[test]
+    fn the_function_that_verify_names_is_told_from_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(folder.path()).unwrap();
+        let text = "use std::collections::HashMap;\n\
+                    #[gpuprof::kernel(grid = 1, verify = crate::exp_on_host, args(1))]\n\
+                    pub unsafe fn exp(x: u32) {\n    x.foo();\n}\n\n\
+                    mod inner {\n    /// Docs.\n    fn exp_on_host(x: u32) {\n        x.exp();\n    }\n}\n\
+                    fn other() {\n    vec![1];\n}\n\
+                    #[gpuprof::host]\nfn fine() {\n    vec![1];\n}\n";
+        fs::write(root.join("lib.rs"), text).unwrap();
+        let at = |lines: &[usize]| {
+            let places: Vec<_> = lines.iter().map(|&line| place("lib.rs", line)).collect();
+            let (sentences, others) = advice(root, &places);
+            (sentences, others.into_iter().map(|place| place.line).collect::<Vec<_>>())
+        };
+        let (sentences, others) = at(&[10, 14, 1]);
+        assert_eq!(
+            sentences,
+            [
+                "If only the host needs `use std::collections::HashMap;`, put #[gpuprof::host] above it (lib.rs:1)",
+                "`exp_on_host`, which `verify` of `exp` names, runs on the host: put #[gpuprof::host] above it \
+                 (lib.rs:8)",
+                "If only the host needs `other`, put #[gpuprof::host] above it (lib.rs:13)",
+            ]
+        );
+        assert_eq!(others, [14, 1], "a kernel's errors, perhaps");
+        assert_eq!(at(&[4, 18]), (Vec::new(), vec![4, 18]), "a kernel, and one that is marked");
+        assert_eq!(advice(root, &[place("nowhere.rs", 1)]).0, [""; 0]);
+    }
+}

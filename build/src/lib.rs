@@ -1,0 +1,36 @@
+//! Building: harnesses with the user's cargo, kernels with the toolchain that can.
+//!
+//! A part of `cargo-gpuprof`, without a stable API.
+
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+// `gpuprof_system::console` alone writes to standard error.
+#![warn(clippy::print_stderr)]
+
+pub mod archive;
+pub mod cuda_cpp;
+pub mod declared;
+pub mod elf;
+mod fresh;
+mod harness_of;
+pub mod host;
+pub mod kernels;
+pub mod machine_code;
+mod messages;
+pub mod options;
+pub mod oxide;
+pub mod ptxas;
+pub mod revision;
+mod shown;
+pub mod toolchain;
+pub mod toolkit;
+
+use std::ffi::OsString;
+
+/// What kernels are compiled for.
+const KERNEL_TARGET: &str = "nvptx64-nvidia-cuda";
+
+/// The cargo that started us, or the one on the path.
+pub fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}

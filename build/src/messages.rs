@@ -1,0 +1,106 @@
+//! What cargo says of a kernel build: rustc's messages are shown, and how it ended is told.
+//!
+//! Input: a cargo command with a JSON message format. Output: rustc's own text on standard error,
+//! where cargo's progress is as well, and whether rustc found errors. An LLVM that aborts leaves
+//! none.
+
+use std::env;
+use std::io::{BufReader, IsTerminal};
+use std::process::{Command, Stdio};
+
+use cargo_metadata::Message;
+use cargo_metadata::diagnostic::{DiagnosticLevel, DiagnosticSpan};
+use gpuprof_model::ExitCode;
+
+use gpuprof_system::console;
+use gpuprof_system::error::{Failure, Result};
+
+/// How a build ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// Everything was built.
+    Well,
+    /// rustc found errors at these places, and they were shown.
+    WithErrors(Vec<Place>),
+    /// It failed without an error of rustc's.
+    WithoutErrors,
+}
+
+/// Where rustc found an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The file, as rustc names it.
+    pub(super) file: String,
+    /// The line, from 1.
+    pub(super) line: usize,
+    /// The column, from 1.
+    pub(super) column: usize,
+    /// What the user's source calls there, where rustc knows no function, method or type of that
+    /// name, and no macro of it with its `!`.
+    pub(super) unknown: Option<String>,
+}
+
+/// rustc's codes of a method, a function and a type that it does not find; of a macro it has none.
+const NOT_FOUND: [&str; 4] = ["E0599", "E0425", "E0412", "E0433"];
+
+impl Place {
+    fn of(span: DiagnosticSpan, code: Option<&str>) -> Self {
+        let word = || {
+            let line = span.text.first()?;
+            let count = line.highlight_end.checked_sub(line.highlight_start)?;
+            let from = line.highlight_start.checked_sub(1)?;
+            let mut rest = line.text.chars().skip(from);
+            let word: String = rest.by_ref().take(count).collect();
+            Some((word, rest.next() == Some('!')))
+        };
+        let unknown = match code {
+            None => word().and_then(|(word, is_macro)| is_macro.then(|| format!("{word}!"))),
+            Some(code) if NOT_FOUND.contains(&code) => word().map(|(word, _)| word),
+            Some(_) => None,
+        };
+        Self { file: span.file_name, line: span.line_start, column: span.column_start, unknown }
+    }
+}
+
+/// The message format in which rustc's text is as it would have been on the terminal.
+pub(super) fn format() -> &'static str {
+    let colour = match env::var("CARGO_TERM_COLOR").as_deref() {
+        Ok("always") => true,
+        Ok("never") => false,
+        _ => std::io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none(),
+    };
+    if colour { "json-diagnostic-rendered-ansi" } else { "json" }
+}
+
+/// Runs `command` and shows rustc's messages.
+///
+/// # Errors
+/// Cargo cannot be started or understood.
+pub(super) fn show(command: &mut Command) -> Result<Ended> {
+    let failed = |message: String| Failure::new(ExitCode::BuildFailed, message);
+    let program = command.get_program().to_string_lossy().into_owned();
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| failed(format!("cannot start {program}: {e}")))?;
+    let stdout = child.stdout.take().expect("standard output is piped");
+    let (mut errors, mut places) = (false, Vec::new());
+    for message in Message::parse_stream(BufReader::new(stdout)) {
+        let message = message.map_err(|e| failed(format!("cannot read cargo's messages: {e}")))?;
+        if let Message::CompilerMessage(said) = message {
+            console::raw(said.message.rendered.as_deref().unwrap_or(&said.message.message));
+            if said.message.level == DiagnosticLevel::Error {
+                errors = true;
+                let code = said.message.code.as_ref().map(|code| code.code.as_str());
+                let own = said.message.spans.into_iter().filter(|span| span.is_primary);
+                places.extend(own.map(|span| Place::of(span, code)));
+            }
+        }
+    }
+    let status = child.wait().map_err(|e| failed(format!("cannot wait for {program}: {e}")))?;
+    Ok(match (status.success(), errors) {
+        (true, _) => Ended::Well,
+        (false, true) => Ended::WithErrors(places),
+        (false, false) => Ended::WithoutErrors,
+    })
+}

@@ -1,0 +1,86 @@
+//! git, asked in the user's repository.
+
+use std::process::{Command, Stdio};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use gpuprof_system::error::{Failure, Result};
+
+/// What a hook sets for the repository that it is run in; the one here is found by its folder.
+const OF_HOOKS: [&str; 7] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_PREFIX",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_NAMESPACE",
+];
+
+/// A repository with a work tree.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    /// The top folder of the work tree.
+    pub toplevel: Utf8PathBuf,
+}
+
+impl Repository {
+    /// The repository that `folder` is in.
+    ///
+    /// # Errors
+    /// It is in none, or git cannot be asked (exit code 2).
+    pub fn of(folder: &Utf8Path) -> Result<Self> {
+        let toplevel = ask(folder, &["rev-parse", "--show-toplevel"]).map_err(|why| {
+            Failure::usage(format!(
+                "{folder} is in no git repository that can be used ({why}); a folder with another \
+                 checkout or an archive needs none"
+            ))
+        })?;
+        Ok(Self { toplevel: toplevel.into() })
+    }
+
+    /// What git answers to `arguments`; none where it refuses.
+    pub fn ask(&self, arguments: &[&str]) -> Option<String> {
+        ask(&self.toplevel, arguments).ok()
+    }
+
+    /// Has git do `arguments`.
+    ///
+    /// # Errors
+    /// It refuses (exit code 2).
+    pub fn tell(&self, arguments: &[&str]) -> Result<String> {
+        ask(&self.toplevel, arguments).map_err(|why| {
+            let words: Vec<&str> = arguments.iter().copied().take(2).collect();
+            Failure::usage(format!("git {} failed in {}: {why}", words.join(" "), self.toplevel))
+        })
+    }
+
+    /// Whether the history ends early.
+    pub fn is_shallow(&self) -> bool {
+        self.ask(&["rev-parse", "--is-shallow-repository"]).is_some_and(|answer| answer == "true")
+    }
+
+    /// The folder of git's own that all worktrees share.
+    pub fn common_folder(&self) -> Option<Utf8PathBuf> {
+        self.ask(&["rev-parse", "--git-common-dir"]).map(|path| self.toplevel.join(path))
+    }
+}
+
+/// What git answers in `folder`, or why it does not.
+fn ask(folder: &Utf8Path, arguments: &[&str]) -> Result<String, String> {
+    let mut command = Command::new("git");
+    // A checkout of ours is nobody's commit: no hook of the user's has to do with it.
+    command.args(["-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false"]);
+    command.args(arguments).current_dir(folder).stdin(Stdio::null());
+    OF_HOOKS.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    let output = command.output().map_err(|e| format!("git cannot be started: {e}"))?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+        let said = if stderr.is_empty() { output.status.to_string() } else { stderr };
+        return Err(said);
+    }
+    let text = String::from_utf8(output.stdout).map_err(|_| "its answer is no text".to_owned())?;
+    Ok(text.trim_end_matches('\n').to_owned())
+}

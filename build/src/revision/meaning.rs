@@ -1,0 +1,93 @@
+//! Which commit a revision's name means.
+
+use gpuprof_model::suggest::did_you_mean;
+
+use super::Repository;
+use gpuprof_system::error::{Failure, Result};
+
+/// The word for the commit at which this branch left the default one.
+pub const MERGE_BASE: &str = "merge-base";
+
+/// A commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Its full hash.
+    pub hash: String,
+    /// What it is called: as it was asked for, with what that was taken for.
+    pub name: String,
+}
+
+/// The commit that `text` means in `repository`.
+///
+/// # Errors
+/// None (exit code 2), with the names that are near and what may have to be fetched.
+pub fn commit(repository: &Repository, text: &str) -> Result<Commit> {
+    if text == MERGE_BASE {
+        return merge_base(repository);
+    }
+    match hash(repository, text) {
+        Some(hash) => Ok(Commit { hash, name: text.to_owned() }),
+        None => Err(unknown(repository, text)),
+    }
+}
+
+fn hash(repository: &Repository, text: &str) -> Option<String> {
+    repository.ask(&["rev-parse", "--verify", "--quiet", &format!("{text}^{{commit}}")])
+}
+
+/// The fork point with the default branch, or else with the branch that this one follows.
+fn merge_base(repository: &Repository) -> Result<Commit> {
+    let own = repository.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"]);
+    let default = repository.ask(&["rev-parse", "--abbrev-ref", "origin/HEAD"]);
+    let upstream = repository.ask(&["rev-parse", "--abbrev-ref", "HEAD@{upstream}"]);
+    // A branch that was pushed follows its own copy, which it never forks from.
+    let other = upstream
+        .filter(|upstream| own.as_ref().is_none_or(|own| !upstream.ends_with(&format!("/{own}"))));
+    let names = ["origin/main", "origin/master", "main", "master"].map(str::to_owned);
+    let mut candidates = default.into_iter().chain(other).chain(names);
+    let taken =
+        candidates.find(|name| Some(name) != own.as_ref() && hash(repository, name).is_some());
+    let Some(branch) = taken else {
+        return Err(Failure::usage(format!(
+            "no default branch is known that this one could have left (origin/HEAD, an upstream, \
+             origin/main, origin/master, main, master); name the revision, as in `--base \
+             origin/main`{}",
+            to_fetch(repository, "main")
+        )));
+    };
+    match repository.ask(&["merge-base", &branch, "HEAD"]) {
+        Some(hash) => Ok(Commit { hash, name: format!("{MERGE_BASE} with {branch}") }),
+        None => Err(Failure::usage(format!(
+            "HEAD and {branch} have no commit in common here{}",
+            match repository.is_shallow() {
+                true => "; this clone is shallow: `git fetch --unshallow` gets the rest",
+                false => "",
+            }
+        ))),
+    }
+}
+
+fn unknown(repository: &Repository, text: &str) -> Failure {
+    let references = ["refs/heads", "refs/remotes", "refs/tags"];
+    let all = repository
+        .ask(&[&["for-each-ref", "--format=%(refname:short)"], &references[..]].concat())
+        .unwrap_or_default();
+    let near = did_you_mean(text, all.lines()).map(|near| format!(": {near}")).unwrap_or_default();
+    let branch = text.strip_prefix("origin/").unwrap_or(text);
+    Failure::usage(format!(
+        "no revision, folder or archive is called `{text}`{near}{}",
+        to_fetch(repository, branch)
+    ))
+}
+
+/// How to get `branch`, if it is one.
+fn to_fetch(repository: &Repository, branch: &str) -> String {
+    match repository.is_shallow() {
+        true => format!(
+            "\nthis clone is shallow: `git fetch --depth=1 origin \
+             {branch}:refs/remotes/origin/{branch}` gets the tip of a branch, and \
+             actions/checkout gets all of them with fetch-depth: 0"
+        ),
+        false => "\n`git fetch` gets what the remote has".to_owned(),
+    }
+}

@@ -1,0 +1,146 @@
+//! The guard of locked clocks: a process that outlives the runner and puts the clocks back.
+//!
+//! Input: a device, the clocks to lock, and a pipe as standard input. Output: a line on
+//! standard output that says whether they are locked; then, when the pipe ends, the clocks as they
+//! were before. The kernel ends the pipe when the runner is gone, however it went, so success,
+//! failure, an interrupt and SIGKILL take the same path. The guard has a session of its own and
+//! heeds no signal that can be heeded: a Ctrl-C, a closed terminal or a `kill` of the group are the
+//! runner's to answer, and its end is told by the pipe.
+//!
+//! While clocks are locked the guard holds a lock file with its process id. Whoever wants the
+//! device next waits for it; a file that is left without a lock tells that the guard itself was
+//! killed.
+
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use gpuprof_model::ExitCode;
+use nvml_wrapper::error::NvmlError;
+use serde::{Deserialize, Serialize};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+use super::lock::{self, Lock, Owner};
+use super::nvml::{self, Library, Lockable};
+use crate::device::ClockControl;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::interrupt::Interrupt;
+
+/// The hidden subcommand.
+pub const SUBCOMMAND: &str = "__guard";
+
+/// Options of the guard of locked clocks.
+#[derive(Debug, Clone, Args)]
+pub struct GuardOptions {
+    /// The device's UUID
+    #[arg(long)]
+    pub device: String,
+    /// What to lock; with none, locked clocks are only put back
+    #[arg(long, value_enum)]
+    pub clocks: ClockControl,
+    /// NVML's library, instead of libnvidia-ml.so.1
+    #[arg(long)]
+    pub nvml_path: Option<std::path::PathBuf>,
+}
+
+/// What the guard says once, on standard output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Said {
+    /// The clocks are locked to this.
+    Locked(Lockable),
+    /// They were put back, and nothing more was asked for.
+    Restored,
+    /// They are as they were, for this reason.
+    Refused(String),
+    /// They are as they were, for want of permission.
+    Denied(String),
+}
+
+/// The file of the clocks of `uuid`.
+pub fn path(uuid: &str) -> PathBuf {
+    lock::path(&lock::folder(), &format!("{uuid}-clocks"))
+}
+
+/// Guards until standard input ends.
+///
+/// # Errors
+/// Clocks that could not be put back (exit code 107).
+pub fn guard(options: &GuardOptions) -> Result<ExitCode> {
+    // Fails for the leader of a group only, which a child is not.
+    let _ = rustix::process::setsid();
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+        let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
+    }
+    let owner = Owner::this_process();
+    let held = lock::wait(&path(&options.device), &owner, &Interrupt::default(), |_| Ok(()));
+    let said = |said: &Said| {
+        let line = serde_json::to_string(said).expect("it is plain data");
+        let mut out = io::stdout().lock();
+        // The runner may be gone already; then the pipe has ended as well.
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    };
+    let held = match held {
+        Ok(held) => held,
+        Err(failure) => {
+            said(&Said::Refused(failure.message));
+            return Ok(ExitCode::NotPossible);
+        }
+    };
+    match work(options, held, &said) {
+        Ok(()) => Ok(ExitCode::Success),
+        Err(Trouble::Refused(reason)) => {
+            said(&Said::Refused(reason));
+            Ok(ExitCode::NotPossible)
+        }
+        Err(Trouble::Denied(reason)) => {
+            said(&Said::Denied(reason));
+            Ok(ExitCode::NotPossible)
+        }
+        Err(Trouble::LeftLocked(reason)) => Err(left_locked(&options.device, &reason)),
+    }
+}
+
+enum Trouble {
+    Refused(String),
+    Denied(String),
+    LeftLocked(String),
+}
+
+fn work(options: &GuardOptions, held: Lock, said: &dyn Fn(&Said)) -> Result<(), Trouble> {
+    let uuid = &options.device;
+    let library = Library::open(options.nvml_path.as_deref()).map_err(Trouble::Refused)?;
+    let mut device = library.gpu(uuid).map_err(Trouble::Refused)?;
+    let refused = |e: NvmlError| match e {
+        NvmlError::NoPermission => Trouble::Denied(nvml::words(&e)),
+        e => Trouble::Refused(nvml::words(&e)),
+    };
+    if let Some(clocks) = nvml::lockable(&device, options.clocks).map_err(refused)? {
+        nvml::lock(&mut device, clocks).map_err(refused)?;
+        said(&Said::Locked(clocks));
+        // Ends with the runner; an error of the pipe means the same.
+        let _ = io::stdin().lock().read_to_end(&mut Vec::new());
+    }
+    let restored = device.reset_gpu_locked_clocks();
+    if let Err(error) = restored {
+        // The file keeps its text: the next run says what is wrong.
+        held.leave();
+        return Err(Trouble::LeftLocked(nvml::words(&error)));
+    }
+    if options.clocks == ClockControl::None {
+        said(&Said::Restored);
+    }
+    drop(held);
+    Ok(())
+}
+
+/// What to say where clocks stay locked.
+pub(super) fn left_locked(uuid: &str, reason: &str) -> Failure {
+    let message = format!(
+        "the clocks of {uuid} are still locked: {reason}. Reset them with `nvidia-smi -i {uuid} \
+         --reset-gpu-clocks` as an administrator"
+    );
+    Failure::new(ExitCode::NotPossible, message)
+}

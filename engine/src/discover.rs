@@ -1,0 +1,140 @@
+//! Asks harnesses what they hold, and the first of them whether a GPU answers.
+//!
+//! Input: harness executables. Output: the series of each. A harness of another protocol
+//! version is told apart from one that is broken.
+
+use std::collections::BTreeMap;
+
+use gpuprof_cupti::{Advice, Code};
+use gpuprof_model::failure::Denial;
+use gpuprof_model::protocol::{
+    CounterPlan, CounterPlanRequest, CounterProblem, DriverProbe, ReplyBody, RequestBody,
+    SeriesDescription,
+};
+
+use crate::execute::{Ended, HarnessProcess, failed, place, read_reply, unexpected};
+use gpuprof_build::host::Harness;
+use gpuprof_system::error::{Failure, Result};
+
+/// Why there is no plan for counters.
+#[derive(Debug)]
+pub enum NoPlan {
+    /// The harness cannot be asked.
+    Harness(Failure),
+    /// It was asked, and counters cannot be collected.
+    Counters(CounterProblem),
+}
+
+impl From<Failure> for NoPlan {
+    fn from(failure: Failure) -> Self {
+        Self::Harness(failure)
+    }
+}
+
+fn ask(process: &HarnessProcess<'_>, harness: &Harness, body: RequestBody) -> Result<ReplyBody> {
+    let place = place(harness);
+    match process.ask(harness, body)? {
+        Ended::Replied(bytes) => read_reply(&bytes, harness),
+        Ended::Without { how, stderr, .. } => {
+            Err(failed(format!("{place} could not list its series: it {how}{}", stderr.tail())))
+        }
+        Ended::TimedOut { seconds, stderr, .. } => Err(failed(format!(
+            "{place} did not list its series within {seconds} s{}",
+            stderr.tail()
+        ))),
+        Ended::Interrupted => Err(failed(format!("interrupted while asking {place}"))),
+    }
+}
+
+/// The series of every harness, by its position.
+///
+/// # Errors
+/// A harness that cannot be asked (exit code 104).
+pub fn series(
+    process: &HarnessProcess<'_>,
+    harnesses: &[Harness],
+) -> Result<BTreeMap<usize, Vec<SeriesDescription>>> {
+    let mut all = BTreeMap::new();
+    for (position, harness) in harnesses.iter().enumerate() {
+        let described = match ask(process, harness, RequestBody::Describe)? {
+            ReplyBody::Described(Ok(series)) => series,
+            ReplyBody::Described(Err(problem)) => {
+                return Err(failed(problem));
+            }
+            other => return Err(unexpected(harness, &other)),
+        };
+        all.insert(position, described);
+    }
+    Ok(all)
+}
+
+/// Whether a GPU answers, asked in a process of `harness`.
+///
+/// # Errors
+/// A harness that cannot be asked (exit code 104).
+pub fn probe(process: &HarnessProcess<'_>, harness: &Harness) -> Result<DriverProbe> {
+    match ask(process, harness, RequestBody::Probe)? {
+        // What stands in for a driver that a program is linked to is none.
+        ReplyBody::Probed(DriverProbe::Devices(devices))
+            if devices.iter().any(|device| device.emulated) =>
+        {
+            Ok(DriverProbe::Absent)
+        }
+        ReplyBody::Probed(probe) => Ok(probe),
+        other => Err(unexpected(harness, &other)),
+    }
+}
+
+/// Whether counters can be collected, asked in a process of `harness`. One that crashes over it is
+/// a machine that does not give counters.
+///
+/// # Errors
+/// A harness that cannot be asked (exit code 104); counters that cannot be collected.
+pub fn plan_counters(
+    process: &HarnessProcess<'_>,
+    harness: &Harness,
+    request: CounterPlanRequest,
+) -> Result<CounterPlan, NoPlan> {
+    let machine = |reason: String| NoPlan::Counters(CounterProblem::Machine(Denial::other(reason)));
+    match process.ask(harness, RequestBody::PlanCounters(request))? {
+        Ended::Replied(bytes) => match read_reply(&bytes, harness)? {
+            ReplyBody::CountersPlanned(outcome) => outcome.map_err(NoPlan::Counters),
+            other => Err(unexpected(harness, &other).into()),
+        },
+        Ended::Without { how, stderr, .. } => Err(machine(crashed(&how, &stderr.tail()))),
+        Ended::TimedOut { seconds, .. } => Err(machine(silent(seconds))),
+        Ended::Interrupted => Err(failed("interrupted while planning counters").into()),
+    }
+}
+
+/// CUPTI ended the process that asked it; `tail` is the end of what that one said.
+fn crashed(how: &str, tail: &str) -> String {
+    format!(
+        "the process that tried to set up CUPTI {how}{tail}\n  cause: a library that does not fit \
+         the driver, or another tool in the process\n  check: cargo gpuprof doctor; env | grep -E \
+         'LD_PRELOAD|CUDA_INJECTION'\n  remedy: try a version that matches the driver's CUDA major \
+         version, with --cupti-path or GPUPROF_CUPTI"
+    )
+}
+
+/// CUPTI did not answer: seen where another process held the profiler.
+fn silent(seconds: u64) -> String {
+    let Advice { check, remedy, .. } = Code::HardwareBusy.advice();
+    format!(
+        "CUPTI did not answer within {seconds} s\n  cause: probably another tool holds the GPU's \
+         performance counters, which can make CUPTI hang\n  check: {check}\n  remedy: {remedy}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cupti_that_does_not_answer_comes_with_check_and_remedy() {
+        let silent = silent(60);
+        assert!(silent.starts_with("CUPTI did not answer within 60 s\n  cause: "), "{silent}");
+        assert!(silent.contains("\n  check: nvidia-smi"), "{silent}");
+        assert!(silent.contains("\n  remedy: stop it, or pause DCGM's profiling"), "{silent}");
+    }
+}

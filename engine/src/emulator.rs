@@ -1,0 +1,212 @@
+//! The emulated driver: unpacked where only its owner writes, and checked before each run.
+//!
+//! Input: the target folder. Output: the folder that harnesses look for the driver in. What a
+//! harness loads runs with its user's rights, so nobody else may put anything there: the folder
+//! belongs to the user and to nobody's group, no link leads there from a folder that everybody
+//! writes, and the library is compared byte by byte with the one in this executable. A library that
+//! differs is replaced; a folder that others could have prepared is refused.
+
+use std::fs::{self, DirBuilder, Metadata};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::ExitCode;
+use sha2::{Digest, Sha256};
+
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::hex::hex;
+use gpuprof_system::whole::write_whole;
+
+/// The emulated driver, built with this tool.
+static EMULATOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so"));
+
+const LIBRARY: &str = "libcuda.so";
+
+/// What programs that link the driver look for.
+const LINK: &str = "libcuda.so.1";
+
+/// Permission to write for everybody, and for the group as well.
+const EVERYBODY: u32 = 0o002;
+const OTHERS: u32 = 0o022;
+
+/// In a folder with this bit each user renames and removes only what is theirs.
+const STICKY: u32 = 0o1000;
+
+/// The folder that holds the emulated driver, which is written if it is not there or differs.
+///
+/// # Errors
+/// It cannot be written (exit code 110); another user could change it (exit code 107).
+pub fn emulator_folder(target_directory: &Utf8Path) -> Result<Utf8PathBuf> {
+    unpacked(target_directory, rustix::process::geteuid().as_raw())
+}
+
+/// What harnesses load from the `folder` of the emulated driver.
+pub fn emulator_files(folder: &Utf8Path) -> [Utf8PathBuf; 2] {
+    [LIBRARY, LINK].map(|name| folder.join(name))
+}
+
+/// As [`emulator_folder`], for this `user`.
+fn unpacked(target_directory: &Utf8Path, user: u32) -> Result<Utf8PathBuf> {
+    let id = &hex(&Sha256::digest(EMULATOR))[..12];
+    // Users that share a target folder have one each.
+    let name = format!("emulator-{id}-{user}");
+    let parent = target_directory.join("gpuprof");
+    let failed = |e: io::Error| Failure::output(parent.join(&name).as_std_path(), &e);
+    fs::create_dir_all(&parent).map_err(failed)?;
+    let folder = parent.canonicalize_utf8().map_err(failed)?.join(&name);
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(failed(e)),
+        _ => {}
+    }
+    if let Some(reason) = distrusted(&folder, user).map_err(failed)? {
+        let message = format!("the emulated driver cannot be loaded from {folder}: {reason}");
+        return Err(Failure::new(ExitCode::NotPossible, message));
+    }
+    fill(&folder, user).map_err(failed)?;
+    Ok(folder)
+}
+
+/// Writes what is not in `folder` as it must be.
+fn fill(folder: &Utf8Path, user: u32) -> io::Result<()> {
+    let library = folder.join(LIBRARY);
+    let intact =
+        fs::symlink_metadata(&library).is_ok_and(|known| known.is_file() && only(&known, user));
+    if !intact || fs::read(&library)? != EMULATOR {
+        write_whole(&library, EMULATOR)?;
+    }
+    let link = folder.join(LINK);
+    match symlink(LIBRARY, &link) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
+        Err(_) if fs::read_link(&link).is_ok_and(|to| to == *LIBRARY) => Ok(()),
+        Err(_) => fs::remove_file(&link).and_then(|()| symlink(LIBRARY, &link)),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Whether `user` has what is `known`, and nobody else writes it.
+fn only(known: &Metadata, user: u32) -> bool {
+    known.uid() == user && known.mode() & OTHERS == 0
+}
+
+/// Why what lies in `folder` may be another's than `user`'s; none where it may not. The path has no
+/// links, but for itself.
+fn distrusted(folder: &Utf8Path, user: u32) -> io::Result<Option<String>> {
+    let known = fs::symlink_metadata(folder)?;
+    if !known.is_dir() || !only(&known, user) {
+        let (kind, owner) = (if known.is_dir() { "a folder" } else { "no folder" }, known.uid());
+        let mode = known.mode() & 0o7777;
+        return Ok(Some(format!(
+            "it must be a folder that only user {user} writes, and it is {kind} of user {owner} \
+             with mode {mode:04o}; remove it"
+        )));
+    }
+    let elsewhere = "use a folder of your own with --target-dir";
+    let mut below = folder;
+    for above in folder.ancestors().skip(1) {
+        let mode = fs::metadata(above)?.mode();
+        let owner = fs::symlink_metadata(below)?.uid();
+        if mode & EVERYBODY != 0 && mode & STICKY == 0 {
+            return Ok(Some(format!("every user can write {above}; {elsewhere}")));
+        }
+        if mode & EVERYBODY != 0 && owner != user && owner != 0 {
+            return Ok(Some(format!(
+                "{below} belongs to user {owner}, and every user can write {above}; {elsewhere}"
+            )));
+        }
+        below = above;
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn target() -> (tempfile::TempDir, Utf8PathBuf, u32) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8PathBuf::from_path_buf(folder.path().to_owned()).unwrap();
+        let user = fs::metadata(&path).unwrap().uid();
+        (folder, path, user)
+    }
+
+    fn mode(path: &Utf8Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn refusal(target: &Utf8Path, user: u32) -> String {
+        let failure = unpacked(target, user).unwrap_err();
+        assert_eq!(failure.code, ExitCode::NotPossible);
+        failure.message
+    }
+
+    #[test]
+    fn a_library_that_differs_in_one_byte_is_replaced() {
+        let (_keep, target, user) = target();
+        let folder = unpacked(&target, user).unwrap();
+        let library = folder.join(LIBRARY);
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+        let mut flipped = EMULATOR.to_vec();
+        flipped[EMULATOR.len() / 2] ^= 1;
+        fs::write(&library, &flipped).unwrap();
+        assert_eq!(unpacked(&target, user).unwrap(), folder);
+        assert!(fs::read(&library).unwrap() == EMULATOR);
+        let before = fs::metadata(&library).unwrap().ino();
+        unpacked(&target, user).unwrap();
+        assert_eq!(fs::metadata(&library).unwrap().ino(), before, "what is right stays");
+    }
+
+    #[test]
+    fn links_in_the_place_of_the_library_are_replaced() {
+        let (_keep, target, user) = target();
+        let folder = unpacked(&target, user).unwrap();
+        let other = target.join("other.so");
+        fs::write(&other, EMULATOR).unwrap();
+        for name in [LIBRARY, LINK] {
+            fs::remove_file(folder.join(name)).unwrap();
+            symlink(&other, folder.join(name)).unwrap();
+        }
+        unpacked(&target, user).unwrap();
+        assert!(fs::symlink_metadata(folder.join(LIBRARY)).unwrap().is_file());
+        assert_eq!(fs::read_link(folder.join(LINK)).unwrap().to_str(), Some(LIBRARY));
+        // A library that its group writes is another file afterwards.
+        mode(&folder.join(LIBRARY), 0o664);
+        unpacked(&target, user).unwrap();
+        assert_eq!(fs::metadata(folder.join(LIBRARY)).unwrap().mode() & OTHERS, 0);
+    }
+
+    #[test]
+    fn a_folder_that_others_write_is_refused() {
+        let (_keep, target, user) = target();
+        let folder = unpacked(&target, user).unwrap();
+        mode(&folder, 0o770);
+        let told = refusal(&target, user);
+        assert!(
+            told.contains(&format!("a folder of user {user} with mode 0770; remove it")),
+            "{told}"
+        );
+        fs::remove_dir_all(&folder).unwrap();
+        symlink(&target, &folder).unwrap();
+        assert!(refusal(&target, user).contains("it is no folder of user"));
+    }
+
+    #[test]
+    fn a_place_where_everybody_writes_is_refused_unless_what_lies_there_is_ones_own() {
+        let (_keep, target, user) = target();
+        unpacked(&target, user).unwrap();
+        mode(&target, 0o777);
+        let told = refusal(&target, user);
+        assert!(told.contains(": every user can write /"), "{told}");
+        assert!(told.ends_with("; use a folder of your own with --target-dir"), "{told}");
+        mode(&target, 0o1777);
+        unpacked(&target, user).unwrap();
+        // To another user all of this is somebody else's.
+        let folder = unpacked(&target, user).unwrap();
+        if user != 0 {
+            assert!(distrusted(&folder, user + 1).unwrap().is_some());
+        }
+        assert!(distrusted(&folder, user + 1).unwrap().unwrap().contains("only user"));
+    }
+}

@@ -1,0 +1,48 @@
+//! Programs that are linked to the driver instead of loading it: where no driver is installed the
+//! system does not even start them, so that they could not say which series they hold.
+//!
+//! Input: harnesses. Output: for those that need it, the emulated driver as a stand-in, which is
+//! found behind every other one.
+
+use std::fs;
+use std::path::Path;
+
+use camino::Utf8Path;
+
+use crate::cupti::{self, Answer, Question};
+use crate::emulator::emulator_folder;
+use gpuprof_build::elf;
+use gpuprof_build::host::Harness;
+use gpuprof_system::error::Result;
+
+/// The driver's library, as programs that are linked to it name it.
+const LIBRARIES: [&[u8]; 2] = [b"libcuda.so.1", b"libcuda.so"];
+
+/// What the kernel module shows where it is loaded: a driver is installed then, even if its library
+/// is not found.
+const MODULE: &str = "/proc/driver/nvidia/version";
+
+/// Gives `harnesses` that are linked to the driver a stand-in, unless a driver is installed.
+///
+/// # Errors
+/// The process that looks for a driver, or the emulated driver's folder below `target`.
+pub fn stand_in(harnesses: &mut [Harness], target: &Utf8Path) -> Result<()> {
+    if !harnesses.iter().any(is_linked) || Path::new(MODULE).exists() {
+        return Ok(());
+    }
+    if !matches!(cupti::ask(None, Question::Driver)?, Answer::NoDriver(_)) {
+        return Ok(());
+    }
+    let folder = emulator_folder(target)?;
+    for harness in harnesses.iter_mut().filter(|harness| is_linked(harness)) {
+        harness.stand_in = Some(folder.clone());
+    }
+    Ok(())
+}
+
+/// Whether the executable names the driver's library among those that it is linked to.
+fn is_linked(harness: &Harness) -> bool {
+    let Ok(file) = fs::read(&harness.executable) else { return false };
+    let Ok(Some(names)) = elf::named(&file, ".dynstr") else { return false };
+    names.split(|&byte| byte == 0).any(|name| LIBRARIES.contains(&name))
+}

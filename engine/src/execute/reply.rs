@@ -1,0 +1,108 @@
+//! The reply of a harness: what it found, or why it cannot be read.
+
+use gpuprof_model::ExitCode;
+use gpuprof_model::failure::FailureKind;
+use gpuprof_model::measurement::PassOutcome;
+use gpuprof_model::protocol::{Header, ReplyBody, VERSION};
+use serde::Deserialize;
+
+use gpuprof_build::host::Harness;
+use gpuprof_system::error::{Failure, Result};
+
+/// Reads a reply's bytes.
+///
+/// # Errors
+/// A harness of another protocol, with what to do; bytes that are no reply (exit code 104).
+pub fn read_reply(bytes: &[u8], harness: &Harness) -> Result<ReplyBody> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        header: Header,
+    }
+    let place = place(harness);
+    let garbage = |e: serde_json::Error| {
+        failed(format!("{place} sent a reply that cannot be read: {e}")).caused_by(e)
+    };
+    let envelope: Envelope = serde_json::from_slice(bytes).map_err(garbage)?;
+    if envelope.header.protocol != VERSION {
+        let (theirs, ours) = (&envelope.header.version, env!("CARGO_PKG_VERSION"));
+        let newer = envelope.header.protocol > VERSION;
+        let remedy = if newer {
+            format!(
+                "install gpuprof {theirs} from its clone: cargo install --path cargo-gpuprof --locked"
+            )
+        } else {
+            format!("set gpuprof = \"{ours}\" in the package's Cargo.toml")
+        };
+        return Err(failed(format!(
+            "{place} was built with gpuprof {theirs}, which speaks protocol {}; this is cargo-gpuprof {ours} with \
+             protocol {VERSION}. To go on, {remedy}",
+            envelope.header.protocol
+        )));
+    }
+    let reply: gpuprof_model::protocol::Reply = serde_json::from_slice(bytes).map_err(garbage)?;
+    reply.body.ok_or_else(|| failed(format!("{place} does not understand protocol {VERSION}")))
+}
+
+pub(crate) fn failed(message: impl Into<String>) -> Failure {
+    Failure::new(ExitCode::DiscoveryFailed, message)
+}
+
+pub(crate) fn place(harness: &Harness) -> String {
+    format!("harness `{}` of package `{}`", harness.target, harness.package)
+}
+
+/// A reply of another kind than the request was.
+pub fn unexpected(harness: &Harness, reply: &ReplyBody) -> Failure {
+    failed(format!("{} sent an unexpected reply: {reply:?}", place(harness)))
+}
+
+/// What the passes of a reply's bytes found; where the reply is none, that the first of them
+/// failed.
+pub fn outcomes(bytes: &[u8], harness: &Harness) -> Vec<PassOutcome> {
+    let failed = |reason| vec![PassOutcome::Failed { kind: FailureKind::Other, reason }];
+    match read_reply(bytes, harness) {
+        Ok(ReplyBody::Measured(outcomes)) => outcomes.into_iter().map(in_rust_names).collect(),
+        Ok(other) => failed(unexpected(harness, &other).message),
+        Err(failure) => failed(failure.message),
+    }
+}
+
+/// The outcome with functions by the names that their source has.
+fn in_rust_names(mut outcome: PassOutcome) -> PassOutcome {
+    if let PassOutcome::Failed { reason, .. } | PassOutcome::Invalid { reason } = &mut outcome {
+        let symbol = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+        let words: Vec<&str> = reason.split_inclusive(|c| !symbol(c)).collect();
+        let plain = |word: &str| {
+            let name = word.trim_end_matches(|c| !symbol(c));
+            match rustc_demangle::try_demangle(name) {
+                Ok(readable) => format!("{readable:#}{}", &word[name.len()..]),
+                Err(_) => word.to_owned(),
+            }
+        };
+        *reason = words.into_iter().map(plain).collect();
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_in_reasons_have_the_names_of_their_source() {
+        let told = |reason: &str| {
+            let (kind, reason) = (FailureKind::Other, reason.to_owned());
+            match in_rust_names(PassOutcome::Failed { kind, reason }) {
+                PassOutcome::Failed { reason, .. } => reason,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(
+            told(
+                "a call of '_RNvCsgD6ZYSTHt5E_4conv6rounds', in '_RNvCsgD6ZYSTHt5E_4conv6rounds' at 1:2"
+            ),
+            "a call of 'conv::rounds', in 'conv::rounds' at 1:2"
+        );
+        assert_eq!(told("_R is no name, ▒ _ZN neither\n"), "_R is no name, ▒ _ZN neither\n");
+    }
+}

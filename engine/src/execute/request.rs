@@ -1,0 +1,135 @@
+//! The request that asks a process to do a job.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use camino::Utf8PathBuf;
+use gpuprof_model::assembled::ModuleResources;
+use gpuprof_model::declared::{DeclaredEntry, DeclaredInstance as Instance, LaunchableInstance};
+use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
+
+use super::Execution;
+use crate::plan::PlannedSeries;
+use crate::schedule::{Handover, Image, Job, Pass};
+
+impl Execution<'_> {
+    /// Where a counter data image lies.
+    pub fn image(&self, image: &Image) -> Utf8PathBuf {
+        self.process.folder.join(&image.file)
+    }
+
+    /// What to ask a harness for `job` itself, not for what follows it.
+    pub fn request(&self, job: &Job, planned: &PlannedSeries) -> Vec<MeasureRequest> {
+        let id = &planned.series.id;
+        let one = |(at, &configuration): (usize, &usize)| MeasureRequest {
+            kernel: id.kernel.clone(),
+            configuration: planned.configurations[configuration].clone(),
+            modules: self.modules_of(planned, configuration),
+            declared: self.instance(planned, configuration).cloned(),
+            launchable: self.launchable(planned),
+            resources: self.resources_of(planned, configuration),
+            emulated: self.emulated,
+            repeat: match job.pass {
+                Pass::Timed { repeat } => repeat,
+                Pass::Counters { .. } => 0,
+            },
+            verify: self.verify && job.pass == Pass::Timed { repeat: 0 },
+            sampling: self.sampling.clone(),
+            cupti: self.cupti.clone(),
+            counters: match job.pass {
+                Pass::Timed { .. } => None,
+                Pass::Counters { step } => {
+                    job.images.get(at).and_then(|handover| self.counted(handover, step))
+                }
+            },
+            attributes: self.attributes.clone(),
+        };
+        job.configurations.iter().enumerate().map(one).collect()
+    }
+
+    /// The PTX that a process needs for a configuration.
+    fn modules_of(
+        &self,
+        planned: &PlannedSeries,
+        configuration: usize,
+    ) -> BTreeMap<String, PathBuf> {
+        let Some(own) = self.modules.get(&planned.side) else { return BTreeMap::new() };
+        let instance = self.instance(planned, configuration);
+        let launchable = self.launchable(planned);
+        let launched = launchable.iter().filter_map(|launched| match &launched.instance {
+            Instance::Ready(entry) => Some(entry.module.as_str()),
+            Instance::Refused(_) => None,
+        });
+        let launched: BTreeSet<&str> = launched.collect();
+        let of_declared: BTreeSet<&str> = own.declared.modules().collect();
+        let needed = |module: &str| match instance {
+            Some(entry) => entry.module == module,
+            None => !of_declared.contains(module) || launched.contains(module),
+        };
+        let modules = own.ptx.iter().filter(|(module, _)| needed(module));
+        modules.map(|(module, file)| (module.clone(), file.into())).collect()
+    }
+
+    /// What ptxas says of the modules that a configuration needs.
+    fn resources_of(
+        &self,
+        planned: &PlannedSeries,
+        configuration: usize,
+    ) -> BTreeMap<String, ModuleResources> {
+        let Some(own) = self.modules.get(&planned.side) else { return BTreeMap::new() };
+        let needed = self.modules_of(planned, configuration).into_keys();
+        needed.filter_map(|name| Some((name.clone(), own.resources.get(&name)?.clone()))).collect()
+    }
+
+    /// The instances of declared kernels that a series function may launch.
+    fn launchable(&self, planned: &PlannedSeries) -> Vec<LaunchableInstance> {
+        let own = self.modules.get(&planned.side);
+        let launched = &planned.series.declared_launches;
+        own.map(|own| own.declared.launchable(launched)).unwrap_or_default()
+    }
+
+    /// The instance that a configuration launches, where its kernel is declared.
+    fn instance(&self, planned: &PlannedSeries, configuration: usize) -> Option<&DeclaredEntry> {
+        let own = self.modules.get(&planned.side)?;
+        let configuration = &planned.configurations[configuration];
+        match own.declared.get(&planned.series, configuration)? {
+            Instance::Ready(entry) => Some(entry),
+            Instance::Refused(_) => None,
+        }
+    }
+
+    /// `text` with declared kernels called as their declarations do.
+    pub fn as_written(&self, planned: &PlannedSeries, text: &str) -> String {
+        let own = self.modules.get(&planned.side);
+        own.map_or_else(|| text.to_owned(), |own| own.declared.as_written(text))
+    }
+
+    /// Why a configuration cannot be launched, where that is known without a process.
+    pub fn refusal(&self, planned: &PlannedSeries, configuration: usize) -> Option<String> {
+        let own = self.modules.get(&planned.side)?;
+        let configuration = &planned.configurations[configuration];
+        own.declared.refusal(&planned.series, configuration, self.emulated)
+    }
+
+    fn counted(
+        &self,
+        Handover { before, after }: &Handover,
+        step: usize,
+    ) -> Option<CounterRequest> {
+        let counters = self.counters.as_ref()?;
+        let (group, pass) = counters.step(step)?;
+        let path = |image: &Image| self.image(image).into_std_path_buf();
+        Some(CounterRequest {
+            cupti: counters.cupti.clone().into(),
+            chip: counters.chip.clone(),
+            metrics: group.metrics.clone(),
+            config_image: group.config_image.clone(),
+            replay: counters.replay,
+            pass,
+            image_before: before.as_ref().map(path),
+            image: path(after),
+            slot: after.slot,
+            slots: after.slots,
+        })
+    }
+}

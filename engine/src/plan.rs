@@ -1,0 +1,269 @@
+//! What to run: series after filters and overrides, configurations, passes. Pure.
+//!
+//! Input: described series, the clauses of `--series` and of the configuration file, and
+//! filters. Output: the configurations of each series in series order. An override that matches
+//! no axis is an error, never an ignored word; so are more configurations than the limit, told
+//! before they are made.
+
+mod narrowed;
+mod overrides;
+mod sample;
+mod selection;
+
+use std::collections::BTreeSet;
+
+use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::series::selects;
+use gpuprof_model::suggest::{did_you_mean, nearest};
+use gpuprof_model::{Configuration, ExitCode};
+
+use gpuprof_system::error::{Failure, Result};
+pub use narrowed::left_out;
+pub use selection::{MAX_CONFIGURATIONS, Selection};
+use selection::{MAX_VISITED, too_large, without_value};
+
+pub use overrides::Override;
+
+/// How many series a message names before it counts the rest.
+const NAMED: usize = 20;
+
+/// The revision that a series is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Side {
+    /// The one that is judged.
+    #[default]
+    Head,
+    /// The one that it is compared with (`--base`).
+    Base,
+}
+
+/// One series to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedSeries {
+    /// The revision.
+    pub side: Side,
+    /// Which harness holds it.
+    pub harness: usize,
+    /// The series, its axes with the overrides applied.
+    pub series: SeriesDescription,
+    /// The configurations to run; none where the series' conditions keep none.
+    pub configurations: Vec<Configuration>,
+    /// What overrides give that the annotation does not list, in words.
+    pub unlisted: Vec<String>,
+}
+
+/// Chooses what to run.
+///
+/// # Errors
+/// An override that is wrong or that no series has an axis for; an expression without a value; too
+/// many configurations (exit code 2, or 96 for the configuration file); nothing left (exit code 4).
+pub fn plan(
+    described: impl IntoIterator<Item = (usize, SeriesDescription)>,
+    selection: &Selection,
+) -> Result<Vec<PlannedSeries>> {
+    let all: Vec<(usize, SeriesDescription)> = described.into_iter().collect();
+    if all.is_empty() {
+        return Err(Failure::new(
+            ExitCode::NoSeries,
+            "the harnesses hold no series. Annotate functions with #[gpuprof::kernel] or \
+             #[gpuprof::series], and list every crate with kernels in gpuprof::main!(…): the \
+             linker leaves out crates that no code names",
+        ));
+    }
+    let known: Vec<String> = all.iter().map(|(_, series)| series.id.to_string()).collect();
+    let overrides = overrides::read(&all, &selection.overrides)?;
+    let all = overridden(all, &overrides, selection)?;
+    overrides::check_used(&all.iter().map(|taken| &taken.series).collect::<Vec<_>>(), &overrides)?;
+    let mut planned: Vec<PlannedSeries> = Vec::new();
+    let mut total = 0_usize;
+    for Taken { harness, series, unlisted } in all {
+        let whole = selection.takes(&series.id.to_string());
+        let configurations = match selection.sample {
+            Some(count) => {
+                sample::spread(&series, selection, count.min(selection.max_configurations + 1))
+            }
+            None => every(&series, selection),
+        }?;
+        total += configurations.len();
+        if total > selection.max_configurations {
+            return Err(too_many(
+                "all series together",
+                &format!("more than {} configurations", selection.max_configurations),
+            ));
+        }
+        if whole || !configurations.is_empty() {
+            let side = Side::Head;
+            planned.push(PlannedSeries { side, harness, series, configurations, unlisted });
+        }
+    }
+    overrides::check_used(&planned.iter().map(|p| &p.series).collect::<Vec<_>>(), &overrides)?;
+    if total > 0 {
+        return match idle(selection, &planned) {
+            Some(filter) => {
+                let message = no_match(selection, std::slice::from_ref(filter), &known);
+                Err(Failure::new(ExitCode::NoSeries, message))
+            }
+            None => Ok(planned),
+        };
+    }
+    Err(nothing(&planned, selection, &known))
+}
+
+/// A filter, beside others, that takes nothing of what is `planned`; a sample does not tell.
+fn idle<'s>(selection: &'s Selection, planned: &[PlannedSeries]) -> Option<&'s String> {
+    if selection.filters.len() < 2 || selection.sample.is_some() {
+        return None;
+    }
+    let takes = |filter: &String| {
+        let filter = std::slice::from_ref(filter);
+        planned.iter().any(|series| {
+            let id = series.series.id.to_string();
+            let key = |point: &Configuration| format!("{id}/{point}");
+            selects(filter, selection.exact, &id)
+                || series.configurations.iter().any(|p| selects(filter, selection.exact, &key(p)))
+        })
+    };
+    selection.filters.iter().find(|filter| !takes(filter))
+}
+
+/// Why no configuration is left of the series `known`, of which `planned` are selected.
+fn nothing(planned: &[PlannedSeries], selection: &Selection, known: &[String]) -> Failure {
+    let message = if planned.is_empty() && selection.exact {
+        let filters = selection.filters.join("`, `");
+        let known = there_are(known);
+        format!("no key equals `{filters}` (--exact compares whole keys)\n{known}")
+    } else if planned.is_empty() {
+        no_match(selection, &selection.filters, known)
+    } else {
+        let conditions = |p: &PlannedSeries| {
+            let all: Vec<String> =
+                p.series.space.filters.iter().map(|f| format!("where {f}")).collect();
+            format!("{} ({})", p.series.id, all.join(", "))
+        };
+        let series: Vec<String> = planned.iter().map(conditions).collect();
+        format!("no configuration meets the conditions of {}", series.join(", "))
+    };
+    Failure::new(ExitCode::NoSeries, message)
+}
+
+/// A series of the other revision with the overrides of `selection` that fit it: what only this
+/// revision has axes for says nothing of it.
+pub fn of_base(mut series: SeriesDescription, selection: &Selection) -> SeriesDescription {
+    for change in &selection.overrides {
+        let (one, changes) = ([(0, series.clone())], std::slice::from_ref(change));
+        let Ok(read) = overrides::read(&one, changes) else { continue };
+        let mut changed = series.clone();
+        if overrides::apply(&mut changed, &read).is_ok() {
+            series = changed;
+        }
+    }
+    series
+}
+
+/// Every configuration of a series of the other revision that is selected; none where only a sample
+/// is, or where there are more than a run may have: no other run measures what is told of them.
+pub fn selected_of_base(series: &SeriesDescription, selection: &Selection) -> Vec<Configuration> {
+    match selection.sample {
+        Some(_) => Vec::new(),
+        None => every(series, selection).unwrap_or_default(),
+    }
+}
+
+/// A series that the filters may take.
+struct Taken {
+    harness: usize,
+    series: SeriesDescription,
+    unlisted: Vec<String>,
+}
+
+/// The series that the filters may take, with the overrides.
+///
+/// # Errors
+/// An override that does not fit a series of which something is taken.
+fn overridden(
+    all: Vec<(usize, SeriesDescription)>,
+    overrides: &[overrides::Read<'_>],
+    selection: &Selection,
+) -> Result<Vec<Taken>> {
+    let mut taken = Vec::new();
+    for (harness, annotated) in all {
+        let mut series = annotated.clone();
+        match overrides::apply(&mut series, overrides) {
+            Ok(()) if selection.may_take(&series) => {
+                let unlisted = overrides::unlisted(&annotated, &series);
+                taken.push(Taken { harness, series, unlisted });
+            }
+            // It has no configurations now: those of the annotation say whether it is meant.
+            Err(failure) if selection.takes_any(&annotated) => return Err(failure),
+            _ => {}
+        }
+    }
+    Ok(taken)
+}
+
+/// That `filters` find nothing among the series `known`, with what may have been meant.
+fn no_match(selection: &Selection, filters: &[String], known: &[String]) -> String {
+    let kernels = known.iter().filter_map(|id| id.rsplit("::").next());
+    let near = filters.iter().find_map(|filter| {
+        let kernel = filter.split('/').next().unwrap_or(filter).rsplit("::").next()?;
+        did_you_mean(kernel, kernels.clone().collect::<BTreeSet<_>>())
+    });
+    // A subcommand that is misspelt is taken for a filter.
+    let near = near.or_else(|| {
+        let name = *nearest(filters.first()?, selection.subcommands.iter().copied()).first()?;
+        Some(format!("did you mean the subcommand `{name}`?"))
+    });
+    let near = near.map(|near| format!(": {near}")).unwrap_or_default();
+    format!("no series matches `{}`{near}\n{}", filters.join("`, `"), there_are(known))
+}
+
+/// The series `known`, a line each.
+fn there_are(known: &[String]) -> String {
+    let mut text = String::from("there are:");
+    known.iter().take(NAMED).for_each(|id| text.push_str(&format!("\n  {id}")));
+    match known.len().saturating_sub(NAMED) {
+        0 => text,
+        more => text + &format!("\n  and {more} more; `cargo gpuprof list` shows them all"),
+    }
+}
+
+/// Every configuration of `series` that is selected.
+fn every(series: &SeriesDescription, selection: &Selection) -> Result<Vec<Configuration>> {
+    let id = series.id.to_string();
+    let whole = selection.takes(&id);
+    let limit = selection.max_configurations;
+    let mut points = series.space.points();
+    if whole && series.space.filters.is_empty() && points.combinations() > limit as u64 {
+        let over = format!(", more than {limit}");
+        let count = match series.space.combinations() {
+            Some(count) => format!("{count} configurations{over}"),
+            None => "more than 2^64 configurations".to_owned(),
+        };
+        return Err(too_many(&id, &count));
+    }
+    let mut out = Vec::new();
+    while let Some(point) = points.next() {
+        let point = point.map_err(|e| without_value(series, &e))?;
+        if whole || selection.takes(&format!("{id}/{point}")) {
+            out.push(point);
+        }
+        if out.len() > limit {
+            return Err(too_many(&id, &format!("more than {limit} configurations")));
+        }
+        if points.visited() > MAX_VISITED {
+            return Err(too_large(series));
+        }
+    }
+    Ok(out)
+}
+
+fn too_many(what: &str, count: &str) -> Failure {
+    Failure::usage(format!(
+        "{what} would have {count}; give fewer values with --series, take some with \
+         --sample N, or raise the limit with --max-configs"
+    ))
+}
+
+#[cfg(test)]
+#[path = "plan/tests.rs"]
+mod tests;

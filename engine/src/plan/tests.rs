@@ -1,0 +1,391 @@
+use super::*;
+use gpuprof_model::{SeriesId, Space};
+use proptest::prelude::*;
+
+fn described(kernel: &str, axes: &[&str]) -> (usize, SeriesDescription) {
+    let id = SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into() };
+    let series = SeriesDescription {
+        id,
+        source_package: "p".into(),
+        source_folder: "/p".into(),
+        file: "src/lib.rs".into(),
+        line: 1,
+        docs: String::new(),
+        space: Space::from_clauses(axes).unwrap(),
+        thresholds: Vec::new(),
+        metrics: Vec::new(),
+        device_function: true,
+        declared: None,
+        launches: Default::default(),
+        declared_launches: Vec::new(),
+    };
+    (0, series)
+}
+
+fn select(overrides: &[&str], filters: &[&str]) -> Selection {
+    let own = |texts: &[&str]| texts.iter().map(|&t| t.to_owned()).collect();
+    Selection {
+        overrides: overrides.iter().map(|text| Override::command_line(text)).collect(),
+        filters: own(filters),
+        ..Selection::default()
+    }
+}
+
+#[test]
+fn an_override_replaces_the_values_of_the_series_that_have_the_axis() {
+    let all = [described("a", &["block=64,128", "n=1"]), described("b", &["tile=8"])];
+    let planned = plan(all, &select(&["block=32..128"], &[])).unwrap();
+    assert_eq!(planned[0].configurations.len(), 3);
+    assert_eq!(planned[1].configurations.len(), 1);
+}
+
+#[test]
+fn an_unknown_axis_is_refused_with_the_nearest() {
+    let failure = plan([described("a", &["block=64"])], &select(&["blok=64"], &[])).unwrap_err();
+    assert_eq!(failure.code, ExitCode::Usage);
+    assert_eq!(failure.message, "no series has an axis `blok`: did you mean `block`?");
+    let failure = plan([described("a", &["block=64"])], &select(&["zzz=64"], &[])).unwrap_err();
+    assert_eq!(failure.message, "no series has an axis `zzz`: the axes are block");
+}
+
+#[test]
+fn an_override_of_another_kind_is_refused() {
+    let failure =
+        plan([described("a", &["block=64"])], &select(&["block=16x16"], &[])).unwrap_err();
+    assert_eq!(
+        failure.message,
+        "axis `block` of p::t::a takes whole numbers, but --series gives extents such as 16x16"
+    );
+    let planned = plan([described("a", &["block=16x16"])], &select(&["block=256"], &[])).unwrap();
+    assert_eq!(planned[0].configurations[0].to_string(), "block=256x1");
+}
+
+#[test]
+fn filters_take_series_or_single_configurations() {
+    let all = || [described("a", &["block=64,128"]), described("b", &["block=64"])];
+    let keys = |filters: &[&str]| -> Vec<String> {
+        let planned = plan(all(), &select(&[], filters)).unwrap();
+        planned
+            .iter()
+            .flat_map(|p| p.configurations.iter().map(|c| format!("{}/{c}", p.series.id.kernel)))
+            .collect()
+    };
+    assert_eq!(keys(&["::a"]), ["a/block=64", "a/block=128"]);
+    assert_eq!(keys(&["block=64"]), ["a/block=64", "b/block=64"]);
+    let failure = plan(all(), &select(&[], &["zzz"])).unwrap_err();
+    assert_eq!(failure.code, ExitCode::NoSeries);
+    assert_eq!(failure.message, "no series matches `zzz`\nthere are:\n  p::t::a\n  p::t::b");
+    // One of several that takes nothing may be a kernel that has another name now.
+    assert_eq!(keys(&["::a", "block=64"]), ["a/block=64", "a/block=128", "b/block=64"]);
+    let failure = plan(all(), &select(&[], &["::a", "zzz"])).unwrap_err();
+    assert_eq!(failure.message, "no series matches `zzz`\nthere are:\n  p::t::a\n  p::t::b");
+    let exact = Selection { exact: true, ..select(&[], &["a"]) };
+    assert_eq!(
+        plan(all(), &exact).unwrap_err().message,
+        "no key equals `a` (--exact compares whole keys)\nthere are:\n  p::t::a\n  p::t::b"
+    );
+    let refused = |filter: &str| {
+        plan([described("transpose", &["block=64"])], &select(&[], &[filter])).unwrap_err().message
+    };
+    for near in ["transpsoe", "t::transpos_e", "transpose2/block=64"] {
+        let message = refused(near);
+        assert!(message.contains("`: did you mean `transpose`?\nthere are:\n"), "{message}");
+    }
+    let subcommands = &["compare", "report"];
+    let misspelt = Selection { subcommands, ..select(&[], &["comapre"]) };
+    let message = plan([described("transpose", &["block=64"])], &misspelt).unwrap_err().message;
+    assert!(message.contains("`comapre`: did you mean the subcommand `compare`?"), "{message}");
+    let many = (0..25).map(|i| described(&format!("k{i}"), &["block=64"]));
+    let message = plan(many, &select(&[], &["zzz"])).unwrap_err().message;
+    let end = "\n  p::t::k19\n  and 5 more; `cargo gpuprof list` shows them all";
+    assert!(message.ends_with(end), "{message}");
+}
+
+#[test]
+fn a_filter_scopes_overrides_to_what_it_selects() {
+    let all = || {
+        [
+            described("nbody", &["TILE=16,32", "n=1K"]),
+            described("matmul", &["const TILE=8,16", "size=128", "where 128 / (size - 128) > 0"]),
+            described("scan", &["dtype=f32,f16", "m=4"]),
+        ]
+    };
+    let said = |overrides: &[&str], filters: &[&str]| {
+        let planned = plan(all(), &select(overrides, filters));
+        let keys = |planned: Vec<PlannedSeries>| -> Vec<String> {
+            let key = |p: &PlannedSeries| p.configurations.iter().map(|c| c.to_string()).collect();
+            planned.iter().flat_map(|p| -> Vec<String> { key(p) }).collect()
+        };
+        planned.map(keys).map_err(|failure| failure.message)
+    };
+    // `matmul` is compiled for no such TILE, and has a condition without a value.
+    for filter in ["nbody", "t::nbody", "nbody/TILE", "n=1024"] {
+        assert_eq!(said(&["TILE=64"], &[filter]).unwrap(), ["TILE=64,n=1024"], "{filter}");
+    }
+    assert_eq!(said(&["TILE=64"], &["TILE=64,n"]).unwrap(), ["TILE=64,n=1024"]);
+    assert_eq!(said(&["dtype=f64"], &["f64"]).unwrap(), ["dtype=f64,m=4"]);
+    let refused = said(&["TILE=64"], &["matmul"]).unwrap_err();
+    assert!(refused.starts_with("axis `TILE` of p::t::matmul is compiled for"), "{refused}");
+    assert!(said(&[], &["matmul"]).unwrap_err().contains("p::t::matmul: "));
+    // An axis that only others have is none of what is selected.
+    let refused = said(&["dtype=f64"], &["nbody"]).unwrap_err();
+    assert_eq!(refused, "no series has an axis `dtype`: the axes are TILE, n");
+    let refused = said(&["where size > 1"], &["nbody"]).unwrap_err();
+    assert!(refused.starts_with("no axis is named `size`"), "{refused}");
+}
+
+#[test]
+fn nothing_registered_is_no_success() {
+    let failure = plan([], &Selection::default()).unwrap_err();
+    assert_eq!(failure.code, ExitCode::NoSeries);
+    assert!(failure.message.contains("gpuprof::main!"));
+}
+
+#[test]
+fn too_many_configurations_are_refused_before_they_are_made() {
+    let failure =
+        plan([described("a", &["x=1..1000 step 1", "y=1..1000 step 1"])], &Selection::default())
+            .unwrap_err();
+    assert_eq!(
+        failure.message,
+        "p::t::a would have 1000000 configurations, more than 100000; give fewer values with --series, take some \
+         with --sample N, or raise the limit with --max-configs"
+    );
+}
+
+fn planned(axes: &[&str], selection: &Selection) -> Vec<String> {
+    let planned =
+        plan([described("a", axes)], selection).unwrap_or_else(|e| panic!("{}", e.message));
+    planned[0].configurations.iter().map(ToString::to_string).collect()
+}
+
+fn refused(axes: &[&str], overrides: &[&str]) -> String {
+    let failure = plan([described("a", axes)], &select(overrides, &[])).unwrap_err();
+    assert_eq!(failure.code, ExitCode::Usage);
+    failure.message
+}
+
+#[test]
+fn a_condition_of_the_command_line_adds_to_the_annotated_ones() {
+    let axes = ["block=64..512", "n=1,2", "where n == 2"];
+    let selection = select(&["where block * n <= 256"], &[]);
+    assert_eq!(planned(&axes, &selection), ["block=64,n=2", "block=128,n=2"]);
+    let failure = plan([described("a", &axes)], &select(&["where blok > 1"], &[])).unwrap_err();
+    assert_eq!(
+        failure.message,
+        "no axis is named `blok`\n  --> --series\n   |\n   | where blok > 1\n   |       ^^^^\n   = \
+         help: did you mean `block`?"
+    );
+    let nothing = plan([described("a", &axes)], &select(&["where block > 9999"], &[])).unwrap_err();
+    assert_eq!(nothing.code, ExitCode::NoSeries);
+    assert_eq!(
+        nothing.message,
+        "no configuration meets the conditions of p::t::a (where n == 2, where block > 9999)"
+    );
+}
+
+#[test]
+fn a_condition_that_keeps_nothing_of_one_series_does_not_hide_it() {
+    let all = [described("a", &["block=64"]), described("b", &["block=1024"])];
+    let planned = plan(all, &select(&["where block > 512"], &[])).unwrap();
+    assert_eq!(planned.iter().map(|p| p.configurations.len()).collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn a_constant_may_only_be_chosen_among_its_compiled_values() {
+    let axes = ["const TILE=8,16,32", "n=1"];
+    assert_eq!(planned(&axes, &select(&["TILE=16"], &[])), ["TILE=16,n=1"]);
+    assert_eq!(planned(&axes, &select(&["const TILE=16,8"], &[])), ["TILE=16,n=1", "TILE=8,n=1"]);
+    assert_eq!(
+        refused(&axes, &["TILE=16,64"]),
+        "axis `TILE` of p::t::a is compiled for 8, 16, 32, not for 64; choose one of these, or add \
+         it to const TILE at src/lib.rs:1"
+    );
+    assert!(
+        refused(&axes, &["TILE = n * 8"]).contains("is compiled in and cannot follow from `n * 8`")
+    );
+}
+
+#[test]
+fn zipped_axes_are_overridden_together() {
+    let axes = ["zip(a=1,2, b=3,4)"];
+    assert_eq!(planned(&axes, &select(&["a=5,6"], &[])), ["a=5,b=3", "a=6,b=4"]);
+    assert_eq!(planned(&axes, &select(&["zip(a=1,2,3, b=4,5,6)"], &[])).len(), 3);
+    assert_eq!(
+        refused(&axes, &["a=1,2,3"]),
+        "`a` and `b` of p::t::a are zipped, but have 3 and 2 values; give both: --series 'zip(a = \
+         …, b = …)'"
+    );
+    assert_eq!(
+        planned(&["a=1,2", "b=3,4"], &select(&["zip(a=1,2, b=3,4)"], &[])),
+        ["a=1,b=3", "a=2,b=4"]
+    );
+    assert!(
+        refused(&["zip(a=1,2, b=3,4)", "c=1"], &["zip(a=1,2, c=3,4)"])
+            .contains("is also zipped with `b`")
+    );
+}
+
+#[test]
+fn formulas_can_be_overridden_by_formulas_and_by_values() {
+    let axes = ["n=1,2", "t = n * 2"];
+    assert_eq!(planned(&axes, &select(&["t = n * 3"], &[])), ["n=1,t=3", "n=2,t=6"]);
+    assert_eq!(planned(&axes, &select(&["t = 7"], &[])), ["n=1,t=7", "n=2,t=7"]);
+    assert!(refused(&axes, &["t = n > 3"]).starts_with("axis `t` cannot be a condition"));
+    assert!(
+        refused(&axes, &["n = t * 2"]).starts_with("no axis is named `n`")
+            || refused(&axes, &["n = t * 2"]).contains("`t`")
+    );
+    assert_eq!(
+        refused(&axes, &["t = n - 2", "where n - 2 < 0"]).lines().next().unwrap(),
+        "p::t::a: axis `t` would be -1 in `n - 2` at n=1 (help: leave the configuration out with where)"
+    );
+}
+
+#[test]
+fn the_configuration_file_reaches_only_its_series() {
+    let change = Override {
+        text: "block=32".into(),
+        place: ".config/gpuprof.toml".into(),
+        only: Some("::b".into()),
+        code: ExitCode::Configuration,
+    };
+    let all = || [described("a", &["block=64"]), described("b", &["block=64"])];
+    let selection = Selection { overrides: vec![change.clone()], ..Selection::default() };
+    let planned = plan(all(), &selection).unwrap();
+    let keys: Vec<String> = planned.iter().map(|p| p.configurations[0].to_string()).collect();
+    assert_eq!(keys, ["block=64", "block=32"]);
+    let misspelt = Override { text: "blok=32".into(), ..change };
+    let failure =
+        plan(all(), &Selection { overrides: vec![misspelt], ..Selection::default() }).unwrap_err();
+    assert_eq!(failure.code, ExitCode::Configuration);
+}
+
+#[test]
+fn the_limit_can_be_moved_and_counts_what_conditions_keep() {
+    let axes = ["x=1..1000 step 1", "y=1..1000 step 1"];
+    let limit = |max_configurations| Selection { max_configurations, ..Selection::default() };
+    let count = plan([described("a", &axes)], &limit(1_000_000)).unwrap()[0].configurations.len();
+    assert_eq!(count, 1_000_000);
+    let kept = [axes[0], axes[1], "where x == y"];
+    assert_eq!(planned(&kept, &Selection::default()).len(), 1000);
+    let failure = plan([described("a", &kept)], &limit(999)).unwrap_err();
+    assert!(
+        failure.message.starts_with("p::t::a would have more than 999 configurations;"),
+        "{}",
+        failure.message
+    );
+    let two = [described("a", &["x=1..6 step 1"]), described("b", &["x=1..6 step 1"])];
+    let failure = plan(two, &limit(10)).unwrap_err();
+    assert!(
+        failure.message.starts_with("all series together would have more than 10"),
+        "{}",
+        failure.message
+    );
+}
+
+#[test]
+fn a_sample_reaches_across_every_axis_of_a_space_that_is_never_listed() {
+    let axes = ["a=1..1000 step 1", "b=1..1000 step 1", "c=1..1000 step 1", "d=1..1000 step 1"];
+    let sample = |seed| Selection { sample: Some(200), seed, ..Selection::default() };
+    let points = planned(&axes, &sample(1));
+    assert_eq!(points.len(), 200);
+    assert_eq!(points, planned(&axes, &sample(1)));
+    assert_ne!(points, planned(&axes, &sample(2)));
+    for name in ["a", "b", "c", "d"] {
+        let mut tenths = [0; 10];
+        for point in &points {
+            let value =
+                point.split(',').find_map(|pair| pair.strip_prefix(&format!("{name}="))).unwrap();
+            tenths[(value.parse::<usize>().unwrap() - 1) / 100] += 1;
+        }
+        assert!(tenths.iter().all(|&count| (19..=21).contains(&count)), "{name}: {tenths:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_sample_is_different_configurations_of_the_series_in_order(
+        lens in prop::collection::vec(1_usize..9, 1..4), count in 1_usize..40, seed: u64, limit in 1_u64..60,
+    ) {
+        let mut axes: Vec<String> = lens.iter().zip(["a", "b", "c"]).map(|(len, name)| format!("{name}=1..{len} step 1")).collect();
+        axes.push(format!("where a * a <= {limit}"));
+        let axes: Vec<&str> = axes.iter().map(String::as_str).collect();
+        let all = planned(&axes, &Selection::default());
+        let sample = planned(&axes, &Selection { sample: Some(count), seed, ..Selection::default() });
+        prop_assert_eq!(sample.len(), count.min(all.len()));
+        let mut rest = all.iter();
+        prop_assert!(sample.iter().all(|point| rest.any(|other| other == point)));
+    }
+}
+
+#[test]
+fn a_hundred_thousand_configurations_hold_under_200_megabytes_and_only_the_kept_are_made() {
+    let axes =
+        ["a=1..1000 step 1", "b=1..1000 step 1", "c=1..100 step 1", "t = a * c", "where a == b"];
+    let all = plan([described("a", &axes)], &Selection::default()).unwrap();
+    let configurations = &all[0].configurations;
+    assert_eq!(configurations.len(), 100_000);
+    let held: usize = configurations
+        .iter()
+        .map(|point| {
+            let names: usize = point.0.iter().map(|(name, _)| name.capacity()).sum();
+            size_of_val(point) + point.0.capacity() * size_of_val(&point.0[0]) + names
+        })
+        .sum();
+    assert!(held < 50_000_000, "{held} bytes");
+    let mut points = all[0].series.space.points();
+    points.by_ref().for_each(drop);
+    // One look at each pair of a and b that differ, and one at each configuration that is kept.
+    assert_eq!(points.visited(), 1000 * 999 + 100_000);
+}
+
+#[test]
+fn a_word_that_the_annotation_does_not_list_is_told_with_the_nearest_that_it_does() {
+    let series = || [described("a", &["layout=rows, columns", "n=1"])];
+    let unlisted = |values: &str| {
+        let planned = plan(series(), &select(&[values], &[])).unwrap();
+        assert_eq!(planned[0].configurations.len(), planned[0].series.space.axes[0].values.len());
+        planned[0].unlisted.clone()
+    };
+    assert_eq!(unlisted("layout=columns"), [""; 0]);
+    assert_eq!(unlisted("n=2"), [""; 0]);
+    assert_eq!(
+        unlisted("layout=row,columns,zzzzzz"),
+        [
+            "axis `layout` of p::t::a lists rows, columns, and not `row`, which runs all the same; did you \
+             mean `rows`?",
+            "axis `layout` of p::t::a lists rows, columns, and not `zzzzzz`, which runs all the same",
+        ]
+    );
+}
+
+#[test]
+fn what_a_file_leaves_out_is_counted_against_the_annotation_and_the_command_line() {
+    let all = [described("a", &["block=64,128", "n=1,2,3,4"]), described("b", &["tile=8,16"])];
+    let of_file = Override {
+        text: "n=1".into(),
+        place: "gpuprof.toml".into(),
+        only: Some("t::a".into()),
+        code: ExitCode::Configuration,
+    };
+    let told = |overrides: Vec<Override>, sample: Option<usize>, sampled: Option<&str>| {
+        let selection = Selection { overrides, sample, ..Selection::default() };
+        let planned = plan(all.clone(), &selection).unwrap();
+        left_out(all.iter().map(|(_, series)| series), &planned, &selection, sampled)
+    };
+    let axes = "`n=1` of [series.\"t::a\"] in gpuprof.toml";
+    let six = format!("6 of 8 configurations of p::t::a are left out by {axes}");
+    assert_eq!(told(vec![of_file.clone()], None, None), std::slice::from_ref(&six));
+    assert_eq!(told(vec![of_file.clone()], Some(1), None), [six]);
+    let sampled = "`sample = 1` of gpuprof.toml";
+    assert_eq!(
+        told(vec![of_file], Some(1), Some(sampled)),
+        [
+            format!("7 of 8 configurations of p::t::a are left out by {axes}, {sampled}"),
+            format!("1 of 2 configurations of p::t::b are left out by {sampled}"),
+        ]
+    );
+    let asked = vec![Override::command_line("n=1")];
+    assert_eq!(told(asked, Some(1), None), [] as [&str; 0]);
+}

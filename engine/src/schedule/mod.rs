@@ -1,0 +1,21 @@
+//! The schedule: which slice and which device measures what, in which order, in which processes.
+//! Pure.
+
+pub mod assignment;
+mod counters;
+mod images;
+mod interleave;
+mod isolate;
+mod job;
+mod order;
+mod pairs;
+pub mod partition;
+pub mod queue;
+
+pub use counters::{Collected, Counters};
+pub use images::{Handover, Image, MOST_TOGETHER, hand_over};
+pub use interleave::Interleave;
+pub use isolate::Isolate;
+pub use job::{Job, Pass};
+pub use order::*;
+pub use pairs::Pairs;

@@ -1,0 +1,328 @@
+//! Stored runs: found by name, read with suspicion.
+//!
+//! Input: what a user calls a run, or a file. Output: the run, or an error with the path and
+//! the byte at which the file stops being one. What must stay true: a torn file is never half a
+//! run, and a file of a newer schema is refused by its number, not by a field that is not known.
+
+use std::collections::HashSet;
+use std::fs;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::metric::Catalogue;
+use gpuprof_model::run::{Run, SCHEMA_VERSION};
+use serde::Deserialize;
+
+use super::journal;
+use super::named::{Unnamed, named};
+use super::order;
+use super::untrusted::{self, place, wrong};
+use gpuprof_system::calm::{may_steer, neutralised};
+use gpuprof_system::error::{Failure, Result};
+
+/// The run document in a run's folder.
+const FILE: &str = "run.json";
+
+/// The document of the other side there, where a run measured two.
+pub const BASE_FILE: &str = "base.json";
+
+/// What stands behind the name of a run to mean its other side.
+const ITS_BASE: &str = "/base";
+
+/// Reads the run document at `path`.
+///
+/// # Errors
+/// It cannot be read, or is no run document (exit code 96), with the byte where that shows.
+pub fn read(path: &Utf8Path) -> Result<Run> {
+    parse(&untrusted::read(path)?, path)
+}
+
+/// Reads the run document in `bytes`, which came from `path`.
+///
+/// # Errors
+/// It is no run document (exit code 96), with the byte where that shows.
+pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        schema_version: u32,
+    }
+    let at = |error: serde_json::Error| {
+        wrong(format!("{path} is not a run document: {}", place(bytes, 0, &error)))
+    };
+    // That it is UTF-8 is cheaper to check at once than text by text.
+    let read: serde_json::Result<Run> = match str::from_utf8(bytes) {
+        Ok(text) => serde_json::from_str(text),
+        Err(_) => serde_json::from_slice(bytes),
+    };
+    let schema_version = match &read {
+        Ok(run) => run.schema_version,
+        Err(_) => serde_json::from_slice::<Versioned>(bytes).map_err(at)?.schema_version,
+    };
+    if schema_version > SCHEMA_VERSION {
+        return Err(wrong(format!(
+            "{path} has schema {schema_version}, but this cargo-gpuprof only reads up to \
+             {SCHEMA_VERSION}; use a newer one"
+        )));
+    }
+    let mut run = read.map_err(at)?;
+    // What is written again has today's form.
+    run.schema_version = SCHEMA_VERSION;
+    if may_steer(bytes) {
+        drop(run);
+        run = serde_json::from_slice(&neutralised(bytes)).map_err(|e| {
+            wrong(format!("{path} is not a run document: without its control characters, {e}"))
+        })?;
+    }
+    run.directed_by(&Catalogue::built_in());
+    let mut ids = HashSet::new();
+    for series in &run.series {
+        if !ids.insert(series.id.to_string()) {
+            return Err(wrong(format!("{path} holds the series {} twice", series.id)));
+        }
+        let mut keys = HashSet::with_capacity(series.configurations.len());
+        for row in &series.configurations {
+            if !keys.insert(&row.configuration) {
+                let (id, key) = (&series.id, &row.configuration);
+                return Err(wrong(format!("{path} holds {id}/{key} twice")));
+            }
+        }
+    }
+    Ok(run)
+}
+
+/// The run that `text` names: a file, a run's folder, `latest`, an id, or the beginning of one;
+/// with `/base` behind these, the other side that it measured.
+///
+/// # Errors
+/// Nothing, or more than one, has the name (exit code 2); the file is no run (exit code 96).
+pub fn find(target_directory: &Utf8Path, text: &str) -> Result<Run> {
+    let path = locate(target_directory, text);
+    read(&path.map_err(|unnamed| unnamed.failure("file or run", text))?)
+}
+
+/// The file of the run that `text` names, as [`find`] takes it.
+///
+/// # Errors
+/// Nothing, or more than one, has the name.
+pub fn locate(target_directory: &Utf8Path, text: &str) -> Result<Utf8PathBuf, Unnamed> {
+    let path = Utf8Path::new(text);
+    // What is there and no file is refused when it is read, in these words.
+    if path.exists() && !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    if path.join(FILE).is_file() {
+        return Ok(path.join(FILE));
+    }
+    if let Some(run) = text.strip_suffix(ITS_BASE) {
+        return Ok(among(target_directory, run, BASE_FILE)?.join(BASE_FILE));
+    }
+    Ok(among(target_directory, text, FILE)?.join(FILE))
+}
+
+/// The folder of the run that `text` names and that can be resumed: it has a journal.
+///
+/// # Errors
+/// Nothing, or more than one, has the name (exit code 2).
+pub fn resumable(target_directory: &Utf8Path, text: &str) -> Result<Utf8PathBuf> {
+    let found = among(target_directory, text, journal::FILE).map_err(|unnamed| match unnamed {
+        Unnamed::Empty(runs) => Failure::usage(format!(
+            "there is no run to resume below {runs}; the same command without --resume begins one"
+        )),
+        unnamed => unnamed.failure("run to resume", text),
+    })?;
+    // The last run may have been killed before its journal was there; the one before it is another.
+    let last = among(target_directory, text, order::FILE).ok().filter(|_| text == "latest");
+    match last.filter(|last| *last != found && !last.join(FILE).is_file()) {
+        None => Ok(found),
+        Some(last) => Err(Failure::usage(format!(
+            "the latest run, {}, has measured nothing: the same command without --resume begins \
+             anew, and --resume {} goes on with the one before",
+            last.file_name().unwrap_or_default(),
+            found.file_name().unwrap_or_default()
+        ))),
+    }
+}
+
+fn among(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf8PathBuf, Unnamed> {
+    let runs = target_directory.join("gpuprof/runs");
+    let mut ids: Vec<String> = fs::read_dir(&runs)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|id| runs.join(id).join(file).is_file())
+        .collect();
+    order::sort(&runs, &mut ids);
+    let chosen = match (text, ids.last()) {
+        ("latest", Some(last)) => last,
+        (_, Some(_)) => named(&ids, text)?,
+        (_, None) => return Err(Unnamed::Empty(runs)),
+    };
+    Ok(runs.join(chosen))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpuprof_model::ExitCode;
+    use gpuprof_model::run::SeriesResult;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_no_file_is_refused_by_its_kind() {
+        let error = find("target".into(), "/dev/null").unwrap_err();
+        assert_eq!(error.code, ExitCode::Configuration);
+        assert_eq!(error.message, "cannot read /dev/null: it is a device, not a file");
+    }
+
+    fn run(id: &str) -> Run {
+        gpuprof_analysis::fixture::run(id, Vec::new())
+    }
+
+    fn target(ids: &[&str]) -> (tempfile::TempDir, Utf8PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8PathBuf::from_path_buf(folder.path().to_owned()).unwrap();
+        for id in ids {
+            let runs = path.join("gpuprof/runs").join(id);
+            fs::create_dir_all(&runs).unwrap();
+            fs::write(runs.join("run.json"), serde_json::to_vec(&run(id)).unwrap()).unwrap();
+        }
+        (folder, path)
+    }
+
+    #[test]
+    fn a_run_is_found_by_name_beginning_or_file() {
+        let (_keep, target) = target(&["20251121T01-1", "20251121T02-7", "20251122T01-1"]);
+        for (text, id) in [
+            ("latest", "20251122T01-1"),
+            ("20251121T02-7", "20251121T02-7"),
+            ("20251122", "20251122T01-1"),
+        ] {
+            assert_eq!(find(&target, text).unwrap().id, id);
+        }
+        let file = target.join("gpuprof/runs/20251121T01-1/run.json");
+        assert_eq!(find(&target, file.as_str()).unwrap().id, "20251121T01-1");
+        let several = find(&target, "20251121").unwrap_err();
+        assert_eq!(several.code, ExitCode::Usage);
+        assert_eq!(
+            several.message,
+            "`20251121` matches several runs: 20251121T01-1, 20251121T02-7"
+        );
+        let none = find(&target, "zzz").unwrap_err();
+        assert_eq!(none.message, "no file or run is named `zzz`: the last one is 20251122T01-1");
+    }
+
+    #[test]
+    fn where_no_run_has_a_journal_there_is_none_to_resume() {
+        let (_keep, target) = target(&["20251121T01-1"]);
+        for text in ["latest", "20251121"] {
+            let none = resumable(&target, text).unwrap_err();
+            assert_eq!(none.code, ExitCode::Usage);
+            assert_eq!(
+                none.message,
+                format!(
+                    "there is no run to resume below {target}/gpuprof/runs; the same command \
+                     without --resume begins one"
+                )
+            );
+        }
+        let run = target.join("gpuprof/runs/20251121T01-1");
+        fs::write(run.join(journal::FILE), "").unwrap();
+        assert_eq!(resumable(&target, "latest").unwrap(), run);
+        // A later one that was killed before it had a journal; one that was merged never has any.
+        let later = target.join("gpuprof/runs/20251121T02-1");
+        fs::create_dir_all(&later).unwrap();
+        fs::write(later.join(order::FILE), "1\n").unwrap();
+        let refused = resumable(&target, "latest").unwrap_err();
+        assert_eq!(refused.code, ExitCode::Usage);
+        assert!(
+            refused.message.starts_with("the latest run, 20251121T02-1, has measured nothing")
+                && refused.message.contains("--resume 20251121T01-1"),
+            "{}",
+            refused.message
+        );
+        assert_eq!(resumable(&target, "20251121T01").unwrap(), run);
+        fs::write(later.join("run.json"), "{}").unwrap();
+        assert_eq!(resumable(&target, "latest").unwrap(), run);
+        fs::remove_dir_all(later).unwrap();
+        let other = resumable(&target, "2024").unwrap_err().message;
+        assert_eq!(other, "no run to resume is named `2024`: the last one is 20251121T01-1");
+    }
+
+    #[test]
+    fn a_torn_file_is_refused_with_its_path_and_byte() {
+        let bytes = serde_json::to_vec_pretty(&run("x")).unwrap();
+        let path = Utf8Path::new("b.json");
+        for end in 0..bytes.len() {
+            let failure = parse(&bytes[..end], path).unwrap_err();
+            assert_eq!(failure.code, ExitCode::Configuration);
+            assert!(
+                failure.message.starts_with("b.json is not a run document: byte "),
+                "{}",
+                failure.message
+            );
+        }
+        let failure = parse(&bytes[..30], path).unwrap_err();
+        assert!(failure.message.contains("; the file ends there"), "{}", failure.message);
+    }
+
+    #[test]
+    fn what_would_steer_a_terminal_is_taken_out() {
+        let mut hostile = run("\u{1b}[2J\u{1b}]0;title\u{7}id\u{9b}31m\u{7f}");
+        let provenance = &mut hostile.provenance;
+        provenance.started = "one\ntwo\tthree".into();
+        provenance.ptx_sha256 = [("ker\u{1b}[31mnel\r".to_owned(), "\u{8}ab".to_owned())].into();
+        let bytes = serde_json::to_vec(&hostile).unwrap();
+        let read = parse(&bytes, Utf8Path::new("b.json")).unwrap();
+        assert_eq!(read.id, "]0;titleid31m");
+        assert_eq!(read.provenance.started, "one\ntwo\tthree");
+        let kernels: Vec<(&str, &str)> =
+            read.provenance.ptx_sha256.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        assert_eq!(kernels, [("kernel", "ab")]);
+    }
+
+    #[test]
+    fn what_is_there_twice_is_refused() {
+        use gpuprof_analysis::fixture::{emulated, series};
+        let refusal = |run: &Run| {
+            let bytes = serde_json::to_vec(run).unwrap();
+            parse(&bytes, Utf8Path::new("b.json")).unwrap_err().message
+        };
+        let one = series(vec![emulated(64, 1024)]);
+        let twice = Run { series: vec![one.clone(), one.clone()], ..run("x") };
+        assert_eq!(refusal(&twice), "b.json holds the series saxpy::kernels::saxpy twice");
+        let row = one.configurations[0].clone();
+        let twice = SeriesResult { configurations: vec![row.clone(), row], ..one };
+        let twice = Run { series: vec![twice], ..run("x") };
+        assert_eq!(refusal(&twice), "b.json holds saxpy::kernels::saxpy/block=64,n=1024 twice");
+    }
+
+    #[test]
+    fn hostile_files_are_refused() {
+        let path = Utf8Path::new("b.json");
+        let deep = "[".repeat(100_000);
+        for text in ["", "null", "{}", "\0\0\0\0", deep.as_str(), r#"{"schema_version":-1}"#] {
+            assert_eq!(parse(text.as_bytes(), path).unwrap_err().code, ExitCode::Configuration);
+        }
+        let newer = parse(br#"{"schema_version":99,"what":"ever"}"#, path).unwrap_err();
+        assert_eq!(
+            newer.message,
+            "b.json has schema 99, but this cargo-gpuprof only reads up to 2; use a newer one"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse(&bytes, Utf8Path::new("x"));
+        }
+
+        #[test]
+        fn a_changed_byte_is_read_or_refused(at in 0..400_usize, byte: u8) {
+            let mut bytes = serde_json::to_vec_pretty(&run("x")).unwrap();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            if let Err(failure) = parse(&bytes, Utf8Path::new("x")) {
+                prop_assert_eq!(failure.code, ExitCode::Configuration);
+            }
+        }
+    }
+}

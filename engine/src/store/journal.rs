@@ -1,0 +1,251 @@
+//! The journal of a run: what has ended, on disk before the next process measures.
+//!
+//! A line of JSON each: first what the run is made of, then one for every pass that ended. A line
+//! is written at once and synchronised; a kill at any instant leaves whole lines and at most the
+//! beginning of one, which is dropped when the run is resumed. Anything else that is no journal is
+//! refused with its path and byte. The file is locked while a run writes it, so that two never
+//! write one; and each start of the run has a line, so that two that did, where locks are not to be
+//! trusted, are told apart.
+
+mod grouped;
+mod line;
+mod made;
+mod replayed;
+mod rows;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufReader, Write};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::ExitCode;
+use gpuprof_model::measurement::PassResult;
+use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
+use gpuprof_model::series::SeriesId;
+
+use super::file_lock;
+use super::untrusted::ordinary;
+use crate::schedule::{Collected, Step};
+use gpuprof_system::error::{Failure, Result};
+use line::Line;
+use made::{COUNTERS, TOOL_VERSION};
+use replayed::parse;
+
+pub use line::Start;
+pub use made::{Made, MadeOf};
+pub use replayed::Replayed;
+pub use rows::Rows;
+
+/// The file's name in a run's folder.
+pub const FILE: &str = "journal.jsonl";
+
+/// Why a run that began without counters, which can be had now, is not resumed with them.
+const WITHOUT: &str = "it began without hardware counters (denied, or not requested), but now they \
+                       are collected; to continue without them, add --replay-mode none";
+
+/// Why a run with counters is not resumed where none are collected.
+const NO_LONGER: &str = "it began with hardware counters, but now none are collected; to continue, \
+                         make them available again (`cargo gpuprof doctor` checks them)";
+
+/// An open journal.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: Utf8PathBuf,
+    /// The name of the start that writes.
+    by: String,
+    /// How many bytes are whole lines.
+    whole: u64,
+    /// The series that it says are done.
+    done: BTreeSet<usize>,
+    /// The configurations that it has results of.
+    rows: BTreeSet<(usize, usize)>,
+}
+
+impl Journal {
+    /// Begins the journal of a new run in `folder`, which `start` works on.
+    ///
+    /// # Errors
+    /// It cannot be written (exit code 110).
+    pub fn begin(folder: &Utf8Path, made: &Made, start: Start) -> Result<Self> {
+        let path = folder.join(FILE);
+        let failed = |e: &std::io::Error| Failure::output(path.as_std_path(), e);
+        let file = File::options()
+            .create_new(true)
+            .read(true)
+            .append(true)
+            .open(&path)
+            .map_err(|e| failed(&e))?;
+        file_lock::at_once_if_any(&file, &path)?;
+        let (done, rows) = Default::default();
+        let mut journal = Self { file, path, by: start.id.clone(), whole: 0, done, rows };
+        journal.write(&Line::Made(Box::new(made.clone())))?;
+        let devices = made.uuids();
+        journal.write(&Line::Begin(Box::new(Start { devices, ..start })))?;
+        Ok(journal)
+    }
+
+    /// Goes on with the journal in `folder`, whose run must be made of `made`; `start` does. On
+    /// other devices of the same model, series that are not done are measured anew.
+    ///
+    /// # Errors
+    /// Another process writes it (exit code 75); it was made of something else (exit code 2, or 107
+    /// for another model of device); it is no journal (exit code 96); it cannot be written (exit
+    /// code 110).
+    pub fn resume(folder: &Utf8Path, made: &Made, start: Start) -> Result<(Self, Replayed)> {
+        let path = folder.join(FILE);
+        let failed = |e: &std::io::Error| Failure::output(path.as_std_path(), e);
+        let file = File::options().read(true).append(true).open(&path).map_err(|e| failed(&e))?;
+        file_lock::at_once_if_any(&file, &path)?;
+        ordinary(&path, file.metadata().map_err(|e| failed(&e))?.file_type())?;
+        let parsed = parse(BufReader::new(&file), &path, &made.tool_version)?;
+        let (before, mut replayed, whole) = parsed.ok_or_else(|| changed(folder, TOOL_VERSION))?;
+        check(folder, &before, made)?;
+        replayed.file = Some(file.try_clone().map_err(|e| failed(&e))?);
+        file.set_len(whole).map_err(|e| failed(&e))?;
+        let devices = made.uuids();
+        let moved = match replayed.last_start() {
+            Some(last) => last.devices != devices,
+            None => before.uuids() != devices,
+        };
+        let again = if moved { replayed.unfinished() } else { Vec::new() };
+        let start = Start { devices, again, ..start };
+        replayed.begin(start.clone());
+        let (done, rows) = (replayed.done().clone(), replayed.rows().clone());
+        let mut journal = Self { file, path, by: start.id.clone(), whole, done, rows };
+        journal.write(&Line::Begin(Box::new(start)))?;
+        Ok((journal, replayed))
+    }
+
+    /// Records a pass that ran to its end.
+    ///
+    /// # Errors
+    /// It is not on disk (exit code 110).
+    pub fn pass(&mut self, step: Step, result: &PassResult) -> Result<()> {
+        let Step { series, configuration, repeat } = step;
+        self.write(&Line::Pass { series, configuration, repeat, result: Box::new(result.clone()) })
+    }
+
+    /// Records what is collected of a configuration's counters, which take `of` steps.
+    ///
+    /// # Errors
+    /// As [`Journal::pass`].
+    pub fn collected(
+        &mut self,
+        (series, configuration): (usize, usize),
+        of: usize,
+        collected: &Collected,
+    ) -> Result<()> {
+        self.write(&if collected.steps == of {
+            Line::Counters { series, configuration, hardware: collected.hardware.clone() }
+        } else {
+            Line::CounterStep { series, configuration, of, collected: collected.clone() }
+        })
+    }
+
+    /// Records a configuration that ended early. One that was skipped has not ended.
+    ///
+    /// # Errors
+    /// As [`Journal::pass`].
+    pub fn ended(
+        &mut self,
+        (series, configuration): (usize, usize),
+        status: &Status,
+    ) -> Result<()> {
+        if matches!(status, Status::Skipped { .. }) {
+            return Ok(());
+        }
+        self.write(&Line::Ended { series, configuration, status: status.clone() })
+    }
+
+    /// Records that a series is measured to its end.
+    ///
+    /// # Errors
+    /// As [`Journal::pass`].
+    pub fn done(&mut self, series: usize) -> Result<()> {
+        // A run that is resumed says so of all that it had, once more.
+        if !self.done.insert(series) {
+            return Ok(());
+        }
+        self.write(&Line::Done { series })
+    }
+
+    /// Records the result of a configuration of the series `id`, for who merges slices.
+    ///
+    /// # Errors
+    /// As [`Journal::pass`].
+    pub fn row(
+        &mut self,
+        at: (usize, usize),
+        id: &SeriesId,
+        row: ConfigurationResult,
+    ) -> Result<()> {
+        if !self.rows.insert(at) {
+            return Ok(());
+        }
+        let (series, configuration) = at;
+        let row = Box::new(SeriesResult { configurations: vec![row], ..SeriesResult::named(id) });
+        self.write(&Line::Row { series, configuration, row })
+    }
+
+    /// Records that everything is measured.
+    ///
+    /// # Errors
+    /// As [`Journal::pass`].
+    pub fn whole(&mut self) -> Result<()> {
+        self.write(&Line::Whole { at: jiff::Timestamp::now().to_string() })
+    }
+
+    fn write(&mut self, line: &Line) -> Result<()> {
+        let bytes = line::written(line, &self.by);
+        let written = self.file.write_all(&bytes).and_then(|()| self.file.sync_data());
+        if written.is_err() {
+            // A full disk takes part of a line; what may follow once there is room must not join
+            // it.
+            let _ = self.file.set_len(self.whole);
+        } else {
+            self.whole += bytes.len() as u64;
+        }
+        written.map_err(|e| Failure::output(self.path.as_std_path(), &e))
+    }
+}
+
+impl Drop for Journal {
+    /// Closing the file would give the lock back only once no process that is being started shares
+    /// it.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
+/// Refuses to go on in `folder` with a run made of `now` where it was made of something else
+/// `before`.
+fn check(folder: &Utf8Path, before: &Made, now: &Made) -> Result<()> {
+    if let Some((was, is)) = before.models(now) {
+        return Err(Failure::new(
+            ExitCode::NotPossible,
+            format!(
+                "{folder} cannot be resumed: it began on {was}, and this is {is}; resume it on \
+                 {was}, or start over without --resume"
+            ),
+        ));
+    }
+    let Some(what) = before.difference(now) else { return Ok(()) };
+    Err(match (what, before.counters.is_empty(), now.counters.is_empty()) {
+        (COUNTERS, true, false) => refused(folder, WITHOUT),
+        (COUNTERS, false, true) => refused(folder, NO_LONGER),
+        _ => changed(folder, what),
+    })
+}
+
+fn changed(folder: &Utf8Path, what: &str) -> Failure {
+    refused(folder, &format!("{what} changed since"))
+}
+
+fn refused(folder: &Utf8Path, why: &str) -> Failure {
+    let text = format!("{folder} cannot be resumed: {why}; to start over, leave out --resume");
+    Failure::usage(text)
+}
+
+#[cfg(test)]
+mod tests;

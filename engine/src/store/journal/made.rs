@@ -1,0 +1,113 @@
+//! What a run is made of, so that its journal is resumed only by a run that is made of the same.
+//!
+//! Input: what a journal says that its run is made of, and what a run of now is. Output: whether
+//! the second can go on with the first: as it is, or on another device of the same model, where a
+//! series that is not finished is measured anew.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::Axis;
+use serde::{Deserialize, Serialize};
+
+use gpuprof_analysis::stats::repeats::Repeats;
+
+/// What changed, where another version wrote the journal.
+pub(super) const TOOL_VERSION: &str = "the version of cargo-gpuprof";
+
+/// What changed, where other counters are collected.
+pub(super) const COUNTERS: &str = "the counters";
+
+/// What a run is made of: a resumed run must be made of the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Made {
+    /// The version of the tool.
+    pub tool_version: String,
+    /// SHA-256 of the PTX of each kernel package.
+    pub kernels: BTreeMap<String, String>,
+    /// SHA-256 of each harness, which holds the host's half.
+    pub harnesses: BTreeMap<String, String>,
+    /// The axes of each series, and its configurations as one hash.
+    pub series: Vec<(String, Vec<Axis>, String)>,
+    /// The other revision that is measured beside it. Lines count its series behind these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<MadeOf>,
+    /// Name, UUID and driver of the device; none on the emulated driver.
+    pub device: Option<(String, String, u32)>,
+    /// The UUIDs of all devices, where the configurations are spread over several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<String>,
+    /// The backend.
+    pub backend: String,
+    /// What is done to the cache.
+    pub cache_control: String,
+    /// What is done to the clocks; journals before that could be chosen say nothing of them.
+    #[serde(default = "untouched")]
+    pub clock_control: String,
+    /// How counters are collected; none where none are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay_mode: Option<String>,
+    /// In which order passes run.
+    pub order: Option<String>,
+    /// Processes that time each configuration.
+    pub repeat: Repeats,
+    /// The counters collected.
+    pub counters: Vec<String>,
+}
+
+/// What the other revision of a run is made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MadeOf {
+    /// As [`Made::kernels`].
+    pub kernels: BTreeMap<String, String>,
+    /// As [`Made::harnesses`].
+    pub harnesses: BTreeMap<String, String>,
+    /// As [`Made::series`].
+    pub series: Vec<(String, Vec<Axis>, String)>,
+}
+
+fn untouched() -> String {
+    "none".to_owned()
+}
+
+impl Made {
+    /// The names of both device models, where `now` has another one than this.
+    pub fn models<'a>(&'a self, now: &'a Self) -> Option<(&'a str, &'a str)> {
+        let ((before, ..), (after, ..)) = (self.device.as_ref()?, now.device.as_ref()?);
+        (before != after).then_some((before, after))
+    }
+
+    /// The UUIDs of the devices, one or several; none on the emulated driver.
+    pub fn uuids(&self) -> Vec<String> {
+        let only = self.device.iter().map(|(_, uuid, _)| uuid);
+        match self.devices.is_empty() {
+            true => only.cloned().collect(),
+            false => self.devices.clone(),
+        }
+    }
+
+    fn driver(&self) -> Option<u32> {
+        self.device.as_ref().map(|(_, _, driver)| *driver)
+    }
+
+    /// The first thing in which `now` differs, in words; none where all is the same, but for which
+    /// of several devices of one model it is measured on.
+    pub fn difference(&self, now: &Self) -> Option<&'static str> {
+        let checks = [
+            (self.kernels == now.kernels, "the kernels (their PTX)"),
+            (self.series == now.series, "the axes or the selection of configurations"),
+            (self.base == now.base, "the other revision (--base)"),
+            (self.devices.len() == now.devices.len(), "the choice of devices (--devices)"),
+            (self.driver() == now.driver(), "the device or its driver"),
+            (self.backend == now.backend, "the backend"),
+            (self.harnesses == now.harnesses, "the harness executables"),
+            (self.cache_control == now.cache_control, "--cache-control"),
+            (self.clock_control == now.clock_control, "--clock-control"),
+            (self.order == now.order, "--interleave, --isolate or --ahead"),
+            (self.repeat == now.repeat, "--repeat"),
+            (self.counters == now.counters, COUNTERS),
+            (self.replay_mode == now.replay_mode, "--replay-mode"),
+            (self.tool_version == now.tool_version, TOOL_VERSION),
+        ];
+        checks.into_iter().find(|(same, _)| !same).map(|(_, what)| what)
+    }
+}

@@ -1,0 +1,340 @@
+use super::*;
+use gpuprof_analysis::fixture::{self, gpu_pass};
+use gpuprof_analysis::stats::repeats::Repeats;
+use gpuprof_model::Axis;
+use gpuprof_model::ExitCode;
+use gpuprof_model::measurement::HardwareValue;
+use gpuprof_model::run::Shared;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::fs;
+
+fn made() -> Made {
+    Made {
+        tool_version: "0.1.0".into(),
+        kernels: [("saxpy".to_owned(), "abc".to_owned())].into(),
+        harnesses: BTreeMap::new(),
+        series: vec![("s".into(), vec![Axis::parse("block=64..128").unwrap()], "h".into())],
+        base: None,
+        device: Some(("NVIDIA H200".into(), "GPU-1".into(), 13000)),
+        devices: Vec::new(),
+        backend: "cuda".into(),
+        cache_control: "all".into(),
+        clock_control: "none".into(),
+        replay_mode: None,
+        order: Some("rounds, seed 1".into()),
+        repeat: Repeats::exactly(3),
+        counters: Vec::new(),
+    }
+}
+
+fn start(id: &str) -> Start {
+    Start { id: id.into(), ..Start::default() }
+}
+
+fn step(configuration: usize, repeat: u32) -> Step {
+    Step { series: 0, configuration, repeat }
+}
+
+fn folder() -> (tempfile::TempDir, Utf8PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = Utf8PathBuf::from_path_buf(folder.path().to_owned()).unwrap();
+    (folder, path)
+}
+
+/// A journal of three passes and a failure, and the offsets at which its lines end.
+fn written() -> (Vec<u8>, Vec<usize>) {
+    let (_keep, path) = folder();
+    let mut journal = Journal::begin(&path, &made(), start("a")).unwrap();
+    let result = gpu_pass(64, 1 << 20, &[1.0, 2.0]);
+    journal.pass(step(0, 0), &result).unwrap();
+    journal.pass(step(1, 0), &result).unwrap();
+    journal.ended((0, 2), &Status::Failed { reason: "boom".into() }).unwrap();
+    journal.ended((0, 3), &Status::Skipped { reason: "interrupt".into() }).unwrap();
+    journal.pass(step(0, 1), &result).unwrap();
+    drop(journal);
+    let bytes = fs::read(path.join(FILE)).unwrap();
+    let ends = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at + 1);
+    (bytes.clone(), ends.collect())
+}
+
+#[test]
+fn a_kill_at_any_byte_loses_at_most_the_line_in_flight() {
+    let (bytes, ends) = written();
+    assert_eq!(ends.len(), 6, "a skipped configuration has not ended");
+    // Every byte around the line ends, and some between them.
+    let near =
+        |cut: &usize| cut.is_multiple_of(97) || ends.iter().any(|end| cut.abs_diff(*end) < 3);
+    for cut in (0..=bytes.len()).filter(near) {
+        let whole = ends.iter().filter(|end| **end <= cut).count();
+        let (_keep, path) = folder();
+        fs::write(path.join(FILE), &bytes[..cut]).unwrap();
+        match Journal::resume(&path, &made(), start("b")) {
+            Err(failure) => {
+                assert_eq!((whole, failure.code), (0, ExitCode::Configuration), "{cut}");
+            }
+            Ok((mut journal, replayed)) => {
+                let ended = usize::from(replayed.ended(0, 2).is_some());
+                // The first two lines say what the run is made of, and who begins it.
+                assert_eq!(replayed.len() + ended + 2, whole.max(2), "{cut}");
+                // What was torn is gone, and what follows is whole again.
+                journal.pass(step(9, 9), &gpu_pass(64, 1 << 20, &[1.0])).unwrap();
+                drop(journal);
+                let (_, again) = Journal::resume(&path, &made(), start("b")).unwrap();
+                assert_eq!(again.len(), replayed.len() + 1, "{cut}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_recorded_is_what_is_replayed() {
+    let (bytes, _) = written();
+    let (_keep, path) = folder();
+    fs::write(path.join(FILE), &bytes).unwrap();
+    let (journal, replayed) = Journal::resume(&path, &made(), start("b")).unwrap();
+    assert!(journal.whole > bytes.len() as u64, "the second start has a line");
+    assert_eq!(replayed.pass(step(0, 1)).unwrap(), Some(gpu_pass(64, 1 << 20, &[1.0, 2.0])));
+    assert_eq!(replayed.pass(step(1, 1)).unwrap(), None);
+    assert_eq!(replayed.ended(0, 2), Some(&Status::Failed { reason: "boom".into() }));
+    assert_eq!(replayed.ended(0, 3), None);
+    // Passes stay in the file until they are asked for.
+    fs::write(path.join(FILE), vec![b' '; bytes.len()]).unwrap();
+    let failure = replayed.pass(step(0, 1)).unwrap_err();
+    assert!(failure.message.contains("changed while it was read"), "{}", failure.message);
+}
+
+#[test]
+fn counters_are_taken_up_where_they_were_left() {
+    let (_keep, path) = folder();
+    let mut journal = Journal::begin(&path, &made(), start("a")).unwrap();
+    let value = [("a".to_owned(), HardwareValue::Value(1.0))];
+    let mut collected = Collected { steps: 2, hardware: value.into(), ..Collected::default() };
+    journal.collected((0, 1), 3, &collected).unwrap();
+    drop(journal);
+    let (mut journal, replayed) = Journal::resume(&path, &made(), start("b")).unwrap();
+    assert_eq!(replayed.collected(0, 1, 3).unwrap(), Some(collected.clone()));
+    assert_eq!(replayed.collected(0, 1, 4).unwrap(), None, "the plan is another one");
+    assert_eq!(replayed.counters(0, 1).unwrap(), None);
+    collected.steps = 3;
+    journal.collected((0, 1), 3, &collected).unwrap();
+    drop(journal);
+    let (_, replayed) = Journal::resume(&path, &made(), start("b")).unwrap();
+    assert_eq!(replayed.counters(0, 1).unwrap(), Some(collected.hardware));
+}
+
+#[test]
+fn a_run_made_of_something_else_is_not_resumed() {
+    type Change = (&'static str, fn(&mut Made));
+    let changes: [Change; 7] = [
+        ("the kernels (their PTX)", |m| m.kernels.clear()),
+        ("the axes or the selection of configurations", |m| m.series.clear()),
+        ("the device or its driver", |m| m.device = None),
+        ("the other revision (--base)", |m| {
+            let (kernels, harnesses, series) = Default::default();
+            m.base = Some(MadeOf { kernels, harnesses, series });
+        }),
+        ("the choice of devices (--devices)", |m| m.devices = vec!["GPU-2".into()]),
+        ("--repeat", |m| m.repeat = Repeats::exactly(5)),
+        ("--replay-mode", |m| m.replay_mode = Some("range".into())),
+    ];
+    for (what, change) in changes {
+        let (_keep, path) = folder();
+        drop(Journal::begin(&path, &made(), start("a")).unwrap());
+        let mut now = made();
+        change(&mut now);
+        let failure = Journal::resume(&path, &now, start("b")).unwrap_err();
+        assert_eq!(failure.code, ExitCode::Usage);
+        assert_eq!(
+            failure.message,
+            format!(
+                "{path} cannot be resumed: {what} changed since; to start over, leave out --resume"
+            )
+        );
+    }
+}
+
+#[test]
+fn counters_that_come_or_go_are_told_with_the_way_on() {
+    let counting = || Made { counters: vec!["a.sum".into()], ..made() };
+    let resumed = |before: &Made, now: &Made| {
+        let (_keep, path) = folder();
+        drop(Journal::begin(&path, before, start("a")).unwrap());
+        let message = Journal::resume(&path, now, start("b")).unwrap_err().message;
+        assert!(message.ends_with("; to start over, leave out --resume"), "{message}");
+        message
+    };
+    let came = resumed(&made(), &counting());
+    assert!(
+        came.contains("it began without hardware counters (denied, or not requested)"),
+        "{came}"
+    );
+    assert!(came.contains("to continue without them, add --replay-mode none"), "{came}");
+    let gone = resumed(&counting(), &made());
+    assert!(gone.contains("it began with hardware counters, but now none are collected"), "{gone}");
+    let others = resumed(&counting(), &Made { counters: vec!["b.sum".into()], ..made() });
+    assert!(others.contains(": the counters changed since"), "{others}");
+}
+
+#[test]
+fn another_gpu_of_the_model_keeps_what_is_done_and_measures_the_rest_anew() {
+    let on = |uuid: &str| Made { device: Some(("H200".into(), uuid.into(), 1)), ..made() };
+    let (_keep, path) = folder();
+    let mut journal = Journal::begin(&path, &on("GPU-1"), start("a")).unwrap();
+    let result = gpu_pass(64, 1 << 20, &[1.0, 2.0]);
+    journal.pass(step(0, 0), &result).unwrap();
+    journal.done(0).unwrap();
+    journal.pass(Step { series: 1, ..step(0, 0) }, &result).unwrap();
+    drop(journal);
+    let (same, replayed) = Journal::resume(&path, &on("GPU-1"), start("b")).unwrap();
+    assert_eq!((replayed.len(), replayed.last_start().unwrap().again.len()), (2, 0));
+    drop(same);
+    let (mut other, replayed) = Journal::resume(&path, &on("GPU-2"), start("c")).unwrap();
+    assert_eq!(replayed.last_start().unwrap().again, [1]);
+    assert_eq!(replayed.pass(step(0, 0)).unwrap().as_ref(), Some(&result));
+    assert_eq!(replayed.pass(Step { series: 1, ..step(0, 0) }).unwrap(), None);
+    other.pass(Step { series: 1, ..step(7, 0) }, &result).unwrap();
+    drop(other);
+    // And back again: what the second GPU measured of it does not count on the first.
+    let (_, replayed) = Journal::resume(&path, &on("GPU-1"), start("d")).unwrap();
+    assert_eq!((replayed.len(), replayed.done().len()), (1, 1));
+}
+
+#[test]
+fn another_model_is_refused_and_both_are_named() {
+    let (_keep, path) = folder();
+    drop(Journal::begin(&path, &made(), start("a")).unwrap());
+    let a100 = Some(("NVIDIA A100".into(), "GPU-1".into(), 13000));
+    let now = Made { device: a100, ..made() };
+    let refused = Journal::resume(&path, &now, start("b")).unwrap_err();
+    assert_eq!(refused.code, ExitCode::NotPossible);
+    let said = "it began on NVIDIA H200, and this is NVIDIA A100; resume it on NVIDIA H200";
+    assert!(refused.message.contains(said), "{}", refused.message);
+}
+
+#[test]
+fn what_a_process_writes_after_another_began_in_its_place_does_not_count() {
+    let (_keep, path) = folder();
+    let mut lost = Journal::begin(&path, &made(), start("a")).unwrap();
+    let result = gpu_pass(64, 1 << 20, &[1.0, 2.0]);
+    lost.pass(step(0, 0), &result).unwrap();
+    // The file system gave the lock of a machine away that was only cut off.
+    lost.file.unlock().unwrap();
+    let (mut next, _) = Journal::resume(&path, &made(), start("b")).unwrap();
+    lost.pass(step(1, 0), &result).unwrap();
+    next.pass(step(2, 0), &result).unwrap();
+    drop((lost, next));
+    let bytes = fs::read(path.join(FILE)).unwrap();
+    let (_, _, whole) = parse(&bytes[..], &path, "0.1.0").unwrap().unwrap();
+    assert_eq!(whole, bytes.len() as u64, "both appended whole lines");
+    let (_, replayed) = Journal::resume(&path, &made(), start("c")).unwrap();
+    let passes = [0, 1, 2].map(|at| replayed.pass(step(at, 0)).unwrap().is_some());
+    assert_eq!((passes, replayed.dropped), ([true, false, true], 1));
+}
+
+#[test]
+fn two_runs_never_write_one_journal() {
+    let (_keep, path) = folder();
+    let first = Journal::begin(&path, &made(), start("a")).unwrap();
+    let second = Journal::resume(&path, &made(), start("b")).unwrap_err();
+    assert_eq!(second.code, ExitCode::Busy);
+    assert!(second.message.ends_with("is locked: another process is still working on this run"));
+    drop(first);
+    assert!(Journal::resume(&path, &made(), start("b")).is_ok());
+    assert_eq!(
+        Journal::begin(&path, &made(), start("a")).unwrap_err().code,
+        ExitCode::OutputFailed
+    );
+}
+
+#[test]
+fn a_hostile_journal_is_refused_with_its_path_and_byte() {
+    let (bytes, ends) = written();
+    let mut broken = bytes.clone();
+    broken[ends[1] + 5] = b'\0';
+    let failure = parse(&broken[..], Utf8Path::new("run/journal.jsonl"), "0.1.0").unwrap_err();
+    assert_eq!(failure.code, ExitCode::Configuration);
+    let start = format!("run/journal.jsonl is not a journal: byte {}:", ends[1] + 5);
+    assert!(failure.message.starts_with(&start), "{}", failure.message);
+    let headless = parse(&bytes[ends[0]..], Utf8Path::new("j"), "0.1.0").unwrap_err();
+    assert!(headless.message.starts_with("j is not a journal: byte 0: only the first line"));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = parse(&bytes[..], Utf8Path::new("j"), "0.1.0");
+    }
+}
+
+/// A row of the `n`th configuration, whose launches took as long as it says.
+fn row(n: u64, ns: f64) -> ConfigurationResult {
+    fixture::finished(fixture::block(32 * (n + 1)), &[gpu_pass(32, 1 << 20, &[ns])])
+}
+
+fn id(kernel: &str) -> SeriesId {
+    SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into() }
+}
+
+/// A journal with rows of two series, more than are parsed together; a second start, on another
+/// device, measures the second series again. And what it holds.
+fn with_rows() -> (Vec<u8>, BTreeMap<(usize, usize), ConfigurationResult>) {
+    let (_keep, path) = folder();
+    let mut expected = BTreeMap::new();
+    let mut write = |journal: &mut Journal, at: (usize, usize), ns: f64, device: &str| {
+        let mut row = row(at.1 as u64, ns);
+        if at.1 == 7 {
+            row.metrics.clear();
+        }
+        let step = Step { series: at.0, configuration: at.1, repeat: 0 };
+        journal.pass(step, &gpu_pass(64, 1, &[ns])).unwrap();
+        journal.row(at, &id(["a", "b"][at.0]), row.clone()).unwrap();
+        expected.insert(at, ConfigurationResult { device: Some(device.into()), ..row });
+    };
+    let mut journal = Journal::begin(&path, &made(), start("a")).unwrap();
+    (0..100).for_each(|n| write(&mut journal, (0, n), 1000.0 + n as f64, "GPU-1"));
+    journal.done(0).unwrap();
+    (0..30).for_each(|n| write(&mut journal, (1, n), 1500.0, "GPU-1"));
+    drop(journal);
+    let moved = Made { device: Some(("NVIDIA H200".into(), "GPU-2".into(), 13000)), ..made() };
+    let mut journal = Journal::resume(&path, &moved, start("b")).unwrap().0;
+    (0..50).for_each(|n| write(&mut journal, (1, n), 2000.0, "GPU-2"));
+    journal.whole().unwrap();
+    drop(journal);
+    (fs::read(path.join(FILE)).unwrap(), expected)
+}
+
+fn rows_of(bytes: &[u8]) -> Result<Rows> {
+    Rows::parse(bytes, "journal.jsonl".into(), &mut Shared::default())
+}
+
+#[test]
+fn rows_that_are_read_together_are_those_that_were_written() {
+    let (bytes, expected) = with_rows();
+    let found = rows_of(&bytes).unwrap();
+    assert_eq!(found.rows, expected);
+    assert_eq!((found.starts.len(), found.dropped), (2, 0));
+    assert!(found.whole.is_some());
+}
+
+#[test]
+fn a_broken_row_is_named_by_its_own_byte() {
+    let (bytes, _) = with_rows();
+    let text = String::from_utf8(bytes).unwrap();
+    let third = text.match_indices("\"status\":").nth(2).unwrap().0;
+    let mut broken = text.into_bytes();
+    broken[third + 8] = b'?';
+    let failure = rows_of(&broken).unwrap_err();
+    assert_eq!(failure.code, ExitCode::Configuration);
+    let place = format!("journal.jsonl is not a journal: byte {}: ", third + 8);
+    assert!(failure.message.starts_with(&place), "{}", failure.message);
+}
+
+#[test]
+fn rows_in_another_form_are_read_alone() {
+    let (bytes, _) = with_rows();
+    let expected = rows_of(&bytes).unwrap().rows;
+    // Spaces that the subcommand does not write.
+    let text = String::from_utf8(bytes).unwrap().replace(",\"row\":{", ", \"row\": {");
+    assert_eq!(rows_of(text.as_bytes()).unwrap().rows, expected);
+}

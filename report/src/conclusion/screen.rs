@@ -1,0 +1,112 @@
+//! The conclusion on a terminal, and in the log of a CI job.
+
+use std::io::{self, Write};
+
+use comfy_table::{CellAlignment, LineStyle, TableStyle};
+use gpuprof_model::run::Run;
+use gpuprof_model::text::one_line;
+
+use super::{Column, List, Told, of};
+use crate::paint::Paint;
+
+/// Nothing but a rule under the header.
+const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
+
+/// The columns that are left out where there is no room for them, the first one first: the
+/// threshold's own line has the limit, cycles mostly confirm a time, and a change tells more than
+/// the two values that it is of.
+const SPARED: [&str; 4] = ["limit", "in cycles", "base", "head"];
+
+/// The column of metrics.
+const METRIC: &str = "metric";
+
+/// Writes what `run` comes to, in lines of at most `width`; nothing where it was compared with
+/// nothing and measured nothing further: its thresholds then stand below the values that they are
+/// about.
+///
+/// # Errors
+/// `out` could not be written.
+pub(crate) fn write(
+    run: &Run,
+    width: Option<u16>,
+    paint: Paint,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let Some(told) = compared(run) else { return Ok(()) };
+    writeln!(out, "{}", paint.weight(told.weight, one_line(&told.sentence)))?;
+    for note in &told.notes {
+        writeln!(out, " {}", paint.faint(one_line(note)))?;
+    }
+    for list in &told.lists {
+        let (title, lines) = laid_out(list, width);
+        writeln!(out, "\n {}", paint.bold(one_line(&title)))?;
+        for line in lines {
+            writeln!(out, "{}", format!(" {line}").trim_end())?;
+        }
+        for rest in &list.rest {
+            writeln!(out, " {}", paint.faint(one_line(rest)))?;
+        }
+    }
+    writeln!(out)
+}
+
+/// Writes the sentence alone, as [`write`] does: who reads a terminal sees its end first.
+///
+/// # Errors
+/// `out` could not be written.
+pub(crate) fn write_sentence(run: &Run, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    let Some(told) = compared(run) else { return Ok(()) };
+    writeln!(out, "{}", paint.weight(told.weight, one_line(&told.sentence)))
+}
+
+fn compared(run: &Run) -> Option<Told> {
+    // A run that went on for the sake of a limit says what for.
+    let cost = run.conclusion.as_ref().and_then(|conclusion| conclusion.cost.processes);
+    (run.comparison.is_some() || cost.is_some()).then(|| of(run)).flatten()
+}
+
+/// The metric that every line of `list` is about: its heading says it then.
+fn only_metric(list: &List) -> Option<&str> {
+    let column = list.columns.iter().find(|column| column.title == METRIC)?;
+    let mut told = column.cells.iter().filter(|cell| !cell.is_empty());
+    let first = told.next()?;
+    told.all(|cell| cell == first).then_some(first)
+}
+
+/// The heading of `list` and its table, where that fits, or else its lines.
+fn laid_out(list: &List, width: Option<u16>) -> (String, Vec<String>) {
+    let fits = |lines: &[String]| {
+        let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+        width.is_none_or(|width| longest < usize::from(width))
+    };
+    let metric = only_metric(list);
+    let mut columns: Vec<&Column> = list.columns.iter().collect();
+    columns.retain(|column| metric.is_none() || column.title != METRIC);
+    for spared in std::iter::once(None).chain(SPARED.map(Some)) {
+        columns.retain(|column| Some(column.title) != spared);
+        let table = table(&columns);
+        if !table.is_empty() && fits(&table) {
+            let metric = metric.map(|metric| format!(", in {metric}")).unwrap_or_default();
+            return (format!("{}{metric}", list.title), table);
+        }
+    }
+    (list.title.to_owned(), list.lines.iter().map(|line| one_line(line)).collect())
+}
+
+fn table(columns: &[&Column]) -> Vec<String> {
+    let rows = columns.first().map_or(0, |column| column.cells.len());
+    if rows == 0 {
+        return Vec::new();
+    }
+    let mut table = comfy_table::Table::new();
+    table.load_style(STYLE).set_header(columns.iter().map(|column| column.title));
+    for row in 0..rows {
+        table.add_row(columns.iter().map(|column| one_line(&column.cells[row])));
+    }
+    for (laid_out, column) in table.column_iter_mut().zip(columns) {
+        if column.numeric {
+            laid_out.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
+}

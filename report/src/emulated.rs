@@ -1,0 +1,280 @@
+//! What a program did on the emulated driver: its launches, faults, and what the driver lacks.
+//!
+//! Input: the driver's log, a line of JSON for each event. Output: a table, CSV or JSON with one
+//! row for each kernel and launch shape (grid, block, dynamic shared memory), in the order of their
+//! first launches; counters are sums over the launches of a row. Memory grows with the rows, not
+//! with the launches.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{self, BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::escaped;
+use super::launches::{self, dimensions};
+use gpuprof_system::json_text;
+
+/// The version of the JSON document.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Beyond so many characters a kernel's name is cut in the table.
+const NAME_WIDTH: usize = 24;
+
+/// Columns of the table: a heading, and the counters that it sums.
+const COLUMNS: [(&str, &[&str]); 4] = [
+    ("instructions", &["ptx__inst_executed.sum"]),
+    (
+        "sectors",
+        &[
+            "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+            "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+            "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
+            "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
+        ],
+    ),
+    (
+        "conflicts",
+        &["ptx__shared_bank_conflicts_op_ld.sum", "ptx__shared_bank_conflicts_op_st.sum"],
+    ),
+    ("divergent", &["ptx__branches_divergent.sum"]),
+];
+
+/// A launch, as the driver writes it.
+#[derive(Debug, Deserialize)]
+struct Launch {
+    kernel: String,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    counters: BTreeMap<String, u64>,
+    #[serde(default)]
+    unclaimed: BTreeMap<String, String>,
+}
+
+/// A line of the log.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Event {
+    Launch(Launch),
+    Fault(Value),
+    Unsupported(String),
+    EventTimes(EventTimes),
+}
+
+/// Whose time is between two events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EventTimes {
+    /// That of the computer that emulates.
+    Host,
+}
+
+#[derive(Debug, Deserialize)]
+struct Line {
+    #[serde(flatten)]
+    event: Event,
+}
+
+/// A kernel launched in one shape.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Row {
+    /// As its source names it, where that can be told.
+    kernel: String,
+    /// As the module names it.
+    symbol: String,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    launches: u64,
+    counters: BTreeMap<String, u64>,
+    /// The hardware's counters whose values are not the hardware's in this kernel, and why.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    unclaimed: BTreeMap<String, String>,
+}
+
+/// All that a program did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Emulated {
+    launches: Vec<Row>,
+    /// Faults of kernels, and modules and launches that were refused, as they happened.
+    faults: Vec<Value>,
+    /// Functions of the driver that were called and are not supported.
+    unsupported: Vec<String>,
+    /// Whose times the program got between events; none where it asked for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event_times: Option<EventTimes>,
+}
+
+impl Emulated {
+    /// Reads the driver's log.
+    ///
+    /// # Errors
+    /// It cannot be read, or a line is none of the driver's.
+    pub fn read(log: impl BufRead) -> io::Result<Self> {
+        let mut emulated = Self::default();
+        let mut places = HashMap::new();
+        for line in log.lines() {
+            let line: Line = serde_json::from_str(&line?)?;
+            match line.event {
+                Event::Launch(launch) => emulated.count(launch, &mut places),
+                Event::Fault(fault) => emulated.faults.push(fault),
+                Event::Unsupported(function) if emulated.unsupported.contains(&function) => {}
+                Event::Unsupported(function) => emulated.unsupported.push(function),
+                Event::EventTimes(of) => emulated.event_times = Some(of),
+            }
+        }
+        Ok(emulated)
+    }
+
+    fn count(&mut self, launch: Launch, places: &mut HashMap<Shape, usize>) {
+        let Launch { kernel: symbol, grid, block, shared_bytes, counters, unclaimed } = launch;
+        let shape = (symbol.clone(), grid, block, shared_bytes);
+        let at = *places.entry(shape).or_insert(self.launches.len());
+        if at == self.launches.len() {
+            let kernel = readable(&symbol);
+            let counters = BTreeMap::new();
+            let launches = 0;
+            self.launches.push(Row {
+                kernel,
+                symbol,
+                grid,
+                block,
+                shared_bytes,
+                launches,
+                counters,
+                unclaimed,
+            });
+        }
+        let Some(row) = self.launches.get_mut(at) else { return };
+        row.launches += 1;
+        for (name, value) in counters {
+            *row.counters.entry(name).or_default() += value;
+        }
+    }
+
+    /// Whether nothing reached the driver that is told.
+    pub fn is_empty(&self) -> bool {
+        self.launches.is_empty() && self.faults.is_empty() && self.unsupported.is_empty()
+    }
+
+    /// Whether a kernel faulted. What was refused before a kernel ran is the program's to handle.
+    pub fn has_fault(&self) -> bool {
+        self.faults.iter().any(|fault| fault.get("kernel").is_some())
+    }
+}
+
+/// A kernel, its grid, its block and its dynamic shared memory.
+type Shape = (String, [u32; 3], [u32; 3], u32);
+
+/// A function's name in its source, for a mangled name of Rust.
+fn readable(symbol: &str) -> String {
+    let demangled = rustc_demangle::try_demangle(symbol);
+    demangled.map_or_else(|_| symbol.to_owned(), |name| format!("{name:#}"))
+}
+
+/// A name that fits its column.
+fn cut(name: &str) -> String {
+    if name.chars().count() <= NAME_WIDTH {
+        return name.to_owned();
+    }
+    name.chars().take(NAME_WIDTH - 1).chain(['…']).collect()
+}
+
+/// A table for people, and whose times between events were; nothing where nothing was launched.
+///
+/// # Errors
+/// `out` could not be written.
+pub fn table(emulated: &Emulated, out: &mut dyn Write) -> io::Result<()> {
+    if emulated.launches.is_empty() {
+        return Ok(());
+    }
+    let rows = emulated.launches.iter().map(|row| {
+        let sum = |(_, names): (&str, &[&str])| {
+            if names.iter().any(|name| row.unclaimed.contains_key(*name)) {
+                return "-".to_owned();
+            }
+            let values = names.iter().filter_map(|name| row.counters.get(*name));
+            values.sum::<u64>().to_string()
+        };
+        let shape = [dimensions(row.grid), dimensions(row.block)];
+        let head = [row.launches.to_string(), cut(&row.kernel)].into_iter().chain(shape);
+        head.chain(COLUMNS.map(sum))
+    });
+    launches::table(&COLUMNS.map(|column| column.0), rows, out)?;
+    for (kernel, reason) in unclaimed_columns(emulated) {
+        writeln!(out, " `-` of {}: {reason}", cut(kernel))?;
+    }
+    if emulated.event_times == Some(EventTimes::Host) {
+        writeln!(
+            out,
+            " times between events say how long emulation took, and nothing about a GPU"
+        )?;
+    }
+    Ok(())
+}
+
+/// Why columns of a kernel have no value, once for each reason.
+fn unclaimed_columns(emulated: &Emulated) -> BTreeSet<(&str, &str)> {
+    let names = || COLUMNS.iter().flat_map(|(_, names)| *names);
+    let mut all = BTreeSet::new();
+    for row in &emulated.launches {
+        let reasons = names().filter_map(|name| row.unclaimed.get(*name));
+        all.extend(reasons.map(|reason| (&*row.kernel, &**reason)));
+    }
+    all
+}
+
+/// CSV with a header: `kernel,symbol,grid,block,shared_bytes,launches`, then every counter. The
+/// field of a counter whose value is not the hardware's is empty.
+///
+/// # Errors
+/// `out` could not be written.
+pub fn csv(emulated: &Emulated, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in emulated.launches.iter().flat_map(|row| row.counters.keys()) {
+        if !names.contains(&&**name) {
+            names.push(name);
+        }
+    }
+    let mut writer = csv::Writer::from_writer(out);
+    let head = ["kernel", "symbol", "grid", "block", "shared_bytes", "launches"];
+    writer.write_record(head.iter().chain(&names))?;
+    for row in &emulated.launches {
+        let value = |name: &&str| match row.counters.get(*name) {
+            Some(value) => value.to_string(),
+            None if row.unclaimed.contains_key(*name) => String::new(),
+            None => "0".to_owned(),
+        };
+        let values = names.iter().map(value);
+        let head = [
+            escaped::csv(&row.kernel),
+            escaped::csv(&row.symbol),
+            dimensions(row.grid),
+            dimensions(row.block),
+            row.shared_bytes.to_string(),
+            row.launches.to_string(),
+        ];
+        writer.write_record(head.into_iter().chain(values))?;
+    }
+    writer.flush()
+}
+
+/// A JSON document: `schema_version`, `launches`, `faults`, `unsupported`, and `event_times` where
+/// the program asked for times between events.
+///
+/// # Errors
+/// `out` could not be written.
+pub fn json(emulated: &Emulated, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Document<'e> {
+        schema_version: u32,
+        #[serde(flatten)]
+        emulated: &'e Emulated,
+    }
+    json_text::indented(out, &Document { schema_version: SCHEMA_VERSION, emulated })
+}
+
+#[cfg(test)]
+#[path = "emulated_tests.rs"]
+mod tests;

@@ -1,0 +1,95 @@
+//! Evidence: what decided a threshold, in words.
+//!
+//! Input: a judgement. Output: the value with its configuration, limit, margin and confidence,
+//! or the reason where there is none; and the same of every other configuration that violates the
+//! threshold.
+
+use gpuprof_model::Quantity;
+use gpuprof_model::comparison::{Confidence, Interval};
+use gpuprof_model::verdict::{Case, Judgement};
+
+use gpuprof_analysis::change::confidence_text;
+
+/// How many violations are told besides the one that decided.
+const TOLD: usize = 10;
+
+/// "block=128: 110 (limit 105, baseline 100, 4.8% beyond)".
+fn case_text(case: &Case) -> String {
+    format!(
+        "{}: {}{}{}",
+        case.configuration,
+        case.value,
+        held_against(Some(case.limit), case.baseline, case.margin_percent),
+        sure(case.confidence.as_ref(), case.interval.as_ref(), case.value)
+    )
+}
+
+/// How sure a value is: the interval of its difference from the baseline, or its own between
+/// processes.
+fn sure(confidence: Option<&Confidence>, interval: Option<&Interval>, value: Quantity) -> String {
+    match (confidence, interval) {
+        (Some(confidence), _) => format!("; {}", confidence_text(confidence)),
+        (None, Some(Interval { low, high, level })) => {
+            let [low, high] = [low, high].map(|&end| Quantity::new(end, value.unit));
+            format!("; {:.0}% interval {low} … {high}", 100.0 * level)
+        }
+        (None, None) => String::new(),
+    }
+}
+
+/// " (limit 105, baseline 100, 4.8% beyond)".
+fn held_against(
+    limit: Option<Quantity>,
+    baseline: Option<Quantity>,
+    margin_percent: Option<f64>,
+) -> String {
+    let Some(limit) = limit else { return String::new() };
+    let baseline = baseline.map(|b| format!(", baseline {b}")).unwrap_or_default();
+    let beyond = match margin_percent {
+        Some(margin) if margin < 0.0 => format!(", {:.1}% beyond", -margin),
+        _ => String::new(),
+    };
+    format!(" (limit {limit}{baseline}{beyond})")
+}
+
+/// "3.410 TB/s at block=256 (limit 2.880 TB/s)", or the reason where there is no value.
+pub(super) fn evidence(judgement: &Judgement) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    if let Some(value) = judgement.value {
+        let place = match judgement.configuration.as_deref() {
+            None | Some("") => String::new(),
+            Some(key) => format!(" at {key}"),
+        };
+        let limit = held_against(judgement.limit, judgement.baseline, judgement.margin_percent);
+        let confidence = judgement.confidence.as_ref().filter(|_| judgement.reason.is_none());
+        let sure = sure(confidence, judgement.interval.as_ref(), value);
+        parts.push(format!("{value}{place}{limit}{sure}"));
+    }
+    parts.extend(judgement.reason.clone());
+    parts.join(": ")
+}
+
+/// As [`evidence`], with the line of the configuration file where the threshold is written there.
+pub(super) fn evidence_with_place(judgement: &Judgement) -> String {
+    match &judgement.place {
+        Some(_) => format!("{} [{}]", evidence(judgement), judgement.written_in()),
+        None => evidence(judgement),
+    }
+}
+
+/// The violations besides the one that decided, a line each; of many the first, and how many more
+/// there are.
+pub(super) fn others(judgement: &Judgement) -> Vec<String> {
+    let mut lines: Vec<String> =
+        judgement.violations.iter().skip(1).take(TOLD).map(case_text).collect();
+    if let Some(more @ 1..) = judgement.violations.len().checked_sub(1 + TOLD) {
+        lines.push(format!("and {more} more"));
+    }
+    lines
+}
+
+/// [`evidence_with_place`] and a line for each of [`others`].
+pub(super) fn in_full(judgement: &Judgement) -> String {
+    let first = std::iter::once(evidence_with_place(judgement));
+    first.chain(others(judgement)).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,123 @@
+//! Where the time of a run went, pass by pass.
+//!
+//! Input: the spans of a run. Output: a line for each kind of pass, with how many there were, how
+//! long they took together, and what part of the run that is.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::run::{MOST_SPANS, Run, Span, Spent};
+use maud::{Markup, html};
+
+use crate::number::grouped;
+
+/// What a line is about, how many spans it has, and their microseconds.
+type Line = (String, usize, u64);
+
+/// The cost of `run`; nothing where nobody watched it, as in runs of older versions.
+pub(super) fn shown(run: &Run) -> Markup {
+    let spans = &run.provenance.spans;
+    let end = spans.iter().map(|span| span.begin_us + span.length_us).max().unwrap_or(0);
+    let begin = spans.iter().map(|span| span.begin_us).min().unwrap_or(0);
+    let whole = end - begin;
+    html! {
+        @if whole > 0 {
+            details {
+                summary { "Cost: where " (seconds(whole)) " went" }
+                div.wide tabindex="0" role="region" aria-label="Cost" {
+                    table {
+                        thead {
+                            tr {
+                                th scope="col" { "spent on" }
+                                th.number scope="col" { "how often" }
+                                th.number scope="col" { "together" }
+                                th.number scope="col" { "of the run" }
+                            }
+                        }
+                        tbody {
+                            @for (what, count, length) in lines(spans) {
+                                tr {
+                                    td { (what) }
+                                    td.number { (count) }
+                                    td.number { (seconds(length)) }
+                                    td.number { (percent(length, whole)) }
+                                }
+                            }
+                        }
+                    }
+                }
+                p.key {
+                    @if spans.len() >= MOST_SPANS { "Only the first " (MOST_SPANS) " spans are kept. " }
+                    "Processes prepare beside others, so parts may come to more than the run. "
+                    code { "cargo gpuprof report --format chrome-trace" }
+                    " writes every span, for ui.perfetto.dev."
+                }
+            }
+        }
+    }
+}
+
+/// Passes by what they do, everything else by its kind; in the order in which each first began.
+fn lines(spans: &[Span]) -> Vec<Line> {
+    let mut lines: BTreeMap<String, (u64, usize, u64)> = BTreeMap::new();
+    for span in spans {
+        let name = match span.spent {
+            Spent::Pass | Spent::Build => span.what.clone(),
+            // What its parts say.
+            Spent::Process => continue,
+            Spent::Lock | Spent::Turn | Spent::Waiting | Spent::Leaving => {
+                span.spent.of_many().to_owned()
+            }
+        };
+        let line = lines.entry(name).or_insert((span.begin_us, 0, 0));
+        *line = (line.0.min(span.begin_us), line.1 + 1, line.2 + span.length_us);
+    }
+    let mut lines: Vec<_> = lines.into_iter().collect();
+    lines.sort_by_key(|(_, (begin, ..))| *begin);
+    lines.into_iter().map(|(name, (_, count, length))| (name, count, length)).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a time to read")]
+fn seconds(microseconds: u64) -> String {
+    let seconds = microseconds as f64 / 1e6;
+    format!("{} s", grouped(seconds, if seconds < 10.0 { 2 } else { 1 }))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a part to read")]
+fn percent(length: u64, whole: u64) -> String {
+    format!("{}%", grouped(100.0 * length as f64 / whole as f64, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuprof_analysis::fixture;
+
+    use super::*;
+
+    #[test]
+    fn passes_are_added_up_by_what_they_do_and_processes_are_their_parts() {
+        let span = |spent, what: &str, begin_us, length_us| Span {
+            spent,
+            what: what.into(),
+            process: 1,
+            device: 0,
+            slice: 0,
+            begin_us,
+            length_us,
+        };
+        let mut run = fixture::run("1", Vec::new());
+        assert_eq!(shown(&run).into_string(), "");
+        run.provenance.spans = vec![
+            span(Spent::Build, "builds <kernels>", 0, 1_000_000),
+            span(Spent::Pass, "times 1", 1_000_000, 500_000),
+            span(Spent::Pass, "times 1", 1_500_000, 250_000),
+            span(Spent::Process, "000-saxpy", 1_000_000, 1_000_000),
+        ];
+        let page = shown(&run).into_string();
+        assert!(page.contains("Cost: where 2.00 s went"), "{page}");
+        assert!(page.contains("<td>builds &lt;kernels&gt;</td>"), "{page}");
+        let times = "<td>times 1</td><td class=\"number\">2</td><td class=\"number\">0.75 s</td>\
+                     <td class=\"number\">37.5%</td>";
+        assert!(page.contains(times), "{page}");
+        assert!(!page.contains("000-saxpy"), "{page}");
+    }
+}

@@ -1,0 +1,78 @@
+//! Where a run came from: what must be known to repeat it.
+
+use gpuprof_model::run::{Run, SlicePart, SliceRecord};
+use maud::{Markup, html};
+
+use super::cost;
+use crate::measured_by;
+
+/// The provenance of `run`, a line a fact.
+pub(super) fn shown(run: &Run) -> Markup {
+    let p = &run.provenance;
+    let device = p.device.as_ref();
+    let optional = [
+        ("device", device.map(|d| d.name.clone())),
+        (
+            "compute capability",
+            device.map(|d| format!("{}.{}", d.compute_capability.0, d.compute_capability.1)),
+        ),
+        ("multiprocessors", device.map(|d| d.sm_count.to_string())),
+        ("replay mode", p.replay_mode.clone()),
+        ("order", p.order.clone()),
+        ("profile", p.profile.clone()),
+        ("kernel architecture", p.kernel_arch.clone()),
+        ("kernel toolchain", p.kernel_toolchain.clone()),
+        ("registers told by", p.assembler.clone()),
+        ("git revision", p.git_revision.clone()),
+        ("slices", measured_by::sentence(run)),
+    ];
+    let always = [
+        ("started", p.started.clone()),
+        ("backend", p.backend.clone()),
+        ("cache control", p.cache_control.clone()),
+        ("clock control", p.clock_control.clone()),
+        ("gpuprof", p.tool_version.clone()),
+    ];
+    let facts = always.map(|(name, value)| (name, Some(value))).into_iter().chain(optional);
+    html! {
+        footer {
+            (cost::shown(run))
+            details {
+                summary { "Provenance" }
+                dl.notes {
+                    @for (name, value) in facts {
+                        @if let Some(value) = value { dt { (name) } dd { (value) } }
+                    }
+                    @for (package, hash) in &p.ptx_sha256 {
+                        dt { "PTX of " (package) }
+                        dd { "SHA-256 " code { (hash) } }
+                    }
+                    @for record in p.slices.iter().filter(|record| !record.measured.is_empty()) {
+                        dt { "slice " (record.slice) }
+                        dd { (slice(record)) }
+                    }
+                    @for (path, hash) in &p.input_sha256 {
+                        dt { "input file " (path) }
+                        dd { "SHA-256 " code { (hash) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a slice has of the run, and where it was measured.
+fn slice(record: &SliceRecord) -> String {
+    let part = |part: &SlicePart| {
+        let count: u32 = part
+            .configurations
+            .iter()
+            .map(|(first, last)| last.saturating_sub(*first).saturating_add(1))
+            .sum();
+        let on = if part.host.is_empty() { "not measured" } else { &part.host };
+        format!("{count} of {} ({on})", part.series)
+    };
+    let series: Vec<String> = record.measured.iter().map(part).collect();
+    let job = record.scheduler.iter().map(|(name, value)| format!("{name}={value}"));
+    [series.join(", "), job.collect::<Vec<_>>().join(" ")].join("; ").trim_end_matches("; ").into()
+}

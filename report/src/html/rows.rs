@@ -1,0 +1,76 @@
+//! The table of all rows of a series, and of its sections.
+
+use gpuprof_model::run::{SectionColumns, Status};
+use maud::{Markup, html};
+
+use super::section::Section;
+use crate::sheet::{Cell, Column, Sheet};
+
+/// All rows that are shown, with a row's `id` for what links to it.
+pub(super) fn shown(section: &Section<'_>) -> Markup {
+    let sheet = Sheet::viewed(&section.viewed, section.view);
+    let columns: Vec<&Column> = sheet.axes.iter().chain(&sheet.metrics).collect();
+    let rows = &section.viewed.series.configurations;
+    html! {
+        (frame("Configurations", "rows", &columns, html! {
+            @for (line, &row) in section.viewed.shown.iter().enumerate() {
+                tr id=(section.row(row)) class=[failed(&rows[row].status)] {
+                    @for column in &columns { (cell(column, &column.cells[line])) }
+                }
+            }
+        }))
+    }
+}
+
+/// The rows of a section of metrics; nothing where no row has any of it.
+pub(super) fn of_section(section: &Section<'_>, columns: &SectionColumns) -> Option<Markup> {
+    let sheet = Sheet::of_section(&section.viewed, columns)?;
+    let all: Vec<&Column> = sheet.axes.iter().chain(&sheet.metrics).collect();
+    Some(frame(
+        &columns.title,
+        "section",
+        &all,
+        html! {
+            @for line in 0..section.viewed.shown.len() {
+                tr { @for column in &all { (cell(column, &column.cells[line])) } }
+            }
+        },
+    ))
+}
+
+fn frame(label: &str, class: &str, columns: &[&Column], body: Markup) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(label) {
+            table class=(class) {
+                thead { tr { @for column in columns { th scope="col" class=[number(column)] title=[behind(column)] { (column.title) } } } }
+                tbody { (body) }
+            }
+        }
+    }
+}
+
+fn cell(column: &Column, cell: &Cell) -> Markup {
+    html! {
+        td class=[number(column)] {
+            @if cell.best { span.mark title="best" { "★ " } }
+            @if cell.tied { span.mark title="the noise cannot tell it from the best" { "~ " } }
+            (cell.text)
+        }
+    }
+}
+
+fn behind(column: &Column) -> Option<&str> {
+    (!column.behind.is_empty()).then_some(&*column.behind)
+}
+
+fn number(column: &Column) -> Option<&'static str> {
+    column.numeric.then_some("number")
+}
+
+fn failed(status: &Status) -> Option<&'static str> {
+    match status {
+        Status::Finished => None,
+        Status::Invalid { .. } | Status::Skipped { .. } => Some("faint"),
+        Status::Failed { .. } | Status::Timeout { .. } => Some("bad"),
+    }
+}

@@ -1,0 +1,257 @@
+//! A series on the page: what is best, the charts, the rows, and what is known of them.
+
+use gpuprof_analysis::view::best;
+use gpuprof_analysis::view::rank::ranking;
+use gpuprof_model::quantity::Unit;
+use gpuprof_model::run::{ConfigurationResult, Run, SectionColumn, SectionColumns};
+use maud::{Markup, html};
+
+use super::charted::Charted;
+use super::prose::prose;
+use super::rows;
+use super::section::Section;
+use super::verdict::outcome_class;
+use super::why;
+use crate::chart::{self, Bar};
+use crate::launches::{HEAD, Range};
+use crate::sheet::metric_names;
+use crate::{changes, key, notes, place_of, remarks};
+
+/// The most bars of a picture.
+const MOST_BARS: usize = 24;
+
+/// Everything of one series.
+pub(super) fn shown(section: &Section<'_>, run: &Run) -> Markup {
+    let series = &*section.viewed.series;
+    let metric = section.view.headline(series);
+    html! {
+        section aria-labelledby=(section.id()) {
+            h2 id=(section.id()) { (series.id) }
+            p.place { (series.file) ":" (series.line) " " (place_of(section.part, &run.provenance)) }
+            @if let Some(metric) = metric { (best_of(section, metric)) }
+            @for remark in remarks::besides_the_best(&section.viewed, section.view) { p { (prose(&remark)) } }
+            @if section.viewed.left_out > 0 {
+                p { "There are no charts of so many rows: " code { "--filter" } " chooses fewer." }
+            } @else if let Some(charted) = metric.and_then(|metric| Charted::of(section, metric)) {
+                (charts(&charted))
+            }
+            (why::shown(section, run, metric))
+            (rows::shown(section))
+            @if let Some(range) = Range::of(series) { (launched(&range)) }
+            (changed(section))
+            @for columns in &series.sections {
+                @if let Some(shown) = of_section(section, columns, metric) { (shown) }
+            }
+            (noted(section))
+        }
+    }
+}
+
+/// The best configuration in a sentence.
+fn best_of(section: &Section<'_>, metric: &str) -> Markup {
+    let rows = &section.viewed.series.configurations;
+    let best = best::best(rows, metric);
+    let ratios = best::ratios(rows, metric).into_iter().flatten();
+    let worst = ratios.filter(|ratio| ratio.is_finite()).fold(1.0, f64::max);
+    let hidden: Vec<usize> = match (best, ranking(rows, metric)) {
+        (Some(best), Some(ranking)) => ranking.tied().filter(|&row| row != best).collect(),
+        (_, _) => Vec::new(),
+    };
+    html! {
+        @if let Some(best) = best {
+            p.best {
+                "Best by " (metric) ": "
+                a href={ "#" (section.row(best)) } { strong { (key(&rows[best])) } }
+                @if let Some(tied) = remarks::tied(rows, &hidden) { "; " (tied) " (○)" }
+                @if worst >= 1.005 { (format!("; the worst is {worst:.2} times worse")) }
+                "."
+            }
+        }
+    }
+}
+
+fn charts(charted: &Charted<'_>) -> Markup {
+    let lines = charted.lines();
+    let (heats, more_heats) = charted.heats();
+    let (strips, more_strips) = charted.strips();
+    html! {
+        div.charts {
+            @if let Some((chart, left_out)) = &lines {
+                figure {
+                    figcaption { (chart.metric) " along " (chart.axis) (more(*left_out, "line")) }
+                    (chart::lines(chart))
+                    @if chart.lines.len() > 1 {
+                        ul.legend {
+                            @for (at, line) in chart.lines.iter().enumerate() {
+                                li class={ "c" (at) } { (line.name) }
+                            }
+                        }
+                    }
+                    (legend(chart.lines.iter().flat_map(|l| &l.points).any(|p| p.base.is_some())))
+                }
+            }
+            @if let Some(parallel) = &charted.parallel() { (courses(parallel)) }
+            @for heat in &heats {
+                figure { figcaption { (heat.title) } (chart::heat(heat)) }
+            }
+            @if more_heats > 0 { p { "The table has the rest" (more(more_heats, "picture")) "." } }
+        }
+        @if !strips.is_empty() {
+            details {
+                summary { "Every process: how far its " (charted.metric()) " is from the configuration's" (more(more_strips, "configuration")) }
+                figure {
+                    (chart::strips(&format!("processes by {}", charted.metric()), &strips))
+                    p.key {
+                        "a dot for each process, one below the other · line: from its fastest sample \
+                         to its 95th percentile · ★ best"
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn courses(drawn: &chart::Parallel) -> Markup {
+    html! {
+        figure {
+            figcaption { "Every configuration across its axes" }
+            (chart::parallel(drawn))
+            p.key {
+                "thick: the best · green: "
+                @if drawn.metrics.len() > 1 {
+                    "the Pareto front: no other is better in all of " (drawn.metrics.join(", "))
+                } @else {
+                    "the noise cannot tell it from the best · " code { "--pareto" }
+                    " shows what trades one metric for another"
+                }
+            }
+        }
+    }
+}
+
+fn legend(base: bool) -> Markup {
+    html! {
+        p.key {
+            "★ best · ○ the noise cannot tell it from the best · band and bars: where the value lies \
+             between processes"
+            @if base { " · dashed: the baseline" }
+        }
+    }
+}
+
+/// ` (3 more lines are not drawn)`.
+fn more(count: usize, what: &str) -> String {
+    match count {
+        0 => String::new(),
+        1 => format!(" (1 more {what} is not drawn)"),
+        _ => format!(" ({count} more {what}s are not drawn)"),
+    }
+}
+
+/// The launches of a measured range.
+fn launched(Range { title, rows, more }: &Range) -> Markup {
+    // All but the kernel's name.
+    let number = |column: usize| (column != 1).then_some("number");
+    html! {
+        h3 { "Launches" }
+        p { (title) }
+        div.wide tabindex="0" role="region" aria-label="Launches" {
+            table {
+                thead { tr {
+                    @for (column, head) in HEAD.iter().enumerate() {
+                        th scope="col" class=[number(column)] { (head) }
+                    }
+                } }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            @for (column, cell) in row.iter().enumerate() {
+                                td class=[number(column)] { (cell) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @if let Some(more) = more { p { (more) } }
+    }
+}
+
+/// A section: its percentages at the best configuration as bars, and its table.
+fn of_section(
+    section: &Section<'_>,
+    columns: &SectionColumns,
+    metric: Option<&str>,
+) -> Option<Markup> {
+    let table = rows::of_section(section, columns)?;
+    let rows = &section.viewed.series.configurations;
+    let best = metric.and_then(|metric| best::best(rows, metric)).map(|row| &rows[row]);
+    let bars = best.map(|row| percentages(columns, row)).unwrap_or_default();
+    Some(html! {
+        details {
+            summary { (columns.title) }
+            @if let (Some(row), false) = (best, bars.is_empty()) {
+                figure {
+                    figcaption { (columns.title) " of the best, " (key(row)) }
+                    (chart::bars(&columns.title, &bars))
+                }
+            }
+            (table)
+        }
+    })
+}
+
+fn percentages(columns: &SectionColumns, row: &ConfigurationResult) -> Vec<Bar> {
+    let bar = |column: &SectionColumn| {
+        let result = best::result(row, &column.name)?;
+        (result.unit == Unit::Percent).then_some(())?;
+        Some(Bar { name: column.label.clone(), percent: best::value(row, &column.name)? })
+    };
+    columns.columns.iter().filter_map(bar).take(MOST_BARS).collect()
+}
+
+/// What changed since the baseline.
+fn changed(section: &Section<'_>) -> Markup {
+    let changed = changes::of(&section.viewed.series);
+    html! {
+        @if let Some((lines, counts)) = changed {
+            h3 { "Changes" }
+            p { (counts) }
+            @if !lines.is_empty() {
+                div.wide tabindex="0" role="region" aria-label="Changes" {
+                    table {
+                        thead { tr { th { "change" } th { "of" } th { "from the baseline" } } }
+                        tbody {
+                            @for line in &lines {
+                                tr {
+                                    td.(outcome_class(line.outcome)) { (line.outcome) }
+                                    td { (line.subject) }
+                                    td { (prose(&line.text)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Why values are not there, and what the noise was.
+fn noted(section: &Section<'_>) -> Markup {
+    let series = &section.viewed.series;
+    let notes = notes::of(series, &metric_names(series, section.view));
+    html! {
+        @if !notes.is_empty() {
+            details open[series.configurations.iter().any(|row| row.status.reason().is_some())] {
+                summary { "Notes" }
+                dl.notes {
+                    @for note in &notes {
+                        dt { (note.label) }
+                        dd { strong { (note.subject) } ": " span.lines { (prose(&note.text)) } }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+use gpuprof_analysis::fixture::{failed, finished, gpu_pass, judge, point, row, run, series};
+use gpuprof_analysis::gate::judge::Baseline;
+use gpuprof_analysis::view::View;
+use gpuprof_model::metric::Catalogue;
+use gpuprof_model::run::{Run, Status};
+use gpuprof_model::threshold::Threshold;
+
+use super::Html;
+use crate::Report;
+
+fn page(run: &Run) -> String {
+    let mut out = Vec::new();
+    Html.write_as(&View::default(), run, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// Three block sizes at two problem sizes, each timed by three processes, and one that failed.
+fn measured() -> Run {
+    let row = |at: u64, n: u64, ns: f64| {
+        let passes: Vec<_> = [0.99, 1.0, 1.02]
+            .map(|noise| gpu_pass(at, n, &[ns * noise - 32.0, ns * noise, ns * noise + 32.0]))
+            .into();
+        finished(point(at, n), &passes)
+    };
+    let mut rows = vec![
+        row(64, 1 << 20, 9_000.0),
+        row(128, 1 << 20, 7_000.0),
+        row(256, 1 << 20, 7_050.0),
+        row(64, 1 << 22, 31_000.0),
+        row(128, 1 << 22, 25_000.0),
+        row(256, 1 << 22, 26_000.0),
+    ];
+    rows.push(failed(512));
+    run("20261123T010203-1", vec![series(rows)])
+}
+
+#[test]
+fn a_page_has_charts_marks_rows_and_reasons() {
+    let page = page(&measured());
+    for part in ["<svg class=\"chart\"", "class=\"best\"", "exit status 3", "Every process: "] {
+        assert!(page.contains(part), "{part}");
+    }
+    // A row for each configuration, and a link to it from its mark.
+    for at in 0..7 {
+        assert!(page.contains(&format!("<tr id=\"s0r{at}\"")), "{at}");
+    }
+    assert!(page.contains("href=\"#s0r1\""));
+    let drawn = page.split("<script>").next().unwrap();
+    assert!(!drawn.contains("NaN") && !drawn.contains("inf "), "a place that is no number");
+}
+
+#[test]
+fn a_page_loads_nothing_and_allows_itself_only() {
+    let page = page(&measured());
+    assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("src="));
+    assert!(page.contains("default-src 'none'; style-src 'sha256-"));
+    // An attribute `style` would need a looser policy, and so would handlers.
+    assert!(!page.contains(" style=\"") && !page.contains(" onclick"));
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let mut run = measured();
+    let hostile = "</script><img src=x onerror=alert(1)>";
+    run.series[0].id.kernel = hostile.into();
+    run.series[0].file = hostile.into();
+    run.id = hostile.into();
+    run.series[0].configurations[0].configuration.0[0].0 = hostile.into();
+    let page = page(&run);
+    assert!(!page.contains("<img"), "the name became an element");
+    assert_eq!(page.matches("</script>").count(), 1);
+}
+
+#[test]
+fn a_note_has_code_where_it_quotes() {
+    let mut failed = failed(512);
+    failed.status = Status::Failed { reason: "`<cudaLaunch>` failed".into() };
+    let page = page(&run("20261123T010203-1", vec![series(vec![failed])]));
+    assert!(page.contains("<code>&lt;cudaLaunch&gt;</code> failed"), "{page}");
+}
+
+#[test]
+fn a_run_without_anything_measured_is_a_page() {
+    let page = page(&run("20261123T010203-1", vec![series(vec![failed(64), failed(128)])]));
+    assert!(page.contains("Nothing was measured: none of 2 configurations finished."));
+    assert!(page.contains("exit status 3") && page.contains("cargo gpuprof doctor"));
+    assert!(!page.contains("<svg class=\"chart\""));
+    assert!(super::super::summary_line(&run("1", Vec::new())).contains("0 configurations"));
+}
+
+#[test]
+fn why_configurations_failed_stands_above_the_series() {
+    let broken = |at: u64| {
+        let mut row = failed(64 * at);
+        let word = ["one", "two", "three", "four", "five"][at as usize - 1];
+        row.status = Status::Failed { reason: format!("reason {word}") };
+        row
+    };
+    let page = page(&run("1", vec![series((1..=5).map(broken).collect())]));
+    let (top, below) = page.split_once("id=\"series-").or(page.split_once("<section")).unwrap();
+    assert!(
+        top.contains("block=64") && top.contains("reason one") && top.contains("reason three"),
+        "{top}"
+    );
+    assert!(
+        !top.contains("reason four") && top.contains("2 more reasons are in the notes"),
+        "{top}"
+    );
+    assert!(below.contains("reason five"));
+}
+
+/// 500 configurations of 40 metrics are a page of less than a megabyte.
+#[test]
+fn a_large_run_is_a_small_page() {
+    let passes = |at: u64| -> Vec<_> {
+        (0..7).map(|p| gpu_pass(64, 1 << 20, &[9e3 + at as f64 + f64::from(p)])).collect()
+    };
+    let mut rows: Vec<_> =
+        (0..500).map(|at| finished(point(64 + at, 1 << 20), &passes(at))).collect();
+    let mut columns = vec!["duration".to_owned()];
+    for row in &mut rows {
+        let like = row.metrics["duration"].clone();
+        for at in 0..39 {
+            row.metrics.insert(format!("sm__made_up_{at}.sum"), like.clone());
+        }
+    }
+    columns.extend((0..39).map(|at| format!("sm__made_up_{at}.sum")));
+    let mut run = run("20261123T010203-1", vec![series(rows)]);
+    run.series[0].columns = columns;
+    let length = page(&run).len();
+    assert!(length < 1_000_000, "{length} bytes");
+}
+
+/// The page of a run of any size is limited, and says what it leaves out.
+#[test]
+fn a_run_of_many_rows_is_a_page_of_few() {
+    let rows: Vec<_> = (0..5_000).map(|at| row(64 + at, "duration", Ok(9e3 + at as f64))).collect();
+    let run = run("20261123T010203-1", vec![series(rows)]);
+    let text = page(&run);
+    assert_eq!(text.matches("<tr id=").count(), 1000);
+    assert!(
+        text.contains("1000 of 5000 rows") && text.contains("cargo gpuprof report --all has all")
+    );
+    let mut out = Vec::new();
+    Html.write_as(&View { all: true, ..View::default() }, &run, &mut out).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap().matches("<tr id=").count(), 5_000);
+}
+
+/// Passing thresholds are folded where they would push what matters off the screen.
+#[test]
+fn many_passing_thresholds_are_folded_and_the_violated_one_is_not() {
+    let mut run = run("1", vec![series(vec![row(64, "duration", Ok(9e3))])]);
+    let judged = |text: &str| {
+        let threshold = Threshold::parse(text).unwrap();
+        let rows = &run.series[0].configurations;
+        let catalogue = Catalogue::built_in();
+        judge(&catalogue, &threshold, "attribute", rows, None, &Baseline::none())
+    };
+    let passed = (0..9).map(|at| judged(&format!("every duration <= {} us", 20 + at)));
+    let violated = judged("every duration <= 2 us");
+    let all: Vec<_> = passed.chain([violated]).collect();
+    run.series[0].judgements = all;
+    let (open, folded) = page(&run).split_once("9 thresholds passed").map(own).unwrap();
+    assert!(open.contains("&lt;= 2 us") && !open.contains("&lt;= 20 us"), "{open}");
+    assert!(open.ends_with("<details><summary>") && folded.contains("&lt;= 28 us"), "{folded}");
+    run.series[0].judgements.remove(0);
+    assert!(!page(&run).contains("thresholds passed"));
+}
+
+fn own((before, after): (&str, &str)) -> (String, String) {
+    (before.to_owned(), after.to_owned())
+}

@@ -1,0 +1,187 @@
+//! The verdict: what the run comes to, and what decided each threshold.
+
+use std::cmp::Reverse;
+
+use gpuprof_model::comparison::Outcome;
+use gpuprof_model::quantity::Unit;
+use gpuprof_model::run::{Run, Status};
+use gpuprof_model::verdict::{Judgement, Weight};
+use maud::{Markup, html};
+
+use super::prose::prose;
+use super::section::Section;
+use crate::conclusion::{self, List};
+use crate::evidence::{evidence, others};
+use crate::{chart, summary_line};
+
+/// What the run comes to: one sentence, what it rests on, its lists, and the counts behind it.
+pub(super) fn sentence(run: &Run) -> Markup {
+    let told = conclusion::of(run);
+    html! {
+        @match &told {
+            Some(told) => {
+                @let (class, sign) = marked(told.weight);
+                p.verdict.(class) { (sign) " " (prose(&told.sentence)) }
+                @for note in &told.notes { p { (prose(note)) } }
+                @for list in &told.lists { (listed(list)) }
+            },
+            None => {
+                (unjudged(run))
+                @if let Some(list) = conclusion::broken(run) { (listed(&list)) }
+            },
+        }
+        p { (summary_line(run)) "." }
+    }
+}
+
+/// What is said of a run without thresholds: what did not finish comes first.
+fn unjudged(run: &Run) -> Markup {
+    let rows = || run.series.iter().flat_map(|series| &series.configurations);
+    let wrong = |status: &Status| matches!(status, Status::Failed { .. } | Status::Timeout { .. });
+    let failed = rows().filter(|row| wrong(&row.status)).count();
+    let finished = rows().any(|row| row.status == Status::Finished);
+    html! {
+        @if rows().count() > 0 && !finished {
+            p.verdict.bad {
+                "✘ Nothing was measured: none of " (rows().count()) " configurations finished."
+            }
+            p { code { "cargo gpuprof doctor" } " checks this machine." }
+        } @else if failed > 0 {
+            p.verdict.doubtful {
+                "? " (failed) " of " (rows().count()) " configurations failed, and there are no thresholds \
+                 to judge the others."
+            }
+        } @else {
+            p.verdict.none {
+                "There are no thresholds: this run says what was measured, and judges nothing."
+            }
+        }
+    }
+}
+
+/// A list of what failed, improved or is undecided.
+fn listed(list: &List) -> Markup {
+    html! {
+        h2.list { (list.title) }
+        @if list.columns.is_empty() {
+            ul { @for line in &list.lines { li { (prose(line)) } } }
+        } @else {
+            div.wide tabindex="0" role="region" aria-label=(list.title) {
+                table {
+                    thead { tr { @for column in &list.columns { th { (column.title) } } } }
+                    tbody {
+                        @for row in 0..list.columns[0].cells.len() {
+                            tr {
+                                @for column in &list.columns {
+                                    td.number[column.numeric] { (column.cells[row]) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @for rest in &list.rest { p.faint { (prose(rest)) } }
+    }
+}
+
+/// How many thresholds that pass are shown without being asked for.
+const PASSES: usize = 8;
+
+/// Every judged threshold, the worst first; those that pass are folded where they are many.
+pub(super) fn thresholds(sections: &[Section<'_>]) -> Markup {
+    let mut all: Vec<(&Section<'_>, &Judgement)> = sections
+        .iter()
+        .flat_map(|s| s.part.series.judgements.iter().map(move |judgement| (s, judgement)))
+        .collect();
+    all.sort_by_key(|(_, judgement)| Reverse(judgement.weight()));
+    let passed = all.partition_point(|(_, judgement)| judgement.weight() != Weight::Fine);
+    let (open, passed) = all.split_at(passed);
+    html! {
+        @if passed.len() <= PASSES {
+            @if !all.is_empty() { (table("Thresholds", &all)) }
+        } @else {
+            @if !open.is_empty() { (table("Thresholds", open)) }
+            details {
+                summary { (passed.len()) " thresholds passed" }
+                (table("Thresholds that passed", passed))
+            }
+        }
+        @if !all.is_empty() {
+            p.key {
+                "● the value, to scale between the two numbers · bar: its interval between processes · \
+                 red line: the limit · margin: how far the value is from the limit, in percent of the \
+                 limit; below 0 it is beyond · set by: the kernel's "
+                code { "attribute" } ", a configuration file, " code { "--threshold" }
+                " of the command line, or the " code { "default" } " gate of gpuprof"
+            }
+        }
+    }
+}
+
+fn table(label: &str, rows: &[(&Section<'_>, &Judgement)]) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(label) {
+            table {
+                thead {
+                    tr {
+                        th { "verdict" } th { "series" } th { "threshold" }
+                        th { "value and limit" } th { "margin" } th { "decided by" } th { "set by" }
+                    }
+                }
+                tbody { @for (section, judgement) in rows { (row(section, judgement)) } }
+            }
+        }
+    }
+}
+
+fn row(section: &Section<'_>, judgement: &Judgement) -> Markup {
+    let (class, sign) = marked(judgement.weight());
+    let place = judgement.configuration.as_deref().and_then(|key| section.row_of(key));
+    let ends = judgement.interval.as_ref().map(|interval| (interval.low, interval.high));
+    html! {
+        tr {
+            td.(class) { (sign) " " (judgement.word()) }
+            td { a href={ "#" (section.id()) } { (section.part.series.id.kernel) } }
+            td { code { (judgement.threshold) } }
+            td {
+                @if let (Some(value), Some(limit)) = (judgement.value, judgement.limit)
+                    && value.unit != Unit::GpuUnit
+                {
+                    (chart::interval(value, ends, limit))
+                }
+            }
+            td.number {
+                @if let Some(margin) = judgement.margin_percent { (format!("{margin:+.1} %")) }
+            }
+            td {
+                @match place {
+                    Some(id) => a href={ "#" (id) } { (prose(&evidence(judgement))) },
+                    None => (prose(&evidence(judgement))),
+                }
+                @for line in others(judgement) { br; (prose(&line)) }
+            }
+            td { (judgement.written_in()) }
+        }
+    }
+}
+
+/// The class and the sign of a weight.
+fn marked(weight: Weight) -> (&'static str, &'static str) {
+    match weight {
+        Weight::Fine => ("fine", "✔"),
+        Weight::Warning => ("warning", "!"),
+        Weight::Doubtful => ("doubtful", "?"),
+        Weight::Bad => ("bad", "✘"),
+    }
+}
+
+/// The class of what came out of a comparison, which says its colour.
+pub(super) fn outcome_class(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Worse | Outcome::Missing => "bad",
+        Outcome::Better => "fine",
+        Outcome::Inconclusive | Outcome::Incomparable | Outcome::Changed => "doubtful",
+        Outcome::Same | Outcome::New => "none",
+    }
+}
