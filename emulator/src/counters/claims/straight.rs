@@ -21,6 +21,8 @@ pub enum Change {
     Joined,
     /// It moves one out of a loop.
     Hoisted,
+    /// It repeats one in a round of a loop that it has unrolled.
+    Unrolled,
 }
 
 /// A plain access of this kernel that is still in force.

@@ -3,7 +3,8 @@
 //! Every register of the PTX has its own slot, so a slot with one writer is one expression.
 
 use crate::lower::inst::{
-    Address, ArithOp, Binary, ControlOp, File, Inst, IntegerOp, Op, Role, Shift, Slot, Ternary,
+    Address, ArithOp, Binary, ControlOp, File, Guard, Inst, IntegerOp, Op, Role, Shift, Slot,
+    Space, Ternary,
 };
 use crate::lower::program::{Const32, Const64, Program};
 use std::collections::HashMap;
@@ -26,7 +27,8 @@ impl Value {
         self.wide
     }
 
-    fn wide(slot: Slot) -> Self {
+    /// A register of 64 bits.
+    pub fn wide(slot: Slot) -> Self {
         Self { wide: true, slot }
     }
 }
@@ -228,6 +230,42 @@ impl<'p> Values<'p> {
     /// The constant bits of a shift, or 0.
     fn shift(&self, by: Slot) -> i64 {
         self.constant(Value::narrow(by)).filter(|by| (0..32).contains(by)).unwrap_or(0)
+    }
+
+    /// Whether a register is known to hold the same for all lanes of a warp. Of a register with
+    /// several writers that means each of their values.
+    pub fn is_uniform(&self, value: Value) -> bool {
+        self.is_uniform_within(value, &mut Vec::new())
+    }
+
+    fn is_uniform_within(&self, value: Value, open: &mut Vec<Value>) -> bool {
+        if value.slot.0 & Slot::PRIVATE == 0 {
+            let lane = |known: &Const32| matches!(known, Const32::Lane | Const32::LaneMask(_));
+            let known = self.program.const32.get(usize::from(value.slot.0));
+            return value.wide || !known.is_some_and(lane);
+        }
+        if open.contains(&value) {
+            return true;
+        }
+        let writes = self.writes(value);
+        if writes.is_empty() || open.len() >= DEPTH as usize {
+            return false;
+        }
+        open.push(value);
+        let uniform = writes.iter().all(|&pc| {
+            let inst = &self.program.code[pc];
+            let computes = match inst.op {
+                Op::Arith(ArithOp::Select32 { .. }) => false,
+                Op::Arith(_) => true,
+                Op::Load { address, .. } => address.space != Space::Local,
+                _ => false,
+            };
+            computes
+                && inst.guard == Guard::Always
+                && operands(inst).0.iter().all(|&read| self.is_uniform_within(read, open))
+        });
+        open.pop();
+        uniform
     }
 
     /// By how much a register grows in each round of the loop with the instructions of `inside`;
