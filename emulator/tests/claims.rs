@@ -97,10 +97,10 @@ fn shared_loads_of_aligned_neighbours_are_joined() {
     check(&both(0), &JOINED);
     check(&both(8), &JOINED);
     check(&both(4), &[]);
-    check(
-        "ld.shared.b32 %r2, [%rd2]; ld.shared.b32 %r3, [%rd2+16]; add.u32 %r2, %r2, %r3; st.global.b32 [%rd1], %r2;",
-        &[],
-    );
+    let apart = "and.b32 %r5, %r1, 31; mul.wide.u32 %rd6, %r5, 16; mov.u64 %rd7, s; add.s64 %rd7, %rd7, %rd6;\n\
+                 ld.shared.b32 %r2, [%rd7]; ld.shared.b32 %r3, [%rd7+64]; add.u32 %r2, %r2, %r3;\n\
+                 st.global.b32 [%rd1], %r2;";
+    check(apart, &[]);
     check(
         "st.shared.b32 [%rd2], %r1; st.shared.b32 [%rd2+4], %r1;",
         &[("shared st", "ptxas joins neighbouring shared stores")],
@@ -133,11 +133,43 @@ fn shared_memory_adds_floats_and_wide_integers_in_a_loop() {
 
 #[test]
 fn a_loop_that_waits_for_an_access_is_not_claimed() {
-    let reason = "lanes leave a loop that waits for volatile accesses or atomics one by one, and \
+    let reason = "lanes left a loop that waits for volatile accesses or atomics one by one, and \
                   the machine code decides in which order";
-    let waits = "L: ld.volatile.global.b32 %r2, [%rd1]; setp.ne.u32 %p1, %r2, 0; @%p1 bra L;";
-    check(waits, &[("global ld", reason), ("shared st", reason)]);
-    let counts = "mov.u32 %r3, 0;\nL: atom.global.add.u32 %r2, [%rd1], 1; add.u32 %r3, %r3, 1;\n\
-                  setp.lt.u32 %p1, %r3, %r1; @%p1 bra L;";
+    let waits = "mov.u32 %r3, 0;\nL: st.volatile.global.b32 [%rd1], %r3; add.u32 %r3, %r3, 1;\n\
+                 ld.volatile.global.b32 %r2, [%rd1]; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L;";
+    check(waits, &[("global ld", reason), ("global st", reason), ("shared st", reason)]);
+    let counts = "mov.u32 %r3, 0;\nL: red.global.add.u32 [%rd1], 1; add.u32 %r3, %r3, 1;\n\
+                  setp.lt.u32 %p1, %r3, 8; @%p1 bra L;";
     check(counts, &[]);
+}
+
+#[test]
+fn a_counted_loop_is_unrolled_for_lanes_that_leave_it_apart() {
+    let rounds = |limit: &str| {
+        format!(
+            "mov.u32 %r3, 0; mov.u32 %r4, 0; mov.u64 %rd5, %rd1;\n\
+             L: ld.global.b32 %r2, [%rd5]; add.u32 %r4, %r4, %r2; add.s64 %rd5, %rd5, 4; add.u32 %r3, %r3, 1;\n\
+             setp.lt.u32 %p1, %r3, {limit}; @%p1 bra L; st.global.b32 [%rd1], %r4;"
+        )
+    };
+    let unrolled = "ptxas unrolls a loop that lanes leave in different rounds";
+    check(&rounds("%r1"), &[("global ld", unrolled)]);
+    check(&rounds("8"), &[]);
+}
+
+#[test]
+fn what_depends_on_the_order_of_atomics_is_not_claimed() {
+    let reason = "it depends on the order of atomics";
+    let ticket = "ld.param.u64 %rd5, [out]; cvta.to.global.u64 %rd5, %rd5;\n\
+                  atom.global.add.u32 %r2, [%rd5], 1; mul.wide.u32 %rd6, %r2, 4; add.s64 %rd6, %rd6, %rd5;";
+    let sums = ("global atom", "ptxas adds up the lanes of an atomic on one address");
+    check(&format!("{ticket} st.global.b32 [%rd6+4], %r0;"), &[("global st", reason), sums]);
+    check(&format!("{ticket} st.global.b32 [%rd1+4096], %r2;"), &[sums]);
+}
+
+#[test]
+fn bytes_of_generic_accesses_are_not_claimed() {
+    let reason = "hardware counts the bytes of a generic access as global and as shared";
+    let body = "cvta.global.u64 %rd4, %rd1; ld.b32 %r2, [%rd4]; st.global.b32 [%rd1+4096], %r2;";
+    check(body, &[("global ld", reason), ("shared ld", reason)]);
 }
