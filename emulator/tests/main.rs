@@ -3,6 +3,7 @@
 
 mod arithmetic;
 mod calibration;
+mod claims;
 mod common;
 mod definedness;
 mod driver;

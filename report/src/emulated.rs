@@ -5,7 +5,7 @@
 //! first launches; counters are sums over the launches of a row. Memory grows with the rows, not
 //! with the launches.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,8 @@ struct Launch {
     block: [u32; 3],
     shared_bytes: u32,
     counters: BTreeMap<String, u64>,
+    #[serde(default)]
+    unclaimed: BTreeMap<String, String>,
 }
 
 /// A line of the log.
@@ -86,6 +88,9 @@ struct Row {
     shared_bytes: u32,
     launches: u64,
     counters: BTreeMap<String, u64>,
+    /// The hardware's counters whose values are not the hardware's in this kernel, and why.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    unclaimed: BTreeMap<String, String>,
 }
 
 /// All that a program did.
@@ -123,14 +128,23 @@ impl Emulated {
     }
 
     fn count(&mut self, launch: Launch, places: &mut HashMap<Shape, usize>) {
-        let Launch { kernel: symbol, grid, block, shared_bytes, counters } = launch;
+        let Launch { kernel: symbol, grid, block, shared_bytes, counters, unclaimed } = launch;
         let shape = (symbol.clone(), grid, block, shared_bytes);
         let at = *places.entry(shape).or_insert(self.launches.len());
         if at == self.launches.len() {
             let kernel = readable(&symbol);
             let counters = BTreeMap::new();
-            let row = Row { kernel, symbol, grid, block, shared_bytes, launches: 0, counters };
-            self.launches.push(row);
+            let launches = 0;
+            self.launches.push(Row {
+                kernel,
+                symbol,
+                grid,
+                block,
+                shared_bytes,
+                launches,
+                counters,
+                unclaimed,
+            });
         }
         let Some(row) = self.launches.get_mut(at) else { return };
         row.launches += 1;
@@ -177,6 +191,9 @@ pub fn table(emulated: &Emulated, out: &mut dyn Write) -> io::Result<()> {
     }
     let rows = emulated.launches.iter().map(|row| {
         let sum = |(_, names): (&str, &[&str])| {
+            if names.iter().any(|name| row.unclaimed.contains_key(*name)) {
+                return "-".to_owned();
+            }
             let values = names.iter().filter_map(|name| row.counters.get(*name));
             values.sum::<u64>().to_string()
         };
@@ -185,6 +202,9 @@ pub fn table(emulated: &Emulated, out: &mut dyn Write) -> io::Result<()> {
         head.chain(COLUMNS.map(sum))
     });
     launches::table(&COLUMNS.map(|column| column.0), rows, out)?;
+    for (kernel, reason) in unclaimed_columns(emulated) {
+        writeln!(out, " `-` of {}: {reason}", cut(kernel))?;
+    }
     if emulated.event_times == Some(EventTimes::Host) {
         writeln!(
             out,
@@ -194,7 +214,19 @@ pub fn table(emulated: &Emulated, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// CSV with a header: `kernel,symbol,grid,block,shared_bytes,launches`, then every counter.
+/// Why columns of a kernel have no value, once for each reason.
+fn unclaimed_columns(emulated: &Emulated) -> BTreeSet<(&str, &str)> {
+    let names = || COLUMNS.iter().flat_map(|(_, names)| *names);
+    let mut all = BTreeSet::new();
+    for row in &emulated.launches {
+        let reasons = names().filter_map(|name| row.unclaimed.get(*name));
+        all.extend(reasons.map(|reason| (&*row.kernel, &**reason)));
+    }
+    all
+}
+
+/// CSV with a header: `kernel,symbol,grid,block,shared_bytes,launches`, then every counter. The
+/// field of a counter whose value is not the hardware's is empty.
 ///
 /// # Errors
 /// `out` could not be written.
@@ -209,7 +241,12 @@ pub fn csv(emulated: &Emulated, out: &mut (impl Write + ?Sized)) -> io::Result<(
     let head = ["kernel", "symbol", "grid", "block", "shared_bytes", "launches"];
     writer.write_record(head.iter().chain(&names))?;
     for row in &emulated.launches {
-        let values = names.iter().map(|name| row.counters.get(*name).copied().unwrap_or(0));
+        let value = |name: &&str| match row.counters.get(*name) {
+            Some(value) => value.to_string(),
+            None if row.unclaimed.contains_key(*name) => String::new(),
+            None => "0".to_owned(),
+        };
+        let values = names.iter().map(value);
         let head = [
             escaped::csv(&row.kernel),
             escaped::csv(&row.symbol),
@@ -218,7 +255,7 @@ pub fn csv(emulated: &Emulated, out: &mut (impl Write + ?Sized)) -> io::Result<(
             row.shared_bytes.to_string(),
             row.launches.to_string(),
         ];
-        writer.write_record(head.into_iter().chain(values.map(|value| value.to_string())))?;
+        writer.write_record(head.into_iter().chain(values))?;
     }
     writer.flush()
 }

@@ -26,6 +26,22 @@ pub fn distinct_bytes(addresses: &[u64; 32], mask: u32, bytes: u32) -> u64 {
     distinct(addresses, mask, bytes.trailing_zeros()) * u64::from(bytes)
 }
 
+/// Sectors that L1 counts of an atomic beyond the distinct ones: it goes over a sector once for each
+/// lane of its address that most lanes update (seen on an H100).
+pub fn repeated(addresses: &[u64; 32], mask: u32) -> u64 {
+    let active = || (0..32).filter(|lane| mask & (1 << lane) != 0).map(|lane| addresses[lane]);
+    let lanes_of = |address| active().filter(|other| *other == address).count() as u64;
+    let mut most: Vec<(u64, u64)> = Vec::new();
+    for address in active() {
+        let (sector, lanes) = (address >> SECTOR_SHIFT, lanes_of(address));
+        match most.iter_mut().find(|(known, _)| *known == sector) {
+            Some((_, most)) => *most = lanes.max(*most),
+            None => most.push((sector, lanes)),
+        }
+    }
+    most.iter().map(|(_, lanes)| lanes - 1).sum()
+}
+
 /// How many pieces of `1 << shift` bytes the lanes of `mask` touch, each of them one.
 fn distinct(addresses: &[u64; 32], mask: u32, shift: u32) -> u64 {
     let mut pieces = [0u64; 32];
@@ -75,6 +91,16 @@ mod tests {
                 "stride {stride}"
             );
         }
+    }
+
+    #[test]
+    fn atomics_go_over_a_sector_for_each_lane_of_one_address() {
+        assert_eq!(repeated(&strided(0, 4), u32::MAX), 0);
+        assert_eq!(repeated(&[64; 32], 0x7ff), 10);
+        // Eight words of one sector, by four lanes each; then four lanes less of one of them.
+        let eight: [u64; 32] = std::array::from_fn(|lane| lane as u64 % 8 * 4);
+        assert_eq!(repeated(&eight, u32::MAX), 3);
+        assert_eq!(repeated(&eight, !0x0101_0101), 3);
     }
 
     #[test]

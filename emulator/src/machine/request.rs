@@ -180,11 +180,10 @@ pub fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
             };
             counts.requests += 1;
             counts.sectors += sectors::count(&part.addresses, part.lanes, bytes);
-            counts.bytes += if verb == Verb::Read {
-                sectors::distinct_bytes(&part.addresses, part.lanes, bytes)
-            } else {
-                u64::from(bytes) * u64::from(part.lanes.count_ones())
-            };
+            counts.bytes += sectors::distinct_bytes(&part.addresses, part.lanes, bytes);
+            if matches!(verb, Verb::Update(_)) {
+                counts.repeated += sectors::repeated(&part.addresses, part.lanes);
+            }
         }
     }
 }

@@ -427,7 +427,10 @@ impl<'a> Run<'a> {
             emulator::take_report()?;
             once().map_err(|e| self.session.explain(e))?;
             self.launched()?;
-            (self.result.launches, self.result.counters) = emulator::take_report()?;
+            let counted = emulator::take_report()?;
+            self.result.launches = counted.launches;
+            self.result.counters = counted.counters;
+            self.result.hardware = counted.unclaimed;
         } else if matches!(self.call, Call::Again) {
             once()?;
             self.launched()?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
 
 use cudarc::driver::sys;
-use gpuprof_model::measurement::LaunchRecord;
+use gpuprof_model::measurement::{HardwareValue, LaunchRecord};
 use gpuprof_model::series::without_place;
 use serde::Deserialize;
 
@@ -29,6 +29,19 @@ struct Launch {
     shared_bytes: u32,
     stream: u64,
     counters: BTreeMap<String, u64>,
+    #[serde(default)]
+    unclaimed: BTreeMap<String, String>,
+}
+
+/// What the emulated driver counted.
+#[derive(Default)]
+pub(crate) struct Counted {
+    /// The launches.
+    pub(crate) launches: Vec<LaunchRecord>,
+    /// Counters by name, summed over the launches.
+    pub(crate) counters: BTreeMap<String, u64>,
+    /// The hardware's counters whose values are not the hardware's in one of the kernels, and why.
+    pub(crate) unclaimed: BTreeMap<String, HardwareValue>,
 }
 
 #[derive(Deserialize)]
@@ -45,21 +58,23 @@ pub(crate) fn is_loaded() -> bool {
     version.is_ok_and(|version| version == ABI_VERSION)
 }
 
-/// The launches since the last call, with their counters summed by name.
+/// What was counted since the last call.
 ///
 /// # Errors
-/// A driver without a report, or with an invalid one.
-pub(crate) fn take_report() -> Result<(Vec<LaunchRecord>, BTreeMap<String, u64>)> {
+/// A driver without a report, or one that is no report.
+pub(crate) fn take_report() -> Result<Counted> {
     let text = take_text(b"gpuemu_take_report\0")
         .ok_or_else(|| Error::failed("the emulated driver gave no report"))?;
     let report: Report = serde_json::from_str(&text)?;
-    let mut counters = BTreeMap::new();
-    let mut launches = Vec::with_capacity(report.launches.len());
+    let mut counted = Counted::default();
     for launch in report.launches {
         for (name, value) in launch.counters {
-            *counters.entry(name).or_insert(0) += value;
+            *counted.counters.entry(name).or_insert(0) += value;
         }
-        launches.push(LaunchRecord {
+        for (name, reason) in launch.unclaimed {
+            counted.unclaimed.insert(name, HardwareValue::Unavailable(reason));
+        }
+        counted.launches.push(LaunchRecord {
             kernel: without_place(&launch.kernel).to_owned(),
             grid: launch.grid,
             block: launch.block,
@@ -69,7 +84,8 @@ pub(crate) fn take_report() -> Result<(Vec<LaunchRecord>, BTreeMap<String, u64>)
             stream: Some(launch.stream),
         });
     }
-    Ok((launches, counters))
+    counted.counters.retain(|name, _| !counted.unclaimed.contains_key(name));
+    Ok(counted)
 }
 
 /// The fault that stopped the last launch or load, in one sentence.
