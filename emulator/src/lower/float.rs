@@ -54,7 +54,8 @@ impl<'a> Builder<'_, 'a> {
     /// Opcodes whose type is `.f32` or `.f64`.
     fn float(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
-        let approximate = words.take_one(&["approx", "full"]).is_some();
+        let approximation = words.take_one(&["approx", "full"]);
+        let approximate = approximation.is_some();
         let nan = words.take("NaN");
         let mode = words.float_mode();
         let ty = words.one_type(i)?;
@@ -65,7 +66,10 @@ impl<'a> Builder<'_, 'a> {
         }
         match i.operands.len() {
             2 => self.float1(i, ty, mode, approximate),
-            3 => self.float2(i, ty, mode, nan),
+            3 if i.opcode == "div" && approximation == Some("approx") => {
+                self.float2(i, ty, mode, Some(Float2::DivApprox))
+            }
+            3 => self.float2(i, ty, mode, binary(i.opcode, nan)),
             _ => self.fma(i, ty, mode),
         }
     }
@@ -105,19 +109,14 @@ impl<'a> Builder<'_, 'a> {
         })
     }
 
-    fn float2(&mut self, i: &Instruction<'a>, ty: Type, mode: FloatMode, nan: bool) -> Lowered<Op> {
-        let op = match (i.opcode, nan) {
-            ("add", false) => Float2::Add,
-            ("sub", false) => Float2::Sub,
-            ("mul", false) => Float2::Mul,
-            ("div", false) => Float2::Div,
-            ("min", false) => Float2::Min,
-            ("max", false) => Float2::Max,
-            ("min", true) => Float2::MinNan,
-            ("max", true) => Float2::MaxNan,
-            ("copysign", false) => Float2::CopySign,
-            _ => return Err(unsupported(i)),
-        };
+    fn float2(
+        &mut self,
+        i: &Instruction<'a>,
+        ty: Type,
+        mode: FloatMode,
+        op: Option<Float2>,
+    ) -> Lowered<Op> {
+        let op = op.ok_or_else(|| unsupported(i))?;
         let [d, a, b] = operands(i)?;
         let d = self.destination(d, file_of(ty), i.line)?;
         let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
@@ -259,6 +258,22 @@ impl<'a> Builder<'_, 'a> {
         let how = Conversion { from, to, rounding, ftz, clamp, wide_source, wide_destination };
         Ok(ArithOp::Convert { how, d, a }.into())
     }
+}
+
+/// The two-operand operation of an opcode; `nan`: with `.NaN`.
+fn binary(opcode: &str, nan: bool) -> Option<Float2> {
+    Some(match (opcode, nan) {
+        ("add", false) => Float2::Add,
+        ("sub", false) => Float2::Sub,
+        ("mul", false) => Float2::Mul,
+        ("div", false) => Float2::Div,
+        ("min", false) => Float2::Min,
+        ("max", false) => Float2::Max,
+        ("min", true) => Float2::MinNan,
+        ("max", true) => Float2::MaxNan,
+        ("copysign", false) => Float2::CopySign,
+        _ => return None,
+    })
 }
 
 /// What values of `ty` are when they are compared; `None` if they cannot be.

@@ -107,10 +107,17 @@ pub fn two32(op: Float2, mode: FloatMode, a: u32, b: u32) -> u32 {
             directed32(mode, |direction| Some(F32.fma(wide_a, wide_b, zero, direction)), x * y)
         }
         Float2::Div => directed32(mode, |direction| F32.divide(wide_a, wide_b, direction), x / y),
+        Float2::DivApprox => bits32(approximate_quotient(x, y)),
         Float2::Min | Float2::MinNan | Float2::Max | Float2::MaxNan => extreme32(op, x, y),
         Float2::CopySign => (b & 0x7fff_ffff) | (a & 0x8000_0000),
     };
     output(mode, bits)
+}
+
+/// PTX: the quotient is `x × (1 / y)`, and the reciprocal of more than 2^126 is 0.
+fn approximate_quotient(x: f32, y: f32) -> f32 {
+    let largest = f32::from_bits(253 << 23);
+    if y.abs() > largest { x * 0f32.copysign(y) } else { x / y }
 }
 
 fn extreme32(op: Float2, x: f32, y: f32) -> u32 {
@@ -140,7 +147,9 @@ pub fn two64(op: Float2, mode: FloatMode, a: u64, b: u64) -> u64 {
         Float2::Mul => {
             directed64(mode, |direction| Some(F64.fma(a, b, (a ^ b) & sign, direction)), x * y)
         }
-        Float2::Div => directed64(mode, |direction| F64.divide(a, b, direction), x / y),
+        Float2::Div | Float2::DivApprox => {
+            directed64(mode, |direction| F64.divide(a, b, direction), x / y)
+        }
         Float2::CopySign => (b & !sign) | (a & sign),
         Float2::Min | Float2::MinNan | Float2::Max | Float2::MaxNan => {
             match (x.is_nan(), y.is_nan()) {
@@ -184,6 +193,26 @@ mod tests {
         assert_eq!(two32(Float2::Min, FloatMode::PLAIN, nan, 1f32.to_bits()), 1f32.to_bits());
         assert_eq!(two32(Float2::MinNan, FloatMode::PLAIN, nan, 1f32.to_bits()), NAN32);
         assert_eq!(two32(Float2::Min, FloatMode::PLAIN, 0, 0x8000_0000), 0x8000_0000);
+    }
+
+    #[test]
+    fn an_approximate_quotient_by_a_large_number_is_zero() {
+        let quotient = |x: f32, y: f32| {
+            f32::from_bits(two32(Float2::DivApprox, FloatMode::PLAIN, x.to_bits(), y.to_bits()))
+        };
+        let limit = 2f32.powi(126);
+        assert_eq!(quotient(limit, limit), 1.0);
+        for (x, y, sign) in
+            [(1e10, 1.5e38, false), (-3.0, limit.next_up(), true), (1.0, -2e38, true)]
+        {
+            assert_eq!(
+                (quotient(x, y), quotient(x, y).is_sign_negative()),
+                (0.0, sign),
+                "{x} / {y}"
+            );
+        }
+        assert!(quotient(f32::INFINITY, 1.5e38).is_nan());
+        assert_eq!(quotient(f32::INFINITY, limit), f32::INFINITY);
     }
 
     #[test]

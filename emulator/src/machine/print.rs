@@ -1,7 +1,12 @@
 //! C's `printf` on a thread's arguments.
 //!
 //! Input: the format, and what reads arguments: each lies at a multiple of its own size, as
-//! `vprintf` of the device takes them. Output: the text, and how many arguments there were.
+//! `vprintf` of the device takes them. Output: the text, and how many arguments there were. No
+//! format is an error: what is no conversion, or has no argument, is printed as it stands, and so
+//! is every conversion behind the 32nd argument.
+
+/// The most arguments of one call, as CUDA documents it.
+const MOST_ARGUMENTS: u32 = 32;
 
 /// One conversion: `%-8.3f`.
 #[derive(Default)]
@@ -13,20 +18,57 @@ struct Spec {
     zero: bool,
     width: usize,
     precision: Option<usize>,
-    long: bool,
+    size: Size,
+}
+
+/// The length modifier of a conversion.
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Size {
+    #[default]
+    Int,
+    /// `hh`
+    Byte,
+    /// `h`
+    Short,
+    /// `l`, `ll`, `j`, `z`, `t`, `L`
+    Long,
+}
+
+/// The arguments that are left.
+struct Arguments<V> {
+    value: V,
+    offset: u64,
+    count: u32,
+}
+
+impl<V: Fn(u64, u64) -> Option<u64>> Arguments<V> {
+    /// The next one, of so many bytes.
+    fn next(&mut self, bytes: u64) -> Option<u64> {
+        let at = self.offset.next_multiple_of(bytes);
+        let bits = (self.count < MOST_ARGUMENTS).then(|| (self.value)(at, bytes)).flatten()?;
+        self.offset = at + bytes;
+        self.count += 1;
+        Some(bits)
+    }
+
+    /// The argument of a `*`.
+    fn next_int(&mut self) -> Option<i32> {
+        self.next(4).map(|bits| bits as i32)
+    }
 }
 
 /// The text of `format`, with arguments from `value(offset, bytes)` and texts from
-/// `text(address)`.
+/// `text(address)`, and the number of arguments.
 ///
 /// # Errors
-/// A conversion that C does not have, or an argument that is not in memory.
+/// The address of a text that is not in memory.
 pub fn formatted(
     format: &str,
     value: impl Fn(u64, u64) -> Option<u64>,
     text: impl Fn(u64) -> Option<String>,
-) -> Result<(String, u32), String> {
-    let (mut out, mut offset, mut count) = (String::new(), 0_u64, 0);
+) -> Result<(String, u32), u64> {
+    let mut out = String::new();
+    let mut arguments = Arguments { value, offset: 0, count: 0 };
     let mut rest = format;
     while let Some(at) = rest.find('%') {
         out += &rest[..at];
@@ -36,45 +78,70 @@ pub fn formatted(
             rest = after;
             continue;
         }
-        let (spec, conversion, after) =
-            read(rest).ok_or_else(|| format!("`%{rest}` is no conversion"))?;
-        rest = after;
-        let wide = spec.long || "aAeEfFgGps".contains(conversion);
-        let bytes = if wide { 8 } else { 4 };
-        offset = offset.next_multiple_of(bytes);
-        let bits = value(offset, bytes).ok_or("an argument is not in memory")?;
-        offset += bytes;
-        count += 1;
-        let signed = if wide { bits.cast_signed() } else { i64::from(bits as i32) };
-        let one = match conversion {
-            'd' | 'i' => {
-                let digits = signed.unsigned_abs().to_string();
-                number(&spec, sign(&spec, signed < 0), digits)
+        match read(rest, &mut arguments) {
+            Some((spec, conversion, after)) => {
+                let written = &rest[..rest.len() - after.len()];
+                rest = after;
+                match convert(&spec, conversion, &mut arguments, &text)? {
+                    Some(one) => out += &one,
+                    None => out += &format!("%{written}"),
+                }
             }
-            'u' => number(&spec, "", bits.to_string()),
-            'x' => number(&spec, prefix(&spec, "0x", bits), format!("{bits:x}")),
-            'X' => number(&spec, prefix(&spec, "0X", bits), format!("{bits:X}")),
-            'o' => number(&spec, prefix(&spec, "0", bits), format!("{bits:o}")),
-            'p' => padded(&spec, "", format!("0x{bits:x}"), false),
-            'c' => padded(&spec, "", char::from(bits as u8).to_string(), false),
-            's' => {
-                let text = text(bits).ok_or("a text is not in memory")?;
-                let most = spec.precision.unwrap_or(usize::MAX);
-                padded(&spec, "", text.chars().take(most).collect(), false)
-            }
-            'f' | 'F' | 'e' | 'E' | 'g' | 'G' => float(&spec, conversion, f64::from_bits(bits)),
-            other => return Err(format!("the conversion `%{other}` is not known")),
-        };
-        out += &one;
+            None => out.push('%'),
+        }
     }
     out += rest;
-    Ok((out, count))
+    Ok((out, arguments.count))
 }
 
-/// A conversion's parts, its letter, and what follows.
-fn read(text: &str) -> Option<(Spec, char, &str)> {
+/// The text of one conversion; `None` if it does not exist or there is no argument left.
+fn convert<V: Fn(u64, u64) -> Option<u64>>(
+    spec: &Spec,
+    conversion: char,
+    arguments: &mut Arguments<V>,
+    text: impl Fn(u64) -> Option<String>,
+) -> Result<Option<String>, u64> {
+    let integer = "diuxXoc".contains(conversion);
+    if !integer && !"aAeEfFgGpsn".contains(conversion) {
+        return Ok(None);
+    }
+    let long = !integer || (spec.size == Size::Long && conversion != 'c');
+    let Some(bits) = arguments.next(if long { 8 } else { 4 }) else { return Ok(None) };
+    let (unsigned, signed) = match spec.size {
+        Size::Long => (bits, bits.cast_signed()),
+        Size::Int => (u64::from(bits as u32), i64::from(bits as i32)),
+        Size::Short => (u64::from(bits as u16), i64::from(bits as i16)),
+        Size::Byte => (u64::from(bits as u8), i64::from(bits as i8)),
+    };
+    Ok(Some(match conversion {
+        'd' | 'i' => number(spec, sign(spec, signed < 0), signed.unsigned_abs().to_string()),
+        'u' => number(spec, "", unsigned.to_string()),
+        'x' => number(spec, prefix(spec, "0x", unsigned), format!("{unsigned:x}")),
+        'X' => number(spec, prefix(spec, "0X", unsigned), format!("{unsigned:X}")),
+        'o' => octal(spec, unsigned),
+        'p' if bits == 0 => padded(spec, "", "(nil)".to_owned(), false),
+        'p' => padded(spec, "", format!("0x{bits:x}"), false),
+        'c' => padded(spec, "", char::from(bits as u8).to_string(), false),
+        's' => {
+            let text = if bits == 0 { Some("(null)".to_owned()) } else { text(bits) };
+            let most = spec.precision.unwrap_or(usize::MAX);
+            padded(spec, "", text.ok_or(bits)?.chars().take(most).collect(), false)
+        }
+        // C would store how much was printed; a device does not.
+        'n' => String::new(),
+        conversion => float(spec, conversion, f64::from_bits(bits)),
+    }))
+}
+
+/// A conversion's parts, its letter, and what follows; `None` where the text ends first.
+fn read<'t, V: Fn(u64, u64) -> Option<u64>>(
+    text: &'t str,
+    arguments: &mut Arguments<V>,
+) -> Option<(Spec, char, &'t str)> {
     let mut spec = Spec::default();
     let mut rest = text;
+    // A text without a letter at its end is no conversion, and takes no argument.
+    text.trim_start_matches(|c: char| "-+ #0123456789.*hljztL".contains(c)).chars().next()?;
     let is_flag = |c: char| "-+ #0".contains(c);
     while let Some(flag) = rest.chars().next().filter(|&c| is_flag(c)) {
         match flag {
@@ -86,23 +153,37 @@ fn read(text: &str) -> Option<(Spec, char, &str)> {
         }
         rest = &rest[1..];
     }
-    let digits = |rest: &mut &str| {
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let number = rest[..end].parse::<u16>().map_or(0, usize::from);
-        *rest = &rest[end..];
-        number
-    };
-    spec.width = digits(&mut rest);
+    let width = digits(&mut rest, arguments);
+    spec.left |= width < 0;
+    spec.width = width.unsigned_abs() as usize;
     if let Some(after) = rest.strip_prefix('.') {
         rest = after;
-        spec.precision = Some(digits(&mut rest));
+        // A negative precision is none.
+        spec.precision = usize::try_from(digits(&mut rest, arguments)).ok();
     }
     while let Some(letter) = rest.chars().next().filter(|&c| "hljztL".contains(c)) {
-        spec.long |= letter != 'h';
+        spec.size = match (letter, spec.size) {
+            ('h', Size::Short) => Size::Byte,
+            ('h', _) => Size::Short,
+            _ => Size::Long,
+        };
         rest = &rest[1..];
     }
     let conversion = rest.chars().next()?;
     Some((spec, conversion, &rest[conversion.len_utf8()..]))
+}
+
+/// The number at the start of `rest`, or the argument that `*` stands for; 0 if there is neither.
+fn digits<V: Fn(u64, u64) -> Option<u64>>(rest: &mut &str, arguments: &mut Arguments<V>) -> i32 {
+    if let Some(after) = rest.strip_prefix('*') {
+        *rest = after;
+        let limit = i32::from(u16::MAX);
+        return arguments.next_int().unwrap_or(0).clamp(-limit, limit);
+    }
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let number = rest[..end].parse::<u16>().map_or(0, i32::from);
+    *rest = &rest[end..];
+    number
 }
 
 fn sign(spec: &Spec, negative: bool) -> &'static str {
@@ -114,14 +195,27 @@ fn sign(spec: &Spec, negative: bool) -> &'static str {
     }
 }
 
-/// What `#` puts before digits that are not decimal; before 0, nothing.
+/// What `#` puts before hexadecimal digits; before 0, nothing.
 fn prefix(spec: &Spec, of_base: &'static str, bits: u64) -> &'static str {
     if spec.alternate && bits != 0 { of_base } else { "" }
+}
+
+/// `#` makes sure that the first digit is 0.
+fn octal(spec: &Spec, bits: u64) -> String {
+    let mut digits = format!("{bits:o}");
+    if spec.alternate && bits != 0 && spec.precision.is_none_or(|least| least <= digits.len()) {
+        digits.insert(0, '0');
+    }
+    if spec.alternate && bits == 0 {
+        return padded(spec, "", "0".repeat(spec.precision.unwrap_or(1).max(1)), spec.zero);
+    }
+    number(spec, "", digits)
 }
 
 /// A whole number of these digits, behind its sign or the prefix of its base.
 fn number(spec: &Spec, before: &str, digits: String) -> String {
     let least = spec.precision.unwrap_or(1);
+    let digits = if least == 0 && digits == "0" { String::new() } else { digits };
     let digits = format!("{}{digits}", "0".repeat(least.saturating_sub(digits.len())));
     padded(spec, before, digits, spec.zero && spec.precision.is_none())
 }
@@ -138,30 +232,72 @@ fn padded(spec: &Spec, sign: &str, body: String, zero: bool) -> String {
 fn float(spec: &Spec, conversion: char, value: f64) -> String {
     let upper = conversion.is_ascii_uppercase();
     let size = value.abs();
-    let body = match conversion.to_ascii_lowercase() {
+    let kind = conversion.to_ascii_lowercase();
+    let body = match kind {
         _ if size.is_nan() => "nan".to_owned(),
         _ if size.is_infinite() => "inf".to_owned(),
-        'f' => format!("{size:.*}", spec.precision.unwrap_or(6)),
-        'e' => scientific(size, spec.precision.unwrap_or(6)),
+        'a' => hexadecimal(size, spec.precision, spec.alternate),
+        'f' => pointed(format!("{size:.*}", spec.precision.unwrap_or(6)), spec.alternate),
+        'e' => scientific(size, spec.precision.unwrap_or(6), spec.alternate),
         _ => shorter(size, spec.precision.unwrap_or(6).max(1), spec.alternate),
     };
-    let body = if upper { body.to_uppercase() } else { body };
     let negative = value.is_sign_negative() && !value.is_nan();
-    padded(spec, sign(spec, negative), body, spec.zero && size.is_finite())
+    let before = format!(
+        "{}{}",
+        sign(spec, negative),
+        if kind == 'a' && size.is_finite() { "0x" } else { "" }
+    );
+    let cased = |text: String| if upper { text.to_uppercase() } else { text };
+    padded(spec, &cased(before), cased(body), spec.zero && size.is_finite())
+}
+
+/// The digits with a point, which `#` demands even at their end.
+fn pointed(digits: String, demanded: bool) -> String {
+    if demanded && !digits.contains('.') { digits + "." } else { digits }
+}
+
+/// `%a` without its `0x`: `1.8p+0`.
+fn hexadecimal(size: f64, precision: Option<usize>, alternate: bool) -> String {
+    let bits = size.to_bits();
+    let fraction = bits & ((1 << 52) - 1);
+    let (first, exponent) = match bits >> 52 {
+        0 if fraction == 0 => (0, 0),
+        0 => (0, -1022),
+        biased => (1, biased as i64 - 1023),
+    };
+    let mut digits = first << 52 | fraction;
+    let mut shown = 13;
+    if let Some(precision) = precision.filter(|precision| *precision < 13) {
+        // To nearest, ties to even.
+        let dropped = 4 * (13 - precision);
+        let (half, odd) = (1 << (dropped - 1), digits >> dropped & 1);
+        digits = (digits + half - 1 + odd) >> dropped;
+        shown = precision;
+    }
+    let whole = digits >> (4 * shown);
+    let behind = digits & ((1 << (4 * shown)) - 1);
+    let mut behind = if shown == 0 { String::new() } else { format!("{behind:0shown$x}") };
+    match precision {
+        None => behind.truncate(behind.trim_end_matches('0').len()),
+        Some(precision) => behind += &"0".repeat(precision - shown),
+    }
+    let point = if behind.is_empty() && !alternate { "" } else { "." };
+    format!("{whole:x}{point}{behind}p{exponent:+}")
 }
 
 /// `1.500000e+00`
-fn scientific(size: f64, precision: usize) -> String {
+fn scientific(size: f64, precision: usize, alternate: bool) -> String {
     let text = format!("{size:.precision$e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let sign = if exponent < 0 { '-' } else { '+' };
+    let digits = pointed(digits.to_owned(), alternate);
     format!("{digits}e{sign}{:02}", exponent.unsigned_abs())
 }
 
 /// `%g`: so many digits, as a plain number where its exponent is small.
 fn shorter(size: f64, digits: usize, keep_zeros: bool) -> String {
-    let text = scientific(size, digits - 1);
+    let text = scientific(size, digits - 1, keep_zeros);
     let (body, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let at: i32 = exponent.parse().unwrap_or(0);
     let strip = |body: &str| match body.contains('.') && !keep_zeros {
@@ -172,17 +308,17 @@ fn shorter(size: f64, digits: usize, keep_zeros: bool) -> String {
         return format!("{}e{exponent}", strip(body));
     }
     let behind = usize::try_from(digits as i32 - 1 - at).unwrap_or(0);
-    strip(&format!("{size:.behind$}"))
+    pointed(strip(&format!("{size:.behind$}")), keep_zeros)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     fn told(format: &str, values: &[u64]) -> String {
         let value = |at: u64, _| values.get((at / 8) as usize).copied();
-        let printed = formatted(format, value, |_| Some("text".to_owned()));
-        printed.map(|(text, _)| text).unwrap_or_else(|why| why)
+        formatted(format, value, |_| Some("text".to_owned())).unwrap().0
     }
 
     #[test]
@@ -210,7 +346,7 @@ mod tests {
         assert_eq!(told("%5lld|%-5lld|%05lld", &[42, 42, 42]), "   42|42   |00042");
         assert_eq!(told("%llx %#llX %#llo %#llx", &[255, 255, 8, 0]), "ff 0XFF 010 0");
         assert_eq!(told("%#06llx|%-#6llx|", &[255, 10]), "0x00ff|0xa   |");
-        assert_eq!(told("100 %% of %s", &[0]), "100 % of text");
+        assert_eq!(told("100 %% of %s", &[1]), "100 % of text");
     }
 
     #[test]
@@ -227,13 +363,55 @@ mod tests {
         };
         let printed = formatted("%u %g %d", value, |_| None);
         assert_eq!(printed, Ok(("1 2.5 -3".to_owned(), 3)));
-        assert!(formatted("%u %g %d %d", value, |_| None).is_err());
-        assert!(formatted("%s", value, |_| None).is_err());
+        let printed = formatted("%u %g %d %d", value, |_| None);
+        assert_eq!(printed, Ok(("1 2.5 -3 %d".to_owned(), 3)));
+        assert_eq!(formatted("%s", |_, _| Some(7), |_| None), Err(7));
     }
 
     #[test]
-    fn what_is_no_conversion_is_refused() {
-        assert_eq!(told("%y", &[0]), "the conversion `%y` is not known");
-        assert_eq!(told("%", &[0]), "`%` is no conversion");
+    fn what_is_no_conversion_is_printed_as_it_stands() {
+        for (format, expected) in [
+            ("%y", "%y"),
+            ("%", "%"),
+            ("100%", "100%"),
+            ("%5", "%5"),
+            ("[%-3y|%lld]", "[%-3y|5]"),
+            ("[%n]", "[]"),
+        ] {
+            assert_eq!(told(format, &[5, 6]), expected, "{format}");
+        }
+        let all = "%lld,".repeat(34);
+        let values: Vec<u64> = (1..=34).collect();
+        assert!(told(&all, &values).ends_with(",31,32,%lld,%lld,"));
+    }
+
+    #[test]
+    fn widths_sizes_and_forms_are_those_of_c() {
+        // Expected: glibc.
+        for (format, values, expected) in [
+            ("%*lld|", vec![4, 65], "  65|"),
+            ("%-*lld|", vec![4, 65], "65  |"),
+            ("%*lld|", vec![u64::from(-4_i32 as u32), 65], "65  |"),
+            ("%.*f", vec![2, 1.5_f64.to_bits()], "1.50"),
+            ("%hhd %hd %hu", vec![0x1ff, 0x1_8000, 0xf_ffff], "-1 -32768 65535"),
+            ("%.0d|%5.3d|%+.2d", vec![0, 7, 7], "|  007|+07"),
+            ("%#o %#.3o %#o", vec![8, 8, 0], "010 010 0"),
+            ("%p %10p|", vec![0, 16], "(nil)       0x10|"),
+            ("%s", vec![0], "(null)"),
+            ("%a", vec![1.5_f64.to_bits()], "0x1.8p+0"),
+            (
+                "%A %.0a",
+                vec![(-0.1_f64).to_bits(), 1.5_f64.to_bits()],
+                "-0X1.999999999999AP-4 0x2p+0",
+            ),
+            ("%a %.3a", vec![0, 1.0_f64.to_bits()], "0x0p+0 0x1.000p+0"),
+            ("%012.1a|%a", vec![2.5_f64.to_bits(), 1], "0x00001.4p+1|0x0.0000000000001p-1022"),
+            ("%#.0f %#.0e %#g", vec![1_f64.to_bits(); 3], "1. 1.e+00 1.00000"),
+        ] {
+            let next = Cell::new(0);
+            let value = |_, _| values.get(next.replace(next.get() + 1)).copied();
+            let printed = formatted(format, value, |_| None).unwrap().0;
+            assert_eq!(printed, expected, "{format}");
+        }
     }
 }

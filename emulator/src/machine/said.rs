@@ -1,27 +1,25 @@
 //! What a launch printed, in an order that people can read.
 //!
-//! Text is told once the launch is over, in the order of blocks and threads, where a GPU tells it
-//! in the order in which its threads happened to come.
+//! Text is told once the launch is over, in the order of blocks, where a GPU tells it in the order in
+//! which its blocks happened to come.
 
 /// What a launch prints at most, as a GPU's buffer holds by default.
 const MOST: usize = 1 << 20;
 
-/// What one thread printed in one call.
+/// What a thread printed in one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
     /// The block, by its number in the grid.
     pub block: u64,
-    /// The thread, by its number in the block.
-    pub thread: u32,
     /// The text.
     pub text: String,
 }
 
-/// All that was said in blocks up to `last`, in the order of blocks and threads; each thread's own
-/// in the order in which it said it.
+/// All that was said in blocks up to `last`, in the order of blocks; within a block in the order in
+/// which it was said, so that barriers order it.
 pub fn in_order(mut said: Vec<Said>, last: u64) -> String {
     said.retain(|one| one.block <= last);
-    said.sort_by_key(|one| (one.block, one.thread));
+    said.sort_by_key(|one| one.block);
     let mut text = String::new();
     for (at, one) in said.iter().enumerate() {
         if text.len() + one.text.len() > MOST {
@@ -38,29 +36,21 @@ pub fn in_order(mut said: Vec<Said>, last: u64) -> String {
 mod tests {
     use super::*;
 
-    fn said(block: u64, thread: u32, text: &str) -> Said {
-        Said { block, thread, text: text.to_owned() }
+    fn said(block: u64, text: &str) -> Said {
+        Said { block, text: text.to_owned() }
     }
 
     #[test]
-    fn text_comes_in_the_order_of_blocks_and_threads_up_to_the_block_that_failed() {
-        let all = || {
-            vec![
-                said(1, 0, "d"),
-                said(0, 5, "b"),
-                said(2, 0, "e"),
-                said(0, 5, "c"),
-                said(0, 1, "a"),
-            ]
-        };
-        assert_eq!(in_order(all(), u64::MAX), "abcde");
-        assert_eq!(in_order(all(), 1), "abcd");
+    fn text_comes_in_the_order_of_blocks_up_to_the_block_that_failed() {
+        let all = || vec![said(1, "d"), said(0, "b"), said(2, "e"), said(0, "c"), said(0, "a")];
+        assert_eq!(in_order(all(), u64::MAX), "bcade");
+        assert_eq!(in_order(all(), 1), "bcad");
     }
 
     #[test]
     fn a_launch_says_no_more_than_a_gpus_buffer_holds() {
         let long = "x".repeat(MOST);
-        let told = in_order(vec![said(0, 0, &long), said(0, 1, "y"), said(0, 2, "z")], 0);
+        let told = in_order(vec![said(0, &long), said(0, "y"), said(0, "z")], 0);
         assert!(told.starts_with(&long));
         assert_eq!(&told[MOST..], "[2 more prints do not fit in the 1048576 bytes of a launch]\n");
     }

@@ -29,16 +29,21 @@ pub fn failed_assertion(cx: &Context<'_>, arguments: u32, on: u32) -> Box<Fault>
 /// `vprintf` in every lane of `on`.
 ///
 /// # Errors
-/// A format that is not in memory, or that asks for more than C's does.
+/// A format or a text that is not in memory.
 pub fn print(cx: &mut Context<'_>, arguments: u32, d: Slot, on: u32) -> Result<(), Box<Fault>> {
     let mut counts = [0; 32];
     for lane in (0..32).filter(|lane| on & (1 << lane) != 0) {
-        let refuse = |cx: &Context<'_>, why: &str| {
-            cx.fault(FaultKind::Undefined, 1 << lane, format!("vprintf: {why}"))
+        let refuse = |cx: &Context<'_>, what: &str| {
+            let detail = format!("vprintf: {what} is not in memory");
+            cx.fault(FaultKind::Undefined, 1 << lane, detail)
         };
         let format = address(cx, lane, arguments, 0);
+        if format == 0 {
+            counts[lane] = u32::MAX;
+            continue;
+        }
         let Some(format) = text(cx, lane, format) else {
-            return Err(refuse(cx, "its format is not in memory"));
+            return Err(refuse(cx, "its format"));
         };
         let values = address(cx, lane, arguments, 2);
         let printed = print::formatted(
@@ -52,10 +57,9 @@ pub fn print(cx: &mut Context<'_>, arguments: u32, d: Slot, on: u32) -> Result<(
         match printed {
             Ok((text, count)) => {
                 counts[lane] = count;
-                let thread = 32 * cx.warp.index + lane as u32;
-                cx.said.push(Said { block: cx.block, thread, text });
+                cx.said.push(Said { block: cx.block, text });
             }
-            Err(why) => return Err(refuse(cx, &why)),
+            Err(address) => return Err(refuse(cx, &format!("the text at {address:#x}"))),
         }
     }
     cx.lanes.set32(d, &counts, on);

@@ -29,6 +29,8 @@ pub enum Float2 {
     Sub,
     Mul,
     Div,
+    /// `div.approx.f32`, whose reciprocal of a large divisor is 0.
+    DivApprox,
     Min,
     Max,
     MinNan,
@@ -176,9 +178,13 @@ impl Float2 {
         match self {
             Self::Add | Self::Sub => Some(if wide { FloatCount::Dadd } else { FloatCount::Fadd }),
             Self::Mul => Some(if wide { FloatCount::Dmul } else { FloatCount::Fmul }),
-            Self::Div | Self::Min | Self::Max | Self::MinNan | Self::MaxNan | Self::CopySign => {
-                None
-            }
+            Self::Div
+            | Self::DivApprox
+            | Self::Min
+            | Self::Max
+            | Self::MinNan
+            | Self::MaxNan
+            | Self::CopySign => None,
         }
     }
 }
