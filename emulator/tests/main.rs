@@ -17,3 +17,4 @@ mod rust_kernels;
 mod spins;
 mod tiles;
 mod transfers;
+mod words;

@@ -8,8 +8,11 @@ use crate::ptx::ast::Instruction;
 impl<'a> Builder<'_, 'a> {
     /// Everything but branches and calls.
     pub(super) fn plain(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        // Floats first: `add.f32` is not the integer file's `add`.
-        self.float_group(i)
+        // Rare forms first: `min.s16x2` is not the integer file's `min`. Then floats: nor is
+        // `add.f32` its `add`.
+        self.word_group(i)
+            .or_else(|| self.video_group(i))
+            .or_else(|| self.float_group(i))
             .or_else(|| self.integer_group(i))
             .or_else(|| self.move_group(i))
             .or_else(|| self.memory_group(i))

@@ -57,6 +57,7 @@ impl<'a> Builder<'_, 'a> {
         let approximation = words.take_one(&["approx", "full"]);
         let approximate = approximation.is_some();
         let nan = words.take("NaN");
+        let xorsign = words.take("xorsign") && words.take("abs");
         let mode = words.float_mode();
         let ty = words.one_type(i)?;
         words.done(i)?;
@@ -69,6 +70,8 @@ impl<'a> Builder<'_, 'a> {
             3 if i.opcode == "div" && approximation == Some("approx") => {
                 self.float2(i, ty, mode, Some(Float2::DivApprox))
             }
+            3 if xorsign && !wide => self.float2(i, ty, mode, extreme_of_sizes(i.opcode, nan)),
+            _ if xorsign => Err(unsupported(i)),
             3 => self.float2(i, ty, mode, binary(i.opcode, nan)),
             _ => self.fma(i, ty, mode),
         }
@@ -274,6 +277,15 @@ fn binary(opcode: &str, nan: bool) -> Option<Float2> {
         ("copysign", false) => Float2::CopySign,
         _ => return None,
     })
+}
+
+/// `min.xorsign.abs` and `max.xorsign.abs`.
+fn extreme_of_sizes(opcode: &str, nan: bool) -> Option<Float2> {
+    match opcode {
+        "min" => Some(Float2::MinSize { nan }),
+        "max" => Some(Float2::MaxSize { nan }),
+        _ => None,
+    }
 }
 
 /// What values of `ty` are when they are compared; `None` if they cannot be.

@@ -30,8 +30,8 @@ impl<'a> Builder<'_, 'a> {
     /// Lowers the opcodes of this file; `None` for any other.
     pub(super) fn integer_group(&mut self, i: &Instruction<'a>) -> Option<Lowered<Op>> {
         Some(match i.opcode {
-            "add" | "sub" | "addc" | "subc" | "mul" | "mul24" | "div" | "rem" | "min" | "max"
-            | "and" | "or" | "xor" => self.integer(i),
+            "add" | "sub" | "addc" | "subc" | "mul" | "div" | "rem" | "min" | "max" | "and"
+            | "or" | "xor" => self.integer(i),
             "mad" | "madc" => self.mad(i),
             "neg" | "abs" | "not" | "cnot" | "brev" | "popc" | "clz" | "bfind" => self.unary(i),
             "shl" | "shr" => self.shift(i),
@@ -63,9 +63,6 @@ impl<'a> Builder<'_, 'a> {
             ("mul", Some("lo"), false) => Binary::MulLo,
             ("mul", Some("hi"), false) => pick(signed, Binary::MulHiS, Binary::MulHiU),
             ("mul", Some("wide"), false) => return self.mul_wide(i, ty),
-            ("mul24", Some("lo"), false) if ty.bytes() == 4 => {
-                pick(signed, Binary::Mul24S, Binary::Mul24U)
-            }
             ("div", None, false) => pick(signed, Binary::DivS, Binary::DivU),
             ("rem", None, false) => pick(signed, Binary::RemS, Binary::RemU),
             ("min", None, false) => pick(signed, Binary::MinS, Binary::MinU),

@@ -28,6 +28,8 @@ pub mod program;
 mod refused;
 mod storage;
 mod transfer;
+mod video;
+mod word;
 mod yields;
 
 pub use builder::Symbols;

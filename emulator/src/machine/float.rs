@@ -109,6 +109,12 @@ pub fn two32(op: Float2, mode: FloatMode, a: u32, b: u32) -> u32 {
         Float2::Div => directed32(mode, |direction| F32.divide(wide_a, wide_b, direction), x / y),
         Float2::DivApprox => bits32(approximate_quotient(x, y)),
         Float2::Min | Float2::MinNan | Float2::Max | Float2::MaxNan => extreme32(op, x, y),
+        Float2::MinSize { nan } => {
+            extreme_of_sizes(if nan { Float2::MinNan } else { Float2::Min }, x, y)
+        }
+        Float2::MaxSize { nan } => {
+            extreme_of_sizes(if nan { Float2::MaxNan } else { Float2::Max }, x, y)
+        }
         Float2::CopySign => (b & 0x7fff_ffff) | (a & 0x8000_0000),
     };
     output(mode, bits)
@@ -135,6 +141,13 @@ fn extreme32(op: Float2, x: f32, y: f32) -> u32 {
     }
 }
 
+/// The extreme of the sizes, with the product's sign.
+fn extreme_of_sizes(op: Float2, x: f32, y: f32) -> u32 {
+    let size = extreme32(op, x.abs(), y.abs());
+    let sign = (x.to_bits() ^ y.to_bits()) & 0x8000_0000;
+    if f32::from_bits(size).is_nan() { size } else { size | sign }
+}
+
 /// Two operands, double precision.
 pub fn two64(op: Float2, mode: FloatMode, a: u64, b: u64) -> u64 {
     let (x, y) = (f64::from_bits(a), f64::from_bits(b));
@@ -151,17 +164,20 @@ pub fn two64(op: Float2, mode: FloatMode, a: u64, b: u64) -> u64 {
             directed64(mode, |direction| F64.divide(a, b, direction), x / y)
         }
         Float2::CopySign => (b & !sign) | (a & sign),
-        Float2::Min | Float2::MinNan | Float2::Max | Float2::MaxNan => {
-            match (x.is_nan(), y.is_nan()) {
-                (true, false) if !matches!(op, Float2::MinNan | Float2::MaxNan) => b,
-                (false, true) if !matches!(op, Float2::MinNan | Float2::MaxNan) => a,
-                (false, false) => {
-                    let least = matches!(op, Float2::Min | Float2::MinNan);
-                    if x.total_cmp(&y).is_le() == least { a } else { b }
-                }
-                _ => super::bits::NAN64,
+        Float2::Min
+        | Float2::MinNan
+        | Float2::Max
+        | Float2::MaxNan
+        | Float2::MinSize { .. }
+        | Float2::MaxSize { .. } => match (x.is_nan(), y.is_nan()) {
+            (true, false) if !matches!(op, Float2::MinNan | Float2::MaxNan) => b,
+            (false, true) if !matches!(op, Float2::MinNan | Float2::MaxNan) => a,
+            (false, false) => {
+                let least = matches!(op, Float2::Min | Float2::MinNan);
+                if x.total_cmp(&y).is_le() == least { a } else { b }
             }
-        }
+            _ => super::bits::NAN64,
+        },
     }
 }
 

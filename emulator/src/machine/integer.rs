@@ -98,8 +98,6 @@ pub fn binary32(op: Binary, a: u32, b: u32) -> u32 {
         Binary::Xor => a ^ b,
         Binary::AddSat => sa.saturating_add(sb) as u32,
         Binary::SubSat => sa.saturating_sub(sb) as u32,
-        Binary::Mul24U => (a & 0xff_ffff).wrapping_mul(b & 0xff_ffff),
-        Binary::Mul24S => ((sa << 8) >> 8).wrapping_mul((sb << 8) >> 8) as u32,
     }
 }
 
@@ -127,7 +125,6 @@ pub fn binary64(op: Binary, a: u64, b: u64) -> u64 {
         Binary::Xor => a ^ b,
         Binary::AddSat => sa.saturating_add(sb) as u64,
         Binary::SubSat => sa.saturating_sub(sb) as u64,
-        Binary::Mul24U | Binary::Mul24S => a.wrapping_mul(b),
     }
 }
 

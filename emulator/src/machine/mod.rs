@@ -43,8 +43,10 @@ mod shadow;
 mod softfloat;
 mod speech;
 mod transfer;
+mod video;
 mod warp;
 pub mod watch;
+mod word;
 
 pub use context::Runner;
 pub use fault::FaultReport;

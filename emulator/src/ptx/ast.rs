@@ -243,6 +243,8 @@ pub enum Operand<'a> {
     Component(&'a str, &'a str),
     /// `!p`
     Not(&'a str),
+    /// `-a`, which only `vmad` takes of a register.
+    Negated(Box<Operand<'a>>),
     /// An integer, sign-extended to 64 bits.
     Integer(i64),
     /// A 32-bit float by its bits.

@@ -180,6 +180,10 @@ impl<'a> Parser<'a> {
                 self.bump();
                 Operand::Not(self.word()?)
             }
+            Token::Punct(b'-') if matches!(self.peek_second(), Token::Word(_)) => {
+                self.bump();
+                Operand::Negated(Box::new(self.operand()?))
+            }
             Token::Punct(b'-') | Token::Integer(_) | Token::Float32(_) | Token::Float64(_) => {
                 self.number()?
             }

@@ -35,6 +35,13 @@ pub enum Float2 {
     Max,
     MinNan,
     MaxNan,
+    /// `.xorsign.abs`: of the sizes, negative if one of the two is; `nan`: with `.NaN`.
+    MinSize {
+        nan: bool,
+    },
+    MaxSize {
+        nan: bool,
+    },
     CopySign,
 }
 
@@ -184,6 +191,8 @@ impl Float2 {
             | Self::Max
             | Self::MinNan
             | Self::MaxNan
+            | Self::MinSize { .. }
+            | Self::MaxSize { .. }
             | Self::CopySign => None,
         }
     }

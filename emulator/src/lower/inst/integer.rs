@@ -2,6 +2,7 @@
 //! runs lane by lane.
 
 use super::slot::{File, Slot, Visitor, show};
+use super::word::{SignOf, WordOp};
 
 /// One-operand integer operations of one width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +60,6 @@ pub enum Binary {
     Xor,
     AddSat,
     SubSat,
-    Mul24U,
-    Mul24S,
 }
 
 /// Shifts, whose amount is always 32 bits and clamps at the width.
@@ -245,6 +244,30 @@ pub enum IntegerOp {
         b: Slot,
         c: Slot,
     },
+    /// An operation on words that few kernels use.
+    Word {
+        op: WordOp,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
+    /// `sad` of 64 bits.
+    Sad64 {
+        signed: bool,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
+    /// `slct` of 64 bits.
+    SelectBySign64 {
+        sign: SignOf,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
     Carry(Carry),
     MadCarry(MadCarry),
     Select64 {
@@ -267,13 +290,15 @@ impl IntegerOp {
             | Self::Shift16 { d, a, b, .. }
             | Self::MulWide16 { d, a, b, .. } => show(see, [(R32, a), (R32, b)], [(R32, d)]),
             Self::Shift64 { d, a, b, .. } => show(see, [(R64, a), (R32, b)], [(R64, d)]),
-            Self::MadLo64 { d, a, b, c } | Self::MadHi64 { d, a, b, c, .. } => {
+            Self::MadLo64 { d, a, b, c }
+            | Self::MadHi64 { d, a, b, c, .. }
+            | Self::Sad64 { d, a, b, c, .. } => {
                 show(see, [(R64, a), (R64, b), (R64, c)], [(R64, d)]);
             }
             Self::MadWide { d, a, b, c, .. } => {
                 show(see, [(R32, a), (R32, b), (R64, c)], [(R64, d)]);
             }
-            Self::MadWide16 { d, a, b, c, .. } => {
+            Self::MadWide16 { d, a, b, c, .. } | Self::Word { d, a, b, c, .. } => {
                 show(see, [(R32, a), (R32, b), (R32, c)], [(R32, d)]);
             }
             Self::Bfi32 { d, a, b, c, e } => {
@@ -281,6 +306,9 @@ impl IntegerOp {
             }
             Self::Bfi64 { d, a, b, c, e } => {
                 show(see, [(R64, a), (R64, b), (R32, c), (R32, e)], [(R64, d)]);
+            }
+            Self::SelectBySign64 { d, a, b, c, .. } => {
+                show(see, [(R64, a), (R64, b), (R32, c)], [(R64, d)]);
             }
             Self::Bfe64 { d, a, b, c, .. } => {
                 show(see, [(R64, a), (R32, b), (R32, c)], [(R64, d)]);

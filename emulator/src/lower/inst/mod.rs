@@ -20,6 +20,7 @@ mod moves;
 mod slot;
 mod transfer;
 mod types;
+mod word;
 
 pub use arith::ArithOp;
 pub use control::{Barrier, BarrierKind, Clock, ControlOp};
@@ -36,6 +37,7 @@ pub use moves::MoveOp;
 pub use slot::{File, Role, Slot, Visitor};
 pub use transfer::{AsyncCopy, TransferOp};
 pub use types::{Clamp, Cmp, Combine, Conversion, CvtRounding, FloatMode, Rounding, Scalar};
+pub use word::{Lane, PairOp, SignOf, SimdVideo, Video, VideoFinish, VideoOp, WordOp};
 
 /// When a lane takes part: always, or if a predicate is true or false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
