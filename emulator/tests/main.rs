@@ -18,4 +18,5 @@ mod rust_kernels;
 mod spins;
 mod tiles;
 mod transfers;
+mod vectors;
 mod words;
