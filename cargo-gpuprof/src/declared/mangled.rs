@@ -25,11 +25,15 @@ pub(super) fn found<'p>(name: &str, points: &'p [Entry]) -> Option<&'p str> {
     all.all(|other| other == first).then_some(first)
 }
 
+/// What people call the mangled `symbol` of C++, without its parameters.
+pub(crate) fn demangled(symbol: &str) -> Option<String> {
+    in_cpp(symbol).map(|name| readable(&name))
+}
+
 /// How a declaration calls the entry point `symbol`, one of `points`: as C++ does, where that names
 /// no other.
 pub(super) fn written(symbol: &str, points: &[Entry]) -> String {
-    let in_cpp = in_cpp(symbol).map(|name| readable(&name));
-    let alone = in_cpp.filter(|name| found(name, points) == Some(symbol));
+    let alone = demangled(symbol).filter(|name| found(name, points) == Some(symbol));
     alone.unwrap_or_else(|| symbol.to_owned())
 }
 

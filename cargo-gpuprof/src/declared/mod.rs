@@ -19,6 +19,8 @@ mod module;
 mod module_file;
 mod signature;
 
+pub(crate) use mangled::demangled;
+
 pub use build::build;
 pub use built::Built;
 pub use compile::Tools;
