@@ -11,6 +11,7 @@
 pub mod awaited;
 pub mod calm;
 pub mod console;
+pub mod cpp_name;
 pub mod error;
 pub mod family;
 pub mod hex;

@@ -78,7 +78,7 @@ pub fn run(program: &Program, flat: &Flat, memory: Vec<u32>, schedule: Schedule)
         }
         Thread { pc: 0, registers, state: State::Runs, seen: None, jumps: 0, repeats: None }
     };
-    let mut machine = Machine {
+    let machine = Machine {
         code: &flat.code,
         threads: (0..blocks * per_block).map(thread).collect(),
         per_block,
