@@ -10,8 +10,14 @@ use crate::ptx::ast::{AddressBase, Instruction, Loc, Module, Operand, Type};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Addresses of the module's global and constant variables.
-pub type Symbols = HashMap<String, u64>;
+/// What is known of the module's global and constant variables before its kernels are lowered.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    /// Their addresses.
+    pub addresses: HashMap<String, u64>,
+    /// Those that no kernel can use, and why.
+    pub unusable: HashMap<String, String>,
+}
 
 /// The file that holds a type.
 pub fn file_of(ty: Type) -> File {
@@ -181,7 +187,7 @@ impl<'m, 'a> Builder<'m, 'a> {
     pub(super) fn find(&self, name: &str) -> Option<Binding> {
         self.scopes.iter().rev().find_map(|scope| scope.find(name)).or_else(|| {
             let shared = self.shared.get(name).map(|offset| u64::from(*offset));
-            shared.or_else(|| self.symbols.get(name).copied()).map(Binding::Variable)
+            shared.or_else(|| self.symbols.addresses.get(name).copied()).map(Binding::Variable)
         })
     }
 
@@ -299,6 +305,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             _ => return Err(PtxError::invalid(line, "operand is not a predicate")),
         };
         match self.find(name) {
+            None if *name == "%is_explicit_cluster" => Ok((self.never(), negated)),
             Some(Binding::Register(File::Pred, slot)) => Ok((slot, negated)),
             Some(_) => Err(self.wrong_width(name, "a predicate", line)),
             None => Err(self.unknown(name, line)),
@@ -348,12 +355,13 @@ impl<'m, 'a> Builder<'m, 'a> {
     }
 
     pub(super) fn unknown(&self, name: &str, line: u32) -> PtxError {
-        if name.starts_with('%')
-            && self.module.functions.iter().all(|function| function.name != name)
-        {
+        if let Some(why) = self.symbols.unusable.get(name) {
+            return PtxError::unsupported(line, format!("unsupported variable '{name}' ({why})"));
+        }
+        if name.starts_with('%') && self.module.function_index(name).is_none() {
             return PtxError::unsupported(
                 line,
-                format!("unsupported or undeclared register '{name}'"),
+                format!("unsupported register '{name}', neither declared nor a special register"),
             );
         }
         PtxError::invalid(line, format!("unknown name '{name}'"))
@@ -421,16 +429,38 @@ impl<'m, 'a> Builder<'m, 'a> {
             ("%gridid", "") => Const32::Special(Special::GridId),
             ("%dynamic_smem_size", "") => Const32::Special(Special::DynamicShared),
             ("%total_smem_size", "") => Const32::Special(Special::TotalShared),
-            ("WARP_SZ", "") => Const32::Bits(32),
-            _ if name.starts_with('%') => {
+            // Without clusters every block is one.
+            ("%clusterid", "x" | "y" | "z") => Const32::Special(Special::BlockIndex(axis)),
+            ("%nclusterid", "x" | "y" | "z") => Const32::Special(Special::GridDim(axis)),
+            ("%cluster_ctaid", "x" | "y" | "z") | ("%cluster_ctarank", "") => Const32::Bits(0),
+            ("%cluster_nctaid", "x" | "y" | "z") | ("%cluster_nctarank", "") => Const32::Bits(1),
+            ("%envreg1", "") => Const32::Special(Special::GridWorkspaceHigh),
+            ("%envreg2", "") => Const32::Special(Special::GridWorkspaceLow),
+            _ if is_special(name) => {
                 let dot = if component.is_empty() { "" } else { "." };
                 return Err(PtxError::unsupported(
                     line,
-                    format!("unsupported or undeclared register '{name}{dot}{component}'"),
+                    format!("unsupported special register '{name}{dot}{component}'"),
                 ));
             }
             _ => return Err(self.unknown(name, line)),
         };
         Ok(self.constant32(value))
     }
+}
+
+/// Whether a name is that of a special register which has no value here.
+fn is_special(name: &str) -> bool {
+    let numbered = |prefix: &str, most: u32| {
+        name.strip_prefix(prefix)
+            .and_then(|rest| rest.strip_suffix("_64").unwrap_or(rest).parse().ok())
+            .is_some_and(|number: u32| number < most)
+    };
+    numbered("%pm", 8)
+        || numbered("%envreg", 32)
+        || name.starts_with("%reserved_smem_offset_")
+        || matches!(
+            name,
+            "%aggr_smem_size" | "%current_graph_exec" | "%warpsize" | "%tid" | "%ctaid"
+        )
 }

@@ -1,6 +1,6 @@
 //! Moves, packing, selection, address conversions.
 
-use super::address::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use super::address::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, function_address};
 use super::builder::{Binding, Builder, Lowered, file_of};
 use super::inst::*;
 use super::modifiers::{Modifiers, operands, unsupported};
@@ -73,11 +73,8 @@ impl<'a> Builder<'_, 'a> {
                 None if *name == "%gridid" && ty.bytes() == 8 => {
                     return Ok(self.constant64(Const64::Special(Special::GridId)));
                 }
-                None if self.module.functions.iter().any(|function| function.name == *name) => {
-                    return Err(PtxError::unsupported(
-                        i.line,
-                        format!("unsupported address of function '{name}'"),
-                    ));
+                None if let Some(index) = self.module.function_index(name) => {
+                    return Ok(self.constant64(Const64::Bits(function_address(index))));
                 }
                 _ => {}
             }

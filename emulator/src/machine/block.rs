@@ -103,6 +103,8 @@ impl<'l> Worker<'l> {
             Special::GridId => launch.grid_id as u32,
             Special::DynamicShared => launch.dynamic_shared,
             Special::TotalShared => launch.shared_bytes(),
+            Special::GridWorkspaceHigh => (launch.grid_workspace >> 32) as u32,
+            Special::GridWorkspaceLow => launch.grid_workspace as u32,
             Special::Zero => 0,
         }
     }

@@ -28,6 +28,8 @@ pub struct Launch<'l> {
     pub sm_count: u32,
     /// Blocks of it that the device holds at once.
     pub resident_blocks: u64,
+    /// Where the workspace of a cooperative launch lies; 0 if it is none.
+    pub grid_workspace: u64,
     /// Number of this launch on its device.
     pub grid_id: u64,
     /// Host threads to use at most.
