@@ -23,4 +23,5 @@ mod rust_kernels;
 mod spins;
 mod tiles;
 mod transfers;
+mod vectors;
 mod words;

@@ -288,8 +288,8 @@ fn what_is_not_executed_is_refused_by_name_and_line() {
         ),
         (
             "",
-            "ld.global.L2::cache_hint.b32 %r1, [%rd1], %rd2;",
-            "unsupported PTX instruction 'ld.global.L2::cache_hint.b32' at line 8",
+            "ld.global.L1::cache_hint.b32 %r1, [%rd1], %rd2;",
+            "unsupported PTX instruction 'ld.global.L1::cache_hint.b32' at line 8",
         ),
         ("", "mov.u32 %r1, %pm0;", "unsupported special register '%pm0' at line 8"),
         (

@@ -32,6 +32,7 @@ fn class(inst: &Inst) -> Class {
         | Op::Load { .. }
         | Op::Store { .. }
         | Op::Atomic(_)
+        | Op::AtomicVector(_)
         | Op::Transfer(_)
         | Op::Mbarrier(_)
         | Op::Exchange(_)

@@ -23,7 +23,7 @@ pub struct Symbols {
 pub fn file_of(ty: Type) -> File {
     match ty.bytes() {
         0 => File::Pred,
-        8 => File::R64,
+        8 | 16 => File::R64,
         _ => File::R32,
     }
 }
@@ -33,6 +33,8 @@ pub fn file_of(ty: Type) -> File {
 pub enum Binding {
     /// A register.
     Register(File, Slot),
+    /// A register of 128 bits: two 64-bit ones, the lower first.
+    Register128(Slot),
     /// A launch parameter at a byte offset.
     LaunchParam(u32, u32),
     /// A call parameter in 32-bit registers: first slot and size in bytes.
@@ -41,12 +43,33 @@ pub enum Binding {
     Variable(u64),
 }
 
+/// `.reg .b32 %r<5>`
+#[derive(Debug)]
+struct Family<'a> {
+    prefix: &'a str,
+    ty: Type,
+    first: usize,
+    count: u32,
+}
+
+/// Registers that a value of `ty` takes in its file.
+fn registers_of(ty: Type) -> u32 {
+    if ty.bytes() == 16 { 2 } else { 1 }
+}
+
+/// What the name of a register of `ty` stands for.
+fn register(ty: Type, index: usize) -> Binding {
+    match registers_of(ty) {
+        2 => Binding::Register128(Slot::private(index)),
+        _ => Binding::Register(file_of(ty), Slot::private(index)),
+    }
+}
+
 /// Names of one `{ … }`.
 #[derive(Debug, Default)]
 pub struct Scope<'a> {
     names: HashMap<&'a str, Binding>,
-    /// `.reg .b32 %r<5>`: prefix, file, first private index, count.
-    families: Vec<(&'a str, File, usize, u32)>,
+    families: Vec<Family<'a>>,
 }
 
 impl<'a> Scope<'a> {
@@ -58,11 +81,12 @@ impl<'a> Scope<'a> {
         if let Some(binding) = self.names.get(name) {
             return Some(*binding);
         }
-        self.families.iter().find_map(|&(prefix, file, first, count)| {
+        self.families.iter().find_map(|&Family { prefix, ty, first, count }| {
             let digits = name.strip_prefix(prefix)?;
             let index: u32 =
                 digits.parse().ok().filter(|_| digits == "0" || !digits.starts_with('0'))?;
-            (index < count).then(|| Binding::Register(file, Slot::private(first + index as usize)))
+            let at = first + (index * registers_of(ty)) as usize;
+            (index < count).then(|| register(ty, at))
         })
     }
 }
@@ -161,11 +185,12 @@ impl<'m, 'a> Builder<'m, 'a> {
     ) -> Lowered<()> {
         let file = file_of(ty);
         for &(name, count) in names {
-            let first = self.registers(file, count.unwrap_or(1), line)?;
+            let wanted = count.unwrap_or(1).saturating_mul(registers_of(ty));
+            let first = self.registers(file, wanted, line)?;
             let scope = self.scopes.last_mut().expect("a function has a scope");
             match count {
-                Some(count) => scope.families.push((name, file, first, count)),
-                None => scope.bind(name, Binding::Register(file, Slot::private(first))),
+                Some(count) => scope.families.push(Family { prefix: name, ty, first, count }),
+                None => scope.bind(name, register(ty, first)),
             }
         }
         Ok(())
@@ -294,6 +319,18 @@ impl<'m, 'a> Builder<'m, 'a> {
             return Ok((slot, file == File::R64));
         }
         Ok((self.source(operand, ty, line)?, file_of(ty) == File::R64))
+    }
+
+    /// The two 64-bit registers of one of 128 bits, the lower first.
+    pub(super) fn register128(&self, operand: &Operand<'a>, line: u32) -> Lowered<[Slot; 2]> {
+        match operand {
+            Operand::Name(name) => match self.find(name) {
+                Some(Binding::Register128(low)) => Ok([low, Slot(low.0 + 1)]),
+                Some(_) => Err(self.wrong_width(name, "a register of 128 bits", line)),
+                None => Err(self.unknown(name, line)),
+            },
+            _ => Err(PtxError::invalid(line, "operand is not a register of 128 bits")),
+        }
     }
 
     /// A predicate source and whether it was negated.

@@ -115,6 +115,8 @@ fn settle_atomics(program: &mut Program) {
     }
     let mut kinds = HashSet::new();
     for inst in &mut program.code {
+        // Several words are one step only where the blocks run in turns.
+        program.blocks_interact |= matches!(inst.op, Op::AtomicVector(_));
         let Op::Atomic(atomic) = &mut inst.op else { continue };
         let file = if atomic.ty.is_wide() { File::R64 } else { File::R32 };
         atomic.result_used &= read.contains(&(file as u8, atomic.d.0));

@@ -50,7 +50,8 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
     Ok(())
 }
 
-fn apply32(op: AtomicOp, ty: Scalar, old: u32, b: u32, c: u32) -> u32 {
+/// The new value of a cell of 32 bits.
+pub fn apply32(op: AtomicOp, ty: Scalar, old: u32, b: u32, c: u32) -> u32 {
     match (op, ty) {
         (AtomicOp::Add, Scalar::F32) => bits32(f32::from_bits(old) + f32::from_bits(b)),
         (AtomicOp::AddPair, ty) => sum(atomic_half::format(ty), true, old, b),
@@ -60,7 +61,8 @@ fn apply32(op: AtomicOp, ty: Scalar, old: u32, b: u32, c: u32) -> u32 {
     }
 }
 
-fn apply64(op: AtomicOp, ty: Scalar, old: u64, b: u64, c: u64) -> u64 {
+/// The new value of a cell of 64 bits.
+pub fn apply64(op: AtomicOp, ty: Scalar, old: u64, b: u64, c: u64) -> u64 {
     match (op, ty) {
         (AtomicOp::Add, Scalar::F64) => bits64(f64::from_bits(old) + f64::from_bits(b)),
         (AtomicOp::Min, Scalar::S64) => (old as i64).min(b as i64) as u64,

@@ -7,6 +7,7 @@
 use super::access;
 use super::arith;
 use super::atomic;
+use super::atomic_vector;
 use super::barrier;
 use super::context::{Context, Stop};
 use super::definedness;
@@ -115,6 +116,7 @@ fn run_slice(
             Op::Float(ref op) => scalar::float(&mut cx.lanes, op, on),
             Op::Move(ref op) => moves::execute(&mut cx.lanes, op, on),
             ref op @ (Op::Atomic(_)
+            | Op::AtomicVector(_)
             | Op::Exchange(_)
             | Op::Transfer(_)
             | Op::Mbarrier(_)
@@ -200,6 +202,7 @@ fn leave_zones(cx: &mut Context<'_>, lanes: u32, pc: u32) {
 fn communicate(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Fault>> {
     match op {
         Op::Atomic(atomic) => atomic::execute(cx, atomic, on)?,
+        Op::AtomicVector(atomic) => atomic_vector::execute(cx, atomic, on)?,
         Op::Exchange(op) => exchange::execute(cx, op, on)?,
         Op::Transfer(op) => {
             cx.warp.changed = true;

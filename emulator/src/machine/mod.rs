@@ -10,6 +10,7 @@ mod access;
 mod arith;
 mod atomic;
 mod atomic_half;
+mod atomic_vector;
 mod barrier;
 mod bits;
 mod block;

@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
 
     fn registers(&mut self) -> Result<Statement<'a>, PtxError> {
         let Token::Dot(word) = self.peek() else { return Err(self.unexpected("a register type")) };
-        let Some(ty) = Type::from_word(word).filter(|ty| ty.bytes() <= 8) else {
+        let Some(ty) = Type::from_word(word).filter(|ty| ty.bytes() <= 16) else {
             return Err(PtxError::unsupported(
                 self.line(),
                 format!("unsupported register type '.{word}'"),
