@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::escaped;
 use super::launches::{self, dimensions};
 use gpuprof_system::json_text;
+use gpuprof_system::symbol::name_in_cpp;
 
 /// The version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
@@ -167,18 +168,38 @@ impl Emulated {
 /// A kernel, its grid, its block and its dynamic shared memory.
 type Shape = (String, [u32; 3], [u32; 3], u32);
 
-/// A function's name in its source, for a mangled name of Rust.
+/// A function's name in its source, for a mangled name of Rust or C++.
 fn readable(symbol: &str) -> String {
-    let demangled = rustc_demangle::try_demangle(symbol);
-    demangled.map_or_else(|_| symbol.to_owned(), |name| format!("{name:#}"))
+    let rust = rustc_demangle::try_demangle(symbol).ok().map(|name| format!("{name:#}"));
+    rust.or_else(|| name_in_cpp(symbol)).unwrap_or_else(|| symbol.to_owned())
 }
 
-/// A name that fits its column.
-fn cut(name: &str) -> String {
-    if name.chars().count() <= NAME_WIDTH {
+/// A name that fits its column: without the namespaces before it, and without its middle.
+fn shorten(name: &str) -> String {
+    let length = |name: &str| name.chars().count();
+    if length(name) <= NAME_WIDTH {
         return name.to_owned();
     }
-    name.chars().take(NAME_WIDTH - 1).chain(['…']).collect()
+    let path = name.split('<').next().unwrap_or(name);
+    let own = path.rfind("::").map_or(name, |at| &name[at + 2..]);
+    if length(own) <= NAME_WIDTH {
+        return own.to_owned();
+    }
+    let head = own.chars().take(NAME_WIDTH / 2);
+    let tail = own.chars().skip(length(own) - (NAME_WIDTH - NAME_WIDTH / 2 - 1));
+    head.chain(['…']).chain(tail).collect()
+}
+
+/// The rows' names for the table: shortened, unless that gives two kernels one name.
+fn shown_names(rows: &[Row]) -> Vec<String> {
+    let short: Vec<String> = rows.iter().map(|row| shorten(&row.kernel)).collect();
+    let is_shared = |at: usize| {
+        let others = rows.iter().zip(&short);
+        others.into_iter().any(|(row, name)| *name == short[at] && row.symbol != rows[at].symbol)
+    };
+    (0..rows.len())
+        .map(|at| if is_shared(at) { rows[at].kernel.clone() } else { short[at].clone() })
+        .collect()
 }
 
 /// A table for people, and whose times between events were; nothing where nothing was launched.
@@ -189,7 +210,8 @@ pub fn table(emulated: &Emulated, out: &mut dyn Write) -> io::Result<()> {
     if emulated.launches.is_empty() {
         return Ok(());
     }
-    let rows = emulated.launches.iter().map(|row| {
+    let names = shown_names(&emulated.launches);
+    let rows = emulated.launches.iter().zip(names).map(|(row, name)| {
         let sum = |(_, names): (&str, &[&str])| {
             if names.iter().any(|name| row.unclaimed.contains_key(*name)) {
                 return "-".to_owned();
@@ -198,7 +220,7 @@ pub fn table(emulated: &Emulated, out: &mut dyn Write) -> io::Result<()> {
             values.sum::<u64>().to_string()
         };
         let shape = [dimensions(row.grid), dimensions(row.block)];
-        let head = [row.launches.to_string(), cut(&row.kernel)].into_iter().chain(shape);
+        let head = [row.launches.to_string(), name].into_iter().chain(shape);
         head.chain(COLUMNS.map(sum))
     });
     launches::table(&COLUMNS.map(|column| column.0), rows, out)?;

@@ -20,6 +20,7 @@ pub mod own_file;
 pub mod pad;
 pub mod scratch;
 pub mod sha256;
+pub mod symbol;
 pub mod terminal;
 pub mod whole;
 pub mod wrap;
