@@ -199,7 +199,7 @@ pub fn step(cx: &mut Context<'_>, inst: &Inst, on: u32) -> Outcome {
             demand(cx, guard.join(sources), "decides a branch or an exit")?;
             deliver(cx, inst, on, Taint::default());
         }
-        Op::Atomic(_) | Op::Transfer(_) | Op::Mbarrier(_) => {
+        Op::Atomic(_) | Op::AtomicVector(_) | Op::Transfer(_) | Op::Mbarrier(_) => {
             demand(cx, guard.join(sources), "takes part in an access to memory")?;
             deliver(cx, inst, on, Taint::default());
         }
