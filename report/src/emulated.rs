@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::escaped;
 use super::launches::{self, dimensions};
-use gpuprof_system::cpp_name::demangle;
 use gpuprof_system::json_text;
+use gpuprof_system::symbol::name_in_cpp;
 
 /// The version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
@@ -171,7 +171,7 @@ type Shape = (String, [u32; 3], [u32; 3], u32);
 /// A function's name in its source, for a mangled name of Rust or C++.
 fn readable(symbol: &str) -> String {
     let rust = rustc_demangle::try_demangle(symbol).ok().map(|name| format!("{name:#}"));
-    rust.or_else(|| demangle(symbol)).unwrap_or_else(|| symbol.to_owned())
+    rust.or_else(|| name_in_cpp(symbol)).unwrap_or_else(|| symbol.to_owned())
 }
 
 /// A name that fits its column: without the namespaces before it, and without its middle.

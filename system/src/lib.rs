@@ -11,7 +11,6 @@
 pub mod awaited;
 pub mod calm;
 pub mod console;
-pub mod cpp_name;
 pub mod error;
 pub mod family;
 pub mod hex;
@@ -21,6 +20,7 @@ pub mod own_file;
 pub mod pad;
 pub mod scratch;
 pub mod sha256;
+pub mod symbol;
 pub mod terminal;
 pub mod whole;
 pub mod wrap;

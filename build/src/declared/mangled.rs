@@ -1,8 +1,9 @@
 //! Entry points by their names in C++: PTX holds `_Z4gemmILi64EfEvPKf`, and a declaration says
 //! `gemm<64, float>`.
 
+use gpuprof_system::symbol::{name_in_cpp, readable};
+
 use crate::cuda_cpp::Entry;
-use gpuprof_system::cpp_name::{demangle, full_name, readable};
 
 /// What the one entry point is called that C++ calls `name`; `None` where several are, which are
 /// functions of one name with different parameters, and where one has the very name.
@@ -10,9 +11,9 @@ pub(super) fn found<'p>(name: &str, points: &'p [Entry]) -> Option<&'p str> {
     if points.iter().any(|point| point.name == name) {
         return None;
     }
-    let wanted = plain(name);
+    let wanted = plain(&readable(name));
     let is_wanted =
-        |point: &&Entry| full_name(&point.name).is_some_and(|name| plain(&name) == wanted);
+        |point: &&Entry| name_in_cpp(&point.name).is_some_and(|name| plain(&name) == wanted);
     let mut all = points.iter().filter(is_wanted).map(|point| point.name.as_str());
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
@@ -21,13 +22,13 @@ pub(super) fn found<'p>(name: &str, points: &'p [Entry]) -> Option<&'p str> {
 /// How a declaration calls the entry point `symbol`, one of `points`: as C++ does, where that names
 /// no other.
 pub(super) fn written(symbol: &str, points: &[Entry]) -> String {
-    let alone = demangle(symbol).filter(|name| found(name, points) == Some(symbol));
+    let alone = name_in_cpp(symbol).filter(|name| found(name, points) == Some(symbol));
     alone.unwrap_or_else(|| symbol.to_owned())
 }
 
-/// The same without spaces: what tells two names apart.
+/// The name without spaces: what tells two names apart.
 fn plain(name: &str) -> String {
-    readable(name).split_whitespace().collect()
+    name.split_whitespace().collect()
 }
 
 #[cfg(test)]

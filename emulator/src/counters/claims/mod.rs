@@ -109,6 +109,15 @@ impl Claims {
                     claims.refuse_space(program, pc, address.space, false, reason);
                 }
                 Op::Atomic(ref atomic) => claims.atomic(program, pc, atomic, &values),
+                Op::AtomicVector(_) => {
+                    for kind in [Kind::Reduction, Kind::GlobalAtomic] {
+                        let reason = format!(
+                            "atomics on several words were not compared with a GPU{}",
+                            at(program, pc)
+                        );
+                        claims.refuse(Scope::All(kind), reason);
+                    }
+                }
                 Op::Transfer(TransferOp::Copy(copy)) if copy.bytes == 16 => {
                     let reason = "L1 counts the sectors of `cp.async` of 16 bytes differently";
                     claims.refuse(Scope::Sectors(Kind::GlobalLoad), reason.to_owned());
@@ -282,6 +291,7 @@ fn kinds(op: &Op) -> &'static [Kind] {
         Op::Atomic(atomic) if atomic.is_reduction() => &[Kind::Reduction],
         Op::Atomic(atomic) if atomic.address.space == Space::Shared => &[],
         Op::Atomic(_) => &[Kind::GlobalAtomic],
+        Op::AtomicVector(_) => &[Kind::Reduction, Kind::GlobalAtomic],
         Op::Transfer(TransferOp::Copy(_)) => &[Kind::GlobalLoad],
         _ => &[],
     }

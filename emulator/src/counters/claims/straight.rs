@@ -146,7 +146,12 @@ pub fn plain_access(inst: &Inst, pc: usize, values: &Values<'_>) -> Option<Acces
 /// Whether other threads may read earlier stores and write to later loads.
 pub fn publishes(op: &Op) -> bool {
     match op {
-        Op::Atomic(_) | Op::Transfer(_) | Op::Mbarrier(_) | Op::Barrier(_) | Op::Fence => true,
+        Op::Atomic(_)
+        | Op::AtomicVector(_)
+        | Op::Transfer(_)
+        | Op::Mbarrier(_)
+        | Op::Barrier(_)
+        | Op::Fence => true,
         Op::Exchange(exchange) => matches!(exchange, ExchangeOp::WarpSync { .. }),
         Op::Control(control) => matches!(control, ControlOp::Call { .. }),
         _ => false,
