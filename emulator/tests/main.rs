@@ -13,6 +13,7 @@ mod halves;
 mod hazards;
 mod kernels;
 mod masks;
+mod memory;
 mod operations;
 mod products;
 mod properties;
