@@ -78,9 +78,11 @@ __global__ void histogram(int n, const u *x, u *bins) {
 __global__ void divergent(int n, u *y) {
     u i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;
     if (i >= n) return;
+    #pragma unroll 1
     for (u v = i; v; v >>= 1) {
         if (v & 1) {
-            for (u k = v & 7; k; k--) sum = sum * 33 + k;
+            #pragma unroll 1
+            for (u k = v & 7; k; k--) sum = sum / (k | 2) + i;
         } else {
             sum ^= v;
         }

@@ -1,17 +1,19 @@
 //! How many PTX thread instructions one core executes in a second: `cargo bench -p
 //! gpuprof-emulator`, or with `-- NAME` for kernels with that name.
 //!
-//! Each kernel is launched several times on one host thread; the best CPU time is printed, which
-//! other processes disturb least. Instructions are those of active threads, as counted in
-//! `ptx__thread_inst_executed.sum`.
+//! Each kernel is launched again and again on one host thread. The best of several runs is printed, by
+//! CPU time, which other processes disturb least. Instructions are those of active threads, as counted
+//! in `ptx__thread_inst_executed.sum`.
 
 use gpuprof_emulator::device::{Checks, Device, LaunchConfig};
 use std::time::Instant;
 
 const KERNELS: &str = include_str!("throughput.ptx");
 const RUNS: usize = 7;
+/// Seconds of one run.
+const SAMPLE: f64 = 0.15;
 
-/// What a buffer holds at first.
+/// The initial contents of a buffer.
 #[derive(Clone, Copy)]
 enum Fill {
     /// The same number everywhere.
@@ -42,14 +44,14 @@ fn words(count: u32, fill: Fill) -> Vec<u8> {
     let word = |at: u32| match fill {
         Fill::Floats => 1.25f32.to_bits(),
         Fill::Scattered => {
-            (u64::from(at.wrapping_mul(2_654_435_761)) * u64::from(count) >> 32) as u32
+            ((u64::from(at.wrapping_mul(2_654_435_761)) * u64::from(count)) >> 32) as u32
         }
         Fill::Zeros => 0,
     };
     (0..count).flat_map(|at| word(at).to_le_bytes()).collect()
 }
 
-/// Seconds of CPU time that this thread has used, where the system tells.
+/// Seconds of CPU time of this thread, or wall time on systems that do not count them.
 fn cpu_seconds(start: Instant) -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = text.split(' ').next().and_then(|word| word.parse::<f64>().ok());
@@ -76,10 +78,16 @@ fn measure(case: &Case, checks: Checks) -> f64 {
     let config = LaunchConfig { grid: case.grid, block: case.block, shared_bytes: 0 };
     let begin = Instant::now();
     let rate = |_| {
-        let start = cpu_seconds(begin);
-        let record = device.launch(&kernel, config, &params, 0).expect("the kernel runs");
-        let executed = record.counter("ptx__thread_inst_executed.sum").unwrap_or(0);
-        executed as f64 / (cpu_seconds(begin) - start)
+        let (start, mut executed) = (cpu_seconds(begin), 0);
+        // The system counts CPU time by ticks of some milliseconds.
+        loop {
+            let record = device.launch(&kernel, config, &params, 0).expect("the kernel runs");
+            executed += record.counter("ptx__thread_inst_executed.sum").unwrap_or(0);
+            let seconds = cpu_seconds(begin) - start;
+            if seconds > SAMPLE {
+                return executed as f64 / seconds;
+            }
+        }
     };
     (0..RUNS).map(rate).fold(0.0, f64::max)
 }

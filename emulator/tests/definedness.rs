@@ -4,7 +4,7 @@ use crate::common::Bench;
 
 const KERNELS: &str = include_str!("fixtures/definedness.ptx");
 
-/// What the kernel stores for the first `count` of these threads.
+/// The first `count` results of a kernel.
 fn floats(kernel: &str, threads: u32, count: usize) -> Vec<f32> {
     let mut bench = Bench::new(KERNELS);
     let out = bench.upload(&[0f32; 64]);
@@ -53,7 +53,7 @@ fn a_merge_may_compare_what_lies_behind_its_keys() {
 }
 
 /// A kernel whose `%r1` is the thread's number, `%r2` four times that and `%rd1` a place of its own
-/// in global memory. `%r3` comes from shared memory that nobody wrote.
+/// in global memory. `%r3` comes from shared memory that was not written.
 fn kernel(body: &str) -> String {
     format!(
         ".version 7.8\n.target sm_90\n.address_size 64\n.shared .align 4 .b8 s[256];\n\

@@ -14,6 +14,7 @@ mod hazards;
 mod kernels;
 mod masks;
 mod modules;
+mod memory;
 mod operations;
 mod products;
 mod properties;

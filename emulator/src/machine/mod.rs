@@ -43,6 +43,7 @@ mod request;
 mod said;
 mod scalar;
 mod shadow;
+mod shape;
 mod softfloat;
 mod speech;
 mod transfer;

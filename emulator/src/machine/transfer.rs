@@ -59,7 +59,7 @@ fn start(cx: &mut Context<'_>, copy: &AsyncCopy, on: u32) -> Outcome {
     let reads = |lane: usize| ignored >> lane & 1 == 0 && sizes[lane] > 0;
     let reading = (0..32).filter(|&lane| on >> lane & 1 == 1 && reads(lane));
     let reading = reading.fold(0, |lanes, lane| lanes | 1 << lane);
-    let (mut from, to) = (parts(cx, copy.from, on).remove(0), parts(cx, copy.to, on).remove(0));
+    let (mut from, to) = (parts(cx, copy.from, on).first, parts(cx, copy.to, on).first);
     from.lanes = reading;
     check(cx, &to, bytes, Verb::Write)?;
     for lane in (0..32).filter(|lane| reading >> lane & 1 == 1) {
@@ -130,10 +130,11 @@ fn matrix(
     let rows = if count == 4 { FULL } else { (1 << (8 * count)) - 1 };
     let mut halves = [[[0u32; 8]; 8]; 4];
     let found = parts(cx, address, rows);
-    let [part] = found.as_slice() else {
+    if !found.others.is_empty() {
         let detail = "the rows of ldmatrix lie in several state spaces".to_owned();
         return Err(cx.fault(FaultKind::Undefined, rows, detail));
-    };
+    }
+    let part = &found.first;
     if part.space != Space::Shared {
         let detail = "the rows of ldmatrix lie outside of shared memory".to_owned();
         return Err(cx.fault(FaultKind::Undefined, rows, detail));
