@@ -12,6 +12,7 @@ mod halves;
 mod hazards;
 mod kernels;
 mod masks;
+mod mutations;
 mod operations;
 mod products;
 mod properties;
