@@ -15,6 +15,7 @@ mod kernels;
 mod masks;
 mod modules;
 mod memory;
+mod mutations;
 mod operations;
 mod products;
 mod properties;

@@ -7,6 +7,11 @@ pub const INPUTS: u32 = 64;
 /// Words in each space that only one thread uses.
 pub const OWN: u32 = 2;
 
+/// The value of a variable when a thread begins.
+pub fn initial(thread: u32, variable: u32) -> u32 {
+    thread.wrapping_mul(variable * 2 + 1).wrapping_add(variable * 5)
+}
+
 /// One of the variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Var(pub u32);

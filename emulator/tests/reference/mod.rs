@@ -1,8 +1,8 @@
-//! A second opinion on how threads run: random kernels, a reference interpreter, and PTX of both.
+//! A reference for how threads run: random kernels, an interpreter without warps, and PTX.
 //!
-//! [`generate`] makes a structured program ([`ir`]) that has no races and one result. [`flat`] turns
-//! it into a list of operations for one thread. [`interpret`] runs that list for each thread by
-//! itself, with no warps; [`ptx`] prints it for the driver. [`shrink`] makes a difference small.
+//! [`generate`] makes a structured program ([`ir`]) without races, so it has one result. [`flat`]
+//! turns it into a list of operations for one thread. [`interpret`] executes that list for each
+//! thread by itself; [`ptx`] prints it for the driver. [`shrink`] reduces a program that differs.
 
 pub mod flat;
 pub mod generate;

@@ -4,7 +4,6 @@
 //! driver executes the jumps of the list and no others.
 
 use super::flat::*;
-use super::interpret::initial;
 use super::ir::*;
 use std::collections::BTreeSet;
 use std::fmt::Write;

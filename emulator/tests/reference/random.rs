@@ -21,7 +21,7 @@ impl Random {
 
     /// A number below `end`.
     pub fn below(&mut self, end: u32) -> u32 {
-        (u64::from(self.word()) * u64::from(end) >> 32) as u32
+        ((u64::from(self.word()) * u64::from(end)) >> 32) as u32
     }
 
     /// True once in `n` times.

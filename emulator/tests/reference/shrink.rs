@@ -75,27 +75,7 @@ fn smaller(statement: &Stmt) -> Vec<Vec<Stmt>> {
                 }
             }
         }
-        Stmt::Meet { on, arms, what, members, b, times } => {
-            let meet = |arms: Vec<MeetArm>, times| {
-                let (on, what, members, b) = (*on, *what, *members, *b);
-                vec![Stmt::Meet { on, arms, what, members, b, times }]
-            };
-            if *times > 1 {
-                all.push(meet(arms.clone(), times - 1));
-            }
-            for index in 0..arms.len() {
-                if arms.len() > 1 {
-                    let mut arms = arms.clone();
-                    arms.remove(index);
-                    all.push(meet(arms, *times));
-                }
-                for body in candidates(&arms[index].body) {
-                    let mut arms = arms.clone();
-                    arms[index].body = body;
-                    all.push(meet(arms, *times));
-                }
-            }
-        }
+        Stmt::Meet { .. } => all.extend(smaller_meet(statement)),
         Stmt::Exit(cond) => {
             all.extend(conditions(cond).into_iter().map(|cond| vec![Stmt::Exit(cond)]));
         }
@@ -106,6 +86,31 @@ fn smaller(statement: &Stmt) -> Vec<Vec<Stmt>> {
             all.extend(conditions(cond).into_iter().map(|cond| vec![Stmt::Continue(cond)]));
         }
         _ => {}
+    }
+    all
+}
+
+fn smaller_meet(statement: &Stmt) -> Vec<Vec<Stmt>> {
+    let Stmt::Meet { on, arms, what, members, b, times } = statement else { return Vec::new() };
+    let mut all = Vec::new();
+    let meet = |arms: Vec<MeetArm>, times| {
+        let (on, what, members, b) = (*on, *what, *members, *b);
+        vec![Stmt::Meet { on, arms, what, members, b, times }]
+    };
+    if *times > 1 {
+        all.push(meet(arms.clone(), times - 1));
+    }
+    for index in 0..arms.len() {
+        if arms.len() > 1 {
+            let mut arms = arms.clone();
+            arms.remove(index);
+            all.push(meet(arms, *times));
+        }
+        for body in candidates(&arms[index].body) {
+            let mut arms = arms.clone();
+            arms[index].body = body;
+            all.push(meet(arms, *times));
+        }
     }
     all
 }

@@ -4,6 +4,9 @@
 //! the whole of that set comes; a thread waits only for one that does not wait for it; cells that
 //! several threads change are changed by one commutative operation, or under a lock.
 
+mod collective;
+mod endless;
+
 use super::ir::*;
 use super::random::Random;
 
@@ -317,8 +320,3 @@ impl Generator {
         }
     }
 }
-
-#[path = "generate_collective.rs"]
-mod collective;
-#[path = "generate_endless.rs"]
-mod endless;

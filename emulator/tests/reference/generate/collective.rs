@@ -24,7 +24,7 @@ impl Generator {
     }
 
     fn full(&self) -> bool {
-        self.exact && self.alive == u32::MAX && self.program.threads % 32 == 0
+        self.exact && self.alive == u32::MAX && self.program.threads.is_multiple_of(32)
     }
 
     /// An exchange, who takes part, and the lane or distance that it names.

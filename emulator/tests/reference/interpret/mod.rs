@@ -5,6 +5,8 @@
 //! have not ended wait at an exchange of the same kind and members; one at a barrier, until all
 //! threads of the block that have not ended do, or as many as the barrier counts.
 
+mod meeting;
+
 use super::flat::*;
 use super::ir::*;
 use super::random::Random;
@@ -90,11 +92,6 @@ pub fn run(program: &Program, flat: &Flat, memory: Vec<u32>, schedule: Schedule)
         steps: 0,
     };
     machine.run(schedule)
-}
-
-/// What a variable holds when a thread begins.
-pub fn initial(thread: u32, variable: u32) -> u32 {
-    thread.wrapping_mul(variable * 2 + 1).wrapping_add(variable * 5)
 }
 
 impl Machine<'_> {
@@ -271,6 +268,3 @@ impl Binary {
         }
     }
 }
-
-#[path = "interpret_meeting.rs"]
-mod meeting;

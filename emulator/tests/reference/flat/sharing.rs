@@ -9,20 +9,7 @@ impl Flattener<'_> {
                 self.meet(*on, arms, *what, *members, *b, *times);
             }
             Stmt::Peel { lanes, a, d } => self.peel(*lanes, *a, *d),
-            Stmt::ShareInWarp { space, cells, members, shift, a, d } => {
-                let base = self.warp_base(*space, *cells);
-                let sync = Op::Exchange {
-                    what: Exchange::Sync,
-                    d: 0,
-                    a: ZERO,
-                    b: ZERO,
-                    members: Value::Word(*members),
-                };
-                self.put(*space, base, LANE, *a);
-                self.push(sync.clone());
-                self.take(*space, base, LANE, *shift, 32, *d);
-                self.push(sync);
-            }
+            Stmt::ShareInWarp { .. } => self.share_in_warp(statement),
             Stmt::ShareInBlock { space, cells, barrier, id, shift, a, d } => {
                 let base = self.block_base(*space, *cells);
                 self.put(*space, base, THREAD, *a);
@@ -111,6 +98,22 @@ impl Flattener<'_> {
         let other = self.compute(Binary::Remainder, other, Value::Word(count));
         let index = self.compute(Binary::Add, base, other);
         self.load(d.0, self.cell_at(space, cells, index), Access::Weak);
+    }
+
+    fn share_in_warp(&mut self, statement: &Stmt) {
+        let Stmt::ShareInWarp { space, cells, members, shift, a, d } = statement else { return };
+        let base = self.warp_base(*space, *cells);
+        let sync = Op::Exchange {
+            what: Exchange::Sync,
+            d: 0,
+            a: ZERO,
+            b: ZERO,
+            members: Value::Word(*members),
+        };
+        self.put(*space, base, LANE, *a);
+        self.push(sync.clone());
+        self.take(*space, base, LANE, *shift, 32, *d);
+        self.push(sync);
     }
 
     fn share_in_arms(

@@ -1,6 +1,9 @@
 //! From structured statements to a list of operations with jumps, the same for the reference and
 //! the PTX.
 
+mod control;
+mod sharing;
+
 use super::ir::*;
 
 /// A 32-bit register of a thread. The variables are the first ones.
@@ -157,7 +160,7 @@ pub fn flatten(program: &Program) -> Flat {
 }
 
 impl Flattener<'_> {
-    pub(super) fn register(&mut self) -> Reg {
+    fn register(&mut self) -> Reg {
         self.registers += 1;
         self.registers - 1
     }
@@ -344,8 +347,3 @@ impl Comparison {
         }
     }
 }
-
-#[path = "flat_control.rs"]
-mod control;
-#[path = "flat_sharing.rs"]
-mod sharing;
