@@ -304,7 +304,7 @@ impl<'l> Worker<'l> {
             deadlock::fault(arrival.pc, lane, detail)
         })?;
         let warp = &mut self.warps[index];
-        if warp.is_parked() {
+        if warp.waits_for_block() {
             warp.state = State::Waiting;
         }
         Ok(())

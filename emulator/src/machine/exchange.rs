@@ -38,6 +38,7 @@ pub fn execute(cx: &mut Context<'_>, op: &ExchangeOp, on: u32) -> Outcome {
             exchange(cx, &[(*op, here)]);
         } else {
             cx.warp.park(Wait::Members(members), cx.warp.pc - 1, here);
+            complete_parked(cx);
         }
     }
     Ok(())

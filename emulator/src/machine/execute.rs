@@ -178,6 +178,10 @@ fn schedule(cx: &mut Context<'_>) -> Result<Option<Stop>, Box<Fault>> {
 #[inline(never)]
 fn yield_turn(cx: &mut Context<'_>) -> bool {
     cx.counts.memory.split_yields += u64::from(!cx.warp.is_whole());
+    // Lanes that exited may have been the last that others waited for.
+    if !cx.warp.parked.is_empty() {
+        exchange::complete_parked(cx);
+    }
     cx.warp.yield_turn();
     cx.warp.yields += 1;
     cx.warp.yields >= YIELDS

@@ -82,8 +82,38 @@ struct ConvergenceBarrier {
     zone: u32,
     members: u32,
     waiting: u32,
-    /// Its members have stopped waiting for each other.
-    open: bool,
+    /// Former members, for which nobody waits any more and which do not wait themselves.
+    passing: u32,
+}
+
+impl ConvergenceBarrier {
+    /// Whether a branch armed it in `frame`, for lanes that meet at `meet`.
+    fn is_at(&self, meet: u32, frame: u32) -> bool {
+        self.meet == meet && self.frame == frame && self.callee == NOWHERE
+    }
+
+    /// The members that have not come, of the `live` lanes.
+    fn missing(&self, live: u32) -> u32 {
+        self.members & live & !self.waiting
+    }
+
+    /// Nobody waits any more for the lanes of `missing`. Returns those that waited.
+    fn open(&mut self, missing: u32) -> u32 {
+        self.passing |= missing;
+        self.members = 0;
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// `lanes` do not come any more.
+    fn forget(&mut self, lanes: u32) {
+        self.members &= !lanes;
+        self.passing &= !lanes;
+    }
+
+    /// Whether no lane is on its way, or waits.
+    fn is_done(&self, live: u32) -> bool {
+        self.waiting == 0 && (self.members | self.passing) & live == 0
+    }
 }
 
 /// A call.
@@ -212,21 +242,16 @@ impl Warp {
         self.ready.push(Group { pc, mask, frame: self.frame, origin, yielded });
     }
 
-    /// Arms a convergence barrier at `meet` for the active lanes, unless they are on their way to
-    /// it already.
+    /// Arms a convergence barrier at `meet` for the active lanes. All lanes of a frame that are on
+    /// their way to `meet` have one.
     fn arm(&mut self, meet: u32, zone: u32) {
         if meet == NOWHERE {
             return;
         }
         let (frame, active) = (self.frame, self.active);
-        let same = |barrier: &&mut ConvergenceBarrier| {
-            barrier.meet == meet
-                && barrier.frame == frame
-                && barrier.callee == NOWHERE
-                && barrier.members & active != 0
-        };
+        let same = |barrier: &&mut ConvergenceBarrier| barrier.is_at(meet, frame);
         if let Some(barrier) = self.barriers.iter_mut().find(same) {
-            barrier.members |= active;
+            barrier.members |= active & !barrier.passing;
             return;
         }
         self.has_zones |= zone != NOWHERE;
@@ -237,43 +262,33 @@ impl Warp {
             zone,
             members: active,
             waiting: 0,
-            open: false,
+            passing: 0,
         });
     }
 
     /// The active lanes are at an instruction where lanes may converge. `ends`: it only ends the
-    /// kernel, so lanes that wait there have exited as far as others can see. Afterwards no lane is
-    /// active if they wait.
+    /// kernel, so lanes that wait there have exited as far as others can see. Afterwards those
+    /// lanes are not active that wait.
     pub fn converge(&mut self, ends: bool) {
-        let (pc, frame) = (self.pc, self.frame);
-        let at = self.barriers.iter().rposition(|barrier| {
-            barrier.meet == pc
-                && barrier.frame == frame
-                && barrier.callee == NOWHERE
-                && barrier.members & self.active != 0
-        });
-        let Some(at) = at else { return };
+        let (pc, frame, active) = (self.pc, self.frame, self.active);
+        let same = |barrier: &ConvergenceBarrier| barrier.is_at(pc, frame);
+        let Some(at) = self.barriers.iter().position(same) else { return };
         let barrier = &mut self.barriers[at];
-        barrier.members |= self.active;
-        if barrier.open {
-            barrier.members &= !self.active;
-            return;
-        }
-        barrier.waiting |= self.active;
+        barrier.passing &= !active;
+        let come = barrier.members & active;
+        barrier.waiting |= come;
         if ends && frame == KERNEL {
-            self.live &= !self.active;
+            self.live &= !come;
         }
-        let missing = barrier.members & self.live & !barrier.waiting;
-        if missing == 0 {
-            self.active = barrier.waiting;
-            self.remove_barrier(at);
-        } else if self.all_yielded(missing) && self.ready.iter().all(|group| group.yielded) {
-            let barrier = &mut self.barriers[at];
-            self.active = std::mem::take(&mut barrier.waiting);
-            barrier.members &= !self.active;
-            barrier.open = true;
+        let missing = barrier.missing(self.live);
+        let is_free = self.all_yielded(missing) && self.ready.iter().all(|group| group.yielded);
+        if come != 0 && (missing == 0 || is_free) {
+            self.active |= self.barriers[at].open(missing);
         } else {
-            self.active = 0;
+            self.active &= !come;
+        }
+        if self.barriers[at].is_done(self.live) {
+            self.remove_barrier(at);
         }
     }
 
@@ -306,7 +321,7 @@ impl Warp {
         let frame = self.frame;
         for barrier in self.barriers.iter_mut().filter(|barrier| barrier.frame == frame) {
             if barrier.zone != NOWHERE && barrier.meet != pc && !reaches(barrier.zone, pc) {
-                barrier.members &= !lanes;
+                barrier.forget(lanes);
             }
         }
     }
@@ -338,17 +353,13 @@ impl Warp {
         let mut opened = false;
         for at in 0..self.barriers.len() {
             let barrier = self.barriers[at];
-            let missing = barrier.members & self.live & !barrier.waiting;
-            if barrier.open || barrier.waiting == 0 || !may(self, missing) {
+            let missing = barrier.missing(self.live);
+            if barrier.waiting == 0 || !may(self, missing) {
                 continue;
             }
             opened = true;
-            self.barriers[at].open = true;
-            self.barriers[at].waiting = 0;
-            if barrier.callee != NOWHERE {
-                self.barriers[at].members &= !barrier.waiting;
-            }
-            self.push_released(barrier.meet, barrier.waiting, barrier.frame);
+            let waiting = self.barriers[at].open(missing);
+            self.push_released(barrier.meet, waiting, barrier.frame);
             for group in self.ready.iter_mut().filter(|group| group.mask & missing != 0) {
                 group.yielded = false;
             }
@@ -359,9 +370,12 @@ impl Warp {
     /// Releases the lanes of every convergence barrier whose members have all come or exited.
     fn settle(&mut self) {
         for at in (0..self.barriers.len()).rev() {
-            let barrier = self.barriers[at];
-            if barrier.members & self.live & !barrier.waiting == 0 {
-                self.push_released(barrier.meet, barrier.waiting, barrier.frame);
+            let barrier = &mut self.barriers[at];
+            if barrier.missing(self.live) == 0 {
+                let (meet, frame, waiting) = (barrier.meet, barrier.frame, barrier.open(0));
+                self.push_released(meet, waiting, frame);
+            }
+            if self.barriers[at].is_done(self.live) {
                 self.remove_barrier(at);
             }
         }
@@ -457,11 +471,11 @@ impl Warp {
         }
     }
 
-    /// Whether every thread that has not exited waits at a `.sync` instruction or a barrier of the
-    /// block.
-    pub fn is_parked(&self) -> bool {
-        let parked = self.parked.iter().fold(0, |all, parked| all | parked.mask);
-        self.active == 0 && self.live & !parked == 0
+    /// Whether every thread that has not exited waits at a barrier of the block.
+    pub fn waits_for_block(&self) -> bool {
+        let waiting = self.parked.iter().filter(|parked| matches!(parked.wait, Wait::Block(_)));
+        let waiting = waiting.fold(0, |all, parked| all | parked.mask);
+        self.active == 0 && self.live & !waiting == 0
     }
 
     /// `lanes` of the active ones call a function; all active lanes meet at `back`.
@@ -475,7 +489,7 @@ impl Warp {
             zone: NOWHERE,
             members: self.active,
             waiting: self.active & !lanes,
-            open: false,
+            passing: 0,
         });
         (self.pc, self.active, self.frame) = (target, lanes, callee);
     }
@@ -487,20 +501,17 @@ impl Warp {
         }
         let frame = self.frame;
         for barrier in self.barriers.iter_mut().filter(|barrier| barrier.frame == frame) {
-            barrier.members &= !lanes;
+            barrier.forget(lanes);
         }
         self.active &= !lanes;
         let Some(at) = self.barriers.iter().position(|barrier| barrier.callee == frame) else {
             return;
         };
         let barrier = &mut self.barriers[at];
-        if barrier.open {
-            barrier.members &= !lanes;
-            let (back, caller) = (barrier.meet, barrier.frame);
-            self.push_released(back, lanes, caller);
-        } else {
-            barrier.waiting |= lanes;
-        }
+        let (back, caller, passing) = (barrier.meet, barrier.frame, barrier.passing & lanes);
+        barrier.passing &= !lanes;
+        barrier.waiting |= barrier.members & lanes;
+        self.push_released(back, passing, caller);
     }
 
     /// The call instructions that the active lanes are inside of, innermost first.
@@ -646,7 +657,7 @@ mod tests {
         warp.park(Wait::Members(0b1111), 7, 0b0011);
         assert!(warp.run_ready());
         warp.park(Wait::Members(0b1111), 7, 0b1100);
-        assert!(warp.is_parked());
+        assert!(!warp.run_ready());
         warp.release(|_| true);
         assert!(warp.run_ready());
         assert_eq!(running(&warp), (8, 0b1111));
