@@ -16,6 +16,7 @@ use gpuprof_model::series::without_place;
 use super::axis_type::AxisType;
 use super::cluster;
 use super::collect::cupti::{Collection, Member};
+use super::collect::emulator::Launched;
 use super::collect::facts::{self, Assembly};
 use super::collect::{bandwidth, emulator, events};
 use super::declaration;
@@ -427,7 +428,9 @@ impl<'a> Run<'a> {
             emulator::take_report()?;
             once().map_err(|e| self.session.explain(e))?;
             self.launched()?;
-            (self.result.launches, self.result.counters) = emulator::take_report()?;
+            let Launched { launches, counters, checks } = emulator::take_report()?;
+            (self.result.launches, self.result.counters) = (launches, counters);
+            self.result.checks = checks;
         } else if matches!(self.call, Call::Again) {
             once()?;
             self.launched()?;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
 
 use cudarc::driver::sys;
+use gpuprof_model::checks::CheckRecord;
 use gpuprof_model::measurement::LaunchRecord;
 use gpuprof_model::series::without_place;
 use serde::Deserialize;
@@ -28,7 +29,17 @@ struct Launch {
     block: [u32; 3],
     shared_bytes: u32,
     stream: u64,
+    checks: CheckRecord,
     counters: BTreeMap<String, u64>,
+}
+
+/// What the launches since the last call did.
+pub(crate) struct Launched {
+    pub(crate) launches: Vec<LaunchRecord>,
+    /// Their counters, summed by name.
+    pub(crate) counters: BTreeMap<String, u64>,
+    /// Their checks; none where nothing was launched.
+    pub(crate) checks: Option<CheckRecord>,
 }
 
 #[derive(Deserialize)]
@@ -45,15 +56,16 @@ pub(crate) fn is_loaded() -> bool {
     version.is_ok_and(|version| version == ABI_VERSION)
 }
 
-/// The launches since the last call, with their counters summed by name.
+/// The launches since the last call.
 ///
 /// # Errors
 /// A driver without a report, or with an invalid one.
-pub(crate) fn take_report() -> Result<(Vec<LaunchRecord>, BTreeMap<String, u64>)> {
+pub(crate) fn take_report() -> Result<Launched> {
     let text = take_text(b"gpuemu_take_report\0")
         .ok_or_else(|| Error::failed("the emulated driver gave no report"))?;
     let report: Report = serde_json::from_str(&text)?;
     let mut counters = BTreeMap::new();
+    let checks = report.launches.iter().map(|launch| launch.checks).reduce(CheckRecord::join);
     let mut launches = Vec::with_capacity(report.launches.len());
     for launch in report.launches {
         for (name, value) in launch.counters {
@@ -69,7 +81,7 @@ pub(crate) fn take_report() -> Result<(Vec<LaunchRecord>, BTreeMap<String, u64>)
             stream: Some(launch.stream),
         });
     }
-    Ok((launches, counters))
+    Ok(Launched { launches, counters, checks })
 }
 
 /// The fault that stopped the last launch or load, in one sentence.
