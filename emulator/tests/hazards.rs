@@ -40,12 +40,15 @@ const READ_ON: &str = "xor.b32 %r4, %r2, 128; ld.shared.b32 %r5, [%r4];\n";
 
 #[test]
 fn a_read_of_what_another_warp_writes_needs_a_barrier_between() {
+    let at_once = format!("{FILL}{READ_ON}");
+    assert!(wrong(&at_once, 64).expect("a race").starts_with("race"));
     assert_eq!(
-        wrong(&format!("{FILL}{READ_ON}"), 64).as_deref(),
+        wrong(&format!("{at_once}setp.eq.u32 %p1, %r5, 0;\n@%p1 bra E;\nE:"), 64).as_deref(),
         Some(
             "uninitialised: kernel 'k' at PTX line 10, block (0,0,0), thread (0,0,0): reads 4 bytes \
              of shared memory at 0x80, which no thread of the block has written: on a GPU it holds \
-             anything. Write it first, with a barrier before others read it"
+             anything. Write it first, with a barrier before others read it; the value decides \
+             a branch or an exit at PTX line 12"
         )
     );
     let again =
@@ -167,7 +170,7 @@ fn an_index_beyond_one_array_does_not_reach_the_next() {
 fn what_is_checked_can_be_chosen() {
     let (text, blocks) = (
         kernel(
-            "mov.u32 %r4, %ctaid.x; setp.ne.u32 %p1, %r4, 17; @%p1 ret; ld.shared.b32 %r5, [%r2];",
+            "mov.u32 %r4, %ctaid.x; setp.ne.u32 %p1, %r4, 17; @%p1 ret; ld.shared.b32 %r5, [%r2]; bar.sync %r5;",
         ),
         20,
     );

@@ -3,19 +3,27 @@
 
 mod arithmetic;
 mod calibration;
+mod claims;
 mod common;
+mod definedness;
 mod driver;
 mod execution;
+mod generated;
 mod halves;
 mod hazards;
 mod kernels;
 mod masks;
+mod memory;
+mod modules;
+mod mutations;
 mod operations;
 mod products;
 mod properties;
 mod ptx;
+mod reference;
 mod rust_kernels;
 mod spins;
 mod tiles;
 mod transfers;
+mod vectors;
 mod words;

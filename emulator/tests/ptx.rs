@@ -288,13 +288,14 @@ fn what_is_not_executed_is_refused_by_name_and_line() {
         ),
         (
             "",
-            "ld.global.L2::cache_hint.b32 %r1, [%rd1], %rd2;",
-            "unsupported PTX instruction 'ld.global.L2::cache_hint.b32' at line 8",
+            "ld.global.L1::cache_hint.b32 %r1, [%rd1], %rd2;",
+            "unsupported PTX instruction 'ld.global.L1::cache_hint.b32' at line 8",
         ),
+        ("", "mov.u32 %r1, %pm0;", "unsupported special register '%pm0' at line 8"),
         (
             "",
-            "mov.u32 %r1, %clusterid.x;",
-            "unsupported or undeclared register '%clusterid.x' at line 8",
+            "mov.u32 %r1, %clusterid.w;",
+            "unsupported register '%clusterid', neither declared nor a special register at line 8",
         ),
         (
             ".extern .func (.param .b32 r) malloc(.param .b64 a);",
@@ -311,10 +312,19 @@ fn what_is_not_executed_is_refused_by_name_and_line() {
         ("", "add.u32 %r1, %r2;", "'add.u32' takes 3 operands but has 2 at line 8"),
         (
             ".extern .global .b32 elsewhere;",
-            "",
-            "unsupported external variable 'elsewhere' at line 4",
+            "ld.global.b32 %r1, [elsewhere];",
+            "unsupported variable 'elsewhere' (it is defined in another module) at line 8",
         ),
-        (".global .texref t;", "", "unsupported PTX directive '.texref' at line 4"),
+        (
+            ".global .texref t;",
+            "mov.u64 %rd2, t;",
+            "unsupported variable 't' (it is a texture, sampler or surface) at line 8",
+        ),
+        (
+            "",
+            ".local .b8 depot[600000];",
+            "kernel 'k' has 600000 bytes of local memory a thread; the limit is 524288 at line 5",
+        ),
     ] {
         assert_eq!(refusal(outside, body), expected);
     }

@@ -5,7 +5,7 @@
 //! first launches; counters are sums over the launches of a row. Memory grows with the rows, not
 //! with the launches.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::escaped;
 use super::launches::{self, dimensions};
 use gpuprof_system::json_text;
+use gpuprof_system::symbol::name_in_cpp;
 
 /// The version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
@@ -48,6 +49,8 @@ struct Launch {
     block: [u32; 3],
     shared_bytes: u32,
     counters: BTreeMap<String, u64>,
+    #[serde(default)]
+    unclaimed: BTreeMap<String, String>,
 }
 
 /// A line of the log.
@@ -86,6 +89,9 @@ struct Row {
     shared_bytes: u32,
     launches: u64,
     counters: BTreeMap<String, u64>,
+    /// The hardware's counters whose values are not the hardware's in this kernel, and why.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    unclaimed: BTreeMap<String, String>,
 }
 
 /// All that a program did.
@@ -123,14 +129,23 @@ impl Emulated {
     }
 
     fn count(&mut self, launch: Launch, places: &mut HashMap<Shape, usize>) {
-        let Launch { kernel: symbol, grid, block, shared_bytes, counters } = launch;
+        let Launch { kernel: symbol, grid, block, shared_bytes, counters, unclaimed } = launch;
         let shape = (symbol.clone(), grid, block, shared_bytes);
         let at = *places.entry(shape).or_insert(self.launches.len());
         if at == self.launches.len() {
             let kernel = readable(&symbol);
             let counters = BTreeMap::new();
-            let row = Row { kernel, symbol, grid, block, shared_bytes, launches: 0, counters };
-            self.launches.push(row);
+            let launches = 0;
+            self.launches.push(Row {
+                kernel,
+                symbol,
+                grid,
+                block,
+                shared_bytes,
+                launches,
+                counters,
+                unclaimed,
+            });
         }
         let Some(row) = self.launches.get_mut(at) else { return };
         row.launches += 1;
@@ -153,18 +168,38 @@ impl Emulated {
 /// A kernel, its grid, its block and its dynamic shared memory.
 type Shape = (String, [u32; 3], [u32; 3], u32);
 
-/// A function's name in its source, for a mangled name of Rust.
+/// A function's name in its source, for a mangled name of Rust or C++.
 fn readable(symbol: &str) -> String {
-    let demangled = rustc_demangle::try_demangle(symbol);
-    demangled.map_or_else(|_| symbol.to_owned(), |name| format!("{name:#}"))
+    let rust = rustc_demangle::try_demangle(symbol).ok().map(|name| format!("{name:#}"));
+    rust.or_else(|| name_in_cpp(symbol)).unwrap_or_else(|| symbol.to_owned())
 }
 
-/// A name that fits its column.
-fn cut(name: &str) -> String {
-    if name.chars().count() <= NAME_WIDTH {
+/// A name that fits its column: without the namespaces before it, and without its middle.
+fn shorten(name: &str) -> String {
+    let length = |name: &str| name.chars().count();
+    if length(name) <= NAME_WIDTH {
         return name.to_owned();
     }
-    name.chars().take(NAME_WIDTH - 1).chain(['…']).collect()
+    let path = name.split('<').next().unwrap_or(name);
+    let own = path.rfind("::").map_or(name, |at| &name[at + 2..]);
+    if length(own) <= NAME_WIDTH {
+        return own.to_owned();
+    }
+    let head = own.chars().take(NAME_WIDTH / 2);
+    let tail = own.chars().skip(length(own) - (NAME_WIDTH - NAME_WIDTH / 2 - 1));
+    head.chain(['…']).chain(tail).collect()
+}
+
+/// The rows' names for the table: shortened, unless that gives two kernels one name.
+fn shown_names(rows: &[Row]) -> Vec<String> {
+    let short: Vec<String> = rows.iter().map(|row| shorten(&row.kernel)).collect();
+    let is_shared = |at: usize| {
+        let others = rows.iter().zip(&short);
+        others.into_iter().any(|(row, name)| *name == short[at] && row.symbol != rows[at].symbol)
+    };
+    (0..rows.len())
+        .map(|at| if is_shared(at) { rows[at].kernel.clone() } else { short[at].clone() })
+        .collect()
 }
 
 /// A table for people, and whose times between events were; nothing where nothing was launched.
@@ -175,16 +210,23 @@ pub fn table(emulated: &Emulated, out: &mut dyn Write) -> io::Result<()> {
     if emulated.launches.is_empty() {
         return Ok(());
     }
-    let rows = emulated.launches.iter().map(|row| {
+    let names = shown_names(&emulated.launches);
+    let rows = emulated.launches.iter().zip(names).map(|(row, name)| {
         let sum = |(_, names): (&str, &[&str])| {
+            if names.iter().any(|name| row.unclaimed.contains_key(*name)) {
+                return "-".to_owned();
+            }
             let values = names.iter().filter_map(|name| row.counters.get(*name));
             values.sum::<u64>().to_string()
         };
         let shape = [dimensions(row.grid), dimensions(row.block)];
-        let head = [row.launches.to_string(), cut(&row.kernel)].into_iter().chain(shape);
+        let head = [row.launches.to_string(), name].into_iter().chain(shape);
         head.chain(COLUMNS.map(sum))
     });
     launches::table(&COLUMNS.map(|column| column.0), rows, out)?;
+    for (kernel, reason) in unclaimed_columns(emulated) {
+        writeln!(out, " `-` of {}: {reason}", shorten(kernel))?;
+    }
     if emulated.event_times == Some(EventTimes::Host) {
         writeln!(
             out,
@@ -194,7 +236,19 @@ pub fn table(emulated: &Emulated, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// CSV with a header: `kernel,symbol,grid,block,shared_bytes,launches`, then every counter.
+/// Why columns of a kernel have no value, once for each reason.
+fn unclaimed_columns(emulated: &Emulated) -> BTreeSet<(&str, &str)> {
+    let names = || COLUMNS.iter().flat_map(|(_, names)| *names);
+    let mut all = BTreeSet::new();
+    for row in &emulated.launches {
+        let reasons = names().filter_map(|name| row.unclaimed.get(*name));
+        all.extend(reasons.map(|reason| (&*row.kernel, &**reason)));
+    }
+    all
+}
+
+/// CSV with a header: `kernel,symbol,grid,block,shared_bytes,launches`, then every counter. The
+/// field of a counter whose value is not the hardware's is empty.
 ///
 /// # Errors
 /// `out` could not be written.
@@ -209,7 +263,12 @@ pub fn csv(emulated: &Emulated, out: &mut (impl Write + ?Sized)) -> io::Result<(
     let head = ["kernel", "symbol", "grid", "block", "shared_bytes", "launches"];
     writer.write_record(head.iter().chain(&names))?;
     for row in &emulated.launches {
-        let values = names.iter().map(|name| row.counters.get(*name).copied().unwrap_or(0));
+        let value = |name: &&str| match row.counters.get(*name) {
+            Some(value) => value.to_string(),
+            None if row.unclaimed.contains_key(*name) => String::new(),
+            None => "0".to_owned(),
+        };
+        let values = names.iter().map(value);
         let head = [
             escaped::csv(&row.kernel),
             escaped::csv(&row.symbol),
@@ -218,7 +277,7 @@ pub fn csv(emulated: &Emulated, out: &mut (impl Write + ?Sized)) -> io::Result<(
             row.shared_bytes.to_string(),
             row.launches.to_string(),
         ];
-        writer.write_record(head.into_iter().chain(values.map(|value| value.to_string())))?;
+        writer.write_record(head.into_iter().chain(values))?;
     }
     writer.flush()
 }

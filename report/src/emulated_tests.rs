@@ -46,6 +46,31 @@ fn the_table_fits_eighty_columns() {
 }
 
 #[test]
+fn kernels_of_cpp_have_names_that_tell_them_apart() {
+    let namespaces = "23a_rather_long_namespace15of_some_library6detail";
+    let symbols = [
+        format!("_ZN{namespaces}22transform_kernel_firstIiLi4EEEvPT_"),
+        format!("_ZN{namespaces}23transform_kernel_secondIiLi4EEEvPT_"),
+        format!("_ZN{namespaces}23transform_kernel_secondIfLi8EEEvPT_"),
+        "_Z29a_kernel_with_a_long_name_ofIfLi256ELi16EEvPT_".to_owned(),
+        "_Z29a_kernel_with_a_long_name_ofIfLi128ELi256ELi16EEvPT_".to_owned(),
+    ];
+    let line = |symbol: &String| {
+        format!(
+            r#"{{"process":1,"launch":{{"kernel":"{symbol}","grid":[1,1,1],"block":[1,1,1],"shared_bytes":0,"stream":0,"counters":{{}}}}}}"#
+        ) + "\n"
+    };
+    let log: String = symbols.iter().map(line).collect();
+    let names = shown_names(&read(&log).launches);
+    assert_eq!(
+        names[..3],
+        ["transform_ke…st<int, 4>", "transform_ke…nd<int, 4>", "transform_ke…<float, 8>"]
+    );
+    assert_eq!(names[3], "a_kernel_with_a_long_name_of<float, 256, 16>", "cut it is as the next");
+    assert_ne!(names[3], names[4]);
+}
+
+#[test]
 fn times_between_events_are_told_whose_they_are() {
     let silent = written(|out| json(&read(LOG), out));
     assert!(!silent.contains("event_times"), "{silent}");

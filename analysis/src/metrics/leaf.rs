@@ -37,9 +37,12 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
         }
         Origin::Emulator if pass.device.emulated => {
             pass.counters.get(&*metric.name).map(|&value| count(value)).ok_or_else(|| {
-                match pass.counters.is_empty() {
-                    true => "what is measured launched nothing".to_owned(),
-                    false => "the emulator did not report it".to_owned(),
+                match pass.hardware.get(&*metric.name) {
+                    Some(HardwareValue::Unavailable(reason)) => {
+                        format!("the emulator cannot count it as a GPU does: {reason}")
+                    }
+                    _ if pass.counters.is_empty() => "what is measured launched nothing".to_owned(),
+                    _ => "the emulator did not report it".to_owned(),
                 }
             })
         }

@@ -1,15 +1,9 @@
 //! Entry points by their names in C++: PTX holds `_Z4gemmILi64EfEvPKf`, and a declaration says
 //! `gemm<64, float>`.
 
-use cpp_demangle::{DemangleOptions, Symbol};
+use gpuprof_system::symbol::{name_in_cpp, readable};
 
 use crate::cuda_cpp::Entry;
-
-/// The name in C++ of a mangled `symbol`, without its parameters.
-fn in_cpp(symbol: &str) -> Option<String> {
-    let options = DemangleOptions::new().no_params().no_return_type();
-    Symbol::new(symbol).ok()?.demangle_with_options(&options).ok()
-}
 
 /// What the one entry point is called that C++ calls `name`; `None` where several are, which are
 /// functions of one name with different parameters, and where one has the very name.
@@ -17,9 +11,9 @@ pub(super) fn found<'p>(name: &str, points: &'p [Entry]) -> Option<&'p str> {
     if points.iter().any(|point| point.name == name) {
         return None;
     }
-    let wanted = plain(name);
+    let wanted = plain(&readable(name));
     let is_wanted =
-        |point: &&Entry| in_cpp(&point.name).is_some_and(|in_cpp| plain(&in_cpp) == wanted);
+        |point: &&Entry| name_in_cpp(&point.name).is_some_and(|name| plain(&name) == wanted);
     let mut all = points.iter().filter(is_wanted).map(|point| point.name.as_str());
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
@@ -28,30 +22,13 @@ pub(super) fn found<'p>(name: &str, points: &'p [Entry]) -> Option<&'p str> {
 /// How a declaration calls the entry point `symbol`, one of `points`: as C++ does, where that names
 /// no other.
 pub(super) fn written(symbol: &str, points: &[Entry]) -> String {
-    let in_cpp = in_cpp(symbol).map(|name| readable(&name));
-    let alone = in_cpp.filter(|name| found(name, points) == Some(symbol));
+    let alone = name_in_cpp(symbol).filter(|name| found(name, points) == Some(symbol));
     alone.unwrap_or_else(|| symbol.to_owned())
 }
 
-/// The name without the types of numbers, as in `(unsigned int)64`, and without namespaces that
-/// have no name.
-fn readable(name: &str) -> String {
-    let mut readable = String::new();
-    let mut depth = 0;
-    for c in name.replace("(anonymous namespace)::", "").chars() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            c if depth == 0 => readable.push(c),
-            _ => {}
-        }
-    }
-    readable
-}
-
-/// The same without spaces: what tells two names apart.
+/// The name without spaces: what tells two names apart.
 fn plain(name: &str) -> String {
-    readable(name).split_whitespace().collect()
+    name.split_whitespace().collect()
 }
 
 #[cfg(test)]

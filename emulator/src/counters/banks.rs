@@ -68,6 +68,18 @@ fn pairs_agree(addresses: &[u32; 32], mask: u32, apart: usize) -> bool {
     (0..32).filter(both).all(|lane| addresses[lane] == addresses[lane ^ apart])
 }
 
+/// How many words a full warp wants whose lanes access a word each, at the sum of the steps of the
+/// bits of their numbers, if no two of them want different words of one bank.
+#[inline(always)]
+pub fn affine_words(steps: [i32; 5]) -> Option<u32> {
+    let (mut banks, mut words) = (1u32, 1);
+    for step in steps.into_iter().filter(|step| *step != 0) {
+        banks |= banks.rotate_left((step / 4).rem_euclid(32) as u32);
+        words *= 2;
+    }
+    (banks.count_ones() == words).then_some(words)
+}
+
 /// How many words the lanes want, if no two of them want different words of one bank. Each bank
 /// remembers the last word asked of it; a lane that does not find its own has met a conflict.
 #[inline(always)]
@@ -191,6 +203,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn affine_accesses_agree_with_the_general_rule(
+            steps in prop::array::uniform5(prop::sample::select(vec![0, 4, 8, 16, 32, 64, 128, 132, 1024])),
+        ) {
+            let address = |lane: usize| {
+                (0..5).filter(|bit| lane >> bit & 1 == 1).map(|bit| steps[bit] as u32).sum::<u32>()
+            };
+            let addresses = std::array::from_fn(address);
+            if let Some(words) = affine_words(steps) {
+                let expected = Wavefronts { total: 1, ideal: 1, words };
+                prop_assert_eq!(wavefronts(&addresses, u32::MAX, 4), expected);
+            }
+        }
+
         #[test]
         fn agrees_with_the_rule_written_plainly(
             raw in prop::array::uniform32(0u32..2048),

@@ -36,9 +36,10 @@ pub struct GlobalCounts {
     pub requests: u64,
     /// Distinct 32-byte sectors, request by request.
     pub sectors: u64,
-    /// Loads: distinct bytes, request by request (seen on an H200: a filter that all lanes read at
-    /// once counts once). Otherwise what each active lane asks for.
+    /// Distinct bytes, request by request (seen on an H100).
     pub bytes: u64,
+    /// Atomics: sectors that L1 counts beyond the distinct ones.
+    pub repeated: u64,
 }
 
 /// One kind of shared access.
@@ -114,6 +115,7 @@ impl AddAssign for GlobalCounts {
         self.requests += other.requests;
         self.sectors += other.sectors;
         self.bytes += other.bytes;
+        self.repeated += other.repeated;
     }
 }
 

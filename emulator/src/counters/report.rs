@@ -32,6 +32,7 @@ fn class(inst: &Inst) -> Class {
         | Op::Load { .. }
         | Op::Store { .. }
         | Op::Atomic(_)
+        | Op::AtomicVector(_)
         | Op::Transfer(_)
         | Op::Mbarrier(_)
         | Op::Exchange(_)
@@ -73,7 +74,7 @@ pub fn report(program: &Program, claims: &Claims, counts: &Counts) -> Reported {
         // A copy is a load to L1.
         let copies = if op == "ld" { memory.copies } else { GlobalCounts::default() };
         let (requests, sectors) =
-            (count.requests + copies.requests, count.sectors + copies.sectors);
+            (count.requests + copies.requests, count.sectors + count.repeated + copies.sectors);
         put(&format!("l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"), requests);
         put(&format!("l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"), sectors);
         // The same by patched instructions, which is what repeats on hardware.

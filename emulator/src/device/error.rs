@@ -8,6 +8,8 @@ use std::fmt;
 pub enum LaunchError {
     /// It was refused before it began: one sentence says why.
     Config(String),
+    /// It is cooperative, and its blocks do not fit on the device together.
+    CooperativeTooLarge(String),
     /// It began and was stopped.
     Fault(Box<FaultReport>),
 }
@@ -15,7 +17,7 @@ pub enum LaunchError {
 impl fmt::Display for LaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Config(message) => f.write_str(message),
+            Self::Config(message) | Self::CooperativeTooLarge(message) => f.write_str(message),
             Self::Fault(report) => f.write_str(&report.message),
         }
     }

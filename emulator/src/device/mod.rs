@@ -30,6 +30,9 @@ use std::sync::Arc;
 /// The checks that the caller of the program selects.
 const CHECKS_ENV: &str = "GPUEMU_CHECK";
 
+/// Bytes of the workspace of a cooperative launch.
+const WORKSPACE_BYTES: u32 = 64;
+
 /// An emulated GPU.
 #[derive(Debug)]
 pub struct Device {
@@ -41,8 +44,11 @@ pub struct Device {
     launch_count: u64,
     host_threads: usize,
     checks: Checks,
+    instruction_limit: Option<u64>,
     /// Where a launch that takes long tells how far it is.
     place_file: Option<PathBuf>,
+    /// The workspace of cooperative launches, once there was one.
+    workspace: Option<u64>,
 }
 
 impl Default for Device {
@@ -72,9 +78,11 @@ impl Device {
                 .ok()
                 .and_then(|text| Checks::parse(&text))
                 .unwrap_or_default(),
+            instruction_limit: None,
             place_file: std::env::var_os("GPUEMU_WHERE")
                 .filter(|path| !path.is_empty())
                 .map(PathBuf::from),
+            workspace: None,
         }
     }
 
@@ -82,6 +90,13 @@ impl Device {
     #[must_use]
     pub fn with_checks(mut self, checks: Checks) -> Self {
         self.checks = checks;
+        self
+    }
+
+    /// Stops a launch of which a block has executed so many warp instructions, roughly.
+    #[must_use]
+    pub fn with_instruction_limit(mut self, instructions: u64) -> Self {
+        self.instruction_limit = Some(instructions);
         self
     }
 
@@ -113,6 +128,53 @@ impl Device {
         stream: u64,
     ) -> Result<&LaunchRecord, LaunchError> {
         self.check(kernel, config, params)?;
+        self.run(kernel, config, params, (stream, 0))
+    }
+
+    /// The same for a kernel whose blocks all run together, and may wait for each other as
+    /// cooperative groups do.
+    ///
+    /// # Errors
+    /// As [`Device::launch`], and [`LaunchError::CooperativeTooLarge`] if they do not fit.
+    pub fn launch_cooperative(
+        &mut self,
+        kernel: &Kernel,
+        config: LaunchConfig,
+        params: &[u8],
+        stream: u64,
+    ) -> Result<&LaunchRecord, LaunchError> {
+        self.check(kernel, config, params)?;
+        let blocks: u64 = config.grid.iter().map(|&n| u64::from(n)).product();
+        let held = self.resident_blocks(kernel, config);
+        if blocks > held {
+            let name = kernel.name();
+            return Err(LaunchError::CooperativeTooLarge(format!(
+                "kernel '{name}' cannot be launched cooperatively: its {blocks} blocks do not run \
+                 together, the device holds {held} of them"
+            )));
+        }
+        let workspace = self.grid_workspace()?;
+        self.run(kernel, config, params, (stream, workspace))
+    }
+
+    /// The workspace of cooperative groups, cleared: its size and the barrier of the grid.
+    fn grid_workspace(&mut self) -> Result<u64, LaunchError> {
+        let held = self.workspace.or_else(|| self.memory.allocate(u64::from(WORKSPACE_BYTES)));
+        self.workspace = held;
+        let mut bytes = WORKSPACE_BYTES.to_le_bytes().to_vec();
+        bytes.resize(WORKSPACE_BYTES as usize, 0);
+        held.filter(|address| self.memory.write(*address, &bytes).is_ok()).ok_or_else(|| {
+            LaunchError::Config("no memory for the workspace of a cooperative launch".to_owned())
+        })
+    }
+
+    fn run(
+        &mut self,
+        kernel: &Kernel,
+        config: LaunchConfig,
+        params: &[u8],
+        (stream, grid_workspace): (u64, u64),
+    ) -> Result<&LaunchRecord, LaunchError> {
         let program: &crate::lower::Program = &Arc::clone(&kernel.program);
         let mut padded = params.to_vec();
         padded.resize((program.param_bytes as usize).next_multiple_of(8), 0);
@@ -129,10 +191,12 @@ impl Device {
             params: words.collect(),
             sm_count: self.chip.sm_count,
             resident_blocks: self.resident_blocks(kernel, config),
+            grid_workspace,
             grid_id: self.launch_count,
             host_threads: self.host_threads,
             runner: host_cpu::runner(),
             checks: self.checks,
+            instruction_limit: self.instruction_limit,
             watch: self.place_file.clone().map(Watch::begin),
         };
         let (ran, said) = launch.run();

@@ -2,6 +2,7 @@
 
 use super::chip::Chip;
 use crate::counters::Claims;
+use crate::lower::address::function_address;
 use crate::lower::{self, Program, Refused, Symbols};
 use crate::machine::{Holds, Memory};
 use crate::ptx::ast::{Init, Space, Variable};
@@ -118,7 +119,7 @@ impl Module {
     }
 
     fn fill(&mut self, tree: &ptx::Module<'_>, memory: &mut Memory) -> Result<(), PtxError> {
-        let mut symbols = Symbols::new();
+        let mut symbols = Symbols::default();
         let stored = || {
             tree.variables
                 .iter()
@@ -132,15 +133,10 @@ impl Module {
             return Err(PtxError::invalid(1, text));
         }
         for variable in stored() {
-            let address = allocate(variable, memory)?;
-            symbols.insert(variable.name.to_owned(), address);
-            self.variables.insert(
-                variable.name.to_owned(),
-                (address, u64::from(variable.bytes.unwrap_or(0))),
-            );
+            self.place(variable, &mut symbols, memory)?;
         }
         for variable in stored() {
-            initialise(variable, &symbols, memory)?;
+            self.initialise(tree, variable, &mut symbols, memory)?;
         }
         let number = |text: &str| {
             text.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0)
@@ -160,6 +156,64 @@ impl Module {
             })
             .collect();
         Ok(())
+    }
+
+    /// Gives a variable its place, unless no kernel can use it.
+    fn place(
+        &mut self,
+        variable: &Variable<'_>,
+        symbols: &mut Symbols,
+        memory: &mut Memory,
+    ) -> Result<(), PtxError> {
+        let name = variable.name.to_owned();
+        let Some(bytes) = variable.bytes.filter(|_| !variable.is_extern) else {
+            symbols.unusable.insert(name, "it is defined in another module".to_owned());
+            return Ok(());
+        };
+        if let Some(why) = variable.unusable {
+            symbols.unusable.insert(name, why.to_owned());
+            return Ok(());
+        }
+        let is_const = variable.space == Space::Const;
+        let holds = Holds::Variable { name: name.clone(), is_const };
+        let address = memory.allocate_for(u64::from(bytes.max(1)), holds).ok_or_else(|| {
+            PtxError::unsupported(variable.line, format!("no memory for variable '{name}'"))
+        })?;
+        symbols.addresses.insert(name.clone(), address);
+        self.variables.insert(name, (address, u64::from(bytes)));
+        Ok(())
+    }
+
+    /// Writes a variable's initial values. One that has none that the emulator knows becomes
+    /// unusable.
+    fn initialise(
+        &mut self,
+        tree: &ptx::Module<'_>,
+        variable: &Variable<'_>,
+        symbols: &mut Symbols,
+        memory: &mut Memory,
+    ) -> Result<(), PtxError> {
+        let name = variable.name;
+        let Some(&address) = symbols.addresses.get(name) else { return Ok(()) };
+        let size = variable.ty.bytes() as usize;
+        let mut bytes = Vec::with_capacity(variable.init.len() * size);
+        for value in &variable.init {
+            match initial_bits(tree, value, size, symbols) {
+                Ok(bits) => bytes.extend_from_slice(&bits.to_le_bytes()[..size]),
+                Err(what) => {
+                    let why = format!("its initial value '{what}' is not an address known here");
+                    symbols.unusable.insert(name.to_owned(), why);
+                    symbols.addresses.remove(name);
+                    self.variables.remove(name);
+                    // The place is known to be allocated.
+                    let _ = memory.free(address);
+                    return Ok(());
+                }
+            }
+        }
+        memory.write(address, &bytes).map_err(|_| {
+            PtxError::invalid(variable.line, format!("too many initial values for '{name}'"))
+        })
     }
 
     /// A kernel by name.
@@ -192,40 +246,20 @@ impl Module {
     }
 }
 
-fn allocate(variable: &Variable<'_>, memory: &mut Memory) -> Result<u64, PtxError> {
-    let name = variable.name;
-    let Some(bytes) = variable.bytes.filter(|_| !variable.is_extern) else {
-        return Err(PtxError::unsupported(
-            variable.line,
-            format!("unsupported external variable '{name}'"),
-        ));
+/// The bits of an initial value of `size` bytes, or the name that has no address.
+fn initial_bits<'a>(
+    tree: &ptx::Module<'_>,
+    value: &Init<'a>,
+    size: usize,
+    symbols: &Symbols,
+) -> Result<u128, &'a str> {
+    let (name, offset, byte) = match *value {
+        Init::Bits(bits) => return Ok(u128::from(bits)),
+        Init::Address(name, offset) if size == 8 => (name, offset, 0),
+        Init::AddressByte(name, offset, byte) => (name, offset, byte),
+        Init::Address(name, _) => return Err(name),
     };
-    let is_const = variable.space == Space::Const;
-    let holds = Holds::Variable { name: name.to_owned(), is_const };
-    memory.allocate_for(u64::from(bytes.max(1)), holds).ok_or_else(|| {
-        PtxError::unsupported(variable.line, format!("no memory for variable '{name}'"))
-    })
-}
-
-fn initialise(variable: &Variable<'_>, symbols: &Symbols, memory: &Memory) -> Result<(), PtxError> {
-    let size = variable.ty.bytes() as usize;
-    let mut bytes = Vec::with_capacity(variable.init.len() * size);
-    for value in &variable.init {
-        let bits = match value {
-            Init::Bits(bits) => *bits,
-            Init::Address(name, offset) => match symbols.get(*name) {
-                Some(address) if size == 8 => address.wrapping_add_signed(*offset),
-                _ => {
-                    let message =
-                        format!("unsupported initial value '{name}' of '{}'", variable.name);
-                    return Err(PtxError::unsupported(variable.line, message));
-                }
-            },
-        };
-        bytes.extend_from_slice(&bits.to_le_bytes()[..size]);
-    }
-    let room = symbols.get(variable.name).copied().unwrap_or(0);
-    memory.write(room, &bytes).map_err(|_| {
-        PtxError::invalid(variable.line, format!("too many initial values for '{}'", variable.name))
-    })
+    let function = || tree.function_index(name).map(function_address);
+    let address = symbols.addresses.get(name).copied().or_else(function).ok_or(name)?;
+    Ok(u128::from(address.wrapping_add_signed(offset) >> (8 * byte)))
 }

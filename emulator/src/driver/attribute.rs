@@ -169,11 +169,12 @@ fn attribute_of(chip: &Chip, attribute: c_int) -> Option<c_int> {
         83 => 0,
         // SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO.
         87 => 2,
+        // COOPERATIVE_LAUNCH.
+        95 => 1,
         97 => chip.shared_per_block_optin,
         106 => chip.blocks_per_sm,
         111 => chip.shared_reserved,
-        // Every other attribute is a capability that the emulator does not have: cooperative launch
-        // (95), pools (115) …
+        // Every other attribute is a capability that the emulator does not have: pools (115) …
         21..=150 => 0,
         _ => return None,
     };

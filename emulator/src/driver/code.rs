@@ -41,6 +41,7 @@ codes! {
     500 NOT_FOUND c"CUDA_ERROR_NOT_FOUND" c"named symbol not found"
     600 NOT_READY c"CUDA_ERROR_NOT_READY" c"device not ready"
     700 ILLEGAL_ADDRESS c"CUDA_ERROR_ILLEGAL_ADDRESS" c"an illegal memory access was encountered"
+    720 COOPERATIVE_LAUNCH_TOO_LARGE c"CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE" c"too many blocks in cooperative launch"
     701 LAUNCH_OUT_OF_RESOURCES c"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" c"too many resources requested for launch"
     710 ASSERT c"CUDA_ERROR_ASSERT" c"device-side assert triggered"
     715 ILLEGAL_INSTRUCTION c"CUDA_ERROR_ILLEGAL_INSTRUCTION" c"an illegal instruction was encountered"

@@ -190,9 +190,16 @@ fn gather(kernel: &Kernel, params: Params, extra: Extra) -> Result<Vec<u8>, Code
     }
 }
 
+/// Whether all blocks of a launch have to run together.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Ordinary,
+    Cooperative,
+}
+
 fn launch(
     function: Handle,
-    config: LaunchConfig,
+    (config, kind): (LaunchConfig, Kind),
     stream: Handle,
     params: Params,
     extra: Extra,
@@ -200,7 +207,13 @@ fn launch(
     on_stream(stream, |driver, number| {
         let kernel = kernel(driver, function)?.clone();
         let params = gather(&kernel, params, extra)?;
-        let outcome = driver.device.launch(&kernel, config, &params, number).map(drop);
+        let device = &mut driver.device;
+        let outcome = match kind {
+            Kind::Ordinary => device.launch(&kernel, config, &params, number).map(drop),
+            Kind::Cooperative => {
+                device.launch_cooperative(&kernel, config, &params, number).map(drop)
+            }
+        };
         driver.log_launches();
         outcome.or_else(|error| driver.refuse_launch(&kernel, config, error))
     })
@@ -225,8 +238,33 @@ extern "C" fn cuLaunchKernel(
         block: [block_x, block_y, block_z],
         shared_bytes,
     };
-    launch(function, config, stream, params, extra)
+    launch(function, (config, Kind::Ordinary), stream, params, extra)
 }
+
+#[unsafe(no_mangle)]
+extern "C" fn cuLaunchCooperativeKernel(
+    function: Handle,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    shared_bytes: c_uint,
+    stream: Handle,
+    params: Params,
+) -> Code {
+    let config = LaunchConfig {
+        grid: [grid_x, grid_y, grid_z],
+        block: [block_x, block_y, block_z],
+        shared_bytes,
+    };
+    launch(function, (config, Kind::Cooperative), stream, params, Extra::NONE)
+}
+
+/// `CU_LAUNCH_ATTRIBUTE_IGNORE` and `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`.
+const IGNORE: u32 = 0;
+const COOPERATIVE: u32 = 2;
 
 #[unsafe(no_mangle)]
 extern "C" fn cuLaunchKernelEx(
@@ -239,17 +277,23 @@ extern "C" fn cuLaunchKernelEx(
         Ok(raw) => raw,
         Err(code) => return code,
     };
-    if raw.attribute_count != 0 {
-        return with_context(|driver| {
-            driver.note(
-                "launch_config",
-                "launch attributes (clusters, cooperative launch, …) are not supported",
-            );
-            Err(Code::NOT_SUPPORTED)
-        });
+    let mut kind = Kind::Ordinary;
+    for attribute in raw.attributes() {
+        match attribute.id {
+            IGNORE => {}
+            COOPERATIVE if attribute.value == 0 => kind = Kind::Ordinary,
+            COOPERATIVE => kind = Kind::Cooperative,
+            other => {
+                return with_context(|driver| {
+                    let text = format!("launch attribute {other} (clusters, …) is not supported");
+                    driver.note("launch_config", &text);
+                    Err(Code::NOT_SUPPORTED)
+                });
+            }
+        }
     }
     let config = LaunchConfig { grid: raw.grid, block: raw.block, shared_bytes: raw.shared_bytes };
-    launch(function, config, raw.stream, params, extra)
+    launch(function, (config, kind), raw.stream, params, extra)
 }
 
 #[unsafe(no_mangle)]

@@ -157,6 +157,9 @@ const PARAM_BUFFER_POINTER: Handle = Handle(1);
 const PARAM_BUFFER_SIZE: Handle = Handle(2);
 
 impl Extra {
+    /// Nothing.
+    pub const NONE: Self = Self(std::ptr::null());
+
     /// The parameter buffer that it describes; `None` if null.
     pub fn buffer<'b>(self) -> Option<Result<&'b [u8], Code>> {
         if self.0.is_null() {
@@ -254,8 +257,29 @@ pub struct RawLaunchConfig {
     pub block: [u32; 3],
     pub shared_bytes: u32,
     pub stream: Handle,
-    attributes: *const c_void,
-    pub attribute_count: u32,
+    attributes: *const LaunchAttribute,
+    attribute_count: u32,
+}
+
+/// `CUlaunchAttribute`: its number, and the first word of its value.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct LaunchAttribute {
+    pub id: u32,
+    padding: u32,
+    pub value: u32,
+    rest: [u32; 15],
+}
+
+impl RawLaunchConfig {
+    /// Its attributes.
+    pub fn attributes(&self) -> &[LaunchAttribute] {
+        if self.attributes.is_null() || self.attribute_count == 0 {
+            return &[];
+        }
+        // SAFETY: not null, and by CUDA's contract valid for as many attributes as it says.
+        unsafe { std::slice::from_raw_parts(self.attributes, self.attribute_count as usize) }
+    }
 }
 
 /// A pointer to a launch configuration.

@@ -100,6 +100,18 @@ impl Driver {
 
     /// The code of a launch that did not end well. A fault in a kernel makes the context unusable,
     /// as on a GPU, and is reported by later calls, not by the launch.
+    fn refuse(
+        &mut self,
+        kernel: &Kernel,
+        config: LaunchConfig,
+        message: String,
+        code: Code,
+    ) -> Code {
+        self.note("launch_config", &message);
+        self.refused = Some(Refusal { kernel: kernel.name().to_owned(), config, message });
+        code
+    }
+
     pub fn refuse_launch(
         &mut self,
         kernel: &Kernel,
@@ -108,10 +120,10 @@ impl Driver {
     ) -> Result<(), Code> {
         match error {
             LaunchError::Config(message) => {
-                self.note("launch_config", &message);
-                let kernel = kernel.name().to_owned();
-                self.refused = Some(Refusal { kernel, config, message });
-                Err(Code::INVALID_VALUE)
+                Err(self.refuse(kernel, config, message, Code::INVALID_VALUE))
+            }
+            LaunchError::CooperativeTooLarge(message) => {
+                Err(self.refuse(kernel, config, message, Code::COOPERATIVE_LAUNCH_TOO_LARGE))
             }
             LaunchError::Fault(report) => {
                 let json = fault_json(report.kind, &report.message, Some(&report));

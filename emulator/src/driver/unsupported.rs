@@ -14,9 +14,9 @@ macro_rules! unsupported {
 }
 pub(super) use unsupported;
 
-// Cooperative and multi-device launches, clusters.
+// Multi-device launches, clusters.
 unsupported! {
-    cuLaunchCooperativeKernel cuLaunchCooperativeKernelMultiDevice cuOccupancyMaxActiveClusters
+    cuLaunchCooperativeKernelMultiDevice cuOccupancyMaxActiveClusters
     cuOccupancyMaxPotentialClusterSize cuFuncSetSharedMemConfig cuCtxEnablePeerAccess cuCtxDisablePeerAccess
 }
 

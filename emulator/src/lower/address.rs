@@ -19,8 +19,15 @@ pub const LOCAL_WINDOW: u64 = 0x6100_0000_0000;
 pub const PARAM_WINDOW: u64 = 0x6200_0000_0000;
 /// The first address of device memory.
 pub const GLOBAL_BASE: u64 = 0x7000_0000_0000;
+/// Where functions have their addresses, which nothing can access.
+const FUNCTION_BASE: u64 = 0x6400_0000_0000;
 /// The size of a window.
 const WINDOW_BYTES: u64 = 0x100_0000_0000;
+
+/// The address of a module's function.
+pub fn function_address(index: usize) -> u64 {
+    FUNCTION_BASE + 16 * index as u64
+}
 
 /// The space that a generic address belongs to, and the address within that space.
 #[inline(always)]

@@ -10,14 +10,20 @@ use crate::ptx::ast::{AddressBase, Instruction, Loc, Module, Operand, Type};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Addresses of the module's global and constant variables.
-pub type Symbols = HashMap<String, u64>;
+/// What is known of the module's global and constant variables before its kernels are lowered.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    /// Their addresses.
+    pub addresses: HashMap<String, u64>,
+    /// Those that no kernel can use, and why.
+    pub unusable: HashMap<String, String>,
+}
 
 /// The file that holds a type.
 pub fn file_of(ty: Type) -> File {
     match ty.bytes() {
         0 => File::Pred,
-        8 => File::R64,
+        8 | 16 => File::R64,
         _ => File::R32,
     }
 }
@@ -27,6 +33,8 @@ pub fn file_of(ty: Type) -> File {
 pub enum Binding {
     /// A register.
     Register(File, Slot),
+    /// A register of 128 bits: two 64-bit ones, the lower first.
+    Register128(Slot),
     /// A launch parameter at a byte offset.
     LaunchParam(u32, u32),
     /// A call parameter in 32-bit registers: first slot and size in bytes.
@@ -35,12 +43,33 @@ pub enum Binding {
     Variable(u64),
 }
 
+/// `.reg .b32 %r<5>`
+#[derive(Debug)]
+struct Family<'a> {
+    prefix: &'a str,
+    ty: Type,
+    first: usize,
+    count: u32,
+}
+
+/// Registers that a value of `ty` takes in its file.
+fn registers_of(ty: Type) -> u32 {
+    if ty.bytes() == 16 { 2 } else { 1 }
+}
+
+/// What the name of a register of `ty` stands for.
+fn register(ty: Type, index: usize) -> Binding {
+    match registers_of(ty) {
+        2 => Binding::Register128(Slot::private(index)),
+        _ => Binding::Register(file_of(ty), Slot::private(index)),
+    }
+}
+
 /// Names of one `{ … }`.
 #[derive(Debug, Default)]
 pub struct Scope<'a> {
     names: HashMap<&'a str, Binding>,
-    /// `.reg .b32 %r<5>`: prefix, file, first private index, count.
-    families: Vec<(&'a str, File, usize, u32)>,
+    families: Vec<Family<'a>>,
 }
 
 impl<'a> Scope<'a> {
@@ -52,11 +81,12 @@ impl<'a> Scope<'a> {
         if let Some(binding) = self.names.get(name) {
             return Some(*binding);
         }
-        self.families.iter().find_map(|&(prefix, file, first, count)| {
+        self.families.iter().find_map(|&Family { prefix, ty, first, count }| {
             let digits = name.strip_prefix(prefix)?;
             let index: u32 =
                 digits.parse().ok().filter(|_| digits == "0" || !digits.starts_with('0'))?;
-            (index < count).then(|| Binding::Register(file, Slot::private(first + index as usize)))
+            let at = first + (index * registers_of(ty)) as usize;
+            (index < count).then(|| register(ty, at))
         })
     }
 }
@@ -155,11 +185,12 @@ impl<'m, 'a> Builder<'m, 'a> {
     ) -> Lowered<()> {
         let file = file_of(ty);
         for &(name, count) in names {
-            let first = self.registers(file, count.unwrap_or(1), line)?;
+            let wanted = count.unwrap_or(1).saturating_mul(registers_of(ty));
+            let first = self.registers(file, wanted, line)?;
             let scope = self.scopes.last_mut().expect("a function has a scope");
             match count {
-                Some(count) => scope.families.push((name, file, first, count)),
-                None => scope.bind(name, Binding::Register(file, Slot::private(first))),
+                Some(count) => scope.families.push(Family { prefix: name, ty, first, count }),
+                None => scope.bind(name, register(ty, first)),
             }
         }
         Ok(())
@@ -181,7 +212,7 @@ impl<'m, 'a> Builder<'m, 'a> {
     pub(super) fn find(&self, name: &str) -> Option<Binding> {
         self.scopes.iter().rev().find_map(|scope| scope.find(name)).or_else(|| {
             let shared = self.shared.get(name).map(|offset| u64::from(*offset));
-            shared.or_else(|| self.symbols.get(name).copied()).map(Binding::Variable)
+            shared.or_else(|| self.symbols.addresses.get(name).copied()).map(Binding::Variable)
         })
     }
 
@@ -290,6 +321,18 @@ impl<'m, 'a> Builder<'m, 'a> {
         Ok((self.source(operand, ty, line)?, file_of(ty) == File::R64))
     }
 
+    /// The two 64-bit registers of one of 128 bits, the lower first.
+    pub(super) fn register128(&self, operand: &Operand<'a>, line: u32) -> Lowered<[Slot; 2]> {
+        match operand {
+            Operand::Name(name) => match self.find(name) {
+                Some(Binding::Register128(low)) => Ok([low, Slot(low.0 + 1)]),
+                Some(_) => Err(self.wrong_width(name, "a register of 128 bits", line)),
+                None => Err(self.unknown(name, line)),
+            },
+            _ => Err(PtxError::invalid(line, "operand is not a register of 128 bits")),
+        }
+    }
+
     /// A predicate source and whether it was negated.
     pub(super) fn predicate(&mut self, operand: &Operand<'a>, line: u32) -> Lowered<(Slot, bool)> {
         let (name, negated) = match operand {
@@ -299,6 +342,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             _ => return Err(PtxError::invalid(line, "operand is not a predicate")),
         };
         match self.find(name) {
+            None if *name == "%is_explicit_cluster" => Ok((self.never(), negated)),
             Some(Binding::Register(File::Pred, slot)) => Ok((slot, negated)),
             Some(_) => Err(self.wrong_width(name, "a predicate", line)),
             None => Err(self.unknown(name, line)),
@@ -348,12 +392,13 @@ impl<'m, 'a> Builder<'m, 'a> {
     }
 
     pub(super) fn unknown(&self, name: &str, line: u32) -> PtxError {
-        if name.starts_with('%')
-            && self.module.functions.iter().all(|function| function.name != name)
-        {
+        if let Some(why) = self.symbols.unusable.get(name) {
+            return PtxError::unsupported(line, format!("unsupported variable '{name}' ({why})"));
+        }
+        if name.starts_with('%') && self.module.function_index(name).is_none() {
             return PtxError::unsupported(
                 line,
-                format!("unsupported or undeclared register '{name}'"),
+                format!("unsupported register '{name}', neither declared nor a special register"),
             );
         }
         PtxError::invalid(line, format!("unknown name '{name}'"))
@@ -421,16 +466,38 @@ impl<'m, 'a> Builder<'m, 'a> {
             ("%gridid", "") => Const32::Special(Special::GridId),
             ("%dynamic_smem_size", "") => Const32::Special(Special::DynamicShared),
             ("%total_smem_size", "") => Const32::Special(Special::TotalShared),
-            ("WARP_SZ", "") => Const32::Bits(32),
-            _ if name.starts_with('%') => {
+            // Without clusters every block is one.
+            ("%clusterid", "x" | "y" | "z") => Const32::Special(Special::BlockIndex(axis)),
+            ("%nclusterid", "x" | "y" | "z") => Const32::Special(Special::GridDim(axis)),
+            ("%cluster_ctaid", "x" | "y" | "z") | ("%cluster_ctarank", "") => Const32::Bits(0),
+            ("%cluster_nctaid", "x" | "y" | "z") | ("%cluster_nctarank", "") => Const32::Bits(1),
+            ("%envreg1", "") => Const32::Special(Special::GridWorkspaceHigh),
+            ("%envreg2", "") => Const32::Special(Special::GridWorkspaceLow),
+            _ if is_special(name) => {
                 let dot = if component.is_empty() { "" } else { "." };
                 return Err(PtxError::unsupported(
                     line,
-                    format!("unsupported or undeclared register '{name}{dot}{component}'"),
+                    format!("unsupported special register '{name}{dot}{component}'"),
                 ));
             }
             _ => return Err(self.unknown(name, line)),
         };
         Ok(self.constant32(value))
     }
+}
+
+/// Whether a name is that of a special register which has no value here.
+fn is_special(name: &str) -> bool {
+    let numbered = |prefix: &str, most: u32| {
+        name.strip_prefix(prefix)
+            .and_then(|rest| rest.strip_suffix("_64").unwrap_or(rest).parse().ok())
+            .is_some_and(|number: u32| number < most)
+    };
+    numbered("%pm", 8)
+        || numbered("%envreg", 32)
+        || name.starts_with("%reserved_smem_offset_")
+        || matches!(
+            name,
+            "%aggr_smem_size" | "%current_graph_exec" | "%warpsize" | "%tid" | "%ctaid"
+        )
 }

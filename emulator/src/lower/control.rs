@@ -3,7 +3,8 @@
 use super::builder::{Builder, Lowered};
 use super::inst::*;
 use super::modifiers::{Modifiers, operands, unsupported};
-use crate::ptx::ast::{Instruction, Type};
+use super::program::Const64;
+use crate::ptx::ast::{Instruction, Operand, Type};
 
 const WORD: Type = Type::Unsigned(4);
 
@@ -21,6 +22,8 @@ impl<'a> Builder<'_, 'a> {
             "nanosleep" => Ok(Op::Sleep),
             "griddepcontrol" => grid_dependency(i),
             "prefetch" | "prefetchu" => prefetch(i),
+            "applypriority" | "discard" => line_hint(i),
+            "createpolicy" => self.policy(i),
             _ => return None,
         })
     }
@@ -96,6 +99,18 @@ impl<'a> Builder<'_, 'a> {
         let id = self.source32(id, WORD, i.line)?;
         Ok(Op::Barrier(Barrier { kind, aligned, id, threads, d, p, negate }))
     }
+
+    /// `createpolicy`: a policy changes no result, so its value is one that nothing looks at.
+    fn policy(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let form = i.modifiers.first().copied();
+        let (Some("fractional" | "range" | "cvt"), [d, ..], Some(&"b64")) =
+            (form, i.operands.as_slice(), i.modifiers.last())
+        else {
+            return Err(unsupported(i));
+        };
+        let d = self.destination(d, File::R64, i.line)?;
+        Ok(ArithOp::Mov64 { d, a: self.constant64(Const64::Bits(0)) }.into())
+    }
 }
 
 /// `pmevent` tells a profiler something, and the kernel nothing.
@@ -115,6 +130,18 @@ fn grid_dependency(i: &Instruction<'_>) -> Lowered<Op> {
     words.done(i)?;
     let [] = operands(i)?;
     Ok(Op::Nop)
+}
+
+/// `applypriority`, and `discard`, after which a line holds anything: here what it held.
+fn line_hint(i: &Instruction<'_>) -> Lowered<Op> {
+    let mut words = Modifiers::of(i);
+    words.take("global");
+    let known = words.take_one(&["L2", "L2::evict_normal"]).is_some();
+    words.done(i)?;
+    match operands(i)? {
+        [Operand::Address(..), Operand::Integer(128)] if known => Ok(Op::Nop),
+        _ => Err(unsupported(i)),
+    }
 }
 
 fn prefetch(i: &Instruction<'_>) -> Lowered<Op> {

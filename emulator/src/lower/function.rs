@@ -14,6 +14,9 @@ use crate::ptx::ast::{Formal, Function, Instruction, Module, Operand, Space, Sta
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// The most local memory of a thread; ptxas refuses a module with more.
+const MOST_LOCAL_BYTES: u32 = 512 << 10;
+
 /// Where a lowered device function starts and where its parameters live.
 struct Callee {
     start: u32,
@@ -62,6 +65,13 @@ pub fn lower_kernel(
             *target = callees[name].start;
         }
     }
+    if builder.local_bytes > MOST_LOCAL_BYTES {
+        let text = format!(
+            "kernel '{}' has {} bytes of local memory a thread; the limit is {MOST_LOCAL_BYTES}",
+            kernel.name, builder.local_bytes
+        );
+        return Err(PtxError::invalid(kernel.line, text));
+    }
     let shared_bytes = builder.shared_bytes;
     let (shared_extent, dynamic_shared_start) = (builder.shared_extent(), builder.dynamic_start());
     let mut program = Program {
@@ -105,6 +115,8 @@ fn settle_atomics(program: &mut Program) {
     }
     let mut kinds = HashSet::new();
     for inst in &mut program.code {
+        // Several words are one step only where the blocks run in turns.
+        program.blocks_interact |= matches!(inst.op, Op::AtomicVector(_));
         let Op::Atomic(atomic) = &mut inst.op else { continue };
         let file = if atomic.ty.is_wide() { File::R64 } else { File::R32 };
         atomic.result_used &= read.contains(&(file as u8, atomic.d.0));
@@ -355,7 +367,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         let binding = match variable.space {
             Space::Local => {
                 let at = self.local_bytes.next_multiple_of(variable.align.max(1));
-                self.local_bytes = at + bytes;
+                self.local_bytes = at.saturating_add(bytes);
                 Binding::Variable(u64::from(at))
             }
             Space::Param => Binding::Words(

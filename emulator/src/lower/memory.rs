@@ -24,11 +24,11 @@ fn is_hint(word: &str) -> bool {
         )
 }
 
-fn is_scope(word: &str) -> bool {
+pub(super) fn is_scope(word: &str) -> bool {
     matches!(word, "cta" | "cluster" | "gpu" | "sys")
 }
 
-fn space_of(word: Option<&str>) -> Space {
+pub(super) fn space_of(word: Option<&str>) -> Space {
     match word {
         None => Space::Generic,
         Some("global") => Space::Global,
@@ -47,6 +47,11 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn memory_group(&mut self, i: &Instruction<'a>) -> Option<Lowered<Op>> {
         Some(match i.opcode {
             "ld" | "ldu" | "st" => self.load_store(i),
+            "atom" | "red"
+                if i.modifiers.iter().any(|word| matches!(*word, "v2" | "v4" | "b128")) =>
+            {
+                self.atomic_vector(i)
+            }
             "atom" | "red" => self.atomic(i),
             _ => return None,
         })
@@ -64,18 +69,26 @@ impl<'a> Builder<'_, 'a> {
             None => 1,
         };
         let ty = words.one_type(i)?;
+        let given = words.without_policy(i);
         words.done(i)?;
         let bytes = ty.bytes() as u8;
         let is_store = i.opcode == "st";
-        let [first, second] = i.operands.as_slice() else { return Err(unsupported(i)) };
+        let [first, second] = given else { return Err(unsupported(i)) };
         let (address, value) = if is_store { (first, second) } else { (second, first) };
-        if !matches!(bytes, 1 | 2 | 4 | 8)
+        let is_128 = bytes == 16 && count == 1;
+        if !(matches!(bytes, 1 | 2 | 4 | 8) || is_128)
             || bytes * count > 16
             || ty == Type::Packed && is_store && count > 4
         {
             return Err(unsupported(i));
         }
-        let (slots, wide) = self.values(i, value, ty, count)?;
+        let (slots, wide) = if is_128 {
+            let [low, high] = self.register128(value, i.line)?;
+            ([low, high, self.sink(), self.sink()], true)
+        } else {
+            self.values(i, value, ty, count)?
+        };
+        let (bytes, count) = if is_128 { (8, 2) } else { (bytes, count) };
         let element = Element { bytes, signed: ty.is_signed(), wide, count, strong: ordered };
         if space == Space::Param
             && let Some(op) = self.parameter(i, is_store, element, address, slots)?
@@ -188,6 +201,7 @@ impl<'a> Builder<'_, 'a> {
         let orders = order.is_some_and(|word| word != "relaxed");
         words.ignore(is_scope);
         let space = space_of(words.take_one(&["global", "shared", "shared::cta"]));
+        let given = words.without_policy(i);
         let half = i.modifiers.iter().find_map(|word| half::format(word));
         let noftz = words.take("noftz");
         let ty = words.one_type(i)?;
@@ -224,7 +238,7 @@ impl<'a> Builder<'_, 'a> {
         };
         let file = if cell.is_wide() { File::R64 } else { File::R32 };
         let is_red = i.opcode == "red";
-        let (d, rest) = match i.operands.as_slice() {
+        let (d, rest) = match given {
             rest if is_red => (self.sink(), rest),
             [d, rest @ ..] => (self.destination(d, file, i.line)?, rest),
             [] => return Err(unsupported(i)),

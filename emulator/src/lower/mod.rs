@@ -5,6 +5,7 @@
 //! looks at text again.
 
 pub mod address;
+mod atomic_vector;
 pub mod blocks;
 mod builder;
 mod built_in;

@@ -3,7 +3,7 @@
 use super::builder::Lowered;
 use super::inst::{Combine, CvtRounding, FloatMode, Rounding};
 use crate::ptx::PtxError;
-use crate::ptx::ast::{Instruction, Type};
+use crate::ptx::ast::{Instruction, Operand, Type};
 
 /// The dot-words that have not been understood yet.
 pub struct Modifiers<'i> {
@@ -91,6 +91,18 @@ impl<'i> Modifiers<'i> {
         })
     }
 
+    /// The operands but the cache policy that `.L2::cache_hint` puts behind them.
+    pub(super) fn without_policy<'o, 'a>(
+        &mut self,
+        instruction: &'o Instruction<'a>,
+    ) -> &'o [Operand<'a>] {
+        let operands = instruction.operands.as_slice();
+        match operands {
+            [others @ .., _] if self.take("L2::cache_hint") => others,
+            all => all,
+        }
+    }
+
     /// Refuses the instruction if a word is left.
     pub(super) fn done(&self, instruction: &Instruction<'_>) -> Lowered<()> {
         if self.left.is_empty() { Ok(()) } else { Err(unsupported(instruction)) }
@@ -117,7 +129,7 @@ pub fn unsupported(instruction: &Instruction<'_>) -> PtxError {
 /// The operands as an array, or an error that says how many were expected.
 pub fn operands<'i, 'a, const N: usize>(
     instruction: &'i Instruction<'a>,
-) -> Lowered<&'i [crate::ptx::ast::Operand<'a>; N]> {
+) -> Lowered<&'i [Operand<'a>; N]> {
     instruction.operands.as_slice().try_into().map_err(|_| {
         PtxError::invalid(
             instruction.line,

@@ -1,6 +1,6 @@
 //! Moves, packing, selection, address conversions.
 
-use super::address::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use super::address::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, function_address};
 use super::builder::{Binding, Builder, Lowered, file_of};
 use super::inst::*;
 use super::modifiers::{Modifiers, operands, unsupported};
@@ -26,6 +26,9 @@ impl<'a> Builder<'_, 'a> {
         let ty = words.one_type(i)?;
         words.done(i)?;
         let [d, a] = operands(i)?;
+        if ty.bytes() == 16 {
+            return self.mov128(i, d, a);
+        }
         match (d, a) {
             (d, Operand::Vector(parts)) => return self.pack(i, ty, d, parts),
             (Operand::Vector(parts), a) => return self.unpack(i, ty, parts, a),
@@ -73,16 +76,32 @@ impl<'a> Builder<'_, 'a> {
                 None if *name == "%gridid" && ty.bytes() == 8 => {
                     return Ok(self.constant64(Const64::Special(Special::GridId)));
                 }
-                None if self.module.functions.iter().any(|function| function.name == *name) => {
-                    return Err(PtxError::unsupported(
-                        i.line,
-                        format!("unsupported address of function '{name}'"),
-                    ));
+                None if let Some(index) = self.module.function_index(name) => {
+                    return Ok(self.constant64(Const64::Bits(function_address(index))));
                 }
                 _ => {}
             }
         }
         self.source(a, ty, i.line)
+    }
+
+    /// `mov.b128` between registers of 128 bits and pairs of 64.
+    fn mov128(&mut self, i: &Instruction<'a>, d: &Operand<'a>, a: &Operand<'a>) -> Lowered<Op> {
+        let pair = |this: &mut Self, operand: &Operand<'a>, writes: bool| match operand {
+            Operand::Vector(parts) => {
+                let [low, high] = parts.as_slice() else { return Err(unsupported(i)) };
+                let mut half = |part| match writes {
+                    true => this.destination(part, File::R64, i.line),
+                    false => this.source64(part, Type::Bits(8), i.line),
+                };
+                Ok([half(low)?, half(high)?])
+            }
+            whole => this.register128(whole, i.line),
+        };
+        let ([d0, d1], [a0, a1]) = (pair(self, d, true)?, pair(self, a, false)?);
+        let none = self.sink();
+        let (d, a) = ([d0, d1, none, none], [a0, a1, none, none]);
+        Ok(MoveOp::Gather { wide: true, count: 2, d, a }.into())
     }
 
     fn pack(

@@ -58,6 +58,9 @@ pub enum Special {
     GridId,
     DynamicShared,
     TotalShared,
+    /// The upper and the lower half of the address of the workspace of a cooperative launch, or 0.
+    GridWorkspaceHigh,
+    GridWorkspaceLow,
     Zero,
 }
 

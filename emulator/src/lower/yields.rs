@@ -64,7 +64,7 @@ fn may_wait(op: &Op) -> bool {
             element.strong
                 && matches!(address.space, Space::Global | Space::Shared | Space::Generic)
         }
-        Op::Atomic(_) => true,
+        Op::Atomic(_) | Op::AtomicVector(_) => true,
         Op::Mbarrier(barrier) => matches!(barrier.op, MbarrierOp::Test { .. }),
         _ => false,
     }
@@ -237,6 +237,7 @@ fn depends_by_itself(op: &Op) -> bool {
     match op {
         Op::Load { element, .. } => element.strong,
         Op::Atomic(_)
+        | Op::AtomicVector(_)
         | Op::Exchange(_)
         | Op::Transfer(_)
         | Op::Mbarrier(_)

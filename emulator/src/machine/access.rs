@@ -9,6 +9,7 @@ use super::fault::Fault;
 use super::hazard::Touch;
 use super::lanes::{FULL, Lanes32};
 use super::per_lane;
+use super::shape::{self, Steps};
 use crate::counters::{GlobalCounts, SharedCounts, banks, sectors};
 use crate::lower::address::resolve;
 use crate::lower::inst::{Address, Element, Slot, Space};
@@ -188,14 +189,43 @@ fn scattered_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
     let words = global_words::<false>(cx, low, (high - low) / 4 + 1)?;
     let value = addresses.map(|at| words[((at - low) / 4) as usize].load(Relaxed));
     let touched = sectors::count(&addresses, FULL, 4);
-    let bytes = sectors::distinct_bytes(&addresses, FULL, 4);
+    // As many sectors as lanes: no two of them read the same word.
+    let bytes = if touched == 32 { 128 } else { sectors::distinct_bytes(&addresses, FULL, 4) };
     count_global(&mut cx.counts.memory.load, touched, bytes);
+    Some(value)
+}
+
+/// One word of shared memory for each lane of an affine access without a bank conflict.
+#[inline(always)]
+fn affine_shared_words(cx: &mut Context<'_>, address: Address, steps: Steps) -> Option<Lanes32> {
+    let bases = cx.lanes.get32(address.base);
+    let first = u64::from(bases[0].wrapping_add_signed(address.offset));
+    let (low, high) = shape::reach(steps);
+    let lowest = first.checked_add_signed(low)?;
+    let bits = steps.iter().fold(0, |bits, step| bits | step) as u64 | first;
+    let inside = first.wrapping_add_signed(high) + 4 <= u64::from(cx.shared_bytes);
+    let words = banks::affine_words(steps)?;
+    if !bits.is_multiple_of(4) || !inside || !cx.shadow.read_affine(cx.by(false), first, steps) {
+        return None;
+    }
+    let row = cx.shared.get((lowest / 4) as usize..)?;
+    let mut value = [0; 32];
+    for (value, base) in value.iter_mut().zip(bases) {
+        let at = base.wrapping_add_signed(address.offset).wrapping_sub(lowest as u32);
+        *value = row.get((at / 4) as usize).copied().unwrap_or(0);
+    }
+    count_shared(&mut cx.counts.memory.shared_load, 1, words);
     Some(value)
 }
 
 /// One word of shared memory for each lane, wherever it lies.
 #[inline(always)]
 fn shared_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
+    if let Some(steps) = shape::affine(cx.lanes.get32(address.base))
+        && let Some(value) = affine_shared_words(cx, address, steps)
+    {
+        return Some(value);
+    }
     let bases = cx.lanes.get32(address.base);
     let (mut value, mut addresses) = ([0; 32], [0; 32]);
     let mut good = true;
@@ -249,7 +279,7 @@ pub fn store(
     a: [Slot; 4],
     on: u32,
 ) -> Outcome {
-    if simple(element, on) {
+    if simple(element, on) && !cx.tracks_definedness() {
         match place(cx, address) {
             (Space::Global, first, Pattern::Consecutive) => {
                 let value = *cx.lanes.get32(a[0]);

@@ -7,8 +7,8 @@ use super::context::Context;
 use super::fault::Fault;
 use super::half::sum;
 use super::per_lane::{cell, read, write};
-use super::request::{Verb, admit, parts};
-use crate::lower::inst::{Atomic, AtomicOp, Scalar};
+use super::request::{Part, Verb, admit, parts};
+use crate::lower::inst::{Atomic, AtomicOp, Scalar, Space};
 
 /// Executes an atomic for the lanes of `on`.
 #[inline(never)]
@@ -29,6 +29,9 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
         let verb = Verb::Update(!atomic.is_reduction());
         admit(cx, &part, bytes, verb)?;
         touch(cx, &part, (bytes, true), verb, 0)?;
+        if add_to_one_word(cx, atomic, &part, &b, &mut old) {
+            continue;
+        }
         for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
             let address = part.addresses[lane];
             if wide {
@@ -50,7 +53,39 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
     Ok(())
 }
 
-fn apply32(op: AtomicOp, ty: Scalar, old: u32, b: u32, c: u32) -> u32 {
+/// Executes a part in one step if it adds 32-bit integers to one word. Each lane gets the value that
+/// it would have found in lane order.
+fn add_to_one_word(
+    cx: &mut Context<'_>,
+    atomic: &Atomic,
+    part: &Part,
+    b: &[u64; 32],
+    old: &mut [u64; 32],
+) -> bool {
+    let is_sum = matches!((atomic.op, atomic.ty), (AtomicOp::Add, Scalar::U32 | Scalar::S32));
+    let (low, high, _) = part.extent();
+    if !is_sum || low != high {
+        return false;
+    }
+    let Some(mut cell) = cell(cx, part.space, 0, low).filter(|_| part.space != Space::Local) else {
+        return false;
+    };
+    let (mut sum, mut changed) = (0u32, false);
+    for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
+        old[lane] = u64::from(sum);
+        sum = sum.wrapping_add(b[lane] as u32);
+        changed |= b[lane] as u32 != 0;
+    }
+    let before = cell.update(|old| old.wrapping_add(sum));
+    for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
+        old[lane] = u64::from(before.wrapping_add(old[lane] as u32));
+    }
+    cx.warp.changed |= changed;
+    true
+}
+
+/// The new value of a cell of 32 bits.
+pub fn apply32(op: AtomicOp, ty: Scalar, old: u32, b: u32, c: u32) -> u32 {
     match (op, ty) {
         (AtomicOp::Add, Scalar::F32) => bits32(f32::from_bits(old) + f32::from_bits(b)),
         (AtomicOp::AddPair, ty) => sum(atomic_half::format(ty), true, old, b),
@@ -60,7 +95,8 @@ fn apply32(op: AtomicOp, ty: Scalar, old: u32, b: u32, c: u32) -> u32 {
     }
 }
 
-fn apply64(op: AtomicOp, ty: Scalar, old: u64, b: u64, c: u64) -> u64 {
+/// The new value of a cell of 64 bits.
+pub fn apply64(op: AtomicOp, ty: Scalar, old: u64, b: u64, c: u64) -> u64 {
     match (op, ty) {
         (AtomicOp::Add, Scalar::F64) => bits64(f64::from_bits(old) + f64::from_bits(b)),
         (AtomicOp::Min, Scalar::S64) => (old as i64).min(b as i64) as u64,

@@ -56,15 +56,53 @@ pub fn touch_by(
         Verb::Write => Touch::Write(changed & (1 << lane) != 0),
         Verb::Update(_) => Touch::Update,
     };
-    let lanes = || (0..32).filter(|lane| part.lanes & (1 << lane) != 0);
-    for lane in lanes() {
+    for lane in lanes(part) {
         let (by, address) = (by.lane(lane), part.addresses[lane]);
         if let Some(hazard) = cx.shadow.check(by, address, bytes, touch(lane)) {
             return Err(hazardous(cx, part, lane, bytes, verb, hazard));
         }
     }
-    for lane in lanes() {
+    for lane in lanes(part) {
         cx.shadow.note(by.lane(lane), part.addresses[lane], bytes, touch(lane));
     }
     Ok(())
+}
+
+/// The lanes that read unwritten memory, and the fault of the first of them if its value matters.
+pub type Unwritten = Option<(u32, Box<Fault>)>;
+
+/// Checks the lanes of an admitted part of shared memory that is read, and remembers them. A read
+/// of unwritten memory is not remembered, so nothing races with it: its value may not matter.
+pub fn touch_read(
+    cx: &mut Context<'_>,
+    part: &Part,
+    (bytes, strong): (u32, bool),
+) -> Result<Unwritten, Box<Fault>> {
+    if part.space != Space::Shared || !cx.shadow.is_on() {
+        return Ok(None);
+    }
+    let (by, mut unwritten): (_, Unwritten) = (cx.by(strong), None);
+    for lane in lanes(part) {
+        match cx.shadow.check(by.lane(lane), part.addresses[lane], bytes, Touch::Read) {
+            None => {}
+            Some(hazard @ Hazard::Unwritten) => match &mut unwritten {
+                Some((lanes, _)) => *lanes |= 1 << lane,
+                None => {
+                    let fault = hazardous(cx, part, lane, bytes, Verb::Read, hazard);
+                    unwritten = Some((1 << lane, fault));
+                }
+            },
+            Some(hazard) => return Err(hazardous(cx, part, lane, bytes, Verb::Read, hazard)),
+        }
+    }
+    let unread = unwritten.as_ref().map_or(0, |(lanes, _)| *lanes);
+    for lane in lanes(part).filter(|lane| unread & (1 << lane) == 0) {
+        cx.shadow.note(by.lane(lane), part.addresses[lane], bytes, Touch::Read);
+    }
+    Ok(unwritten)
+}
+
+fn lanes(part: &Part) -> impl Iterator<Item = usize> + use<> {
+    let lanes = part.lanes;
+    (0..32).filter(move |lane| lanes & (1 << lane) != 0)
 }

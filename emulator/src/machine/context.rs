@@ -89,6 +89,12 @@ impl Context<'_> {
         })
     }
 
+    /// Whether some register of the warp is undefined.
+    #[inline(always)]
+    pub fn tracks_definedness(&self) -> bool {
+        !self.warp.definedness.is_complete()
+    }
+
     /// Lane 0 of the warp at the running instruction, as the shadow of shared memory knows it.
     #[inline(always)]
     pub fn by(&self, strong: bool) -> By {

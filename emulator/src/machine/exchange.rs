@@ -8,6 +8,7 @@
 
 use super::bits::UNDEFINED;
 use super::context::Context;
+use super::definedness::ExchangeTaint;
 use super::fault::{Fault, FaultKind};
 use super::integer::binary32;
 use super::lanes::{Lanes, Lanes32, Lanes64};
@@ -107,11 +108,36 @@ fn exchange(cx: &mut Context<'_>, parts: &[(ExchangeOp, u32)]) {
         gather(&cx.lanes, op, *lanes, &mut inputs);
     }
     let Some((op, _)) = parts.first() else { return };
+    if cx.tracks_definedness() {
+        track(cx, parts, &inputs, on);
+    }
     let outputs = compute(op, &inputs, on);
     for (op, lanes) in parts {
         deliver(&mut cx.lanes, op, *lanes, &outputs);
     }
     cx.shadow.meet_warp(cx.warp.index);
+}
+
+/// Carries undefined values of registers through an exchange.
+#[inline(never)]
+fn track(cx: &mut Context<'_>, parts: &[(ExchangeOp, u32)], inputs: &Inputs, on: u32) {
+    let Some(&(op, _)) = parts.first() else { return };
+    let taint = ExchangeTaint::gather(&cx.warp.definedness, parts);
+    let undefined = taint.values();
+    let known = on & !undefined;
+    let lanes = match op {
+        // What each lane receives if an undefined value is a 1.
+        ExchangeOp::Shuffle { mode, .. } => {
+            let a = std::array::from_fn(|lane| undefined >> lane & 1);
+            let words = shuffle(mode, &Inputs { a, ..*inputs }, on).words;
+            (0..32).filter(|&lane| words[lane] == 1).fold(0, |lanes, lane| lanes | 1 << lane)
+        }
+        ExchangeOp::Vote { mode: Vote::Any, .. } if inputs.votes & known != 0 => 0,
+        ExchangeOp::Vote { mode: Vote::All, .. } if inputs.votes & known != known => 0,
+        _ if undefined != 0 => on,
+        _ => 0,
+    };
+    taint.deliver(&mut cx.warp.definedness, parts, lanes);
 }
 
 fn gather(lanes: &Lanes<'_>, op: &ExchangeOp, on: u32, inputs: &mut Inputs) {

@@ -7,8 +7,10 @@
 use super::access;
 use super::arith;
 use super::atomic;
+use super::atomic_vector;
 use super::barrier;
 use super::context::{Context, Stop};
+use super::definedness;
 use super::exchange;
 use super::fault::{Fault, FaultKind};
 use super::mbarrier::{self, Waits};
@@ -90,6 +92,9 @@ fn run_slice(
         let active = cx.warp.active;
         let on = issue(cx, inst.guard, pc);
         cx.warp.pc = pc + 1;
+        if cx.tracks_definedness() {
+            definedness::step(cx, inst, on)?;
+        }
         match inst.op {
             Op::Arith(ref op) => arith::execute(&mut cx.lanes, op, on),
             Op::Load { element, address, d } if on != 0 => {
@@ -111,6 +116,7 @@ fn run_slice(
             Op::Float(ref op) => scalar::float(&mut cx.lanes, op, on),
             Op::Move(ref op) => moves::execute(&mut cx.lanes, op, on),
             ref op @ (Op::Atomic(_)
+            | Op::AtomicVector(_)
             | Op::Exchange(_)
             | Op::Transfer(_)
             | Op::Mbarrier(_)
@@ -196,6 +202,7 @@ fn leave_zones(cx: &mut Context<'_>, lanes: u32, pc: u32) {
 fn communicate(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Fault>> {
     match op {
         Op::Atomic(atomic) => atomic::execute(cx, atomic, on)?,
+        Op::AtomicVector(atomic) => atomic_vector::execute(cx, atomic, on)?,
         Op::Exchange(op) => exchange::execute(cx, op, on)?,
         Op::Transfer(op) => {
             cx.warp.changed = true;

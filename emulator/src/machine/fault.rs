@@ -200,7 +200,8 @@ impl FaultReport {
                     let thread = |by: By| triple(thread_of(by.thread(), dim));
                     let place = place(program, fault.pc, &fault.callers);
                     let line = place.as_deref().map(line_of);
-                    describe_hazard(access, hazard, program, (fault.lane, line), thread)
+                    let text = describe_hazard(access, hazard, program, (fault.lane, line), thread);
+                    if fault.detail.is_empty() { text } else { format!("{text}; {}", fault.detail) }
                 }
                 None => describe(fault.kind, access, memory),
             },

@@ -18,11 +18,12 @@ const WORTH_THREADS: u64 = 16 * 1024;
 
 impl Launch<'_> {
     /// Runs it. Output: its counts or the fault that running the blocks in order meets first, and
-    /// what was said up to there, in the order of blocks and threads.
+    /// what was said up to there, in the order of blocks.
     pub fn run(&self) -> (Result<Counts, Box<FaultReport>>, String) {
         let blocks = self.blocks();
         let threads = blocks.saturating_mul(u64::from(self.threads_per_block()));
-        let workers = if self.program.blocks_interact || threads < WORTH_THREADS {
+        let interact = self.program.blocks_interact || self.grid_workspace != 0;
+        let workers = if interact || threads < WORTH_THREADS {
             1
         } else {
             self.host_threads.clamp(1, usize::try_from(blocks).unwrap_or(usize::MAX).max(1))

@@ -28,6 +28,8 @@ pub struct Launch<'l> {
     pub sm_count: u32,
     /// Blocks of it that the device holds at once.
     pub resident_blocks: u64,
+    /// Where the workspace of a cooperative launch lies; 0 if it is none.
+    pub grid_workspace: u64,
     /// Number of this launch on its device.
     pub grid_id: u64,
     /// Host threads to use at most.
@@ -36,6 +38,8 @@ pub struct Launch<'l> {
     pub runner: Runner,
     /// Which blocks' accesses to shared memory are checked for races and the like.
     pub checks: Checks,
+    /// Warp instructions after which a block that still runs is a fault.
+    pub instruction_limit: Option<u64>,
     /// Where it tells how far it is, if it takes long.
     pub watch: Option<Watch>,
 }

@@ -181,14 +181,12 @@ pub fn arrive_once(cx: &mut Context<'_>, address: Address, on: u32) -> Outcome {
 }
 
 fn place(cx: &Context<'_>, address: Address, on: u32) -> Result<Part, Box<Fault>> {
-    let mut found = parts(cx, address, on);
-    match found.pop() {
-        Some(part) if found.is_empty() && part.space == Space::Shared => Ok(part),
-        _ => {
-            let detail = "an mbarrier lies outside of shared memory".to_owned();
-            Err(cx.fault(FaultKind::Undefined, on, detail))
-        }
+    let found = parts(cx, address, on);
+    if found.others.is_empty() && found.first.space == Space::Shared {
+        return Ok(found.first);
     }
+    let detail = "an mbarrier lies outside of shared memory".to_owned();
+    Err(cx.fault(FaultKind::Undefined, on, detail))
 }
 
 fn wrong(cx: &Context<'_>, part: &Part, lane: usize, why: &str) -> Box<Fault> {

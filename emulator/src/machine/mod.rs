@@ -5,10 +5,12 @@
 //! of a GPU do. Nothing here depends on the host's time, threads or
 //! addresses: two runs of one launch give the same memory and the same counts.
 
+mod absorb;
 mod access;
 mod arith;
 mod atomic;
 mod atomic_half;
+mod atomic_vector;
 mod barrier;
 mod bits;
 mod block;
@@ -20,6 +22,7 @@ pub mod context;
 mod convert;
 mod copies;
 mod deadlock;
+mod definedness;
 mod exchange;
 pub mod execute;
 pub mod fault;
@@ -40,6 +43,7 @@ mod request;
 mod said;
 mod scalar;
 mod shadow;
+mod shape;
 mod softfloat;
 mod speech;
 mod transfer;

@@ -69,6 +69,8 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &MoveOp, m: u32) {
         MoveOp::IsSpace { space, d, a } => {
             let bits = lanes.test64(a, a, |a, _| match (space, resolve(a).0) {
                 (Space::Const, _) => false,
+                // PTX: the window of kernel parameters lies in the global one.
+                (Space::Global, Space::Param) => true,
                 (wanted, found) => wanted == found,
             });
             lanes.set_pred(d, bits, m);

@@ -5,11 +5,12 @@
 //! moved, in lane order: if several lanes store to one place the highest wins.
 
 use super::bits::extend;
-use super::checked::touch;
+use super::checked::{touch, touch_read};
 use super::context::Context;
+use super::definedness;
 use super::fault::Fault;
 use super::request::{Part, Verb, admit, allocation, parts};
-use crate::lower::inst::{Address, Element, Slot, Space};
+use crate::lower::inst::{Address, Element, File, Slot, Space};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 type Outcome = Result<(), Box<Fault>>;
@@ -105,6 +106,42 @@ pub fn write(cx: &mut Context<'_>, space: Space, lane: usize, address: u64, byte
     }
 }
 
+/// A value of `bytes` at `address`, from words.
+#[inline(always)]
+fn value_from(word: impl Fn(u64) -> u64, address: u64, bytes: u8) -> u64 {
+    let low = word(address / 4) >> (8 * (address % 4));
+    if bytes == 8 { low | word(address / 4 + 1) << 32 } else { low }
+}
+
+/// Reads `bytes` (1, 2, 4 or 8) from `offset` on for the lanes of an admitted part.
+fn read_lanes(cx: &mut Context<'_>, part: &Part, offset: u64, bytes: u8) -> [u64; 32] {
+    let (low, high, _) = part.extent();
+    let addresses = part.addresses.map(|at| at.wrapping_add(offset));
+    let mut values = [0; 32];
+    let lanes = (0..32).filter(|lane| part.lanes & (1 << lane) != 0);
+    if part.space == Space::Shared {
+        let word = |at: u64| u64::from(cx.shared.get(at as usize).copied().unwrap_or(0));
+        for lane in lanes {
+            values[lane] = value_from(word, addresses[lane], bytes);
+        }
+        return values;
+    }
+    let end = high + offset + u64::from(bytes);
+    let found = if part.space == Space::Global { allocation(cx, low) } else { None };
+    if let Some(found) = found.filter(|found| found.contains(low, end - low)) {
+        let word =
+            |at: u64| found.words.get(at as usize).map_or(0, |word| word.load(Relaxed).into());
+        for lane in lanes {
+            values[lane] = value_from(word, addresses[lane] - found.base, bytes);
+        }
+        return values;
+    }
+    for lane in lanes {
+        values[lane] = read(cx, part.space, lane, addresses[lane], bytes);
+    }
+    values
+}
+
 /// `d ← [address]`
 #[inline(never)]
 pub fn load(
@@ -119,18 +156,40 @@ pub fn load(
         if element.strong {
             cx.shadow.meet();
         }
-        touch(cx, &part, (element.total(), element.strong), Verb::Read, 0)?;
+        let unwritten = touch_read(cx, &part, (element.total(), element.strong))?;
         for (index, slot) in (0u64..).zip(d).take(usize::from(element.count)) {
-            let mut values = [0; 32];
-            for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
-                let at = part.addresses[lane] + index * u64::from(element.bytes);
-                let value = read(cx, part.space, lane, at, element.bytes);
-                values[lane] = extend(value, element.bytes, element.signed);
-            }
+            let offset = index * u64::from(element.bytes);
+            let values = read_lanes(cx, &part, offset, element.bytes)
+                .map(|value| extend(value, element.bytes, element.signed));
             cx.lanes.set_any(slot, element.wide, &values, part.lanes);
         }
+        if let Some((lanes, fault)) = unwritten {
+            let file = File::by_width(element.wide);
+            definedness::note(cx, &d[..usize::from(element.count)], file, lanes, fault);
+        }
+        definedness::load_local(cx, &part, element, &d);
     }
     Ok(())
+}
+
+/// Writes `bytes` (1, 2, 4 or 8) from `offset` on for the lanes of an admitted part.
+fn write_lanes(cx: &mut Context<'_>, part: &Part, (offset, bytes): (u64, u8), values: &[u64; 32]) {
+    let (low, high, _) = part.extent();
+    let lanes = (0..32).filter(|lane| part.lanes & (1 << lane) != 0);
+    let end = high + offset + u64::from(bytes);
+    let found = if bytes >= 4 && part.space == Space::Global { allocation(cx, low) } else { None };
+    let Some(found) = found.filter(|found| found.contains(low, end - low)) else {
+        for lane in lanes {
+            write(cx, part.space, lane, part.addresses[lane] + offset, bytes, values[lane]);
+        }
+        return;
+    };
+    for lane in lanes {
+        let at = ((part.addresses[lane] + offset - found.base) / 4) as usize;
+        for (word, shift) in found.words[at..].iter().zip([0, 32]).take(usize::from(bytes) / 4) {
+            word.store((values[lane] >> shift) as u32, Relaxed);
+        }
+    }
 }
 
 /// `[address] ← a`
@@ -149,12 +208,12 @@ pub fn store(
         }
         let changed = if part.space == Space::Shared { changed(cx, &part, element, a) } else { 0 };
         touch(cx, &part, (element.total(), element.strong), Verb::Write, changed)?;
+        if cx.tracks_definedness() {
+            definedness::store(cx, &part, element, &a)?;
+        }
         for (index, slot) in (0u64..).zip(a).take(usize::from(element.count)) {
             let values = cx.lanes.any(slot, element.wide);
-            for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
-                let at = part.addresses[lane] + index * u64::from(element.bytes);
-                write(cx, part.space, lane, at, element.bytes, values[lane]);
-            }
+            write_lanes(cx, &part, (index * u64::from(element.bytes), element.bytes), &values);
         }
     }
     Ok(())
@@ -165,12 +224,11 @@ fn changed(cx: &mut Context<'_>, part: &Part, element: Element, a: [Slot; 4]) ->
     let mut changed = 0;
     for (index, slot) in (0u64..).zip(a).take(usize::from(element.count)) {
         let values = cx.lanes.any(slot, element.wide);
-        for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
-            let at = part.addresses[lane] + index * u64::from(element.bytes);
-            let there = read(cx, part.space, lane, at, element.bytes);
+        let there = read_lanes(cx, part, index * u64::from(element.bytes), element.bytes);
+        for lane in 0..32 {
             let same = |value| extend(value, element.bytes, false);
-            changed |= u32::from(same(there) != same(values[lane])) << lane;
+            changed |= u32::from(same(there[lane]) != same(values[lane])) << lane;
         }
     }
-    changed
+    changed & part.lanes
 }

@@ -32,8 +32,39 @@ pub struct Part {
     pub addresses: [u64; 32],
 }
 
+impl Part {
+    /// The lowest and the highest address, and the bits of all.
+    #[inline(always)]
+    pub fn extent(&self) -> (u64, u64, u64) {
+        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+        for (lane, &at) in self.addresses.iter().enumerate() {
+            if self.lanes & (1 << lane) != 0 {
+                (low, high, bits) = (low.min(at), high.max(at), bits | at);
+            }
+        }
+        (low, high, bits)
+    }
+}
+
+/// The parts of a request: nearly always one.
+pub struct Parts {
+    /// The part of the lowest lane.
+    pub first: Part,
+    /// The parts of lanes with addresses in other spaces.
+    pub others: Vec<Part>,
+}
+
+impl IntoIterator for Parts {
+    type Item = Part;
+    type IntoIter = std::iter::Chain<std::iter::Once<Part>, std::vec::IntoIter<Part>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        std::iter::once(self.first).chain(self.others)
+    }
+}
+
 /// Sorts lanes into spaces.
-pub fn parts(cx: &Context<'_>, address: Address, on: u32) -> Vec<Part> {
+pub fn parts(cx: &Context<'_>, address: Address, on: u32) -> Parts {
     let mut addresses = cx.lanes.any(address.base, address.wide);
     for value in &mut addresses {
         *value = value.wrapping_add_signed(i64::from(address.offset));
@@ -46,22 +77,31 @@ pub fn parts(cx: &Context<'_>, address: Address, on: u32) -> Vec<Part> {
             Space::Const => (Space::Global, true),
             space => (space, false),
         };
-        return vec![Part { space, constant, lanes: on, addresses }];
+        let first = Part { space, constant, lanes: on, addresses };
+        return Parts { first, others: Vec::new() };
     }
-    let mut parts: Vec<Part> = Vec::new();
-    for lane in (0..32).filter(|lane| on & (1 << lane) != 0) {
-        let (space, within) = resolve(addresses[lane]);
-        let part = match parts.iter_mut().position(|part| part.space == space) {
-            Some(at) => &mut parts[at],
-            None => {
-                parts.push(Part { space, constant: false, lanes: 0, addresses: [0; 32] });
-                parts.last_mut().expect("just pushed")
-            }
-        };
-        part.lanes |= 1 << lane;
-        part.addresses[lane] = within;
+    sort(addresses, on)
+}
+
+/// Sorts the lanes of generic addresses into spaces.
+fn sort(mut addresses: [u64; 32], on: u32) -> Parts {
+    let mut spaces = [Space::Global; 32];
+    for (address, space) in addresses.iter_mut().zip(&mut spaces) {
+        (*space, *address) = resolve(*address);
     }
-    parts
+    let lanes_in = |space: Space| {
+        let is_in = |lane: &usize| on & (1 << lane) != 0 && spaces[*lane] == space;
+        (0..32).filter(is_in).fold(0, |lanes, lane| lanes | 1 << lane)
+    };
+    let part = |space: Space| Part { space, constant: false, lanes: lanes_in(space), addresses };
+    let first = part(spaces[on.trailing_zeros().min(31) as usize]);
+    let (mut others, mut left) = (Vec::new(), on & !first.lanes);
+    while left != 0 {
+        let other = part(spaces[left.trailing_zeros() as usize]);
+        left &= !other.lanes;
+        others.push(other);
+    }
+    Parts { first, others }
 }
 
 /// Checks every lane of a part, and counts the request.
@@ -73,10 +113,31 @@ pub fn admit(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) -> Outco
 
 /// Checks every lane of a part.
 pub fn check(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) -> Outcome {
+    if is_good(cx, part, bytes, verb) {
+        return Ok(());
+    }
     for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
         check_lane(cx, part, lane, (bytes, bytes), verb)?;
     }
     Ok(())
+}
+
+/// Whether all lanes of a part may access `bytes`, seen at once. `false`: they may not, or they
+/// access several allocations.
+fn is_good(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) -> bool {
+    let (low, high, bits) = part.extent();
+    let bytes = u64::from(bytes);
+    let Some(end) = high.checked_add(bytes) else { return false };
+    let inside = match part.space {
+        Space::Shared => end <= u64::from(cx.shared_bytes),
+        Space::Local => end <= u64::from(cx.program.local_bytes),
+        Space::Param => false,
+        _ => allocation(cx, low).is_some_and(|found| {
+            let writable = verb == Verb::Read || found.is_writable();
+            found.contains(low, end - low) && writable
+        }),
+    };
+    inside && bits % bytes == 0
 }
 
 /// Checks a lane of a part, which accesses `bytes` at a multiple of `aligned`.
@@ -180,11 +241,10 @@ pub fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
             };
             counts.requests += 1;
             counts.sectors += sectors::count(&part.addresses, part.lanes, bytes);
-            counts.bytes += if verb == Verb::Read {
-                sectors::distinct_bytes(&part.addresses, part.lanes, bytes)
-            } else {
-                u64::from(bytes) * u64::from(part.lanes.count_ones())
-            };
+            counts.bytes += sectors::distinct_bytes(&part.addresses, part.lanes, bytes);
+            if matches!(verb, Verb::Update(_)) {
+                counts.repeated += sectors::repeated(&part.addresses, part.lanes);
+            }
         }
     }
 }

@@ -142,10 +142,24 @@ impl Shadow {
         self.checking
     }
 
+    #[inline(always)]
+    fn is_one_cell(&self, address: u64, bytes: u32) -> bool {
+        bytes == 1 << self.layout.grain && address & (u64::from(bytes) - 1) == 0
+    }
+
     /// What is wrong if one thread accesses `bytes` from `address` on.
-    #[inline]
+    #[inline(always)]
     pub fn check(&self, by: By, address: u64, bytes: u32, touch: Touch) -> Option<Hazard> {
-        let (bounds, cells) = (self.bounds(by), self.cells_of(address, bytes));
+        let bounds = self.bounds(by);
+        if self.is_one_cell(address, bytes) {
+            let cell = (address >> self.layout.grain) as usize;
+            let reads = matches!(touch, Touch::Read | Touch::Update);
+            if reads && self.cells.written[cell] < self.began {
+                return Some(Hazard::Unwritten);
+            }
+            return self.cells.hazard(cell, by, touch, self.began, bounds);
+        }
+        let cells = self.cells_of(address, bytes);
         // Compilers copy the padding of structures, which nobody writes.
         let unwritten = || self.cells.written[cells.clone()].iter().all(|when| *when < self.began);
         let reads = matches!(touch, Touch::Read | Touch::Update);
@@ -161,7 +175,7 @@ impl Shadow {
     }
 
     /// Remembers that it does.
-    #[inline]
+    #[inline(always)]
     pub fn note(&mut self, by: By, address: u64, bytes: u32, touch: Touch) {
         let (now, met) = (self.now, self.met);
         for cell in self.cells_of(address, bytes) {
@@ -170,6 +184,14 @@ impl Shadow {
                 Touch::Write(false) if self.cells.written[cell] >= self.began => {}
                 Touch::Write(_) | Touch::Update => self.cells.note_write(cell, by, now, met),
             }
+        }
+    }
+
+    /// What was stored to these bytes has no defined value.
+    pub fn forget(&mut self, address: u64, bytes: u32) {
+        for cell in self.cells_of(address, bytes) {
+            // The end of the block before.
+            self.cells.written[cell] = self.began - 1;
         }
     }
 
@@ -206,6 +228,45 @@ impl Shadow {
             reader[lane] = joined(read[lane], reader[lane], by.0 + lane as i32, met);
         }
         *read = [now; 32];
+        true
+    }
+
+    /// Every lane reads a word, at `first` plus the steps of the bits of its number. `false`: it is
+    /// to be looked at lane by lane.
+    #[inline(always)]
+    pub fn read_affine(&mut self, by: By, first: u64, steps: [i32; 5]) -> bool {
+        if !self.checking {
+            return true;
+        }
+        if self.layout.grain != 2 {
+            return false;
+        }
+        // Each cell once, with the highest lane that reads it.
+        let (mut cells, mut lanes, mut count) = ([0u32; 32], [0i32; 32], 1);
+        cells[0] = (first / 4) as u32;
+        for (bit, step) in steps.into_iter().enumerate() {
+            if step == 0 {
+                lanes[..count].iter_mut().for_each(|lane| *lane |= 1 << bit);
+                continue;
+            }
+            for at in 0..count {
+                cells[count + at] = cells[at].wrapping_add_signed(step / 4);
+                lanes[count + at] = lanes[at] | 1 << bit;
+            }
+            count *= 2;
+        }
+        let (bounds, began) = (self.bounds(by), self.began);
+        let mut unsure = false;
+        for &cell in &cells[..count] {
+            let written = self.cells.written[cell as usize];
+            unsure |= (written < began) | (written >= bounds.0);
+        }
+        if unsure {
+            return false;
+        }
+        for (&cell, &lane) in cells[..count].iter().zip(&lanes) {
+            self.cells.note_read(cell as usize, By(by.0 | lane), self.now, self.met);
+        }
         true
     }
 

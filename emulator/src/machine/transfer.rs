@@ -1,8 +1,9 @@
 //! `cp.async` and `ldmatrix`.
 
-use super::checked::{touch, touch_by};
+use super::checked::{touch_by, touch_read};
 use super::context::Context;
 use super::copies::Copy;
+use super::definedness;
 use super::fault::{Fault, FaultKind};
 use super::hazard::By;
 use super::lanes::FULL;
@@ -10,7 +11,7 @@ use super::mbarrier;
 use super::per_lane::{read, write};
 use super::request::{Part, Verb, check, check_lane, parts};
 use crate::counters::{banks, sectors};
-use crate::lower::inst::{Address, AsyncCopy, Slot, Space, TransferOp};
+use crate::lower::inst::{Address, AsyncCopy, File, Slot, Space, TransferOp};
 
 type Outcome = Result<(), Box<Fault>>;
 
@@ -58,7 +59,7 @@ fn start(cx: &mut Context<'_>, copy: &AsyncCopy, on: u32) -> Outcome {
     let reads = |lane: usize| ignored >> lane & 1 == 0 && sizes[lane] > 0;
     let reading = (0..32).filter(|&lane| on >> lane & 1 == 1 && reads(lane));
     let reading = reading.fold(0, |lanes, lane| lanes | 1 << lane);
-    let (mut from, to) = (parts(cx, copy.from, on).remove(0), parts(cx, copy.to, on).remove(0));
+    let (mut from, to) = (parts(cx, copy.from, on).first, parts(cx, copy.to, on).first);
     from.lanes = reading;
     check(cx, &to, bytes, Verb::Write)?;
     for lane in (0..32).filter(|lane| reading >> lane & 1 == 1) {
@@ -129,16 +130,17 @@ fn matrix(
     let rows = if count == 4 { FULL } else { (1 << (8 * count)) - 1 };
     let mut halves = [[[0u32; 8]; 8]; 4];
     let found = parts(cx, address, rows);
-    let [part] = found.as_slice() else {
+    if !found.others.is_empty() {
         let detail = "the rows of ldmatrix lie in several state spaces".to_owned();
         return Err(cx.fault(FaultKind::Undefined, rows, detail));
-    };
+    }
+    let part = &found.first;
     if part.space != Space::Shared {
         let detail = "the rows of ldmatrix lie outside of shared memory".to_owned();
         return Err(cx.fault(FaultKind::Undefined, rows, detail));
     }
     check(cx, part, ROW, Verb::Read)?;
-    touch(cx, part, (ROW, false), Verb::Read, 0)?;
+    let unwritten = touch_read(cx, part, (ROW, false))?;
     let addresses = part.addresses.map(|address| address as u32);
     let fronts = banks::wavefronts(&addresses, rows, ROW);
     let counts = &mut cx.counts.memory.matrices;
@@ -161,6 +163,17 @@ fn matrix(
             }
         };
         cx.lanes.set32(slot, &std::array::from_fn(pair), on);
+    }
+    if let Some((unwritten, fault)) = unwritten {
+        for (matrix, slot) in d.iter().enumerate().take(usize::from(count)) {
+            let rows = unwritten >> (8 * matrix) & 0xff;
+            let has = |lane: &u32| match transposed {
+                true => rows & (3 << (2 * (lane % 4))) != 0,
+                false => rows & (1 << (lane / 4)) != 0,
+            };
+            let lanes = (0..32).filter(has).fold(0, |lanes, lane| lanes | 1 << lane);
+            definedness::note(cx, &[*slot], File::R32, lanes, fault.clone());
+        }
     }
     Ok(())
 }

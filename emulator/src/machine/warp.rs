@@ -10,6 +10,7 @@
 //! only yield stop waiting.
 
 use super::copies::Copies;
+use super::definedness::Definedness;
 use crate::lower::convergence::Convergence;
 use crate::lower::inst::NOWHERE;
 
@@ -121,6 +122,8 @@ pub struct Warp {
     pub index: u32,
     /// Copies that its lanes started.
     pub copies: Copies,
+    /// Which of its registers are undefined.
+    pub definedness: Definedness,
     /// Whether it changed memory since the flag was last cleared.
     pub changed: bool,
     /// Lanes that wait at `.sync` instructions and barriers of the block.
@@ -144,6 +147,7 @@ impl Warp {
             yields: 0,
             index,
             copies: Copies::default(),
+            definedness: Definedness::default(),
             changed: false,
             parked: Vec::new(),
             frame: KERNEL,
@@ -162,6 +166,7 @@ impl Warp {
         (self.pc, self.active, self.live, self.frame) = (0, mask, mask, KERNEL);
         self.state = State::Ready;
         self.copies.clear();
+        self.definedness.clear();
         self.parked.clear();
         self.ready.clear();
         self.barriers.clear();

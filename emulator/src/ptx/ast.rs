@@ -15,6 +15,14 @@ pub struct Module<'a> {
     pub functions: Vec<Function<'a>>,
 }
 
+impl Module<'_> {
+    /// The number of a function, by which its address is made. Declarations have that of their
+    /// definition.
+    pub fn function_index(&self, name: &str) -> Option<usize> {
+        self.functions.iter().position(|function| function.name == name && function.body.is_some())
+    }
+}
+
 /// A state space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Space {
@@ -114,6 +122,8 @@ pub struct Variable<'a> {
     pub bytes: Option<u32>,
     /// Declared `.extern`.
     pub is_extern: bool,
+    /// Why no kernel can use it: it is managed memory or a texture.
+    pub unusable: Option<&'static str>,
     /// Initial values, one an element; elements not named are zero.
     pub init: Vec<Init<'a>>,
     /// Where it is declared.
@@ -125,8 +135,10 @@ pub struct Variable<'a> {
 pub enum Init<'a> {
     /// The low bytes of this.
     Bits(u64),
-    /// The address of a variable plus an offset; generic if `generic(…)` was written.
+    /// The address of a variable or a function plus an offset; generic if `generic(…)` was written.
     Address(&'a str, i64),
+    /// One byte of such an address, the lowest is 0.
+    AddressByte(&'a str, i64, u8),
 }
 
 /// A kernel or a device function.

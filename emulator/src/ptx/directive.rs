@@ -5,6 +5,24 @@ use super::ast::{Bounds, Formal, Function, Init, Module, Space, Type, Variable};
 use super::lexer::Token;
 use super::parser::Parser;
 
+/// The most elements of one row that a list is filled up to.
+const MOST_ELEMENTS: usize = 1 << 24;
+
+/// The elements of an array of these dimensions.
+fn elements(extents: &[usize]) -> usize {
+    extents.iter().fold(1, |product, extent| product.saturating_mul(*extent))
+}
+
+/// What stands before a variable's name.
+struct Storage {
+    space: Space,
+    align: Option<u32>,
+    ty: Type,
+    /// Elements of a vector.
+    lanes: u32,
+    unusable: Option<&'static str>,
+}
+
 impl<'a> Parser<'a> {
     /// A variable or a function, with its linkage.
     pub(super) fn definition(&mut self, module: &mut Module<'a>) -> Result<(), PtxError> {
@@ -47,11 +65,19 @@ impl<'a> Parser<'a> {
     /// `.space .align N .type name[N] = {…}, name2;`
     pub(super) fn variables(&mut self, is_extern: bool) -> Result<Vec<Variable<'a>>, PtxError> {
         let mut variables = Vec::new();
-        let prefix = self.storage()?;
+        let storage = self.storage()?;
         loop {
-            let mut variable = self.declarator(prefix, is_extern)?;
+            let (mut variable, extents) = self.declarator(&storage, is_extern)?;
             if self.eat(b'=') {
-                variable.init = self.initialiser(variable.ty)?;
+                variable.init = self.initialiser(variable.ty, &extents)?;
+                if variable.bytes.is_none() {
+                    // The values say how many elements `name[]` has.
+                    let row = elements(extents.get(1..).unwrap_or_default()).max(1);
+                    let rows = variable.init.len().div_ceil(row);
+                    let bytes =
+                        rows.saturating_mul(row).saturating_mul(variable.ty.bytes() as usize);
+                    variable.bytes = u32::try_from(bytes).ok();
+                }
             }
             variables.push(variable);
             if self.eat(b';') {
@@ -61,9 +87,10 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The part before the name: space, alignment, type, vector width.
-    fn storage(&mut self) -> Result<(Space, Option<u32>, Type, u32), PtxError> {
+    /// The part before the name.
+    fn storage(&mut self) -> Result<Storage, PtxError> {
         let (mut space, mut align, mut ty, mut lanes) = (Space::Generic, None, None, 1);
+        let mut unusable = None;
         while let Token::Dot(word) = self.peek() {
             let line = self.line();
             self.bump();
@@ -87,12 +114,11 @@ impl<'a> Parser<'a> {
                         self.unsigned()?;
                     }
                 }
-                // An array may be said to be managed or to have attributes; storage is the same.
-                "attribute" => {
-                    return Err(PtxError::unsupported(
-                        line,
-                        "unsupported PTX directive '.attribute'",
-                    ));
+                "attribute" if self.attributes()? => unusable = Some("it is managed memory"),
+                "attribute" => {}
+                "texref" | "samplerref" | "surfref" => {
+                    ty = Some(Type::Bits(8));
+                    unusable = Some("it is a texture, sampler or surface");
                 }
                 word => match Type::from_word(word) {
                     Some(found) => ty = Some(found),
@@ -106,25 +132,56 @@ impl<'a> Parser<'a> {
             }
         }
         let ty = ty.ok_or_else(|| self.unexpected("a type"))?;
-        Ok((space, align, ty, lanes))
+        Ok(Storage { space, align, ty, lanes, unusable })
     }
 
+    /// After `.attribute`: `(.managed, .unified(1, 2))`. Whether `.managed` is among them.
+    fn attributes(&mut self) -> Result<bool, PtxError> {
+        self.expect(b'(')?;
+        let mut is_managed = false;
+        while !self.eat(b')') {
+            match self.bump() {
+                Token::Dot("managed") => is_managed = true,
+                Token::Dot("unified") => {
+                    self.expect(b'(')?;
+                    self.integer()?;
+                    self.expect(b',')?;
+                    self.integer()?;
+                    self.expect(b')')?;
+                }
+                _ => return Err(PtxError::invalid(self.line(), "malformed '.attribute'")),
+            }
+            self.eat(b',');
+        }
+        Ok(is_managed)
+    }
+
+    /// The name and its dimensions: the variable, and the elements of each dimension, the outermost
+    /// first; 0 for `[]`.
     fn declarator(
         &mut self,
-        (space, align, ty, lanes): (Space, Option<u32>, Type, u32),
+        storage: &Storage,
         is_extern: bool,
-    ) -> Result<Variable<'a>, PtxError> {
+    ) -> Result<(Variable<'a>, Vec<usize>), PtxError> {
+        let &Storage { space, align, ty, lanes, unusable } = storage;
         let line = self.line();
         let name = self.word()?;
         let mut bytes = Some(u64::from(ty.bytes() * lanes));
+        let mut extents = Vec::new();
         while self.eat(b'[') {
             if self.eat(b']') {
                 bytes = None;
+                extents.push(0);
                 continue;
             }
-            let count = u64::from(self.unsigned()?);
+            let count = u32::try_from(self.integer()?)
+                .map_err(|_| PtxError::invalid(line, "number does not fit in 32 bits"))?;
             self.expect(b']')?;
-            bytes = bytes.and_then(|bytes| bytes.checked_mul(count));
+            bytes = bytes.and_then(|bytes| bytes.checked_mul(u64::from(count)));
+            extents.push(count as usize);
+        }
+        if lanes > 1 {
+            extents.push(lanes as usize);
         }
         let bytes = match bytes.map(u32::try_from) {
             Some(Err(_)) => {
@@ -134,18 +191,28 @@ impl<'a> Parser<'a> {
             None => None,
         };
         let align = align.unwrap_or((ty.bytes() * lanes).max(1));
-        Ok(Variable { name, space, ty, align, bytes, is_extern, init: Vec::new(), line })
+        let init = Vec::new();
+        let variable = Variable { name, space, ty, align, bytes, is_extern, unusable, init, line };
+        Ok((variable, extents))
     }
 
-    fn initialiser(&mut self, ty: Type) -> Result<Vec<Init<'a>>, PtxError> {
+    /// The values of an element, or of a list of what `extents` is without its first one. A list
+    /// that ends early is filled with zeros.
+    fn initialiser(&mut self, ty: Type, extents: &[usize]) -> Result<Vec<Init<'a>>, PtxError> {
         let mut values = Vec::new();
         if !self.eat(b'{') {
             values.push(self.initial_value(ty)?);
             return Ok(values);
         }
+        let inner = extents.get(1..).unwrap_or_default();
+        let row = elements(inner);
         while !self.eat(b'}') {
             if self.peek() == Token::Punct(b'{') {
-                values.extend(self.initialiser(ty)?);
+                let mut list = self.initialiser(ty, inner)?;
+                if list.len() < row && row < MOST_ELEMENTS {
+                    list.resize(row, Init::Bits(0));
+                }
+                values.extend(list);
             } else {
                 values.push(self.initial_value(ty)?);
             }
@@ -158,49 +225,63 @@ impl<'a> Parser<'a> {
 
     fn initial_value(&mut self, ty: Type) -> Result<Init<'a>, PtxError> {
         let value = match self.peek() {
-            Token::Integer(_) | Token::Punct(b'-') => {
+            // A byte of an address: `0xff00(name)`.
+            Token::Integer(mask) if self.peek_second() == Token::Punct(b'(') => {
+                self.bump();
+                let line = self.line();
+                self.expect(b'(')?;
+                let address = self.address_value()?;
+                self.expect(b')')?;
+                let byte = (0..8).find(|byte| mask == 0xff << (8 * byte));
+                match (address, byte) {
+                    (Init::Address(name, offset), Some(byte)) => {
+                        Init::AddressByte(name, offset, byte)
+                    }
+                    _ => return Err(PtxError::invalid(line, "malformed byte of an address")),
+                }
+            }
+            _ if self.at_constant() => Init::Bits(self.integer()?.cast_unsigned()),
+            Token::Punct(b'-') | Token::Float32(_) | Token::Float64(_) => {
                 let negative = self.eat(b'-');
+                let sign = if negative { -1.0 } else { 1.0 };
                 match self.bump() {
-                    Token::Integer(value) if negative => Init::Bits(value.wrapping_neg()),
-                    Token::Integer(value) => Init::Bits(value),
-                    Token::Float64(bits) if negative => float_bits(-f64::from_bits(bits), ty),
-                    Token::Float64(bits) => float_bits(f64::from_bits(bits), ty),
+                    Token::Float32(bits) => Init::Bits(u64::from(bits ^ u32::from(negative) << 31)),
+                    Token::Float64(bits) => float_bits(sign * f64::from_bits(bits), ty),
                     _ => return Err(self.unexpected("a number")),
                 }
             }
-            Token::Float32(bits) => {
-                self.bump();
-                Init::Bits(u64::from(bits))
-            }
-            Token::Float64(bits) => {
-                self.bump();
-                float_bits(f64::from_bits(bits), ty)
-            }
-            Token::Word("generic") => {
-                self.bump();
-                self.expect(b'(')?;
-                let name = self.word()?;
-                let inner = self.offset()?;
-                self.expect(b')')?;
-                Init::Address(name, inner + self.offset()?)
-            }
-            Token::Word(name) => {
-                self.bump();
-                if self.peek() == Token::Punct(b'(') {
-                    return Err(PtxError::unsupported(
-                        self.line(),
-                        format!("unsupported initialiser '{name}(…)'"),
-                    ));
-                }
-                Init::Address(name, self.offset()?)
-            }
+            Token::Word(_) => self.address_value()?,
             _ => return Err(self.unexpected("an initial value")),
         };
         Ok(value)
     }
 
-    fn offset(&mut self) -> Result<i64, PtxError> {
-        if self.eat(b'+') { self.integer() } else { Ok(0) }
+    /// `name+4`, or `generic(name)+4`.
+    fn address_value(&mut self) -> Result<Init<'a>, PtxError> {
+        let line = self.line();
+        let name = self.word()?;
+        if !self.eat(b'(') {
+            return Ok(Init::Address(name, self.offset()?));
+        }
+        if name != "generic" {
+            return Err(PtxError::unsupported(
+                line,
+                format!("unsupported initialiser '{name}(…)'"),
+            ));
+        }
+        let name = self.word()?;
+        let inner = self.offset()?;
+        self.expect(b')')?;
+        Ok(Init::Address(name, inner.wrapping_add(self.offset()?)))
+    }
+
+    /// `+4`, `-8` or nothing.
+    pub(super) fn offset(&mut self) -> Result<i64, PtxError> {
+        match self.peek() {
+            // `name+-8` and `name-8` are one thing.
+            Token::Punct(b'+' | b'-') => self.integer(),
+            _ => Ok(0),
+        }
     }
 
     /// After `.entry` or `.func`.
@@ -277,7 +358,8 @@ impl<'a> Parser<'a> {
         while !self.eat(b')') {
             let is_register = self.peek() == Token::Dot("reg");
             let storage = self.storage()?;
-            formals.push(Formal { variable: self.declarator(storage, false)?, is_register });
+            let (variable, _) = self.declarator(&storage, false)?;
+            formals.push(Formal { variable, is_register });
             if !self.eat(b',') && self.peek() != Token::Punct(b')') {
                 return Err(self.unexpected("',' or ')'"));
             }

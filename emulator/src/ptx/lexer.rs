@@ -15,6 +15,8 @@ pub enum Token<'a> {
     Dot(&'a str),
     /// An integer, as 64 bits.
     Integer(u64),
+    /// An integer with the suffix `U`.
+    Unsigned(u64),
     /// `0f3F800000`, by its bits.
     Float32(u32),
     /// `0d…` or a decimal fraction, by its bits.
@@ -105,6 +107,10 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         match self.peek(0) {
             byte if byte.is_ascii_digit() => self.number(),
+            b'%' if !is_word(self.peek(1)) => {
+                self.at += 1;
+                Ok(Token::Punct(b'%'))
+            }
             byte if is_word(byte) => Ok(Token::Word(self.word_from(start))),
             b'.' if is_word(self.peek(1)) => {
                 self.at += 1;
@@ -178,7 +184,9 @@ impl<'a> Lexer<'a> {
             [b'0', _, ..] => (&digits[1..], 8),
             _ => (digits, 10),
         };
-        u64::from_str_radix(digits, radix).map(Token::Integer).map_err(|_| malformed(self.line))
+        let is_unsigned = word.ends_with(['U', 'u']);
+        let token = if is_unsigned { Token::Unsigned } else { Token::Integer };
+        u64::from_str_radix(digits, radix).map(token).map_err(|_| malformed(self.line))
     }
 }
 
@@ -200,7 +208,7 @@ mod tests {
                 Integer(16),
                 Integer(5),
                 Integer(15),
-                Integer(4),
+                Unsigned(4),
                 Float32(0x3f80_0000),
                 Float64(0x3ff0_0000_0000_0000),
                 Float64(1.5f64.to_bits()),

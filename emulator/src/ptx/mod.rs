@@ -5,6 +5,7 @@
 //! is refused later by [`lower`](crate::lower), where meaning begins.
 
 pub mod ast;
+mod constant;
 mod directive;
 mod error;
 pub mod lexer;

@@ -69,21 +69,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn integer(&mut self) -> Result<i64, PtxError> {
-        let negative = self.eat(b'-');
-        match self.bump() {
-            Token::Integer(value) if negative => Ok((value as i64).wrapping_neg()),
-            Token::Integer(value) => Ok(value as i64),
-            _ => {
-                self.at -= 1;
-                Err(self.unexpected("an integer"))
-            }
-        }
-    }
-
     pub(super) fn unsigned(&mut self) -> Result<u32, PtxError> {
         let line = self.line();
-        u32::try_from(self.integer()?)
+        u32::try_from(self.literal()?)
             .map_err(|_| PtxError::invalid(line, "number does not fit in 32 bits"))
     }
 
@@ -92,7 +80,7 @@ impl<'a> Parser<'a> {
         let found = match self.peek() {
             Token::Word(word) => format!("'{word}'"),
             Token::Dot(word) => format!("'.{word}'"),
-            Token::Integer(value) => format!("'{value}'"),
+            Token::Integer(value) | Token::Unsigned(value) => format!("'{value}'"),
             Token::Float32(_) | Token::Float64(_) => "a floating-point number".to_owned(),
             Token::Text(_) => "a string".to_owned(),
             Token::Punct(byte) => format!("'{}'", char::from(byte)),

@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
 
     fn registers(&mut self) -> Result<Statement<'a>, PtxError> {
         let Token::Dot(word) = self.peek() else { return Err(self.unexpected("a register type")) };
-        let Some(ty) = Type::from_word(word).filter(|ty| ty.bytes() <= 8) else {
+        let Some(ty) = Type::from_word(word).filter(|ty| ty.bytes() <= 16) else {
             return Err(PtxError::unsupported(
                 self.line(),
                 format!("unsupported register type '.{word}'"),
@@ -168,6 +168,7 @@ impl<'a> Parser<'a> {
                 self.bump();
                 Operand::Vector(self.list(b'}')?)
             }
+            _ if self.at_constant() => Operand::Integer(self.integer()?),
             Token::Punct(b'(') => {
                 self.bump();
                 Operand::Tuple(self.list(b')')?)
@@ -184,9 +185,7 @@ impl<'a> Parser<'a> {
                 self.bump();
                 Operand::Negated(Box::new(self.operand()?))
             }
-            Token::Punct(b'-') | Token::Integer(_) | Token::Float32(_) | Token::Float64(_) => {
-                self.number()?
-            }
+            Token::Punct(b'-') | Token::Float32(_) | Token::Float64(_) => self.float()?,
             Token::Word("_") => {
                 self.bump();
                 Operand::Sink
@@ -198,10 +197,7 @@ impl<'a> Parser<'a> {
                         self.bump();
                         Operand::Component(name, component)
                     }
-                    Token::Punct(b'+') => {
-                        self.bump();
-                        Operand::Offset(name, self.integer()?)
-                    }
+                    Token::Punct(b'+' | b'-') => Operand::Offset(name, self.offset()?),
                     _ => Operand::Name(name),
                 }
             }
@@ -213,11 +209,9 @@ impl<'a> Parser<'a> {
         Ok(operand)
     }
 
-    fn number(&mut self) -> Result<Operand<'a>, PtxError> {
+    fn float(&mut self) -> Result<Operand<'a>, PtxError> {
         let negative = self.eat(b'-');
         Ok(match self.bump() {
-            Token::Integer(value) if negative => Operand::Integer((value as i64).wrapping_neg()),
-            Token::Integer(value) => Operand::Integer(value as i64),
             Token::Float32(bits) => Operand::Float32(bits ^ (u32::from(negative) << 31)),
             Token::Float64(bits) => Operand::Float64(bits ^ (u64::from(negative) << 63)),
             _ => return Err(self.unexpected("a number")),
@@ -233,9 +227,7 @@ impl<'a> Parser<'a> {
             }
             _ => (AddressBase::Absolute, self.integer()?),
         };
-        if self.eat(b'+') || self.peek() == Token::Punct(b'-') {
-            offset += self.integer()?;
-        }
+        offset = offset.wrapping_add(self.offset()?);
         if self.eat(b',') {
             self.list(b']')?;
             return Ok(Operand::Coordinates);

@@ -1,7 +1,7 @@
 //! Formulas of derived metrics: `+ - * /`, parentheses, `max(a, b)`, `min(a, b)`, `floor(a)`,
 //! `ceil(a)`, numbers and metric names; and of several operands `largest(a, b, …)` and
-//! `next_largest(a, b, …)`, their places from 1 on, and `second(a, b, …)`, the value of the second
-//! largest.
+//! `next_largest(a, b, …)`, their places from 1 on, `second(a, b, …)`, the value of the second
+//! largest, and `either(a, b, …)`, the first that has a value.
 //!
 //! Input: text such as `bytes / duration * 1e9` and a look-up of values. Output: a number, or
 //! why there is none: an operand is not there, a division by zero, or a part that is more than the
@@ -27,6 +27,7 @@ enum Node {
     Binary(Operator, Box<Node>, Box<Node>),
     Rounded(Rounding, Box<Node>),
     Ranked(Ranked, Vec<Node>),
+    Either(Vec<Node>),
 }
 
 /// Which whole number a value becomes.
@@ -177,6 +178,11 @@ impl Formula {
                         operands.iter().map(|operand| walk(operand, value)).collect();
                     ranked.of(&values?)
                 }
+                Node::Either(operands) => {
+                    let mut values = operands.iter().map(|operand| walk(operand, value));
+                    let first = values.next().unwrap_or(Ok(f64::NAN));
+                    values.fold(first, |found, next| found.or(next))?
+                }
             })
         }
         walk(&self.root, &value)
@@ -243,7 +249,9 @@ fn names_in<'n>(node: &'n Node, out: &mut Vec<&'n str>) {
             names_in(b, out);
         }
         Node::Rounded(_, inner) => names_in(inner, out),
-        Node::Ranked(_, operands) => operands.iter().for_each(|operand| names_in(operand, out)),
+        Node::Ranked(_, operands) | Node::Either(operands) => {
+            operands.iter().for_each(|operand| names_in(operand, out));
+        }
     }
 }
 
@@ -302,12 +310,16 @@ fn function(cursor: &mut Cursor<'_>, word: &str, depth: usize) -> Result<Node, P
     let two = TWO.into_iter().find(|(name, _)| *name == word);
     let rounding = Rounding::ALL.into_iter().find(|(name, _)| *name == word);
     let ranked = Ranked::ALL.into_iter().find(|(name, _)| *name == word);
-    let known = two.is_some() || rounding.is_some() || ranked.is_some();
+    let either = word == "either";
+    let known = two.is_some() || rounding.is_some() || ranked.is_some() || either;
     if !known || !cursor.eat("(") {
         return Ok(Node::Metric(word.to_owned()));
     }
     if let Some((_, ranked)) = ranked {
         return operands(cursor, depth).map(|all| Node::Ranked(ranked, all));
+    }
+    if either {
+        return operands(cursor, depth).map(Node::Either);
     }
     let first = Box::new(sum(cursor, depth + 1)?);
     let node = match (two, rounding) {
@@ -390,6 +402,15 @@ mod tests {
         assert_eq!(eval("min(a.sum, 2 + 1) + floor(a.sum / 4) + ceil(a.sum / 4)"), 6.0);
         assert_eq!(Formula::parse("floor").unwrap().names(), ["floor"]);
         assert_eq!(eval("1e-3 * a.sum + 2E+2-1e3"), 0.006 + 200.0 - 1000.0);
+    }
+
+    #[test]
+    fn the_first_operand_that_has_a_value_is_taken() {
+        let of = |text: &str| Formula::parse(text).unwrap().evaluate(value);
+        assert_eq!(of("either(a.sum, gone)"), Ok(6.0));
+        assert_eq!(of("1 + either(gone / 2, lost, a.sum)"), Ok(7.0));
+        assert_eq!(of("either(gone, lost)"), Err(Undefined::Operand("lost".into())));
+        assert_eq!(Formula::parse("either(gone, b)").unwrap().names(), ["gone", "b"]);
     }
 
     #[test]

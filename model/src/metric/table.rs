@@ -68,6 +68,27 @@ macro_rules! of_units {
     };
 }
 
+/// Bank conflicts of an operation. The emulator counts them request by request. On a GPU both
+/// values are upper bounds: L1's counter holds arbitration too, and the ideal of the patched
+/// counters is that of accesses of 4 bytes by threads that all read something else.
+macro_rules! conflicts {
+    ($op:literal) => {
+        concat!(
+            "either(ptx__shared_bank_conflicts_op_",
+            $op,
+            ".sum, min(l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_",
+            $op,
+            ".sum, smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_",
+            $op,
+            ".sum - max(smsp__sass_inst_executed_op_shared_",
+            $op,
+            ".sum, smsp__sass_data_bytes_mem_shared_op_",
+            $op,
+            ".sum / 128)))"
+        )
+    };
+}
+
 const ROWS: &[Row] = &[
     metric(
         "duration",
@@ -240,11 +261,24 @@ const ROWS: &[Row] = &[
         Count,
         Lower,
         Exact,
-        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum \
-         - max(smsp__sass_inst_executed_op_shared_ld.sum, smsp__sass_data_bytes_mem_shared_op_ld.sum / 128) \
-         + smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum \
-         - max(smsp__sass_inst_executed_op_shared_st.sum, smsp__sass_data_bytes_mem_shared_op_st.sum / 128)",
-        "wavefronts of shared loads and stores beyond one a request and one for each 128 bytes",
+        "bank_conflicts_ld + bank_conflicts_st",
+        "wavefronts of shared accesses beyond those that their width needs; on a GPU at most so many",
+    ),
+    derived(
+        "bank_conflicts_ld",
+        Count,
+        Lower,
+        Exact,
+        conflicts!("ld"),
+        "bank conflicts of shared loads; on a GPU at most so many",
+    ),
+    derived(
+        "bank_conflicts_st",
+        Count,
+        Lower,
+        Exact,
+        conflicts!("st"),
+        "bank conflicts of shared stores; on a GPU at most so many",
     ),
     derived(
         "warp_efficiency",

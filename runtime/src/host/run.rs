@@ -16,7 +16,6 @@ use gpuprof_model::series::without_place;
 use super::axis_type::AxisType;
 use super::cluster;
 use super::collect::cupti::{Collection, Member};
-use super::collect::emulator::Launched;
 use super::collect::facts::{self, Assembly};
 use super::collect::{bandwidth, emulator, events};
 use super::declaration;
@@ -428,9 +427,11 @@ impl<'a> Run<'a> {
             emulator::take_report()?;
             once().map_err(|e| self.session.explain(e))?;
             self.launched()?;
-            let Launched { launches, counters, checks } = emulator::take_report()?;
-            (self.result.launches, self.result.counters) = (launches, counters);
-            self.result.checks = checks;
+            let counted = emulator::take_report()?;
+            self.result.launches = counted.launches;
+            self.result.counters = counted.counters;
+            self.result.hardware = counted.unclaimed;
+            self.result.checks = counted.checks;
         } else if matches!(self.call, Call::Again) {
             once()?;
             self.launched()?;

@@ -111,11 +111,16 @@ fn of_memory() -> Vec<Case> {
         let waves = format!("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{key}.sum");
         let requests = format!("smsp__sass_inst_executed_op_shared_{key}.sum");
         let bytes = format!("smsp__sass_data_bytes_mem_shared_op_{key}.sum");
+        let conflicts = format!("bank_conflicts_{key}");
         let values =
-            [(waves.as_str(), 150.0), (requests.as_str(), 100.0), (bytes.as_str(), 12_800.0)];
-        cases.push(case(&format!("bank-conflicts-{key}"), &values, (&requests, 101.0)));
-        let values =
-            [(waves.as_str(), 100.0), (requests.as_str(), 100.0), (bytes.as_str(), 6_300.0)];
+            [(waves.as_str(), 150.0), (requests.as_str(), 100.0), (conflicts.as_str(), 15.0)];
+        cases.push(case(&format!("bank-conflicts-{key}"), &values, (&conflicts, 14.9)));
+        let values = [
+            (waves.as_str(), 100.0),
+            (requests.as_str(), 100.0),
+            (bytes.as_str(), 6_300.0),
+            (conflicts.as_str(), 0.0),
+        ];
         let global = [
             ("smsp__sass_inst_executed_op_global_ld.sum", 100.0),
             ("smsp__sass_inst_executed_op_global_st.sum", 0.0),

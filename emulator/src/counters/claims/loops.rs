@@ -1,10 +1,11 @@
 //! Accesses of loops that ptxas changes: it moves one out that finds the same bytes in each round,
-//! and, once it has unrolled a loop, joins shared accesses of successive rounds.
+//! and unrolls loops. Then it joins shared accesses of successive rounds, and lanes that leave in
+//! different rounds run the rest of them in other groups than the PTX says.
 
 use super::flow::Flow;
 use super::straight::{Access, Change, plain_access, publishes};
-use super::values::Values;
-use crate::lower::inst::Space;
+use super::values::{Value, Values};
+use crate::lower::inst::{ArithOp, FloatOp, Op, Setp, Space};
 use crate::lower::program::Program;
 
 /// Bytes of the widest access.
@@ -12,7 +13,46 @@ const WIDEST: i64 = 16;
 
 /// The plain accesses of loops that ptxas may change, by instruction.
 pub fn changes(program: &Program, flow: &Flow, values: &Values<'_>) -> Vec<(usize, Change)> {
-    flow.loops().iter().flat_map(|inside| changes_within(program, inside, values)).collect()
+    let mut found = Vec::new();
+    for inside in flow.loops() {
+        found.extend(changes_within(program, &inside, values));
+        if is_one_block(program, &inside) && lanes_count_apart(program, &inside, values) {
+            found.extend(inside.iter().map(|&pc| (pc, Change::Unrolled)));
+        }
+    }
+    found
+}
+
+/// Whether a loop runs straight through. ptxas unrolls such loops if they count by a constant.
+fn is_one_block(program: &Program, inside: &[usize]) -> bool {
+    let branches = inside.iter().filter(|&&pc| matches!(program.code[pc].op, Op::Branch { .. }));
+    branches.count() == 1
+}
+
+/// Whether a loop counts by a constant up to a limit, and its lanes may do so in different numbers
+/// of rounds.
+fn lanes_count_apart(program: &Program, inside: &[usize], values: &Values<'_>) -> bool {
+    let is_inside = |pc: usize| inside.binary_search(&pc).is_ok();
+    let step = |value: Value| values.step(value, &is_inside);
+    let counts = |counter: Value, limit: Value| {
+        step(counter).is_some_and(|step| step != 0)
+            && step(limit) == Some(0)
+            && !(values.is_uniform(counter) && values.is_uniform(limit))
+    };
+    inside.iter().any(|&pc| {
+        let compared = match program.code[pc].op {
+            Op::Arith(ArithOp::SetpS32 { a, b, .. } | ArithOp::SetpU32 { a, b, .. }) => {
+                [a, b].map(Value::narrow)
+            }
+            Op::Float(FloatOp::Setp(Setp { ty, a, b, .. })) if ty.is_wide() => {
+                [a, b].map(Value::wide)
+            }
+            Op::Float(FloatOp::Setp(Setp { a, b, .. })) => [a, b].map(Value::narrow),
+            _ => return false,
+        };
+        let [a, b] = compared;
+        counts(a, b) || counts(b, a)
+    })
 }
 
 fn changes_within(

@@ -10,6 +10,7 @@
 
 mod flow;
 mod loops;
+mod order;
 mod straight;
 mod unused;
 mod values;
@@ -54,8 +55,40 @@ const NAMES: [(&str, Kind); 12] = [
 pub struct Claims {
     /// The kinds of access that the kernel has.
     accessed: Vec<Kind>,
-    refused: Vec<(Kind, String)>,
-    copies: Option<String>,
+    refused: Vec<(Scope, String)>,
+}
+
+/// Counters that are refused for one reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// All of a kind.
+    All(Kind),
+    /// The bytes of loads or of stores.
+    Bytes { stores: bool },
+    /// L1's sectors of a kind.
+    Sectors(Kind),
+    /// L1's sectors of a kind, if lanes updated one address together.
+    Repeated(Kind),
+}
+
+impl Scope {
+    /// Whether it holds a counter of a kind, in a launch with these counts.
+    fn holds(self, name: &str, kind: Kind, counts: &MemoryCounts) -> bool {
+        let is_sectors = name.starts_with("l1tex__t_sectors");
+        match self {
+            Self::All(refused) => refused == kind,
+            Self::Bytes { stores } => {
+                let loads = matches!(kind, Kind::GlobalLoad | Kind::SharedLoad);
+                name.contains("data_bytes") && (if stores { !loads } else { loads })
+            }
+            Self::Sectors(refused) => refused == kind && is_sectors,
+            Self::Repeated(refused) => {
+                let counted =
+                    if kind == Kind::Reduction { counts.reduction } else { counts.atomic };
+                refused == kind && is_sectors && counted.repeated > 0
+            }
+        }
+    }
 }
 
 impl Claims {
@@ -65,23 +98,34 @@ impl Claims {
         let (flow, values) = (Flow::new(program), Values::new(program));
         let needed = Needed::new(program, &values);
         for (pc, inst) in program.code.iter().enumerate() {
+            claims.generic(program, pc);
             match inst.op {
                 Op::Load { element, address, .. } if !element.strong => {
-                    let reason = match needed.unused(program, inst) {
-                        Some(Unused::All) => "ptxas drops a load whose value is not used",
+                    let reason = match needed.unused(program, inst, element) {
+                        Some(Unused::All) => "ptxas drops an unused load",
                         Some(Unused::Part) => "ptxas narrows a load that is used in part",
                         None => continue,
                     };
                     claims.refuse_space(program, pc, address.space, false, reason);
                 }
-                Op::Atomic(ref atomic) => claims.atomic(program, pc, atomic),
-                Op::Transfer(TransferOp::Copy(_)) => {
-                    claims.copies =
-                        Some("L1 counts the sectors of copies by a rule of its own".into());
+                Op::Atomic(ref atomic) => claims.atomic(program, pc, atomic, &values),
+                Op::AtomicVector(_) => {
+                    for kind in [Kind::Reduction, Kind::GlobalAtomic] {
+                        let reason = format!(
+                            "atomics on several words were not compared with a GPU{}",
+                            at(program, pc)
+                        );
+                        claims.refuse(Scope::All(kind), reason);
+                    }
+                }
+                Op::Transfer(TransferOp::Copy(copy)) if copy.bytes == 16 => {
+                    let reason = "L1 counts the sectors of `cp.async` of 16 bytes differently";
+                    claims.refuse(Scope::Sectors(Kind::GlobalLoad), reason.to_owned());
                 }
                 _ => {}
             }
         }
+        claims.order(program);
         for (pc, change) in straight::changes(program, &flow, &values) {
             claims.change(program, pc, change);
         }
@@ -97,22 +141,48 @@ impl Claims {
         if name.starts_with("ptx__") {
             return None;
         }
-        let name = name.trim_end_matches(".sum");
-        if let Some(reason) = &self.copies
-            && name == "l1tex__t_sectors_pipe_lsu_mem_global_op_ld"
-        {
-            return Some(reason);
-        }
-        let kind = NAMES.iter().find(|(end, _)| name.ends_with(end))?.1;
+        let short = name.trim_end_matches(".sum");
+        let kind = NAMES.iter().find(|(end, _)| short.ends_with(end))?.1;
         if let Some(reason) = irregular(counts).filter(|_| self.accessed.contains(&kind)) {
             return Some(reason);
         }
-        self.refused.iter().find(|(known, _)| *known == kind).map(|(_, reason)| &**reason)
+        let refused = self.refused.iter().find(|(scope, _)| scope.holds(short, kind, counts));
+        refused.map(|(_, reason)| &**reason)
     }
 
-    fn refuse(&mut self, kind: Kind, reason: String) {
-        if !self.refused.iter().any(|(known, _)| *known == kind) {
-            self.refused.push((kind, reason));
+    fn refuse(&mut self, scope: Scope, reason: String) {
+        if !self.refused.iter().any(|(known, _)| *known == scope) {
+            self.refused.push((scope, reason));
+        }
+    }
+
+    /// Refuses bytes of a generic access: hardware counts them as global and as shared ones.
+    fn generic(&mut self, program: &Program, pc: usize) {
+        let (space, stores) = match program.code[pc].op {
+            Op::Load { address, .. } => (address.space, false),
+            Op::Store { address, .. } => (address.space, true),
+            _ => return,
+        };
+        if space == Space::Generic {
+            let reason = format!(
+                "hardware counts the bytes of a generic access as global and as shared{}",
+                at(program, pc)
+            );
+            self.refuse(Scope::Bytes { stores }, reason);
+        }
+    }
+
+    /// Refuses what depends on the order of atomics.
+    fn order(&mut self, program: &Program) {
+        let found = order::ordered(program);
+        let reason = |pc| format!("it depends on the order of atomics{}", at(program, pc));
+        for kind in found.branch.map(|_| self.accessed.clone()).into_iter().flatten() {
+            self.refuse(Scope::All(kind), reason(found.branch.unwrap_or(0)));
+        }
+        for pc in found.accesses {
+            for &kind in kinds(&program.code[pc].op) {
+                self.refuse(Scope::All(kind), reason(pc));
+            }
         }
     }
 
@@ -129,41 +199,47 @@ impl Claims {
         let shared = if stores { Kind::SharedStore } else { Kind::SharedLoad };
         let reason = || format!("{reason}{}", at(program, pc));
         if matches!(space, Space::Global | Space::Generic) {
-            self.refuse(global, reason());
+            self.refuse(Scope::All(global), reason());
         }
         if matches!(space, Space::Shared | Space::Generic) {
-            self.refuse(shared, reason());
+            self.refuse(Scope::All(shared), reason());
         }
     }
 
     fn change(&mut self, program: &Program, pc: usize, change: Change) {
-        let (space, stores) = match program.code[pc].op {
-            Op::Load { address, .. } => (address.space, false),
-            Op::Store { address, .. } => (address.space, true),
-            _ => return,
-        };
+        let op = &program.code[pc].op;
+        let stores = matches!(op, Op::Store { .. });
         let reason = match (change, stores) {
-            (Change::Repeated, false) => "ptxas drops a load whose value it has already",
+            (Change::Repeated, false) => "ptxas drops a repeated load",
             (Change::Repeated, true) => "ptxas drops a store that another one overwrites",
             (Change::Joined, false) => "ptxas joins neighbouring shared loads",
             (Change::Joined, true) => "ptxas joins neighbouring shared stores",
             (Change::Hoisted, _) => "ptxas moves an access out of a loop",
+            (Change::Unrolled, _) => "ptxas unrolls a loop that lanes leave in different rounds",
         };
-        self.refuse_space(program, pc, space, stores, reason);
+        for &kind in kinds(op) {
+            self.refuse(Scope::All(kind), format!("{reason}{}", at(program, pc)));
+        }
     }
 
-    fn atomic(&mut self, program: &Program, pc: usize, atomic: &Atomic) {
+    fn atomic(&mut self, program: &Program, pc: usize, atomic: &Atomic, values: &Values<'_>) {
+        let space = atomic.address.space;
+        let place = values.place(atomic.address);
+        if space != Space::Shared && place.base.is_none_or(|base| values.is_uniform(base)) {
+            let kind = if atomic.is_reduction() { Kind::Reduction } else { Kind::GlobalAtomic };
+            let reason = "ptxas adds up the lanes of an atomic on one address";
+            self.refuse(Scope::Repeated(kind), format!("{reason}{}", at(program, pc)));
+        }
         if !is_loop(atomic) {
             return;
         }
         let reason = format!("ptxas makes a loop of an atomic{}", at(program, pc));
-        let space = atomic.address.space;
         // In global memory such a loop loads once, before it swaps.
         if space != Space::Shared {
-            self.refuse(Kind::GlobalAtomic, reason.clone());
+            self.refuse(Scope::All(Kind::GlobalAtomic), reason.clone());
         }
         if space != Space::Global {
-            self.refuse(Kind::SharedLoad, reason);
+            self.refuse(Scope::All(Kind::SharedLoad), reason);
         }
     }
 }
@@ -194,28 +270,31 @@ fn is_loop(atomic: &Atomic) -> bool {
 
 /// The kinds of access that a kernel has.
 fn accessed(program: &Program) -> Vec<Kind> {
-    let kinds = |op: &Op| -> &'static [Kind] {
-        match op {
-            Op::Load { address, .. } => match address.space {
-                Space::Global => &[Kind::GlobalLoad],
-                Space::Shared => &[Kind::SharedLoad],
-                Space::Generic => &[Kind::GlobalLoad, Kind::SharedLoad],
-                Space::Local | Space::Const | Space::Param => &[],
-            },
-            Op::Store { address, .. } => match address.space {
-                Space::Global => &[Kind::GlobalStore],
-                Space::Shared => &[Kind::SharedStore],
-                Space::Generic => &[Kind::GlobalStore, Kind::SharedStore],
-                Space::Local | Space::Const | Space::Param => &[],
-            },
-            Op::Atomic(atomic) if atomic.is_reduction() => &[Kind::Reduction],
-            Op::Atomic(atomic) if atomic.address.space == Space::Shared => &[],
-            Op::Atomic(_) => &[Kind::GlobalAtomic],
-            Op::Transfer(TransferOp::Copy(_)) => &[Kind::GlobalLoad],
-            _ => &[],
-        }
-    };
     program.code.iter().flat_map(|inst| kinds(&inst.op)).copied().collect()
+}
+
+/// The kinds of access that an instruction may make.
+fn kinds(op: &Op) -> &'static [Kind] {
+    match op {
+        Op::Load { address, .. } => match address.space {
+            Space::Global => &[Kind::GlobalLoad],
+            Space::Shared => &[Kind::SharedLoad],
+            Space::Generic => &[Kind::GlobalLoad, Kind::SharedLoad],
+            Space::Local | Space::Const | Space::Param => &[],
+        },
+        Op::Store { address, .. } => match address.space {
+            Space::Global => &[Kind::GlobalStore],
+            Space::Shared => &[Kind::SharedStore],
+            Space::Generic => &[Kind::GlobalStore, Kind::SharedStore],
+            Space::Local | Space::Const | Space::Param => &[],
+        },
+        Op::Atomic(atomic) if atomic.is_reduction() => &[Kind::Reduction],
+        Op::Atomic(atomic) if atomic.address.space == Space::Shared => &[],
+        Op::Atomic(_) => &[Kind::GlobalAtomic],
+        Op::AtomicVector(_) => &[Kind::Reduction, Kind::GlobalAtomic],
+        Op::Transfer(TransferOp::Copy(_)) => &[Kind::GlobalLoad],
+        _ => &[],
+    }
 }
 
 /// " (FILE:LINE)" of an instruction, or the line of the PTX.

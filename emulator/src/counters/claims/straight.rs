@@ -1,25 +1,28 @@
 //! Accesses of straight code that ptxas drops because others make them needless, and accesses of
 //! shared memory that it joins.
 //!
-//! A plain load is needless where an access before it has left the same bytes in a register, and a
-//! plain store where another one follows before anyone can read it. Shared loads of neighbouring
-//! words become one of 8 or 16 bytes where their address is known to be aligned; so do stores.
-//! ptxas knows less of the addresses than this file assumes: what is found here may still stay.
+//! A plain load is needless if an access before it has left the same bytes in a register, and a
+//! plain store if another one follows before a thread can read it. ptxas joins shared loads of
+//! neighbouring words to one of 8 or 16 bytes if it knows that their address is aligned, and stores
+//! in the same way. It knows less about addresses than this file assumes: it may keep an access that
+//! is found here.
 
 use super::flow::Flow;
 use super::values::{Place, Values, operands};
 use crate::lower::inst::{Address, ControlOp, Element, ExchangeOp, Inst, Op, Space};
 use crate::lower::program::Program;
 
-/// What may become of an access.
+/// How ptxas may change an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// It repeats what another access did.
+    /// It drops one that repeats another.
     Repeated,
-    /// It is joined with a neighbour.
+    /// It joins one with a neighbour.
     Joined,
-    /// It is moved out of a loop.
+    /// It moves one out of a loop.
     Hoisted,
+    /// It repeats one in a round of a loop that it has unrolled.
+    Unrolled,
 }
 
 /// A plain access of this kernel that is still in force.
@@ -31,7 +34,7 @@ pub struct Access {
     pub store: bool,
     /// The space that was written.
     pub space: Space,
-    /// Where it goes.
+    /// Its address.
     pub place: Place,
     /// Bytes of a lane.
     pub bytes: i64,
@@ -58,7 +61,7 @@ impl Access {
             && to + other.bytes <= from + self.bytes
     }
 
-    /// Whether one access of up to 16 bytes can do what both do.
+    /// Whether one access of up to 16 bytes can replace both.
     fn joins(&self, other: &Self, values: &Values<'_>) -> bool {
         let first = if self.place.offset <= other.place.offset { self } else { other };
         let apart = (self.place.offset - other.place.offset).abs();
@@ -78,7 +81,7 @@ pub fn changes(program: &Program, flow: &Flow, values: &Values<'_>) -> Vec<(usiz
     let mut found = Vec::new();
     let mut at_end: Vec<Vec<Access>> = Vec::with_capacity(flow.len());
     for block in 0..flow.len() {
-        // What follows is run by fewer lanes, but nobody else comes there.
+        // Only lanes of that block come here.
         let before = flow.only_predecessor(block).map(|before| at_end[before].clone());
         let mut known = before.unwrap_or_default();
         for pc in flow.code(block) {
@@ -140,10 +143,15 @@ pub fn plain_access(inst: &Inst, pc: usize, values: &Values<'_>) -> Option<Acces
     })
 }
 
-/// Whether other threads may see what was stored before, and store what is read after.
+/// Whether other threads may read earlier stores and write to later loads.
 pub fn publishes(op: &Op) -> bool {
     match op {
-        Op::Atomic(_) | Op::Transfer(_) | Op::Mbarrier(_) | Op::Barrier(_) | Op::Fence => true,
+        Op::Atomic(_)
+        | Op::AtomicVector(_)
+        | Op::Transfer(_)
+        | Op::Mbarrier(_)
+        | Op::Barrier(_)
+        | Op::Fence => true,
         Op::Exchange(exchange) => matches!(exchange, ExchangeOp::WarpSync { .. }),
         Op::Control(control) => matches!(control, ControlOp::Call { .. }),
         _ => false,

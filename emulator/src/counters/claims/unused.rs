@@ -1,20 +1,20 @@
-//! Loads whose value nothing needs, or only a part of it: ptxas drops or narrows them.
+//! Loads with a value that is not used, or only in part: ptxas drops or narrows them.
 
 use super::values::{Value, Values, operands};
-use crate::lower::inst::{ArithOp, File, Inst, MoveOp, Op, Role, Slot};
+use crate::lower::inst::{ArithOp, Element, File, Inst, MoveOp, Op, Role, Slot};
 use crate::lower::program::Program;
 use std::collections::{HashMap, HashSet};
 
-/// What ptxas does with a load.
+/// How much of a load is unused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unused {
-    /// Nothing needs its value.
+    /// Its whole value.
     All,
-    /// Nothing needs a part of it.
+    /// A part of its value.
     Part,
 }
 
-/// The registers whose value has an effect, and who reads them.
+/// The registers that have an effect, and the instructions that read each.
 pub struct Needed {
     live: HashSet<Value>,
     readers: HashMap<Value, Vec<usize>>,
@@ -45,12 +45,16 @@ impl Needed {
         Self { live, readers }
     }
 
-    /// What nothing needs of a load's value.
-    pub fn unused(&self, program: &Program, inst: &Inst) -> Option<Unused> {
+    /// How much of a load is unused. ptxas loads four bytes as one word, and four elements
+    /// whole if three of them are needed.
+    pub fn unused(&self, program: &Program, inst: &Inst, element: Element) -> Option<Unused> {
         let results = operands(inst).1;
         let used = results.iter().filter(|value| self.live.contains(value)).count();
         if used == 0 {
             return Some(Unused::All);
+        }
+        if element.count == 4 && (used == 3 || element.bytes == 1) {
+            return None;
         }
         let halved = |value: &Value| {
             let readers = self.readers.get(value).map_or(&[][..], Vec::as_slice);

@@ -1,9 +1,11 @@
-//! What is known of a kernel's registers: where each is written, and how an address is made.
+//! The registers of a kernel: the instructions that write each, and how addresses follow from them.
 //!
-//! Every register of the PTX has a slot of its own, so a slot that is written once stands for one
-//! expression.
+//! Every register of the PTX has its own slot, so a slot with one writer is one expression.
 
-use crate::lower::inst::{Address, ArithOp, Binary, File, Inst, Op, Role, Shift, Slot, Ternary};
+use crate::lower::inst::{
+    Address, ArithOp, Binary, ControlOp, File, Guard, Inst, IntegerOp, Op, Role, Shift, Slot,
+    Space, Ternary,
+};
 use crate::lower::program::{Const32, Const64, Program};
 use std::collections::HashMap;
 
@@ -25,7 +27,8 @@ impl Value {
         self.wide
     }
 
-    fn wide(slot: Slot) -> Self {
+    /// A register of 64 bits.
+    pub fn wide(slot: Slot) -> Self {
         Self { wide: true, slot }
     }
 }
@@ -42,7 +45,10 @@ pub struct Place {
 /// Expressions deeper than this count as unknown.
 const DEPTH: u32 = 16;
 
-/// Where each register is written.
+/// A multiple of every power of two.
+const ANY: u64 = 1 << 63;
+
+/// The writers of each register.
 pub struct Values<'p> {
     program: &'p Program,
     writes: HashMap<Value, Vec<usize>>,
@@ -71,14 +77,20 @@ impl<'p> Values<'p> {
                 writes.entry(value).or_default().push(pc);
             }
         }
-        for (_, to) in program.copies.iter().flatten() {
-            // An argument: nothing is known of it.
-            writes.entry(Value::narrow(*to)).or_default().extend([0, 0]);
+        // An argument is written by a call, which is no arithmetic.
+        let calls = program.code.iter().enumerate().filter_map(|(pc, inst)| match inst.op {
+            Op::Control(ControlOp::Call { copies, .. }) => Some((pc, copies)),
+            _ => None,
+        });
+        for (pc, copies) in calls {
+            for (_, to) in &program.copies[copies as usize] {
+                writes.entry(Value::narrow(*to)).or_default().push(pc);
+            }
         }
         Self { program, writes }
     }
 
-    /// Where a register is written.
+    /// The instructions that write a register.
     pub fn writes(&self, value: Value) -> &[usize] {
         self.writes.get(&value).map_or(&[], Vec::as_slice)
     }
@@ -152,40 +164,112 @@ impl<'p> Values<'p> {
 
     /// A power of two that a place is known to be a multiple of.
     pub fn alignment(&self, place: Place) -> u64 {
-        let base = place.base.map_or(u64::MAX, |base| self.multiple(base, DEPTH));
+        let base = place.base.map_or(0, |base| self.multiple(base, &mut Vec::new()));
         lowest_bit(base | place.offset as u64)
     }
 
-    fn multiple(&self, value: Value, depth: u32) -> u64 {
+    /// A power of two that a register is a multiple of, whichever of its writers ran last, if the
+    /// registers of `open`, which depend on it, do not say less.
+    fn multiple(&self, value: Value, open: &mut Vec<Value>) -> u64 {
         if let Some(constant) = self.constant(value) {
-            return if constant == 0 { 1 << 63 } else { lowest_bit(constant as u64) };
+            return lowest_bit(constant as u64);
         }
-        let Some(depth) = depth.checked_sub(1) else { return 1 };
-        let (of32, of64) = (
-            |slot| self.multiple(Value::narrow(slot), depth),
-            |slot| self.multiple(Value::wide(slot), depth),
-        );
-        match self.definition(value) {
-            Some(&(ArithOp::Mov32 { a, .. } | ArithOp::Convert { a, .. })) if !value.wide => {
-                of32(a)
+        if open.contains(&value) {
+            return ANY;
+        }
+        let writes = self.writes(value);
+        if writes.is_empty() || open.len() >= DEPTH as usize {
+            return 1;
+        }
+        open.push(value);
+        let ops = writes.iter().map(|&pc| &self.program.code[pc].op);
+        let multiple = ops.map(|op| self.multiple_of_result(op, open)).min().unwrap_or(1);
+        open.pop();
+        multiple
+    }
+
+    fn multiple_of_result(&self, op: &Op, open: &mut Vec<Value>) -> u64 {
+        let mut narrow = |slot| self.multiple(Value::narrow(slot), open);
+        match *op {
+            Op::Arith(ArithOp::Mov32 { a, .. }) => narrow(a),
+            Op::Arith(ArithOp::Convert { how, a, .. }) => {
+                self.multiple(Value { wide: how.wide_source, slot: a }, open)
             }
-            Some(&(ArithOp::Mov64 { a, .. } | ArithOp::Window { a, .. })) => of64(a),
-            Some(&ArithOp::Binary32 { op, a, b, .. }) => combined(op, of32(a), of32(b)),
-            Some(&ArithOp::Binary64 { op, a, b, .. }) => combined(op, of64(a), of64(b)),
-            Some(&ArithOp::MulWide { a, b, .. }) => of32(a).saturating_mul(of32(b)),
-            Some(&ArithOp::Shift32 { op: Shift::Left, a, b, .. }) => {
-                let by = self.constant(Value::narrow(b)).filter(|by| (0..32).contains(by));
-                of32(a).saturating_mul(1 << by.unwrap_or(0))
+            Op::Arith(ArithOp::Select32 { a, b, .. }) => narrow(a).min(narrow(b)),
+            Op::Arith(ArithOp::Binary32 { op, a, b, .. }) => combined(op, narrow(a), narrow(b)),
+            Op::Arith(ArithOp::MulWide { a, b, .. }) => product(narrow(a), narrow(b)),
+            Op::Arith(ArithOp::Shift32 { op: Shift::Left, a, b, .. }) => {
+                product(narrow(a), 1 << self.shift(b))
             }
-            Some(&ArithOp::Ternary32 { op: Ternary::MadLo, a, b, c, .. }) => {
-                of32(a).saturating_mul(of32(b)).min(of32(c))
+            Op::Arith(ArithOp::Ternary32 { op: Ternary::MadLo, a, b, c, .. }) => {
+                product(narrow(a), narrow(b)).min(narrow(c))
             }
+            Op::Integer(IntegerOp::MadWide { a, b, c, .. }) => {
+                product(narrow(a), narrow(b)).min(self.multiple(Value::wide(c), open))
+            }
+            ref op => self.multiple_of_wide(op, open),
+        }
+    }
+
+    fn multiple_of_wide(&self, op: &Op, open: &mut Vec<Value>) -> u64 {
+        let mut wide = |slot| self.multiple(Value::wide(slot), open);
+        match *op {
+            Op::Arith(ArithOp::Mov64 { a, .. } | ArithOp::Window { a, .. }) => wide(a),
+            Op::Arith(ArithOp::Binary64 { op, a, b, .. }) => combined(op, wide(a), wide(b)),
+            Op::Integer(IntegerOp::Shift64 { op: Shift::Left, a, b, .. }) => {
+                product(wide(a), 1 << self.shift(b))
+            }
+            Op::Integer(IntegerOp::MadLo64 { a, b, c, .. }) => {
+                product(wide(a), wide(b)).min(wide(c))
+            }
+            Op::Integer(IntegerOp::Select64 { a, b, .. }) => wide(a).min(wide(b)),
             _ => 1,
         }
     }
 
-    /// By how much a register grows with each round of a loop, which consists of the instructions
-    /// of `inside`. None: by nobody knows how much.
+    /// The constant bits of a shift, or 0.
+    fn shift(&self, by: Slot) -> i64 {
+        self.constant(Value::narrow(by)).filter(|by| (0..32).contains(by)).unwrap_or(0)
+    }
+
+    /// Whether a register is known to hold the same for all lanes of a warp. Of a register with
+    /// several writers that means each of their values.
+    pub fn is_uniform(&self, value: Value) -> bool {
+        self.is_uniform_within(value, &mut Vec::new())
+    }
+
+    fn is_uniform_within(&self, value: Value, open: &mut Vec<Value>) -> bool {
+        if value.slot.0 & Slot::PRIVATE == 0 {
+            let lane = |known: &Const32| matches!(known, Const32::Lane | Const32::LaneMask(_));
+            let known = self.program.const32.get(usize::from(value.slot.0));
+            return value.wide || !known.is_some_and(lane);
+        }
+        if open.contains(&value) {
+            return true;
+        }
+        let writes = self.writes(value);
+        if writes.is_empty() || open.len() >= DEPTH as usize {
+            return false;
+        }
+        open.push(value);
+        let uniform = writes.iter().all(|&pc| {
+            let inst = &self.program.code[pc];
+            let computes = match inst.op {
+                Op::Arith(ArithOp::Select32 { .. }) => false,
+                Op::Arith(_) => true,
+                Op::Load { address, .. } => address.space != Space::Local,
+                _ => false,
+            };
+            computes
+                && inst.guard == Guard::Always
+                && operands(inst).0.iter().all(|&read| self.is_uniform_within(read, open))
+        });
+        open.pop();
+        uniform
+    }
+
+    /// By how much a register grows in each round of the loop with the instructions of `inside`;
+    /// none if that is unknown.
     pub fn step(&self, value: Value, inside: &dyn Fn(usize) -> bool) -> Option<i64> {
         self.step_within(value, inside, DEPTH)
     }
@@ -220,8 +304,7 @@ impl<'p> Values<'p> {
                 product(narrow(a), narrow(b))
             }
             ArithOp::Shift32 { op: Shift::Left, a, b, .. } => {
-                let by = constant(narrow(b)).filter(|by| (0..32).contains(by))?;
-                of(narrow(a))?.checked_mul(1 << by)
+                of(narrow(a))?.checked_mul(1 << self.shift(b))
             }
             ArithOp::Ternary32 { op: Ternary::MadLo, a, b, c, .. } => {
                 product(narrow(a), narrow(b))?.checked_add(of(narrow(c))?)
@@ -245,13 +328,25 @@ impl<'p> Values<'p> {
 }
 
 fn lowest_bit(bits: u64) -> u64 {
-    if bits == 0 { 1 << 63 } else { bits & bits.wrapping_neg() }
+    if bits == 0 { ANY } else { bits & bits.wrapping_neg() }
+}
+
+/// A multiple of both factors' powers of two.
+fn product(a: u64, b: u64) -> u64 {
+    1u64.checked_shl(a.trailing_zeros() + b.trailing_zeros()).unwrap_or(ANY)
 }
 
 fn combined(op: Binary, a: u64, b: u64) -> u64 {
     match op {
-        Binary::Add | Binary::Sub | Binary::Or | Binary::Xor => a.min(b),
-        Binary::MulLo => a.saturating_mul(b),
+        Binary::Add
+        | Binary::Sub
+        | Binary::Or
+        | Binary::Xor
+        | Binary::MinU
+        | Binary::MinS
+        | Binary::MaxU
+        | Binary::MaxS => a.min(b),
+        Binary::MulLo => product(a, b),
         Binary::And => a.max(b),
         _ => 1,
     }

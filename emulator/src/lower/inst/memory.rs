@@ -92,6 +92,40 @@ pub struct Atomic {
     pub c: Slot,
 }
 
+/// An atomic access to several elements, or to 128 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtomicVector {
+    /// Where.
+    pub address: Address,
+    /// What is done with each element; of compare-and-swap, with all of them.
+    pub op: AtomicOp,
+    /// The type of an element.
+    pub ty: Scalar,
+    /// 2 or 4 elements.
+    pub count: u8,
+    /// Whether the old values have a register.
+    pub result_used: bool,
+    /// Whether it orders what comes before or after it.
+    pub orders: bool,
+    /// Receives the old values.
+    pub d: [Slot; 4],
+    /// The operands, or for compare-and-swap the values compared with.
+    pub b: [Slot; 4],
+    /// The new values of compare-and-swap.
+    pub c: [Slot; 4],
+}
+
+impl AtomicVector {
+    /// Shows every slot.
+    pub(super) fn slots(&mut self, see: &mut impl Visitor) {
+        let (file, count) = (File::by_width(self.ty.is_wide()), usize::from(self.count));
+        self.address.slots(see);
+        show_all(see, file, Role::Read, &mut self.b[..count]);
+        show_all(see, file, Role::Read, &mut self.c[..count]);
+        show_all(see, file, Role::Write, &mut self.d[..count]);
+    }
+}
+
 impl Element {
     /// The file of the registers that hold the elements.
     fn file(self) -> File {

@@ -31,7 +31,7 @@ pub use float::{
 };
 pub use integer::{Binary, Carry, Count, IntegerOp, MadCarry, Permute, Shift, Ternary, Unary};
 pub use mbarrier::{Mbarrier, MbarrierOp, Phase};
-pub use memory::{Address, Atomic, AtomicOp, Element, Space};
+pub use memory::{Address, Atomic, AtomicOp, AtomicVector, Element, Space};
 pub use mma::{Mma, MmaInput, MmaSums};
 pub use moves::MoveOp;
 pub use slot::{File, Role, Slot, Visitor};
@@ -102,6 +102,8 @@ pub enum Op {
     },
     /// `atom`, `red`
     Atomic(Atomic),
+    /// The same on several elements, or on 128 bits.
+    AtomicVector(AtomicVector),
     /// `cp.async`, `ldmatrix`
     Transfer(TransferOp),
     /// `mbarrier`
@@ -172,6 +174,7 @@ impl Inst {
                 element.slots(a, Role::Read, see);
             }
             Op::Atomic(atomic) => atomic.slots(see),
+            Op::AtomicVector(atomic) => atomic.slots(see),
             Op::Transfer(op) => op.slots(see),
             Op::Mbarrier(barrier) => barrier.slots(see),
             Op::Mma(mma) => mma.slots(see),

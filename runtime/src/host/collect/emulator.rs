@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 
 use cudarc::driver::sys;
 use gpuprof_model::checks::CheckRecord;
-use gpuprof_model::measurement::LaunchRecord;
+use gpuprof_model::measurement::{HardwareValue, LaunchRecord};
 use gpuprof_model::series::without_place;
 use serde::Deserialize;
 
@@ -31,14 +31,20 @@ struct Launch {
     stream: u64,
     checks: CheckRecord,
     counters: BTreeMap<String, u64>,
+    #[serde(default)]
+    unclaimed: BTreeMap<String, String>,
 }
 
-/// What the launches since the last call did.
-pub(crate) struct Launched {
+/// What the emulated driver counted.
+#[derive(Default)]
+pub(crate) struct Counted {
+    /// The launches.
     pub(crate) launches: Vec<LaunchRecord>,
-    /// Their counters, summed by name.
+    /// Counters by name, summed over the launches.
     pub(crate) counters: BTreeMap<String, u64>,
-    /// Their checks; none where nothing was launched.
+    /// The hardware's counters whose values are not the hardware's in one of the kernels, and why.
+    pub(crate) unclaimed: BTreeMap<String, HardwareValue>,
+    /// The checks that ran; none where nothing was launched.
     pub(crate) checks: Option<CheckRecord>,
 }
 
@@ -56,22 +62,24 @@ pub(crate) fn is_loaded() -> bool {
     version.is_ok_and(|version| version == ABI_VERSION)
 }
 
-/// The launches since the last call.
+/// What was counted since the last call.
 ///
 /// # Errors
-/// A driver without a report, or with an invalid one.
-pub(crate) fn take_report() -> Result<Launched> {
+/// A driver without a report, or one that is no report.
+pub(crate) fn take_report() -> Result<Counted> {
     let text = take_text(b"gpuemu_take_report\0")
         .ok_or_else(|| Error::failed("the emulated driver gave no report"))?;
     let report: Report = serde_json::from_str(&text)?;
-    let mut counters = BTreeMap::new();
     let checks = report.launches.iter().map(|launch| launch.checks).reduce(CheckRecord::join);
-    let mut launches = Vec::with_capacity(report.launches.len());
+    let mut counted = Counted { checks, ..Counted::default() };
     for launch in report.launches {
         for (name, value) in launch.counters {
-            *counters.entry(name).or_insert(0) += value;
+            *counted.counters.entry(name).or_insert(0) += value;
         }
-        launches.push(LaunchRecord {
+        for (name, reason) in launch.unclaimed {
+            counted.unclaimed.insert(name, HardwareValue::Unavailable(reason));
+        }
+        counted.launches.push(LaunchRecord {
             kernel: without_place(&launch.kernel).to_owned(),
             grid: launch.grid,
             block: launch.block,
@@ -81,7 +89,8 @@ pub(crate) fn take_report() -> Result<Launched> {
             stream: Some(launch.stream),
         });
     }
-    Ok(Launched { launches, counters, checks })
+    counted.counters.retain(|name, _| !counted.unclaimed.contains_key(name));
+    Ok(counted)
 }
 
 /// The fault that stopped the last launch or load, in one sentence.

@@ -1,0 +1,90 @@
+//! What depends on the order of atomics, which differs from launch to launch on a GPU.
+//!
+//! Input: a program. Output: the accesses whose address depends on the old value of an atomic, and
+//! whether a branch or a guard does.
+
+use crate::lower::inst::{Address, File, Guard, Inst, Op, Role, Slot, TransferOp};
+use crate::lower::program::Program;
+use std::collections::HashSet;
+
+/// A register.
+type Register = (u8, u16);
+
+/// What depends on the order of atomics.
+#[derive(Default)]
+pub struct Ordered {
+    /// Accesses by instruction.
+    pub accesses: Vec<usize>,
+    /// A branch or a guarded instruction.
+    pub branch: Option<usize>,
+}
+
+/// Finds it in a program.
+pub fn ordered(program: &Program) -> Ordered {
+    let mut registers: HashSet<Register> = HashSet::new();
+    loop {
+        let before = registers.len();
+        for inst in &program.code {
+            follow(inst, &mut registers);
+        }
+        for (from, to) in program.copies.iter().flatten() {
+            if registers.contains(&(File::R32 as u8, from.0)) {
+                registers.insert((File::R32 as u8, to.0));
+            }
+        }
+        if registers.len() == before {
+            break;
+        }
+    }
+    let mut found = Ordered::default();
+    if registers.is_empty() {
+        return found;
+    }
+    for (pc, inst) in program.code.iter().enumerate() {
+        if let Guard::If(slot) | Guard::Unless(slot) = inst.guard
+            && registers.contains(&(File::Pred as u8, slot.0))
+        {
+            found.branch.get_or_insert(pc);
+        }
+        let depends = |address: &Address| {
+            registers.contains(&(File::by_width(address.wide) as u8, address.base.0))
+        };
+        if addresses(&inst.op).iter().any(depends) {
+            found.accesses.push(pc);
+        }
+    }
+    found
+}
+
+/// A result depends on the order if a source does, or if it is an atomic's old value.
+fn follow(inst: &Inst, registers: &mut HashSet<Register>) {
+    let mut depends = matches!(&inst.op, Op::Atomic(atomic) if atomic.result_used);
+    each_register(inst, &mut |role, register| {
+        depends |= role == Role::Read && registers.contains(&register);
+    });
+    if depends {
+        each_register(inst, &mut |role, register| {
+            if role == Role::Write {
+                registers.insert(register);
+            }
+        });
+    }
+}
+
+fn each_register(inst: &Inst, see: &mut impl FnMut(Role, Register)) {
+    let mut copy = *inst;
+    copy.slots(&mut |file: File, role: Role, slot: &mut Slot, count: u16| {
+        for next in 0..count {
+            see(role, (file as u8, slot.0 + next));
+        }
+    });
+}
+
+fn addresses(op: &Op) -> Vec<Address> {
+    match *op {
+        Op::Load { address, .. } | Op::Store { address, .. } => vec![address],
+        Op::Atomic(ref atomic) => vec![atomic.address],
+        Op::Transfer(TransferOp::Copy(ref copy)) => vec![copy.from],
+        _ => Vec::new(),
+    }
+}

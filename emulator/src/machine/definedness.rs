@@ -1,0 +1,389 @@
+//! Tracks the registers that hold values from unwritten memory.
+//!
+//! Such a read is a fault only if its value matters: if it is stored to global memory, decides a
+//! branch or a predicate with an effect, or becomes an address. Compilers load early and select
+//! later, and sums of partial results read those of absent warps, so most of these values are
+//! dropped.
+//!
+//! A warp tracks its registers, lane by lane, from its first such read on; before that nothing here
+//! runs. A result is undefined if a source is, except where the other sources decide it
+//! ([`absorb`](super::absorb)). A store to shared memory makes its bytes unwritten again, and one to
+//! local memory is remembered word by word.
+
+use super::absorb;
+use super::context::Context;
+use super::fault::{Fault, place_in_words};
+use super::request::Part;
+use crate::lower::inst::{
+    BarrierKind, Carry, ControlOp, Element, ExchangeOp, File, Guard, Inst, IntegerOp, MadCarry,
+    Mma, Op, Role, Slot, Space,
+};
+use crate::lower::program::Program;
+
+type Outcome = Result<(), Box<Fault>>;
+
+/// The undefined lanes of a register or of a word of local memory.
+#[derive(Debug, Clone, Copy)]
+struct Undefined<K> {
+    place: K,
+    lanes: u32,
+    /// The read that caused it.
+    origin: u32,
+}
+
+/// The undefined values of a warp.
+#[derive(Debug, Default)]
+pub struct Definedness {
+    registers: Vec<Undefined<(File, Slot)>>,
+    local: Vec<Undefined<u32>>,
+    /// Reads of unwritten memory, one for each instruction, as the faults that they may become.
+    origins: Vec<Fault>,
+}
+
+/// Undefined lanes, and the read that caused the first of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Taint {
+    /// The lanes.
+    pub lanes: u32,
+    origin: u32,
+}
+
+impl Taint {
+    /// In one of both.
+    fn join(self, other: Self) -> Self {
+        let origin = if self.lanes == 0 { other.origin } else { self.origin };
+        Self { lanes: self.lanes | other.lanes, origin }
+    }
+
+    /// Of those lanes only.
+    fn among(self, lanes: u32) -> Self {
+        Self { lanes: self.lanes & lanes, ..self }
+    }
+}
+
+impl Definedness {
+    /// Whether every value is defined.
+    #[inline(always)]
+    pub fn is_complete(&self) -> bool {
+        self.registers.is_empty() && self.local.is_empty()
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.registers.clear();
+        self.local.clear();
+        self.origins.clear();
+    }
+
+    /// The undefined lanes of a register.
+    pub fn get(&self, file: File, slot: Slot) -> Taint {
+        let found = self.registers.iter().find(|entry| entry.place == (file, slot));
+        found
+            .map_or_else(Taint::default, |entry| Taint { lanes: entry.lanes, origin: entry.origin })
+    }
+
+    /// Of the lanes `on` of a register those of `taint` become undefined, and the others defined.
+    fn set(&mut self, (file, slot): (File, Slot), on: u32, taint: Taint) {
+        // The other slots are constants, and the sink, which no instruction reads.
+        if slot.0 & Slot::PRIVATE != 0 && slot != Slot::private(0) {
+            put(&mut self.registers, (file, slot), on, taint);
+        }
+    }
+
+    fn origin(&mut self, fault: Box<Fault>) -> u32 {
+        let known = self.origins.iter().position(|known| known.pc == fault.pc);
+        let at = known.unwrap_or_else(|| {
+            self.origins.push(*fault);
+            self.origins.len() - 1
+        });
+        at as u32
+    }
+}
+
+fn put<K: PartialEq>(entries: &mut Vec<Undefined<K>>, place: K, on: u32, taint: Taint) {
+    let lanes = taint.lanes & on;
+    match entries.iter().position(|entry| entry.place == place) {
+        Some(at) => {
+            let entry = &mut entries[at];
+            entry.lanes = entry.lanes & !on | lanes;
+            if lanes != 0 {
+                entry.origin = taint.origin;
+            }
+            if entry.lanes == 0 {
+                entries.swap_remove(at);
+            }
+        }
+        None if lanes != 0 => entries.push(Undefined { place, lanes, origin: taint.origin }),
+        None => {}
+    }
+}
+
+/// The lanes of `slots` are loaded from unwritten memory; `fault` names the read.
+pub fn note(cx: &mut Context<'_>, slots: &[Slot], file: File, lanes: u32, mut fault: Box<Fault>) {
+    fault.pc = fault.pc.or(Some(cx.warp.pc - 1));
+    fault.callers = cx.warp.callers();
+    let table = &mut cx.warp.definedness;
+    let origin = table.origin(fault);
+    for &slot in slots {
+        table.set((file, slot), lanes, Taint { lanes, origin });
+    }
+}
+
+/// The slots of an instruction in a role, and their files. Its guard is none of them.
+fn slots(inst: &Inst, role: Role) -> Vec<(File, Slot)> {
+    let mut found = Vec::new();
+    let mut bare = Inst::new(Guard::Always, inst.op);
+    bare.slots(&mut |file, seen, slot, count| {
+        if seen == role {
+            found.extend((0..count).map(|at| (file, Slot(slot.0 + at))));
+        }
+    });
+    found
+}
+
+fn join(table: &Definedness, slots: &[(File, Slot)]) -> Taint {
+    slots.iter().fold(Taint::default(), |taint, &(file, slot)| taint.join(table.get(file, slot)))
+}
+
+/// Tracks undefined values through `inst`, which the lanes of `on` are about to execute.
+///
+/// # Errors
+/// The read of an undefined value that matters here.
+#[inline(never)]
+pub fn step(cx: &mut Context<'_>, inst: &Inst, on: u32) -> Outcome {
+    let table = &cx.warp.definedness;
+    let guard = match inst.guard {
+        Guard::Always => Taint::default(),
+        Guard::If(p) | Guard::Unless(p) => table.get(File::Pred, p).among(cx.warp.active),
+    };
+    let sources = join(table, &slots(inst, Role::Read)).among(on);
+    match inst.op {
+        Op::Arith(_) | Op::Integer(_) | Op::Float(_) | Op::Move(_) => {
+            let result = compute(cx, inst, sources, on);
+            deliver(cx, inst, on, result.join(guard));
+        }
+        Op::Load { address, .. } => {
+            let file = File::by_width(address.wide);
+            demand(cx, table.get(file, address.base).among(on), "becomes an address")?;
+            deliver(cx, inst, on, guard);
+        }
+        Op::Store { address, .. } => {
+            let file = File::by_width(address.wide);
+            demand(cx, table.get(file, address.base).among(on), "becomes an address")?;
+            demand(cx, guard, "decides whether a thread stores")?;
+        }
+        Op::Mma(ref mma) => {
+            demand(cx, guard, "decides whether a thread takes part")?;
+            product(&mut cx.warp.definedness, mma, on);
+        }
+        Op::Exchange(ref op) => {
+            let members = table.get(File::R32, op.members()).among(on);
+            demand(cx, guard.join(members), "decides which threads exchange values")?;
+        }
+        Op::Control(ControlOp::Call { copies, .. }) => {
+            demand(cx, guard, "decides a call")?;
+            call(&mut cx.warp.definedness, cx.program, copies, on);
+        }
+        Op::Barrier(ref barrier) => {
+            let votes = matches!(
+                barrier.kind,
+                BarrierKind::RedPopc | BarrierKind::RedAnd | BarrierKind::RedOr
+            );
+            let mut read = slots(inst, Role::Read);
+            read.retain(|slot| votes || *slot != (File::Pred, barrier.p));
+            let taint = join(table, &read).among(on);
+            demand(cx, guard.join(taint), "decides a barrier")?;
+            deliver(cx, inst, on, Taint::default());
+        }
+        Op::Branch { .. } | Op::Control(_) => {
+            demand(cx, guard.join(sources), "decides a branch or an exit")?;
+            deliver(cx, inst, on, Taint::default());
+        }
+        Op::Atomic(_) | Op::AtomicVector(_) | Op::Transfer(_) | Op::Mbarrier(_) => {
+            demand(cx, guard.join(sources), "takes part in an access to memory")?;
+            deliver(cx, inst, on, Taint::default());
+        }
+        Op::Fence | Op::Sleep | Op::Nop => {}
+    }
+    Ok(())
+}
+
+/// The undefined lanes of the result of an operation on registers with these undefined sources.
+fn compute(cx: &Context<'_>, inst: &Inst, sources: Taint, on: u32) -> Taint {
+    match inst.op {
+        _ if sources.lanes == 0 => sources,
+        Op::Integer(
+            IntegerOp::Carry(Carry { read: false, carry, .. })
+            | IntegerOp::MadCarry(MadCarry { read: false, carry, .. }),
+        ) => {
+            let mut operands = slots(inst, Role::Read);
+            operands.retain(|slot| *slot != (File::Pred, carry));
+            join(&cx.warp.definedness, &operands).among(on)
+        }
+        ref op => Taint { lanes: absorb::undefined(cx, op, sources.lanes), ..sources },
+    }
+}
+
+/// The results of `inst` are undefined in the lanes of `taint`.
+fn deliver(cx: &mut Context<'_>, inst: &Inst, on: u32, taint: Taint) {
+    for slot in slots(inst, Role::Write) {
+        // A lane that might have taken part keeps its value, or gets one: neither is sure.
+        cx.warp.definedness.set(slot, on | taint.lanes, taint);
+    }
+}
+
+/// A product of matrices. Even registers of `a` hold elements of row `lane / 4`, odd ones of the row
+/// eight below, as do the first and the second half of the registers of `c` and `d`. Those of `b`
+/// are of column `lane / 4`, those of `d` of columns `2 (lane % 4)` and the next.
+fn product(table: &mut Definedness, mma: &Mma, on: u32) {
+    let spread = |lanes: u32, reaches: fn(u32, u32) -> bool| {
+        let reached =
+            |lane: &u32| (0..32).any(|from| lanes >> from & 1 == 1 && reaches(from, *lane));
+        (0..32).filter(reached).fold(0, |lanes, lane| lanes | 1 << lane)
+    };
+    let columns = mma.b[..mma.inputs() / 2].iter();
+    let columns = columns.fold(Taint::default(), |all, &b| all.join(table.get(File::R32, b)));
+    let columns =
+        Taint { lanes: spread(columns.lanes, |from, to| to % 4 == from / 4 / 2), ..columns };
+    let sums = mma.sums.registers();
+    let results: Vec<Taint> = (0..sums)
+        .map(|at| {
+            let rows = mma.a[..mma.inputs()].iter().skip(2 * at / sums).step_by(2);
+            let rows = rows.fold(Taint::default(), |all, &a| all.join(table.get(File::R32, a)));
+            let rows = Taint { lanes: spread(rows.lanes, |from, to| to / 4 == from / 4), ..rows };
+            rows.join(columns).join(table.get(File::R32, mma.c[at]))
+        })
+        .collect();
+    for (&d, taint) in mma.d.iter().zip(results) {
+        table.set((File::R32, d), on, taint);
+    }
+}
+
+/// Arguments of a call.
+fn call(table: &mut Definedness, program: &Program, copies: u32, on: u32) {
+    for &(from, to) in &program.copies[copies as usize] {
+        let taint = table.get(File::R32, from);
+        table.set((File::R32, to), on, taint);
+    }
+}
+
+/// The values of these lanes matter: they must be defined.
+fn demand(cx: &Context<'_>, taint: Taint, matters: &str) -> Outcome {
+    if taint.lanes == 0 {
+        return Ok(());
+    }
+    let mut fault = Box::new(cx.warp.definedness.origins[taint.origin as usize].clone());
+    let place = place_in_words(cx.program, cx.warp.pc - 1);
+    fault.detail = format!("the value {matters} {place}");
+    Err(fault)
+}
+
+/// Marks the registers that a load takes from undefined words of local memory.
+pub fn load_local(cx: &mut Context<'_>, part: &Part, element: Element, d: &[Slot; 4]) {
+    let table = &mut cx.warp.definedness;
+    if part.space != Space::Local || table.local.is_empty() {
+        return;
+    }
+    let file = File::by_width(element.wide);
+    for (index, &slot) in d.iter().enumerate().take(usize::from(element.count)) {
+        for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
+            for word in words(part, element, index, lane) {
+                let found = table.local.iter().find(|entry| entry.place == word);
+                if let Some(&Undefined { lanes, origin, .. }) = found
+                    && lanes & (1 << lane) != 0
+                {
+                    let taint = Taint { lanes: 1 << lane, origin };
+                    table.set((file, slot), 1 << lane, taint);
+                }
+            }
+        }
+    }
+}
+
+/// Tracks undefined values through a part of a store that was admitted.
+///
+/// # Errors
+/// It stores an undefined value to global memory.
+pub fn store(cx: &mut Context<'_>, part: &Part, element: Element, a: &[Slot; 4]) -> Outcome {
+    let file = File::by_width(element.wide);
+    for (index, &slot) in a.iter().enumerate().take(usize::from(element.count)) {
+        let taint = cx.warp.definedness.get(file, slot).among(part.lanes);
+        match part.space {
+            Space::Shared => {
+                for lane in (0..32).filter(|lane| taint.lanes & (1 << lane) != 0) {
+                    let at = part.addresses[lane] + index as u64 * u64::from(element.bytes);
+                    cx.shadow.forget(at, u32::from(element.bytes));
+                }
+            }
+            Space::Local => {
+                for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
+                    for word in words(part, element, index, lane) {
+                        // One byte of a word does not make the word defined.
+                        if element.bytes >= 4 || taint.lanes & (1 << lane) != 0 {
+                            put(&mut cx.warp.definedness.local, word, 1 << lane, taint);
+                        }
+                    }
+                }
+            }
+            _ => demand(cx, taint, "is stored to global memory")?,
+        }
+    }
+    Ok(())
+}
+
+/// The words of local memory of one element of an access.
+fn words(part: &Part, element: Element, index: usize, lane: usize) -> std::ops::Range<u32> {
+    let at = part.addresses[lane] as u32 + index as u32 * u32::from(element.bytes);
+    at / 4..(at + u32::from(element.bytes)).div_ceil(4)
+}
+
+/// Undefined inputs of an exchange, by lane.
+#[derive(Debug, Default)]
+pub struct ExchangeTaint {
+    values: Taint,
+    /// Which lane a lane reads.
+    choice: Taint,
+}
+
+impl ExchangeTaint {
+    /// Those of all parts of an exchange, each an instruction and its lanes.
+    pub fn gather(table: &Definedness, parts: &[(ExchangeOp, u32)]) -> Self {
+        let mut taint = Self::default();
+        for &(op, on) in parts {
+            let get = |file, slot| table.get(file, slot).among(on);
+            match op {
+                ExchangeOp::Shuffle { a, b, c, .. } => {
+                    taint.values = taint.values.join(get(File::R32, a));
+                    let choice = get(File::R32, b).join(get(File::R32, c));
+                    taint.choice = taint.choice.join(choice);
+                }
+                ExchangeOp::Vote { a, .. } => taint.values = taint.values.join(get(File::Pred, a)),
+                ExchangeOp::Match { wide, a, .. } => {
+                    taint.values = taint.values.join(get(File::by_width(wide), a));
+                }
+                ExchangeOp::Redux { a, .. } => taint.values = taint.values.join(get(File::R32, a)),
+                ExchangeOp::Elect { .. } | ExchangeOp::WarpSync { .. } => {}
+            }
+        }
+        taint
+    }
+
+    /// The lanes that bring an undefined value.
+    pub fn values(&self) -> u32 {
+        self.values.lanes
+    }
+
+    /// Marks the results: `lanes` are those with words computed from undefined values.
+    pub fn deliver(&self, table: &mut Definedness, parts: &[(ExchangeOp, u32)], lanes: u32) {
+        for &(op, on) in parts {
+            let words = Taint { lanes, ..self.values }.join(self.choice);
+            let inst = Inst::new(Guard::Always, Op::Exchange(op));
+            for (file, slot) in slots(&inst, Role::Write) {
+                // Whether a shuffle's source exists does not depend on its value.
+                let is_shuffle = matches!(op, ExchangeOp::Shuffle { .. });
+                let taint = if is_shuffle && file == File::Pred { self.choice } else { words };
+                table.set((file, slot), on, taint);
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What a module declares beside its kernels: initial values, variables that no kernel can use, and
+//! what cooperative launches and special registers need.
+
+use crate::common::{Argument, Bench};
+use gpuprof_emulator::device::{Device, LaunchConfig, LaunchError};
+
+const HEAD: &str = ".version 8.6\n.target sm_90\n.address_size 64\n";
+
+/// The words of a kernel's output: `body` stores to `[%o]`.
+fn words(outside: &str, body: &str, count: usize) -> Vec<u32> {
+    let mut bench = Bench::new(&kernel(outside, body));
+    let out = bench.upload(&vec![0u32; count]);
+    bench.launch("k", 1, 1, &[&out]);
+    bench.download(out, count, u32::from_le_bytes)
+}
+
+fn kernel(outside: &str, body: &str) -> String {
+    format!(
+        "{HEAD}{outside}\n.visible .entry k(.param .u64 out) {{\n\
+         .reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %rd<16>, %o;\n\
+         ld.param.u64 %o, [out];\n{body}\nret;\n}}\n"
+    )
+}
+
+/// Copies `count` words of a variable to the output.
+fn copies(name: &str, count: usize) -> String {
+    let copy = |at: usize| {
+        format!("ld.global.u32 %r1, [{name}+{0}]; st.global.u32 [%o+{0}], %r1;\n", 4 * at)
+    };
+    (0..count).map(copy).collect()
+}
+
+#[test]
+fn constant_expressions_stand_for_values_wherever_integers_do() {
+    let outside = ".global .u32 a[2*3] = {(1<<5)|3, -7/2, ~5U, !0, WARP_SZ*2};\n\
+                   .global .s64 b = (.u64)-1 >> 63;";
+    assert_eq!(words(outside, &copies("a", 6), 6), [35, -3_i32 as u32, !5, 1, 64, 0]);
+    assert_eq!(words(outside, &copies("b", 1), 1), [1]);
+    let body = "mov.u32 %r1, (1<<5)|3; add.u32 %r1, %r1, -7/2; st.global.u32 [%o+2*2], %r1;\n\
+                mov.u32 %r2, WARP_SZ; st.global.u32 [%o+8-8], %r2;";
+    assert_eq!(words("", body, 2), [32, 32]);
+}
+
+#[test]
+fn arrays_without_bounds_have_those_of_their_values() {
+    let outside = ".global .u32 a[] = {1, 2, 3}; .global .u32 rows[][2] = {{4}, {5, 6}};";
+    assert_eq!(words(outside, &copies("a", 3), 3), [1, 2, 3]);
+    assert_eq!(words(outside, &copies("rows", 4), 4), [4, 0, 5, 6]);
+    let module = Device::default().load(&kernel(outside, "")).unwrap();
+    assert_eq!(module.variable("a").unwrap().1, 12);
+    assert_eq!(module.variable("rows").unwrap().1, 16);
+}
+
+#[test]
+fn addresses_are_initial_values_whole_and_by_bytes() {
+    let outside = ".global .u32 a[4] = {1, 2, 3, 4};\n.global .u64 p[2] = {a+8, generic(a)+4};\n\
+        .global .align 8 .b8 q[8] = {0xff(a), 0xff00(a), 0xff0000(a), 0xff000000(a),\n\
+        0xff00000000(a), 0xff0000000000(a), 0xff000000000000(a), 0xff00000000000000(a)};";
+    let body = "ld.global.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; st.global.u32 [%o], %r1;\n\
+        ld.global.u64 %rd1, [p+8]; ld.global.u32 %r1, [%rd1]; st.global.u32 [%o+4], %r1;\n\
+        ld.global.u64 %rd1, [q]; ld.global.u32 %r1, [%rd1+12]; st.global.u32 [%o+8], %r1;";
+    assert_eq!(words(outside, body, 3), [3, 2, 4]);
+}
+
+#[test]
+fn only_kernels_that_use_what_is_not_there_are_refused() {
+    let text = format!(
+        "{HEAD}.global .attribute(.managed) .align 4 .b8 m[4];\n.extern .global .b32 e;\n\
+         .global .texref t;\n.global .u64 p = e;\n\
+         .visible .entry good() {{ ret; }}\n\
+         .visible .entry managed() {{ .reg .b32 %r; ld.global.u32 %r, [m]; ret; }}\n\
+         .visible .entry pointer() {{ .reg .b64 %r; ld.global.u64 %r, [p]; ret; }}\n"
+    );
+    let module = Device::default().load(&text).unwrap();
+    assert!(module.kernel("good").is_some());
+    let refusal = |name| module.refusal(name).unwrap().to_string();
+    assert_eq!(refusal("managed"), "unsupported variable 'm' (it is managed memory) at line 9");
+    let pointer =
+        "unsupported variable 'p' (its initial value 'e' is not an address known here) at line 10";
+    assert_eq!(refusal("pointer"), pointer);
+    assert_eq!(module.variable("m"), None);
+}
+
+#[test]
+fn a_launch_without_clusters_has_clusters_of_one_block() {
+    let body = "mov.u32 %r1, %clusterid.x; st.global.u32 [%o], %r1; mov.u32 %r1, %nclusterid.x;\n\
+        st.global.u32 [%o+4], %r1; mov.u32 %r1, %cluster_ctarank; st.global.u32 [%o+8], %r1;\n\
+        mov.u32 %r1, %cluster_nctaid.y; st.global.u32 [%o+12], %r1;\n\
+        mov.pred %p1, %is_explicit_cluster; selp.u32 %r1, 7, 9, %p1; st.global.u32 [%o+16], %r1;";
+    assert_eq!(words("", body, 5), [0, 1, 0, 1, 9]);
+}
+
+#[test]
+fn kernel_parameters_lie_in_the_global_window() {
+    let body = "mov.b64 %rd1, out; cvta.param.u64 %rd2, %rd1; isspacep.global %p1, %rd2;\n\
+        isspacep.param %p2, %rd2; isspacep.shared %p3, %rd2; selp.u32 %r1, 1, 0, %p1;\n\
+        selp.u32 %r2, 1, 0, %p2; selp.u32 %r3, 1, 0, %p3; st.global.u32 [%o], %r1;\n\
+        st.global.u32 [%o+4], %r2; st.global.u32 [%o+8], %r3;";
+    assert_eq!(words("", body, 3), [1, 1, 0]);
+}
+
+/// A kernel whose blocks add to the workspace's barrier and wait until all have, as cooperative
+/// groups do. The output is the size of the workspace, or 7 if there is none.
+const COOPERATIVE: &str = "mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2; mov.b64 %rd1, {%r2, %r1};\n\
+    setp.eq.u64 %p1, %rd1, 0; mov.u32 %r6, 7; @%p1 bra END;\n\
+    mov.u32 %r3, %nctaid.x; atom.add.release.gpu.u32 %r4, [%rd1+4], 1;\n\
+    LOOP: ld.acquire.gpu.u32 %r5, [%rd1+4]; setp.lt.u32 %p2, %r5, %r3; @%p2 bra LOOP;\n\
+    ld.u32 %r6, [%rd1];\n\
+    END: mov.u32 %r7, %ctaid.x; mul.wide.u32 %rd2, %r7, 4; add.u64 %rd2, %o, %rd2;\n\
+    st.global.u32 [%rd2], %r6;";
+
+#[test]
+fn blocks_of_a_cooperative_launch_run_together_or_not_at_all() {
+    let mut bench = Bench::new(&kernel("", COOPERATIVE));
+    let kernel = bench.module.kernel("k").unwrap().clone();
+    let out = bench.upload(&[0u32; 8]);
+    let config = LaunchConfig { grid: [8, 1, 1], block: [1, 1, 1], shared_bytes: 0 };
+    for _ in 0..2 {
+        bench.device.launch_cooperative(&kernel, config, &out.bytes(), 0).unwrap();
+        assert_eq!(bench.ints(out, 8), [64; 8]);
+    }
+    bench.launch("k", 8, 1, &[&out]);
+    assert_eq!(bench.ints(out, 8), [7; 8]);
+
+    let held = bench.device.resident_blocks(&kernel, config) as u32;
+    let config = LaunchConfig { grid: [held + 1, 1, 1], ..config };
+    let refused = bench.device.launch_cooperative(&kernel, config, &out.bytes(), 0).unwrap_err();
+    let LaunchError::CooperativeTooLarge(why) = refused else { panic!("{refused}") };
+    assert!(why.contains(&format!("the device holds {held} of them")), "{why}");
+}
