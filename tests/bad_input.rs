@@ -422,7 +422,7 @@ fn an_unknown_key_in_the_configuration_file() {
       |
     2 | tresholds = ["duration <= 5 us"]
       | ^^^^^^^^^
-    unknown field `tresholds`, expected one of `thresholds`, `metrics`, `backend`, `devices`, `repeat`, `max-repeat`, `time-budget`, `timeout`, `cache-control`, `clock-control`, `nvml-path`, `wait`, `replay-mode`, `isolate`, `ahead`, `interleave`, `cupti-path`, `verify`, `sets`, `sections`, `advice`, `rules`, `max-passes`, `app-replay-match`, `app-replay-mode`, `sample`, `sample-seed`, `max-configs`, `kernel-arch`, `kernel-toolchain`, `gate`, `strict`, `baseline`, `base`, `across-devices`, `best-by`, `reference`, `filter`, `columns`, `sort`, `top`, `pareto`, `message-format`, `export-csv`, `export-html`, `export-json`, `export-junit`, `export-markdown`, `export-svg`, `color`, `quiet`, `profile`, `features`, `all-features`, `default-features`, `keep-runs`, `series`, `preset`
+    unknown field `tresholds`, expected one of `thresholds`, `metrics`, `backend`, `devices`, `repeat`, `max-repeat`, `time-budget`, `timeout`, `cache-control`, `clock-control`, `nvml-path`, `wait`, `replay-mode`, `isolate`, `ahead`, `interleave`, `cupti-path`, `verify`, `check`, `sets`, `sections`, `advice`, `rules`, `max-passes`, `app-replay-match`, `app-replay-mode`, `sample`, `sample-seed`, `max-configs`, `kernel-arch`, `kernel-toolchain`, `gate`, `strict`, `baseline`, `base`, `across-devices`, `best-by`, `reference`, `filter`, `columns`, `sort`, `top`, `pareto`, `message-format`, `export-csv`, `export-html`, `export-json`, `export-junit`, `export-markdown`, `export-svg`, `color`, `quiet`, `profile`, `features`, `all-features`, `default-features`, `keep-runs`, `series`, `preset`
     help: did you mean `thresholds`?
     "#);
 }

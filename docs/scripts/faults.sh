@@ -21,7 +21,7 @@ build() {
 emulated() {
     for name in $names; do
         code=0
-        GPUEMU_CHECK=all timeout 60 "${GPUPROF:-cargo-gpuprof}" gpuprof emulate -- \
+        timeout 60 "${GPUPROF:-cargo-gpuprof}" gpuprof emulate --check all -- \
             "$folder/launch" "$folder/faults.ptx" "$name" > /dev/null 2> "$folder/told" || code=$?
         said=$(grep -m 1 -o 'thread ([0-9,]*): .*' "$folder/told" | cut -d: -f2 | cut -c1-60) || true
         echo "$name  ${said:-$([ $code = 0 ] && echo nothing || echo "exit code $code")}"

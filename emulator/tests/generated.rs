@@ -26,7 +26,7 @@ fn reference(program: &Program, schedule: Schedule) -> Outcome {
 fn emulate(program: &Program, instructions: u64) -> Result<Vec<u32>, String> {
     let mut bench = Bench::with_threads(&text(program), 1);
     let device = std::mem::take(&mut bench.device);
-    bench.device = device.with_checks(Checks::Off).with_instruction_limit(instructions);
+    bench.device = device.with_checks(Checks::NONE).with_instruction_limit(instructions);
     let memory = bench.upload(&program.memory());
     let (grid, block) = ([program.blocks, 1, 1], [program.threads, 1, 1]);
     let launch = bench.try_launch("program", grid, block, 0, &[&memory]);

@@ -174,12 +174,34 @@ fn what_is_checked_can_be_chosen() {
         ),
         20,
     );
-    for (checks, seen) in [(Checks::All, true), (Checks::Some, false), (Checks::Off, false)] {
+    for (checks, seen) in [(Checks::ALL, true), (Checks::default(), false), (Checks::NONE, false)] {
         let mut device = Device::default().with_host_threads(1).with_checks(checks);
         let module = device.load(&text).expect("it loads");
         let mut bench = Bench { device, module };
         assert_eq!(launch(&mut bench, blocks, 32).is_some(), seen, "{checks:?}");
-        assert_eq!(launch(&mut bench, 18, 32).is_some(), checks != Checks::Off, "the last one");
+        assert_eq!(launch(&mut bench, 18, 32).is_some(), checks != Checks::NONE, "the last one");
+    }
+}
+
+#[test]
+fn each_kind_of_check_is_selected_on_its_own() {
+    let unwritten = kernel("ld.shared.b32 %r5, [%r2];");
+    let race = kernel("st.shared.b32 [0], %r1;");
+    let only_init = Checks { init: true, ..Checks::NONE };
+    let only_race = Checks { race: true, ..Checks::NONE };
+    let found = |text: &str, checks| {
+        let mut device = Device::default().with_host_threads(1).with_checks(checks);
+        let module = device.load(text).expect("it loads");
+        launch(&mut Bench { device, module }, 1, 64).is_some()
+    };
+    for (checks, init, races) in [
+        (only_init, true, false),
+        (only_race, false, true),
+        (Checks::ALL, true, true),
+        (Checks::NONE, false, false),
+    ] {
+        assert_eq!(found(&unwritten, checks), init, "{checks:?}");
+        assert_eq!(found(&race, checks), races, "{checks:?}");
     }
 }
 

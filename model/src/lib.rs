@@ -10,6 +10,7 @@
 pub mod advice;
 pub mod assembled;
 pub mod axis;
+pub mod checks;
 pub mod clause;
 pub mod comparison;
 pub mod conclusion;
@@ -40,6 +41,7 @@ pub mod verdict;
 pub mod verdict_document;
 
 pub use axis::{Axis, AxisKind, AxisValue};
+pub use checks::Checks;
 pub use clause::{Clause, Derived};
 pub use configuration::Configuration;
 pub use exit_code::ExitCode;

@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checks::CheckRecord;
 use crate::failure::{Denial, FailureKind};
 
 /// The source of a value.
@@ -291,6 +292,9 @@ pub struct PassResult {
     /// Why nothing was verified, though no difference was found.
     #[serde(default)]
     pub unverified: Option<Unverified>,
+    /// The checks of the emulated driver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<CheckRecord>,
     /// The output of kernels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub printed: Option<String>,

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::advice::SeriesAdvice;
 use crate::axis::Axis;
+use crate::checks::CheckRecord;
 use crate::comparison::{Change, Comparison};
 use crate::conclusion::Conclusion;
 use crate::configuration::Configuration;
@@ -367,6 +368,8 @@ pub struct ConfigurationResult {
     pub largest_error: Option<f64>,
     /// Why nothing was verified, though no difference was found.
     pub unverified: Option<Unverified>,
+    /// The checks of the emulated driver; none on a GPU, and in older documents.
+    pub checks: Option<CheckRecord>,
 }
 
 impl Run {

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use gpuprof_model::advice::SeriesAdvice;
+use gpuprof_model::checks::CheckRecord;
 use gpuprof_model::conclusion::Conclusion;
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::exit_code::ExitCode;
@@ -97,6 +98,9 @@ pub struct ConfigurationFinished<'r> {
     /// Why a comparison that found no difference verified nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unverified: Option<Unverified>,
+    /// The checks of the emulated driver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checks: Option<CheckRecord>,
 }
 
 /// A side of a run that measures two.
@@ -203,6 +207,7 @@ impl<'r> Event<'r> {
             verified: result.verified,
             largest_error: result.largest_error,
             unverified: result.unverified,
+            checks: result.checks,
         };
         match side {
             Some(LineSide::Base) => Self::BaseConfigurationFinished(finished),

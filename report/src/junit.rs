@@ -156,6 +156,9 @@ fn configuration(series: &SeriesResult, row: &ConfigurationResult) -> TestCase {
     if let Some(error) = row.largest_error {
         case.add_property(("largest_error", error.to_string().as_str()));
     }
+    if let Some(checks) = row.checks {
+        case.add_property(("checks", checks.to_string().as_str()));
+    }
     case
 }
 

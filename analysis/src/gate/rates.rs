@@ -217,5 +217,6 @@ fn part(
         verified: false,
         largest_error: None,
         unverified: None,
+        checks: None,
     }
 }

@@ -74,6 +74,7 @@ pub fn finished(
             verified: passes.iter().any(|pass| pass.verified),
             largest_error: passes.iter().filter_map(|pass| pass.largest_error).reduce(f64::max),
             unverified: passes.iter().find_map(|pass| pass.unverified),
+            checks: passes.iter().find_map(|pass| pass.checks),
             configuration,
         },
     }
@@ -101,6 +102,7 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
         verified: false,
         largest_error: None,
         unverified: None,
+        checks: None,
     }
 }
 

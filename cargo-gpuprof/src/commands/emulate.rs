@@ -18,7 +18,7 @@ use gpuprof_model::ExitCode;
 
 use crate::options::{BecomeOptions, EmulateOptions};
 use gpuprof_engine::emulator::emulator_folder;
-use gpuprof_engine::execute::{self, run_program};
+use gpuprof_engine::execute::{self, CHECKS_ENV, run_program};
 use gpuprof_report::emulated::{self, Emulated};
 use gpuprof_system::console::{self, Notes};
 use gpuprof_system::error::{Failure, Result};
@@ -74,6 +74,7 @@ pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
         .args(["gpuprof", SUBCOMMAND, &process::id().to_string(), refused.as_str(), "--"])
         .args(&options.command)
         .env("LD_LIBRARY_PATH", before_others(&emulator_folder(own)?))
+        .env(CHECKS_ENV, options.check.to_string())
         .env(TELL_ENV, "1")
         .env(TIMES_ENV, "host")
         .env(LOG_ENV, &log)

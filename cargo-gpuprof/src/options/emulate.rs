@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use camino::Utf8PathBuf;
 use clap::Args;
+use gpuprof_model::Checks;
 
 /// Options of a child of `emulate` that becomes the program.
 #[derive(Debug, Clone, Args)]
@@ -20,6 +21,9 @@ pub struct BecomeOptions {
 /// Options of `emulate`.
 #[derive(Debug, Clone, Args)]
 pub struct EmulateOptions {
+    /// Checks, separated by commas: memory, init, race, sync, all or none, as for `run`
+    #[arg(long, value_name = "CHECKS", default_value_t)]
+    pub check: Checks,
     /// Write the launches with all counters as CSV, one row for each kernel and launch shape
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_csv: Option<Utf8PathBuf>,

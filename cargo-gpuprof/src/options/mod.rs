@@ -45,6 +45,7 @@ pub use gpuprof_engine::device::{ClockControl, DeviceSelection};
 pub use gpuprof_engine::schedule::partition::{Method, PartitionBy};
 pub use gpuprof_engine::schedule::{Interleave, Isolate};
 pub use gpuprof_engine::store::KeepRuns;
+pub use gpuprof_model::Checks;
 pub use history::{AddOptions, HistoryAction, HistoryFormat, HistoryOptions, ShowOptions};
 pub use library::library;
 pub use machine::{Backend, CacheControl};

@@ -10,9 +10,9 @@ use gpuprof_model::suggest::did_you_mean;
 use super::at_least_one::at_least_one;
 use super::either::either;
 use super::{
-    AheadCount, AppReplayMatch, AppReplayMode, Backend, CacheControl, CargoOptions, ClockControl,
-    ConfigurationOptions, DeviceSelection, GateOptions, Isolate, KernelOptions, OutputOptions,
-    Repeats, ReplayMode, Set, SliceOptions, TimeBudget, ViewOptions, library,
+    AheadCount, AppReplayMatch, AppReplayMode, Backend, CacheControl, CargoOptions, Checks,
+    ClockControl, ConfigurationOptions, DeviceSelection, GateOptions, Isolate, KernelOptions,
+    OutputOptions, Repeats, ReplayMode, Set, SliceOptions, TimeBudget, ViewOptions, library,
 };
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
@@ -152,6 +152,11 @@ pub struct RunOptions {
     /// Compare outputs with the host reference (the default)
     #[arg(long, overrides_with = "no_verify", help_heading = "Run")]
     pub verify: bool,
+    /// Checks of the emulated driver, separated by commas: memory, init, race, sync, all or none.
+    /// `all` runs them in every block; else init and race run in the first 16 blocks, the last and
+    /// every 16th. memory and sync always run
+    #[arg(long, value_name = "CHECKS", help_heading = "Run")]
+    pub check: Option<Checks>,
     /// Metrics to show, separated by commas, instead of the annotated ones
     #[arg(long, value_name = "METRICS", value_delimiter = ',', help_heading = "Run")]
     pub metrics: Vec<String>,

@@ -19,9 +19,9 @@ pub(crate) mod types {
     pub(crate) use camino::Utf8PathBuf;
 
     pub(crate) use crate::options::{
-        AheadCount, AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, Color,
-        DeviceSelection, Interleave, Isolate, KeepRuns, MessageFormat, Repeats, ReplayMode, Set,
-        TimeBudget,
+        AheadCount, AppReplayMatch, AppReplayMode, Backend, CacheControl, Checks, ClockControl,
+        Color, DeviceSelection, Interleave, Isolate, KeepRuns, MessageFormat, Repeats, ReplayMode,
+        Set, TimeBudget,
     };
 }
 
@@ -80,6 +80,9 @@ macro_rules! settings {
             /// Whether outputs are compared with the host reference.
             verify "--verify": bool => bool = true,
                 |o| o.verify();
+            /// The checks of the emulated driver.
+            check "--check": Checks => Checks = Checks::default(),
+                |o| o.check;
             /// Sections to show, by the names of sets.
             sets "--set": Vec<Set> => Vec<Set> = Vec::new(),
                 |o| (!o.set.is_empty()).then(|| o.set.clone());
@@ -258,7 +261,7 @@ macro_rules! texts {
     )*};
 }
 
-texts!(String, Utf8PathBuf, KeepRuns, DeviceSelection, TimeBudget);
+texts!(String, Utf8PathBuf, KeepRuns, DeviceSelection, TimeBudget, Checks);
 
 impl Shown for bool {
     fn text(&self) -> String {

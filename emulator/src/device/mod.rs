@@ -10,7 +10,7 @@ mod occupancy;
 mod record;
 mod report;
 
-pub use crate::machine::checks::Checks;
+pub use crate::machine::checks::{CheckedBlocks, Checks};
 pub use chip::{Chip, GH100};
 pub use error::LaunchError;
 pub use module::{Kernel, Module};
@@ -26,6 +26,9 @@ use crate::ptx::PtxError;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// The checks that the caller of the program selects.
+const CHECKS_ENV: &str = "GPUEMU_CHECK";
 
 /// Bytes of the workspace of a cooperative launch.
 const WORKSPACE_BYTES: u32 = 64;
@@ -56,8 +59,8 @@ impl Default for Device {
 
 impl Device {
     /// A device with empty memory. It runs blocks on as many host threads as the host has, or as
-    /// `GPUEMU_THREADS` says. `GPUEMU_CHECK` may be `all` or `off`: the accesses of which blocks to
-    /// shared memory are checked.
+    /// `GPUEMU_THREADS` says. `GPUEMU_CHECK` selects the checks of shared memory, as
+    /// [`Checks::parse`] reads them.
     pub fn new(chip: &'static Chip) -> Self {
         let host_threads = std::env::var("GPUEMU_THREADS")
             .ok()
@@ -71,11 +74,10 @@ impl Device {
             launches: Vec::new(),
             launch_count: 0,
             host_threads,
-            checks: match std::env::var("GPUEMU_CHECK").as_deref().map(str::trim) {
-                Ok("off") => Checks::Off,
-                Ok("all") => Checks::All,
-                _ => Checks::Some,
-            },
+            checks: std::env::var(CHECKS_ENV)
+                .ok()
+                .and_then(|text| Checks::parse(&text))
+                .unwrap_or_default(),
             instruction_limit: None,
             place_file: std::env::var_os("GPUEMU_WHERE")
                 .filter(|path| !path.is_empty())
@@ -84,7 +86,7 @@ impl Device {
         }
     }
 
-    /// Sets which blocks are checked for races and for reads of what nobody wrote.
+    /// Sets the checks of shared memory, and their blocks.
     #[must_use]
     pub fn with_checks(mut self, checks: Checks) -> Self {
         self.checks = checks;
@@ -202,7 +204,8 @@ impl Device {
         let counts = ran.map_err(LaunchError::Fault)?;
         let Reported { counters, unclaimed } = counters::report(program, kernel.claims(), &counts);
         let kernel = program.name.clone();
-        self.launches.push(LaunchRecord { kernel, config, stream, counters, unclaimed });
+        let checks = self.checks;
+        self.launches.push(LaunchRecord { kernel, config, stream, checks, counters, unclaimed });
         Ok(self.launches.last().expect("just pushed"))
     }
 

@@ -1,5 +1,7 @@
 //! How a kernel is launched, and what the launch did.
 
+use super::Checks;
+
 /// How a kernel is launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaunchConfig {
@@ -20,6 +22,8 @@ pub struct LaunchRecord {
     pub config: LaunchConfig,
     /// The stream's number; 0 is the default stream.
     pub stream: u64,
+    /// The checks that ran in it.
+    pub checks: Checks,
     /// Counters by name.
     pub counters: Vec<(String, u64)>,
     /// The hardware's counters whose values are not the hardware's in this kernel, and why.
@@ -27,6 +31,11 @@ pub struct LaunchRecord {
 }
 
 impl LaunchRecord {
+    /// The number of its blocks.
+    pub fn blocks(&self) -> u64 {
+        self.config.grid.iter().map(|blocks| u64::from(*blocks)).product()
+    }
+
     /// A counter's value.
     pub fn counter(&self, name: &str) -> Option<u64> {
         self.counters.iter().find(|(known, _)| known == name).map(|(_, value)| *value)

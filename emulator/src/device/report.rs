@@ -36,12 +36,17 @@ pub fn launch_json(launch: &LaunchRecord) -> String {
         unclaimed.map(|(name, reason)| format!("{}:{}", quote(name), quote(reason))).collect();
     format!(
         "{{\"kernel\":{},\"grid\":{},\"block\":{},\"shared_bytes\":{},\"stream\":{},\
+         \"checks\":{{\"init\":{},\"race\":{},\"checked_blocks\":{},\"blocks\":{}}},\
          \"counters\":{{{}}},\"unclaimed\":{{{}}}}}",
         quote(&launch.kernel),
         triple(launch.config.grid),
         triple(launch.config.block),
         launch.config.shared_bytes,
         launch.stream,
+        launch.checks.init,
+        launch.checks.race,
+        launch.checks.covered(launch.blocks()),
+        launch.blocks(),
         counters.join(","),
         unclaimed.join(",")
     )

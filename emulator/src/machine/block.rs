@@ -4,7 +4,6 @@
 //! block starts from zeroed registers and memory, whichever worker it gets.
 
 use super::barrier::BlockBarriers;
-use super::checks::Checks;
 use super::context::{Arrival, Context, Stop};
 use super::deadlock;
 use super::fault::{Fault, FaultKind, FaultReport, place_in_words};
@@ -74,7 +73,7 @@ impl<'l> Worker<'l> {
                     grain: launch.shared_grain(),
                 },
                 launch.warps_per_block(),
-                launch.checks != Checks::Off,
+                launch.checks,
             ),
             local: vec![0; warps * launch.local_words()],
             warps: (0..warps as u32).map(|index| Warp::new(index, threads - 32 * index)).collect(),
@@ -147,7 +146,7 @@ impl<'l> Worker<'l> {
         self.r64[first64..].fill([0; 32]);
         self.preds.fill(0);
         self.shared.fill(0);
-        self.shadow.begin(self.launch.checks.cover(linear, self.launch.blocks()));
+        self.shadow.begin(linear, self.launch.blocks());
         self.local.fill(0);
         self.barriers.restart();
         let threads = self.launch.threads_per_block();

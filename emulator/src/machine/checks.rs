@@ -1,23 +1,110 @@
-//! Which blocks of a launch are looked at for races and for reads of what nobody wrote.
+//! The checks of shared memory in a launch, and the blocks in which they run.
+//!
+//! Faults of memory (bounds, alignment, lifetime) and barriers at which a block stops are not here:
+//! a kernel cannot continue after them, so nothing switches them off.
 
-/// Which blocks of a launch are looked at.
+/// The blocks in which checks run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Checks {
-    /// None.
-    Off,
+pub enum CheckedBlocks {
     /// The first 16, the last one and every 16th.
-    Some,
+    Sample,
     /// All.
     All,
 }
 
+/// The checks of shared memory, and their blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checks {
+    /// Reads of what no thread has written.
+    pub init: bool,
+    /// Accesses of two threads that nothing orders.
+    pub race: bool,
+    /// The blocks in which these checks run.
+    pub blocks: CheckedBlocks,
+}
+
+impl Default for Checks {
+    fn default() -> Self {
+        Self { init: true, race: true, blocks: CheckedBlocks::Sample }
+    }
+}
+
 impl Checks {
-    /// Whether they cover a block.
+    /// No check of shared memory.
+    pub const NONE: Self = Self { init: false, race: false, blocks: CheckedBlocks::Sample };
+    /// Every check, in every block.
+    pub const ALL: Self = Self { init: true, race: true, blocks: CheckedBlocks::All };
+
+    /// The checks that a text selects: `all`, `none`, or names separated by commas. `memory` and
+    /// `sync` are names too, of checks that always run. None for any other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.trim() {
+            "all" => return Some(Self::ALL),
+            "none" => return Some(Self::NONE),
+            _ => {}
+        }
+        text.split(',').try_fold(Self::NONE, |checks, name| match name.trim() {
+            "init" => Some(Self { init: true, ..checks }),
+            "race" => Some(Self { race: true, ..checks }),
+            "memory" | "sync" => Some(checks),
+            _ => None,
+        })
+    }
+
+    /// Whether any of them runs.
+    pub fn any(self) -> bool {
+        self.init || self.race
+    }
+
+    /// Whether they run in a block.
     pub fn cover(self, block: u64, blocks: u64) -> bool {
-        match self {
-            Self::Off => false,
-            Self::Some => block < 16 || block.is_multiple_of(16) || block + 1 == blocks,
-            Self::All => true,
+        self.any()
+            && match self.blocks {
+                CheckedBlocks::Sample => {
+                    block < 16 || block.is_multiple_of(16) || block + 1 == blocks
+                }
+                CheckedBlocks::All => true,
+            }
+    }
+
+    /// The number of blocks in which they run, of `blocks`.
+    pub fn covered(self, blocks: u64) -> u64 {
+        match self.blocks {
+            _ if !self.any() => 0,
+            CheckedBlocks::All => blocks,
+            CheckedBlocks::Sample if blocks <= 16 => blocks,
+            // Sixteen, the multiples of 16 from 16 on, and the last where it is no multiple.
+            CheckedBlocks::Sample => {
+                let last = blocks - 1;
+                16 + last / 16 + u64::from(!last.is_multiple_of(16))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_select_checks() {
+        let race = Checks { race: true, ..Checks::NONE };
+        assert_eq!(Checks::parse("memory, race"), Some(race));
+        assert_eq!(Checks::parse("memory,init,race,sync"), Some(Checks::default()));
+        assert_eq!(Checks::parse("all"), Some(Checks::ALL));
+        assert_eq!(Checks::parse("sync"), Checks::parse("none"));
+        assert_eq!(Checks::parse("off"), None);
+        assert_eq!(Checks::parse(""), None);
+    }
+
+    #[test]
+    fn the_number_of_covered_blocks_is_that_of_the_rule() {
+        let race = Checks { race: true, ..Checks::NONE };
+        for checks in [Checks::NONE, race, Checks::default(), Checks::ALL] {
+            for blocks in (0..100).chain([256, 257, 1000]) {
+                let counted = (0..blocks).filter(|block| checks.cover(*block, blocks)).count();
+                assert_eq!(checks.covered(blocks), counted as u64, "{checks:?} {blocks}");
+            }
         }
     }
 }

@@ -16,6 +16,7 @@
 //! what a thread does now if it came before the last tick at which the two met. Ticks go on from
 //! block to block, so nothing has to be cleared between them.
 
+use super::checks::Checks;
 use super::hazard::{By, Hazard, SEVERAL, STRONG, THREAD, Touch, WARP};
 use std::ops::Range;
 
@@ -47,7 +48,8 @@ pub struct Shadow {
     /// When the lanes of each warp last met.
     warp_met: Vec<i32>,
     cells: Cells,
-    /// Whether the running block is looked at.
+    checks: Checks,
+    /// Whether they run in the running block.
     checking: bool,
 }
 
@@ -61,11 +63,11 @@ struct Cells {
 }
 
 impl Shadow {
-    /// The shadow of blocks of so many warps, whose shared memory is laid out so; of none if it is
-    /// never looked at.
-    pub fn new(layout: Layout, warps: u32, looked_at: bool) -> Self {
+    /// The shadow of blocks of `warps` warps with this layout of shared memory; empty if no check
+    /// is selected.
+    pub fn new(layout: Layout, warps: u32, checks: Checks) -> Self {
         let cells =
-            if looked_at { (layout.extent as usize).div_ceil(1 << layout.grain) } else { 0 };
+            if checks.any() { (layout.extent as usize).div_ceil(1 << layout.grain) } else { 0 };
         let mut shadow = Self {
             layout,
             now: 0,
@@ -78,6 +80,7 @@ impl Shadow {
                 read: vec![0; cells],
                 reader: vec![0; cells],
             },
+            checks,
             checking: false,
         };
         shadow.clear();
@@ -98,9 +101,9 @@ impl Shadow {
         }
     }
 
-    /// A block begins, in which nothing has a value. Whether it is looked at.
-    pub fn begin(&mut self, checking: bool) {
-        self.checking = checking && !self.cells.written.is_empty();
+    /// Block `block` of `blocks` begins, in which nothing has a value.
+    pub fn begin(&mut self, block: u64, blocks: u64) {
+        self.checking = self.checks.cover(block, blocks) && !self.cells.written.is_empty();
         if self.now >= LATE {
             self.clear();
         }
@@ -159,10 +162,16 @@ impl Shadow {
         let cells = self.cells_of(address, bytes);
         // Compilers copy the padding of structures, which nobody writes.
         let unwritten = || self.cells.written[cells.clone()].iter().all(|when| *when < self.began);
-        if matches!(touch, Touch::Read | Touch::Update) && unwritten() {
+        let reads = matches!(touch, Touch::Read | Touch::Update);
+        if self.checks.init && reads && unwritten() {
             return Some(Hazard::Unwritten);
         }
-        cells.clone().find_map(|cell| self.cells.hazard(cell, by, touch, self.began, bounds))
+        let hazard = |cell| self.cells.hazard(cell, by, touch, self.began, bounds);
+        let selected = |hazard: &Hazard| match hazard {
+            Hazard::Outside | Hazard::Unwritten => true,
+            Hazard::Race { .. } => self.checks.race,
+        };
+        cells.clone().filter_map(hazard).find(selected)
     }
 
     /// Remembers that it does.

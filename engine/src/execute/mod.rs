@@ -22,7 +22,7 @@ pub use execution::{Execution, Modules, SideModules};
 pub use linked::stand_in;
 pub use needed::NeededFiles;
 pub use pipeline::{Event, Pipeline, wait};
-pub use process::{Asked, Ended, HarnessProcess, Running, Stderr};
+pub use process::{Asked, CHECKS_ENV, Ended, HarnessProcess, Running, Stderr};
 pub use program::{become_program, run_program};
 pub use reply::outcomes;
 pub(crate) use reply::{failed, place, read_reply, unexpected};

@@ -16,6 +16,7 @@ use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::Checks;
 use gpuprof_model::protocol::{
     Header, MeasureRequest, REQUEST_ENV, RUNNER_ENV, Request, RequestBody, Then, UNWRITTEN, VERSION,
 };
@@ -39,6 +40,9 @@ const TAKEN_DOWN: Duration = Duration::from_secs(5);
 /// The file in which the emulated driver keeps how far a long launch is. Other drivers know none.
 const PLACE_ENV: &str = "GPUEMU_WHERE";
 
+/// The checks that the emulated driver runs. Other drivers know none.
+pub const CHECKS_ENV: &str = "GPUEMU_CHECK";
+
 /// How long a harness may take to say what it holds.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -55,6 +59,8 @@ pub struct HarnessProcess<'a> {
     pub emulator_folder: Option<&'a Utf8Path>,
     /// The UUID of the only device that is shown to it; none where it sees what this process does.
     pub device: Option<&'a str>,
+    /// The checks that the emulated driver runs.
+    pub checks: Checks,
     /// How long a process may take.
     pub timeout: Duration,
     /// What may end it early.
@@ -64,7 +70,14 @@ pub struct HarnessProcess<'a> {
 impl<'a> HarnessProcess<'a> {
     /// Processes that say what they hold and what they see, and measure nothing.
     pub fn asked(folder: &'a Utf8Path, interrupt: &'a Interrupt) -> Self {
-        Self { folder, emulator_folder: None, device: None, timeout: DISCOVERY_TIMEOUT, interrupt }
+        Self {
+            folder,
+            emulator_folder: None,
+            device: None,
+            checks: Checks::default(),
+            timeout: DISCOVERY_TIMEOUT,
+            interrupt,
+        }
     }
 }
 
@@ -244,6 +257,7 @@ impl HarnessProcess<'_> {
             .env("CARGO_MANIFEST_DIR", &harness.folder)
             .env("CARGO", gpuprof_build::cargo())
             .env("LD_LIBRARY_PATH", self.library_path(harness))
+            .env(CHECKS_ENV, self.checks.to_string())
             .process_group(0);
         if single_stream && env::var_os(CONNECTIONS_ENV).is_none() {
             command.env(CONNECTIONS_ENV, "1");

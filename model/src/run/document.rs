@@ -18,6 +18,7 @@ use super::metric_result::{MetricDocument, MetricResult, Traits};
 use super::metrics::{Entry, Metrics};
 use super::{ConfigurationResult, SectionColumns, SeriesResult, Shared, Status};
 use crate::axis::Axis;
+use crate::checks::CheckRecord;
 use crate::comparison::Change;
 use crate::configuration::Configuration;
 use crate::language::Language;
@@ -101,6 +102,9 @@ struct RowDocument<'a> {
     /// Why nothing was verified, though no difference was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unverified: Option<Unverified>,
+    /// The checks of the emulated driver; none on a GPU, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    checks: Option<CheckRecord>,
 }
 
 /// The rows of a series: to be written, or as they were read.
@@ -190,6 +194,7 @@ impl<'a> Said<'a> {
             verified: row.verified,
             largest_error: row.largest_error,
             unverified: row.unverified,
+            checks: row.checks,
         }
     }
 }
@@ -275,6 +280,7 @@ impl RowDocument<'_> {
             verified: self.verified,
             largest_error: self.largest_error,
             unverified: self.unverified,
+            checks: self.checks,
         };
         Ok(ReadRow { row, own, untold, absent: self.absent })
     }

@@ -33,6 +33,7 @@ fn row(block: u64, metrics: Metrics) -> ConfigurationResult {
         verified: true,
         largest_error: None,
         unverified: None,
+        checks: None,
     }
 }
 

@@ -127,6 +127,7 @@ impl Prepared<'_> {
             process: HarnessProcess {
                 emulator_folder: self.emulator.as_deref(),
                 device: devices.visible(at),
+                checks: settings.check.value,
                 timeout: Duration::from_secs(settings.timeout.value.into()),
                 ..HarnessProcess::asked(&self.passes, interrupt)
             },

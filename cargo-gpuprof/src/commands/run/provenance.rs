@@ -97,6 +97,8 @@ impl<'a> Conditions<'a> {
             // How launches are matched with each other changes which of them count together; the
             // plan of counters holds it.
             app_replay_match: _, app_replay_mode: _,
+            // Recorded in every row.
+            check: _,
             // What is measured further for the sake of a verdict.
             max_repeat: _, time_budget: _,
             // Where libraries are, how long to wait, what to select, keep and judge.

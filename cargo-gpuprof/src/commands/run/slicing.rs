@@ -34,7 +34,7 @@ use gpuprof_system::sha256::{sha256, sha256_of};
 const FOLDER: &str = "gpuprof/slices";
 
 /// The settings that change what is measured, or how.
-const SETTINGS: [&str; 18] = [
+const SETTINGS: [&str; 19] = [
     "backend",
     "repeat",
     "max-repeat",
@@ -45,6 +45,7 @@ const SETTINGS: [&str; 18] = [
     "ahead",
     "interleave",
     "verify",
+    "check",
     "sets",
     "sections",
     "app-replay-match",

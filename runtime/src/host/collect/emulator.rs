@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
 
 use cudarc::driver::sys;
+use gpuprof_model::checks::CheckRecord;
 use gpuprof_model::measurement::{HardwareValue, LaunchRecord};
 use gpuprof_model::series::without_place;
 use serde::Deserialize;
@@ -28,6 +29,7 @@ struct Launch {
     block: [u32; 3],
     shared_bytes: u32,
     stream: u64,
+    checks: CheckRecord,
     counters: BTreeMap<String, u64>,
     #[serde(default)]
     unclaimed: BTreeMap<String, String>,
@@ -42,6 +44,8 @@ pub(crate) struct Counted {
     pub(crate) counters: BTreeMap<String, u64>,
     /// The hardware's counters whose values are not the hardware's in one of the kernels, and why.
     pub(crate) unclaimed: BTreeMap<String, HardwareValue>,
+    /// The checks that ran; none where nothing was launched.
+    pub(crate) checks: Option<CheckRecord>,
 }
 
 #[derive(Deserialize)]
@@ -66,7 +70,8 @@ pub(crate) fn take_report() -> Result<Counted> {
     let text = take_text(b"gpuemu_take_report\0")
         .ok_or_else(|| Error::failed("the emulated driver gave no report"))?;
     let report: Report = serde_json::from_str(&text)?;
-    let mut counted = Counted::default();
+    let checks = report.launches.iter().map(|launch| launch.checks).reduce(CheckRecord::join);
+    let mut counted = Counted { checks, ..Counted::default() };
     for launch in report.launches {
         for (name, value) in launch.counters {
             *counted.counters.entry(name).or_insert(0) += value;
