@@ -1,70 +1,142 @@
-//! How many PTX thread instructions a second one core executes: `cargo bench -p gpuprof-emulator`.
+//! How many PTX thread instructions one core executes in a second: `cargo bench -p
+//! gpuprof-emulator`, or with `-- NAME` for kernels with that name.
 //!
-//! Each kernel is launched several times on one host thread; the median is printed. The number is
-//! instructions of active threads, as counted in `ptx__thread_inst_executed.sum`, over wall time of
-//! the launch.
+//! Each kernel is launched several times on one host thread; the best CPU time is printed, which
+//! other processes disturb least. Instructions are those of active threads, as counted in
+//! `ptx__thread_inst_executed.sum`.
 
-use gpuprof_emulator::device::{Device, LaunchConfig};
+use gpuprof_emulator::device::{Checks, Device, LaunchConfig};
 use std::time::Instant;
 
-const KERNELS: &str = include_str!("../tests/fixtures/kernels.ptx");
-const RUNS: usize = 9;
+const KERNELS: &str = include_str!("throughput.ptx");
+const RUNS: usize = 7;
 
-fn measure(
-    name: &str,
+/// What a buffer holds at first.
+#[derive(Clone, Copy)]
+enum Fill {
+    /// The same number everywhere.
+    Floats,
+    /// Scattered numbers below the count.
+    Scattered,
+    Zeros,
+}
+
+/// A kernel argument.
+#[derive(Clone, Copy)]
+enum Argument {
+    Int(i32),
+    Float(f32),
+    /// So many words.
+    Buffer(u32, Fill),
+}
+use Argument::{Buffer, Float, Int};
+
+struct Case {
+    name: &'static str,
     grid: [u32; 3],
     block: [u32; 3],
-    bytes: u64,
-    params: impl Fn(&[u64]) -> Vec<u8>,
-) {
-    let mut device = Device::default().with_host_threads(1);
-    let module = device.load(KERNELS).expect("the fixture loads");
-    let kernel = module.kernel(name).expect("the fixture has the kernel").clone();
-    let buffers: Vec<u64> =
-        (0..3).map(|_| device.memory.allocate(bytes).expect("there is memory")).collect();
-    for &buffer in &buffers {
-        device
-            .memory
-            .fill(buffer, &1.25f32.to_le_bytes(), bytes / 4)
-            .expect("the buffer is allocated");
+    arguments: Vec<Argument>,
+}
+
+fn words(count: u32, fill: Fill) -> Vec<u8> {
+    let word = |at: u32| match fill {
+        Fill::Floats => 1.25f32.to_bits(),
+        Fill::Scattered => {
+            (u64::from(at.wrapping_mul(2_654_435_761)) * u64::from(count) >> 32) as u32
+        }
+        Fill::Zeros => 0,
+    };
+    (0..count).flat_map(|at| word(at).to_le_bytes()).collect()
+}
+
+/// Seconds of CPU time that this thread has used, where the system tells.
+fn cpu_seconds(start: Instant) -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = text.split(' ').next().and_then(|word| word.parse::<f64>().ok());
+    nanoseconds.map_or_else(|| start.elapsed().as_secs_f64(), |nanoseconds| nanoseconds / 1e9)
+}
+
+fn measure(case: &Case, checks: Checks) -> f64 {
+    let mut device = Device::default().with_host_threads(1).with_checks(checks);
+    let module = device.load(KERNELS).expect("the kernels load");
+    let kernel = module.kernel(case.name).expect("the kernel is there").clone();
+    let mut params: Vec<u8> = Vec::new();
+    for (argument, &(offset, _)) in case.arguments.iter().zip(kernel.params()) {
+        params.resize(offset as usize, 0);
+        match *argument {
+            Int(value) => params.extend(value.to_le_bytes()),
+            Float(value) => params.extend(value.to_le_bytes()),
+            Buffer(count, fill) => {
+                let address = device.memory.allocate(4 * u64::from(count)).expect("memory");
+                device.memory.write(address, &words(count, fill)).expect("it is allocated");
+                params.extend(address.to_le_bytes());
+            }
+        }
     }
-    let params = params(&buffers);
-    let config = LaunchConfig { grid, block, shared_bytes: 0 };
-    let mut rates: Vec<f64> = (0..RUNS)
-        .map(|_| {
-            let start = Instant::now();
-            let record = device.launch(&kernel, config, &params, 0).expect("the kernel runs");
-            let seconds = start.elapsed().as_secs_f64();
-            record.counter("ptx__thread_inst_executed.sum").unwrap_or(0) as f64 / seconds
-        })
-        .collect();
-    rates.sort_by(f64::total_cmp);
-    println!(
-        "{name}: {:.0} million thread instructions/s (median of {RUNS}, one core)",
-        rates[RUNS / 2] / 1e6
-    );
+    let config = LaunchConfig { grid: case.grid, block: case.block, shared_bytes: 0 };
+    let begin = Instant::now();
+    let rate = |_| {
+        let start = cpu_seconds(begin);
+        let record = device.launch(&kernel, config, &params, 0).expect("the kernel runs");
+        let executed = record.counter("ptx__thread_inst_executed.sum").unwrap_or(0);
+        executed as f64 / (cpu_seconds(begin) - start)
+    };
+    (0..RUNS).map(rate).fold(0.0, f64::max)
+}
+
+fn cases() -> Vec<Case> {
+    let case = |name, grid: u32, block: u32, arguments| Case {
+        name,
+        grid: [grid, 1, 1],
+        block: [block, 1, 1],
+        arguments,
+    };
+    let (floats, zeros, scattered) = (Fill::Floats, Fill::Zeros, Fill::Scattered);
+    let (n, rows, side) = (1 << 20, 512, 256);
+    let square = Buffer(side * side, floats);
+    vec![
+        case(
+            "saxpy",
+            n / 256,
+            256,
+            vec![Int(n as i32), Float(2.5), Buffer(n, floats), Buffer(n, floats)],
+        ),
+        case("reduce", 64, 256, vec![Int(n as i32), Buffer(n, floats), Buffer(64, zeros)]),
+        case("scan", n / 1024, 256, vec![Buffer(n / 4, zeros), Buffer(n / 4, zeros)]),
+        case(
+            "softmax",
+            rows,
+            256,
+            vec![Buffer(rows * 2000, floats), Buffer(rows * 2000, zeros), Int(2000)],
+        ),
+        case(
+            "gather",
+            n / 256,
+            256,
+            vec![Int(n as i32), Buffer(n, scattered), Buffer(n, floats), Buffer(n, zeros)],
+        ),
+        case("histogram", 64, 256, vec![Int(n as i32), Buffer(n, scattered), Buffer(256, zeros)]),
+        case("divergent", n / 1024, 256, vec![Int(n as i32 / 4), Buffer(n / 4, zeros)]),
+        case("atomics", n / 1024, 256, vec![Buffer(4096, zeros), Buffer(n / 4, zeros)]),
+        Case {
+            name: "matmul16",
+            grid: [side / 16, side / 16, 1],
+            block: [16, 16, 1],
+            arguments: vec![square, square, Buffer(side * side, zeros), Int(side as i32)],
+        },
+    ]
 }
 
 fn main() {
-    let n = 1i32 << 22;
-    measure("saxpy", [(n / 256) as u32, 1, 1], [256, 1, 1], 4 * n as u64, |buffers| {
-        let mut params = n.to_le_bytes().to_vec();
-        params.extend(2.5f32.to_le_bytes());
-        params.extend(buffers[0].to_le_bytes());
-        params.extend(buffers[1].to_le_bytes());
-        params
-    });
-    let n = 256i32;
-    measure(
-        "matmul",
-        [(n / 32) as u32, (n / 32) as u32, 1],
-        [32, 32, 1],
-        4 * (n * n) as u64,
-        |buffers| {
-            let mut params: Vec<u8> =
-                buffers.iter().flat_map(|buffer| buffer.to_le_bytes()).collect();
-            params.extend(n.to_le_bytes());
-            params
-        },
-    );
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    println!("{:<10} {:>16} {:>16}", "kernel", "default checks", "no checks");
+    for case in cases() {
+        if wanted.is_empty() || wanted.iter().any(|name| case.name.contains(name.as_str())) {
+            let [checked, unchecked] =
+                [Checks::Some, Checks::Off].map(|checks| measure(&case, checks) / 1e6);
+            println!("{:<10} {checked:>16.0} {unchecked:>16.0}", case.name);
+        }
+    }
+    println!("million thread instructions in a second of one core, best of {RUNS}");
 }

@@ -23,7 +23,7 @@ mod errors;
 mod expand;
 mod items;
 mod kernel;
-mod kernels;
+mod kernel_block;
 mod launcher;
 mod mention;
 mod oxide;
@@ -196,7 +196,7 @@ pub fn kernels(attribute: TokenStream, item: TokenStream) -> TokenStream {
         }
     };
     // A block that is wrong is not kept: nothing defines its functions.
-    let expanded = kernels::kernels(attribute.into(), &block);
+    let expanded = kernel_block::kernels(attribute.into(), &block);
     expanded.unwrap_or_else(syn::Error::into_compile_error).into()
 }
 

@@ -15,7 +15,7 @@ use syn::{Attribute, FnArg, ItemFn, Meta, Path};
 
 use crate::expand;
 use crate::kernel::{Home, Kernel};
-use crate::kernels;
+use crate::kernel_block;
 use crate::registration::Entry;
 use crate::signature::{self, Parameter, Passing};
 use crate::type_axis::{self, TypeAxis};
@@ -98,7 +98,7 @@ fn entry(kernel: &Kernel, item: &ItemFn, contract: &TokenStream) -> TokenStream 
         })
     });
     let instance = instance(kernel);
-    let symbol_at = kernels::place_of(item.sig.ident.span());
+    let symbol_at = kernel_block::place_of(item.sig.ident.span());
     let body = quote! {
         #gp::Body::Declared {
             declaration: &#gp::Declaration {

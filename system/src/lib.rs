@@ -1,4 +1,4 @@
-//! The system under the subcommand's packages: the terminal, files, signals, and failures with their
+//! The system under the subcommand's packages: terminal, files, signals, and failures with their
 //! exit codes.
 //!
 //! Nothing here knows a kernel or a series. A part of `cargo-gpuprof`, without a stable API.

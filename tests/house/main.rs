@@ -2,22 +2,31 @@
 
 mod circles;
 mod decisions;
+mod english;
 mod files;
 mod functions;
 mod lines;
 mod modules;
+mod prose;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use circles::Needs;
 use modules::Modules;
+use prose::{Kind, Line};
 
-/// What finds the numbers of the lines of a text that are too wide.
+/// Finds the numbers of the lines of a text that are too wide.
 type WideLines = fn(&str) -> Vec<usize>;
 
-/// A comment or a document is read beside code, in half a window.
+/// Reads the prose of a file's text.
+type ProseReader = fn(&str) -> Vec<Line>;
+
+/// Hits by habit, kind of prose and file.
+type HitsByFile = BTreeMap<(usize, usize, String), usize>;
+
+/// Comments and documents are read next to code, in half a window.
 #[test]
 fn comments_and_documents_wrap_at_100_columns() {
     let mut wide = Vec::new();
@@ -41,7 +50,7 @@ fn comments_and_documents_wrap_at_100_columns() {
 fn functions_are_at_most_60_lines_long() {
     let mut long = Vec::new();
     for file in files::with_extension("rs") {
-        // Fixtures of what the compiler refuses may not even be tokens.
+        // Fixtures with compile errors may not even be tokens.
         let Ok(tokens) = fs::read_to_string(&file).unwrap().parse() else { continue };
         for it in functions::long_functions(tokens) {
             long.push(format!("{}:{} {} ({})", files::shown(&file), it.line, it.name, it.lines));
@@ -55,7 +64,7 @@ fn functions_are_at_most_60_lines_long() {
     );
 }
 
-/// Where a message of another crate decides, since that crate says it in no other way.
+/// Files in which a message of another crate decides, since that crate has no other sign.
 const BY_TEXT: [&str; 1] = ["engine/src/store/untrusted.rs"];
 
 #[test]
@@ -82,11 +91,11 @@ fn no_message_decides_what_happens_and_no_result_holds_a_result() {
     );
 }
 
-/// The packages that the tool consists of.
+/// The packages of the tool.
 const OF_TOOL: [&str; 5] = ["build", "cargo-gpuprof", "engine", "report", "system"];
 
-/// What the tool says holds text from files and other programs, which must not act on a terminal or
-/// in a CI job's log.
+/// The tool's output contains text from files and other programs, which must not act on a terminal
+/// or in a CI job's log.
 #[test]
 fn the_tool_says_everything_through_two_modules() {
     // Elsewhere than on Linux there is only `main`.
@@ -106,8 +115,8 @@ fn the_tool_says_everything_through_two_modules() {
     assert!(found.is_empty(), "say these with `console`:\n{}", found.join("\n"));
 }
 
-/// The integration tests of a package are one executable where it has a `tests/main.rs`: a file
-/// that is no module of it would never run.
+/// The integration tests of a package are one executable if it has a `tests/main.rs`: a file that
+/// is not a module of it would never run.
 #[test]
 fn every_file_of_tests_is_a_module_of_its_main() {
     let mains = files::with_extension("rs");
@@ -126,7 +135,56 @@ fn every_file_of_tests_is_a_module_of_its_main() {
     }
 }
 
-/// Data flows one way, so a file can be read and moved with what stands below it.
+/// A native engineer in a hurry reads this repository.
+#[test]
+fn english_habits_stay_below_their_limits() {
+    let mut lines = [0_usize; 3];
+    let mut hits = vec![[0_usize; 3]; english::HABITS.len()];
+    let mut by_file = BTreeMap::new();
+    let readers: [(&str, ProseReader); 2] =
+        [("rs", prose::read_rust), ("md", prose::read_markdown)];
+    for (extension, read) in readers {
+        for file in files::with_extension(extension) {
+            let shown = files::shown(&file);
+            // These describe the habits.
+            if shown.starts_with("tests/house/") {
+                continue;
+            }
+            for line in read(&fs::read_to_string(&file).unwrap()) {
+                lines[line.kind as usize] += 1;
+                for (habit, count) in english::count(&line.text).into_iter().enumerate() {
+                    hits[habit][line.kind as usize] += count;
+                    *by_file.entry((habit, line.kind as usize, shown.clone())).or_insert(0) +=
+                        count;
+                }
+            }
+        }
+    }
+    let mut text = String::new();
+    for (index, habit) in english::HABITS.iter().enumerate() {
+        for kind in [Kind::Comment, Kind::Message, Kind::Markdown] {
+            let density = 1000.0 * hits[index][kind as usize] as f64 / lines[kind as usize] as f64;
+            let limit = habit.limits[kind as usize];
+            if density > limit {
+                text += &format!("{kind:?}: {}: {density:.2}, limit {limit}\n", habit.name);
+                text += &most_hits(&by_file, index, kind);
+            }
+        }
+    }
+    assert!(text.is_empty(), "hits in 1,000 lines of prose:\n{text}");
+}
+
+/// The files with the most hits of a habit.
+fn most_hits(by_file: &HitsByFile, habit: usize, kind: Kind) -> String {
+    let of_habit = by_file
+        .iter()
+        .filter(|((index, of, _), count)| *index == habit && *of == kind as usize && **count > 0);
+    let mut files: Vec<_> = of_habit.map(|((_, _, file), count)| (*count, file)).collect();
+    files.sort_by(|a, b| b.0.cmp(&a.0));
+    files.iter().take(5).map(|(count, file)| format!("    {count} in {file}\n")).collect()
+}
+
+/// Data flows one way, so a file can be read and moved with its dependencies.
 #[test]
 fn files_of_a_package_import_each_other_without_circles() {
     refuse_circles("files", |_, needs| needs);
@@ -174,8 +232,8 @@ fn refuse_circles(what: &str, collapse: impl Fn(&Path, Needs) -> Needs) {
     );
 }
 
-/// What the files of all crates of a package need of each other. A file that a package borrows from
-/// another one by `#[path]` is that one's.
+/// The dependencies between the files of all crates of a package. A file that a package includes
+/// from another one by `#[path]` belongs to the other.
 fn needs_of(package: &Path) -> Needs {
     let mut needs = Needs::new();
     for root in roots(package) {
@@ -202,7 +260,7 @@ fn roots(package: &Path) -> Vec<PathBuf> {
     roots
 }
 
-/// What is in a circle, each with what it needs of the others.
+/// The members of a circle, each with its dependencies on the others.
 fn describe(what: &str, circle: &BTreeSet<PathBuf>, needs: &Needs) -> String {
     let mut text = format!("  a circle of {} {what}:\n", circle.len());
     for file in circle {

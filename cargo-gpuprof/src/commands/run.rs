@@ -14,7 +14,6 @@ mod costs;
 mod counters;
 mod devices;
 mod dry_run;
-mod engine;
 mod exports;
 mod inputs;
 mod kernels;

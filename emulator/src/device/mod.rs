@@ -38,6 +38,7 @@ pub struct Device {
     launch_count: u64,
     host_threads: usize,
     checks: Checks,
+    instruction_limit: Option<u64>,
     /// Where a launch that takes long tells how far it is.
     place_file: Option<PathBuf>,
 }
@@ -70,6 +71,7 @@ impl Device {
                 Ok("all") => Checks::All,
                 _ => Checks::Some,
             },
+            instruction_limit: None,
             place_file: std::env::var_os("GPUEMU_WHERE")
                 .filter(|path| !path.is_empty())
                 .map(PathBuf::from),
@@ -80,6 +82,13 @@ impl Device {
     #[must_use]
     pub fn with_checks(mut self, checks: Checks) -> Self {
         self.checks = checks;
+        self
+    }
+
+    /// Stops a launch of which a block has executed so many warp instructions, roughly.
+    #[must_use]
+    pub fn with_instruction_limit(mut self, instructions: u64) -> Self {
+        self.instruction_limit = Some(instructions);
         self
     }
 
@@ -131,6 +140,7 @@ impl Device {
             host_threads: self.host_threads,
             runner: host_cpu::runner(),
             checks: self.checks,
+            instruction_limit: self.instruction_limit,
             watch: self.place_file.clone().map(Watch::begin),
         };
         let (ran, said) = launch.run();

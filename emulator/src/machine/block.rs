@@ -226,6 +226,9 @@ impl<'l> Worker<'l> {
             self.untold = 0;
             watch.look(|| self.place(index));
         }
+        if self.launch.instruction_limit.is_some_and(|limit| self.clock > limit) {
+            return Err(Box::new(self.still_running(index)));
+        }
         match stop {
             Stop::Turn => return Ok(self.warps[index].yields > 0 && !self.warps[index].changed),
             Stop::Done => self.warps[index].state = State::Done,
@@ -259,22 +262,26 @@ impl<'l> Worker<'l> {
 
     /// Where a warp is, in words.
     fn place(&self, index: usize) -> String {
-        let (warp, launch) = (&self.warps[index], self.launch);
-        let lane = (warp.index, warp.active.trailing_zeros().min(31));
+        let (fault, launch) = (self.still_running(index), self.launch);
+        let block = launch.block_index(self.linear);
+        FaultReport::new(&fault, launch.program, block, launch.block, launch.memory).message
+    }
+
+    /// A warp at its place.
+    fn still_running(&self, index: usize) -> Fault {
+        let warp = &self.warps[index];
         // One that ended has no next instruction.
-        let pc = Some(warp.pc).filter(|&pc| (pc as usize) < launch.program.code.len());
-        let fault = Fault {
+        let pc = Some(warp.pc).filter(|&pc| (pc as usize) < self.launch.program.code.len());
+        Fault {
             kind: FaultKind::Undefined,
             pc,
             callers: warp.callers(),
-            lane: Some(lane),
+            lane: Some((warp.index, warp.active.trailing_zeros().min(31))),
             access: None,
             hazard: None,
             detail: "it was still running".to_owned(),
             place: None,
-        };
-        let block = launch.block_index(self.linear);
-        FaultReport::new(&fault, launch.program, block, launch.block, launch.memory).message
+        }
     }
 
     /// Lanes of a warp come to a barrier.

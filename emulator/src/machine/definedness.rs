@@ -37,7 +37,7 @@ pub struct Definedness {
     registers: Vec<Undefined<(File, Slot)>>,
     local: Vec<Undefined<u32>>,
     /// Reads of unwritten memory, one for each instruction, as the faults that they may become.
-    origins: Vec<Box<Fault>>,
+    origins: Vec<Fault>,
 }
 
 /// Undefined lanes, and the read that caused the first of them.
@@ -93,7 +93,7 @@ impl Definedness {
     fn origin(&mut self, fault: Box<Fault>) -> u32 {
         let known = self.origins.iter().position(|known| known.pc == fault.pc);
         let at = known.unwrap_or_else(|| {
-            self.origins.push(fault);
+            self.origins.push(*fault);
             self.origins.len() - 1
         });
         at as u32
@@ -272,7 +272,7 @@ fn demand(cx: &Context<'_>, taint: Taint, matters: &str) -> Outcome {
     if taint.lanes == 0 {
         return Ok(());
     }
-    let mut fault = cx.warp.definedness.origins[taint.origin as usize].clone();
+    let mut fault = Box::new(cx.warp.definedness.origins[taint.origin as usize].clone());
     let place = place_in_words(cx.program, cx.warp.pc - 1);
     fault.detail = format!("the value {matters} {place}");
     Err(fault)

@@ -36,6 +36,8 @@ pub struct Launch<'l> {
     pub runner: Runner,
     /// Which blocks' accesses to shared memory are checked for races and the like.
     pub checks: Checks,
+    /// Warp instructions after which a block that still runs is a fault.
+    pub instruction_limit: Option<u64>,
     /// Where it tells how far it is, if it takes long.
     pub watch: Option<Watch>,
 }

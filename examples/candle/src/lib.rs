@@ -17,7 +17,7 @@
 //! name to it, and name the folder of that link by `RUSTFLAGS="-L FOLDER"`.
 //!
 //! candle launches `argsort` with a thread for each column, up to 1,024: on an H100 that is 6.4
-//! times as fast as blocks of 64. An emulated run cannot show this, since blocks of 64 execute fewer
+//! times as fast as blocks of 64. An emulated run cannot show this: blocks of 64 execute fewer
 //! instructions. Look at `load_sectors_per_request` of `block_sums`, too: a thread loads 16 bytes
 //! at once, so a request of a warp takes 16 sectors if all threads have work, and fewer in
 //! blocks that are wider than a row.

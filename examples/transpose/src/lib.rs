@@ -1,7 +1,7 @@
 //! A matrix transpose in three versions: the cost of access patterns, in exact counts.
 //!
-//! - [`transpose_naive`] reads rows and writes columns, so a warp's store touches 32 sectors instead
-//!   of 4.
+//! - [`transpose_naive`] reads rows and writes columns, so a warp's store touches 32 sectors, not
+//!   4.
 //! - [`transpose_shared`] transposes a tile in shared memory, so both global accesses are rows; but
 //!   the 32 lanes that read a column of the tile all hit the same bank.
 //! - [`transpose_padded`] adds one element to each row of the tile. A column is now in 32

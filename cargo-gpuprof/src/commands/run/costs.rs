@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::run::SeriesCost;
 
-use super::engine::At;
 use super::inputs::Checked;
 use gpuprof_engine::execute::Stretch;
+use gpuprof_engine::passes::At;
 use gpuprof_engine::schedule::Pairs;
 
 /// Of each configuration how long its passes took so far, in microseconds, and whether the first

@@ -13,7 +13,6 @@ use gpuprof_model::measurement::DeviceName;
 use gpuprof_model::run::{ConfigurationResult, Provenance, Status};
 
 use super::costs::Costs;
-use super::engine::{self, At, Event, Observer, Open, Planned, Rounds};
 use super::inputs::Checked;
 use super::prepared::{Plan, Prepared};
 use super::progress::Progress;
@@ -21,9 +20,11 @@ use super::results::{FoundOut, Results};
 use super::scheduler;
 use super::slicing;
 use super::stopwatch::Stopwatch;
+use crate::commands::settings::Origin;
 use crate::options::MessageFormat;
 use gpuprof_engine::execute::{Execution, NeededFiles};
-use gpuprof_engine::plan::Side;
+use gpuprof_engine::passes::{self, At, Event, Observer, Open, Planned, Rounds};
+use gpuprof_engine::plan::{PlannedSeries, Side};
 use gpuprof_engine::store::journal::{Journal, Replayed, Start};
 use gpuprof_report::json_lines::{self, LineSide};
 use gpuprof_system::console;
@@ -55,11 +56,14 @@ pub(super) fn measure(
     let (journal, replayed) = journal(prepared, start.clone())?;
     let executions = prepared.executions(interrupt);
     let needed = NeededFiles::of(&executions, &prepared.plan.both.harnesses);
+    let series: Vec<_> = prepared.plan.both.checked.iter().map(|it| &it.planned).collect();
+    let limit = limit(&prepared.plan.inputs.settings.timeout.origin);
     let begun = Instant::now();
     let told = (journal, provenance(prepared, &replayed, &start));
     let mut listeners = Listeners::new(prepared, told, watch, tells_events.then_some(out));
+    let planned = planned(prepared, (&series, &limit), &executions, &needed);
     let outcome = match listeners.lines.run_started(prepared) {
-        Ok(()) => engine::run(planned(prepared, &executions, &needed), &replayed, &mut listeners),
+        Ok(()) => passes::run(planned, &replayed, &mut listeners),
         failed => failed,
     };
     let outcome = outcome.and(listeners.empty_series());
@@ -72,17 +76,18 @@ pub(super) fn measure(
 /// What the engine is to do, as `executions` do it.
 fn planned<'a>(
     prepared: &'a Prepared<'a>,
+    (series, limit): (&'a [&'a PlannedSeries], &'a str),
     executions: &'a [Execution<'a>],
     needed: &'a NeededFiles,
 ) -> Planned<'a> {
     Planned {
-        checked: &prepared.plan.both.checked,
+        series,
         pairs: &prepared.plan.both.pairs,
         assignment: &prepared.plan.assignment,
         executions,
         harnesses: &prepared.plan.both.harnesses,
         needed,
-        limit: &prepared.plan.inputs.settings.timeout.origin,
+        limit,
         rounds: prepared.plan.most_rounds.map(|most| Rounds {
             most,
             until: prepared
@@ -96,6 +101,15 @@ fn planned<'a>(
         limited: &prepared.plan.limited,
         order: prepared.plan.order,
         isolate: prepared.plan.inputs.settings.isolate.value,
+    }
+}
+
+/// Where the limit on the time of a process comes from, for who reads that it was reached.
+fn limit(origin: &Origin) -> String {
+    match origin {
+        Origin::Default => "the default limit; --timeout raises it".to_owned(),
+        Origin::Configuration(file) => format!("the limit of {file}; --timeout raises it"),
+        Origin::CommandLine(option) => format!("the limit of {option}"),
     }
 }
 

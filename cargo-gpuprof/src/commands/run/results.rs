@@ -12,7 +12,6 @@ use gpuprof_model::{Configuration, Threshold};
 
 use super::against;
 use super::counters::{self, CounterSetup};
-use super::engine::{At, Found, Open};
 use super::inputs::{Checked, Inputs};
 use super::prepared::{Plan, Prepared};
 use crate::commands::series_result;
@@ -22,6 +21,7 @@ use gpuprof_analysis::gate::budget::Budget;
 use gpuprof_analysis::gate::rounds::{self, Wanted};
 use gpuprof_analysis::gate::run as gate;
 use gpuprof_analysis::metrics::collect::{self, Terms};
+use gpuprof_engine::passes::{At, Found, Open};
 use gpuprof_engine::plan::Side;
 
 /// What is known of the run.

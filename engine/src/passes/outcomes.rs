@@ -15,9 +15,8 @@ use gpuprof_model::run::Status;
 
 use super::event::{At, Event};
 use super::sweep::{INTERRUPTED, Sweep};
-use crate::commands::settings::Origin;
-use gpuprof_engine::execute::Ended;
-use gpuprof_engine::schedule::{Handover, Image, Job, Pass, Step};
+use crate::execute::Ended;
+use crate::schedule::{Handover, Image, Job, Pass, Step};
 use gpuprof_system::error::{Failure, Result};
 
 impl Sweep<'_, '_> {
@@ -203,7 +202,7 @@ impl Sweep<'_, '_> {
 
     /// The status that a process without a reply gives the configurations of its `job`.
     fn status_of(&self, job: &Job, ended: &Ended) -> Status {
-        let planned = &self.planned.checked[job.series].planned;
+        let planned = self.planned.series[job.series];
         let SeriesDescription { file, line, .. } = &planned.series;
         let mut status = status_of(ended, self.planned.limit, &format!("{file}:{line}"));
         if let (Status::Failed { reason } | Status::Timeout { reason }, Some(&first)) =
@@ -246,7 +245,7 @@ enum Outcome {
 
 /// The status that a process without a reply gives its configuration, which is of the series at
 /// `place` in the source.
-fn status_of(ended: &Ended, limit: &Origin, place: &str) -> Status {
+fn status_of(ended: &Ended, limit: &str, place: &str) -> Status {
     match ended {
         Ended::Replied(_) => Status::Finished,
         Ended::Without { how, stderr, .. } => {
@@ -254,14 +253,8 @@ fn status_of(ended: &Ended, limit: &Origin, place: &str) -> Status {
         }
         Ended::TimedOut { seconds, place: at, stderr } => Status::Timeout {
             reason: format!(
-                "the process ran for {seconds} s and was killed ({}){}; its series is at {place}{}",
-                match limit {
-                    Origin::Default => "the default limit; --timeout raises it".to_owned(),
-                    Origin::Configuration(file) => {
-                        format!("the limit of {file}; --timeout raises it")
-                    }
-                    Origin::CommandLine(option) => format!("the limit of {option}"),
-                },
+                "the process ran for {seconds} s and was killed ({limit}){}; its series is at \
+                 {place}{}",
                 at.as_ref().map(|at| format!("; {at}")).unwrap_or_default(),
                 stderr.tail()
             ),

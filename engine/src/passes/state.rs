@@ -10,11 +10,11 @@ use gpuprof_model::measurement::PassResult;
 use gpuprof_model::run::Status;
 
 use super::event::Found;
-use crate::options::Repeats;
+use crate::execute::Execution;
+use crate::schedule::{Collected, Image, Pass, Step};
+use crate::store::journal::Replayed;
 use gpuprof_analysis::stats::median::median;
-use gpuprof_engine::execute::Execution;
-use gpuprof_engine::schedule::{Collected, Image, Pass, Step};
-use gpuprof_engine::store::journal::Replayed;
+use gpuprof_analysis::stats::repeats::Repeats;
 use gpuprof_system::error::Result;
 
 /// How far a configuration is.
@@ -156,7 +156,7 @@ impl State {
 
 /// Steps that the counters of a configuration take.
 pub(super) fn steps(execution: &Execution<'_>) -> usize {
-    execution.counters.as_ref().map_or(0, gpuprof_engine::schedule::Counters::steps)
+    execution.counters.as_ref().map_or(0, crate::schedule::Counters::steps)
 }
 
 #[cfg(test)]

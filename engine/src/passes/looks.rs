@@ -12,9 +12,8 @@ use std::time::Instant;
 use super::device_queue::DeviceQueue;
 use super::event::{At, Open};
 use super::sweep::Sweep;
-use crate::options::{Interleave, Isolate};
+use crate::schedule::{Batch, Interleave, Isolate};
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
-use gpuprof_engine::schedule::Batch;
 use gpuprof_system::error::Result;
 
 impl Sweep<'_, '_> {

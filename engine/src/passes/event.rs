@@ -11,16 +11,16 @@ use gpuprof_model::failure::Denial;
 use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::run::Status;
 
-use gpuprof_engine::execute::Stretch;
-use gpuprof_engine::schedule::{Collected, Step};
+use crate::execute::Stretch;
+use crate::schedule::{Collected, Step};
 use gpuprof_system::error::Result;
 
 /// A configuration: the position of its series, and its own in the series.
-pub(in crate::commands::run) type At = (usize, usize);
+pub type At = (usize, usize);
 
 /// Something that happened.
 #[derive(Debug)]
-pub(in crate::commands::run) enum Event<'e> {
+pub enum Event<'e> {
     /// A process starts to work for a configuration, among others perhaps.
     Started {
         /// The first that it works for.
@@ -81,30 +81,30 @@ pub(in crate::commands::run) enum Event<'e> {
 
 /// What the processes of a configuration found.
 #[derive(Debug, Default)]
-pub(in crate::commands::run) struct Found {
+pub struct Found {
     /// What its timed passes found, in order.
-    pub(in crate::commands::run) passes: Vec<PassResult>,
+    pub passes: Vec<PassResult>,
     /// Its counters.
-    pub(in crate::commands::run) hardware: BTreeMap<String, HardwareValue>,
+    pub hardware: BTreeMap<String, HardwareValue>,
     /// What ended it early.
-    pub(in crate::commands::run) ended: Option<Status>,
+    pub ended: Option<Status>,
     /// How long its processes had the device.
-    pub(in crate::commands::run) held: Duration,
+    pub held: Duration,
 }
 
 /// How far one side of a configuration is that is measured in rounds.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::commands::run) struct Open<'s> {
+pub struct Open<'s> {
     /// Which side of which configuration.
-    pub(in crate::commands::run) at: At,
+    pub at: At,
     /// What its timed passes found, one a round.
-    pub(in crate::commands::run) passes: &'s [PassResult],
+    pub passes: &'s [PassResult],
     /// Its counters.
-    pub(in crate::commands::run) hardware: &'s BTreeMap<String, HardwareValue>,
+    pub hardware: &'s BTreeMap<String, HardwareValue>,
 }
 
 /// Who is told.
-pub(in crate::commands::run) trait Observer {
+pub trait Observer {
     /// Looks at both sides of the configurations that are `open`, and says of this revision's up to
     /// how many rounds they are to be measured; of what is decided, nothing.
     ///

@@ -17,25 +17,21 @@ mod sweep;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Status;
 
+use crate::execute::{self, Event as Happened, Execution};
+use crate::schedule::{Job, MOST_TOGETHER, Pass, hand_over};
+use crate::store::journal::Replayed;
 use device_queue::{DeviceQueue, share};
-pub(super) use event::{At, Event, Found, Observer, Open};
-use gpuprof_engine::execute::{self, Event as Happened, Execution};
-use gpuprof_engine::schedule::{Job, MOST_TOGETHER, Pass, hand_over};
-use gpuprof_engine::store::journal::Replayed;
+pub use event::{At, Event, Found, Observer, Open};
 use gpuprof_system::error::Result;
 use sweep::{INTERRUPTED, Sweep};
-pub(super) use sweep::{Planned, Rounds};
+pub use sweep::{Planned, Rounds};
 
 /// Does what is `planned` beyond what was done before, and tells `observer`.
 ///
 /// # Errors
 /// Those of `observer`, and processes that cannot be started. Every configuration has been told
 /// then as well.
-pub(super) fn run(
-    planned: Planned<'_>,
-    replayed: &Replayed,
-    observer: &mut dyn Observer,
-) -> Result<()> {
+pub fn run(planned: Planned<'_>, replayed: &Replayed, observer: &mut dyn Observer) -> Result<()> {
     let mut sweep = Sweep::new(planned, observer);
     let outcome = sweep.take_up(replayed).and_then(|()| sweep.sweep());
     let reason = match &outcome {
@@ -114,7 +110,7 @@ impl Sweep<'_, '_> {
         goes_on: bool,
         queue: &mut DeviceQueue<'_>,
     ) -> Result<()> {
-        let harness = &self.planned.harnesses[self.planned.checked[job.series].planned.harness];
+        let harness = &self.planned.harnesses[self.planned.series[job.series].harness];
         let again = self.accept(&job, execute::outcomes(bytes, harness))?;
         self.add(job.series, job.configurations, &mut queue.queue);
         queue.run_again(again);
@@ -194,7 +190,7 @@ impl Sweep<'_, '_> {
             job.everyone().into_iter().for_each(|index| states[index].processes += 1);
             let job = self.hand_over(job, execution);
             self.observer.observe(Event::Started { at: (job.series, job.configurations[0]) })?;
-            let planned = &self.planned.checked[job.series].planned;
+            let planned = self.planned.series[job.series];
             let name = job.name(&planned.series.id);
             let asked = job.parts().map(|part| execution.request(part, planned)).collect();
             let harness = &self.planned.harnesses[planned.harness];
@@ -237,7 +233,7 @@ impl Sweep<'_, '_> {
         let (Pass::Counters { step }, Some(counters)) = (job.pass, &execution.counters) else {
             return job;
         };
-        let series = &self.planned.checked[job.series].planned.series;
+        let series = &self.planned.series[job.series].series;
         let states = &mut self.states[job.series];
         let goes_on = counters.goes_on(step);
         let before = |&index: &usize| (index, states[index].image.clone().filter(|_| goes_on));

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use super::state::{self, State};
 use super::sweep::{Planned, Sweep};
-use crate::options::{Interleave, Isolate};
+use crate::execute::{Execution, Pipeline};
+use crate::schedule::queue::Queue;
+use crate::schedule::{Interleave, Isolate, Job, batches};
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
-use gpuprof_engine::execute::{Execution, Pipeline};
-use gpuprof_engine::schedule::queue::Queue;
-use gpuprof_engine::schedule::{Job, batches};
 
 /// The jobs of a device.
 pub(super) struct DeviceQueue<'a> {

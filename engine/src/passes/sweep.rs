@@ -8,16 +8,14 @@ use gpuprof_model::run::Status;
 
 use super::event::{At, Observer};
 use super::state::State;
-use crate::commands::run::inputs::Checked;
-use crate::commands::settings::Origin;
-use crate::options::{Interleave, Isolate};
+use crate::execute::{Execution, NeededFiles};
+use crate::plan::PlannedSeries;
+use crate::plan::Side;
+use crate::schedule::assignment::Assignment;
+use crate::schedule::{Interleave, Isolate, Pairs};
+use crate::store::journal::Replayed;
 use gpuprof_analysis::sequential::Most;
 use gpuprof_build::host::Harness;
-use gpuprof_engine::execute::{Execution, NeededFiles};
-use gpuprof_engine::plan::Side;
-use gpuprof_engine::schedule::Pairs;
-use gpuprof_engine::schedule::assignment::Assignment;
-use gpuprof_engine::store::journal::Replayed;
 use gpuprof_system::error::Result;
 
 /// Why a configuration was skipped, where nothing went wrong.
@@ -25,50 +23,50 @@ pub(super) const INTERRUPTED: &str = "the run was interrupted";
 
 /// How far the rounds may go.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::commands::run) struct Rounds {
+pub struct Rounds {
     /// So many of a configuration at most.
-    pub(in crate::commands::run) most: Most,
+    pub most: Most,
     /// No look asks for more of them after this.
-    pub(in crate::commands::run) until: Option<Instant>,
+    pub until: Option<Instant>,
 }
 
 /// What is to be done. Nothing of it changes while it is done.
 #[derive(Clone, Copy)]
-pub(in crate::commands::run) struct Planned<'a> {
+pub struct Planned<'a> {
     /// What is to be measured.
-    pub(in crate::commands::run) checked: &'a [Checked],
+    pub series: &'a [&'a PlannedSeries],
     /// Which configurations of two revisions are measured side by side.
-    pub(in crate::commands::run) pairs: &'a Pairs,
+    pub pairs: &'a Pairs,
     /// Which device measures what.
-    pub(in crate::commands::run) assignment: &'a Assignment,
+    pub assignment: &'a Assignment,
     /// How each device does.
-    pub(in crate::commands::run) executions: &'a [Execution<'a>],
+    pub executions: &'a [Execution<'a>],
     /// Who is asked.
-    pub(in crate::commands::run) harnesses: &'a [Harness],
+    pub harnesses: &'a [Harness],
     /// What their processes need; where something of it is gone, no failure is a configuration's.
-    pub(in crate::commands::run) needed: &'a NeededFiles,
-    /// Where the limit on the time of a process comes from.
-    pub(in crate::commands::run) limit: &'a Origin,
+    pub needed: &'a NeededFiles,
+    /// Where the limit on the time of a process comes from, in words.
+    pub limit: &'a str,
     /// How far rounds go beyond those that all have, where anything may be measured further.
-    pub(in crate::commands::run) rounds: Option<Rounds>,
+    pub rounds: Option<Rounds>,
     /// Of each series: whether limits that are numbers speak of noisy metrics of it.
-    pub(in crate::commands::run) limited: &'a [bool],
+    pub limited: &'a [bool],
     /// In which order passes run.
-    pub(in crate::commands::run) order: Interleave,
+    pub order: Interleave,
     /// What has processes of its own.
-    pub(in crate::commands::run) isolate: Isolate,
+    pub isolate: Isolate,
 }
 
 impl<'a> Planned<'a> {
     /// How many configurations each series has.
     pub(super) fn counts(&self) -> Vec<usize> {
-        self.checked.iter().map(Checked::count).collect()
+        self.series.iter().map(|it| it.configurations.len()).collect()
     }
 
     /// The same, of this revision's; those of the other one are put beside them.
     pub(super) fn counts_of_head(&self) -> Vec<usize> {
-        let own = self.checked.iter().filter(|c| c.planned.side == Side::Head);
-        own.map(Checked::count).collect()
+        let own = self.series.iter().filter(|it| it.side == Side::Head);
+        own.map(|it| it.configurations.len()).collect()
     }
 
     /// Whether a look may ask for more processes of a configuration: it has a partner, or a limit
@@ -133,8 +131,7 @@ impl<'a, 'o> Sweep<'a, 'o> {
 
     /// Why a configuration cannot be launched, where that is known without a process.
     fn refusal(&self, at: At) -> Option<String> {
-        let planned = &self.planned.checked[at.0].planned;
-        self.planned.execution(at).refusal(planned, at.1)
+        self.planned.execution(at).refusal(self.planned.series[at.0], at.1)
     }
 
     pub(super) fn state(&mut self, (series, index): At) -> &mut State {
