@@ -136,7 +136,7 @@ fn a_loop_that_waits_for_an_access_is_not_claimed() {
     let reason = "lanes left a loop that waits for volatile accesses or atomics one by one, and \
                   the machine code decides in which order";
     let waits = "mov.u32 %r3, 0;\nL: st.volatile.global.b32 [%rd1], %r3; add.u32 %r3, %r3, 1;\n\
-                 ld.volatile.global.b32 %r2, [%rd1]; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L;";
+                 ld.volatile.global.b32 %r2, [%rd1]; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L; st.global.b32 [%rd1+4096], %r3;";
     check(waits, &[("global ld", reason), ("global st", reason), ("shared st", reason)]);
     let counts = "mov.u32 %r3, 0;\nL: red.global.add.u32 [%rd1], 1; add.u32 %r3, %r3, 1;\n\
                   setp.lt.u32 %p1, %r3, 8; @%p1 bra L;";

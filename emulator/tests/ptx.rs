@@ -170,9 +170,9 @@ fn a_parameter_does_not_begin_before_itself() {
     assert!(refusal("", "ld.param.u64 %rd2, [out+-8];").contains("beyond the end of parameter"));
 }
 
-/// As an H200 counts: a filter that all lanes read at once is read once.
+/// As a GPU counts: a word that all lanes load or store at once counts once.
 #[test]
-fn bytes_of_a_load_are_the_distinct_ones() {
+fn bytes_of_an_access_are_the_distinct_ones() {
     // Lanes in groups of 1 << shift read one word each.
     for (shift, bytes) in [(5, 4), (4, 8), (1, 64), (0, 128)] {
         let body = format!(
@@ -181,7 +181,7 @@ fn bytes_of_a_load_are_the_distinct_ones() {
         );
         let record = run("", &body, 32).1.device.take_launches().remove(0);
         let counter = |op| record.counter(&format!("smsp__sass_data_bytes_mem_global_op_{op}.sum"));
-        assert_eq!((counter("ld"), counter("st")), (Some(bytes), Some(128)), "{shift}");
+        assert_eq!((counter("ld"), counter("st")), (Some(bytes), Some(4)), "{shift}");
     }
 }
 

@@ -297,9 +297,9 @@ fn kinds(op: &Op) -> &'static [Kind] {
     }
 }
 
-/// " (FILE:LINE)" of an instruction, or the line of the PTX.
+/// " (FILE:LINE)" of an instruction in the kernel itself, or the line of the PTX.
 fn at(program: &Program, pc: usize) -> String {
-    match program.frames(pc as u32).first() {
+    match program.frames(pc as u32).last() {
         Some(frame) => format!(" ({}:{})", frame.file, frame.line),
         None => format!(" (line {} of the PTX)", program.positions[pc].ptx_line),
     }
