@@ -185,7 +185,7 @@ fn what_is_checked_can_be_chosen() {
 
 #[test]
 fn each_kind_of_check_is_selected_on_its_own() {
-    let unwritten = kernel("ld.shared.b32 %r5, [%r2];");
+    let unwritten = kernel("ld.shared.b32 %r5, [%r2]; bar.sync %r5;");
     let race = kernel("st.shared.b32 [0], %r1;");
     let only_init = Checks { init: true, ..Checks::NONE };
     let only_race = Checks { race: true, ..Checks::NONE };

@@ -1,10 +1,11 @@
 //! Yield points: where lanes let other lanes of their warp run.
 //!
 //! Input: a function's instructions. Output: those after which a lane yields, marked. ptxas places
-//! one YIELD in a loop that has a lane-dependent exit which depends on an access through which lanes
-//! may wait for each other: a volatile, relaxed or acquire load, or an atomic. A loop that only
-//! counts, or that leaves by what plain loads found, has none (ptxas 13.0 for `sm_90`). The lanes of
-//! a loop with a yield point do not wait for each other at its end while some of them stay inside.
+//! one YIELD in a loop that holds an access through which lanes may wait for each other, and has a
+//! lane-dependent exit which depends on such an access, in the loop or before it: a volatile,
+//! relaxed or acquire load, or an atomic. A loop that only counts, or that leaves by what plain
+//! loads found, has none (ptxas 13.0 for `sm_90`). The lanes of a loop with a yield point do not wait
+//! for each other at its end while some of them stay inside.
 
 use super::blocks::{Block, Flow, split};
 use super::inst::{ControlOp, File, Guard, Inst, MbarrierOp, Op, Role, Slot, Space};
@@ -38,10 +39,8 @@ pub fn mark_yield_points(
         return;
     }
     let dependent = LaneDependence::new(code, &blocks, &flow, differs);
-    loops.retain(|each| {
-        let awaited = Awaited::new(each, code, &blocks);
-        dependent.is_exit_of(each, code, &blocks, &awaited)
-    });
+    let awaited = Awaited::new(code, start);
+    loops.retain(|each| dependent.is_exit_of(each, code, &blocks, &awaited));
     // The innermost first, so that an access yields once.
     loops.sort_by_key(|each| each.blocks.len());
     let mut taken = HashSet::new();
@@ -188,21 +187,17 @@ impl LaneDependence {
     }
 }
 
-/// The registers of a loop that depend on an access through which lanes may wait.
+/// The registers of a function that depend on an access through which lanes may wait.
 struct Awaited {
     registers: HashSet<Register>,
 }
 
 impl Awaited {
-    fn new(each: &Loop, code: &mut [Inst], blocks: &[Block]) -> Self {
-        let inside: Vec<usize> =
-            each.blocks.iter().flat_map(|&at| blocks[at].start..blocks[at].end).collect();
+    fn new(code: &mut [Inst], start: usize) -> Self {
         let mut this = Self { registers: HashSet::new() };
         loop {
             let before = this.registers.len();
-            for &at in &inside {
-                this.follow(&mut code[at]);
-            }
+            code[start..].iter_mut().for_each(|inst| this.follow(inst));
             if this.registers.len() == before {
                 return this;
             }

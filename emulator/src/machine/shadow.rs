@@ -151,27 +151,24 @@ impl Shadow {
     #[inline(always)]
     pub fn check(&self, by: By, address: u64, bytes: u32, touch: Touch) -> Option<Hazard> {
         let bounds = self.bounds(by);
+        let reads = self.checks.init && matches!(touch, Touch::Read | Touch::Update);
+        let is_selected =
+            |hazard: &Hazard| self.checks.race || !matches!(hazard, Hazard::Race { .. });
+        let hazard = |cell| self.cells.hazard(cell, by, touch, self.began, bounds);
         if self.is_one_cell(address, bytes) {
             let cell = (address >> self.layout.grain) as usize;
-            let reads = matches!(touch, Touch::Read | Touch::Update);
             if reads && self.cells.written[cell] < self.began {
                 return Some(Hazard::Unwritten);
             }
-            return self.cells.hazard(cell, by, touch, self.began, bounds);
+            return hazard(cell).filter(is_selected);
         }
         let cells = self.cells_of(address, bytes);
         // Compilers copy the padding of structures, which nobody writes.
         let unwritten = || self.cells.written[cells.clone()].iter().all(|when| *when < self.began);
-        let reads = matches!(touch, Touch::Read | Touch::Update);
-        if self.checks.init && reads && unwritten() {
+        if reads && unwritten() {
             return Some(Hazard::Unwritten);
         }
-        let hazard = |cell| self.cells.hazard(cell, by, touch, self.began, bounds);
-        let selected = |hazard: &Hazard| match hazard {
-            Hazard::Outside | Hazard::Unwritten => true,
-            Hazard::Race { .. } => self.checks.race,
-        };
-        cells.clone().filter_map(hazard).find(selected)
+        cells.clone().filter_map(hazard).find(is_selected)
     }
 
     /// Remembers that it does.
