@@ -250,6 +250,46 @@ fn a_variable_that_a_kernel_writes_and_that_is_not_declared_so_is_an_error() {
 }
 
 #[test]
+fn a_variable_that_a_launch_leaves_changed_is_an_error_with_or_without_verify() {
+    let kernels = [
+        "stores/",
+        "adds/",
+        "indexed/",
+        "late/",
+        "in_namespace/",
+        "in_function/",
+        "stamp/",
+        "restores/",
+    ];
+    for verify in ["--verify", "--no-verify"] {
+        let selection = [&["--features", "state", verify], &kernels[..]].concat();
+        let outcome = run("in-cuda", &selection).exits_with(105);
+        let changed = |row: &Value| {
+            let reason = row["status_reason"].as_str().unwrap_or_default();
+            let symbol = reason.strip_prefix("the kernel changed `").unwrap_or("nothing`");
+            let (symbol, _) = symbol.split_once('`').expect("the name ends");
+            // NVRTC's name of a namespace without linkage holds a hash.
+            let name = symbol.rsplit("::").next().unwrap_or_default();
+            format!("{} {name}", row["series"]["kernel"].as_str().unwrap_or_default())
+        };
+        let mut told: Vec<String> =
+            outcome.events_of("configuration-finished").iter().map(changed).collect();
+        told.sort();
+        let expected = [
+            "adds counter",
+            "in_function _ZZ11in_functionE5calls",
+            "in_namespace hidden",
+            "indexed table",
+            "late initialised",
+            "restores nothing",
+            "stamp stamps",
+            "stores flag",
+        ];
+        assert_eq!(told, expected, "{verify}");
+    }
+}
+
+#[test]
 fn a_gpu_finds_the_variables_that_a_kernel_writes_as_they_were_set_in_every_pass() {
     let library = unpacked(NVRTC).join("nvidia/cu13/lib").display().to_string();
     let (fixture, selection) = (Workspace::fixture("declared"), ["in-cuda", "filter/"]);

@@ -10,6 +10,7 @@ mod base;
 mod base_rounds;
 mod broken_kernels;
 mod calibrate;
+mod check;
 mod compiled;
 mod configured;
 mod corners;

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use crate::broken_pipe::{MayLeave, MayStop};
 use crate::cli::{self, Command, Gpuprof};
 use crate::commands::{
-    StandardOutput, archive, baselines, calibrate, completions, doctor, emulate, history, list,
-    man, merge, metrics, rules, run, runs, show_config, stored,
+    StandardOutput, archive, baselines, calibrate, check, completions, doctor, emulate, history,
+    list, man, merge, metrics, rules, run, runs, show_config, stored,
 };
 use crate::options::{Color, RunsAction};
 use gpuprof_build::cuda_cpp;
@@ -51,7 +51,10 @@ pub fn main() -> ExitCode {
             Err(failure) => end(&Err(failure)),
         };
     }
-    let measures = matches!(&parsed.command, None | Some(Command::Run(_) | Command::Calibrate(_)));
+    let measures = matches!(
+        &parsed.command,
+        None | Some(Command::Run(_) | Command::Check(_) | Command::Calibrate(_))
+    );
     let outcome = dispatch(parsed, &interrupt);
     match (interrupt.signal(), &outcome) {
         // What else went wrong is the signal's doing, but for what could not be kept.
@@ -75,7 +78,8 @@ fn keeps_something(parsed: &Gpuprof) -> bool {
         Some(Command::Run(options)) => options.gate.load_baseline.is_none(),
         Some(Command::Calibrate(options)) => options.from.is_none(),
         Some(
-            Command::List(_)
+            Command::Check(_)
+            | Command::List(_)
             | Command::Doctor(_)
             | Command::Emulate(_)
             | Command::ShowConfig(_)
@@ -115,6 +119,7 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
     match parsed.command {
         None => run::run(&parsed.run, stdout, interrupt, &mut out),
         Some(Command::Run(options)) => run::run(&options, stdout, interrupt, &mut out),
+        Some(Command::Check(options)) => check::check(&options, stdout, interrupt, &mut out),
         Some(Command::List(options)) => {
             done(list::list(&options, stdout.screen(Color::Auto), interrupt, &mut printed))
         }

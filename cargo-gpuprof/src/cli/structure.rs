@@ -5,9 +5,9 @@ use clap::{Args, Parser, Subcommand};
 use gpuprof_model::ExitCode;
 
 use crate::options::{
-    ArchiveOptions, AskOptions, BaselineOptions, BecomeOptions, CalibrateOptions, CompareOptions,
-    CompletionsOptions, DoctorOptions, EmulateOptions, HistoryOptions, ListOptions, ManOptions,
-    MergeOptions, MetricsOptions, ReportOptions, RulesOptions, RunOptions, RunsOptions,
+    ArchiveOptions, AskOptions, BaselineOptions, BecomeOptions, CalibrateOptions, CheckOptions,
+    CompareOptions, CompletionsOptions, DoctorOptions, EmulateOptions, HistoryOptions, ListOptions,
+    ManOptions, MergeOptions, MetricsOptions, ReportOptions, RulesOptions, RunOptions, RunsOptions,
 };
 use gpuprof_engine::device::guard::GuardOptions;
 
@@ -59,6 +59,9 @@ pub enum Command {
     /// Build, profile and judge series (the default).
     #[command(visible_alias = "r", after_help = exit_codes())]
     Run(Box<RunOptions>),
+    /// Find faults: run every configuration on the emulated driver with all checks.
+    #[command(after_help = exit_codes())]
+    Check(Box<CheckOptions>),
     /// List kernels, axes and configuration counts.
     List(Box<ListOptions>),
     /// List and search the metrics that thresholds and --metrics may name.

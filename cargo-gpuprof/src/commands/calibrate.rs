@@ -10,8 +10,8 @@ use gpuprof_model::run::Run;
 use super::run::{NO_NOISE, Presenter, profile};
 use super::settings::Settings;
 use super::stored::{layers, places, with_metrics_of};
-use crate::options::Repeats;
-use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat, RunOptions};
+use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat};
+use crate::options::{Purpose, Repeats, RunOptions};
 use gpuprof_analysis::gate::calibrate::{
     Calibrated, DRAWS, MIN_SPLIT, SLOWDOWN_PERCENT, calibrate as found_in, rate_default_gate,
 };
@@ -77,7 +77,7 @@ fn of_new(
     let mut options = options.clone();
     options.repeat = options.repeat.or(Some(Repeats::exactly(CALIBRATE_REPEAT)));
     (options.gate.judging.gate, options.gate.judging.no_gate) = (false, true);
-    options.needs_times = true;
+    options.purpose = Purpose::Noise;
     let mut shown = Noise { rated: Ok(()), configurations };
     let (code, _) = profile(&options, &mut shown, interrupt, out)?;
     shown.rated.map(|()| code)

@@ -5,6 +5,7 @@ pub mod baselines;
 mod browser;
 pub mod calibrate;
 mod charts;
+pub mod check;
 pub mod completions;
 pub mod doctor;
 pub mod emulate;

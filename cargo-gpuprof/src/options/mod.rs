@@ -7,6 +7,7 @@
 mod ahead;
 mod at_least_one;
 mod calibrate;
+mod check;
 mod commands;
 mod configuration;
 mod either;
@@ -18,6 +19,7 @@ mod machine;
 mod merge;
 mod output;
 mod partition;
+mod purpose;
 mod replay;
 mod rules;
 mod run;
@@ -30,6 +32,7 @@ mod view;
 pub use ahead::AheadCount;
 pub use at_least_one::at_least_one;
 pub use calibrate::{CALIBRATE_REPEAT, CalibrateOptions};
+pub use check::CheckOptions;
 pub use commands::{
     ArchiveOptions, AskOptions, CompletionsOptions, DoctorOptions, ListOptions, ManOptions,
     MetricsOptions,
@@ -52,6 +55,7 @@ pub use machine::{Backend, CacheControl};
 pub use merge::{MergeOptions, Prefer};
 pub use output::{Color, MessageFormat, OutputOptions};
 pub use partition::{Partition, PartitionOptions, SliceOptions};
+pub use purpose::Purpose;
 pub use replay::{AppReplayMatch, AppReplayMode, ReplayMode};
 pub use rules::RulesOptions;
 #[cfg(test)]

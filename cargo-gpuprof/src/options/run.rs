@@ -12,13 +12,15 @@ use super::either::either;
 use super::{
     AheadCount, AppReplayMatch, AppReplayMode, Backend, CacheControl, CargoOptions, Checks,
     ClockControl, ConfigurationOptions, DeviceSelection, GateOptions, Isolate, KernelOptions,
-    OutputOptions, Repeats, ReplayMode, Set, SliceOptions, TimeBudget, ViewOptions, library,
+    OutputOptions, Purpose, Repeats, ReplayMode, Set, SliceOptions, TimeBudget, ViewOptions,
+    library,
 };
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
 /// all.
-pub const SUBCOMMANDS: [&str; 17] = [
+pub const SUBCOMMANDS: [&str; 18] = [
     "run",
+    "check",
     "list",
     "metrics",
     "rules",
@@ -89,9 +91,9 @@ pub struct RunOptions {
     /// How to build the kernels.
     #[command(flatten)]
     pub kernels: KernelOptions,
-    /// Refuse a device without times; set by the commands that need them
+    /// What it is for; set by the subcommand
     #[arg(skip)]
-    pub needs_times: bool,
+    pub purpose: Purpose,
     /// Which driver runs the kernels
     #[arg(long, value_enum, value_name = "BACKEND", env = "GPUPROF_BACKEND", help_heading = "Run")]
     pub backend: Option<Backend>,

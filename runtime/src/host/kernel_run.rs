@@ -26,6 +26,7 @@ use super::collect::cupti::Member;
 use super::collect::identity;
 use super::contents::{Contents, Filled};
 use super::declaration;
+use super::device_state::DeviceState;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
 use super::function::Function;
@@ -399,27 +400,50 @@ impl<'r> KernelRun<'r> {
             self.run.mark_unverified(Unverified::NoReference);
         }
         let verifies = checks.reference.is_some() && self.run.request.verify;
-        if verifies && !emulated {
+        let state = self.device_state()?;
+        if !emulated && (verifies || !state.is_empty()) {
             launcher.launch()?;
             self.run.synchronize()?;
-            self.check_outputs(&mut checks)?;
+            self.check_state(&state)?;
+            match verifies {
+                true => self.check_outputs(&mut checks)?,
+                false => self.arguments.iter_mut().try_for_each(Argument::restore)?,
+            }
         }
         let Self { run, arguments, in_place, .. } = self;
         let mut reset = || arguments.iter_mut().try_for_each(Argument::reset);
         run.measure_from(&mut reset, |_| launcher.launch())?;
         run.found_in_place(in_place.take());
-        if verifies && emulated {
-            self.check_outputs(&mut checks)?;
+        if emulated {
+            self.check_state(&state)?;
+            if verifies {
+                self.check_outputs(&mut checks)?;
+            }
         }
         Ok(())
+    }
+
+    /// The variables of the module that the annotation does not set.
+    fn device_state(&self) -> Result<DeviceState> {
+        let set = self.run.request.declared.iter().flat_map(|entry| entry.globals.values());
+        let set: Vec<&String> = set.collect();
+        let module = (self.loaded.clone(), self.run.session.stream.clone());
+        DeviceState::read(module, &self.ptx, |symbol| set.iter().any(|other| *other == symbol))
+    }
+
+    /// Fails if the launch changed a variable of the device that no launch after it finds restored.
+    fn check_state(&self, state: &DeviceState) -> Result<()> {
+        let mut globals = self.arguments.iter().filter(|argument| argument.is_global());
+        globals.try_for_each(Argument::check_unchanged)?;
+        state.check_unchanged(self.run.request.declared.is_some())
     }
 
     /// Compares the kernel's outputs with those of the reference for the initial arguments.
     fn check_outputs(&mut self, checks: &mut Checks<'_>) -> Result<()> {
         // The emulated driver refuses stores to such buffers itself, and names their line.
-        let emulated = self.run.session.device.emulated;
-        let mut unasked = self.arguments.iter().filter(|it| !emulated || it.is_global());
-        unasked.try_for_each(Argument::check_unchanged)?;
+        if !self.run.session.device.emulated {
+            self.arguments.iter().try_for_each(Argument::check_unchanged)?;
+        }
         self.run.session.quiet.tell(Notice::Verifies);
         let compared = inputs::check(&mut self.arguments, checks)?;
         self.run.session.quiet.tell(Notice::Goes);

@@ -14,6 +14,7 @@ mod contents;
 mod contents_tests;
 mod count;
 mod declaration;
+mod device_state;
 mod error;
 mod extent;
 mod foreign;

@@ -50,8 +50,8 @@ impl Base {
         if let Some(file) = &options.gate.base_archive {
             return of_archive(file, build).map(Some).map_err(|f| blamed(file.as_str(), f));
         }
-        // The noise of a machine is that of one revision.
-        let named = settings.base_of(&head.root()).filter(|_| !options.needs_times);
+        // The noise of a machine, and faults, are those of one revision.
+        let named = settings.base_of(&head.root()).filter(|_| options.purpose.takes_base());
         let Some(name) = named else { return Ok(None) };
         let base = of_name(&name, build, head).map_err(|failure| blamed(&name, failure));
         base.map(Some).map_err(|failure| settings.base.blamed(failure))

@@ -27,7 +27,7 @@ use crate::commands::settings::{Layers, Origin, Settings, build_options, gate};
 use crate::commands::source::Kernels;
 use crate::commands::{Opened, Source, Wanted};
 use crate::commands::{thresholds, viewed};
-use crate::options::{BuildOptions, ClockControl, Interleave, Repeats, RunOptions};
+use crate::options::{BuildOptions, ClockControl, Interleave, Purpose, Repeats, RunOptions};
 use crate::rules;
 use crate::sections::chip_of;
 use gpuprof_analysis::gate::run::Gate;
@@ -89,6 +89,7 @@ pub(super) fn inputs(options: &RunOptions, interrupt: &Interrupt) -> Result<Inpu
     let against = match base {
         _ if is_slice => None,
         Some(_) => None,
+        None if !options.purpose.judges() => None,
         None => against::read(options, &settings, &baselines, &source)?,
     };
     Ok(Inputs {
@@ -206,7 +207,7 @@ fn told(notes: Vec<String>) -> Vec<String> {
 
 /// Nothing that asks for times runs on the emulated driver, which has none.
 fn refuse_without_times(devices: &Devices, options: &RunOptions, inputs: &Inputs) -> Result<()> {
-    if devices.emulated && options.needs_times {
+    if devices.emulated && options.purpose.needs_times() {
         inputs.folder.discard();
         return Err(Failure::new(ExitCode::NotPossible, NO_NOISE));
     }
@@ -289,7 +290,7 @@ fn limited(
         !threshold.needs_baseline()
             && catalogue.find(&threshold.metric).is_some_and(|m| m.class == Class::Noisy)
     };
-    let gated = inputs.settings.gate.value && !options.needs_times;
+    let gated = inputs.settings.gate.value && !options.purpose.needs_times();
     let any = |series: &Checked| series.thresholds.iter().any(|placed| noisy(&placed.threshold));
     checked.iter().map(|series| gated && any(series)).collect()
 }
@@ -470,7 +471,11 @@ fn select(
         }
         sentences.iter().for_each(console::say);
     }
-    let selection = selection(&options.selection, layers);
+    let mut selection = selection(&options.selection, layers);
+    if options.purpose == Purpose::Check {
+        // The configuration file samples measurements; a fault may be in any configuration.
+        selection.sample = options.selection.sample.map(Into::into);
+    }
     let flat = described.iter().flat_map(|(&h, all)| all.iter().map(move |s| (h, s.clone())));
     let planned = plan::plan(flat, &selection)?;
     let mut notes = Vec::new();
@@ -495,8 +500,10 @@ fn check(
     layers: &Layers,
     options: &RunOptions,
 ) -> Result<Checked> {
-    let thresholds =
-        thresholds::of(catalogue, &(&planned.series).into(), layers, &options.threshold)?;
+    let thresholds = match options.purpose.judges() {
+        true => thresholds::of(catalogue, &(&planned.series).into(), layers, &options.threshold)?,
+        false => Vec::new(),
+    };
     let columns = thresholds::columns(catalogue, &planned.series, layers, &options.metrics)?;
     Ok(Checked {
         planned,

@@ -34,7 +34,7 @@ pub(super) struct Slice {
 /// The slice that is wanted; none where the run is not of one.
 pub(super) fn wanted(options: &RunOptions) -> Option<Partition> {
     // The noise of a machine is that of this machine.
-    options.slice.wanted().filter(|_| !options.needs_times)
+    options.slice.wanted().filter(|_| !options.purpose.needs_times())
 }
 
 /// Refuses options that contradict each other.

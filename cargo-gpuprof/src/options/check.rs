@@ -1,0 +1,33 @@
+//! Options of `check`.
+
+use std::num::NonZeroU32;
+
+use clap::Args;
+
+use super::at_least_one::at_least_one;
+use super::{CargoOptions, ConfigurationOptions, KernelOptions, OutputOptions, SelectionOptions};
+
+/// Options of `check`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct CheckOptions {
+    /// Which series.
+    #[command(flatten)]
+    pub selection: SelectionOptions,
+    /// How to build.
+    #[command(flatten)]
+    pub cargo: CargoOptions,
+    /// How to build the kernels.
+    #[command(flatten)]
+    pub kernels: KernelOptions,
+    /// Seconds before a process is killed, not counting the time it waits for other processes of
+    /// the run
+    #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]
+    #[arg(value_parser = at_least_one::<NonZeroU32>)]
+    pub timeout: Option<NonZeroU32>,
+    /// Which configuration file is read.
+    #[command(flatten)]
+    pub configuration: ConfigurationOptions,
+    /// What is printed and written.
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
