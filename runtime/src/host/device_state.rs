@@ -109,7 +109,7 @@ fn global_variables(ptx: &str) -> Vec<&str> {
 
 /// The names in `text`, the rest of a declaration behind its space.
 fn declared(text: &str) -> impl Iterator<Item = &str> {
-    let end = text.find(['=', ';', '{']).unwrap_or(text.len());
+    let end = text.find(['=', ';', '{', ')']).unwrap_or(text.len());
     text[..end].split(',').filter_map(|one| {
         let head = one.split('[').next()?;
         let name = head.split_whitespace().next_back()?;
