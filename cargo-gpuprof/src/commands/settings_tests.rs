@@ -138,6 +138,7 @@ kernel-arch = "sm_90"
 kernel-toolchain = "nightly"
 gate = false
 strict = true
+check = "init,race"
 baseline = "main"
 max-repeat = 57
 time-budget = "10min"

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use super::code::Code;
 use super::pointers::{Out, Source};
 use super::state::{Driver, peek};
-use crate::device::{LaunchConfig, LaunchRecord};
+use crate::device::{Checks, LaunchConfig, LaunchRecord};
 use crate::table::{Call, Counter, Hear, ID, Launch, Table, Visit};
 
 /// The time of every launch, in nanoseconds.
@@ -111,7 +111,9 @@ pub fn work_of_the_driver(driver: &mut Driver, what: &str) {
         kernel: what.to_owned(),
         config: LaunchConfig { grid: [0; 3], block: [0; 3], shared_bytes: 0 },
         stream: 0,
+        checks: Checks::NONE,
         counters: Vec::new(),
+        unclaimed: Vec::new(),
     };
     settled(Some(driver), |ledger| {
         ledger.now += LAUNCH;
