@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 
-use gpuprof_model::checks::CheckRecord;
 use gpuprof_model::measurement::{Reset, Unverified};
 use gpuprof_model::run::{ConfigurationResult, Status};
 
@@ -15,7 +14,6 @@ use super::note::{Note, keys};
 /// The notes on `rows`.
 pub(super) fn of(rows: &[ConfigurationResult]) -> Vec<Note> {
     let mut notes = verified(rows);
-    notes.extend(checked(rows));
     notes.extend(resets(rows));
     notes
 }
@@ -53,8 +51,8 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     let nan = "every element is NaN on both sides, in the kernel's result and the reference's";
     let nan = nan.to_owned();
     [
-        note("verified", &known, largest(&known) + unchecked(&known)),
-        note("verified", &unknown, agreed + unchecked(&unknown)),
+        note("verified", &known, largest(&known)),
+        note("verified", &unknown, agreed),
         note("unverified", &none, lacking),
         note("unverified", &nothing, empty),
         note("unverified", &left, same),
@@ -75,33 +73,6 @@ fn subject(group: &[&ConfigurationResult], rows: &[ConfigurationResult]) -> Stri
         all if all == finished => "every finished row".to_owned(),
         _ => keys(group),
     }
-}
-
-/// What limits a verification of `rows` whose races the emulated driver did not look for.
-fn unchecked(rows: &[&ConfigurationResult]) -> &'static str {
-    let races = |row: &&ConfigurationResult| row.checks.is_none_or(|checks| checks.race);
-    if rows.iter().all(races) { "" } else { "; races not checked" }
-}
-
-/// The checks of the emulated driver that ran, and in how many blocks of all launches.
-fn checked(rows: &[ConfigurationResult]) -> Vec<Note> {
-    let mut found: BTreeMap<(bool, bool), (CheckRecord, Vec<&ConfigurationResult>)> =
-        BTreeMap::new();
-    for row in rows.iter().filter(|row| row.status == Status::Finished) {
-        let Some(checks) = row.checks else { continue };
-        found
-            .entry((checks.init, checks.race))
-            .and_modify(|(all, _)| *all = all.join(checks))
-            .or_insert_with(|| (checks, Vec::new()))
-            .1
-            .push(row);
-    }
-    let note = |(checks, group): (CheckRecord, Vec<&ConfigurationResult>)| Note {
-        label: "checks",
-        subject: subject(&group, rows),
-        text: checks.to_string(),
-    };
-    found.into_values().map(note).collect()
 }
 
 /// The largest error of `rows` in words, and where it is.
@@ -170,31 +141,6 @@ mod tests {
     fn lines(rows: &[ConfigurationResult]) -> Vec<String> {
         let line = |note: Note| format!("{} {}: {}", note.label, note.subject, note.text);
         of(rows).into_iter().map(line).collect()
-    }
-
-    #[test]
-    fn the_checks_of_the_emulated_driver_are_named_with_their_blocks() {
-        let checked = |block: u64, race: bool| {
-            row(block, |pass| {
-                (pass.verified, pass.largest_error) = (true, Some(0.0));
-                let (init, checked_blocks) = (true, 31);
-                pass.checks = Some(CheckRecord { init, race, checked_blocks, blocks: 256 });
-            })
-        };
-        assert_eq!(
-            lines(&[checked(64, true), checked(128, true)]),
-            [
-                "verified every row: equal to the reference",
-                "checks every row: init, race over 62 of 512 blocks"
-            ]
-        );
-        assert_eq!(
-            lines(&[checked(64, false)]),
-            [
-                "verified every row: equal to the reference; races not checked",
-                "checks every row: init over 31 of 256 blocks"
-            ]
-        );
     }
 
     #[test]
