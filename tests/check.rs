@@ -15,8 +15,7 @@ fn a_fault_in_a_block_that_a_run_leaves_out_is_found() {
     let selection = ["--package", "faults", "races_late"];
     let run =
         Workspace::fixture("workshop").gpuprof(&[&["run", "--quiet"], &selection[..]].concat());
-    let stdout = run.exits_with(0).stdout;
-    assert!(stdout.contains("init, race over 36 of 57 blocks"), "{stdout}");
+    run.exits_with(0);
     assert_snapshot!(check(&selection).transcript(), @"
     exit code: 105
     ----- stdout -----
@@ -29,7 +28,6 @@ fn a_fault_in_a_block_that_a_run_leaves_out_is_found() {
 
      failed      grid=40: kernel 'races_late' at gpuprof-0.1.0/src/device/shared.rs:89:25, near faults/src/lib.rs:110:12, block (17,0,0), thread (0,0,0): reads 4 bytes of shared memory at 0xfc, which no thread of the block has written: on a GPU it holds anything. Write it first, with a barrier before others read it; the value is stored to global memory at faults/src/lib.rs:113:9
      unverified  every finished row: compared with no reference: the annotation has no `verify`
-     checks      every finished row: init, race over 17 of 17 blocks
 
     2 configurations of 1 series: 1 finished, 1 failed; no thresholds
 

@@ -1,9 +1,9 @@
 //! How many PTX thread instructions one core executes in a second: `cargo bench -p
 //! gpuprof-emulator`, or with `-- NAME` for kernels with that name.
 //!
-//! Each kernel is launched again and again on one host thread. The best of several runs is printed, by
-//! CPU time, which other processes disturb least. Instructions are those of active threads, as counted
-//! in `ptx__thread_inst_executed.sum`.
+//! Each kernel is launched again and again on one host thread. The best of several runs is printed,
+//! by CPU time, which other processes disturb least. Instructions are those of active threads, as
+//! counted in `ptx__thread_inst_executed.sum`.
 
 use gpuprof_emulator::device::{Checks, Device, LaunchConfig};
 use std::time::Instant;

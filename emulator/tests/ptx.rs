@@ -320,14 +320,17 @@ fn what_is_not_executed_is_refused_by_name_and_line() {
             "mov.u64 %rd2, t;",
             "unsupported variable 't' (it is a texture, sampler or surface) at line 8",
         ),
-        (
-            "",
-            ".local .b8 depot[600000];",
-            "kernel 'k' has 600000 bytes of local memory a thread; the limit is 524288 at line 5",
-        ),
     ] {
         assert_eq!(refusal(outside, body), expected);
     }
+}
+
+#[test]
+fn more_local_memory_than_a_thread_can_have_is_refused() {
+    assert_eq!(
+        refusal("", ".local .b8 depot[600000];"),
+        "kernel 'k' has 600000 bytes of local memory a thread; the limit is 524288 at line 5"
+    );
 }
 
 #[test]

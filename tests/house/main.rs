@@ -180,7 +180,7 @@ fn most_hits(by_file: &HitsByFile, habit: usize, kind: Kind) -> String {
         .iter()
         .filter(|((index, of, _), count)| *index == habit && *of == kind as usize && **count > 0);
     let mut files: Vec<_> = of_habit.map(|((_, _, file), count)| (*count, file)).collect();
-    files.sort_by(|a, b| b.0.cmp(&a.0));
+    files.sort_by_key(|file| std::cmp::Reverse(file.0));
     files.iter().take(5).map(|(count, file)| format!("    {count} in {file}\n")).collect()
 }
 

@@ -28,8 +28,8 @@ pub fn distinct_bytes(addresses: &[u64; 32], mask: u32, bytes: u32) -> u64 {
     distinct(addresses, mask, bytes.trailing_zeros()) * u64::from(bytes)
 }
 
-/// Sectors that L1 counts of an atomic beyond the distinct ones: it goes over a sector once for each
-/// lane of its address that most lanes update (seen on an H100).
+/// Sectors that L1 counts of an atomic beyond the distinct ones: it goes over a sector once for
+/// each lane of its address that most lanes update (seen on an H100).
 pub fn repeated(addresses: &[u64; 32], mask: u32) -> u64 {
     let active = || (0..32).filter(|lane| mask & (1 << lane) != 0).map(|lane| addresses[lane]);
     let lanes_of = |address| active().filter(|other| *other == address).count() as u64;

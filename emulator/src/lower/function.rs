@@ -60,18 +60,8 @@ pub fn lower_kernel(
         flow::set_convergence(&mut builder.code, start, &builder.tables, &mut convergences);
         builder.mark_yield_points(start, function.is_entry);
     }
-    for (at, name) in calls {
-        if let Op::Control(ControlOp::Call { target, .. }) = &mut builder.code[at].op {
-            *target = callees[name].start;
-        }
-    }
-    if builder.local_bytes > MOST_LOCAL_BYTES {
-        let text = format!(
-            "kernel '{}' has {} bytes of local memory a thread; the limit is {MOST_LOCAL_BYTES}",
-            kernel.name, builder.local_bytes
-        );
-        return Err(PtxError::invalid(kernel.line, text));
-    }
+    builder.link(calls, &callees);
+    check_local(kernel, builder.local_bytes)?;
     let shared_bytes = builder.shared_bytes;
     let (shared_extent, dynamic_shared_start) = (builder.shared_extent(), builder.dynamic_start());
     let mut program = Program {
@@ -101,6 +91,18 @@ pub fn lower_kernel(
     };
     settle_atomics(&mut program);
     Ok(program)
+}
+
+/// Refuses a kernel with more local memory than a thread can have.
+fn check_local(kernel: &Function<'_>, bytes: u32) -> Lowered<()> {
+    if bytes <= MOST_LOCAL_BYTES {
+        return Ok(());
+    }
+    let text = format!(
+        "kernel '{}' has {bytes} bytes of local memory a thread; the limit is {MOST_LOCAL_BYTES}",
+        kernel.name
+    );
+    Err(PtxError::invalid(kernel.line, text))
 }
 
 /// Finds out which old values are used, and whether the order of blocks can show.
@@ -215,6 +217,15 @@ pub fn collect_inlining(body: &[Statement<'_>], tables: &mut SourceTables) {
 }
 
 impl<'m, 'a> Builder<'m, 'a> {
+    /// Sets the targets of calls, now that every function has its place.
+    fn link(&mut self, calls: Vec<(usize, &'a str)>, callees: &HashMap<&'a str, Callee>) {
+        for (at, name) in calls {
+            if let Op::Control(ControlOp::Call { target, .. }) = &mut self.code[at].op {
+                *target = callees[name].start;
+            }
+        }
+    }
+
     /// Marks the yield points of the function that begins at `start`.
     fn mark_yield_points(&mut self, start: usize, is_kernel: bool) {
         let (constants, warp_init) = (&self.const32, &self.warp_init);

@@ -212,30 +212,7 @@ impl<'a> Builder<'_, 'a> {
         let (Some(cell), Some(op)) = (cell, op) else {
             return Err(unsupported(i));
         };
-        let cell = match (op, cell) {
-            (AtomicOp::AddHalf | AtomicOp::AddPair, cell) => cell,
-            (AtomicOp::CompareSwap, Scalar::U16) => cell,
-            (
-                AtomicOp::Add,
-                Scalar::U32 | Scalar::S32 | Scalar::U64 | Scalar::S64 | Scalar::F32 | Scalar::F64,
-            ) => cell,
-            (
-                AtomicOp::Min | AtomicOp::Max,
-                Scalar::U32 | Scalar::S32 | Scalar::U64 | Scalar::S64,
-            ) => cell,
-            (AtomicOp::Inc | AtomicOp::Dec, Scalar::U32) => cell,
-            (
-                AtomicOp::And
-                | AtomicOp::Or
-                | AtomicOp::Xor
-                | AtomicOp::Exchange
-                | AtomicOp::CompareSwap,
-                Scalar::U32 | Scalar::U64 | Scalar::S32 | Scalar::S64,
-            ) => pick(cell.is_wide(), Scalar::U64, Scalar::U32),
-            (AtomicOp::Exchange, Scalar::F32) => Scalar::U32,
-            (AtomicOp::Exchange, Scalar::F64) => Scalar::U64,
-            _ => return Err(unsupported(i)),
-        };
+        let cell = atomic_cell(op, cell).ok_or_else(|| unsupported(i))?;
         let file = if cell.is_wide() { File::R64 } else { File::R32 };
         let is_red = i.opcode == "red";
         let (d, rest) = match given {
@@ -256,6 +233,33 @@ impl<'a> Builder<'_, 'a> {
         let result_used = d != self.sink();
         Ok(Op::Atomic(Atomic { address, op, ty: cell, result_used, orders, d, b, c }))
     }
+}
+
+/// The cell of an atomic operation on a type; `None` if PTX has no such operation.
+fn atomic_cell(op: AtomicOp, cell: Scalar) -> Option<Scalar> {
+    Some(match (op, cell) {
+        (AtomicOp::AddHalf | AtomicOp::AddPair, cell) => cell,
+        (AtomicOp::CompareSwap, Scalar::U16) => cell,
+        (
+            AtomicOp::Add,
+            Scalar::U32 | Scalar::S32 | Scalar::U64 | Scalar::S64 | Scalar::F32 | Scalar::F64,
+        ) => cell,
+        (AtomicOp::Min | AtomicOp::Max, Scalar::U32 | Scalar::S32 | Scalar::U64 | Scalar::S64) => {
+            cell
+        }
+        (AtomicOp::Inc | AtomicOp::Dec, Scalar::U32) => cell,
+        (
+            AtomicOp::And
+            | AtomicOp::Or
+            | AtomicOp::Xor
+            | AtomicOp::Exchange
+            | AtomicOp::CompareSwap,
+            Scalar::U32 | Scalar::U64 | Scalar::S32 | Scalar::S64,
+        ) => pick(cell.is_wide(), Scalar::U64, Scalar::U32),
+        (AtomicOp::Exchange, Scalar::F32) => Scalar::U32,
+        (AtomicOp::Exchange, Scalar::F64) => Scalar::U64,
+        _ => return None,
+    })
 }
 
 /// The operation of a dot-word; on halves, of a pair or not, there is only the addition, which has

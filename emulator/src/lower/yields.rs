@@ -4,8 +4,8 @@
 //! one YIELD in a loop that holds an access through which lanes may wait for each other, and has a
 //! lane-dependent exit which depends on such an access, in the loop or before it: a volatile,
 //! relaxed or acquire load, or an atomic. A loop that only counts, or that leaves by what plain
-//! loads found, has none (ptxas 13.0 for `sm_90`). The lanes of a loop with a yield point do not wait
-//! for each other at its end while some of them stay inside.
+//! loads found, has none (ptxas 13.0 for `sm_90`). The lanes of a loop with a yield point do not
+//! wait for each other at its end while some of them stay inside.
 
 use super::blocks::{Block, Flow, split};
 use super::inst::{ControlOp, File, Guard, Inst, MbarrierOp, Op, Role, Slot, Space};

@@ -1,7 +1,7 @@
 //! Results that do not depend on an undefined source.
 //!
 //! Input: an operation on registers, and the lanes in which one of its sources is undefined.
-//! Output: the lanes in which its result is. A selection is as defined as the operand that it selects;
+//! Output: the lanes in which its result is. A selection is as defined as the operand it selects;
 //! `and`, `or`, products and `lop3` may be decided by their other sources.
 
 use super::context::Context;

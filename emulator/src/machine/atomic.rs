@@ -53,8 +53,8 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
     Ok(())
 }
 
-/// Executes a part in one step if it adds 32-bit integers to one word. Each lane gets the value that
-/// it would have found in lane order.
+/// Executes a part in one step if it adds 32-bit integers to one word. Each lane gets the value it
+/// would have found in lane order.
 fn add_to_one_word(
     cx: &mut Context<'_>,
     atomic: &Atomic,

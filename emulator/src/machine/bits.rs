@@ -49,3 +49,15 @@ pub fn shift_left32(a: u32, b: u32) -> u32 {
 pub fn shift_right32(a: u32, b: u32) -> u32 {
     if b > 31 { 0 } else { a >> (b & 31) }
 }
+
+/// The least and the largest integer of so many bits.
+pub fn range(bits: u32, signed: bool) -> (i64, i64) {
+    if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+}
+
+/// The low bits of a word as a number.
+pub fn low_bits(value: u32, bits: u32, signed: bool) -> i64 {
+    let unused = 64 - bits;
+    let high = u64::from(value) << unused;
+    if signed { high.cast_signed() >> unused } else { (high >> unused).cast_signed() }
+}

@@ -14,6 +14,7 @@ use super::absorb;
 use super::context::Context;
 use super::fault::{Fault, place_in_words};
 use super::request::Part;
+use super::undefined::{Definedness, Taint, Undefined, put};
 use crate::lower::inst::{
     BarrierKind, Carry, ControlOp, Element, ExchangeOp, File, Guard, Inst, IntegerOp, MadCarry,
     Mma, Op, Role, Slot, Space,
@@ -21,102 +22,6 @@ use crate::lower::inst::{
 use crate::lower::program::Program;
 
 type Outcome = Result<(), Box<Fault>>;
-
-/// The undefined lanes of a register or of a word of local memory.
-#[derive(Debug, Clone, Copy)]
-struct Undefined<K> {
-    place: K,
-    lanes: u32,
-    /// The read that caused it.
-    origin: u32,
-}
-
-/// The undefined values of a warp.
-#[derive(Debug, Default)]
-pub struct Definedness {
-    registers: Vec<Undefined<(File, Slot)>>,
-    local: Vec<Undefined<u32>>,
-    /// Reads of unwritten memory, one for each instruction, as the faults that they may become.
-    origins: Vec<Fault>,
-}
-
-/// Undefined lanes, and the read that caused the first of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Taint {
-    /// The lanes.
-    pub lanes: u32,
-    origin: u32,
-}
-
-impl Taint {
-    /// In one of both.
-    fn join(self, other: Self) -> Self {
-        let origin = if self.lanes == 0 { other.origin } else { self.origin };
-        Self { lanes: self.lanes | other.lanes, origin }
-    }
-
-    /// Of those lanes only.
-    fn among(self, lanes: u32) -> Self {
-        Self { lanes: self.lanes & lanes, ..self }
-    }
-}
-
-impl Definedness {
-    /// Whether every value is defined.
-    #[inline(always)]
-    pub fn is_complete(&self) -> bool {
-        self.registers.is_empty() && self.local.is_empty()
-    }
-
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.registers.clear();
-        self.local.clear();
-        self.origins.clear();
-    }
-
-    /// The undefined lanes of a register.
-    pub fn get(&self, file: File, slot: Slot) -> Taint {
-        let found = self.registers.iter().find(|entry| entry.place == (file, slot));
-        found
-            .map_or_else(Taint::default, |entry| Taint { lanes: entry.lanes, origin: entry.origin })
-    }
-
-    /// Of the lanes `on` of a register those of `taint` become undefined, and the others defined.
-    fn set(&mut self, (file, slot): (File, Slot), on: u32, taint: Taint) {
-        // The other slots are constants, and the sink, which no instruction reads.
-        if slot.0 & Slot::PRIVATE != 0 && slot != Slot::private(0) {
-            put(&mut self.registers, (file, slot), on, taint);
-        }
-    }
-
-    fn origin(&mut self, fault: Box<Fault>) -> u32 {
-        let known = self.origins.iter().position(|known| known.pc == fault.pc);
-        let at = known.unwrap_or_else(|| {
-            self.origins.push(*fault);
-            self.origins.len() - 1
-        });
-        at as u32
-    }
-}
-
-fn put<K: PartialEq>(entries: &mut Vec<Undefined<K>>, place: K, on: u32, taint: Taint) {
-    let lanes = taint.lanes & on;
-    match entries.iter().position(|entry| entry.place == place) {
-        Some(at) => {
-            let entry = &mut entries[at];
-            entry.lanes = entry.lanes & !on | lanes;
-            if lanes != 0 {
-                entry.origin = taint.origin;
-            }
-            if entry.lanes == 0 {
-                entries.swap_remove(at);
-            }
-        }
-        None if lanes != 0 => entries.push(Undefined { place, lanes, origin: taint.origin }),
-        None => {}
-    }
-}
 
 /// The lanes of `slots` are loaded from unwritten memory; `fault` names the read.
 pub fn note(cx: &mut Context<'_>, slots: &[Slot], file: File, lanes: u32, mut fault: Box<Fault>) {
@@ -232,9 +137,9 @@ fn deliver(cx: &mut Context<'_>, inst: &Inst, on: u32, taint: Taint) {
     }
 }
 
-/// A product of matrices. Even registers of `a` hold elements of row `lane / 4`, odd ones of the row
-/// eight below, as do the first and the second half of the registers of `c` and `d`. Those of `b`
-/// are of column `lane / 4`, those of `d` of columns `2 (lane % 4)` and the next.
+/// A product of matrices. Even registers of `a` hold elements of row `lane / 4`, odd ones of the
+/// row eight below, as do the first and the second half of the registers of `c` and `d`. Those of
+/// `b` are of column `lane / 4`, those of `d` of columns `2 (lane % 4)` and the next.
 fn product(table: &mut Definedness, mma: &Mma, on: u32) {
     let spread = |lanes: u32, reaches: fn(u32, u32) -> bool| {
         let reached =

@@ -24,6 +24,8 @@ use crate::lower::blocks::is_end;
 use crate::lower::inst::{Clock, ControlOp, Guard, Op, Slot};
 
 type Outcome = Result<(), Box<Fault>>;
+/// Why a warp stopped, if it did.
+type Stopped = Result<Option<Stop>, Box<Fault>>;
 
 /// Instructions in one turn; after it other warps of the block run, so that warps which wait for
 /// each other through memory make progress.
@@ -64,18 +66,14 @@ pub fn run(cx: &mut Context<'_>) -> Result<Stop, Box<Fault>> {
 
 /// Up to `budget` instructions, of which `left` counts down those left; `None` if it used them up.
 #[inline(always)]
-fn run_slice(
-    cx: &mut Context<'_>,
-    left: &mut u32,
-    budget: u32,
-) -> Result<Option<Stop>, Box<Fault>> {
+fn run_slice(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Stopped {
     let code = cx.program.code.as_slice();
     loop {
         if cx.warp.active == 0 {
-            match schedule(cx)? {
-                Some(stop) => return Ok(Some(stop)),
-                None => continue,
+            if let Some(stop) = schedule(cx)? {
+                return Ok(Some(stop));
             }
+            continue;
         }
         if *left == 0 {
             return Ok(None);
@@ -115,43 +113,39 @@ fn run_slice(
             Op::Integer(ref op) => scalar::integer(&mut cx.lanes, op, on),
             Op::Float(ref op) => scalar::float(&mut cx.lanes, op, on),
             Op::Move(ref op) => moves::execute(&mut cx.lanes, op, on),
-            ref op @ (Op::Atomic(_)
-            | Op::AtomicVector(_)
-            | Op::Exchange(_)
-            | Op::Transfer(_)
-            | Op::Mbarrier(_)
-            | Op::Mma(_)) => {
-                if on != 0
-                    && (communicate(cx, op, on)? == Waits::Yes || inst.yields)
-                    && yield_turn(cx)
-                {
-                    return Ok(Some(Stop::Turn));
-                }
-            }
-            Op::Barrier(ref barrier) if on != 0 => {
-                if let Some(arrival) = barrier::arrive(cx, barrier, on)? {
-                    return Ok(Some(Stop::Barrier(arrival)));
-                }
-            }
-            Op::Control(ref op) => {
-                let now = *cx.clock + u64::from(budget - *left);
-                transfer(cx, op, on, now)?;
-            }
             Op::Fence => cx.shadow.meet(),
-            Op::Sleep => {
-                if on != 0 && yield_turn(cx) {
-                    return Ok(Some(Stop::Turn));
+            // No lane takes part.
+            Op::Load { .. } | Op::Store { .. } | Op::Nop => {}
+            ref op => {
+                let now = *cx.clock + u64::from(budget - *left);
+                if let Some(stop) = execute_shared(cx, (op, inst.yields), on, now)? {
+                    return Ok(Some(stop));
                 }
             }
-            // No lane takes part.
-            Op::Load { .. } | Op::Store { .. } | Op::Barrier(_) | Op::Nop => {}
         }
     }
 }
 
+/// Operations that other threads see, and control transfers other than branches; `now` is the
+/// block's clock. Why the warp stops, if it does.
+#[inline(always)]
+fn execute_shared(cx: &mut Context<'_>, (op, yields): (&Op, bool), on: u32, now: u64) -> Stopped {
+    let yields = match op {
+        Op::Control(op) => {
+            transfer(cx, op, on, now)?;
+            false
+        }
+        _ if on == 0 => false,
+        Op::Barrier(barrier) => return Ok(barrier::arrive(cx, barrier, on)?.map(Stop::Barrier)),
+        Op::Sleep => true,
+        op => communicate(cx, op, on)? == Waits::Yes || yields,
+    };
+    Ok((yields && yield_turn(cx)).then_some(Stop::Turn))
+}
+
 /// No lane of the warp is active: another group runs, or the warp stops.
 #[inline(never)]
-fn schedule(cx: &mut Context<'_>) -> Result<Option<Stop>, Box<Fault>> {
+fn schedule(cx: &mut Context<'_>) -> Stopped {
     if !cx.warp.parked.is_empty() {
         exchange::complete_parked(cx);
     }

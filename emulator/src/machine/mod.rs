@@ -47,6 +47,7 @@ mod shape;
 mod softfloat;
 mod speech;
 mod transfer;
+mod undefined;
 mod video;
 mod warp;
 pub mod watch;

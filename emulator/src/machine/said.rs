@@ -1,6 +1,6 @@
 //! What a launch printed, in an order that people can read.
 //!
-//! Text is told once the launch is over, in the order of blocks, where a GPU tells it in the order in
+//! Text is shown once the launch is over, in the order of blocks. A GPU shows it in the order in
 //! which its blocks happened to come.
 
 /// What a launch prints at most, as a GPU's buffer holds by default.

@@ -11,7 +11,7 @@ use super::lanes::Lanes;
 use super::word;
 use crate::lower::inst::{
     Binary, Carry, Clamp, Cmp, Combine, ComparePairs, Conversion, Float2, FloatClass, FloatMode,
-    FloatOp, HalfFormat, IntegerOp, MadCarry, PairResult, Scalar, SetTo, Setp, Shift, Slot,
+    FloatOp, HalfFormat, IntegerOp, MadCarry, PairResult, Scalar, SetTo, Setp, Shift, SignOf, Slot,
     Ternary, Unary,
 };
 
@@ -56,12 +56,7 @@ pub fn integer(lanes: &mut Lanes<'_>, op: &IntegerOp, m: u32) {
         IntegerOp::Bfi32 { d, a, b, c, e } => lanes.map4_32(d, (a, b, c, e), m, |a, b, c, e| {
             integer::bfi(u64::from(a), u64::from(b), c, e, 32) as u32
         }),
-        IntegerOp::Bfi64 { d, a, b, c, e } => {
-            let (a, b, c, e) = (*lanes.get64(a), *lanes.get64(b), *lanes.get32(c), *lanes.get32(e));
-            let result =
-                std::array::from_fn(|lane| integer::bfi(a[lane], b[lane], c[lane], e[lane], 64));
-            lanes.set64(d, &result, m);
-        }
+        IntegerOp::Bfi64 { d, a, b, c, e } => insert64(lanes, d, (a, b, c, e), m),
         IntegerOp::Bfe64 { signed, d, a, b, c } => {
             let (a, b, c) = (*lanes.get64(a), *lanes.get32(b), *lanes.get32(c));
             let result =
@@ -75,15 +70,31 @@ pub fn integer(lanes: &mut Lanes<'_>, op: &IntegerOp, m: u32) {
             lanes.map3_64(d, (a, b, c), m, |a, b, c| word::sad64(signed, a, b, c));
         }
         IntegerOp::SelectBySign64 { sign, d, a, b, c } => {
-            let (a, b, c) = (*lanes.get64(a), *lanes.get64(b), *lanes.get32(c));
-            let result =
-                std::array::from_fn(|lane| word::select_by_sign64(sign, a[lane], b[lane], c[lane]));
-            lanes.set64(d, &result, m);
+            select_by_sign64(lanes, sign, d, (a, b, c), m);
         }
         IntegerOp::Carry(how) => carry(lanes, how, m),
         IntegerOp::MadCarry(how) => mad_carry(lanes, how, m),
         IntegerOp::Select64 { d, a, b, p } => select(lanes, d, (a, b, p), m),
     }
+}
+
+fn insert64(lanes: &mut Lanes<'_>, d: Slot, (a, b, c, e): (Slot, Slot, Slot, Slot), m: u32) {
+    let (a, b, c, e) = (*lanes.get64(a), *lanes.get64(b), *lanes.get32(c), *lanes.get32(e));
+    let result = std::array::from_fn(|lane| integer::bfi(a[lane], b[lane], c[lane], e[lane], 64));
+    lanes.set64(d, &result, m);
+}
+
+fn select_by_sign64(
+    lanes: &mut Lanes<'_>,
+    sign: SignOf,
+    d: Slot,
+    (a, b, c): (Slot, Slot, Slot),
+    m: u32,
+) {
+    let (a, b, c) = (*lanes.get64(a), *lanes.get64(b), *lanes.get32(c));
+    let result =
+        std::array::from_fn(|lane| word::select_by_sign64(sign, a[lane], b[lane], c[lane]));
+    lanes.set64(d, &result, m);
 }
 
 /// Executes a floating-point operation or a comparison for the lanes of `m`.

@@ -2,8 +2,8 @@
 //!
 //! Operands are extended to wide integers, so that no intermediate result overflows.
 
+use super::bits::{low_bits, range};
 use super::comparison::compare_ordered;
-use super::word::{low_bits, range};
 use crate::lower::inst::{Lane, PairOp, SimdVideo, Video, VideoFinish, VideoOp};
 
 /// A scalar video instruction.

@@ -10,7 +10,7 @@
 //! only yield stop waiting.
 
 use super::copies::Copies;
-use super::definedness::Definedness;
+use super::undefined::Definedness;
 use crate::lower::convergence::Convergence;
 use crate::lower::inst::NOWHERE;
 

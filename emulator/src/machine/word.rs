@@ -1,6 +1,6 @@
 //! Integer operations on words that few kernels use, as PTX defines them.
 
-use super::bits::{NAN32, extend, flush};
+use super::bits::{NAN32, extend, flush, low_bits, range};
 use super::video;
 use crate::lower::inst::{PairOp, Rounding, SignOf, WordOp};
 
@@ -42,13 +42,6 @@ pub fn operate(op: WordOp, a: u32, b: u32, c: u32) -> u32 {
         WordOp::Video(op) => video::scalar(op, a, b, c),
         WordOp::SimdVideo(op) => video::simd(op, a, b, c),
     }
-}
-
-/// The low bits of a word as a number.
-pub fn low_bits(value: u32, bits: u32, signed: bool) -> i64 {
-    let unused = 64 - bits;
-    let high = u64::from(value) << unused;
-    if signed { high.cast_signed() >> unused } else { (high >> unused).cast_signed() }
 }
 
 fn sum(part: u32, c: u32, saturate: bool) -> u32 {
@@ -123,11 +116,6 @@ fn pack(bits: u32, signed: bool, [a, b, c]: [u32; 3]) -> u32 {
     };
     let above = if bits == 16 { 0 } else { c << (2 * bits) };
     above | field(a) << bits | field(b)
-}
-
-/// The least and the largest integer of so many bits.
-pub fn range(bits: u32, signed: bool) -> (i64, i64) {
-    if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
 }
 
 /// The nearest number with 10 bits of fraction, as the upper 19 bits.

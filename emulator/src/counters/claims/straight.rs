@@ -4,8 +4,8 @@
 //! A plain load is needless if an access before it has left the same bytes in a register, and a
 //! plain store if another one follows before a thread can read it. ptxas joins shared loads of
 //! neighbouring words to one of 8 or 16 bytes if it knows that their address is aligned, and stores
-//! in the same way. It knows less about addresses than this file assumes: it may keep an access that
-//! is found here.
+//! in the same way. It knows less about addresses than this file assumes: it may keep an access
+//! that is found here.
 
 use super::flow::Flow;
 use super::values::{Place, Values, operands};
