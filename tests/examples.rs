@@ -179,9 +179,8 @@ fn a_scan_that_waits_for_other_blocks_has_no_counts_of_a_gpu() {
     scan block=512,VECTORS=4,n=524288 verified: global_sectors null, load_sectors_per_request null, bank_conflicts 0.0
     scan block=512,VECTORS=8,n=524288 verified: global_sectors null, load_sectors_per_request null, bank_conflicts 0.0
     ");
-    let unavailable = ["load", "store"].map(|op| {
-        format!("\"every {op}_sectors_per_request <= 16\": \"unavailable\"")
-    });
+    let unavailable = ["load", "store"]
+        .map(|op| format!("\"every {op}_sectors_per_request <= 16\": \"unavailable\""));
     assert_eq!(unmet(&outcome), unavailable);
 }
 

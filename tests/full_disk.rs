@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
 
 use crate::support::{Packed, Tool, wait_beside};
+use rustix::pipe::fcntl_setpipe_size;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
 
@@ -31,9 +32,11 @@ fn sweep(packed: &Packed, arguments: &[&str]) -> Tool {
 fn under_way(packed: &Packed, arguments: &[&str]) -> (Child, PathBuf) {
     let mut child =
         sweep(packed, arguments).into_command().spawn().expect("the subcommand can be started");
-    // Nothing reads its output yet, and a pipe holds the events of two configurations.
-    let run = wait_beside(&mut child, "two passes", || {
-        packed.runs().into_iter().find(|run| journal_lines(run) > 3)
+    // Nothing reads its output yet, and events are long.
+    let stdout = child.stdout.as_ref().expect("it is a pipe");
+    fcntl_setpipe_size(stdout, 1 << 20).expect("a pipe can be that large");
+    let run = wait_beside(&mut child, "three passes", || {
+        packed.runs().into_iter().find(|run| journal_lines(run) > 4)
     });
     (child, run)
 }
