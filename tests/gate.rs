@@ -210,7 +210,7 @@ fn what_no_ratio_shows_fails(repository: &Repository) {
     // As many sectors a request, and twice as many requests.
     let twice = repository.commit(TWICE, true).run(&["--baseline", "main"]).exits_with(100);
     for told in [
-        " PASS  every load_sectors_per_request <= baseline  4 at block=32 ",
+        " UNAVAILABLE  every load_sectors_per_request <= baseline  block=32: needs ",
         " FAIL  every global_sectors <= baseline            12 at block=32 (limit 8, baseline 8, 50.0% beyond)",
         " FAIL  every global_bytes <= baseline              384 B at block=32 (limit 256 B",
     ] {
