@@ -13,9 +13,14 @@ fn check(arguments: &[&str]) -> Outcome {
 #[test]
 fn a_fault_in_a_block_that_a_run_leaves_out_is_found() {
     let selection = ["--package", "faults", "races_late"];
-    let run =
-        Workspace::fixture("workshop").gpuprof(&[&["run", "--quiet"], &selection[..]].concat());
-    run.exits_with(0);
+    let arguments = [&["run", "--message-format", "json"], &selection[..]].concat();
+    let run = Workspace::fixture("workshop").gpuprof(&arguments).exits_with(0);
+    let rows = run.events_of("configuration-finished");
+    let blocks: Vec<_> = rows
+        .iter()
+        .map(|row| (&row["checks"]["checked_blocks"], &row["checks"]["blocks"]))
+        .collect();
+    assert_eq!(blocks, [(&json!(17), &json!(17)), (&json!(19), &json!(40))]);
     assert_snapshot!(check(&selection).transcript(), @"
     exit code: 105
     ----- stdout -----
