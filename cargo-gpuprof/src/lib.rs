@@ -1,9 +1,9 @@
 //! `cargo gpuprof`: profiles Rust CUDA kernels over series of launch parameters.
 //!
 //! Data flows one way: annotation → registry → plan → pass request → measurement → run → comparison
-//! → report. [`build`] and [`discover`] find series, [`plan`] chooses configurations, [`execute`]
-//! alone starts profiled processes, [`store`] keeps what they found, [`gpuprof_analysis`]
-//! judges it, [`report`] shows it.
+//! → report. `gpuprof-build` makes harnesses and kernels; `gpuprof-engine` finds series, chooses
+//! configurations, starts the profiled processes and keeps their results; `gpuprof-analysis`
+//! judges, and `gpuprof-report` shows them.
 //!
 //! Elsewhere than on Linux this crate is empty and has no dependencies: the executable builds and
 //! refuses.
