@@ -65,6 +65,8 @@ const COUNTERS: &[Metric] = counters! {
     "smsp__sass_inst_executed_op_shared_st"
     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld"
     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st"
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld"
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st"
     "smsp__inst_executed"
     "smsp__thread_inst_executed"
     "sm__cycles_elapsed"
@@ -143,6 +145,12 @@ pub fn count(raw: &str, launch: &Launch) -> f64 {
         "gpu__time_duration" => launch.nanoseconds,
         "sm__cycles_elapsed" | "sm__cycles_active" | "gpc__cycles_elapsed" => {
             2 * launch.nanoseconds
+        }
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld" => {
+            of("ptx__shared_bank_conflicts_op_ld.sum")
+        }
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st" => {
+            of("ptx__shared_bank_conflicts_op_st.sum")
         }
         "dram__cycles_elapsed" => 3 * launch.nanoseconds,
         "dram__bytes" => 32 * (sectors("ld") + sectors("st")),
