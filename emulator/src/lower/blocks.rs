@@ -1,7 +1,7 @@
 //! The blocks of a function: instructions that run one after the other, and where each leads.
 
 use super::inst::{ControlOp, Guard, Inst, Op};
-use super::post_dominators::{Graph, post_order, reachable};
+use super::post_dominators::{Graph, post_order};
 
 /// Instructions that run one after the other.
 #[derive(Debug)]
@@ -21,16 +21,6 @@ pub struct Block {
 /// Whether a block only ends the function.
 pub fn is_bare_end(code: &[Inst], block: &Block) -> bool {
     block.end - block.start == 1 && is_end(&code[block.start])
-}
-
-/// The blocks that lead to a `ret`.
-pub fn returning(blocks: &[Block]) -> Vec<bool> {
-    let edges: Vec<Vec<usize>> = blocks.iter().map(|block| block.successors.clone()).collect();
-    let reaches = |at| {
-        let reached = reachable(&edges, at);
-        blocks.iter().zip(reached).any(|(block, reached)| reached && block.returns)
-    };
-    (0..blocks.len()).map(reaches).collect()
 }
 
 /// The flow of a function: its blocks' edges, and which blocks all ways to another go through.
@@ -65,9 +55,27 @@ impl Flow {
         Self { successors, predecessors, dominators, rank }
     }
 
+    /// Whether the function's entry leads to a block.
+    pub fn is_reached(&self, block: usize) -> bool {
+        self.rank[block] != usize::MAX
+    }
+
+    /// The blocks that lead to one for which `is_end` holds, themselves included.
+    pub fn leading_to(&self, is_end: impl Fn(usize) -> bool) -> Vec<bool> {
+        let mut leads = vec![false; self.rank.len()];
+        let mut waiting: Vec<usize> = (0..leads.len()).filter(|&at| is_end(at)).collect();
+        while let Some(block) = waiting.pop() {
+            if !std::mem::replace(&mut leads[block], true) {
+                waiting.extend(&self.predecessors[block]);
+            }
+        }
+        leads
+    }
+
     /// Whether all ways to `block` go through `above`.
     pub fn dominates(&self, above: usize, block: usize) -> bool {
-        let mut next = Some(block);
+        // A block comes before those that it dominates.
+        let mut next = Some(block).filter(|&block| self.rank[above] <= self.rank[block]);
         while let Some(at) = next.filter(|at| *at != above) {
             next = self.dominators[at];
         }

@@ -6,8 +6,9 @@
 //! convergence barrier at both kinds, and removes a lane from the second kind where it can no
 //! longer reach the block.
 
-use super::blocks::{Block, Flow, returning};
+use super::blocks::{Block, Flow};
 use super::inst::NOWHERE;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Where the lanes of a branch meet.
@@ -78,83 +79,93 @@ impl Convergences {
 }
 
 /// A block that several ways share, and the blocks from which lanes can come to it.
-pub struct SharedBlock {
+struct SharedBlock {
     block: usize,
     /// Its zone, with the block that dominates it and the block itself.
-    zone: Vec<bool>,
+    zone: BTreeSet<usize>,
     /// `None` if its zone crosses that of a join.
     join: Option<Join>,
 }
 
-/// The convergence of lanes that diverge at the end of a block and all meet at `meet`.
-pub fn converge_at(shared: &[SharedBlock], block: usize, meet: u32) -> Convergence {
-    let ahead = shared.iter().filter(|other| other.zone[block] && block != other.block);
-    let joins = ahead.clone().filter_map(|other| other.join).collect();
-    Convergence { meet, joins, is_irregular: ahead.count() > 0 }
+/// The shared blocks of a function.
+pub struct SharedBlocks {
+    list: Vec<SharedBlock>,
+    /// For each block those whose zones hold it.
+    by_block: Vec<Vec<usize>>,
 }
 
-/// Finds the shared blocks of a function whose branches meet at `meets`. Of several whose zones
-/// cross, the first in ptxas's layout is a join.
-pub fn find_shared_blocks(
-    blocks: &[Block],
-    meets: &[Option<usize>],
-    is_bare_end: impl Fn(&Block) -> bool,
-    zones: &mut Vec<Zone>,
-) -> Vec<SharedBlock> {
-    let flow = Flow::new(blocks);
-    let returning = returning(blocks);
-    let mut order: Vec<usize> =
-        (0..blocks.len()).filter(|&at| flow.rank[at] != usize::MAX).collect();
-    order.sort_by_key(|&at| flow.rank[at]);
-    let mut found: Vec<SharedBlock> = Vec::new();
-    for block in order {
-        let Some(above) = flow.dominators[block] else { continue };
-        let forward = flow.predecessors[block].iter().filter(|&&at| !flow.dominates(block, at));
-        let is_shared = forward.count() > 1 && meets[above] != Some(block);
-        if !is_shared || !returning[block] || is_bare_end(&blocks[block]) {
-            continue;
+impl SharedBlocks {
+    /// Finds those of a function whose branches meet at `meets`. Of several whose zones cross, the
+    /// first in ptxas's layout is a join.
+    pub fn find(
+        blocks: &[Block],
+        meets: &[Option<usize>],
+        is_bare_end: impl Fn(&Block) -> bool,
+        zones: &mut Vec<Zone>,
+    ) -> Self {
+        let flow = Flow::new(blocks);
+        let returning = flow.leading_to(|block| blocks[block].returns);
+        let mut order: Vec<usize> = (0..blocks.len()).filter(|&at| flow.is_reached(at)).collect();
+        order.sort_by_key(|&at| flow.rank[at]);
+        let mut this = Self { list: Vec::new(), by_block: vec![Vec::new(); blocks.len()] };
+        for block in order {
+            let Some(above) = flow.dominators[block] else { continue };
+            let forward = flow.predecessors[block].iter().filter(|&&at| !flow.dominates(block, at));
+            let is_shared = forward.count() > 1 && meets[above] != Some(block);
+            if !is_shared || !returning[block] || is_bare_end(&blocks[block]) {
+                continue;
+            }
+            let zone = find_zone(&flow, above, block);
+            let join = (!this.is_crossed(block, &zone, above)).then(|| {
+                zones.push(Zone::new(blocks, &zone));
+                Join { meet: blocks[block].start as u32, zone: zones.len() as u32 - 1 }
+            });
+            zone.iter().for_each(|&at| this.by_block[at].push(this.list.len()));
+            this.list.push(SharedBlock { block, zone, join });
         }
-        let zone = find_zone(&flow, above, block);
-        let joins = found.iter().filter(|other| other.join.is_some());
-        let crosses = joins
-            .map(|other| (other.block, other.zone.as_slice()))
-            .any(|other| cross((block, &zone), other, above));
-        let join = (!crosses).then(|| {
-            zones.push(Zone::new(blocks, &zone));
-            Join { meet: blocks[block].start as u32, zone: zones.len() as u32 - 1 }
-        });
-        found.push(SharedBlock { block, zone, join });
+        this
     }
-    found
+
+    /// The convergence of lanes that diverge at the end of a block and all meet at `meet`.
+    pub fn converge_at(&self, block: usize, meet: u32) -> Convergence {
+        let ahead = self.by_block[block].iter().map(|&at| &self.list[at]);
+        let ahead = ahead.filter(|other| block != other.block);
+        let joins = ahead.clone().filter_map(|other| other.join).collect();
+        Convergence { meet, joins, is_irregular: ahead.count() > 0 }
+    }
+
+    /// Whether the zone of `block` and that of a join share more than the block above them, and
+    /// neither lies in the other.
+    fn is_crossed(&self, block: usize, zone: &BTreeSet<usize>, above: usize) -> bool {
+        let inside = zone.iter().filter(|&&at| at != above);
+        let near: BTreeSet<usize> = inside.flat_map(|&at| &self.by_block[at]).copied().collect();
+        near.into_iter().map(|at| &self.list[at]).filter(|other| other.join.is_some()).any(
+            |other| {
+                let is_inner = other.zone.contains(&block) && zone.is_subset(&other.zone);
+                let is_outer = zone.contains(&other.block) && other.zone.is_subset(zone);
+                !is_inner && !is_outer
+            },
+        )
+    }
 }
 
 /// The blocks on the ways from `above` to `join`, both included.
-fn find_zone(flow: &Flow, above: usize, join: usize) -> Vec<bool> {
-    let mut zone = vec![false; flow.rank.len()];
-    zone[above] = true;
+fn find_zone(flow: &Flow, above: usize, join: usize) -> BTreeSet<usize> {
+    let mut zone = BTreeSet::from([above]);
     let mut waiting = vec![join];
     while let Some(block) = waiting.pop() {
-        if !std::mem::replace(&mut zone[block], true) {
+        if zone.insert(block) {
             let lead = flow.predecessors[block].iter().copied();
-            waiting.extend(lead.filter(|&at| flow.rank[at] != usize::MAX));
+            waiting.extend(lead.filter(|&at| flow.is_reached(at)));
         }
     }
     zone
 }
 
-/// Whether two zones share more than the block above them, and neither join lies in the other's.
-fn cross(one: (usize, &[bool]), other: (usize, &[bool]), above: usize) -> bool {
-    let shared = (0..one.1.len()).any(|at| at != above && one.1[at] && other.1[at]);
-    let within = |inner: (usize, &[bool]), outer: (usize, &[bool])| {
-        outer.1[inner.0] && (0..inner.1.len()).all(|at| !inner.1[at] || outer.1[at])
-    };
-    shared && !within(one, other) && !within(other, one)
-}
-
 impl Zone {
-    fn new(blocks: &[Block], inside: &[bool]) -> Self {
+    fn new(blocks: &[Block], inside: &BTreeSet<usize>) -> Self {
         let mut zone: Vec<Range<u32>> = Vec::new();
-        for (block, _) in blocks.iter().zip(inside).filter(|(_, inside)| **inside) {
+        for block in inside.iter().map(|&at| &blocks[at]) {
             let range = block.start as u32..block.end as u32;
             match zone.last_mut() {
                 Some(last) if last.end == range.start => last.end = range.end,

@@ -9,7 +9,7 @@
 //! the paths have only the end in common, lanes wait at a bare `ret` if all of them reach it.
 
 use super::blocks::{Block, is_bare_end, split};
-use super::convergence::{Convergences, converge_at, find_shared_blocks};
+use super::convergence::{Convergences, SharedBlocks};
 use super::inst::{ControlOp, Inst, NOWHERE, Op};
 use super::post_dominators::{Graph, reachable};
 
@@ -23,10 +23,10 @@ pub fn set_convergence(
     let blocks = split(code, start, tables);
     let meets = find_meets(code, &blocks);
     let is_bare_end = |block: &Block| is_bare_end(code, block);
-    let shared = find_shared_blocks(&blocks, &meets, is_bare_end, &mut convergences.zones);
+    let shared = SharedBlocks::find(&blocks, &meets, is_bare_end, &mut convergences.zones);
     for (at, block) in blocks.iter().enumerate().filter(|(_, block)| block.successors.len() > 1) {
         let meet = meets[at].map_or(NOWHERE, |index| blocks[index].start as u32);
-        let found = converge_at(&shared, at, meet);
+        let found = shared.converge_at(at, meet);
         let places = found.joins.iter().map(|join| join.meet).chain([meet]);
         for place in places.filter(|&place| place != NOWHERE) {
             code[place as usize].converges = true;

@@ -7,7 +7,7 @@ use super::inst::{
     AtomicOp, ControlOp, File, Guard, Inst, NOWHERE, Op, Role, Scalar, Slot, Space as MachineSpace,
 };
 use super::modifiers::{Modifiers, operands, unsupported};
-use super::program::{Const32, Program, SourceTables, WarpInit};
+use super::program::{Program, SourceTables};
 use super::yields;
 use crate::ptx::PtxError;
 use crate::ptx::ast::{Formal, Function, Instruction, Module, Operand, Space, Statement, Variable};
@@ -58,7 +58,7 @@ pub fn lower_kernel(
         }
         builder.function(function, &callees, &mut calls)?;
         flow::set_convergence(&mut builder.code, start, &builder.tables, &mut convergences);
-        builder.mark_yield_points(start, function.is_entry);
+        yields::mark_yield_points(&mut builder.code, start, &builder.tables);
     }
     builder.link(calls, &callees);
     check_local(kernel, builder.local_bytes)?;
@@ -224,25 +224,6 @@ impl<'m, 'a> Builder<'m, 'a> {
                 *target = callees[name].start;
             }
         }
-    }
-
-    /// Marks the yield points of the function that begins at `start`.
-    fn mark_yield_points(&mut self, start: usize, is_kernel: bool) {
-        let (constants, warp_init) = (&self.const32, &self.warp_init);
-        let differs = |file: File, slot: Slot| match (file, slot.0 & Slot::PRIVATE != 0) {
-            (File::R32, false) => {
-                matches!(constants[usize::from(slot.0)], Const32::Lane | Const32::LaneMask(_))
-            }
-            // What a device function is called with may differ.
-            (_, true) if !is_kernel => true,
-            (File::R32, true) => {
-                let index = usize::from(slot.0 & !Slot::PRIVATE);
-                let is_thread = |what: &WarpInit| matches!(what, WarpInit::ThreadIndex(_));
-                warp_init.iter().any(|(known, what)| *known == index && is_thread(what))
-            }
-            _ => false,
-        };
-        yields::mark_yield_points(&mut self.code, start, &self.tables, &differs);
     }
 
     /// Registers for parameters of a device function.

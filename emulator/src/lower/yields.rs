@@ -8,9 +8,8 @@
 //! wait for each other at its end while some of them stay inside.
 
 use super::blocks::{Block, Flow, split};
-use super::inst::{ControlOp, File, Guard, Inst, MbarrierOp, Op, Role, Slot, Space};
-use super::post_dominators::reachable;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use super::inst::{File, Inst, MbarrierOp, Op, Role, Slot, Space};
+use std::collections::{BTreeMap, HashSet};
 
 /// A register.
 type Register = (u8, u16);
@@ -20,14 +19,18 @@ struct Loop {
     blocks: HashSet<usize>,
 }
 
-/// Marks the yield points of `code[start..]`, a whole function. `differs` says whether lanes may
-/// see different values in a slot that nothing in the function writes.
-pub fn mark_yield_points(
-    code: &mut [Inst],
-    start: usize,
-    tables: &[Vec<u32>],
-    differs: &impl Fn(File, Slot) -> bool,
-) {
+impl Loop {
+    /// Whether lanes leave the loop by what they waited for, so each in its own round.
+    fn is_left_by(&self, awaited: &Awaited, code: &[Inst], blocks: &[Block]) -> bool {
+        self.blocks.iter().map(|&at| &blocks[at]).any(|block| {
+            let leaves = block.leaves || block.successors.iter().any(|n| !self.blocks.contains(n));
+            leaves && awaited.decide(&code[block.end - 1])
+        })
+    }
+}
+
+/// Marks the yield points of `code[start..]`, a whole function.
+pub fn mark_yield_points(code: &mut [Inst], start: usize, tables: &[Vec<u32>]) {
     let waits = |inst: &Inst| may_wait(&inst.op);
     if !code[start..].iter().any(waits) {
         return;
@@ -38,9 +41,8 @@ pub fn mark_yield_points(
     if loops.is_empty() {
         return;
     }
-    let dependent = LaneDependence::new(code, &blocks, &flow, differs);
     let awaited = Awaited::new(code, start);
-    loops.retain(|each| dependent.is_exit_of(each, code, &blocks, &awaited));
+    loops.retain(|each| each.is_left_by(&awaited, code, &blocks));
     // The innermost first, so that an access yields once.
     loops.sort_by_key(|each| each.blocks.len());
     let mut taken = HashSet::new();
@@ -87,106 +89,6 @@ fn find_loops(flow: &Flow) -> Vec<Loop> {
     loops.into_values().map(|blocks| Loop { blocks }).collect()
 }
 
-/// The registers in which lanes of a warp may see different values.
-struct LaneDependence {
-    registers: HashSet<Register>,
-}
-
-impl LaneDependence {
-    fn new(
-        code: &mut [Inst],
-        blocks: &[Block],
-        flow: &Flow,
-        differs: &impl Fn(File, Slot) -> bool,
-    ) -> Self {
-        let mut this = Self { registers: HashSet::new() };
-        let definitions = count_definitions(code, blocks);
-        loop {
-            let before = this.registers.len();
-            this.follow_values(code, blocks, differs);
-            this.follow_branches(code, blocks, &flow.successors, &definitions);
-            if this.registers.len() == before {
-                return this;
-            }
-        }
-    }
-
-    /// A result depends on the lane if a source does, or what it is read from.
-    fn follow_values(
-        &mut self,
-        code: &mut [Inst],
-        blocks: &[Block],
-        differs: &impl Fn(File, Slot) -> bool,
-    ) {
-        for inst in blocks.iter().flat_map(|block| block.start..block.end) {
-            let inst = &mut code[inst];
-            let mut dependent = depends_by_itself(&inst.op);
-            let registers = &self.registers;
-            each_register(inst, &mut |file, role, register| {
-                let known = registers.contains(&(file as u8, register.0));
-                dependent |= role == Role::Read && (known || differs(file, register));
-            });
-            if dependent {
-                each_register(inst, &mut |file, role, register| {
-                    if role == Role::Write {
-                        self.registers.insert((file as u8, register.0));
-                    }
-                });
-            }
-        }
-    }
-
-    /// A register that is written on one side of a lane-dependent branch, and elsewhere, depends on
-    /// the lane.
-    fn follow_branches(
-        &mut self,
-        code: &mut [Inst],
-        blocks: &[Block],
-        edges: &[Vec<usize>],
-        definitions: &HashMap<Register, u32>,
-    ) {
-        for at in 0..blocks.len() {
-            if !self.is_branch(&code[blocks[at].end - 1]) || edges[at].len() < 2 {
-                continue;
-            }
-            let sides: Vec<Vec<bool>> =
-                edges[at].iter().map(|&next| reachable(edges, next)).collect();
-            let on_some = |block: usize| sides.iter().any(|side| side[block]);
-            let on_all = |block: usize| sides.iter().all(|side| side[block]);
-            for block in (0..blocks.len()).filter(|&block| on_some(block) && !on_all(block)) {
-                for inst in &mut code[blocks[block].start..blocks[block].end] {
-                    each_register(inst, &mut |file, role, register| {
-                        let register = (file as u8, register.0);
-                        if role == Role::Write && definitions[&register] > 1 {
-                            self.registers.insert(register);
-                        }
-                    });
-                }
-            }
-        }
-    }
-
-    /// Whether lanes may disagree about the branch.
-    fn is_branch(&self, inst: &Inst) -> bool {
-        let by = |file: File, slot: Slot| self.registers.contains(&(file as u8, slot.0));
-        match (inst.guard, inst.op) {
-            (Guard::If(slot) | Guard::Unless(slot), _) => by(File::Pred, slot),
-            (_, Op::Control(ControlOp::BranchIndexed { index, .. })) => by(File::R32, index),
-            _ => false,
-        }
-    }
-
-    /// Whether lanes may leave a loop in different rounds, by what they waited for.
-    fn is_exit_of(&self, each: &Loop, code: &[Inst], blocks: &[Block], awaited: &Awaited) -> bool {
-        each.blocks.iter().any(|&at| {
-            let block = &blocks[at];
-            let leaves = block.leaves || block.successors.iter().any(|n| !each.blocks.contains(n));
-            let branch = &code[block.end - 1];
-            leaves && self.is_branch(branch) && awaited.decide(branch)
-        })
-    }
-}
-
 /// The registers of a function that depend on an access through which lanes may wait.
 struct Awaited {
     registers: HashSet<Register>,
@@ -227,46 +129,10 @@ impl Awaited {
     }
 }
 
-/// Whether lanes get different results from equal sources.
-fn depends_by_itself(op: &Op) -> bool {
-    match op {
-        Op::Load { element, .. } => element.strong,
-        Op::Atomic(_)
-        | Op::AtomicVector(_)
-        | Op::Exchange(_)
-        | Op::Transfer(_)
-        | Op::Mbarrier(_)
-        | Op::Mma(_)
-        | Op::Control(_) => true,
-        Op::Arith(_)
-        | Op::Integer(_)
-        | Op::Float(_)
-        | Op::Move(_)
-        | Op::Store { .. }
-        | Op::Barrier(_)
-        | Op::Branch { .. }
-        | Op::Fence
-        | Op::Sleep
-        | Op::Nop => false,
-    }
-}
-
 fn each_register(inst: &mut Inst, see: &mut impl FnMut(File, Role, Slot)) {
     inst.slots(&mut |file: File, role: Role, slot: &mut Slot, count: u16| {
         for next in 0..count {
             see(file, role, Slot(slot.0 + next));
         }
     });
-}
-
-fn count_definitions(code: &mut [Inst], blocks: &[Block]) -> HashMap<Register, u32> {
-    let mut definitions = HashMap::new();
-    for at in blocks.iter().flat_map(|block| block.start..block.end) {
-        each_register(&mut code[at], &mut |file, role, register| {
-            if role == Role::Write {
-                *definitions.entry((file as u8, register.0)).or_insert(0) += 1;
-            }
-        });
-    }
-    definitions
 }
