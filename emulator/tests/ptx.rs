@@ -210,6 +210,19 @@ fn lanes_that_wait_at_a_barrier_let_the_others_leave_first() {
 }
 
 #[test]
+fn lanes_that_share_an_early_exit_do_not_wait_for_those_at_a_barrier() {
+    // if (tid == 14 || tid != 25) { out = 7; exit } bar.sync; out = 9
+    let (got, _) = run(
+        "",
+        "mov.u32 %r2, 7; setp.eq.u32 %p1, %r1, 14; @%p1 bra EXIT; setp.eq.u32 %p1, %r1, 25;\n\
+         @%p1 bra WORK;\nEXIT: st.global.b32 [%rd1], %r2; exit;\n\
+         WORK: bar.sync 1; mov.u32 %r2, 9; st.global.b32 [%rd1], %r2;",
+        32,
+    );
+    assert!((0..32).all(|i| got[i] == if i == 25 { 9 } else { 7 }), "{got:?}");
+}
+
+#[test]
 fn a_barrier_for_more_threads_than_come_is_a_deadlock() {
     let mut bench = Bench::new(&kernel("", "bar.sync 2, 128;"));
     let fault = bench.fault("k", 1, 64, &[&0u64]);

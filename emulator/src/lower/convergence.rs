@@ -14,8 +14,11 @@ use std::ops::Range;
 /// Where the lanes of a branch meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Convergence {
-    /// Where all of them do, or [`NOWHERE`].
+    /// Where all of them do that do not leave the function before, or [`NOWHERE`].
     pub meet: u32,
+    /// The zone from which `meet` can be reached, if some ways leave the function before it;
+    /// otherwise [`NOWHERE`].
+    pub zone: u32,
     /// Where some of them do before that.
     pub joins: Vec<Join>,
     /// Several ways lead to a block before `meet`: a join, or one whose zone crosses a join's.
@@ -33,7 +36,8 @@ pub struct Join {
 
 impl Convergence {
     /// Of lanes that never meet.
-    pub const NONE: Self = Self { meet: NOWHERE, joins: Vec::new(), is_irregular: false };
+    pub const NONE: Self =
+        Self { meet: NOWHERE, zone: NOWHERE, joins: Vec::new(), is_irregular: false };
 }
 
 /// Instructions, as sorted ranges.
@@ -98,12 +102,11 @@ impl SharedBlocks {
     /// Finds those of a function whose branches meet at `meets`. Of several whose zones cross, the
     /// first in ptxas's layout is a join.
     pub fn find(
-        blocks: &[Block],
+        (blocks, flow): (&[Block], &Flow),
         meets: &[Option<usize>],
         is_bare_end: impl Fn(&Block) -> bool,
         zones: &mut Vec<Zone>,
     ) -> Self {
-        let flow = Flow::new(blocks);
         let returning = flow.leading_to(|block| blocks[block].returns);
         let mut order: Vec<usize> = (0..blocks.len()).filter(|&at| flow.is_reached(at)).collect();
         order.sort_by_key(|&at| flow.rank[at]);
@@ -115,7 +118,7 @@ impl SharedBlocks {
             if !is_shared || !returning[block] || is_bare_end(&blocks[block]) {
                 continue;
             }
-            let zone = find_zone(&flow, above, block);
+            let zone = find_zone(flow, above, block);
             let join = (!this.is_crossed(block, &zone, above)).then(|| {
                 zones.push(Zone::new(blocks, &zone));
                 Join { meet: blocks[block].start as u32, zone: zones.len() as u32 - 1 }
@@ -126,12 +129,13 @@ impl SharedBlocks {
         this
     }
 
-    /// The convergence of lanes that diverge at the end of a block and all meet at `meet`.
-    pub fn converge_at(&self, block: usize, meet: u32) -> Convergence {
+    /// The convergence of lanes that diverge at the end of a block and all meet at `meet`, or leave
+    /// its zone.
+    pub fn converge_at(&self, block: usize, (meet, zone): (u32, u32)) -> Convergence {
         let ahead = self.by_block[block].iter().map(|&at| &self.list[at]);
         let ahead = ahead.filter(|other| block != other.block);
         let joins = ahead.clone().filter_map(|other| other.join).collect();
-        Convergence { meet, joins, is_irregular: ahead.count() > 0 }
+        Convergence { meet, zone, joins, is_irregular: ahead.count() > 0 }
     }
 
     /// Whether the zone of `block` and that of a join share more than the block above them, and
@@ -163,7 +167,8 @@ fn find_zone(flow: &Flow, above: usize, join: usize) -> BTreeSet<usize> {
 }
 
 impl Zone {
-    fn new(blocks: &[Block], inside: &BTreeSet<usize>) -> Self {
+    /// The instructions of blocks.
+    pub fn new(blocks: &[Block], inside: &BTreeSet<usize>) -> Self {
         let mut zone: Vec<Range<u32>> = Vec::new();
         for block in inside.iter().map(|&at| &blocks[at]) {
             let range = block.start as u32..block.end as u32;

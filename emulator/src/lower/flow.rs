@@ -8,10 +8,14 @@
 //! bounds check that may trap, or a `return` that some lanes take, does not delay the others. Where
 //! the paths have only the end in common, lanes wait at a bare `ret` if all of them reach it.
 
-use super::blocks::{Block, is_bare_end, split};
-use super::convergence::{Convergences, SharedBlocks};
+use super::blocks::{Block, Flow, is_bare_end, split};
+use super::convergence::{Convergences, SharedBlocks, Zone};
 use super::inst::{ControlOp, Inst, NOWHERE, Op};
 use super::post_dominators::{Graph, reachable};
+use std::collections::HashMap;
+
+/// The block at which lanes meet that diverge at the end of each block.
+type Meets = Vec<Option<usize>>;
 
 /// Sets the convergence of every branch in `code[start..]`, a whole function.
 pub fn set_convergence(
@@ -21,12 +25,23 @@ pub fn set_convergence(
     convergences: &mut Convergences,
 ) {
     let blocks = split(code, start, tables);
-    let meets = find_meets(code, &blocks);
+    let (strict, meets) = find_meets(code, &blocks);
+    let flow = Flow::new(&blocks);
     let is_bare_end = |block: &Block| is_bare_end(code, block);
-    let shared = SharedBlocks::find(&blocks, &meets, is_bare_end, &mut convergences.zones);
+    let zones = &mut convergences.zones;
+    let shared = SharedBlocks::find((&blocks, &flow), &meets, is_bare_end, zones);
+    let mut known: HashMap<usize, u32> = HashMap::new();
     for (at, block) in blocks.iter().enumerate().filter(|(_, block)| block.successors.len() > 1) {
         let meet = meets[at].map_or(NOWHERE, |index| blocks[index].start as u32);
-        let found = shared.converge_at(at, meet);
+        let zone = meets[at].filter(|_| meets[at] != strict[at]).map_or(NOWHERE, |meet| {
+            *known.entry(meet).or_insert_with(|| {
+                let leads = flow.leading_to(|block| block == meet);
+                let inside = (0..blocks.len()).filter(|&block| leads[block]).collect();
+                convergences.zones.push(Zone::new(&blocks, &inside));
+                convergences.zones.len() as u32 - 1
+            })
+        });
+        let found = shared.converge_at(at, (meet, zone));
         let places = found.joins.iter().map(|join| join.meet).chain([meet]);
         for place in places.filter(|&place| place != NOWHERE) {
             code[place as usize].converges = true;
@@ -39,20 +54,21 @@ pub fn set_convergence(
     }
 }
 
-/// For each block at whose end lanes may diverge, the block at which they meet.
-fn find_meets(code: &[Inst], blocks: &[Block]) -> Vec<Option<usize>> {
+/// For each block at whose end lanes may diverge, the block at which all of them meet, and that at
+/// which those meet that do not leave the function before.
+fn find_meets(code: &[Inst], blocks: &[Block]) -> (Meets, Meets) {
     let everywhere: Vec<usize> = (0..blocks.len()).filter(|&at| blocks[at].leaves).collect();
     let edges: Vec<Vec<usize>> = blocks.iter().map(|block| block.successors.clone()).collect();
     let strict = Graph { edges: &edges }.post_dominators(&everywhere);
     let bare: Vec<bool> = blocks.iter().map(|block| is_bare_end(code, block)).collect();
     let early = EarlyEnds::new(blocks, &bare);
-    (0..blocks.len())
-        .map(|at| match strict[at] {
-            Some(meet) if !bare[meet] => Some(meet),
-            otherwise if blocks[at].successors.len() > 1 => early.meet(at).or(otherwise),
-            otherwise => otherwise,
-        })
-        .collect()
+    let meet = |at: usize| match strict[at] {
+        Some(meet) if !bare[meet] => Some(meet),
+        otherwise if blocks[at].successors.len() > 1 => early.meet(at).or(otherwise),
+        otherwise => otherwise,
+    };
+    let meets = (0..blocks.len()).map(meet).collect();
+    (strict, meets)
 }
 
 /// The function with every way to a bare `ret` an end of its own: compilers lead all early returns

@@ -225,7 +225,7 @@ impl Warp {
     /// The active lanes take different ways: each group of `(pc, lanes)` goes on at its `pc`. The
     /// smallest group runs first; of equal ones the first in the list.
     pub fn diverge(&mut self, groups: &[(u32, u32)], convergence: &Convergence) {
-        self.arm(convergence.meet, NOWHERE);
+        self.arm(convergence.meet, convergence.zone);
         for join in &convergence.joins {
             self.arm(join.meet, join.zone);
         }
