@@ -42,8 +42,8 @@ fn main() {
     assert!(status.success(), "the emulated driver did not build: {status}");
 }
 
-/// Whether `out` is newer than this script and everything in `folder`: it takes a minute to build,
-/// and another commit is no reason to.
+/// Whether `out` is newer than this script and everything in `folder`: the build takes a minute,
+/// and a new commit alone does not require one.
 fn is_built(out: &Path, folder: &Path) -> bool {
     let changed = |path: &Path| path.metadata().and_then(|known| known.modified()).ok();
     let Some(built) = changed(out) else { return false };

@@ -53,7 +53,7 @@ fn a_rule_of_ones_own_speaks_and_a_wrong_one_is_refused_before_anything_runs() {
     assert!(outcome.stdout.contains("128 loads at block=64,stride=8"), "{}", outcome.stdout);
     write("lods >= 128");
     let outcome = workspace.gpuprof(&arguments).exits_with(96);
-    let expected = "own.toml:3: `lods` is no name of this rule: did you mean `loads`?";
+    let expected = "own.toml:3: `lods` is not a name of this rule: did you mean `loads`?";
     assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
     let outcome = workspace.gpuprof(&["rules", "blok-size"]).exits_with(2);
     assert!(outcome.stderr.contains("did you mean `block-size`?"), "{}", outcome.stderr);

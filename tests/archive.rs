@@ -86,7 +86,10 @@ fn an_archive_is_listed_and_checked_where_nothing_is_built() {
 #[test]
 fn making_an_archive_says_what_is_in_it() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
-    let file = folder.path().join("made/for/it/vector.tar.zst");
+    let missing = folder.path().join("missing/vector.tar.zst");
+    let refused = make(&missing).exits_with(110).stderr;
+    assert!(refused.contains("there is no folder ") && !missing.parent().unwrap().exists());
+    let file = folder.path().join("vector.tar.zst");
     let outcome = make(&file).exits_with(0);
     assert_eq!(outcome.stdout, "");
     let size = fs::metadata(&file).expect("the archive is there").len() as f64 / 1_048_576.0;
@@ -138,7 +141,7 @@ fn a_table_of_no_series_is_no_pass_under_strict() {
 }
 
 #[test]
-fn a_plan_is_told_to_programs() {
+fn a_plan_is_reported_to_programs() {
     let (_folder, file) = archived();
     let plan = run_there(&file, &["scale", "--dry-run", "--message-format", "json"]).exits_with(0);
     let series = plan.events_of("series-planned");
@@ -346,7 +349,7 @@ fn an_archive_of_another_format() {
 }
 
 #[test]
-fn an_archive_that_cannot_be_written_is_told_before_anything_is_built() {
+fn an_archive_that_cannot_be_written_is_reported_before_anything_is_built() {
     let started = make(Path::new("/dev/null/vector.tar.zst"));
     assert_snapshot!(started.transcript(), @"
     exit code: 110

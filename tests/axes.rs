@@ -92,6 +92,7 @@ fn a_view_narrows_the_table_and_nothing_else() {
      n       1024 ▁█ 2048   2.00x  99.6% of the variance
 
      verified  every row: equal to the reference
+     checks    every row: init, race in 76 of 192 blocks; memory, sync in all
 
      advice
      50% of use  a block of 16 threads leaves 16 lanes of its last warp empty at TILE=32,DOUBLE=false,n=1024,label=small,block=16 and 3 more (certain). Launch a multiple of 32 threads; 128 to 256 suit most kernels.

@@ -150,7 +150,7 @@ fn a_repetition_of_zero() {
 }
 
 #[test]
-fn a_block_over_the_limit_is_invalid_and_the_sweep_goes_on() {
+fn a_block_over_the_limit_is_invalid_and_the_sweep_continues() {
     assert_snapshot!(run(&["scale", "--series", "block=512..2048"]).transcript(), @"
     exit code: 0
     ----- stdout -----
@@ -164,6 +164,7 @@ fn a_block_over_the_limit_is_invalid_and_the_sweep_goes_on() {
 
      invalid   block=2048,n=4096: a block of 2048 threads exceeds the device's limit of 1024
      verified  every finished row: equal to the reference
+     checks    every finished row: memory, init, race, sync in all 12 blocks
 
     3 configurations of 1 series: 2 finished, 1 invalid; no thresholds
 
@@ -368,7 +369,7 @@ fn a_bench_target_that_is_not_there() {
 }
 
 #[test]
-fn an_export_that_cannot_be_written_is_told_before_anything_runs() {
+fn an_export_that_cannot_be_written_is_reported_before_anything_runs() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let path = folder.path().display().to_string();
     let outcome = Workspace::fixture("workshop").gpuprof(&[

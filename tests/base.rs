@@ -20,7 +20,7 @@ fn verdict(commits: &Commits) -> Value {
 
 /// One test, since all of it builds in one folder.
 #[test]
-fn a_merge_is_measured_beside_another_revision() {
+fn a_merge_is_measured_next_to_another_revision() {
     let commits = Commits::get();
     a_revision_that_cannot_be_compared_with_is_told(commits);
     a_merge_that_makes_a_kernel_worse_fails(commits);
@@ -38,7 +38,7 @@ fn a_revision_that_cannot_be_compared_with_is_told(commits: &Commits) {
     assert_eq!(
         unknown.stderr,
         "error: the base god: no revision, folder or archive is called `god`: did you mean `good`?\n\
-         `git fetch` gets what the remote has\n"
+         `git fetch` updates from the remote\n"
     );
     let before = commits.run(&["--base", Commits::BEFORE]).exits_with(4);
     assert!(
@@ -65,7 +65,7 @@ fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {
     let (said, cost) = sentence.rsplit_once("; ").unwrap();
     assert_eq!(
         said,
-        "Regression: 2 of 4 judged configurations fail, most of all scale at block=64,n=1024 \
+        "Regression: 2 of 4 judged configurations failed, worst: scale at block=64,n=1024 \
          (load_sectors_per_request +700.0 %), 1 entry of the baseline is missing here"
     );
     assert!(cost.ends_with(" s."), "{cost}");
@@ -180,15 +180,14 @@ fn a_ci_job_leaves_what_people_and_programs_read(commits: &Commits) {
             ("GITHUB_STEP_SUMMARY", &format!("{folder}/summary.md")),
         ];
         let script = repository_folder().join("docs/ci/gate.sh");
-        commits.workspace.script(&script, &variables)
+        commits.workspace.script(&script, &[], &variables)
     };
     let worse = job("worse~2").exits_with(100);
     assert!(worse.stdout.contains("\n::error file=shop/src/lib.rs,line="), "{}", worse.stdout);
     let read = |name: &str| fs::read_to_string(out.path().join("worse~2").join(name)).unwrap();
     assert!(read("junit.xml").contains("<failure "), "{}", read("junit.xml"));
     assert!(
-        read("report.html")
-            .contains("✘ Regression: 2 of 4 judged configurations fail, most of all ")
+        read("report.html").contains("✘ Regression: 2 of 4 judged configurations failed, worst: ")
     );
     assert_eq!(read("report.md"), fs::read_to_string(&summary).unwrap());
     assert!(read("report.md").contains("❌ fail"));
@@ -211,7 +210,7 @@ fn slices_of_ci_jobs_come_to_the_verdict_of_one_job(commits: &Commits) {
     let job = |variables: &[(&str, &str)]| {
         let common = [("GPUPROF_GATE_BASE", "worse~2"), ("GPUPROF_GATE_ARGUMENTS", "--quiet")];
         let script = repository_folder().join("docs/ci/gate.sh");
-        commits.workspace.script(&script, &[&common, variables].concat())
+        commits.workspace.script(&script, &[], &[&common, variables].concat())
     };
     let folder = |name: &str| out.path().join(name).display().to_string();
     for (slice, artifact) in [("slice:1/2", "slices/1"), ("slice:2/2", "slices/2")] {

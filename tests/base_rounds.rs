@@ -271,14 +271,14 @@ fn an_unchanged_revision_says_in_one_sentence_what_would_have_been_caught() {
     let told = untimed(&outcome.stdout)[0].clone();
     assert_eq!(judged.stdout.lines().next(), Some(told.as_str()));
     let base = machine.stored(&["report", "latest/base"]).exits_with(0);
-    assert!(!base.stdout.contains("No regression"), "the other side is a run of its own");
+    assert!(!base.stdout.contains("No regression"), "the other side is a separate run");
 }
 
 #[test]
 fn lines_of_the_other_side_have_a_reason_of_their_own() {
     let machine = Machine::new();
     let arguments = ["scale", "--max-repeat", "3", "--message-format", "json"];
-    let outcome = machine.run(unchanged(), &[], &arguments).exits_with(0);
+    let outcome = machine.run(unchanged(), &[], &arguments).exits_with(106);
     let of = |reason: &str, side: &str| {
         let events = outcome.events_of(reason);
         assert!(events.iter().all(|event| event["side"] == side), "{events:?}");
@@ -333,7 +333,7 @@ fn the_rounds_end_where_the_command_line_says() {
 }
 
 #[test]
-fn a_paired_run_that_is_killed_goes_on_where_it_stopped() {
+fn a_paired_run_that_is_killed_continues_where_it_stopped() {
     let machine = Machine::new();
     let whole = machine.run(merge(), &[], &[]).exits_with(100);
     let journal = fs::read_to_string(machine.journal()).unwrap();

@@ -8,7 +8,7 @@ fn run(arguments: &[&str]) -> Outcome {
 }
 
 #[test]
-fn a_write_out_of_bounds_is_told_with_kernel_source_line_block_thread_and_address() {
+fn a_write_out_of_bounds_is_reported_with_kernel_source_line_block_thread_and_address() {
     assert_snapshot!(run(&["--package", "faults", "writes_beyond"]).transcript(), @"
     exit code: 105
     ----- stdout -----
@@ -19,19 +19,37 @@ fn a_write_out_of_bounds_is_told_with_kernel_source_line_block_thread_and_addres
         64       0                          4                48              16
         64    1024                     failed
 
-     failed      block=64,offset=1024: kernel 'writes_beyond' at faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000001000, 3584 bytes past the end of a 512-byte allocation at 0x700000000000 (argument 'y')
+     failed      block=64,offset=1024: kernel 'writes_beyond' at faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000041800, 3584 bytes past the end of a 512-byte allocation at 0x700000040800 (argument 'y')
      unverified  every finished row: compared with no reference: the annotation has no `verify`
+     checks      every finished row: memory, init, race, sync in all 2 blocks
 
      MISSING  every store_sectors_per_request <= 4  block=64,offset=1024 failed  [attribute]
 
-    2 configurations of 1 series: 1 finished, 1 failed; threshold: 1 missing
+    2 configurations of 1 series: 1 finished, 1 failed; threshold: 1 missing; not judged: block=64,offset=1024 failed
 
     ----- stderr -----
     ");
 }
 
 #[test]
-fn a_write_to_what_a_kernel_only_reads_is_told_with_the_argument() {
+fn a_function_that_is_inlined_twice_names_its_line_and_the_call_that_failed() {
+    let outcome = run(&["--package", "faults", "strays_in_helpers"]).exits_with(105);
+    let places = outcome.stdout.lines().filter_map(|line| {
+        let (call, message) = line.trim().strip_prefix("failed")?.trim().split_once(": ")?;
+        Some(format!("{call} {}", message.split_once(", block ")?.0))
+    });
+    assert_snapshot!(places.collect::<Vec<_>>().join("\n"), @"
+    call=1 kernel 'strays_in_helpers' at faults/src/helpers.rs:8:5, called at faults/src/lib.rs:153:19
+    call=2 kernel 'strays_in_helpers' at faults/src/helpers.rs:8:5, called at faults/src/lib.rs:154:12
+    call=3 kernel 'strays_in_helpers' at faults/src/helpers.rs:15:14, called at faults/src/lib.rs:155:12
+    call=4 kernel 'strays_in_helpers' at faults/src/helpers.rs:15:14, called at faults/src/lib.rs:156:12
+    call=5 kernel 'strays_in_helpers' at faults/src/helpers.rs:25:14 (in gpuprof-0.1.0/src/device/atomic/instructions.rs:109:17), called at faults/src/lib.rs:160:9
+    call=6 kernel 'strays_in_helpers' at faults/src/helpers.rs:25:14 (in gpuprof-0.1.0/src/device/atomic/instructions.rs:109:17), called at faults/src/lib.rs:161:9
+    ");
+}
+
+#[test]
+fn a_write_to_what_a_kernel_only_reads_is_reported_with_the_argument() {
     assert_snapshot!(run(&["--package", "faults", "writes_its_input"]).transcript(), @"
     exit code: 105
     ----- stdout -----
@@ -44,10 +62,11 @@ fn a_write_to_what_a_kernel_only_reads_is_told_with_the_argument() {
        2                     failed
        3                     failed
 
-     failed    how=1: kernel 'writes_its_input' at faults/src/lib.rs:52:18, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000000000, 0 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
-     failed    how=2: kernel 'writes_its_input' at faults/src/lib.rs:53:28, block (0,0,0), thread (5,0,0): writes 4 bytes of global memory at 0x700000000014, 20 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
-     failed    how=3: kernel 'writes_its_input' at gpuprof-0.1.0/src/device/atomic/instructions.rs:109:17, near faults/src/lib.rs:51:38, block (0,0,0), thread (0,0,0): updates 4 bytes of global memory at 0x70000000000c, 12 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
+     failed    how=1: kernel 'writes_its_input' at faults/src/lib.rs:52:18, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000040800, 0 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
+     failed    how=2: kernel 'writes_its_input' at faults/src/lib.rs:53:28, block (0,0,0), thread (5,0,0): writes 4 bytes of global memory at 0x700000040814, 20 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
+     failed    how=3: kernel 'writes_its_input' at faults/src/lib.rs:56:17 (in gpuprof-0.1.0/src/device/atomic/instructions.rs:109:17), block (0,0,0), thread (0,0,0): updates 4 bytes of global memory at 0x70000004080c, 12 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
      verified  every finished row: equal to the reference
+     checks    every finished row: memory, init, race, sync in 1 block
 
     4 configurations of 1 series: 1 finished, 3 failed; no thresholds
 
@@ -56,7 +75,7 @@ fn a_write_to_what_a_kernel_only_reads_is_told_with_the_argument() {
 }
 
 #[test]
-fn a_result_that_differs_from_the_hosts_is_shown_beside_it() {
+fn a_result_that_differs_from_the_hosts_is_shown_next_to_it() {
     assert_snapshot!(run(&["--package", "faults", "differs"]).transcript(), @"
     exit code: 105
     ----- stdout -----
@@ -69,6 +88,7 @@ fn a_result_that_differs_from_the_hosts_is_shown_beside_it() {
 
      failed    factor=3: verify failed: `y` differs from the host in 32 of 32 elements; first y[0]: device 3.0, host 2.0; largest error 2.5e4 times the tolerance, at y[0] (tolerance 2e-5 + 1e-5 × |host|)
      verified  every finished row: equal to the reference
+     checks    every finished row: memory, init, race, sync in 1 block
 
     2 configurations of 1 series: 1 finished, 1 failed; no thresholds
 
@@ -108,6 +128,7 @@ fn a_harness_that_ends_in_the_middle_of_a_pass_harms_no_other_configuration() {
                 out of widgets
      failed    how=is_killed: the process was killed by SIGKILL (signal 9)
      verified  every finished row: agreed with the reference
+     checks    every finished row: memory, init, race, sync in 1 block
 
     5 configurations of 1 series: 1 finished, 4 failed; no thresholds
 
@@ -144,6 +165,7 @@ fn a_harness_that_hangs_is_killed_after_the_timeout() {
                 2                 1               0
 
      timeout  milliseconds=60000: the process ran for [LIMIT] and was killed (the limit of --timeout); its series is at endings/src/lib.rs:58
+     checks   every finished row: memory, init, race, sync in all 2 blocks
 
     3 configurations of 1 series: 2 finished, 1 timed out; no thresholds
 
@@ -175,9 +197,9 @@ fn a_kernel_that_never_ends_and_one_that_strays_end_their_own_configurations() {
         hung.ends_with(&place)
     });
     assert!(hung.starts_with(&killed) && ends, "{hung}");
-    // The write is inside a function of Rust's library; the PTX does not contain its caller.
+    // The write is inside a function of Rust's library.
     let place =
-        " failed      block=64: kernel 'strays' near src/lib.rs:20:15 (in core/src/ptr/mod.rs:";
+        " failed      block=64: kernel 'strays' at src/lib.rs:23:29 (in core/src/ptr/mod.rs:";
     let what = "block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x710000000000, \
                 1099511627264 bytes past the end of a 512-byte allocation at 0x700000000000 (argument 'y'), \
                 which is only the nearest: did an index wrap around (in `u32`, 0 - 1 is \

@@ -18,7 +18,23 @@ fn the_emulator_has_no_noise_and_nothing_is_run_to_find_that_out() {
 }
 
 #[test]
-fn the_noise_of_a_gpu_is_told_with_the_limit_that_it_can_keep() {
+fn too_few_processes_end_with_106_in_every_file() {
+    let gpu = FakeGpu::new();
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let junit = folder.path().join("run.xml");
+    let arguments = ["calibrate", "--package", "vector", "scale", "--metrics", "duration"];
+    let junit_path = junit.to_str().expect("UTF-8");
+    let more = ["--repeat", "1", "--replay-mode", "none", "--no-config"];
+    let more = [&more[..], &["--export-junit", junit_path]].concat();
+    let tool = gpu.tool(&workshop(), &[&arguments[..], &more].concat());
+    let outcome = tool.run().exits_with(106);
+    assert!(outcome.stderr.contains("has a noisy metric from at least"), "{}", outcome.stderr);
+    let junit = std::fs::read_to_string(junit).expect("it was written");
+    assert!(junit.contains("exit code 106: nothing could be judged or"), "{junit}");
+}
+
+#[test]
+fn the_noise_of_a_gpu_is_reported_with_the_limit_that_it_can_keep() {
     let gpu = FakeGpu::new();
     let arguments = ["calibrate", "--package", "vector", "scale", "--metrics", "duration"];
     let more = ["--isolate", "kernel", "--replay-mode", "none", "--no-config", "--quiet"];

@@ -48,7 +48,7 @@ fn what_would_be_compiled_to_something_else_is_refused_with_its_line() {
 }
 
 #[test]
-fn kernels_of_one_name_are_told_apart_and_each_runs_as_itself() {
+fn kernels_of_one_name_are_distinguished_and_each_runs_as_itself() {
     let outcome = run("twins", &[]).exits_with(0);
     let rows = outcome.events_of("configuration-finished");
     let told = |row: &Value| {
@@ -121,14 +121,15 @@ fn a_kernel_that_cannot_run_harms_no_other_of_its_module() {
     let rows: Vec<String> = rows.iter().map(told).collect();
     assert_snapshot!(rows.join("\n").replace(": \n", ":\n"), @r"
     works finished:
-    recurses failed: kernel 'recurses': the emulator does not support this: recursive call of 'partly::ackermann', in 'partly::ackermann' at partly/src/lib.rs:36:36
+    recurses finished:
+    commits failed: kernel 'commits': the emulator does not support this: PTX instruction 'cp.async.bulk.commit_group', in 'partly::commit' at partly/src/lib.rs:58:14
     hoards invalid: the kernel has 61440 bytes of static shared memory, and the limit is 49152: dynamic shared memory may have more (dynamic_shared! in Rust, extern __shared__ in CUDA C++)
     wants failed: allocating `y` (4398046511104 elements of u32): this machine has no 17592186044416 bytes of memory
     ");
 }
 
 #[test]
-fn a_harness_that_cargo_gives_another_main_is_told_what_to_write() {
+fn a_harness_that_cargo_gives_another_main_is_reported_what_to_write() {
     let outcome = run("untold", &[]).exits_with(104);
     let said = "the bench target `kernels` of package `untold` holds gpuprof::main!(…), and cargo gives it";
     let write = "\n\n  [[bench]]\n  name = \"kernels\"\n  harness = false\n";
@@ -137,7 +138,7 @@ fn a_harness_that_cargo_gives_another_main_is_told_what_to_write() {
 }
 
 #[test]
-fn a_reference_that_needs_std_is_told_where_to_put_which_attribute() {
+fn a_reference_that_needs_std_is_reported_where_to_put_which_attribute() {
     let outcome = run("hostly", &["--verbose"]).exits_with(101);
     let said = "`ones_on_host`, which `verify` of `ones` names, runs on the host: put #[gpuprof::host] above it \
                 (hostly/src/lib.rs:19)\n";

@@ -17,6 +17,15 @@ fn the_file_says_what_is_shown_and_written_and_the_command_line_takes_it_back() 
     let file = "quiet = true\ncolor = \"always\"\nsort = \"stride desc\"\ntop = 2\n\
                 columns = [\"stride\", \"global_sectors\"]\nexport-csv = \"out/all.csv\"\n\
                 [preset.json]\nmessage-format = \"json\"\n";
+    let nowhere = run(&packed, file, &[]).exits_with(110);
+    let root = packed.path().display();
+    assert!(
+        nowhere.stderr.contains("out/all.csv: there is no folder"),
+        "{root}: {}",
+        nowhere.stderr
+    );
+    assert!(!packed.path().join("out").exists(), "no folder is made for a mistyped one");
+    fs::create_dir(packed.path().join("out")).expect("it can be made");
     let of_file = run(&packed, file, &[]).exits_with(0);
     assert_eq!(of_file.stderr, "");
     assert!(of_file.stdout.contains("\u{1b}["), "{}", of_file.stdout);

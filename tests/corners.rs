@@ -15,7 +15,7 @@ fn notes(outcome: &Outcome, label: &str) -> String {
 }
 
 #[test]
-fn a_launch_expression_that_falls_below_zero_or_overflows_is_told_with_its_part_and_values() {
+fn a_launch_expression_that_falls_below_zero_or_overflows_is_reported_with_its_part_and_values() {
     let outcome = gpuprof(&["inner", "doubles"]).exits_with(0);
     assert_snapshot!(notes(&outcome, "invalid "), @"
     invalid     block=64,n=32: `grid`: `n - 64` falls below 0: 32 - 64; a `where` in the series leaves such configurations out
@@ -48,13 +48,13 @@ fn an_empty_buffer_has_no_first_element() {
 }
 
 #[test]
-fn a_word_that_the_annotation_does_not_list_is_told_with_those_it_does() {
+fn a_word_that_the_annotation_does_not_list_is_reported_with_those_it_does() {
     let outcome = gpuprof(&["strides", "--series", "layout=row"]).exits_with(0);
     assert_snapshot!(outcome.stderr, @"warning: axis `layout` of corners::kernels::strides lists rows, columns, and not `row`, which runs all the same; did you mean `rows`?");
 }
 
 #[test]
-fn what_an_option_cannot_be_is_told_in_words() {
+fn an_invalid_option_value_is_refused_with_the_valid_ones() {
     let refused = |arguments: &[&str]| gpuprof(arguments).exits_with(2).stderr;
     assert_snapshot!(refused(&["--timeout", "0"]), @"
     error: invalid value '0' for '--timeout <SECONDS>': it must be at least 1; leave the option out for its default

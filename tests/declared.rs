@@ -133,6 +133,18 @@ fn cuda_cpp_files_are_compiled_swept_and_verified_and_an_instance_may_fail_alone
 }
 
 #[test]
+fn a_cooperative_launch_has_a_barrier_of_the_grid_and_a_grid_that_does_not_fit_is_invalid() {
+    let outcome = run("in-cuda", &["turned/"]).exits_with(0);
+    assert_snapshot!(rows(&outcome), @"
+    turned/block=64,n=1048576,how=together invalid: kernel 'turned' cannot be launched cooperatively: its 16384 blocks do not run together, the device holds 4224 of them
+    turned/block=64,n=512,how=together finished verified
+    ");
+    // Without the key the barrier has no grid to wait for.
+    let outcome = run("in-cuda", &["turned/", "--series", "how=alone"]).exits_with(105);
+    assert!(rows(&outcome).contains("how=alone failed: "), "{}", rows(&outcome));
+}
+
+#[test]
 fn structs_are_passed_by_value_and_void_pointers_take_anything() {
     let outcome = run("in-cuda", &["map/", "window/", "copy/"]).exits_with(0);
     assert_snapshot!(rows(&outcome), @r"
@@ -221,7 +233,7 @@ fn variables_of_the_device_are_set_by_the_declaration_or_warned_about() {
     let warnings = outcome.stderr.lines().skip_while(|line| !line.starts_with("warning"));
     assert_snapshot!(warnings.take(3).collect::<Vec<_>>().join("\n"), @r"
     warning: `of_pairs` reads the constant `pairs`, which nothing sets: it is zero
-       --> in-cuda/src/lib.rs:187
+       --> in-cuda/src/lib.rs:206
         = note: declare it in the block, such as `static pairs: [f32; 16];`, and set it with globals(pairs = …)
     ");
     assert_snapshot!(rows(&run("in-ptx", &["look_up"]).exits_with(0)), @r"
@@ -233,9 +245,9 @@ fn variables_of_the_device_are_set_by_the_declaration_or_warned_about() {
     assert_snapshot!(told, @r#"
     declarations do not fit their kernels:
     error: `bias` is declared as `f64`, 8 bytes, and it has 4
-       --> in-cuda/src/lib.rs:232:22
+       --> in-cuda/src/lib.rs:251:22
     error: `nowhere` names no variable: identifier "nowhere" is undefined
-       --> in-cuda/src/lib.rs:233:25
+       --> in-cuda/src/lib.rs:252:25
         = note: is its namespace missing, or the file that defines it?
     "#);
 }

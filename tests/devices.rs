@@ -149,13 +149,14 @@ fn as_many_series_as_devices_stay_whole() {
 }
 
 #[test]
-fn a_table_for_each_device_names_it_and_a_stored_run_is_told_in_the_same_way() {
+fn a_table_for_each_device_names_it_and_a_stored_run_is_reported_in_the_same_way() {
     let (gpu, folder) = (FakeGpu::new(), tempfile::tempdir().unwrap());
     let (csv, json) = (folder.path().join("run.csv"), folder.path().join("run.json"));
     let (csv_text, json_text) = (csv.to_str().unwrap(), json.to_str().unwrap());
     let more = ["--devices", &SECOND[..39], "--replay-mode", "none", "--repeat", "1"];
     let exports = ["--export-csv", csv_text, "--export-json", json_text];
-    let one = run_on(&gpu, TWINS, &[&EIGHT[..], &more, &exports].concat()).run().exits_with(0);
+    // Its threshold needs a counter.
+    let one = run_on(&gpu, TWINS, &[&EIGHT[..], &more, &exports].concat()).run().exits_with(106);
     // A device alone needs no label.
     assert!(one.stdout.contains("  on Fake H200\n"), "{}", one.stdout);
     assert!(!fs::read_to_string(&csv).unwrap().contains(SECOND));
@@ -167,7 +168,8 @@ fn a_table_for_each_device_names_it_and_a_stored_run_is_told_in_the_same_way() {
     let more = [&more[..], &["--replay-mode", "none", "--repeat", "1"], &exports[..2]].concat();
     let json = folder.path().join("both.json");
     let more = [&more[..], &["--export-json", json.to_str().unwrap()]].concat();
-    let both = run_on(&gpu, TWINS, &[&EIGHT[..], &more].concat()).run().exits_with(0);
+    // One process a side decides nothing.
+    let both = run_on(&gpu, TWINS, &[&EIGHT[..], &more].concat()).run().exits_with(106);
     let report = ["report", json.to_str().unwrap()];
     let again = workshop().gpuprof(&report).exits_with(0);
     for stdout in [&both.stdout, &again.stdout] {
@@ -362,7 +364,7 @@ fn a_configuration_file_chooses_and_what_the_environment_hides_is_not_there() {
 }
 
 #[test]
-fn an_interrupted_run_goes_on_with_the_same_devices_only() {
+fn an_interrupted_run_continues_with_the_same_devices_only() {
     let gpu = FakeGpu::new();
     let run = |devices: &str, more: &[&str]| {
         counted(&gpu, TWINS, &[&EIGHT[..], &["--devices", devices], more].concat())

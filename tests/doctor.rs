@@ -31,7 +31,7 @@ const CLOCKS: &str = "ok    clocks       SM at 345 MHz, at most 1980 MHz; only -
 const COUNTERS: &str = "ok    counters     a session was opened on GH100";
 
 #[test]
-fn a_machine_that_counts_is_told_from_one_that_does_not() {
+fn a_machine_that_counts_is_reported_from_one_that_does_not() {
     let doctor = |trouble: &str| {
         FakeGpu::new().tool(&workshop(), &["doctor"]).env("FAKE_CUPTI_TROUBLE", trouble).run()
     };

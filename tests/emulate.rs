@@ -37,6 +37,8 @@ fn a_program_runs_without_a_gpu_and_its_launches_are_counted() {
     let cells: Vec<&str> = row.split_whitespace().collect();
     // 32 threads store 128 bytes, four sectors, three times.
     assert_eq!(cells, ["3", "fill", "1", "32", "18", "12", "0", "0"], "{}", outcome.stderr);
+    let checks = " checks: memory, init, race, sync in all 3 blocks\n";
+    assert_eq!(outcome.stderr.matches(checks).count(), 1, "{}", outcome.stderr);
 
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     let document: Value = serde_json::from_str(&read("launches.json")).unwrap();
@@ -50,7 +52,7 @@ fn a_program_runs_without_a_gpu_and_its_launches_are_counted() {
 }
 
 #[test]
-fn a_fault_is_told_and_is_no_success_although_the_program_does_not_look() {
+fn a_fault_fails_even_if_the_program_ignores_it() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = emulate(folder.path(), &["-q"], "fault").exits_with(105);
     assert_eq!(outcome.stdout, "the program ends well\n");
@@ -61,7 +63,7 @@ fn a_fault_is_told_and_is_no_success_although_the_program_does_not_look() {
 }
 
 #[test]
-fn a_fault_is_told_by_a_program_that_has_closed_what_it_did_not_open() {
+fn a_fault_is_reported_by_a_program_that_has_closed_what_it_did_not_open() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = emulate(folder.path(), &["--export-json", "run.json"], "closes");
     let outcome = outcome.exits_with(105);
@@ -79,7 +81,7 @@ fn a_log_that_cannot_be_written_is_no_success() {
     let arguments = ["emulate", "--export-json", "run.json", "--", "sh", "-c", &program];
     let outcome = Tool::new(&arguments, folder.path(), folder.path()).run().exits_with(110);
     assert!(outcome.stderr.contains("events.jsonl: File too large"), "{}", outcome.stderr);
-    let last = "error: what the emulated driver has to tell could not be written";
+    let last = "error: the emulated driver's report could not be written";
     assert!(outcome.stderr.contains(last), "{}", outcome.stderr);
     assert!(!folder.path().join("run.json").exists(), "it would say that nothing faulted");
 }
@@ -146,7 +148,7 @@ fn a_program_ends_with_its_parent_and_what_was_left_behind_is_swept() {
         std::fs::remove_file(&begun).unwrap();
     }
     let left = || std::fs::read_dir(&scratch).unwrap().count();
-    assert_eq!(left(), 1, "nobody could remove what the killed one had");
+    assert_eq!(left(), 1, "no later process could remove the killed one's folder");
     tool(&["true"]).run().exits_with(0);
     assert_eq!(left(), 0);
 }

@@ -85,7 +85,7 @@ fn assert_told(output: &Output, reason: &str) {
 }
 
 #[test]
-fn a_limit_on_the_size_of_files_is_told_and_the_run_goes_on_once_it_is_lifted() {
+fn a_limit_on_the_size_of_files_is_reported_and_the_run_continues_once_it_is_lifted() {
     let packed = Packed::new();
     let (child, run) = under_way(&packed, &["--message-format", "json"]);
     // The limit is a little above the current size of the journal.
@@ -172,6 +172,7 @@ fn an_export_that_finds_the_disk_full_keeps_nothing_else_from_being_written() {
     let packed = Packed::new();
     let few = ["gather", "--series", "stride=1..4", "--quiet", "--save-baseline", "kept"];
     let exports = ["--export-csv", "/dev/full", "--export-markdown", "out.md"];
+    let exports = [&exports[..], &["--export-junit", "out.xml"]].concat();
     let outcome = packed.tool(&[few.as_slice(), &exports].concat()).run().exits_with(110);
     assert!(outcome.stdout.contains("3 configurations of 1 series: 3 finished"));
     assert_eq!(
@@ -180,6 +181,8 @@ fn an_export_that_finds_the_disk_full_keeps_nothing_else_from_being_written() {
     );
     let markdown = fs::read_to_string(packed.path().join("out.md")).expect("it was written");
     assert!(markdown.contains("stride"), "{markdown}");
+    let junit = fs::read_to_string(packed.path().join("out.xml")).expect("it was written");
+    assert!(junit.contains("exit code 110: output could not be written"), "{junit}");
     let run = &packed.runs()[0];
     assert!(run.join("run.json").exists());
     let verdict = fs::read(run.join("verdict.json")).expect("it was written");

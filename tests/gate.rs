@@ -1,4 +1,4 @@
-//! The gate in a merge: a baseline, then a commit that regresses, one that does not, and one that
+//! The gate in a merge: a baseline, then commits: one regresses, one does not, and one
 //! removes a kernel; and runs that are killed, resumed, or cannot be written.
 
 use std::fs;
@@ -24,7 +24,8 @@ const MISALIGNED: &str = "misaligned";
 /// A regression that no ratio shows: everything is loaded twice.
 const TWICE: &str = "twice";
 
-/// A crate with the kernels `copy` and `scale` from PTX; `copy` reads by `index`.
+/// A crate with the kernels `copy` and `scale` from PTX; `copy` reads by `index`. They read the
+/// first half of a buffer and write the second.
 fn sources(index: &str, with_scale: bool) -> Vec<(&'static str, String)> {
     let shift = if index == STRIDED { 7 } else { 2 };
     let offset = if index == MISALIGNED { 4 } else { 0 };
@@ -40,7 +41,7 @@ fn sources(index: &str, with_scale: bool) -> Vec<(&'static str, String)> {
              .reg .b64 %rd<4>;\n.reg .b32 %r<4>;\n.reg .f32 %f<2>;\n\
              ld.param.u64 %rd1, [a];\nmov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, {shift};\n\
              cvt.u64.u32 %rd2, %r2;\nadd.u64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3+{offset}];\n{again}{more}\
-             st.global.f32 [%rd3], %f1;\nret;\n}}\n"
+             st.global.f32 [%rd3+8192], %f1;\nret;\n}}\n"
         )
     };
     let series = |name: &str, more: &str| {
@@ -49,7 +50,7 @@ fn sources(index: &str, with_scale: bool) -> Vec<(&'static str, String)> {
              fn {name}(run: &mut Run<'_>) -> Result<()> {{\n\
              let kernel = run.context().load_module(Ptx::from_src(r#\"{}\"#))?.load_function(\"{name}\")?;\n\
              let stream = run.stream();\n\
-             let data = stream.alloc_zeros::<f32>(64 * 32)?;\n\
+             let data = stream.alloc_zeros::<f32>(2 * 64 * 32)?;\n\
              run.grid(1)?;\n\
              run.measure(|launch| unsafe {{ stream.launch_builder(&kernel).arg(&data).launch(launch.config()) }})\n\
              }}\n",
@@ -228,15 +229,27 @@ fn stored_runs_are_compared_and_reported_without_running_anything(repository: &R
     repository.commit(STRIDED, true).run(&["--save-baseline", "after"]).exits_with(0);
     let tool = |arguments: &[&str]| repository.workspace.gpuprof(arguments);
     tool(&["compare", "before", "latest"]).exits_with(100);
-    tool(&["compare", "before", "before"]).exits_with(0);
+    let itself = tool(&["compare", "before", "before"]).exits_with(2);
+    let same = "error: `before` and `before` are the same run, ";
+    assert!(itself.stderr.starts_with(same), "{}", itself.stderr);
     // The thresholds of a run go with it.
     repository.run(&["--threshold", "every global_sectors <= 1"]).exits_with(100);
-    let again = tool(&["compare", "latest", "latest"]).exits_with(100);
+    let again = tool(&["compare", "after", "latest"]).exits_with(100);
     assert!(again.stdout.contains(" FAIL  every global_sectors <= 1 "), "{}", again.stdout);
-    let looser = ["compare", "latest", "latest", "--threshold", "every global_sectors <= 1e6"];
+    let looser = ["compare", "after", "latest", "--threshold", "every global_sectors <= 1e6"];
     tool(&looser).exits_with(0);
     repository.run(&["--save-baseline", "after"]).exits_with(0);
-    tool(&["compare", "before", "--no-gate", "--format", "junit"]).exits_with(0);
+    let compared = |more: &[&str], code| {
+        tool(&[&["compare", "before", "--format", "junit"], more].concat()).exits_with(code).stdout
+    };
+    assert!(!compared(&["--no-gate"], 0).contains("<failure "));
+    assert!(compared(&[], 100).contains("<failure "));
+    let ungated = ["--no-gate", "--threshold", "every global_sectors <= 1"];
+    repository.run(&ungated).exits_with(0);
+    // A report agrees with the exit code of its run.
+    let stored = tool(&["report", "latest", "--format", "junit"]).exits_with(0).stdout;
+    assert!(stored.contains("<skipped ") && !stored.contains("<failure "), "{stored}");
+    repository.run(&["--save-baseline", "after"]).exits_with(0);
     let listed = tool(&["baseline", "list", "--message-format", "json"]).exits_with(0);
     assert!(listed.stdout.contains(r#""name":"before""#), "{}", listed.stdout);
     for format in ["table", "json", "json-lines", "csv", "markdown", "junit", "github", "bmf"] {

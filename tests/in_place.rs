@@ -53,7 +53,7 @@ fn only_what_a_kernel_reads_is_restored() {
 
 /// A second launch would find no tickets left, also where launches warm the device up for counters.
 #[test]
-fn what_a_kernel_uses_up_is_there_for_every_launch() {
+fn consumed_inputs_are_restored_for_every_launch() {
     for mode in ["application", "range", "kernel"] {
         let run = ["run", "--no-config", "--package", "in-place", "tickets", "--repeat", "1"];
         let gpu = FakeGpu::new();
@@ -92,7 +92,7 @@ fn the_table_says_what_was_verified_and_what_samples_found() {
     for note in [
         " verified  every row: equal to the reference\n",
         " reset     keys: restored before every sample, outside the timed window\n",
-        " reset     keys: a sample goes on from what the one before it left (reset = once)\n",
+        " reset     keys: each sample continues from the previous one's output (reset = once)\n",
     ] {
         assert!(text.contains(note), "{note}\n{text}");
     }

@@ -39,8 +39,13 @@ fn interrupted(workspace: &Workspace, signal: Signal, arguments: &[&str]) -> (Op
 #[test]
 fn what_was_measured_before_an_interrupt_is_shown_and_kept() {
     let workspace = Workspace::fixture("workshop");
-    let (code, stdout) = interrupted(&workspace, Signal::INT, &["--message-format", "json"]);
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let junit = folder.path().join("run.xml");
+    let exported = ["--message-format", "json", "--export-junit", junit.to_str().expect("UTF-8")];
+    let (code, stdout) = interrupted(&workspace, Signal::INT, &exported);
     assert_eq!(code, Some(130), "{stdout}");
+    let junit = fs::read_to_string(junit).expect("it was written");
+    assert!(junit.contains("<error message=\"The run ended with exit code 130: "), "{junit}");
     let events: Vec<Value> = stdout
         .lines()
         .map(|line| serde_json::from_str(line).expect("every line is JSON"))
@@ -91,6 +96,7 @@ fn a_request_to_terminate_ends_the_run_in_the_same_way() {
                 2           skipped
 
      skipped  milliseconds=60000, milliseconds=2: the run was interrupted
+     checks   every finished row: memory, init, race, sync in 1 block
 
     3 configurations of 1 series: 1 finished, 2 skipped; no thresholds
     ");
@@ -137,12 +143,14 @@ fn unread(tool: Tool) -> (Child, PipeReader) {
 #[test]
 fn a_signal_ends_a_command_whose_output_nobody_reads() {
     let packed = Packed::new();
-    packed.tool(&["scale", "--series", "block=64", "--quiet"]).run().exits_with(0);
+    let scale = ["scale", "--series", "block=64", "--quiet"];
+    packed.tool(&[&scale[..], &["--export-json", "first.json"]].concat()).run().exits_with(0);
+    packed.tool(&scale).run().exits_with(0);
     let printing = [
         &["runs", "list"][..],
         &["runs", "show", "latest"],
         &["report", "latest"],
-        &["compare", "latest", "latest"],
+        &["compare", "first.json", "latest"],
         &["metrics", "--chip", "GH100"],
         &["rules"],
         &["man"],

@@ -134,7 +134,7 @@ fn a_runner_that_is_killed_while_a_process_counts_has_its_times() {
     for isolation in ISOLATIONS {
         let gpu = FakeGpu::new();
         let more = [&["--repeat", "2"][..], isolation].concat();
-        // Both times of the one that hangs during its counter pass are on disk by then.
+        // Both times of the configuration that hangs in its counter pass are on disk by then.
         let times = |id: &str| timed(id).get(&1) == Some(&2);
         let id = gpu.killed(tool(&gpu, &more, "hang pass=0 block=128"), times);
         let outcome = tool(&gpu, &[&more[..], &["--resume", &id]].concat(), "").run().exits_with(0);

@@ -136,7 +136,7 @@ fn counters_that_are_denied_are_unavailable_in_any_words() {
 }
 
 #[test]
-fn what_the_user_or_the_driver_did_wrong_is_told_apart_in_any_words() {
+fn what_the_user_or_the_driver_did_wrong_is_distinguished_in_any_words() {
     let (seen, _) = played("unknown-metric", &COUNTER);
     assert_eq!((seen.code, seen.asked.len()), (Some(2), 0));
     let (seen, outcomes) = played("driver-broken", &[]);

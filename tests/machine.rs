@@ -55,7 +55,7 @@ fn a_driver_without_a_device_is_an_error_and_no_silent_fallback() {
 }
 
 #[test]
-fn the_emulated_driver_is_the_way_on_beside_a_broken_one() {
+fn the_emulated_driver_is_the_way_on_next_to_a_broken_one() {
     let transcript = run_with_driver(803, &["--backend", "emulator"]);
     assert!(transcript.starts_with("exit code: 0\n"), "{transcript}");
 }

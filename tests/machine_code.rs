@@ -175,6 +175,6 @@ fn a_file_that_is_gone_or_cut_off_is_told() {
     assert_snapshot!(format!("{cut_off}\n{}", told()), @r"
     src/lib.rs:130: cannot take kernels from [root]/kernels/broken.cubin: it ends before byte 2856 (2044 bytes)
 
-    src/lib.rs:130: cannot read [root]/kernels/broken.cubin, where the kernel is declared to be: No such file or directory (os error 2)
+    src/lib.rs:130: cannot read [root]/kernels/broken.cubin, the file of this declaration: No such file or directory (os error 2)
     ");
 }

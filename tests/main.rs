@@ -42,7 +42,9 @@ mod no_counters;
 mod no_polling;
 mod own_metrics;
 mod oxide;
+mod patched;
 mod pipeline;
+mod planted;
 mod ported;
 mod profiler;
 mod quiet;
@@ -54,12 +56,12 @@ mod replay_shared;
 mod reproducible;
 mod runs;
 mod side_by_side;
-mod silent;
 mod slices;
 mod support;
 mod thresholds;
 mod toolchains;
 mod warps;
+mod weakened_comparisons;
 #[path = "../cupti/tests/common/mod.rs"]
 #[allow(dead_code, reason = "not all of it is needed here")]
 mod wheels;

@@ -67,5 +67,5 @@ fn other_profilers_names_attributes_and_groups_have_values() {
     assert!(!judged.stderr.is_empty());
     let refused = emulated(&["--metrics", "nvlink__dev0Id,launch__uses_cdp"]).exits_with(2).stderr;
     assert!(refused.contains("`nvlink__dev0Id`, a metric of other profilers, has no"), "{refused}");
-    assert!(refused.contains("does not tell whether a function launches others"), "{refused}");
+    assert!(refused.contains("does not record whether a function launches others"), "{refused}");
 }

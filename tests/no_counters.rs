@@ -13,7 +13,7 @@ fn planned(trouble: &str, more: &[&str]) -> Outcome {
 }
 
 #[test]
-fn every_obstacle_is_told_with_its_remedy() {
+fn every_obstacle_is_reported_with_its_remedy() {
     let obstacles = [
         // No permission: at the session, or already at the question for counters.
         ("fail cuptiRangeProfilerEnable 35", "(35)", "--cap-add=SYS_ADMIN"),
@@ -47,7 +47,7 @@ fn every_obstacle_is_told_with_its_remedy() {
     ];
     for (trouble, said, remedy) in obstacles {
         let outcome = planned(trouble, &[]).exits_with(0);
-        let line = outcome.stdout.lines().find(|line| line.contains("4 counters are unavailable"));
+        let line = outcome.stdout.lines().find(|line| line.contains("5 counters are unavailable"));
         assert!(line.is_some(), "{trouble}: {}", outcome.stdout);
         assert!(outcome.stdout.contains(said), "{trouble}: {}", outcome.stdout);
         assert!(outcome.stdout.contains(remedy), "{trouble}: {}", outcome.stdout);
@@ -112,7 +112,10 @@ fn thresholds_that_a_baseline_brings_need_counters_too() {
     run("", &["--export-json", baseline]).exits_with(0);
     for function in ["cuptiRangeProfilerEnable", "cuptiRangeProfilerStart"] {
         let denied = format!("fail {function} 35");
-        let arguments = ["--baseline", baseline, "--save-baseline", "without-counters"];
+        let junit = folder.path().join("run.xml");
+        let export = ["--export-junit", junit.to_str().unwrap()];
+        let compared = ["--baseline", baseline, "--save-baseline", "without-counters"];
+        let arguments = [&compared[..], &export].concat();
         let outcome = run(&denied, &arguments).exits_with(107);
         assert!(outcome.stderr.contains("not kept as baseline"), "{}", outcome.stderr);
         let said = "thresholds need hardware counters, which could not be collected.\n  vector::kernels::scale: \
@@ -122,8 +125,13 @@ fn thresholds_that_a_baseline_brings_need_counters_too() {
         assert!(outcome.stderr.contains("--cap-add=SYS_ADMIN"), "{}", outcome.stderr);
         let end = &outcome.events_of("run-finished")[0];
         assert_eq!(end["exit_code"], 107, "{end:#}");
+        let junit = std::fs::read_to_string(junit).unwrap();
+        assert!(junit.contains("exit code 107: profiling is not possible here."), "{junit}");
+        let (before, _) = junit.split_once("type=\"unavailable\"").unwrap();
+        let element = &before[before.rfind('<').unwrap()..];
+        assert!(element.starts_with("<error "), "{element}");
     }
-    run("", &["--baseline", baseline, "--replay-mode", "none"]).exits_with(0);
+    run("", &["--baseline", baseline, "--replay-mode", "none"]).exits_with(106);
 }
 
 #[test]
@@ -233,7 +241,7 @@ fn what_a_slice_of_a_gpu_withholds_is_unavailable_and_the_rest_is_counted() {
         told.contains(&format!("left out: {}: the chip has this counter", METRICS[0])),
         "{told}"
     );
-    // A threshold that needs one is refused before anything runs, and one that needs another is
+    // A threshold that needs one is refused before anything runs; a threshold that needs another is
     // not.
     let threshold = |metric: &str| format!("every {metric} >= 1");
     let needs = run(&["--threshold", &threshold(METRICS[0])], "withhold l1tex").exits_with(107);

@@ -81,7 +81,7 @@ fn on_a_gpu(gpu: &FakeGpu, more: &[&str]) -> Outcome {
 }
 
 #[test]
-fn a_counter_that_the_chip_lacks_is_told_with_the_metrics_that_were_written() {
+fn a_counter_that_the_chip_lacks_is_reported_with_the_metrics_that_were_written() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let file = folder.path().join("gpuprof.toml");
     fs::write(&file, "[metrics.busy]\nformula = \"sm__cycles_activ.avg / 2\"\n")
@@ -141,7 +141,13 @@ fn sections_of_the_workspace_are_known_wherever_its_settings_are_read() {
     let old = folder.path().join("old.json").display().to_string();
     let run = ["run", "--quiet", "--backend", "emulator", "--no-config", "--export-json", &old];
     Workspace::fixture("workshop").gpuprof(&[&run[..], &scale].concat()).exits_with(0);
-    let judged = workspace.gpuprof(&["run", "--load-baseline", &old, "--baseline", &old]);
+    let itself = ["run", "--load-baseline", &old, "--baseline", &old];
+    let itself = workspace.gpuprof(&itself).exits_with(2);
+    assert!(itself.stderr.contains(" are the same run, "), "{}", itself.stderr);
+    let new = folder.path().join("new.json").display().to_string();
+    let run = ["run", "--quiet", "--backend", "emulator", "--no-config", "--export-json", &new];
+    Workspace::fixture("workshop").gpuprof(&[&run[..], &scale].concat()).exits_with(0);
+    let judged = workspace.gpuprof(&["run", "--load-baseline", &new, "--baseline", &old]);
     let judged = judged.exits_with(0);
     assert!(judged.stdout.contains("UNAVAILABLE  every half_grid <= 32"), "{}", judged.stdout);
     let file = folder.path().join("vector.tar.zst").display().to_string();

@@ -100,8 +100,8 @@ fn kernels_of_cuda_oxide_are_swept_verified_and_judged_and_their_contracts_are_k
     // Nothing is launched: no cluster fits a grid.
     let clusters = run(&["clustered"]).exits_with(4);
     assert_snapshot!(rows(&clusters), @r"
-    clustered/grid=3,block=64 invalid: a grid of 3x1x1 blocks is no multiple of the cluster of 2x1x1 that `clustered` is compiled for
-    clustered/grid=5,block=64 invalid: a grid of 5x1x1 blocks is no multiple of the cluster of 2x1x1 that `clustered` is compiled for
+    clustered/grid=3,block=64 invalid: a grid of 3x1x1 blocks is not a multiple of the cluster of 2x1x1 that `clustered` is compiled for
+    clustered/grid=5,block=64 invalid: a grid of 5x1x1 blocks is not a multiple of the cluster of 2x1x1 that `clustered` is compiled for
     ");
     let judged = outcome.events_of("threshold-judged");
     assert_eq!(judged[0]["judgement"]["verdict"], "pass", "{judged:#?}");
@@ -166,7 +166,7 @@ fn without_the_backend_or_a_nightly_rust_the_error_says_how_to_get_them() {
             .replace(&home.path().display().to_string(), "HOME")
     };
     let named = tool(&workspace, &arguments).env("CUDA_OXIDE_BACKEND", "/nowhere/b.so");
-    assert_snapshot!(told(named), @"error: kernels of NVIDIA's Rust are not compiled: CUDA_OXIDE_BACKEND names /nowhere/b.so, which is no file");
+    assert_snapshot!(told(named), @"error: kernels of NVIDIA's Rust are not compiled: CUDA_OXIDE_BACKEND names /nowhere/b.so, which is not a file");
     // Cargo's own home would contain this machine's settings.
     let registry = std::env::var("CARGO_HOME").map(Into::into);
     let registry = registry.unwrap_or_else(|_| {

@@ -44,7 +44,7 @@ const ASKED: [&str; 7] = [
 ];
 
 #[test]
-fn a_kernel_that_spills_is_told_and_breaks_its_threshold_without_a_gpu() {
+fn a_kernel_that_spills_is_reported_and_breaks_its_threshold_without_a_gpu() {
     let fixture = Workspace::fixture("declared");
     let asked = ASKED.join(",");
     let metrics = ["--package", "in-ptx", "--metrics", &asked];

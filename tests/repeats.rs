@@ -9,9 +9,13 @@ use serde_json::Value;
 /// A run of configurations with blocks of 64 and of 128 threads; the processes of those of 64
 /// differ.
 fn run(gpu: &FakeGpu, more: &[&str]) -> Outcome {
+    start(gpu, more).exits_with(0)
+}
+
+fn start(gpu: &FakeGpu, more: &[&str]) -> Outcome {
     let run = ["run", "--package", "vector", "scale", "--replay-mode", "none", "--no-config"];
     let arguments = [&run[..], &["--message-format", "json"], more].concat();
-    gpu.tool(&workshop(), &arguments).env("FAKE_CUDA_NOISE", "64:4").run().exits_with(0)
+    gpu.tool(&workshop(), &arguments).env("FAKE_CUDA_NOISE", "64:4").run()
 }
 
 /// Processes that timed each of them.
@@ -39,7 +43,7 @@ fn a_configuration_whose_processes_differ_is_timed_more_often() {
 }
 
 #[test]
-fn a_run_that_was_killed_before_the_last_processes_of_a_configuration_goes_on_with_them() {
+fn a_run_that_was_killed_before_the_last_processes_of_a_configuration_continues_with_them() {
     for isolation in ISOLATIONS {
         let gpu = FakeGpu::new();
         let arguments = [&["--repeat", "2..4"], isolation].concat();
@@ -74,7 +78,7 @@ fn limited(gpu: &FakeGpu, more: &[&str]) -> Outcome {
 }
 
 #[test]
-fn what_a_limit_on_a_number_leaves_open_is_measured_further_and_nothing_else() {
+fn only_configurations_left_open_by_an_absolute_limit_get_more_rounds() {
     let of = |more: &[&str]| of_both(&limited(&FakeGpu::new(), more));
     assert_eq!(of(&["--repeat", "7", "--max-repeat", "20"]), [15, 7]);
     assert_eq!(of(&["--repeat", "7", "--max-repeat", "21"]), [21, 7]);
@@ -108,7 +112,7 @@ fn a_run_says_what_its_doubt_cost_and_what_would_end_it() {
     let end = &outcome.events_of("run-finished")[0]["conclusion"];
     let sentence = end["sentence"].as_str().unwrap();
     assert!(
-        sentence.starts_with("Undecided: 1 of 2 judged configurations, none fails; "),
+        sentence.starts_with("Undecided: 1 of 2 judged configurations, none failed; "),
         "{sentence}"
     );
     assert!(sentence.ends_with("9.0 processes on average."), "{sentence}");
@@ -136,12 +140,12 @@ fn a_run_says_what_its_doubt_cost_and_what_would_end_it() {
 /// The baseline's side cannot grow, so its possible decisions are reported before anything is
 /// measured.
 #[test]
-fn a_stored_baseline_of_too_few_processes_is_told_before_the_run() {
+fn a_stored_baseline_of_too_few_processes_is_reported_before_the_run() {
     let gpu = FakeGpu::new();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("base.json").display().to_string();
     run(&gpu, &["--repeat", "2", "--export-json", &file]);
-    let few = run(&gpu, &["--repeat", "3", "--baseline", &file]).stderr;
+    let few = start(&gpu, &["--repeat", "3", "--baseline", &file]).exits_with(106).stderr;
     let told = "cannot decide 2 of 2 comparisons, which will be inconclusive: a difference needs 3 \
                 processes a side, and there are 2 in the baseline and 3 here; --base REV measures";
     assert!(few.contains(told), "{few}");

@@ -192,7 +192,7 @@ fn a_crash_in_a_pass_ends_its_own_configuration() {
 }
 
 #[test]
-fn a_pass_that_hangs_is_killed_and_the_next_configuration_goes_on() {
+fn a_pass_that_hangs_is_killed_and_the_next_configuration_continues() {
     for isolation in ISOLATIONS {
         let gpu = FakeGpu::new();
         let within = |limit: &str| {
@@ -218,7 +218,7 @@ fn a_pass_that_hangs_is_killed_and_the_next_configuration_goes_on() {
 }
 
 #[test]
-fn an_error_of_cupti_in_a_pass_is_told_with_its_remedy() {
+fn an_error_of_cupti_in_a_pass_is_reported_with_its_remedy() {
     for isolation in ISOLATIONS {
         let outcome = troubled(&FakeGpu::new(), "fail cuptiRangeProfilerStart 999", isolation)
             .exits_with(105);

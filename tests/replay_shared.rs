@@ -86,7 +86,7 @@ fn rewrite(id: &str, change: impl Fn(Vec<Value>) -> Vec<Value>) {
 }
 
 #[test]
-fn what_was_prepared_for_others_is_called_back_with_its_images() {
+fn recalled_jobs_keep_their_images() {
     for (ahead, pass) in [("2", 0), ("1", 1), ("2", 2)] {
         let gpu = FakeGpu::new();
         let trouble = format!("abort pass={pass} grid=32");
@@ -110,7 +110,7 @@ fn an_image_that_was_written_before_its_process_crashed_is_removed() {
 }
 
 #[test]
-fn what_goes_wrong_in_a_pass_is_told_of_its_own_configuration() {
+fn what_goes_wrong_in_a_pass_is_reported_of_its_own_configuration() {
     for (what, code, expected, reason) in [
         ("panics", 105, "failed", "the harness panicked at crowd/src/lib.rs"),
         (
@@ -219,7 +219,8 @@ fn a_session_that_wants_more_passes_is_held_against_the_one_that_caused_it() {
 }
 
 #[test]
-fn a_runner_that_is_killed_between_two_of_a_shared_reply_goes_on_from_the_images_of_both_passes() {
+fn a_runner_that_is_killed_between_two_of_a_shared_reply_continues_from_the_images_of_both_passes()
+{
     let gpu = FakeGpu::new();
     let run_id = killed(&gpu, &[], "hang pass=1 grid=32");
     let before = images(&run_id);
@@ -246,7 +247,7 @@ fn a_runner_that_is_killed_between_two_of_a_shared_reply_goes_on_from_the_images
 }
 
 #[test]
-fn a_journal_that_says_nothing_of_images_begins_its_counters_anew() {
+fn a_journal_that_says_nothing_of_images_begins_its_counters_again() {
     let gpu = FakeGpu::new();
     let run_id = killed(&gpu, &[], "hang pass=2 grid=32");
     rewrite(&run_id, |mut lines| {
@@ -261,7 +262,7 @@ fn a_journal_that_says_nothing_of_images_begins_its_counters_anew() {
 }
 
 #[test]
-fn an_image_that_only_one_that_ended_had_is_removed_by_the_run_that_goes_on() {
+fn an_image_that_only_one_that_ended_had_is_removed_by_the_run_that_continues() {
     let gpu = FakeGpu::new();
     let run_id = killed(&gpu, &[], "hang pass=2 grid=32");
     let status = json!({ "status": "failed", "reason": "it did" });

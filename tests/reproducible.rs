@@ -26,10 +26,7 @@ fn two_clones_make_the_same_ptx_without_a_word_of_where_they_are() {
     assert_eq!(first, second);
     let files: Vec<&str> = first.lines().filter(|line| line.contains(".file")).collect();
     let named = |text: &str| files.iter().any(|line| line.contains(text));
-    assert!(
-        named("vector/src/lib.rs\""),
-        "faults are told by the path from the workspace on: {files:?}"
-    );
+    assert!(named("vector/src/lib.rs\""), "faults have paths relative to the workspace: {files:?}");
     let root = one.root.display().to_string();
     let home = env::var("HOME").expect("a user has a home");
     assert!(!named(&root) && !named(&format!("{home}/")), "{files:?}");

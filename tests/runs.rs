@@ -20,7 +20,7 @@ fn two_runs(packed: &Packed) -> Vec<String> {
 fn runs_are_listed_shown_and_removed() {
     let packed = Packed::new();
     let none = packed.other(&["runs", "list"]).run().exits_with(0);
-    assert_eq!(none.stderr, "gpuprof: there are no runs; `cargo gpuprof run` makes one\n");
+    assert_eq!(none.stderr, "gpuprof: no runs yet; `cargo gpuprof run` makes one\n");
     let ids = two_runs(&packed);
 
     let listed = packed.other(&["runs", "list"]).run().exits_with(0);

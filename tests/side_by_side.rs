@@ -96,7 +96,7 @@ fn a_run_keeps_the_kernels_it_began_with_whatever_is_built_meanwhile() {
 }
 
 #[test]
-fn the_oldest_runs_are_removed_and_that_is_told_once() {
+fn the_oldest_runs_are_removed_and_that_is_reported_once() {
     let packed = Packed::new();
     fs::write(packed.path().join("few.toml"), "keep-runs = 2\n").expect("it can be written");
     let run = |more: &[&str]| {

@@ -59,23 +59,43 @@ fn where_speaks_of_the_configurations_it_names() {
 }
 
 #[test]
-fn what_cannot_be_had_here_is_shown_and_ends_with_0() {
+fn a_run_that_judges_nothing_says_so_and_exits_with_106() {
     let outcome = gated("scale", &["best duration <= 5 us"], &[]);
     assert_snapshot!(conclusion(&outcome), @"
-    exit code: 0
+    exit code: 106
      UNAVAILABLE  best duration <= 5 us  the emulator reports no times  [--threshold]
 
-    2 configurations of 1 series: 2 finished; threshold: 1 unavailable
+    2 configurations of 1 series: 2 finished; threshold: 1 unavailable; nothing judged: the emulator reports no times
     ");
+    gated("scale", &["best duration <= 5 us"], &["--no-gate"]).exits_with(0);
+    gated("scale", &["warn best duration <= 5 us"], &[]).exits_with(0);
 }
 
 #[test]
-fn what_cannot_be_had_here_ends_with_106_under_strict() {
-    let thresholds = ["best duration <= 5 us"];
+fn a_run_that_judges_a_part_exits_with_0_and_with_106_under_strict() {
+    let thresholds = ["best duration <= 5 us", "every load_sectors_per_request <= 4"];
     let lax = gated("scale", &thresholds, &[]).exits_with(0);
+    let part = "thresholds: 1 passed, 1 unavailable; not judged: the emulator reports no times\n";
+    assert!(lax.stdout.contains(part), "{}", lax.stdout);
     let strict = gated("scale", &thresholds, &["--strict"]).exits_with(106);
     assert_eq!(lax.stdout, strict.stdout);
     gated("scale", &thresholds, &["--strict", "--no-strict"]).exits_with(0);
+}
+
+#[test]
+fn a_threshold_that_applies_to_no_configuration_is_refused_before_anything_is_measured() {
+    let refused = gated("gather", &["where stride==3 load_sectors_per_request <= 4"], &[]);
+    let refused = refused.exits_with(2);
+    assert_eq!(refused.stdout, "");
+    assert_snapshot!(refused.stderr, @"
+    error: the threshold applies to no configuration: axis `stride` has no value 3: it has 1, 2, 4, 8
+      --> --threshold
+       |
+       | where stride==3 load_sectors_per_request <= 4
+       | ^^^^^^^^^^^^^^^
+    ");
+    let other = ["--series", "stride=1,2"];
+    gated("gather", &["where stride==4 load_sectors_per_request <= 4"], &other).exits_with(0);
 }
 
 #[test]
@@ -88,7 +108,7 @@ fn a_failure_is_not_hidden_by_what_cannot_be_judged() {
      FAIL         every load_sectors_per_request <= 3  4 at block=64,n=4096 (limit 3, 33.3% beyond)  [--threshold]
                     block=128,n=4096: 4 (limit 3, 33.3% beyond)
 
-    2 configurations of 1 series: 2 finished; thresholds: 1 failed, 1 unavailable
+    2 configurations of 1 series: 2 finished; thresholds: 1 failed, 1 unavailable; not judged: the emulator reports no times
     ");
 }
 
@@ -125,6 +145,7 @@ fn a_configuration_file_given_by_name_is_read_instead_of_the_default_one() {
         64       8  4096                          4
 
      verified  every row: equal to the reference
+     checks    every row: init, race in 80 of 256 blocks; memory, sync in all
 
      advice
      88% of use  88% of the sectors of global loads are in vain: 32.0 sectors for each request of a warp, and 12% of their bytes are used at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory. In Rust, shared!([f32; N]) is such a tile.
@@ -132,7 +153,7 @@ fn a_configuration_file_given_by_name_is_read_instead_of_the_default_one() {
      PASS         best load_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
      UNAVAILABLE  every registers <= 32               ptxas assigns registers, and none was found (/nonexistent/ptxas: cannot be started: No such file or directory (os error 2)): install it with `python3 -m pip install nvidia-cuda-nvcc`, or name it with GPUPROF_PTXAS  [[FOLDER]/strict.toml:3]
 
-    4 configurations of 1 series: 4 finished; thresholds: 1 passed, 1 unavailable
+    4 configurations of 1 series: 4 finished; thresholds: 1 passed, 1 unavailable; not judged: ptxas assigns registers, and none was found (/nonexistent/ptxas: cannot be started:…
 
     ----- stderr -----
     ");
@@ -151,7 +172,7 @@ fn the_command_line_wins_over_the_configuration_file() {
         ["--config-file", &file, "--no-strict", "--metrics", "sm__ctas_launched.sum,waves"];
     let outcome = gated("scale", &["waves <= 1"], &options);
     assert_snapshot!(outcome.transcript(), @"
-    exit code: 0
+    exit code: 106
     ----- stdout -----
     vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
 
@@ -162,10 +183,11 @@ fn the_command_line_wins_over_the_configuration_file() {
 
      -         waves: it depends on registers, which the emulator does not assign
      verified  every row: equal to the reference
+     checks    every row: init, race in 38 of 96 blocks; memory, sync in all
 
      UNAVAILABLE  waves <= 1  it depends on registers, which the emulator does not assign  [--threshold]
 
-    2 configurations of 1 series: 2 finished; threshold: 1 unavailable
+    2 configurations of 1 series: 2 finished; threshold: 1 unavailable; nothing judged: it depends on registers, which the emulator does not assign
 
     ----- stderr -----
     ");

@@ -24,12 +24,12 @@ use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use crate::view::by_device::parts;
 use neighbours::Neighbours;
 use rule::Rule;
-pub use terms::Terms;
+pub use terms::AdviceContext;
 pub use values::FACTS;
 
 /// The advice on every series of `run`; of series without any there is none.
 pub fn of_run(run: &Run, rules: &[Rule], catalogue: &Catalogue) -> Vec<SeriesAdvice> {
-    let terms = Terms { rules, catalogue, device: run.provenance.device.as_ref() };
+    let terms = AdviceContext { rules, catalogue, device: run.provenance.device.as_ref() };
     let mut all = Vec::new();
     for series in &run.series {
         for part in parts(series) {
@@ -44,14 +44,14 @@ pub fn of_run(run: &Run, rules: &[Rule], catalogue: &Catalogue) -> Vec<SeriesAdv
 }
 
 /// The advice on `series`, all of it measured on one device.
-pub fn of_series(series: &SeriesResult, terms: &Terms<'_>) -> Vec<Advice> {
-    let neighbours = Neighbours::of(series);
-    let mut pieces = series::found(series, &neighbours);
+pub fn of_series(series: &SeriesResult, terms: &AdviceContext<'_>) -> Vec<Advice> {
+    let neighbours = Neighbours::new(series);
+    let mut pieces = series::advise(series, &neighbours);
     let mut outdone: BTreeSet<&str> = BTreeSet::new();
-    let asked = asked(series, &neighbours);
+    let asked = advised_positions(series, &neighbours);
     for rule in terms.rules {
         let able = able(rule, &asked, series, terms);
-        let found = able.filter_map(|at| Some((at, judge::found(rule, at, &neighbours, terms)?)));
+        let found = able.filter_map(|at| Some((at, judge::apply(rule, at, &neighbours, terms)?)));
         let mut found: Vec<(usize, Advice)> = found.collect();
         found.sort_by(|(_, a), (_, b)| a.by_worth(b));
         let name = |at: usize| series.configurations[at].configuration.to_string();
@@ -69,7 +69,7 @@ pub fn of_series(series: &SeriesResult, terms: &Terms<'_>) -> Vec<Advice> {
 
 /// The positions to which rules apply: the best of each amount of work; if the best is unknown,
 /// every finished one.
-fn asked(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<usize> {
+fn advised_positions(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<usize> {
     let finished = |at: &usize| series.configurations[*at].status == Status::Finished;
     match neighbours.bests() {
         best if best.is_empty() => (0..series.configurations.len()).filter(finished).collect(),
@@ -86,7 +86,7 @@ fn able<'a>(
     rule: &'a Rule,
     asked: &'a [usize],
     series: &'a SeriesResult,
-    terms: &'a Terms<'_>,
+    terms: &'a AdviceContext<'_>,
 ) -> impl Iterator<Item = usize> + 'a {
     let required = rule.required();
     let mut known: HashMap<*const (), bool> = HashMap::new();
@@ -102,7 +102,7 @@ fn able<'a>(
 
 /// The inputs without which `rule` cannot be asked about any configuration of `series`: by their
 /// metrics, the first alternative of each.
-pub fn missing(rule: &Rule, series: &SeriesResult, terms: &Terms<'_>) -> Vec<String> {
+pub fn missing(rule: &Rule, series: &SeriesResult, terms: &AdviceContext<'_>) -> Vec<String> {
     let rows: Vec<&ConfigurationResult> =
         series.configurations.iter().filter(|row| row.status == Status::Finished).collect();
     let has =

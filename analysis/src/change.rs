@@ -7,7 +7,7 @@
 
 use gpuprof_model::comparison::{Change, Confidence, Interval, Outcome};
 use gpuprof_model::measurement::Source;
-use gpuprof_model::metric::{Class, Direction, built_in};
+use gpuprof_model::metric::{Class, Direction, Perturbation, built_in};
 use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 use gpuprof_model::threshold::{Comparison, Statistic, Tolerance};
@@ -40,10 +40,12 @@ pub struct Side {
     class: Class,
     /// Whether one process counted it and several took times.
     counted_once: bool,
+    /// Why patching may have moved its value, if it may.
+    perturbation: Option<Perturbation>,
 }
 
 /// Why nothing is sure of a counter that is not exact.
-pub const COUNTED_ONCE: &str =
+const COUNTED_ONCE: &str =
     "one value a side: one process of a run collects the counters, so their noise is not known";
 
 /// The evidence from two sides of a noisy metric.
@@ -94,9 +96,10 @@ pub fn processes(result: &MetricResult, statistic: Statistic) -> Vec<f64> {
     result.processes.iter().map(of).collect()
 }
 
-/// Whether one of several processes of `row` collected `result`, so that its scatter is unknown.
+/// Whether one of several processes of `row` collected `result`, so that its scatter is unknown, or
+/// patching may have moved it, which no other process shows.
 pub fn is_counted_once(row: &ConfigurationResult, result: &MetricResult) -> bool {
-    result.processes.len() == 1 && timed_by(row) > 1
+    result.processes.len() == 1 && (timed_by(row) > 1 || result.perturbation.is_some())
 }
 
 /// How many processes timed `row`; a baseline may hold their durations without the samples.
@@ -110,7 +113,7 @@ impl Side {
     ///
     /// # Errors
     /// Why it has no value.
-    pub fn of<'r>(
+    pub fn from_row<'r>(
         row: &'r ConfigurationResult,
         metric: &str,
         statistic: Statistic,
@@ -130,6 +133,7 @@ impl Side {
             cycles: cycles.into_iter().flat_map(|c| &c.processes).map(|p| p.median).collect(),
             seed: seed(row, metric),
             class: result.class,
+            perturbation: result.perturbation,
         })
     }
 
@@ -140,7 +144,9 @@ impl Side {
     pub fn repeat_alike(baseline: &Self, run: &Self, metric: &str) -> Result<(), String> {
         let word = |side: &Self| side.class.name();
         let (before, after) = (word(baseline), word(run));
-        if before == after {
+        // A kernel that starts or stops to diverge changes the class.
+        let moved = baseline.perturbation.or(run.perturbation).is_some();
+        if before == after || moved {
             return Ok(());
         }
         Err(format!(
@@ -151,12 +157,12 @@ impl Side {
 
     /// This side, with the correlation of neighbours `alike` of its run.
     #[must_use]
-    pub fn among(self, alike: Option<f64>) -> Self {
+    pub fn with_correlation(self, alike: Option<f64>) -> Self {
         Self { alike, ..self }
     }
 
     /// The correlation of neighbours among the processes of `rows`.
-    pub fn alike<'r>(
+    pub fn correlation<'r>(
         rows: impl IntoIterator<Item = &'r ConfigurationResult>,
         metric: &str,
         statistic: Statistic,
@@ -172,6 +178,14 @@ impl Side {
     /// one of many processes collected do not.
     pub fn scatters(&self) -> bool {
         !self.counted_once
+    }
+
+    /// Why two sides do not show the scatter of their values.
+    pub fn unknown_scatter(base: &Self, head: &Self) -> String {
+        match head.perturbation.or(base.perturbation) {
+            Some(perturbation) => format!("one value a side: {}", perturbation.reason()),
+            None => COUNTED_ONCE.to_owned(),
+        }
     }
 
     /// Whether it is noisy, and its processes show its scatter.
@@ -234,7 +248,7 @@ pub(crate) fn depends_on_time(row: &ConfigurationResult, metric: &str) -> bool {
 
 impl Evidence {
     /// What `baseline` and `run` say about each other.
-    pub fn of(class: Class, baseline: &Side, run: &Side) -> Self {
+    pub fn compare(class: Class, baseline: &Side, run: &Side) -> Self {
         let percent = percent(baseline.value, run.value);
         if class == Class::Exact {
             return Self {
@@ -256,7 +270,7 @@ impl Evidence {
                      this run {ours} (--repeat {} for both)",
                     Repeats::DEFAULT.least
                 ),
-                false => COUNTED_ONCE.to_owned(),
+                false => Side::unknown_scatter(baseline, run),
             };
             let too_few = Some(too_few);
             return Self { percent, confidence: None, cycles: None, too_few, difference: None };
@@ -285,7 +299,7 @@ impl Evidence {
 
     /// The evidence from the rounds of both sides.
     pub fn of_rounds(base: &Side, head: &Side) -> Self {
-        let estimate = Estimate::of(&Side::rounds(base, head));
+        let estimate = Estimate::from_rounds(&Side::rounds(base, head));
         let (baseline_processes, processes) = (base.processes.len(), head.processes.len());
         let sure = estimate.filter(|_| base.scatters() && head.scatters());
         let confidence = sure.map(|Estimate { interval, p_value, .. }| Confidence {
@@ -303,7 +317,7 @@ impl Evidence {
         Self {
             percent: estimate.map(changed).or_else(|| percent(base.value, head.value)),
             confidence,
-            cycles: Estimate::of(&cycles).map(|found| (changed(found), found.p_value)),
+            cycles: Estimate::from_rounds(&cycles).map(|found| (changed(found), found.p_value)),
             too_few: None,
             difference: None,
         }
@@ -332,17 +346,17 @@ impl Evidence {
     pub fn sure(
         &self,
         direction: Direction,
-        wanted: Wanted,
+        wanted: Alternative,
         significant: bool,
     ) -> Result<(), String> {
         if let Some(too_few) = &self.too_few {
             return Err(too_few.clone());
         }
         let Some(confidence) = self.confidence else { return Ok(()) };
-        let rises = (direction == Direction::Lower) == (wanted == Wanted::Worse);
+        let rises = (direction == Direction::Lower) == (wanted == Alternative::Worse);
         // Of the change itself: percent of nothing say nothing.
         let rose = self.difference.is_some_and(|difference| difference.change > 0.0);
-        let as_wanted = wanted == Wanted::Different || rose == rises;
+        let as_wanted = wanted == Alternative::Different || rose == rises;
         if !significant || !as_wanted {
             let interval = &confidence.percent;
             let alone = as_wanted && (interval.low > 0.0 || interval.high < 0.0);
@@ -355,8 +369,8 @@ impl Evidence {
         match self.cycles {
             Some((change, p))
                 if p / 2.0 > SIGNIFICANCE
-                    || wanted != Wanted::Different
-                        && (change > 0.0) != (wanted == Wanted::Worse) =>
+                    || wanted != Alternative::Different
+                        && (change > 0.0) != (wanted == Alternative::Worse) =>
             {
                 Err(format!(
                     "SM cycles do not confirm it: they changed by {change:+.2}% (p {p:.3})"
@@ -369,7 +383,7 @@ impl Evidence {
 
 /// Which way a difference is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Alternative {
     /// The run is worse.
     Worse,
     /// The run is better.
@@ -412,7 +426,9 @@ pub fn change(
         row.and_then(|row| row.metrics.get(metric)).map(|m| (m.unit, m.class, m.direction))
     };
     let side = |row: Option<&ConfigurationResult>, alike| {
-        row.and_then(|row| Some(Side::of(row, metric, Statistic::Median).ok()?.among(alike)))
+        row.and_then(|row| {
+            Some(Side::from_row(row, metric, Statistic::Median).ok()?.with_correlation(alike))
+        })
     };
     let (before, after) = (side(baseline, alike.0), side(run, alike.1));
     if before.is_none() && after.is_none() {
@@ -437,7 +453,7 @@ pub fn change(
         let bounds = bounds.filter(|_| (before.class, after.class) == (Class::Noisy, Class::Noisy));
         let evidence = match bounds {
             Some(_) => Evidence::of_rounds(before, after),
-            None => Evidence::of(class, before, after),
+            None => Evidence::compare(class, before, after),
         };
         (change.outcome, change.reason) = match bounds {
             Some(bounds) => outcome_of_rounds(bounds, direction, before, after),
@@ -448,7 +464,7 @@ pub fn change(
         change.confidence = evidence.confidence;
         change.cycles_percent = evidence.cycles.map(|(percent, _)| percent);
     } else if before.is_some() {
-        let row = run.map(|row| Side::of(row, metric, Statistic::Median));
+        let row = run.map(|row| Side::from_row(row, metric, Statistic::Median));
         change.reason = row.and_then(Result::err).map(str::to_owned);
     }
     Some(change)
@@ -496,7 +512,7 @@ fn outcome_of_rounds(
     head: &Side,
 ) -> (Outcome, Option<String>) {
     if !(base.scatters() && head.scatters()) {
-        return (Outcome::Inconclusive, Some(COUNTED_ONCE.to_owned()));
+        return (Outcome::Inconclusive, Some(Side::unknown_scatter(base, head)));
     }
     let rounds = Side::rounds(base, head);
     let [first, ..] = LOOKS;
@@ -528,9 +544,9 @@ fn outcome(
 ) -> (Outcome, Option<String>) {
     let neither = (direction == Direction::Neither).then(|| direction.words().to_owned());
     let (wanted, told) = match direction {
-        Direction::Neither => (Wanted::Different, Outcome::Changed),
-        _ if direction.better(after.value, before.value) => (Wanted::Better, Outcome::Better),
-        _ => (Wanted::Worse, Outcome::Worse),
+        Direction::Neither => (Alternative::Different, Outcome::Changed),
+        _ if direction.better(after.value, before.value) => (Alternative::Better, Outcome::Better),
+        _ => (Alternative::Worse, Outcome::Worse),
     };
     if class == Class::Exact {
         let same = after.value == before.value;

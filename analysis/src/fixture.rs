@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gpuprof_model::axis::{Axis, AxisValue};
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::history::{Conditions, Entry, Revision, Value};
+use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
 use gpuprof_model::measurement::{
     DeviceRecord, LaunchFacts, LaunchRecord, OccupancyLimiter, PassResult, Source, Timing,
 };
@@ -18,7 +19,7 @@ use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::Judgement;
 
 use crate::gate::budget::Budget;
-use crate::gate::judge::{self, Baseline, Terms};
+use crate::gate::judge::{self, Baseline, JudgeContext};
 use crate::metrics::collect::{self, unfinished};
 
 /// Judges `threshold` as the only one of a run.
@@ -32,7 +33,7 @@ pub fn judge(
 ) -> Judgement {
     let budget = &Budget::up_to(29, rows.len(), rows.len());
     judge::judge(
-        Terms { catalogue, device, budget, first_look: None },
+        JudgeContext { catalogue, device, budget, first_look: None },
         threshold,
         origin,
         rows,
@@ -52,7 +53,7 @@ pub fn point(block: u64, n: u64) -> Configuration {
 
 /// The result of a configuration, by the built-in catalogue.
 pub fn finished(configuration: Configuration, passes: &[PassResult]) -> ConfigurationResult {
-    collect::finished(configuration, passes, &collect::Terms::new(&Catalogue::built_in()))
+    collect::finished(configuration, passes, &collect::CollectContext::new(&Catalogue::built_in()))
 }
 
 /// A finished `block=BLOCK` with one metric of the catalogue.
@@ -68,6 +69,7 @@ pub fn row(at: u64, name: &str, value: Result<f64, &str>) -> ConfigurationResult
         source: Source::Measured,
         statistics: None,
         processes: Vec::new(),
+        perturbation: None,
     };
     ConfigurationResult {
         metrics: [(name.to_owned(), result)].into(),
@@ -89,6 +91,7 @@ pub fn measured(at: u64, values: &[(&str, f64)]) -> ConfigurationResult {
             source: Source::Measured,
             statistics: None,
             processes: Vec::new(),
+            perturbation: None,
         };
         (name.to_owned(), result)
     };
@@ -319,9 +322,9 @@ pub fn history_entry(at: u32, value: f64) -> Entry {
         }),
         conditions: Conditions {
             device: "NVIDIA H200".into(),
-            backend: "cuda".into(),
-            cache_control: "all".into(),
-            clock_control: "none".into(),
+            backend: Backend::Cuda,
+            cache_control: CacheControl::All,
+            clock_control: ClockControl::None,
         },
         tool: "0.1.0".into(),
         driver: 13_000,

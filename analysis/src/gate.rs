@@ -12,7 +12,10 @@ pub mod conclusion;
 pub mod default_gate;
 pub mod fingerprint;
 pub mod forecast;
+pub mod in_force;
 pub mod judge;
+pub mod nothing;
+pub mod outcome;
 pub mod rates;
 pub mod rounds;
 pub mod run;
@@ -21,3 +24,4 @@ pub mod simulate;
 mod two_catalogues_tests;
 #[cfg(test)]
 mod unstable_tests;
+mod weaker;

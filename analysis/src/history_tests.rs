@@ -1,6 +1,7 @@
 use super::*;
 use crate::fixture::history_entry as entry;
 use crate::stats::random::{SplitMix, shuffle};
+use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
 
 fn all(entries: &[Entry]) -> Vec<Timeline> {
     timelines(entries, |_, _| true, usize::MAX)
@@ -66,9 +67,9 @@ fn runs_of_one_commit_are_one_point_and_a_changed_tree_is_its_own() {
 fn what_was_measured_under_other_conditions_is_another_timeline() {
     let change: [fn(&mut Entry); 7] = [
         |entry| entry.conditions.device = "NVIDIA B200".into(),
-        |entry| entry.conditions.backend = "emulator".into(),
-        |entry| entry.conditions.cache_control = "none".into(),
-        |entry| entry.conditions.clock_control = "base".into(),
+        |entry| entry.conditions.backend = Backend::Emulator,
+        |entry| entry.conditions.cache_control = CacheControl::None,
+        |entry| entry.conditions.clock_control = ClockControl::Base,
         |entry| entry.source = Source::Emulated,
         |entry| entry.unit = Unit::Count,
         |entry| entry.metric = "sm_cycles".into(),

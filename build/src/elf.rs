@@ -13,7 +13,7 @@ const NO_BITS: usize = 8;
 /// A section.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Section<'f> {
-    /// Its name; empty where that is no text.
+    /// Its name; empty if that is not text.
     pub(crate) name: &'f str,
     header: &'f [u8],
     file: &'f [u8],
@@ -41,9 +41,9 @@ impl<'f> Sections<'f> {
     ///
     /// # Errors
     /// What is wrong with the file.
-    pub(crate) fn of(file: &'f [u8]) -> Result<Self, String> {
+    pub(crate) fn parse(file: &'f [u8]) -> Result<Self, String> {
         if file.get(..6) != Some(b"\x7fELF\x02\x01") {
-            return Err("it is no ELF file for a 64-bit machine".to_owned());
+            return Err("it is not an ELF file for a 64-bit machine".to_owned());
         }
         let first = number::<8>(file, 0x28)?;
         let size = number::<2>(file, 0x3a)?;
@@ -82,7 +82,7 @@ impl<'f> Sections<'f> {
 /// # Errors
 /// What is wrong with the file.
 pub fn named<'f>(file: &'f [u8], name: &str) -> Result<Option<&'f [u8]>, String> {
-    Sections::of(file)?.named(name).map(Section::bytes).transpose()
+    Sections::parse(file)?.named(name).map(Section::bytes).transpose()
 }
 
 /// The bytes `length` from `start` on.
@@ -121,9 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_off_is_told_and_not_read() {
+    fn a_file_that_is_cut_off_is_reported_and_not_read() {
         let file = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-        assert!(named(b"#!/bin/sh", ".oxart").unwrap_err().contains("no ELF file"));
+        assert!(named(b"#!/bin/sh", ".oxart").unwrap_err().contains("not an ELF file"));
         for length in [16, 64, 4096] {
             let told = named(&file[..length], ".oxart").unwrap_err();
             assert!(told.starts_with("it ends before byte"), "{told}");

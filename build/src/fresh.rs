@@ -1,18 +1,18 @@
-//! Whether a kernel build has nothing to do, told without starting cargo.
+//! Detects a kernel build with nothing to do, without starting cargo.
 //!
-//! Input: the stamp of the last build and the dep-info file cargo wrote then. Output: yes only
-//! where the command was the same and no source, manifest or lock file is newer than the PTX, whose
-//! time is the beginning of its build. When in doubt the answer is no, and cargo decides.
+//! Input: the stamp of the last build and cargo's dep-info file of it. Output: yes only if the
+//! command is the same and no source, manifest or lock file is newer than the PTX, which has the
+//! time of its build's start. When in doubt the answer is no, and cargo decides.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The stamp of a build: what it was asked for.
+/// The stamp of a build: its settings.
 pub(super) struct Stamp<'a> {
-    /// Where the stamp is kept.
+    /// The path of the stamp.
     pub path: &'a Path,
-    /// Everything that decides the build beside the sources.
+    /// Everything that decides the build except for the sources.
     pub text: &'a str,
 }
 
@@ -23,8 +23,8 @@ impl Stamp<'_> {
     }
 }
 
-/// Whether `ptx` is what the build would make again. Relative sources are below `root`. `dep_info`
-/// is of that build alone: what others in its folder read may be gone or changed.
+/// Whether the build would make the same `ptx` again. Relative sources are below `root`. `dep_info`
+/// is of that build alone: files that others in its folder read may be gone or changed.
 pub(super) fn is_fresh(
     ptx: &Path,
     stamp: &Stamp<'_>,

@@ -38,8 +38,8 @@ fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with("//")
 }
 
-/// Whether the manifest says `harness = false` of the target. One that cannot be read is cargo's
-/// to tell.
+/// Whether the manifest has `harness = false` for the target. cargo reports a manifest that cannot
+/// be read.
 fn has_own_main(manifest: &str, bench: &str) -> bool {
     let Ok(table) = manifest.parse::<Table>() else { return true };
     let benches = table.get("bench").and_then(Value::as_array);

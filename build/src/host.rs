@@ -15,7 +15,7 @@ use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, protocol};
 
 use super::{cargo, harness_of, shown};
-use crate::options::{BuildOptions, CargoOptions};
+use crate::options::{BuildOptions, CargoRequest};
 use crate::oxide::{self, Compiler, Made};
 use gpuprof_system::error::{Failure, Result};
 
@@ -34,7 +34,7 @@ pub struct Harness {
     pub library_folders: Vec<Utf8PathBuf>,
     /// The folder of a driver that lets it start where none is installed and it is linked to one.
     pub stand_in: Option<Utf8PathBuf>,
-    /// Who built it, where that was cuda-oxide.
+    /// The cuda-oxide compiler that built it, if any.
     pub oxide: Option<Made>,
 }
 
@@ -42,7 +42,7 @@ pub struct Harness {
 ///
 /// # Errors
 /// `cargo metadata` failed (exit code 102).
-pub fn metadata(options: &CargoOptions) -> Result<Metadata> {
+pub fn metadata(options: &CargoRequest) -> Result<Metadata> {
     let mut command = MetadataCommand::new();
     command.cargo_path(cargo());
     let mut other = vec!["--no-deps".to_owned()];
@@ -57,16 +57,16 @@ pub fn metadata(options: &CargoOptions) -> Result<Metadata> {
 }
 
 /// The folder of everything gpuprof writes.
-pub fn target_directory(metadata: &Metadata, options: &CargoOptions) -> Utf8PathBuf {
+pub fn target_directory(metadata: &Metadata, options: &CargoRequest) -> Utf8PathBuf {
     options.target_dir.clone().unwrap_or_else(|| metadata.target_directory.clone())
 }
 
-/// `options` without the packages and targets that the workspace does not have: another revision is
-/// asked for what it has of this one.
+/// `options` without the packages and targets that the workspace lacks: another revision may not
+/// have all of them.
 ///
 /// # Errors
 /// It has none of the packages that were named (exit code 4).
-pub fn as_far_as_known(metadata: &Metadata, options: CargoOptions) -> Result<CargoOptions> {
+pub fn as_far_as_known(metadata: &Metadata, options: CargoRequest) -> Result<CargoRequest> {
     let members = metadata.workspace_packages();
     let bare = |spec: &str| spec.split(['@', '#']).next().unwrap_or(spec).to_owned();
     let known = |spec: &String| members.iter().any(|p| p.name.as_str() == bare(spec));
@@ -82,7 +82,7 @@ pub fn as_far_as_known(metadata: &Metadata, options: CargoOptions) -> Result<Car
         }
         Ok(kept)
     };
-    Ok(CargoOptions {
+    Ok(CargoRequest {
         package: kept(&options.package, &known)?,
         bench: kept(&options.bench, &has_bench)?,
         exclude: options.exclude.iter().filter(|spec| known(spec)).cloned().collect(),
@@ -154,7 +154,7 @@ fn unknown(what: &str, name: &str, near: Option<String>) -> Failure {
     Failure::usage(format!("no {what} is named `{name}`{near}"))
 }
 
-fn selected<'m>(metadata: &'m Metadata, options: &CargoOptions) -> Result<Vec<&'m Package>> {
+fn selected<'m>(metadata: &'m Metadata, options: &CargoRequest) -> Result<Vec<&'m Package>> {
     let members = metadata.workspace_packages();
     let find = |spec: &String| {
         let bare = spec.split(['@', '#']).next().unwrap_or(spec);
@@ -210,9 +210,9 @@ fn build_command(targets: &[(&Package, &str)], build: &BuildOptions) -> Command 
     command
 }
 
-/// Builds `targets`, by cuda-oxide's `compiler` where there is one, and keeps those that hold
-/// series. Folders with libraries are those below the `target` folder, as for `cargo run`: others
-/// may hold a toolkit's stub of the driver.
+/// Builds `targets`, by cuda-oxide's `compiler` if there is one, and keeps those with series.
+/// Folders with libraries are those below the `target` folder, as for `cargo run`: others may
+/// contain a toolkit's stub of the driver.
 fn compile(
     targets: &[(&Package, &str)],
     (build, target): (&BuildOptions, &Utf8Path),

@@ -3,15 +3,17 @@
 //! `cargo rustc` with `--emit=asm` makes rustc's own LLVM write complete PTX, so no LLVM tool and
 //! no CUDA toolkit is needed, and the linker is a no-op. `RUSTC_BOOTSTRAP` opens the unstable parts
 //! on a stable toolchain for this build only; crate attributes come from the command line, so no
-//! kernel crate has any. What LLVM made is read before it is used: what it compiles to something
-//! else than what was written is an error with the source line.
+//! kernel crate has any. LLVM's output is audited before it is used: code with another meaning than
+//! the source is an error with the source line.
 
 mod audit;
 mod bounds;
 mod constant;
 mod flags;
 mod host_only;
+mod inlining;
 mod ir;
+mod libraries;
 mod math;
 mod names;
 mod of_std;
@@ -30,6 +32,8 @@ use cargo_metadata::Metadata;
 use gpuprof_model::ExitCode;
 use sha2::{Digest, Sha256};
 
+use ir::Ir;
+
 use super::fresh::{Stamp, is_fresh};
 use super::messages::{self, Ended};
 use super::toolchain::Toolchain;
@@ -39,7 +43,7 @@ use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::hex::hex;
 
-/// What a kernel build is asked for.
+/// A kernel build.
 #[derive(Debug)]
 pub struct KernelBuild<'a> {
     /// The workspace.
@@ -64,10 +68,11 @@ impl KernelBuild<'_> {
         let arguments = flags::of_cargo(package, self.cargo);
         // The root, since two clones may share a target folder.
         let asked = format!(
-            "{}\n{}\n{}\n{}\n{}",
+            "{}\n{}\n{}\n{}\n{}\n{}",
             self.toolchain.version,
             flags.join(" "),
             arguments.join(" "),
+            flags::COMMENTS,
             wrapper::FEATURES.join(" "),
             self.metadata.workspace_root
         );
@@ -106,7 +111,7 @@ impl KernelBuild<'_> {
         let text = cargo.run()?;
         cargo.keep_dep_info(&dep_info)?;
         write(&ptx, gpuprof_system::whole::write_whole(&ptx, text.as_bytes()))?;
-        // A source that was edited while rustc ran is newer than what it made of it.
+        // A source that was edited while rustc ran must be newer than the PTX.
         let dated = fs::File::options().write(true).open(&ptx).and_then(|f| f.set_modified(begun));
         write(&ptx, dated)?;
         write(&stamp_path, gpuprof_system::whole::write_whole(&stamp_path, asked.as_bytes()))?;
@@ -166,7 +171,7 @@ impl CargoBuild<'_> {
         write(to, gpuprof_system::whole::write_whole(to, &text))
     }
 
-    /// Has cargo make the PTX, and reads what LLVM made of the kernels.
+    /// Has cargo write the PTX, and audits LLVM's output.
     fn run(&self) -> Result<String> {
         let (package, made, ir) = (self.package, self.made(), self.ir());
         let flags = flags::known(self.flags.clone(), self.build.toolchain);
@@ -184,11 +189,14 @@ impl CargoBuild<'_> {
         };
         let text = read(&made).map_err(|e| missing(&made, e))?;
         let module = read(&ir).map_err(|e| missing(&ir, e))?;
+        let parsed = Ir::parse(&module);
+        let text = inlining::applied(&text, &parsed);
         self.refuse(&module, Some(&text))?;
         let text = constant::placed(&bounds::applied(&text)).map_err(|why| {
             failed(format!("the kernels of package `{package}` cannot be loaded: {why}"))
         })?;
-        Ok(names::shortened(scope::mended(text, self.build.arch)))
+        let text = names::shortened(scope::mended(text, self.build.arch));
+        Ok(libraries::applied(&text, &parsed))
     }
 
     /// Why there is no PTX.
@@ -211,7 +219,7 @@ impl CargoBuild<'_> {
                     ))
                 }));
             }
-            // Without an error of rustc's it was LLVM that ended it, which tells no source line.
+            // Without an error of rustc, LLVM ended it, which reports no source line.
             _ => {
                 if let Some(text) = self.emit_ir(flags) {
                     self.refuse(&text, None)?;
@@ -240,7 +248,7 @@ impl CargoBuild<'_> {
         status.ok()?.success().then(|| fs::read_to_string(self.ir()).ok()).flatten()
     }
 
-    /// Ends with what must not run, and warns of what may be wrong.
+    /// Refuses code that must not run, and warns of suspicious code.
     fn refuse(&self, ir: &str, ptx: Option<&str>) -> Result<()> {
         let findings = audit::findings(ir, ptx);
         let (errors, warnings): (Vec<_>, Vec<_>) = findings.iter().partition(|f| f.refuses());
@@ -269,6 +277,7 @@ impl CargoBuild<'_> {
         let mut command = toolchain.command(&toolchain.cargo);
         command
             .args(arguments)
+            .args(ptx.filter(|_| toolchain.knows(&[flags::COMMENTS])).map(|_| flags::COMMENTS))
             .arg(flags::emit(ptx, &self.ir()))
             .env("RUSTC_BOOTSTRAP", "1")
             .env("CARGO_TARGET_DIR", self.folder)

@@ -22,12 +22,13 @@ pub mod oxide;
 pub mod ptxas;
 pub mod revision;
 mod shown;
+mod source_files;
 pub mod toolchain;
 pub mod toolkit;
 
 use std::ffi::OsString;
 
-/// What kernels are compiled for.
+/// The target of kernels.
 const KERNEL_TARGET: &str = "nvptx64-nvidia-cuda";
 
 /// The cargo that started us, or the one on the path.

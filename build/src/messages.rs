@@ -1,8 +1,7 @@
-//! What cargo says of a kernel build: rustc's messages are shown, and how it ended is told.
+//! cargo's messages of a kernel build: shows rustc's, and returns how the build ended.
 //!
 //! Input: a cargo command with a JSON message format. Output: rustc's own text on standard error,
-//! where cargo's progress is as well, and whether rustc found errors. An LLVM that aborts leaves
-//! none.
+//! next to cargo's progress, and whether rustc found errors. An LLVM that aborts leaves none.
 
 use std::env;
 use std::io::{BufReader, IsTerminal};
@@ -26,7 +25,7 @@ pub(super) enum Ended {
     WithoutErrors,
 }
 
-/// Where rustc found an error.
+/// The position of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     /// The file, as rustc names it.
@@ -35,7 +34,7 @@ pub(super) struct Place {
     pub(super) line: usize,
     /// The column, from 1.
     pub(super) column: usize,
-    /// What the user's source calls there, where rustc knows no function, method or type of that
+    /// The name in the user's source there, if rustc knows no function, method or type of that
     /// name, and no macro of it with its `!`.
     pub(super) unknown: Option<String>,
 }
@@ -44,7 +43,7 @@ pub(super) struct Place {
 const NOT_FOUND: [&str; 4] = ["E0599", "E0425", "E0412", "E0433"];
 
 impl Place {
-    fn of(span: DiagnosticSpan, code: Option<&str>) -> Self {
+    fn from_span(span: DiagnosticSpan, code: Option<&str>) -> Self {
         let word = || {
             let line = span.text.first()?;
             let count = line.highlight_end.checked_sub(line.highlight_start)?;
@@ -93,7 +92,7 @@ pub(super) fn show(command: &mut Command) -> Result<Ended> {
                 errors = true;
                 let code = said.message.code.as_ref().map(|code| code.code.as_str());
                 let own = said.message.spans.into_iter().filter(|span| span.is_primary);
-                places.extend(own.map(|span| Place::of(span, code)));
+                places.extend(own.map(|span| Place::from_span(span, code)));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The toolchain for kernels: any rustc whose sysroot holds the library source.
+//! The toolchain for kernels: any rustc that comes with the library source.
 //!
 //! Search, in order: the one asked for; the active one; the active one after `rustup component add
 //! rust-src`; a system rustc, such as Debian's `rustc-web` with `rust-web-src`. Else an error with
@@ -30,7 +30,7 @@ pub struct Toolchain {
     pub version: String,
 }
 
-/// Where the active and the system toolchains are looked for; tests replace it.
+/// The active and the system toolchains; tests replace them.
 #[derive(Debug, Clone)]
 pub struct Candidates {
     /// The active rustc.
@@ -69,8 +69,8 @@ pub fn find(asked: Option<&str>, candidates: &Candidates) -> Result<Toolchain> {
     if let Some(found) = active.clone().with_library_source() {
         return Ok(found);
     }
-    // Several runs at once must not run rustup at once; the others find what the first one added. A
-    // lock that cannot be had (the file is another user's) is no reason to stop.
+    // Concurrent runs must not run rustup at once; the others find the component that the first one
+    // added. Without a lock (the file is another user's) the run continues.
     let lock = File::create(env::temp_dir().join("gpuprof-rustup.lock"));
     let _held = lock.and_then(|file| file.lock().map(|()| file));
     if let Some(found) = active.clone().with_library_source() {
@@ -127,7 +127,7 @@ fn explicit(name: &str, candidates: &Candidates) -> Result<Toolchain> {
     })
 }
 
-/// A rustc by its path, with the cargo beside it or the active one.
+/// A rustc by its path, with the cargo next to it or the active one.
 fn from_path(rustc: &Path) -> Option<Toolchain> {
     if !rustc.is_file() {
         return None;
@@ -167,7 +167,7 @@ impl Toolchain {
     /// Refuses an architecture that its rustc does not compile for: LLVM would ignore it.
     ///
     /// # Errors
-    /// It is not one of those that rustc names (exit code 2).
+    /// rustc does not know it (exit code 2).
     pub fn check_arch(&self, arch: &str, target: &str) -> Result<()> {
         let mut ask = self.command(&self.rustc);
         let ask = ask.args(["--print=target-cpus", "--target", target]).stdin(Stdio::null());
@@ -194,7 +194,7 @@ impl Toolchain {
 
     /// The toolchain with its version, if its sysroot holds the library source.
     fn with_library_source(mut self) -> Option<Self> {
-        // Both at once: behind rustup each start costs tens of milliseconds.
+        // Both at once: through rustup each start costs tens of milliseconds.
         let ask = |question: &str| {
             self.command(&self.rustc)
                 .arg(question)

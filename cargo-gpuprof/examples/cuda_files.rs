@@ -2,8 +2,8 @@
 //!
 //!     docs/scripts/cuda-files.sh NVRTC-FOLDER [PATTERN]
 //!
-//! Every file of a list is compiled as it is, by NVRTC or, where that finds errors and
-//! `GPUPROF_NVCC` names one, by nvcc; each of its kernels is loaded alone on the emulated driver.
+//! Every file of a list is compiled unchanged, by NVRTC or, if that finds errors and `GPUPROF_NVCC`
+//! names one, by nvcc; each of its kernels is loaded alone on the emulated driver.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -19,6 +19,7 @@ use gpuprof_build::cuda_cpp::{
     Architecture, Cache, Compiled, Compiler, Compilers, Program, SUBCOMMAND, Search, nvcc,
     run_child,
 };
+use gpuprof_build::toolkit;
 use gpuprof_emulator::device::Device;
 use gpuprof_model::declared::CudaCompiler;
 use gpuprof_system::interrupt::Interrupt;
@@ -40,10 +41,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let interrupt = Interrupt::default();
     let nvrtc = Compiler::find(&search, &env::current_exe()?, &interrupt)?;
     let name = nvrtc.name();
-    let search = nvcc::Search {
+    let named = toolkit::Search {
         variable: env::var_os("GPUPROF_NVCC").map(Into::into),
-        ..nvcc::Search::default()
+        ..toolkit::Search::default()
     };
+    let search = nvcc::Search { program: named, ..nvcc::Search::default() };
     let compilers = Compilers::new(Ok(nvrtc), search, &interrupt, true);
     let list = fs::read_to_string(list)?;
     let files = Mutex::new(list.lines());
@@ -57,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let compiled = compilers.compile(&program, &Cache::new(cache));
             let seconds = start.elapsed().as_secs_f64();
             let (said, counted) = match &compiled {
-                Ok(compiled) => Counts::of(compiled),
+                Ok(compiled) => Counts::count(compiled),
                 Err(error) => Counts::refused(&error.to_string()),
             };
             println!("{file}: {said}, {seconds:.1} s");
@@ -89,9 +91,9 @@ impl Includes {
         Ok(Self(folders))
     }
 
-    /// Those of a crate; without a line of its own, every folder in it that holds headers.
-    /// `$CUTLASS` is the folder that the variable names, if it does.
-    fn of(&self, package: &str, root: &Path) -> std::io::Result<BTreeSet<PathBuf>> {
+    /// The settings of a crate; without a line for it, every folder in it with headers. `$CUTLASS`
+    /// is the folder in the variable, if it is set.
+    fn list_folders(&self, package: &str, root: &Path) -> std::io::Result<BTreeSet<PathBuf>> {
         let mut folders = BTreeSet::new();
         match self.0.get(package) {
             Some(listed) => folders.extend(listed.iter().filter_map(|it| match it.as_str() {
@@ -108,7 +110,7 @@ impl Includes {
 fn program(sources: &Path, file: &str, includes: &Includes) -> Result<Program, Box<dyn Error>> {
     let (package, path) = file.split_once('/').ok_or("a line is CRATE-VERSION/PATH")?;
     let package_root = sources.join(package);
-    let folders = includes.of(package, &package_root)?;
+    let folders = includes.list_folders(package, &package_root)?;
     let own = package_root.join(path).parent().map(Path::to_path_buf);
     let all = own.into_iter().chain(folders);
     let relative =
@@ -140,7 +142,7 @@ fn headers_below(folder: &Path, found: &mut BTreeSet<PathBuf>) -> std::io::Resul
     Ok(())
 }
 
-/// What became of files and kernels.
+/// The outcomes of files and kernels.
 #[derive(Debug, Default)]
 struct Counts {
     files: usize,
@@ -156,7 +158,7 @@ struct Counts {
 
 impl Counts {
     /// Those of one file, and what to say of it.
-    fn of(compiled: &Compiled) -> (String, Self) {
+    fn count(compiled: &Compiled) -> (String, Self) {
         let named = |start| compiled.warnings.iter().any(|it| it.message.contains(start));
         let by_nvcc = named(": nvcc ");
         let mut one = Self { files: 1, compiled: 1, ..Self::default() };

@@ -4,17 +4,17 @@
 //! `FOLDER/before.json` and `FOLDER/after.json`: saxpy on the emulated driver, all metrics of the
 //! catalogue, and in `after.json` one configuration with one sector more. With `gpu` it is saxpy on
 //! an H200, seven processes of five samples each, and in `after.json` one configuration takes 5 %
-//! longer. What the tool does with them `docs/scripts/large-runs.sh` measures.
+//! longer. `docs/scripts/large-runs.sh` measures the tool on them.
 
 use std::error::Error;
 
 use camino::Utf8Path;
 use gpuprof_analysis::fixture;
-use gpuprof_analysis::metrics::collect::{Terms, finished};
+use gpuprof_analysis::metrics::collect::{CollectContext, finished};
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::measurement::PassResult;
 use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::{Run, Shared};
+use gpuprof_model::run::{Run, SharedRows};
 use gpuprof_system::whole::write_whole_by;
 
 const BLOCKS: [u64; 5] = [64, 128, 256, 512, 1024];
@@ -44,8 +44,8 @@ type Make = fn(u64, bool) -> (Configuration, Vec<PassResult>);
 /// A run of `rows` configurations as `make` makes them.
 fn run(id: &str, rows: u64, make: impl Fn(u64) -> (Configuration, Vec<PassResult>)) -> Run {
     let catalogue = Catalogue::built_in();
-    let terms = Terms::new(&catalogue);
-    let mut shared = Shared::default();
+    let terms = CollectContext::new(&catalogue);
+    let mut shared = SharedRows::default();
     let row = |at: u64| {
         let (configuration, passes) = make(at);
         let mut row = finished(configuration, &passes, &terms);

@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let fixed = arguments.next().transpose()?.unwrap_or(2_000);
     let pools = pools()?;
     for undecided in [1, usize::MAX] {
-        let most = Most::DEFAULT.of(undecided);
+        let most = Most::DEFAULT.limit(undecided);
         relative(&pools, most, unchanged, slower);
         println!();
     }
@@ -54,8 +54,8 @@ fn relative(pools: &[Named], most: u32, unchanged: u32, slower: u32) {
             draws,
             seed: 1,
         };
-        let same = bounds.each_ref().map(|bounds| trial(unchanged).of(bounds, 0.0));
-        let slow = bounds.each_ref().map(|bounds| trial(slower).of(bounds, 3.0));
+        let same = bounds.each_ref().map(|bounds| trial(unchanged).simulate(bounds, 0.0));
+        let slow = bounds.each_ref().map(|bounds| trial(slower).simulate(bounds, 3.0));
         let each = |of: &dyn Fn(usize) -> String| [0, 1, 2].map(of).join(" / ");
         println!(
             "| {name} | {} | {} | {:.2} | {} | {} |",
@@ -88,7 +88,7 @@ fn fixed_limits(pools: &[Named], draws: u32) {
     for (name, pool, resolution) in pools {
         let trial =
             FixedTrial { pool, resolution: *resolution, first: FIRST, most, draws, seed: 1 };
-        let of = |above| budgets.each_ref().map(|budget| trial.of(budget, above));
+        let of = |above| budgets.each_ref().map(|budget| trial.simulate(budget, above));
         let (at, inside, beyond) = (of(0.0), of(-2.0), of(2.0));
         let each = |of: &dyn Fn(usize) -> String| [0, 1, 2].map(of).join(" / ");
         let share = |shares: &[Shares; 3], of: fn(&Shares) -> f64| {

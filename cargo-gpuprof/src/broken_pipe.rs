@@ -1,9 +1,9 @@
-//! Standard output of commands that only print: whoever reads it may have read enough.
+//! Standard output of commands that only print: the reader may stop early.
 //!
-//! Input: what a command writes. Output: the same, up to the moment at which nobody reads it
-//! any more (`| head`); the rest is dropped, and the command's exit code is what it would have
-//! been. A command that measures is told instead: what it finds would go nowhere. One that a signal
-//! is to end is not kept by a reader that has stopped reading.
+//! Input: a command's output. Output: the same, until the reader closes the pipe (`| head`); the
+//! rest is dropped, and the command's exit code does not change. A command that measures gets an
+//! error instead, since its results would be lost. After a signal, a reader that has stopped
+//! reading does not block the command.
 
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsFd;
@@ -15,8 +15,8 @@ use gpuprof_system::interrupt::{AT_ONCE, Interrupt};
 /// For how long a reader is waited for after a signal.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A writer whose reader may stop reading, which keeps nobody that a signal is to end: what is left
-/// is then dropped, and the user is told.
+/// A writer for a reader that may stop reading: after a signal it does not block; the rest is
+/// dropped, and the user is told.
 pub struct MayStop<'i, W> {
     inner: W,
     interrupt: &'i Interrupt,
@@ -24,7 +24,7 @@ pub struct MayStop<'i, W> {
 }
 
 impl<'i, W> MayStop<'i, W> {
-    /// Writes to `inner`, until `interrupt` has a signal and nobody reads.
+    /// Writes to `inner`, until `interrupt` has a signal and the reader has stopped.
     pub fn new(inner: W, interrupt: &'i Interrupt) -> Self {
         Self { inner, interrupt, stopped: false }
     }
@@ -35,7 +35,7 @@ impl<W: Write + AsFd> MayStop<'_, W> {
     fn is_read(&mut self) -> io::Result<bool> {
         if !self.stopped && !self.interrupt.wait_for_reader(self.inner.as_fd(), PATIENCE)? {
             self.stopped = true;
-            console::say("nobody reads standard output: the rest of it is dropped");
+            console::say("standard output has no reader: the rest of it is dropped");
         }
         Ok(!self.stopped)
     }
@@ -52,7 +52,7 @@ impl<W: Write + AsFd> Write for MayStop<'_, W> {
     }
 }
 
-/// A writer whose reader may leave.
+/// A writer for a reader that may close the pipe.
 pub struct MayLeave<W>(pub W);
 
 impl<W: Write> Write for MayLeave<W> {

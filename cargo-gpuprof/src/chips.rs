@@ -1,9 +1,9 @@
 //! The counters of every chip, as CUPTI listed them when this version was made.
 //!
-//! Input: a chip's name and a metric's. Output: what kind of metric it is, which unit of the GPU
-//! counts it, in what, and what can follow its name; or why it is none, with the nearest names.
-//! Nothing needs to be installed for it. CUPTI, where it is, is asked for what is not in here: the
-//! descriptions, the passes, and chips and names that are newer than `data/chips.zst`.
+//! Input: a chip's name and a metric's. Output: the kind of metric, the GPU unit that counts it,
+//! its unit of measure, and its submetrics; or an error with the nearest names. Nothing needs to be
+//! installed. CUPTI, if available, adds descriptions, passes, and chips and names that are newer
+//! than `data/chips.zst`.
 
 mod breakdown;
 mod passes;
@@ -38,7 +38,7 @@ pub struct ChipMetric<'c> {
 }
 
 impl ChipMetric<'_> {
-    /// It, without a description: that is NVIDIA's, and CUPTI has it.
+    /// The metric without a description, which only CUPTI has: its text is NVIDIA's.
     pub fn described(&self) -> Described {
         Described {
             name: self.name.to_owned(),
@@ -49,25 +49,25 @@ impl ChipMetric<'_> {
         }
     }
 
-    /// What can follow its name, each with its dot.
+    /// The submetrics, each with its dot.
     pub fn submetrics(&self) -> &[String] {
         self.submetrics
     }
 }
 
-/// Why a name is no metric of a chip.
+/// A name that is not a metric of a chip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoMetric {
-    /// The chip that has none of it; no chip at all has it where none is named.
+    /// The chip without this metric; none if no known chip has it.
     chip: Option<String>,
-    /// The name without what follows it.
+    /// The name without submetrics.
     pub base: String,
-    /// What follows it, and what could; none where there is no such metric at all.
+    /// The unknown submetric and the known ones; none if the metric itself does not exist.
     submetric: Option<(String, Vec<String>)>,
 }
 
 impl NoMetric {
-    /// The same, for those who look for its kind and not for its words.
+    /// The same as a kind, without the words.
     pub fn refused(&self) -> RefusedMetric {
         let kind = match self.submetric {
             None => MetricRefusal::UnknownMetric,
@@ -96,7 +96,7 @@ impl fmt::Display for NoMetric {
 }
 
 impl Chips {
-    /// Those that this version was made with.
+    /// The chips that were recorded for this version.
     ///
     /// # Panics
     /// Never with the file that ships: a test reads all of it.
@@ -119,7 +119,7 @@ impl Chips {
     /// The metrics of `chip` by name; none where it is not among the chips.
     pub fn metrics(&self, chip: &str) -> Option<impl Iterator<Item = ChipMetric<'_>>> {
         let at = self.place(chip)?;
-        Some(self.0.metrics.keys().filter_map(move |name| self.on(name, Some(at))))
+        Some(self.0.metrics.keys().filter_map(move |name| self.find_on(name, Some(at))))
     }
 
     /// The metric that `name` is of, with or without a submetric. Without a `chip`, of any.
@@ -132,7 +132,7 @@ impl Chips {
         let chip = chip.map(str::to_uppercase);
         // Names have dots themselves (`CTC.TriageCompute.ctc__rx_bytes`): the longest one wins.
         let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
-        let found = ends.filter_map(|end| Some((end, self.on(&name[..end], at)?))).next_back();
+        let found = ends.filter_map(|end| Some((end, self.find_on(&name[..end], at)?))).next_back();
         let Some((end, metric)) = found else {
             let base = name.split('.').next().unwrap_or(name).to_owned();
             return Err(NoMetric { chip, base, submetric: None });
@@ -168,7 +168,7 @@ impl Chips {
         let base = name.split('.').next().unwrap_or(name);
         did_you_mean(
             base,
-            self.0.metrics.keys().map(String::as_str).filter(|n| self.on(n, at).is_some()),
+            self.0.metrics.keys().map(String::as_str).filter(|n| self.find_on(n, at).is_some()),
         )
     }
 
@@ -182,7 +182,7 @@ impl Chips {
     }
 
     /// The metric called `name` on a chip, or on any.
-    fn on(&self, name: &str, chip: Option<usize>) -> Option<ChipMetric<'_>> {
+    fn find_on(&self, name: &str, chip: Option<usize>) -> Option<ChipMetric<'_>> {
         let (name, natures) = self.0.metrics.get_key_value(name)?;
         let mut natures = natures.iter().map(|&at| &self.0.natures[at]);
         let nature = natures.find(|nature| chip.is_none_or(|chip| nature.on.contains(&chip)))?;
@@ -190,7 +190,7 @@ impl Chips {
     }
 }
 
-/// The chips that this version knows, and those that CUPTI adds, where it is.
+/// The chips of this version, and those that an available CUPTI adds.
 ///
 /// # Errors
 /// As [`cupti::ask`].
@@ -203,8 +203,8 @@ pub fn known(cupti: Option<&Utf8Path>) -> Outcome<Vec<String>> {
     Ok(known)
 }
 
-/// "did you mean …?", by the catalogue of `chip`, which CUPTI knows or else this version; none
-/// where nothing is near.
+/// "did you mean …?", by the catalogue of `chip` from CUPTI or this version; none if no name is
+/// near.
 ///
 /// # Errors
 /// As [`cupti::ask`].
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_metric_says_why_and_what_is_near() {
+    fn an_unknown_metric_is_refused_with_the_reason_and_the_nearest_name() {
         let chips = Chips::shipped();
         let said = |name: &str, chip| chips.validate(name, chip).unwrap_err().to_string();
         let chip = Some("GH100");
@@ -279,7 +279,7 @@ mod tests {
         assert!(chips.validate("new__counter.sum", Some("GX999")).is_ok());
     }
 
-    /// What whole families of chips have no counter for, by how the counters' names begin.
+    /// Counters that whole families of chips lack, by the prefixes of their names.
     fn lacks(chip: &str, counter: &str) -> bool {
         let begins = |all: &[&str]| all.iter().any(|begins| counter.starts_with(begins));
         let of = |chips: &[&str]| chips.iter().any(|begins| chip.starts_with(begins));
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_profilers_names_stand_for_is_counted_on_every_chip_but_for_what_families_lack() {
+    fn every_chip_counts_the_metrics_of_old_names_except_those_that_its_family_lacks() {
         let chips = Chips::shipped();
         let mut compared = 0;
         for chip in chips.names() {

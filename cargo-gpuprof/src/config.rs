@@ -9,13 +9,13 @@ use std::io::ErrorKind;
 use std::ops::Range;
 
 use camino::Utf8Path;
+use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::suggest::did_you_mean;
-use gpuprof_model::{ExitCode, Threshold};
 use serde::Deserialize;
 
 use crate::options::types::*;
-use crate::options::{ConfigurationOptions, settings};
+use crate::options::{ConfigFile, settings};
 use gpuprof_system::error::{Failure, Result};
 
 mod elsewhere;
@@ -24,9 +24,9 @@ mod written;
 
 pub use elsewhere::elsewhere;
 pub use metrics::{MetricDefinition, Metrics, define, direct, on_itself};
-pub use written::Written;
+pub use written::{Condition, Written};
 
-/// Where the file is, below the workspace root.
+/// The path of the file, below the workspace root.
 pub const DEFAULT_PATH: &str = ".config/gpuprof.toml";
 
 macro_rules! config {
@@ -41,7 +41,7 @@ macro_rules! config {
             /// Metrics to show, instead of the annotated ones, and metrics defined by formulas.
             pub metrics: Metrics,
             $($(#[$doc])* pub $name: Option<$type>,)*
-            /// Settings of the series whose key holds the table's name.
+            /// Settings of the series with a key that contains the table's name.
             pub series: BTreeMap<String, SeriesConfig>,
             /// Settings by the name that `--preset` takes; they win over those outside. A preset
             /// holds none.
@@ -71,26 +71,27 @@ pub struct SeriesConfig {
 }
 
 impl Config {
-    /// Reads what `options` say; none where they say so.
+    /// Reads `file` of the workspace at `root`.
     ///
     /// # Errors
     /// As [`Config::load`].
     pub fn chosen(
         root: &Utf8Path,
-        options: &ConfigurationOptions,
+        file: &ConfigFile,
         catalogue: &Catalogue,
     ) -> Result<(Self, Catalogue)> {
-        if options.no_config {
-            return Ok((Self::default(), catalogue.clone()));
+        match file {
+            ConfigFile::None => Ok((Self::default(), catalogue.clone())),
+            ConfigFile::Usual => Self::load(root, None, catalogue),
+            ConfigFile::At(path) => Self::load(root, Some(path), catalogue),
         }
-        Self::load(root, options.file(), catalogue)
     }
 
-    /// Reads the file at `explicit`, or the default one of `root` if it is there, and gives it with
-    /// the metrics that are known besides those of `catalogue`.
+    /// Reads the file at `explicit`, or the default one of `root` if it exists, and returns it with
+    /// the metrics of `catalogue` and its own.
     ///
     /// # Errors
-    /// A file that was named and is not there, or one that is wrong (exit code 96).
+    /// A named file that does not exist, or an invalid one (exit code 96).
     pub fn load(
         root: &Utf8Path,
         explicit: Option<&Utf8Path>,
@@ -175,14 +176,14 @@ impl Config {
     fn check(&self, path: &Utf8Path) -> Result<()> {
         let wrong = |message: String| Failure::new(ExitCode::Configuration, message);
         let all = self.series.values().flat_map(|s| &s.thresholds).chain(&self.thresholds);
-        for Written { text, line, .. } in all {
+        for Written { condition: Condition { text, threshold }, line, .. } in all {
             let place = format!("{path}:{line}");
-            Threshold::parse(text).map_err(|e| wrong(e.render(&place, text)))?;
+            threshold.as_ref().map_err(|e| wrong(e.render(&place, text)))?;
         }
         Ok(())
     }
 
-    /// The settings of the series tables whose name `key` holds.
+    /// The settings of the series tables with a name that `key` contains.
     pub fn for_series<'c>(&'c self, key: &'c str) -> impl Iterator<Item = &'c SeriesConfig> {
         self.series.iter().filter(move |(name, _)| key.contains(name.as_str())).map(|(_, s)| s)
     }
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_those_of_the_command_line_and_told_with_the_line() {
+    fn bounds_are_those_of_the_command_line_and_reported_with_the_line() {
         for key in ["timeout", "max-passes", "sample", "top"] {
             let text = error(&format!("strict = true\n{key} = 0"));
             assert!(text.contains("line 2") && text.contains("expected a nonzero"), "{text}");

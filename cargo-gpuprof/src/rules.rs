@@ -1,8 +1,8 @@
 //! Rules of advice: ours, which the binary carries, and those of a workspace.
 //!
-//! Input: the TOML files of `rules/` and of a folder of the user's, and the metrics that are known.
-//! Output: checked rules. A user's rule takes the place of ours of the same identifier. An error
-//! names the file, the line and what to do.
+//! Input: the TOML files of `rules/` and of a user's folder, and the known metrics. Output: checked
+//! rules. A user's rule replaces ours of the same identifier. An error names the file, the line and
+//! the remedy.
 
 mod file;
 
@@ -16,7 +16,7 @@ use file::wrong;
 use gpuprof_system::error::Result;
 use gpuprof_system::own_file::OwnFile;
 
-/// Where a workspace keeps its own, below its root.
+/// The folder of a workspace's rules, below its root.
 pub const FOLDER: &str = ".config/gpuprof/rules";
 
 macro_rules! built_in {
@@ -58,8 +58,8 @@ pub fn load(root: &Utf8Path, asked: Option<&Utf8Path>, known: &Catalogue) -> Res
     all(&own(root, asked)?, known)
 }
 
-/// Ours and, unless the folder `asked` or else the usual one of the workspace at `root` has rules,
-/// those that `run` was made with: its workspace may be elsewhere.
+/// Our rules and, unless the folder `asked` or else the usual one of the workspace at `root` has
+/// rules, those with which `run` was made: its workspace may be elsewhere.
 ///
 /// # Errors
 /// As of [`load`].

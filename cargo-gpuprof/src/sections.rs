@@ -1,9 +1,9 @@
 //! Sections: metrics that belong together, with short labels, shown as a table of their own; and
 //! sets of sections.
 //!
-//! Input: the TOML files of `sections/`, which the binary carries, those of a workspace's
-//! `.config/gpuprof/sections/`, the names asked for and the chip. Output: each section's metrics
-//! by the names that the chip has. A workspace's section takes the place of ours of the same name.
+//! Input: the TOML files of `sections/`, which the binary contains, those of a workspace's
+//! `.config/gpuprof/sections/`, the requested names and the chip. Output: each section's metrics by
+//! the names that the chip has. A workspace's section replaces ours of the same name.
 
 mod file;
 
@@ -18,7 +18,7 @@ use gpuprof_system::own_file::OwnFile;
 
 pub use file::{Section, SectionMetric};
 
-/// Where a workspace keeps its own, below its root.
+/// The folder of a workspace's sections, below its root.
 pub const FOLDER: &str = ".config/gpuprof/sections";
 
 macro_rules! built_in {
@@ -97,8 +97,8 @@ impl Sections {
         Ok(sections)
     }
 
-    /// These and those of `files`, of which one called like one of these takes its place. What they
-    /// define may use what `catalogue` knows: that of these sections, or one made of it.
+    /// These and those of `files`, which replace namesakes. Their definitions may use those of
+    /// `catalogue`: these sections' catalogue, or one based on it.
     ///
     /// # Errors
     /// A file that is wrong (exit code 96).
@@ -120,13 +120,12 @@ impl Sections {
         Ok(())
     }
 
-    /// The metrics that are known with what the sections define, by the formulas that most chips
-    /// have.
+    /// The metrics, including the sections' definitions, with the formulas of most chips.
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
 
-    /// The metrics that are known with what the sections define, by the formulas of `chip`.
+    /// The metrics, including the sections' definitions, with the formulas of `chip`.
     ///
     /// # Panics
     /// Never: the formulas were checked when their file was read.
@@ -177,7 +176,7 @@ mod tests {
     use gpuprof_model::ExitCode;
     use gpuprof_model::metric::{Direction, Formula, direction_by_family};
 
-    fn of(files: &[OwnFile]) -> Result<Sections> {
+    fn read_sections(files: &[OwnFile]) -> Result<Sections> {
         let ours = Sections::built_in()?;
         let catalogue = ours.catalogue().clone();
         ours.with(files, catalogue)
@@ -197,12 +196,12 @@ mod tests {
         let file = |text: &str| OwnFile { path: "own.toml".into(), text: text.to_owned() };
         let text = "title = \"Own\"\n[[metrics]]\nlabel = \"grid\"\nname = \"launch__grid_size\"\n\
                     direction = \"lower\"\n";
-        let sections = of(&[file(text)]).unwrap();
+        let sections = read_sections(&[file(text)]).unwrap();
         let metric = sections.catalogue().find("launch__grid_size").unwrap();
         assert_eq!(metric.direction, Direction::Lower);
         assert_eq!(metric.direction_set.as_deref(), Some("own.toml"));
         let higher = OwnFile { path: "other.toml".into(), text: text.replace("lower", "higher") };
-        let error = of(&[file(text), higher]).unwrap_err().message;
+        let error = read_sections(&[file(text), higher]).unwrap_err().message;
         assert_eq!(
             error,
             "other.toml: metric `launch__grid_size`: higher is better here, and lower is better in own.toml; set its \
@@ -264,7 +263,7 @@ mod tests {
     fn a_chip_may_be_written_in_any_case() {
         let text = "title = \"Mine\"\n[[metrics]]\nlabel = \"a\"\nname = \"ipc\"\nchips = { gh = \"waves\" }\n";
         let file = OwnFile { path: "Mine.toml".into(), text: text.into() };
-        let sections = of(&[file]).unwrap();
+        let sections = read_sections(&[file]).unwrap();
         let name = |chip: &str| {
             let mut chosen = sections.choose(&[], &["Mine".into()], Some(chip)).unwrap();
             chosen.remove(0).columns.remove(0).name
@@ -297,12 +296,12 @@ mod tests {
             "title = \"Other\"\nmetrics = [{ label = \"b\", name = \"waves\" }]\n",
         );
         write("notes.txt", "not a section");
-        let sections = of(&own(root).unwrap()).unwrap();
+        let sections = read_sections(&own(root).unwrap()).unwrap();
         let columns = sections.choose(&[], &["Mine".into(), "Occupancy".into()], None).unwrap();
         assert_eq!(ids(&columns), ["occupancy", "Mine"]);
         assert_eq!(columns[0].columns[0].name, "waves");
         write("Mine.toml", "title = \"Mine\"\nmetrics = [{ label = \"a\", name = \"icp\" }]\n");
-        let failure = of(&own(root).unwrap()).unwrap_err();
+        let failure = read_sections(&own(root).unwrap()).unwrap_err();
         assert_eq!(failure.code, ExitCode::Configuration);
         assert!(failure.message.contains("Mine.toml: no metric is named `icp`"), "{failure}");
         write(
@@ -312,7 +311,7 @@ mod tests {
              direction = \"lower\"\n[[definitions]]\nname = \"s_b\"\nformula = \"1 * s_a\"\nunit = \"B\"\n\
              direction = \"lower\"\n",
         );
-        let failure = of(&own(root).unwrap()).unwrap_err();
+        let failure = read_sections(&own(root).unwrap()).unwrap_err();
         assert_eq!(failure.code, ExitCode::Configuration);
         let expected = "Mine.toml: metric `s_a` on GH…: it depends on itself: s_a → s_b → s_a";
         assert!(failure.message.ends_with(expected), "{failure}");

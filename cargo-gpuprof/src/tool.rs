@@ -21,9 +21,9 @@ use gpuprof_model::ExitCode as Code;
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
-use gpuprof_system::terminal::Terminal;
+use gpuprof_system::printable_output::PrintableOutput;
 
-/// What the executable does.
+/// The entry point of the executable.
 pub fn main() -> ExitCode {
     if wrapper::is_wrapper() {
         return wrapper::main();
@@ -31,9 +31,9 @@ pub fn main() -> ExitCode {
     let parsed = cli::parse(std::env::args_os());
     // The guard listens to no signal: main's second one would end it with clocks locked.
     if let Some(Command::Guard(options)) = &parsed.command {
-        return end(&guard::guard(options));
+        return end(&guard::guard(&options.clone().into()));
     }
-    // Nor does one that becomes a program, whose signals they are.
+    // Nor does one that becomes a program, which handles signals itself.
     if let Some(Command::Become(options)) = &parsed.command {
         return ExitCode::from(emulate::become_program(options));
     }
@@ -57,14 +57,14 @@ pub fn main() -> ExitCode {
     );
     let outcome = dispatch(parsed, &interrupt);
     match (interrupt.signal(), &outcome) {
-        // What else went wrong is the signal's doing, but for what could not be kept.
+        // Other failures follow from the signal, except for results that could not be kept.
         (Some(signal), Err(failure)) => {
             if failure.code == Code::OutputFailed {
                 end(&outcome);
             }
             ExitCode::from(128 + signal)
         }
-        // A run that saw the signal says so; one that had ended before it is not undone by it.
+        // A run that saw the signal reports it; the signal does not undo one that had ended before.
         (Some(signal), Ok(_)) if !measures => ExitCode::from(128 + signal),
         _ => end(&outcome),
     }
@@ -104,7 +104,7 @@ fn keeps_something(parsed: &Gpuprof) -> bool {
     }
 }
 
-/// Standard output, line by line. A signal ends who writes to it, whether or not anyone reads.
+/// Standard output, line by line. A signal ends its writer, even if the pipe is full.
 fn unstoppable(interrupt: &Interrupt) -> Result<LineWriter<MayStop<'_, File>>> {
     // Not the buffer of Rust's own one, which would wait for the reader when the process ends.
     let stdout = io::stdout().as_fd().try_clone_to_owned();
@@ -125,15 +125,15 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
         }
         Some(Command::Metrics(options)) => {
             let width = stdout.width_of(options.message_format);
-            let mut shown = Terminal::new(&mut printed).within(width);
+            let mut shown = PrintableOutput::new(&mut printed).within(width);
             metrics::metrics(&options, &mut shown).map(|()| Code::Success)
         }
         Some(Command::Rules(options)) => {
-            let mut shown = Terminal::new(&mut printed);
+            let mut shown = PrintableOutput::new(&mut printed);
             rules::rules(&options, &mut shown).map(|()| Code::Success)
         }
         Some(Command::Doctor(options)) => doctor::doctor(&options, interrupt, &mut printed),
-        Some(Command::Guard(options)) => guard::guard(&options),
+        Some(Command::Guard(options)) => guard::guard(&options.into()),
         Some(Command::Emulate(options)) => {
             emulate::emulate(&options, interrupt).map(|_| Code::Success)
         }

@@ -69,7 +69,7 @@ fn build_fake_nvml() -> (tempfile::TempDir, PathBuf) {
     (folder, library)
 }
 
-/// What the fake NVML in `folder` was asked to do.
+/// The requests that the fake NVML in `folder` received.
 fn done(folder: &Path) -> Vec<String> {
     let text = fs::read_to_string(folder.join("nvml-log")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
@@ -219,7 +219,7 @@ fn a_killed_guard_is_noticed_and_another_puts_the_clocks_back() {
 }
 
 #[test]
-fn what_a_killed_runner_and_a_killed_guard_left_is_told_to_the_next() {
+fn what_a_killed_runner_and_a_killed_guard_left_is_reported_to_the_next() {
     let scene = Scene::new();
     let mut runner = scene.start("base", "input");
     let pid = runner.says("locked");
@@ -263,7 +263,7 @@ fn without_permission_nothing_is_run_and_the_remedy_is_told() {
 }
 
 #[test]
-fn clocks_that_cannot_be_put_back_are_told_with_the_remedy() {
+fn clocks_that_cannot_be_put_back_are_reported_with_the_remedy() {
     let scene = Scene::new().with("no-reset");
     let mut runner = scene.start("base", "input");
     runner.says("locked");
@@ -274,7 +274,7 @@ fn clocks_that_cannot_be_put_back_are_told_with_the_remedy() {
         told.ends_with("`nvidia-smi -i GPU-1 --reset-gpu-clocks` as an administrator"),
         "{told}"
     );
-    assert_ne!(scene.lock_file(), "", "the next run is told as well");
+    assert_ne!(scene.lock_file(), "", "the next run reports it as well");
     let output = runner.child.wait_with_output().unwrap();
     let reason = String::from_utf8(output.stderr).unwrap();
     assert!(reason.contains("does not have permission"), "{reason}");
@@ -302,6 +302,6 @@ fn a_slice_and_a_missing_library_are_refused_with_what_to_do() {
 }
 
 #[test]
-fn the_file_of_the_clocks_lies_beside_the_lock() {
+fn the_file_of_the_clocks_lies_next_to_the_lock() {
     assert!(guard::path("GPU-1").ends_with("gpuprof-GPU-1-clocks.lock"));
 }

@@ -140,7 +140,7 @@ fn waiting_ends_with_an_interrupt() {
 }
 
 #[test]
-fn a_crowd_takes_turns() {
+fn concurrent_runs_take_turns() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let crowd: Vec<Talking> = (0..5).map(|_| Talking::start(process(folder.path()))).collect();

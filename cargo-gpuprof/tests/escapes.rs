@@ -27,7 +27,7 @@ fn document() -> Value {
     let path =
         Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/run-1-gpu-with-baseline.json");
     let text = fs::read_to_string(path).expect("the corpus is there");
-    // A metric of the user's own, which is just a name to us.
+    // A user-defined metric, of which only the name is known.
     let text = text.replace("flop_rate", "own_metric");
     let mut run: Run = serde_json::from_str(&text).expect("it is a run");
     // A pipeline, whose launches are shown.
@@ -35,7 +35,7 @@ fn document() -> Value {
     let first = launches[0].clone();
     launches.push(LaunchRecord { kernel: "the second kernel".into(), ..first });
     // Runs of today have one.
-    run.conclusion = conclusion::shown(&run).map(Cow::into_owned);
+    run.conclusion = conclusion::stored_or_new(&run).map(Cow::into_owned);
     serde_json::to_value(run).expect("runs are plain data")
 }
 
@@ -165,7 +165,7 @@ fn hostile() -> impl Strategy<Value = String> {
     prop_oneof![4 => parts.prop_map(|parts| parts.concat()), 1 => any::<String>()]
 }
 
-/// Hostile texts by those that they replace.
+/// Hostile texts by the texts that they replace.
 fn hostile_texts() -> impl Strategy<Value = BTreeMap<String, String>> {
     let texts = free_texts();
     let chosen = prop::collection::vec((0..texts.len(), hostile()), 1..8);
@@ -280,8 +280,8 @@ proptest! {
     #[test]
     fn github_sees_the_commands_that_are_ours(by in hostile_texts()) {
         let run = replaced(&by).expect("any text will do");
-        let text = written(&GithubAnnotations, &run);
-        let before = written(&GithubAnnotations, &ordinary());
+        let text = written(&GithubAnnotations::default(), &run);
+        let before = written(&GithubAnnotations::default(), &ordinary());
         prop_assert_eq!(text.lines().count(), before.lines().count(), "{}", text);
         for line in text.lines() {
             prop_assert!(!line.replace('\t', "").chars().any(char::is_control), "{line:?}");
@@ -328,16 +328,16 @@ proptest! {
     #[test]
     fn a_page_has_the_same_structure_and_links_nothing(by in hostile_texts()) {
         let run = replaced(&by).expect("any text will do");
-        let text = written(&Markdown, &run);
+        let text = written(&Markdown::default(), &run);
         prop_assert_eq!(acting(&text), None, "{}", text);
         prop_assert_eq!(links(&text), None, "{}", text);
-        prop_assert_eq!(structure(&text), structure(&written(&Markdown, &ordinary())), "{}", text);
+        prop_assert_eq!(structure(&text), structure(&written(&Markdown::default(), &ordinary())), "{}", text);
     }
 
     #[test]
     fn the_html_page_has_only_elements_and_attributes_that_are_ours(by in hostile_texts()) {
         let run = replaced(&by).expect("any text will do");
-        let (text, before) = (written(&Html, &run), written(&Html, &ordinary()));
+        let (text, before) = (written(&Html::default(), &run), written(&Html::default(), &ordinary()));
         prop_assert_eq!(text.chars().find(|&c| steers(c) && c != '\n' && c != '\t'), None, "{}", text);
         // A text that names a row links to it, and no longer where it is another one.
         let (tags, ours) = (tags(&text), tags(&before));

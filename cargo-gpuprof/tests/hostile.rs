@@ -1,6 +1,5 @@
-//! Files that are torn or made by an enemy: each is refused with its path and, where it has one,
-//! the byte at which it stops being a run; none is waited for, and none makes a message long or a
-//! report panic.
+//! Torn or malicious files: each is refused with its path and, if it has one, the first wrong byte;
+//! none blocks, and none makes a message long or a report panic.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,6 +11,7 @@ use gpuprof_engine::store::document;
 use gpuprof_engine::store::journal::{self, Journal, Made, Start};
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
+use gpuprof_model::words::Word;
 use gpuprof_report::{Format, Screen, Terms};
 use gpuprof_system::error::Failure;
 use proptest::prelude::*;
@@ -148,7 +148,7 @@ fn a_sparse_file_of_a_terabyte_is_refused_unread() {
     );
 }
 
-/// What the journal of the corpus was made of.
+/// The build and device in the corpus's journal.
 fn made(journal: &[u8]) -> Made {
     let first = journal.split(|&b| b == b'\n').next().expect("it has a line");
     serde_json::from_slice(first).expect("it is what the run was made of")
@@ -183,7 +183,7 @@ fn a_journal_that_is_none_is_refused_at_its_byte() {
 }
 
 #[test]
-fn a_journal_of_another_version_is_told_by_its_version_whatever_it_holds() {
+fn a_journal_of_another_version_is_reported_by_its_version_whatever_it_holds() {
     let (_keep, folder) = folder();
     let made = made(&corpus("journal-0.1.0.jsonl"));
     let other =
@@ -205,7 +205,7 @@ fn a_journal_of_another_version_is_told_by_its_version_whatever_it_holds() {
 fn report_all(run: &Run) {
     let screen = Screen { colour: true, width: Some(80) };
     let all =
-        Format::all().iter().map(|format| format.report(Terms { screen, ..Terms::default() }));
+        Format::ALL.iter().map(|(format, ..)| format.report(Terms { screen, ..Terms::default() }));
     for report in all {
         report.write(run, &mut Vec::new()).expect("memory can be written");
     }

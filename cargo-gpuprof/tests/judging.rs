@@ -1,16 +1,26 @@
-//! What decides the exit code of `compare`: flags, the environment, the configuration file.
+//! Settings of the exit code of `compare`: flags, the environment, the configuration file.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const SAXPY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/h200-saxpy-60.json");
-const OTHERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/h200-others-20.json");
+use serde_json::Value;
 
-/// The exit code of `compare` in `folder` of two runs that have no series in common.
+const OTHERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/h200-others-20.json");
+const LACKING: &str = "lacking.json";
+
+/// Writes a run that lacks a series of `OTHERS` to `LACKING` in `folder`.
+fn write_lacking(folder: &Path) {
+    let mut run: Value = serde_json::from_slice(&fs::read(OTHERS).unwrap()).unwrap();
+    run["id"] = "lacking".into();
+    run["series"].as_array_mut().unwrap().pop().expect("there is a series");
+    fs::write(folder.join(LACKING), run.to_string()).unwrap();
+}
+
+/// The exit code of `compare` in `folder` of two runs, the second of which lacks a series.
 fn compared(folder: &Path, strict: Option<&str>, flags: &[&str]) -> Option<i32> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-gpuprof"));
-    command.args(["gpuprof", "compare", OTHERS, SAXPY]).args(flags).current_dir(folder);
+    command.args(["gpuprof", "compare", OTHERS, LACKING]).args(flags).current_dir(folder);
     command.env_remove("GPUPROF_STRICT").env_remove("GPUPROF_PRESET");
     command.envs(strict.map(|value| ("GPUPROF_STRICT", value)));
     let output = command.output().unwrap();
@@ -22,6 +32,7 @@ fn compared(folder: &Path, strict: Option<&str>, flags: &[&str]) -> Option<i32> 
 fn a_flag_is_stronger_than_the_environment_and_that_than_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
+    write_lacking(folder);
     assert_eq!(compared(folder, None, &[]), Some(0));
     assert_eq!(compared(folder, None, &["--strict"]), Some(106));
     assert_eq!(compared(folder, None, &["--strict", "--no-strict"]), Some(0));

@@ -1,4 +1,4 @@
-//! What ptxas and fatbinary write is read back.
+//! Reads back the output of ptxas and fatbinary.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -58,7 +58,7 @@ const OF_CLUSTERS: &str = r"
 { ret; }
 ";
 
-/// Where the tools of the pinned wheel work.
+/// The folder with the tools of the pinned wheel.
 struct Tools {
     folder: tempfile::TempDir,
 }

@@ -1,4 +1,4 @@
-//! The counters of the memory chart and tables beside those of Nsight Compute's groups
+//! The counters of the memory chart and tables compared with those of Nsight Compute's groups
 //! `memory__*`, as one H200 counted both for the examples (`docs/scripts/memory-against-ncu.sh`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use crate::sections::counters;
 #[derive(Deserialize)]
 struct Golden {
     names: Vec<String>,
-    /// What no launch does, so that both count 0 everywhere.
+    /// Events that no launch causes, so both count 0 everywhere.
     zero: BTreeSet<String>,
     /// By configuration, in the order of `names`: ours, and those of Nsight Compute.
     rows: BTreeMap<String, [Vec<f64>; 2]>,
@@ -34,7 +34,7 @@ fn nsight_compute_counts_what_the_tables_show_or_differs_where_it_is_known() {
     };
     let differs = (0..names.len()).filter(|&at| median_difference(at) > 0.005);
     let differs: Vec<&str> = differs.map(|at| names[at].as_str()).collect();
-    // All of them count what the L2 held before, and what its two halves ask each other.
+    // All of them count the former contents of the L2, and the traffic between its two halves.
     let expected = [
         "lts__t_requests.sum",
         "lts__t_sector_hit_rate.pct",

@@ -50,8 +50,8 @@ fn a_metric_is_described_with_what_it_costs() {
         "{out}"
     );
     assert!(out.contains("on GH100: 1 pass alone, by smsp__sass_data_bytes_mem_global"), "{out}");
-    // A whole name is described without --describe as well, one of ours with what the chip says of
-    // its counter.
+    // A full name is described without --describe as well; one of gpuprof's metrics with the chip's
+    // data on its counter.
     let (_, out, _) = metrics(&["occupancy"]);
     for part in [
         "occupancy\n    warps active over the most an SM holds, achieved\n    in %; higher is better; noisy; from: sm__",
@@ -63,7 +63,7 @@ fn a_metric_is_described_with_what_it_costs() {
     let (_, out, _) = metrics(&["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]);
     assert!(out.contains("exact on the emulator, noisy on a GPU"), "{out}");
     assert!(out.contains("hardware unit: l1tex"), "{out}");
-    // A counter that is not one of ours says as much, and where it comes from.
+    // The description of a counter that is not a gpuprof metric says so, and names its source.
     let (_, out, _) =
         metrics(&["--chip", "gh100", "smsp__issue_inst0.avg.pct_of_peak_sustained_active"]);
     for part in [
@@ -84,7 +84,7 @@ fn a_metric_is_described_with_what_it_costs() {
 }
 
 #[test]
-fn a_direction_that_the_configuration_file_sets_is_told_with_the_file() {
+fn a_direction_that_the_configuration_file_sets_is_reported_with_the_file() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join(".config")).unwrap();
     let text = "[metrics.ipc]\ndirection = \"none\"\n";
@@ -97,7 +97,7 @@ fn a_direction_that_the_configuration_file_sets_is_told_with_the_file() {
 }
 
 #[test]
-fn what_is_not_there_is_told_with_the_nearest_or_the_reason() {
+fn what_is_not_there_is_reported_with_the_nearest_or_the_reason() {
     for (arguments, message) in [
         (["--describe", "lts__t_sector_hit_rat"], "did you mean `lts__t_sector_hit_rate`"),
         (
@@ -155,12 +155,12 @@ fn what_a_section_of_the_workspace_defines_is_described_by_the_chips_formula() {
         assert_eq!(code, 0, "{err}");
         assert!(out.contains(&format!("noisy; from: {formula}\n")), "{out}");
     }
-    // Without --chip it is the chip whose passes are told.
+    // The default chip's passes, without --chip.
     let (_, out, _) = run(&["metrics", "traffic"]);
     assert!(out.contains("from: 2 * dram__bytes.sum\n") && out.contains("on GH100:"), "{out}");
 }
 
-/// Where no CUPTI is.
+/// Without CUPTI.
 fn metrics_without_cupti(arguments: &[&str]) -> (i32, String, String) {
     let folder = tempfile::tempdir().unwrap();
     tool(&[&["metrics"], arguments].concat(), folder.path(), folder.path())
@@ -187,7 +187,7 @@ fn without_cupti_a_metric_is_described_and_a_wrong_name_refused() {
         (code, out.as_str()),
         (
             0,
-            "lts__t_sector_hit_rate\n    ratio; hardware unit: lts\n    on GH100: CUPTI would tell its passes\n    \
+            "lts__t_sector_hit_rate\n    ratio; hardware unit: lts\n    on GH100: its passes need CUPTI\n    \
              submetrics: .max_rate .pct .ratio\n"
         )
     );
@@ -220,7 +220,7 @@ fn without_cupti_a_metric_is_described_and_a_wrong_name_refused() {
     }
 }
 
-/// What CUPTI says now is what the file says that ships: `cupti/examples/chips.rs` writes it.
+/// The shipped file agrees with CUPTI: `cupti/examples/chips.rs` writes it.
 #[test]
 fn the_file_of_chips_says_what_cupti_says() {
     let chips = cargo_gpuprof::chips::Chips::shipped();
@@ -290,7 +290,7 @@ fn sets_are_listed_with_their_passes_on_a_chip_with_cupti_and_without() {
         "{}",
         listed("ga103", pinned())
     );
-    assert!(listed("ga103", &none).contains("on GA103: CUPTI would tell the passes: "));
+    assert!(listed("ga103", &none).contains("on GA103: the passes need CUPTI: "));
     let of = |name: &str| tool(&["metrics", name, "--chip", "ga100"], folder.path(), &none).1;
     assert!(of("breakdown:gpu__dram_throughput").starts_with("dram__cycles_active.avg.pct_of_"));
 }
@@ -342,7 +342,7 @@ fn whatever_is_listed_or_described_is_also_an_object_a_line() {
     assert_eq!((&counter["hardware_unit"], &counter["passes"]), (&"lts".into(), &2.into()));
     assert_eq!(reasons(&["gld_efficiency"]), ["metric", "counter"]);
     assert_eq!(reasons(&["group:memory__shared_table"]), ["group"]);
-    // What is not there is told as ever.
+    // A missing name is reported as usual.
     let (code, out, err) = metrics(&["--message-format", "json", "duratoin"]);
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.contains("did you mean `duration`?"), "{err}");

@@ -2,9 +2,9 @@
 //! configurations, and at least 95 of a hundred slowdowns by 3 % caught, with the default
 //! `--repeat`, of quiet kernels and noisy ones.
 //!
-//! `tests/golden` holds what each of 60 (saxpy) and 20 (reduce, transpose) processes a
-//! configuration found; `docs/scripts/record-processes.sh` made it.
-//! `cargo gpuprof calibrate --from FILE` prints the same rates.
+//! `tests/golden` has the results of 60 (saxpy) and 20 (reduce, transpose) processes a
+//! configuration; `docs/scripts/record-processes.sh` made it. `cargo gpuprof calibrate --from FILE`
+//! prints the same rates.
 
 use camino::Utf8Path;
 use cargo_gpuprof::options::Repeats;

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use cargo_gpuprof::sections::{Section, Sections, chip_of};
-use clap::ValueEnum;
 use gpuprof_cupti::{Host, HostApi, locate};
 use gpuprof_model::metric::Catalogue;
+use gpuprof_model::words::Word;
 
 use crate::cupti::pinned;
 
@@ -56,11 +56,11 @@ fn every_section_can_be_collected_on_every_family_of_chips() {
             }
         }
     }
-    // What a family has no counter for; book/src/counters.md says why.
+    // The counters that a family lacks; book/src/counters.md says why.
     assert_eq!(left_out, include_str!("left_out.txt"));
 }
 
-/// Without a chip no section could leave out what that chip lacks.
+/// Without a chip no section could leave out counters that the chip lacks.
 #[test]
 fn every_capability_that_cupti_profiles_has_a_chip_that_it_knows() {
     let location = locate(Some(pinned())).unwrap_or_else(|e| panic!("{e}"));
@@ -92,11 +92,11 @@ fn every_capability_that_cupti_profiles_has_a_chip_that_it_knows() {
     }
 }
 
-/// `UPDATE_PASSES=1` writes them anew.
+/// `UPDATE_PASSES=1` updates them.
 #[test]
 fn the_passes_of_sections_and_sets_are_known() {
     let sections = Sections::built_in().unwrap();
-    let sets = cargo_gpuprof::options::Set::value_variants();
+    let sets: Vec<_> = cargo_gpuprof::options::Set::ALL.iter().map(|(set, ..)| set).collect();
     let mut lines: Vec<String> = sections.iter().map(|section| section.id.clone()).collect();
     lines.extend(sets.iter().map(|set| format!("--set={set:?}").to_lowercase()));
     let mut text = format!("chip {}\n", FAMILIES.join(" "));
@@ -116,5 +116,5 @@ fn the_passes_of_sections_and_sets_are_known() {
     if std::env::var_os("UPDATE_PASSES").is_some() {
         std::fs::write(kept, &text).unwrap();
     }
-    assert_eq!(text, std::fs::read_to_string(kept).unwrap(), "UPDATE_PASSES=1 writes it anew");
+    assert_eq!(text, std::fs::read_to_string(kept).unwrap(), "UPDATE_PASSES=1 updates it");
 }

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use gpuprof_analysis::fixture;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Starts the tool, and returns when it has begun to write: nobody reads on, so it writes for ever.
+/// Starts the tool, and returns when it has begun to write: the reader stops, so it writes for
+/// ever.
 fn writing(arguments: &[&str], folder: &Path) -> Child {
     let mut child = Command::new(env!("CARGO_BIN_EXE_cargo-gpuprof"))
         .arg("gpuprof")
@@ -44,15 +45,18 @@ fn exit_code(child: &mut Child) -> Option<i32> {
 fn the_first_signal_ends_a_command_that_keeps_nothing() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     // More than a pipe holds, in every format.
-    let rows = (1..=100).map(|at| fixture::emulated(64, 1024 * at)).collect();
-    let run = serde_json::to_vec(&fixture::run("x", vec![fixture::series(rows)]));
-    let file = folder.path().join("run.json");
-    fs::write(&file, run.expect("runs are plain data")).expect("it can be written");
-    let run = file.to_str().expect("its path is UTF-8");
-    let load = ["run", "--load-baseline", run, "--baseline", run, "--message-format", "json"];
+    let [run, other] = ["x", "y"].map(|id| {
+        let rows = (1..=100).map(|at| fixture::emulated(64, 1024 * at)).collect();
+        let run = serde_json::to_vec(&fixture::run(id, vec![fixture::series(rows)]));
+        let file = folder.path().join(format!("{id}.json"));
+        fs::write(&file, run.expect("runs are plain data")).expect("it can be written");
+        file.to_str().expect("its path is UTF-8").to_owned()
+    });
+    let (run, other) = (run.as_str(), other.as_str());
+    let load = ["run", "--load-baseline", run, "--baseline", other, "--message-format", "json"];
     let commands: [&[&str]; 5] = [
         &["report", run, "--format", "json"],
-        &["compare", run, run, "--format", "json"],
+        &["compare", run, other, "--format", "json"],
         &["metrics", "--chip", "GH100"],
         &["completions", "bash"],
         &load,

@@ -94,7 +94,7 @@ pub fn probe_nvidia() -> Result<Driver, DriverProblem> {
 
 /// The driver's data on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct VisibleDevice {
     /// Its name; a MIG slice has `MIG` in it.
     pub name: String,
     /// Compute capability, major and minor.
@@ -107,12 +107,12 @@ pub struct Shown {
 ///
 /// # Errors
 /// As [`probe`].
-pub fn shown() -> Result<Vec<Shown>, DriverProblem> {
+pub fn visible_devices() -> Result<Vec<VisibleDevice>, DriverProblem> {
     let count = probe()?.devices;
     (0..count as usize).map(described).collect()
 }
 
-fn described(ordinal: usize) -> Result<Shown, DriverProblem> {
+fn described(ordinal: usize) -> Result<VisibleDevice, DriverProblem> {
     const MAJOR: c_int = 75;
     const MINOR: c_int = 76;
     let driver = Functions::open()?;
@@ -131,7 +131,7 @@ fn described(ordinal: usize) -> Result<Shown, DriverProblem> {
     };
     let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
     let name = String::from_utf8_lossy(&name[..end]).into_owned();
-    Ok(Shown {
+    Ok(VisibleDevice {
         compute_capability: (attribute(MAJOR)?, attribute(MINOR)?),
         // Of both, the slice's own comes last.
         uuid: uuids(ordinal)?

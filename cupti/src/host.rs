@@ -88,7 +88,7 @@ impl HostApi {
     /// when it begins to collect. None of 12.6 to 13.5 names it in its strings, so this is not done
     /// unasked: it costs 50 ms. Whether there was one.
     pub fn open_nvperf_target(&self) -> bool {
-        Library::open_globally(&locate::beside(self.path, "libnvperf_target.so")).is_ok()
+        Library::open_globally(&locate::sibling_path(self.path, "libnvperf_target.so")).is_ok()
     }
 
     /// The chips that this CUPTI knows, such as `GH100`.

@@ -52,7 +52,7 @@ pub struct LaunchWatch {
     functions: Functions,
     subscriber: Subscriber,
     /// Leaked: a callback on another thread may still be using it.
-    seen: &'static Mutex<Seen>,
+    seen: &'static Mutex<CallResults>,
 }
 
 impl LaunchWatch {
@@ -63,8 +63,8 @@ impl LaunchWatch {
     /// NVIDIA's.
     pub fn begin(api: HostApi) -> Result<Self, WatchError> {
         driver::probe_nvidia()?;
-        let functions = Functions::of(api)?;
-        let seen: &'static Mutex<Seen> = Box::leak(Box::default());
+        let functions = Functions::load(api)?;
+        let seen: &'static Mutex<CallResults> = Box::leak(Box::default());
         let alone = one_at_a_time();
         let mut subscriber = ptr::null_mut();
         // SAFETY: a driver answers; it writes a handle, and the callback has the type that CUPTI
@@ -122,7 +122,7 @@ struct Functions {
 }
 
 impl Functions {
-    fn of(api: HostApi) -> Result<Self, LoadError> {
+    fn load(api: HostApi) -> Result<Self, LoadError> {
         let library = api.library;
         let missing = |symbol| LoadError::MissingSymbol { path: api.path.into(), symbol };
         // SAFETY: the types are those of cupti_callbacks.h, with its enums as the integers that
@@ -146,11 +146,11 @@ fn succeeded(call: &'static str, code: u32) -> Result<(), Failure> {
 
 /// The result of the calls so far.
 #[derive(Debug, Default)]
-struct Seen {
+struct CallResults {
     failed: Option<FailedLaunch>,
 }
 
-impl Seen {
+impl CallResults {
     /// A call that returned `code`, with its launch where it is one.
     fn returned(&mut self, code: u32, launch: Option<FailedLaunch>) {
         match (code, launch) {
@@ -179,7 +179,7 @@ unsafe extern "C" fn called(seen: *mut c_void, domain: u32, cbid: u32, data: *co
     // SAFETY: as above; the parameters are those of the function with the id `cbid`.
     let launch = unsafe { launch(cbid, data, code) };
     // SAFETY: what `begin` gave CUPTI, which lives for ever.
-    let seen = unsafe { &*seen.cast::<Mutex<Seen>>() };
+    let seen = unsafe { &*seen.cast::<Mutex<CallResults>>() };
     seen.lock().unwrap_or_else(PoisonError::into_inner).returned(code, launch);
 }
 
@@ -256,7 +256,7 @@ mod tests {
 
     /// The threads of the launch that is left of some calls.
     fn left(calls: &[(u32, Option<FailedLaunch>)]) -> Option<u32> {
-        let mut seen = Seen::default();
+        let mut seen = CallResults::default();
         for (code, launch) in calls {
             seen.returned(*code, launch.clone());
         }
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_that_failed_is_told_until_the_program_goes_on() {
+    fn a_launch_that_failed_is_reported_until_the_program_continues() {
         let (refused, freed) = ((INVALID_VALUE, launch(2048, INVALID_VALUE)), (0, None));
         let still_busy = (NOT_READY, None);
         assert_eq!(left(&[refused.clone(), freed.clone(), still_busy]), Some(2048));

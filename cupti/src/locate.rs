@@ -19,7 +19,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use python::site_packages;
-pub use search::{Place, Search, toolkits_in};
+pub use search::{Search, SearchLocation, toolkits_in};
 
 use crate::LoadError;
 use crate::driver;
@@ -31,7 +31,7 @@ use crate::version::{MARKERS, Version};
 pub struct Location {
     path: PathBuf,
     version: Version,
-    place: Place,
+    place: SearchLocation,
     pub(crate) library: Library,
 }
 
@@ -50,7 +50,7 @@ impl Location {
 
     /// Which step of the search found it.
     #[must_use]
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &SearchLocation {
         &self.place
     }
 
@@ -59,7 +59,7 @@ impl Location {
     /// # Errors
     /// [`LoadError::Open`], [`LoadError::NvperfMissing`], or [`LoadError::MissingSymbol`] where it
     /// is not CUPTI.
-    fn open(path: &Path, place: Place) -> Result<Self, LoadError> {
+    fn open(path: &Path, place: SearchLocation) -> Result<Self, LoadError> {
         let library =
             Library::open(path).map_err(|reason| LoadError::Open { path: path.into(), reason })?;
         let file = library.file_of("cuptiGetVersion").ok_or_else(|| LoadError::MissingSymbol {
@@ -90,13 +90,13 @@ const FIRST_OF_RANGES: &str = "cuptiRangeProfilerEnable";
 /// Opens `libnvperf_host.so` next to CUPTI, so that CUPTI's search for the bare name finds it.
 /// Costs 50 ms (32 MB are relocated).
 fn open_nvperf(cupti: &Path) -> Result<(), LoadError> {
-    Library::open_globally(&beside(cupti, "libnvperf_host.so"))
+    Library::open_globally(&sibling_path(cupti, "libnvperf_host.so"))
         .map(|_| ())
         .map_err(|reason| LoadError::NvperfMissing { path: cupti.into(), reason })
 }
 
 /// A file in the folder of CUPTI's file.
-pub(crate) fn beside(cupti: &Path, name: &str) -> PathBuf {
+pub(crate) fn sibling_path(cupti: &Path, name: &str) -> PathBuf {
     cupti.canonicalize().unwrap_or_else(|_| cupti.into()).with_file_name(name)
 }
 
@@ -145,7 +145,7 @@ impl Search {
         for place in self.places() {
             let candidates = place.candidates();
             if candidates.is_empty() {
-                searched.push(Searched { place: place.clone(), reason: None });
+                searched.push(SearchAttempt { place: place.clone(), reason: None });
             }
             for candidate in candidates {
                 let refused = match Location::open(&candidate, place.clone()) {
@@ -160,7 +160,7 @@ impl Search {
                     },
                     Err(error) => error,
                 };
-                searched.push(Searched { place: place.clone(), reason: Some(refused) });
+                searched.push(SearchAttempt { place: place.clone(), reason: Some(refused) });
             }
             if place.is_named() {
                 break;
@@ -170,11 +170,11 @@ impl Search {
     }
 }
 
-/// A place that was looked at unnecessarily.
+/// A place in which no usable CUPTI was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Searched {
+pub struct SearchAttempt {
     /// The place.
-    pub place: Place,
+    pub place: SearchLocation,
     /// Why the library there could not be opened; none if there is no library.
     pub reason: Option<LoadError>,
 }
@@ -183,13 +183,13 @@ pub struct Searched {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct NotFound {
     /// Everything that was looked at, in order.
-    pub searched: Vec<Searched>,
+    pub searched: Vec<SearchAttempt>,
 }
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("no usable CUPTI was found; searched:")?;
-        for Searched { place, reason } in &self.searched {
+        for SearchAttempt { place, reason } in &self.searched {
             match reason {
                 Some(reason) => write!(f, "\n  {place}: {reason}")?,
                 None => write!(f, "\n  {place}: no libcupti.so there")?,

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use cudarc::cupti::sys;
 use cudarc::driver::{CudaContext, DriverError};
 
-pub use session::{PassStart, RangeMode, Replay, Session, SessionOptions, Stopped};
+pub use session::{PassEnd, PassStart, RangeMode, Replay, Session, SessionOptions};
 pub use support::{Level, Support};
 
 use crate::abi::{Call, Functions};
@@ -68,10 +68,10 @@ pub enum TargetError {
 /// and the last one to go de-initialises.
 #[derive(Clone)]
 pub struct Target {
-    inner: Arc<Initialized>,
+    inner: Arc<TargetState>,
 }
 
-struct Initialized {
+struct TargetState {
     functions: &'static Functions,
     driver: Driver,
 }
@@ -93,7 +93,7 @@ impl Target {
             driver::probe_nvidia()?;
             return Err(failure.into());
         }
-        Ok(Self { inner: Arc::new(Initialized { functions, driver }) })
+        Ok(Self { inner: Arc::new(TargetState { functions, driver }) })
     }
 
     /// The driver that CUPTI uses.
@@ -171,7 +171,7 @@ impl Target {
     }
 }
 
-impl Drop for Initialized {
+impl Drop for TargetState {
     fn drop(&mut self) {
         let mut call = Call::<sys::CUpti_Profiler_DeInitialize_Params>::new();
         // SAFETY: initialised once, and every session held this alive until it was disabled. A

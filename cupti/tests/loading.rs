@@ -9,7 +9,7 @@ use std::process::Command;
 
 use common::{isolated, isolated_with, pinned};
 use gpuprof_cupti::driver::{probe, probe_nvidia};
-use gpuprof_cupti::locate::Place;
+use gpuprof_cupti::locate::SearchLocation;
 use gpuprof_cupti::target::TargetError;
 use gpuprof_cupti::{Host, HostApi, LoadError, Target, Version, locate};
 
@@ -35,7 +35,7 @@ fn a_folder_and_a_file_lead_to_the_library_and_its_version() {
             let found = locate(Some(&path)).unwrap();
             assert_eq!(found.path(), pinned().join("libcupti.so.13").canonicalize().unwrap());
             assert_eq!(found.version(), Version::new(13, 0));
-            assert_eq!(found.place(), &Place::Explicit(path));
+            assert_eq!(found.place(), &SearchLocation::Explicit(path));
         }
     });
 }
@@ -46,7 +46,7 @@ fn the_variable_wins_over_the_toolkit() {
         child.env("GPUPROF_CUPTI", pinned()).env("CUDA_HOME", "/nowhere");
     };
     isolated_with("the_variable_wins_over_the_toolkit", prepare, || {
-        assert_eq!(locate(None).unwrap().place(), &Place::Variable(pinned().into()));
+        assert_eq!(locate(None).unwrap().place(), &SearchLocation::Variable(pinned().into()));
     });
 }
 
@@ -61,7 +61,9 @@ fn a_toolkit_is_searched_in_its_cupti_folder() {
     };
     isolated_with("a_toolkit_is_searched_in_its_cupti_folder", prepare, || {
         let found = locate(None).unwrap();
-        assert!(matches!(found.place(), Place::Toolkit(it) if it.ends_with("extras/CUPTI/lib64")));
+        assert!(
+            matches!(found.place(), SearchLocation::Toolkit(it) if it.ends_with("extras/CUPTI/lib64"))
+        );
         HostApi::load(&found).unwrap().chips().unwrap();
     });
 }
@@ -76,11 +78,11 @@ fn the_library_path_is_searched() {
             prefix: None,
             ..gpuprof_cupti::locate::Search::from_environment(None)
         };
-        assert_eq!(search.run().unwrap().place(), &Place::LibraryPath(pinned().into()));
+        assert_eq!(search.run().unwrap().place(), &SearchLocation::LibraryPath(pinned().into()));
         // The linker finds it by its bare name, and nvperf is found next to it.
         let search = gpuprof_cupti::locate::Search { library_path: None, ..search };
         let found = search.run().unwrap();
-        assert_eq!(found.place(), &Place::Linker);
+        assert_eq!(found.place(), &SearchLocation::Linker);
         assert_eq!(found.path(), pinned().join("libcupti.so.13").canonicalize().unwrap());
     });
 }
@@ -102,7 +104,7 @@ fn the_site_packages_of_the_active_python_are_searched() {
     };
     isolated_with("the_site_packages_of_the_active_python_are_searched", prepare, || {
         let search = gpuprof_cupti::locate::Search { python: true, ..Default::default() };
-        assert_eq!(search.run().unwrap().place(), &Place::Python);
+        assert_eq!(search.run().unwrap().place(), &SearchLocation::Python);
     });
 }
 
@@ -182,12 +184,12 @@ fn an_old_toolkit_does_not_hide_a_newer_library() {
             ..gpuprof_cupti::locate::Search::from_environment(None)
         };
         let found = search.run().unwrap();
-        assert_eq!(found.place(), &Place::LibraryPath(pinned().into()));
+        assert_eq!(found.place(), &SearchLocation::LibraryPath(pinned().into()));
         // It works with its own nvperf, not with the old one's.
         HostApi::load(&found).unwrap().chips().unwrap();
         // Nor does the linker return it for the same bare name.
         let by_name = gpuprof_cupti::locate::Search { library_path: None, ..search.clone() };
-        assert_eq!(by_name.run().unwrap().place(), &Place::Linker);
+        assert_eq!(by_name.run().unwrap().place(), &SearchLocation::Linker);
         let none = gpuprof_cupti::locate::Search { library_path: None, linker: false, ..search };
         let text = none.run().unwrap_err().to_string();
         assert!(

@@ -39,7 +39,7 @@ bad += len(computed) != 57
 expected = {
     'how=1': 'the limit is _, which is too low',
     'how=2': 'assertion failed: limit > 31',
-    'how=3': 'no way to go on',
+    'how=3': 'no way to continue',
     'how=4': 'called `Option::unwrap()` on a `None` value',
     'how=5': '_: _',
     'how=6': 'attempt to divide by zero',

@@ -42,6 +42,9 @@ def operations():
     yield from exchange()
     yield from transfers()
     yield from products()
+    yield from fragments()
+    yield from other_products()
+    yield from rows()
 
 
 def halves():
@@ -162,12 +165,118 @@ def products():
                        f"{{ .reg .b32 %m<14>; {fill} {product} mov.b64 %D, {{{names(10 + first, 2)}}}; }}")
 
 
+# Bits that stay of a register with such elements, and those that are set: then sums are exact.
+# Doubles are not: their order and rounding matter.
+EXACT = {"f16": (0x83008300, 0x3C003C00), "bf16": (0x80608060, 0x3F803F80), "tf32": (0x80600000, 0x3F800000),
+         "f32": (0x80600000, 0x3F800000), "f64": (0x800FFFFFFFFFFFFF, 0x3FF0000000000000),
+         "e4m3": (0x84848484, 0x38383838), "e5m2": (0x82828282, 0x3C3C3C3C)}
+BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s32": 32, "s8": 8, "u8": 8, "s4": 4, "u4": 4, "b1": 1, "e4m3": 8, "e5m2": 8}
+
+
+def count(ty, elements):
+    """Registers of a lane."""
+    return elements * BITS[ty] // 32 // (64 if ty == "f64" else 32)
+
+
+def names(name, ty, count):
+    return [f"%{'w' if ty == 'f64' else 'm'}{name}{at}" for at in range(count)]
+
+
+def vector(registers):
+    return "{" + ", ".join(registers) + "}"
+
+
+def fold(registers):
+    """One number of all results."""
+    text = ""
+    for register in registers:
+        text += f"mov.b64 %E, {register};" if register[1] == "w" else f"cvt.u64.u32 %E, {register};"
+        text += "mad.lo.u64 %D, %D, 0x9E3779B97F4A7C15, %E;"
+    return text
+
+
+def masked(ty, registers):
+    keep, put = EXACT.get(ty, (None, None))
+    bits = 64 if ty == "f64" else 32
+    return "" if keep is None else "".join(f"and.b{bits} {r}, {r}, {keep:#x}; or.b{bits} {r}, {r}, {put:#x};" for r in registers)
+
+
+def scoped(text):
+    registers = "".join(f".reg .b32 %m{name}<16>; .reg .b64 %w{name}<16>;" for name in "abcd")
+    # Every block has 1024 bytes of its own.
+    return f"{{ {registers} .reg .b64 %z; ld.param.u64 %z, [in]; mov.u32 %e, %ctaid.x; mad.wide.u32 %z, %e, 1024, %z; {text} }}"
+
+
+def fragments():
+    """wmma: how elements lie in registers, and products of what was loaded."""
+    wide = ["m16n16k16", "m8n32k16", "m32n8k16"]
+    kinds = [("f16", c, d, shape) for shape in wide for c in ("f16", "f32") for d in ("f16", "f32")]
+    kinds += [("bf16", "f32", "f32", shape) for shape in wide] + [(ty, "s32", "s32", shape) for ty in ("s8", "u8") for shape in wide]
+    kinds += [("tf32", "f32", "f32", "m16n16k8"), ("f64", "f64", "f64", "m8n8k4"), ("s4", "s32", "s32", "m8n8k32"),
+              ("u4", "s32", "s32", "m8n8k32"), ("b1", "s32", "s32", "m8n8k128")]
+    for ty, c, d, shape in kinds:
+        m, n, k = (int(word) for word in shape[1:].replace("n", " ").replace("k", " ").split())
+        factor = lambda elements: 8 if ty == "f16" else count(ty, elements)
+        ra, rb = names("a", ty, factor(m * k)), names("b", ty, factor(n * k))
+        rc, rd = names("c", c, count(c, m * n)), names("d", d, count(d, m * n))
+        layouts = [("row", "col")] if BITS[ty] < 8 else [(a, b) for a in ("row", "col") for b in ("row", "col")]
+        for a, b in layouts:
+            load = (f"wmma.load.a.sync.aligned.{a}.{shape}.global.{ty} {vector(ra)}, [%z], {max(k, m, 128 // BITS[ty])};"
+                    f"wmma.load.b.sync.aligned.{b}.{shape}.global.{ty} {vector(rb)}, [%z+512], {max(k, n, 128 // BITS[ty])};"
+                    f"wmma.load.c.sync.aligned.{a}.{shape}.global.{c} {vector(rc)}, [%z+256], {max(m, n)};")
+            yield f"wmma.load.{a}.{b}.{shape}.{ty}.{c}, all registers", scoped(load + fold(ra + rb + rc))
+            mask = masked(ty, ra + rb) + masked(c, rc)
+            types = f"{d}.{c}" if ty == "f16" else f"{d}.{ty}.{ty}.{c}"
+            for start, end in {"b1": [("xor.popc.", ""), ("and.popc.", "")], "f64": [("", f".{way}") for way in ("rn", "rz", "rm", "rp")],
+                               "s8": [("", ""), ("", ".satfinite")]}.get(ty, [("", "")]):
+                product = f"wmma.mma.{start}sync.aligned.{a}.{b}.{shape}.{types}{end} {vector(rd)}, {vector(ra)}, {vector(rb)}, {vector(rc)};"
+                yield f"wmma.mma.{start}{a}.{b}.{shape}.{types}{end}", scoped(load + mask + product + fold(rd))
+
+
+def other_products():
+    """mma.sync of the shapes and types that products() leaves out."""
+    kinds = [("f16", "f16", c, d, "m8n8k4", f"{a}.{b}", "") for a in ("row", "col") for b in ("row", "col")
+             for c, d in [("f16", "f16"), ("f16", "f32"), ("f32", "f32")]]
+    kinds += [("f64", "f64", "f64", "f64", shape, "row.col", way) for shape in ("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16")
+              for way in ("", ".rz", ".rm", ".rp")]
+    kinds += [(a, b, "s32", "s32", shape, "row.col", end) for types, shapes in [(("s8", "u8"), ("m8n8k16",)), (("s4", "u4"), ("m8n8k32", "m16n8k32", "m16n8k64"))]
+              for a in types for b in types for shape in shapes for end in ("", ".satfinite")]
+    kinds += [("b1", "b1", "s32", "s32", shape, "row.col", end) for shape in ("m8n8k128", "m16n8k128", "m16n8k256") for end in (".xor.popc", ".and.popc")]
+    kinds += [(a, b, c, c, shape, "row.col", "") for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2") for c in ("f32", "f16") for shape in ("m16n8k16", "m16n8k32")]
+    for a, b, c, d, shape, layout, end in kinds:
+        m, n, k = (int(word) for word in shape[1:].replace("n", " ").replace("k", " ").split())
+        blocks = 4 if (a, shape) == ("f16", "m8n8k4") else 1
+        ra, rb = names("a", a, count(a, blocks * m * k)), names("b", b, count(b, blocks * n * k))
+        rc, rd = names("c", c, count(c, blocks * m * n)), names("d", d, count(d, blocks * m * n))
+        fill = ""
+        for at, register in enumerate(ra + rb + rc):
+            bits, source = (64, "%A" if at % 2 else "%B") if register[1] == "w" else (32, "%a" if at % 2 else "%b")
+            fill += f"xor.b{bits} {register}, {source}, {0x9E3779B97F4A7C15 * (at + 1) & (1 << bits) - 1:#x};"
+        mask = masked(a, ra) + masked(b, rb) + masked(c, rc)
+        product = f"mma.sync.aligned.{shape}.{layout}.{d}.{a}.{b}.{c}{end} {vector(rd)}, {vector(ra)}, {vector(rb)}, {vector(rc)};"
+        yield f"mma.{shape}.{layout}.{d}.{a}.{b}.{c}{end}", scoped(fill + mask + product + fold(rd))
+
+
+def rows():
+    yield "movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16 %d, %a;"
+    for number in (1, 2, 4):
+        for trans in ["", ".trans"]:
+            registers = vector(["%a", "%b", "%c", "%d"][:number])
+            yield f"stmatrix.x{number}{trans}", (
+                "mov.b32 %d, %a; and.b32 %e, %i, 127; shl.b32 %e, %e, 4; mov.u32 %n, tile; add.u32 %e, %e, %n;"
+                "st.shared.v4.b32 [%e], {%c, %c, %c, %c}; bar.sync 0;"
+                f"stmatrix.sync.aligned.m8n8.x{number}{trans}.shared.b16 [%e], {registers};"
+                "bar.sync 0; ld.shared.v4.b32 {%a, %b, %c, %d}, [%e]; xor.b32 %a, %a, %b; shl.b32 %c, %c, 1; xor.b32 %a, %a, %c; mov.b64 %D, {%a, %d}; mov.b32 %d, 0;")
+
+
 # %y was used for something else.
 RESULT = "ld.param.u64 %y, [out]; mad.wide.u32 %y, %i, 8, %y;"
 
 
 def module(body):
-    return f""".version 8.1
+    # Floats of eight bits are newer than the rest.
+    is_new = "e4m3" in body and "mma" in body or "e5m2" in body and "mma" in body
+    return f""".version {'8.7' if is_new else '8.1'}
 .target sm_90
 .address_size 64
 .visible .entry k(.param .u64 in, .param .u64 out) {{

@@ -1,17 +1,18 @@
 //! How many PTX thread instructions one core executes in a second: `cargo bench -p
 //! gpuprof-emulator`, or with `-- NAME` for kernels with that name.
 //!
-//! Each kernel is launched again and again on one host thread. The best of several runs is printed,
-//! by CPU time, which other processes disturb least. Instructions are those of active threads, as
-//! counted in `ptx__thread_inst_executed.sum`.
+//! Each kernel is launched again and again on one host thread, with the default checks and without
+//! checks in turn. The best of several runs is printed, by CPU time, which other processes disturb
+//! least, and the cost of the checks: how much longer a launch takes with them. Instructions are
+//! those of active threads, as counted in `ptx__thread_inst_executed.sum`.
 
 use gpuprof_emulator::device::{Checks, Device, LaunchConfig};
 use std::time::Instant;
 
 const KERNELS: &str = include_str!("throughput.ptx");
-const RUNS: usize = 7;
+const RUNS: usize = 21;
 /// Seconds of one run.
-const SAMPLE: f64 = 0.15;
+const SAMPLE: f64 = 0.05;
 
 /// The initial contents of a buffer.
 #[derive(Clone, Copy)]
@@ -53,12 +54,16 @@ fn words(count: u32, fill: Fill) -> Vec<u8> {
 
 /// Seconds of CPU time of this thread, or wall time on systems that do not count them.
 fn cpu_seconds(start: Instant) -> f64 {
+    // The system counts the CPU time of a running thread now and then, and when it yields.
+    std::thread::yield_now();
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = text.split(' ').next().and_then(|word| word.parse::<f64>().ok());
     nanoseconds.map_or_else(|| start.elapsed().as_secs_f64(), |nanoseconds| nanoseconds / 1e9)
 }
 
-fn measure(case: &Case, checks: Checks) -> f64 {
+/// Prepares a kernel. Returns a function that runs it for a while and measures instructions a
+/// second.
+fn prepare(case: &Case, checks: Checks) -> impl FnMut() -> f64 {
     let mut device = Device::default().with_host_threads(1).with_checks(checks);
     let module = device.load(KERNELS).expect("the kernels load");
     let kernel = module.kernel(case.name).expect("the kernel is there").clone();
@@ -77,9 +82,8 @@ fn measure(case: &Case, checks: Checks) -> f64 {
     }
     let config = LaunchConfig { grid: case.grid, block: case.block, shared_bytes: 0 };
     let begin = Instant::now();
-    let rate = |_| {
+    move || {
         let (start, mut executed) = (cpu_seconds(begin), 0);
-        // The system counts CPU time by ticks of some milliseconds.
         loop {
             let record = device.launch(&kernel, config, &params, 0).expect("the kernel runs");
             executed += record.counter("ptx__thread_inst_executed.sum").unwrap_or(0);
@@ -88,8 +92,19 @@ fn measure(case: &Case, checks: Checks) -> f64 {
                 return executed as f64 / seconds;
             }
         }
-    };
-    (0..RUNS).map(rate).fold(0.0, f64::max)
+    }
+}
+
+/// The best rates with the default checks and without checks.
+fn measure(case: &Case) -> [f64; 2] {
+    let mut rates = [Checks::default(), Checks::NONE].map(|checks| prepare(case, checks));
+    let mut best = [0f64; 2];
+    for _ in 0..RUNS {
+        for (best, rate) in best.iter_mut().zip(&mut rates) {
+            *best = best.max(rate());
+        }
+    }
+    best
 }
 
 fn cases() -> Vec<Case> {
@@ -138,12 +153,15 @@ fn cases() -> Vec<Case> {
 fn main() {
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    println!("{:<10} {:>16} {:>16}", "kernel", "default checks", "no checks");
+    println!(
+        "{:<10} {:>16} {:>16} {:>16}",
+        "kernel", "default checks", "no checks", "cost of checks"
+    );
     for case in cases() {
         if wanted.is_empty() || wanted.iter().any(|name| case.name.contains(name.as_str())) {
-            let [checked, unchecked] =
-                [Checks::default(), Checks::NONE].map(|checks| measure(&case, checks) / 1e6);
-            println!("{:<10} {checked:>16.0} {unchecked:>16.0}", case.name);
+            let [checked, unchecked] = measure(&case).map(|rate| rate / 1e6);
+            let cost = 100.0 * (unchecked / checked - 1.0);
+            println!("{:<10} {checked:>16.0} {unchecked:>16.0} {cost:>14.0} %", case.name);
         }
     }
     println!("million thread instructions in a second of one core, best of {RUNS}");

@@ -1,31 +1,35 @@
-//! Kernels whose machine code accesses memory otherwise than their PTX, and kernels that look alike
-//! and are claimed.
+//! Kernels with different memory accesses in machine code than in PTX, and similar kernels without
+//! a difference.
 
 use crate::common::Bench;
+use gpuprof_emulator::device::LaunchRecord;
 use std::collections::BTreeSet;
 
-/// The counters that are not claimed, by space and operation, and their reasons. `%rd1` is the
-/// output plus 16 bytes a thread, `%r1` the thread's index, and `%rd2` the address of 16 shared
-/// bytes a thread that hold zeros.
-fn unclaimed(body: &str) -> BTreeSet<(String, String)> {
+/// Launches 64 threads. `%rd1` is the output plus 16 bytes a thread, `%r1` the thread's index, and
+/// `%rd2` the address of 16 shared bytes a thread that hold zeros.
+fn launch(body: &str) -> LaunchRecord {
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out) {{\n\
          .reg .pred %p<8>; .reg .b32 %r<32>; .reg .f32 %f<8>; .reg .b64 %rd<16>;\n\
-         .shared .align 16 .b8 s[2048];\n\
+         .reg .b16 %h<2>; .shared .align 16 .b8 s[2048]; .local .align 16 .b8 depot[16];\n\
          ld.param.u64 %rd1, [out]; cvta.to.global.u64 %rd1, %rd1; mov.u32 %r1, %tid.x; mov.u32 %r0, 0;\n\
          mul.wide.u32 %rd3, %r1, 16; add.s64 %rd1, %rd1, %rd3; mov.u64 %rd2, s; add.s64 %rd2, %rd2, %rd3;\n\
          st.shared.v4.b32 [%rd2], {{%r0, %r0, %r0, %r0}}; bar.sync 0;\n{body}\nret;\n}}\n"
     );
-    let mut bench = Bench::new(&text);
+    let mut bench = Bench::unchecked(&text);
     let out = bench.upload(&vec![0u32; 65536]);
-    let record = bench.launch("k", 1, 64, &[&out]);
+    bench.launch("k", 1, 64, &[&out])
+}
+
+/// The counters that are not claimed, by space and operation, and their reasons.
+fn unclaimed(body: &str) -> BTreeSet<(String, String)> {
     let short = |name: &str| {
         let words: Vec<&str> = name.trim_end_matches(".sum").split('_').collect();
         let space = if name.contains("shared") { "shared" } else { "global" };
         format!("{space} {}", words[words.len() - 1])
     };
     let reason = |text: &str| text.split(" (line").next().unwrap().to_owned();
-    record.unclaimed.iter().map(|(name, text)| (short(name), reason(text))).collect()
+    launch(body).unclaimed.iter().map(|(name, text)| (short(name), reason(text))).collect()
 }
 
 fn check(body: &str, expected: &[(&str, &str)]) {
@@ -158,7 +162,7 @@ fn a_counted_loop_is_unrolled_for_lanes_that_leave_it_apart() {
 }
 
 #[test]
-fn what_depends_on_the_order_of_atomics_is_not_claimed() {
+fn counters_that_depend_on_the_order_of_atomics_are_not_claimed() {
     let reason = "it depends on the order of atomics";
     let ticket = "ld.param.u64 %rd5, [out]; cvta.to.global.u64 %rd5, %rd5;\n\
                   atom.global.add.u32 %r2, [%rd5], 1; mul.wide.u32 %rd6, %r2, 4; add.s64 %rd6, %rd6, %rd5;";
@@ -167,9 +171,32 @@ fn what_depends_on_the_order_of_atomics_is_not_claimed() {
     check(&format!("{ticket} st.global.b32 [%rd1+4096], %r2;"), &[sums]);
 }
 
+/// The claimed bytes of global and of shared accesses by `op` in a kernel that reads 512 bytes of
+/// shared memory through a generic pointer.
+fn bytes(body: &str, op: &str) -> [Option<u64>; 2] {
+    let address = "cvta.shared.u64 %rd4, %rd2; ld.v2.b32 {%r2, %r3}, [%rd4]; add.u32 %r2, %r2, %r3;\n\
+                   st.global.b32 [%rd1], %r2; cvta.global.u64 %rd5, %rd1;";
+    let record = launch(&format!("{address}\n{body}"));
+    ["global", "shared"].map(|space| {
+        let name = format!("smsp__sass_data_bytes_mem_{space}_op_{op}.sum");
+        record.counters.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    })
+}
+
 #[test]
-fn bytes_of_generic_accesses_are_not_claimed() {
-    let reason = "hardware counts the bytes of a generic access as global and as shared";
-    let body = "cvta.global.u64 %rd4, %rd1; ld.b32 %r2, [%rd4]; st.global.b32 [%rd1+4096], %r2;";
-    check(body, &[("global ld", reason), ("shared ld", reason)]);
+fn bytes_of_generic_accesses_are_global_and_shared_ones() {
+    assert_eq!(bytes("", "ld"), [Some(512), Some(512)]);
+    assert_eq!(
+        bytes("ld.global.b32 %r3, [%rd1+64]; st.global.b32 [%rd1], %r3;", "ld")[1],
+        Some(512)
+    );
+    // The kernel itself stores 1,024 bytes to shared and 256 to global memory.
+    assert_eq!(bytes("", "st"), [Some(256), Some(1024)]);
+    assert_eq!(bytes("st.b64 [%rd5+8], %rd5;", "st"), [Some(768), Some(1536)]);
+    let half = "mov.b16 %h1, 1; atom.cas.b16 %h1, [%rd4], %h1, %h1; st.global.b16 [%rd1+4], %h1;";
+    assert_eq!(bytes(half, "ld"), [Some(768), None]);
+    let local = "cvta.local.u64 %rd6, %rd6; ld.b32 %r3, [%rd6]; st.global.b32 [%rd1+4], %r3;";
+    let local = format!("mov.u64 %rd6, depot; st.local.b32 [depot], %r1; {local}");
+    assert_eq!(bytes(&local, "ld"), [None, None]);
+    assert_eq!(bytes(&local, "st")[1], Some(1024));
 }

@@ -44,7 +44,7 @@ fn undefined_values_may_pass_through_shared_memory() {
 }
 
 #[test]
-fn a_merge_may_compare_what_lies_behind_its_keys() {
+fn a_merge_may_compare_elements_past_its_keys() {
     let mut bench = Bench::new(KERNELS);
     let keys: Vec<i32> = (0..64).map(|at| at % 32 * 2 + at / 32).collect();
     let (x, out) = (bench.upload(&keys), bench.upload(&[0; 64]));
@@ -52,8 +52,8 @@ fn a_merge_may_compare_what_lies_behind_its_keys() {
     assert_eq!(bench.ints(out, 64), (0..64).collect::<Vec<_>>());
 }
 
-/// A kernel whose `%r1` is the thread's number, `%r2` four times that and `%rd1` a place of its own
-/// in global memory. `%r3` comes from shared memory that was not written.
+/// A kernel in which `%r1` is the thread's number, `%r2` four times that and `%rd1` the thread's
+/// place in global memory. `%r3` comes from shared memory that was not written.
 fn kernel(body: &str) -> String {
     format!(
         ".version 7.8\n.target sm_90\n.address_size 64\n.shared .align 4 .b8 s[256];\n\
@@ -154,15 +154,29 @@ fn it_goes_through_shared_and_local_memory() {
     let result = "st.global.u32 [%rd1], %r4;";
     drops(&format!("{store} {load} mov.u32 %r4, 1; {result}"));
     drops(&format!("{store} st.shared.u32 [%r8], 1; {load} {result}"));
-    let fault = wrong(&format!("{store} {load}\n{result}")).expect("a fault");
-    assert!(fault.contains("PTX line 10") && fault.contains("at PTX line 11"), "{fault}");
+    // The first read is named, and not that of a word that a thread has written.
+    matters(&format!("{store} {load}\n{result}"), "is stored to global memory at PTX line 11");
     let (store, load) = ("st.local.u32 [l+8], %r3;", "ld.local.v2.u32 {%r4, %r5}, [l+8];");
     matters(&format!("{store} {load} {result}"), "is stored");
     drops(&format!("{store} {load} st.global.u32 [%rd1], %r5;"));
     drops(&format!("{store} st.local.u32 [l+8], %r1; {load} {result}"));
 }
 
-/// Stores of a warp's product whose inputs `ldmatrix` loads from 16 rows, of which the first
+#[test]
+fn one_element_of_a_vector_may_be_unwritten() {
+    // Every second word is written.
+    let load = "shl.b32 %r4, %r1, 3; add.u32 %r4, %r4, %r9; st.shared.u32 [%r4], %r1; \
+                bar.warp.sync -1; ld.shared.v2.u32 {%r5, %r6}, [%r4];";
+    drops(&format!("{load} st.global.u32 [%rd1], %r5;"));
+    let fault = wrong(&format!("{load} st.global.u32 [%rd1], %r6;")).expect("a fault");
+    assert!(fault.contains("thread (0,0,0): reads 4 bytes of shared memory at 0x4, "), "{fault}");
+    // As a structure with padding is copied.
+    let copy = "st.global.v2.u32 [%rd2], {%r5, %r6};";
+    drops(&format!("{load} {copy}"));
+    assert!(wrong(&format!("{load} add.u32 %r5, %r5, %r6; {copy}")).is_some());
+}
+
+/// Stores of a warp's product with inputs that `ldmatrix` loads from 16 rows, of which the first
 /// `rows` were written.
 fn product(rows: u32, store: &str) -> String {
     format!(

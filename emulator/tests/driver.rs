@@ -3,7 +3,8 @@
 //! cudarc.
 
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaModule, DriverError, LaunchConfig, PushKernelArg, sys::CUresult,
+    CudaContext, CudaFunction, CudaModule, DriverError, LaunchConfig, PushKernelArg,
+    sys::{CUlimit, CUresult},
 };
 use cudarc::nvrtc::Ptx;
 use std::ffi::{CStr, c_char};
@@ -17,7 +18,7 @@ const KERNELS: &str = include_str!("fixtures/kernels.ptx");
 static LIBRARY: LazyLock<libloading::Library> = LazyLock::new(|| {
     let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("libcuda.so");
     let mut command = Command::new("rustc");
-    // For what runs this test, which may be an emulated processor.
+    // For the processor that runs this test, which may be emulated.
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let linker = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
     if let Ok(linker) = std::env::var(linker) {
@@ -34,12 +35,12 @@ static LIBRARY: LazyLock<libloading::Library> = LazyLock::new(|| {
         .status()
         .expect("rustc starts");
     assert!(status.success(), "rustc builds the driver");
-    // SAFETY: loading the emulator runs no code of its own.
+    // SAFETY: the emulator's library has no initialisers.
     unsafe { libloading::Library::new(&output) }.expect("the driver loads")
 });
 
 fn take(name: &[u8]) -> Option<String> {
-    // SAFETY: the driver's contract: these functions have these types, and what they give goes back
+    // SAFETY: by the driver's contract these functions have these types, and their strings go back
     // to `gpuemu_free`.
     unsafe {
         let take: libloading::Symbol<'_, extern "C" fn() -> *mut c_char> =
@@ -64,7 +65,7 @@ fn fault() -> String {
     take(b"gpuemu_take_fault").expect("a fault was noted")
 }
 
-/// A context of its own for one test: the driver is one for the process, and a fault makes its
+/// A separate context for each test: the driver is shared by the process, and a fault makes its
 /// context unusable.
 struct Session {
     context: Arc<CudaContext>,
@@ -155,6 +156,35 @@ fn an_access_out_of_bounds_is_named_and_sticks() {
 }
 
 #[test]
+fn the_limit_of_the_stack_binds_recursion() {
+    let session = session();
+    let stream = session.context.default_stream();
+    let limit = CUlimit::CU_LIMIT_STACK_SIZE;
+    assert_eq!(session.context.get_limit(limit).unwrap(), 1024);
+    let module = session.load(include_str!("fixtures/calls.ptx")).unwrap();
+    let function = module.load_function("depth").unwrap();
+    let mut out = stream.alloc_zeros::<i32>(64).unwrap();
+    let launch = |out: &mut _| {
+        let mut launch = stream.launch_builder(&function);
+        launch.arg(out).arg(&500i32);
+        // SAFETY: the arguments are those of the kernel.
+        unsafe { launch.launch(config(1, 32)) }.unwrap();
+    };
+    session.context.set_limit(limit, 4096).unwrap();
+    launch(&mut out);
+    assert_eq!(stream.clone_dtoh(&out).unwrap()[32..], [500; 32]);
+    let too_much = session.context.set_limit(limit, (512 << 10) + 1).unwrap_err();
+    assert_eq!(too_much.0, CUresult::CUDA_ERROR_INVALID_VALUE);
+    session.context.set_limit(limit, 1024).unwrap();
+    launch(&mut out);
+    let error = stream.synchronize().unwrap_err();
+    assert_eq!(error.0, CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR);
+    let fault = fault();
+    assert!(fault.contains("\"kind\":\"stack_overflow\""), "{fault}");
+    assert!(fault.contains("has 1024 bytes (CU_LIMIT_STACK_SIZE)"), "{fault}");
+}
+
+#[test]
 fn ptx_that_is_not_executed_is_refused_by_name_and_line() {
     let session = session();
     let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .b32 %r<9>;\n\
@@ -178,7 +208,7 @@ fn more_constant_memory_than_there_is_is_refused() {
     };
     assert!(session.load(&of(4)).is_ok());
     assert_eq!(session.load(&of(5)).unwrap_err().0, CUresult::CUDA_ERROR_INVALID_PTX);
-    let said = "65537 bytes of constant memory, where there are 65536";
+    let said = "65537 bytes of constant memory, and the device has 65536";
     assert!(fault().contains(said), "{}", fault());
 }
 
@@ -212,7 +242,7 @@ fn a_launch_beyond_the_limits_is_an_error_that_does_not_stick() {
 }
 
 #[test]
-fn a_refused_launch_is_told_until_the_program_goes_on() {
+fn a_refused_launch_is_reported_until_the_program_continues() {
     let session = session();
     let stream = session.context.default_stream();
     let out = stream.alloc_zeros::<f32>(64).unwrap();
@@ -225,7 +255,7 @@ fn a_refused_launch_is_told_until_the_program_goes_on() {
         unsafe { launch.launch(config(1, 1056)) }.unwrap_err();
     };
     refused();
-    // What cleans up succeeds.
+    // Clean-up calls succeed.
     drop(stream.alloc_zeros::<f32>(1).unwrap());
     assert!(told().is_some_and(|told| told.contains("block.x is 1056")));
     assert_eq!(told(), None);
@@ -239,7 +269,7 @@ fn a_refused_launch_is_told_until_the_program_goes_on() {
 }
 
 #[test]
-fn the_device_says_what_an_h200_says() {
+fn device_attributes_match_an_h200() {
     use cudarc::driver::sys::CUdevice_attribute::*;
     let session = session();
     assert_eq!(session.context.name().unwrap(), "Emulated H200");
@@ -374,7 +404,7 @@ fn destructors_of_thread_locals_may_call_the_driver() {
     let (send, receive) = std::sync::mpsc::channel();
     let context = Arc::clone(&session.context);
     std::thread::spawn(move || {
-        // Registered first, so destroyed after what the driver registers.
+        // Registered first, so destroyed after the driver's own thread-locals.
         LAST.set(Some(Last(send, Arc::clone(&context))));
         context.bind_to_thread().unwrap();
     })
@@ -384,7 +414,7 @@ fn destructors_of_thread_locals_may_call_the_driver() {
 }
 
 #[test]
-fn a_function_that_is_not_supported_is_there_and_says_so() {
+fn unsupported_functions_exist_and_return_not_supported() {
     let _session = session();
     for name in ["cuGraphAddKernelNode_v2", "cuTensorMapEncodeTiled", "cuMemPoolCreate"] {
         // SAFETY: it looks at none of its arguments.

@@ -75,6 +75,26 @@ fn a_barrier_of_the_grid_ends_if_its_blocks_are_resident() {
 }
 
 #[test]
+fn a_kernel_that_never_ends_on_a_gpu_never_ends() {
+    // 264 blocks of 1,024 threads are resident.
+    let kernels = [
+        ("spin_before_barrier", 1, 64),
+        ("spin_before_syncwarp", 1, 32),
+        ("lock_that_nobody_releases", 1, 32),
+        ("wait_for_a_block_that_is_not_resident", 265, 1024),
+    ];
+    for (kernel, grid, block) in kernels {
+        let mut bench = Bench::new(KERNELS);
+        bench.device = std::mem::take(&mut bench.device).with_instruction_limit(50_000);
+        let out = bench.upload(&[0_u32; 1024]);
+        let fault = bench.fault(kernel, grid, block, &[&out]);
+        assert!(fault.contains("it was still running"), "{kernel}: {fault}");
+    }
+    let (grid, block) = (264, 1024);
+    run("wait_for_a_block_that_is_not_resident", grid, block);
+}
+
+#[test]
 fn a_deadlock_names_every_place() {
     let mut bench = Bench::new(KERNELS);
     let out = bench.upload(&[0_u32; 64]);

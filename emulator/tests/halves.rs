@@ -111,8 +111,8 @@ fn pairwise(edges: &[u64]) -> Vec<[u64; 3]> {
     all.into_iter().step_by(step).chain(noise).collect()
 }
 
-/// Products of two halves are exact in double precision, and so are their sums where these do not
-/// lie so far apart that the addend no longer shows; then a sticky bit is what rounding needs.
+/// Products of two halves are exact in double precision. Their sums are exact too, unless the
+/// addend is too small to show; then rounding needs a sticky bit.
 fn fused(a: f64, b: f64, c: f64) -> f64 {
     let product = a * b;
     let sum = product + c;
@@ -173,7 +173,7 @@ fn sums_and_products_of_halves_are_rounded_once() {
 }
 
 #[test]
-fn half_precision_flushes_and_saturates_where_it_is_told_to() {
+fn half_precision_flushes_and_saturates_where_it_is_reported_to() {
     for packed in [false, true] {
         check_op("add.ftz", F16, packed, |form, [a, b, _]| {
             let [a, b] = [a, b].map(|bits| form.value(form.flushed(bits)));
@@ -241,7 +241,7 @@ fn extremes_and_signs_of_halves_follow_the_manual() {
     }
 }
 
-/// What an H100 gave in `docs/scripts/instructions.sh`: operand, `neg` and `abs`, by type.
+/// Results of an H100 (`docs/scripts/instructions.sh`): operand, `neg` and `abs`, by type.
 const RECORDED: [(&str, &[[u64; 3]]); 4] = [
     (
         "f16",
@@ -426,7 +426,7 @@ fn byte_value(name: &str, bits: u8) -> f64 {
     }
 }
 
-/// The one of 256 that is nearest and finite; of two the one whose last bit is 0.
+/// The nearest finite one of 256; of two the one with an even last bit.
 fn byte(name: &str, value: f64, relu: bool) -> u8 {
     if value.is_nan() {
         return 0x7f;

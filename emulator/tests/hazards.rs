@@ -4,8 +4,8 @@ use crate::common::Bench;
 use gpuprof_emulator::device::{Checks, Device, LaunchError};
 use gpuprof_emulator::machine::Holds;
 
-/// A module with one kernel `k` of two shared arrays of 256 bytes, whose body is given. `%r1` is
-/// the thread's number, and `%r2` four times that.
+/// A module with one kernel `k` of two shared arrays of 256 bytes, with this body. `%r1` is the
+/// thread's number, and `%r2` four times that.
 fn kernel(body: &str) -> String {
     format!(
         ".version 7.8\n.target sm_90\n.address_size 64\n.shared .align 4 .b8 a[256];\n\
@@ -45,10 +45,20 @@ fn a_read_of_what_another_warp_writes_needs_a_barrier_between() {
     assert_eq!(
         wrong(&format!("{at_once}setp.eq.u32 %p1, %r5, 0;\n@%p1 bra E;\nE:"), 64).as_deref(),
         Some(
-            "uninitialised: kernel 'k' at PTX line 10, block (0,0,0), thread (0,0,0): reads 4 bytes \
-             of shared memory at 0x80, which no thread of the block has written: on a GPU it holds \
-             anything. Write it first, with a barrier before others read it; the value decides \
-             a branch or an exit at PTX line 12"
+            "race: kernel 'k' at PTX line 10, block (0,0,0), thread (0,0,0): reads 4 bytes of \
+             shared memory at 0x80, which thread (32,0,0) wrote at PTX line 9: a race; a barrier \
+             (bar.sync; in Rust block::sync(), in CUDA C++ __syncthreads()) must order the two"
+        )
+    );
+    let unwritten =
+        format!("{READ_ON}bar.sync 0;\n{FILL}setp.eq.u32 %p1, %r5, 0;\n@%p1 bra E;\nE:");
+    assert_eq!(
+        wrong(&unwritten, 64).as_deref(),
+        Some(
+            "uninitialised: kernel 'k' at PTX line 9, block (0,0,0), thread (0,0,0): reads 4 bytes \
+             of shared memory at 0x80, which no thread of the block has written: on a GPU its \
+             value is undefined. Write it first, with a barrier before others read it; the value decides \
+             a branch or an exit at PTX line 13"
         )
     );
     let again =
@@ -116,6 +126,40 @@ fn lanes_of_one_warp_need_a_barrier_of_the_warp() {
 }
 
 #[test]
+fn an_exchange_orders_the_lanes_of_its_members_alone() {
+    // Each eight lanes meet, then each lane reads another's word.
+    let mask = "and.b32 %r4, %r1, 24; mov.u32 %r5, 255; shl.b32 %r7, %r5, %r4;\n";
+    let meet = |mask: &str| format!("bar.warp.sync {mask};\n");
+    let read = |apart: u32| format!("xor.b32 %r4, %r2, {apart}; ld.shared.b32 %r5, [%r4];\n");
+    let begin = format!("{mask}{FILL}{}", meet("%r7"));
+    right(&format!("{begin}{}", read(28)), 32);
+    let found = wrong(&format!("{begin}{}", read(32)), 32).expect("a race");
+    assert!(found.contains("thread (0,0,0): reads 4 bytes of shared memory at 0x20"), "{found}");
+    let shuffle = "shfl.sync.bfly.b32 %r8, %r1, 1, 6175, %r7;\n";
+    assert!(wrong(&format!("{mask}{FILL}{shuffle}{}", read(124)), 32).is_some());
+    right(&format!("{mask}{FILL}{shuffle}{}", read(4)), 32);
+    // Those of the next eight know them once all have met.
+    right(&format!("{begin}{}{}", meet("-1"), read(124)), 32);
+    // Half of a warp meets in each arm.
+    let arms = format!(
+        "{FILL}setp.lt.u32 %p1, %r1, 16;\n@%p1 bra LOW;\nbar.warp.sync 0xffff0000;\nbra E;\nLOW:\n\
+         bar.warp.sync 0xffff;\nE:\n"
+    );
+    assert!(wrong(&format!("{arms}{}", read(124)), 32).is_some());
+    right(&format!("{arms}{}", read(60)), 32);
+    // A write after a read.
+    let write = |apart: u32| {
+        format!(
+            "{FILL}bar.warp.sync -1;\n{mask}{}{}xor.b32 %r4, %r2, 4; st.shared.b32 [%r4], %r7;",
+            read(apart),
+            meet("%r7")
+        )
+    };
+    right(&write(4), 32);
+    assert!(wrong(&write(64), 32).is_some());
+}
+
+#[test]
 fn atomics_race_with_plain_accesses_alone() {
     let zero =
         "setp.ne.u32 %p1, %r1, 0; mov.u32 %r4, 0; @!%p1 st.shared.b32 [16], %r4;\nbar.sync 0;\n";
@@ -130,7 +174,7 @@ fn atomics_race_with_plain_accesses_alone() {
     );
     let unset = wrong(add, 32).expect("no value");
     assert!(unset.starts_with("uninitialised") && unset.contains("updates 4 bytes"), "{unset}");
-    // A lock, a flag: what orders memory orders the accesses around it.
+    // A lock, a flag: an operation that orders memory orders the accesses around it.
     right(
         &format!("{FILL}fence.acq_rel.cta;\nbar.warp.sync 0xffffffff;\nld.shared.b32 %r5, [0];"),
         64,
@@ -146,7 +190,7 @@ fn bytes_of_one_word_belong_to_their_threads() {
     let next = "add.u32 %r4, %r1, 1; min.u32 %r4, %r4, 62; ld.shared.u8 %h2, [%r4];";
     assert!(wrong(&format!("{bytes}{next}"), 64).is_some());
     right(&format!("{bytes}bar.sync 0;\n{next}"), 64);
-    // Words that hold bytes which nobody wrote, as structures have, may be copied.
+    // Words with bytes that were never written, as in structures, may be copied.
     right("mov.u16 %h1, 1; st.shared.u8 [%r2], %h1; ld.shared.b32 %r5, [%r2];", 32);
 }
 
@@ -167,7 +211,7 @@ fn an_index_beyond_one_array_does_not_reach_the_next() {
 }
 
 #[test]
-fn what_is_checked_can_be_chosen() {
+fn checks_can_be_selected() {
     let (text, blocks) = (
         kernel(
             "mov.u32 %r4, %ctaid.x; setp.ne.u32 %p1, %r4, 17; @%p1 ret; ld.shared.b32 %r5, [%r2]; bar.sync %r5;",
@@ -234,7 +278,7 @@ fn argument(instruction: &str, read_only: bool) -> Option<String> {
 }
 
 #[test]
-fn what_a_kernel_takes_to_read_only_is_not_stored_to() {
+fn read_only_arguments_are_not_stored_to() {
     let whole = "st.global.u32 [%rd3], %r1;";
     let ways = [
         whole,

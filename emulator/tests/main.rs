@@ -3,20 +3,26 @@
 
 mod arithmetic;
 mod calibration;
+mod calls;
 mod claims;
 mod common;
 mod definedness;
 mod driver;
 mod execution;
 mod generated;
+mod global_races;
 mod halves;
 mod hazards;
+mod instructions;
 mod kernels;
 mod masks;
+mod matrices;
 mod memory;
 mod modules;
 mod mutations;
 mod operations;
+mod panics;
+mod places;
 mod products;
 mod properties;
 mod ptx;

@@ -1,5 +1,5 @@
-//! What a module declares beside its kernels: initial values, variables that no kernel can use, and
-//! what cooperative launches and special registers need.
+//! A module's declarations other than kernels: initial values, variables that no kernel can use,
+//! and requirements of cooperative launches and special registers.
 
 use crate::common::{Argument, Bench};
 use gpuprof_emulator::device::{Device, LaunchConfig, LaunchError};
@@ -63,7 +63,7 @@ fn addresses_are_initial_values_whole_and_by_bytes() {
 }
 
 #[test]
-fn only_kernels_that_use_what_is_not_there_are_refused() {
+fn only_kernels_that_use_undefined_symbols_are_refused() {
     let text = format!(
         "{HEAD}.global .attribute(.managed) .align 4 .b8 m[4];\n.extern .global .b32 e;\n\
          .global .texref t;\n.global .u64 p = e;\n\
@@ -99,8 +99,8 @@ fn kernel_parameters_lie_in_the_global_window() {
     assert_eq!(words("", body, 3), [1, 1, 0]);
 }
 
-/// A kernel whose blocks add to the workspace's barrier and wait until all have, as cooperative
-/// groups do. The output is the size of the workspace, or 7 if there is none.
+/// A kernel in which the blocks add to the workspace's barrier and wait until all have, as
+/// cooperative groups do. The output is the size of the workspace, or 7 if there is none.
 const COOPERATIVE: &str = "mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2; mov.b64 %rd1, {%r2, %r1};\n\
     setp.eq.u64 %p1, %rd1, 0; mov.u32 %r6, 7; @%p1 bra END;\n\
     mov.u32 %r3, %nctaid.x; atom.add.release.gpu.u32 %r4, [%rd1+4], 1;\n\
@@ -127,4 +127,54 @@ fn blocks_of_a_cooperative_launch_run_together_or_not_at_all() {
     let refused = bench.device.launch_cooperative(&kernel, config, &out.bytes(), 0).unwrap_err();
     let LaunchError::CooperativeTooLarge(why) = refused else { panic!("{refused}") };
     assert!(why.contains(&format!("the device holds {held} of them")), "{why}");
+}
+
+/// The test of cooperative groups before a barrier of the grid: `end` follows the address.
+fn grid_barrier(end: &str) -> String {
+    kernel(
+        "",
+        &format!(
+            "mov.u32 %r1, %envreg2; mov.u32 %r2, %envreg1; cvt.u64.u32 %rd1, %r1; \
+             cvt.u64.u32 %rd2, %r2; bfi.b64 %rd1, %rd2, %rd1, 32, 32; setp.ne.s64 %p1, %rd1, 0;\n\
+             setp.eq.s64 %p2, %o, 0;\n{end}\nDONE: ret;"
+        ),
+    )
+}
+
+#[test]
+fn a_barrier_of_the_grid_without_a_cooperative_launch_is_named_with_its_remedy() {
+    let traps = |end: &str| {
+        let mut bench = Bench::new(&grid_barrier(end));
+        let kernel = bench.module.kernel("k").unwrap().clone();
+        let out = bench.upload(&[0u32; 8]);
+        let config = LaunchConfig { grid: [2, 1, 1], block: [32, 1, 1], shared_bytes: 0 };
+        let launched = bench.device.launch_cooperative(&kernel, config, &out.bytes(), 0).is_ok();
+        (bench.fault("k", 2, 32, &[&out]), launched)
+    };
+    let named = "the kernel synchronises its grid (grid.sync() of cooperative groups), but was \
+        not launched cooperatively: set `cooperative = true`, or launch it by \
+        cuLaunchCooperativeKernel";
+    for end in ["@%p1 bra DONE; trap;", "@!%p1 trap;", "@!%p1 bra BAD; ret; BAD: trap;"] {
+        let (fault, launched) = traps(end);
+        assert!(fault.ends_with(named) && launched, "{end}: {fault}");
+    }
+    // A trap of the program's own.
+    for end in ["@%p2 bra DONE; trap;", "@!%p2 trap;", "trap;"] {
+        let (fault, launched) = traps(end);
+        assert!(fault.contains("executed a trap instruction") && !launched, "{end}: {fault}");
+    }
+}
+
+#[test]
+fn constant_memory_includes_the_gaps_of_alignment() {
+    let load = |align: u32| {
+        let outside = format!(".const .align 4 .b8 a[65524];\n.const .align {align} .b8 b[8];");
+        Device::default().load(&kernel(&outside, "")).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(load(4), Ok(()));
+    let refused = load(16).unwrap_err();
+    assert!(
+        refused.contains("65544 bytes of constant memory, and the device has 65536"),
+        "{refused}"
+    );
 }

@@ -4,8 +4,9 @@ use crate::reference::random::Random;
 use crate::reference::{flat, generate, ptx};
 use gpuprof_emulator::device::Device;
 
-const FIXTURES: [&str; 4] = [
+const FIXTURES: [&str; 5] = [
     include_str!("fixtures/kernels.ptx"),
+    include_str!("fixtures/calls.ptx"),
     include_str!("fixtures/masks.ptx"),
     include_str!("fixtures/arithmetic.ptx"),
     include_str!("fixtures/rust_kernels.ptx"),
@@ -96,10 +97,12 @@ fn damage(tokens: &mut Vec<String>, corpus: &[Vec<String>], random: &mut Random)
 
 #[test]
 fn damaged_text_is_loaded_or_refused() {
-    let count = std::env::var("MUTATED_TEXTS").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let number = |name| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let first = number("MUTATED_SEED").unwrap_or(0);
+    let count = number("MUTATED_TEXTS").unwrap_or(300);
     let corpus = corpus();
     let (mut loaded, mut refused) = (0, 0);
-    for seed in 0..count {
+    for seed in first..first + count {
         let mut random = Random::new(seed);
         let mut tokens = random.pick(&corpus);
         for _ in 0..1 + random.below(4) {

@@ -33,8 +33,8 @@ pub fn triples(edges: &[u64]) -> Vec<[u64; 3]> {
     all
 }
 
-/// A module whose kernel computes `%d` or `%D` of `%a`, `%b`, `%c` and their wide twins `%A`, `%B`,
-/// `%C`.
+/// A module with a kernel that computes `%d` or `%D` of `%a`, `%b`, `%c` and their wide twins `%A`,
+/// `%B`, `%C`.
 fn module(body: &str) -> String {
     format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n\
@@ -83,7 +83,7 @@ fn words([a, b, c]: [u64; 3]) -> [u32; 3] {
 #[test]
 fn products_with_carry_of_32_bits_are_long_multiplication() {
     let all = triples(&EDGES);
-    // The 64-bit product plus the number of the words b and c, then what the carry is.
+    // The 64-bit product plus the number of the words b and c, then the carry.
     let body = |ty: &str| {
         format!(
             "mad.lo.cc.{ty} %d, %a, %b, %c; madc.hi.cc.{ty} %e, %a, %b, %b; mov.b64 %D, {{%d, %e}};\n\
@@ -186,7 +186,7 @@ fn permutations_by_mode_are_the_manuals_table() {
 
 #[test]
 fn the_lowest_lane_of_the_mask_is_elected() {
-    // Two groups elect among themselves: `%d` is the leader, whose predicate alone is set.
+    // Two groups elect among themselves: `%d` is the leader; only its predicate is set.
     let body = "mov.u32 %a, %laneid; setp.lt.u32 %q, %a, 8; selp.b32 %b, 0xff, 0xffffff00, %q;\n\
         elect.sync %d|%p, %b; selp.u32 %e, 100, 0, %p; add.u32 %d, %d, %e;";
     let got = results(body, &[[0; 3]; 64]);
@@ -206,7 +206,7 @@ fn no_grid_waits_for_the_one_before_it() {
 }
 
 #[test]
-fn a_breakpoint_stops_who_comes_to_it_and_an_event_nobody() {
+fn breakpoints_trap_and_profiler_events_do_not() {
     let mut bench =
         Bench::new(&module("pmevent 3; pmevent.mask 5; setp.eq.u32 %p, %i, 9; @%p brkpt;"));
     let (input, output) = (bench.upload(&[0u64; 96]), bench.upload(&[0u64; 32]));

@@ -33,7 +33,7 @@ const HALF: &str = "{%r11, %r12, %r13, %r14}, {%r1, %r2}, {%r5}, {%r7, %r8, %r9,
 /// The words that the lanes get, lane after lane.
 type Words = Vec<[u32; 10]>;
 
-/// What every lane stores, and the products that were counted.
+/// The stored words of every lane, and the number of products.
 fn run(product: &str, words: &Words) -> (Vec<[u32; 4]>, u64) {
     let mut bench = Bench::new(&kernel(product));
     let out = bench.upload(&vec![0u32; 128]);
@@ -230,7 +230,7 @@ fn a_lane_that_is_missing_is_a_fault_and_other_shapes_are_refused() {
     let said = bench.fault("k", 1, 32, &[&out, &input]);
     assert!(said.ends_with("mma needs all 32 lanes of the warp"), "{said}");
     for refused in [
-        "m8n8k4.row.col.f32.f16.f16.f32",
+        "m16n8k16.row.col.f16.f16.f16.f32",
         "m16n8k16.row.col.f32.f16.bf16.f32",
         "m16n8k16.row.row.f32.f16.f16.f32",
         "m16n8k16.row.col.f16.bf16.bf16.f16",

@@ -1,4 +1,4 @@
-//! What holds for every launch, whatever its size and however many host threads run it.
+//! Properties of every launch, whatever its size and the number of host threads.
 
 use crate::common::{Argument, Bench, unit};
 use proptest::prelude::*;

@@ -1,10 +1,10 @@
-//! PTX written by hand: what compilers emit rarely, and what is refused.
+//! Hand-written PTX: instructions that compilers emit rarely, and refused ones.
 
 use crate::common::Bench;
 use gpuprof_emulator::device::{Device, LaunchConfig};
 
-/// A module with one kernel `k(u64 out)` whose body is given; `%rd1` is `out + 4 × %tid.x` and
-/// `%r1` is `%tid.x`.
+/// A module with one kernel `k(u64 out)` with this body; `%rd1` is `out + 4 × %tid.x` and `%r1` is
+/// `%tid.x`.
 fn kernel(outside: &str, body: &str) -> String {
     format!(
         ".version 7.8\n.target sm_90\n.address_size 64\n{outside}\n.visible .entry k(.param .u64 out) {{\n\
@@ -31,7 +31,7 @@ fn an_indexed_branch_takes_every_lane_to_its_target() {
                 A: add.u32 %r3, %r3, 10; bra.uni E;\nB: add.u32 %r3, %r3, 200;\nC: add.u32 %r3, %r3, 3000;\n\
                 E: activemask.b32 %r4; popc.b32 %r4, %r4; mad.lo.u32 %r3, %r4, 10000, %r3; st.global.b32 [%rd1], %r3;";
     let (got, mut bench) = run("", body, 64);
-    // All lanes meet again behind the branch.
+    // All lanes meet again after the branch.
     assert!((0..64).all(|i| got[i] == 32 * 10000 + [10, 3200, 3000][i % 3]));
     let record = &bench.device.take_launches()[0];
     assert_eq!(record.counter("ptx__branches_divergent.sum"), Some(2));
@@ -144,7 +144,7 @@ fn a_lane_that_has_ended_gives_a_shuffle_nothing() {
         (0..20).map(|lane| if lane < 12 { lane + 8 } else { 0x7fc0_dead }).collect();
     let (got, _) = run("", &format!("setp.ge.u32 %p1, %r1, 20; @%p1 exit; {reads}"), 32);
     assert_eq!(got[..20], nothing);
-    // Neither does one that the block never had; beyond the last lane, a lane keeps its own.
+    // Nor does a lane that the block never had; beyond the last lane, a lane keeps its own value.
     let (got, _) = run("", reads, 20);
     assert_eq!(got, nothing);
     let (got, _) = run("", reads, 32);
@@ -177,7 +177,7 @@ fn bytes_of_an_access_are_the_distinct_ones() {
     for (shift, bytes) in [(5, 4), (4, 8), (1, 64), (0, 128)] {
         let body = format!(
             "shr.u32 %r2, %r1, {shift}; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd2, %rd0, %rd2;\n\
-             ld.global.u32 %r3, [%rd2]; st.global.u32 [%rd0], %r3;"
+             ld.global.u32 %r3, [%rd2]; bar.warp.sync -1; st.global.u32 [%rd0], %r3;"
         );
         let record = run("", &body, 32).1.device.take_launches().remove(0);
         let counter = |op| record.counter(&format!("smsp__sass_data_bytes_mem_global_op_{op}.sum"));
@@ -253,7 +253,7 @@ fn warps_may_meet_at_one_barrier_from_two_places_and_not_at_two() {
     let unequal = fault(&two("bar.sync 0, 64", "bar.sync 0"));
     assert!(
         unequal.ends_with(
-            "warps come to barrier 0 with different thread counts: for all threads at PTX line 12, and for \
+            "warps arrive at barrier 0 with different thread counts: for all threads at PTX line 12, and for \
              64 threads at PTX line 9"
         ),
         "{unequal}"
@@ -281,12 +281,12 @@ fn special_registers_and_clocks_are_deterministic() {
 }
 
 #[test]
-fn what_is_not_executed_is_refused_by_name_and_line() {
+fn unsupported_instructions_are_refused_by_name_and_line() {
     for (outside, body, expected) in [
         (
             "",
-            "wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32 %r1, %r2;",
-            "unsupported PTX instruction 'wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32' at line 8",
+            "wgmma.fence.sync.aligned;",
+            "unsupported PTX instruction 'wgmma.fence.sync.aligned' at line 8",
         ),
         (
             "",
@@ -316,9 +316,10 @@ fn what_is_not_executed_is_refused_by_name_and_line() {
             "unsupported call of 'malloc', which the module does not define at line 8",
         ),
         (
-            ".func f() { call.uni f; ret; }",
-            "call.uni f;",
-            "unsupported recursive call of 'f' at line 4",
+            "",
+            "call %rd1, ();",
+            "unsupported call through '%rd1', which is no pointer of 64 bits with a prototype or \
+             targets at line 8",
         ),
         ("", "bra NOWHERE;", "unknown label 'NOWHERE' at line 8"),
         ("", "add.u32 %r1, %rd1, 1;", "operand '%rd1' is not a register of 32 bits at line 8"),
@@ -351,7 +352,7 @@ fn a_kernel_that_is_not_executed_harms_no_other() {
     let text = "\
         .version 8.0\n.target sm_80\n.address_size 64\n\
         .file 1 \"./src/lib.rs\"\n\
-        .func f() {\n.loc 1 12 5\ncall.uni f;\nret;\n}\n\
+        .func f() {\n.loc 1 12 5\nwgmma.fence;\nret;\n}\n\
         .visible .entry good() { ret; }\n\
         .visible .entry bad() {\n.loc 1 30 1\ncall.uni f;\nret;\n}\n";
     let module = Device::default().load(text).unwrap();
@@ -359,7 +360,7 @@ fn a_kernel_that_is_not_executed_harms_no_other() {
     assert!(module.kernel("bad").is_none() && module.refusal("worse").is_none());
     assert_eq!(
         module.refusal("bad").unwrap().to_string(),
-        "the emulator does not support this: recursive call of 'f', in 'f' at src/lib.rs:12:5 (PTX line 7)"
+        "the emulator does not support this: PTX instruction 'wgmma.fence', in 'f' at src/lib.rs:12:5 (PTX line 7)"
     );
 }
 
@@ -393,7 +394,7 @@ fn versions_and_targets_that_are_too_new_are_refused() {
 }
 
 #[test]
-fn a_failed_assertion_is_told_with_the_message_and_place_that_it_names() {
+fn a_failed_assertion_is_reported_with_the_message_and_place_that_it_names() {
     let outside = ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n\
         .global .align 1 .b8 message[6] = {97, 32, 60, 32, 98, 0};\n.global .align 1 .b8 file[5] = {97, 46, 114, 115, 0};";
     let body = "setp.ne.u32 %p1, %r1, 37; @%p1 bra END;\n\
@@ -414,7 +415,7 @@ const SUMS: [(&str, u32, u32, u32); 5] = [
     // The smallest subnormals are not flushed, and nothing is carried from one half to the other.
     ("f16x2", 0x0001_ffff, 0x0001_0001, 0x0002_7fff),
     ("f16x2", 0x7bff_8000, 0x7bff_0000, 0x7c00_0000),
-    // 256 + 1 is a tie of bf16; 1.0078125 + 2⁻⁸ is one that goes up.
+    // 256 + 1 is a tie of bf16; 1.0078125 + 2⁻⁸ is a tie that rounds up.
     ("bf16x2", 0x4380_3f81, 0x3f80_3b80, 0x4380_3f82),
     ("bf16x2", 0x0001_c000, 0x0001_4000, 0x0002_0000),
 ];
@@ -466,23 +467,37 @@ fn a_compare_and_swap_of_16_bits_leaves_its_neighbour() {
             "{place}{shared}st.{space}.b16 [{at}], %h1;\n\
              atom.acq_rel.cta.{space}.cas.b16 %h4, [{at}], %h2, %h3;\n\
              ld.{space}.b16 %h5, [{at}]; cvt.u32.u16 %r2, %h4; cvt.u32.u16 %r3, %h5;\n\
-             shl.b32 %r3, %r3, 16; or.b32 %r2, %r2, %r3; st.global.b32 [%rd1], %r2;"
+             shl.b32 %r3, %r3, 16; or.b32 %r2, %r2, %r3; bar.warp.sync -1;\n\
+             st.global.b32 [%rd1], %r2;"
         );
         let (got, mut bench) = run(".shared .align 4 .b8 cells[32];", &body, 16);
         for (i, &got) in (0..).zip(&got) {
             let after = if i % 2 == 0 { i + 100 } else { i };
             assert_eq!(got, after << 16 | i, "half {i} in {space}");
         }
-        // In global memory the word is loaded before it is swapped, and the half behind that.
+        // In global memory the word is loaded before it is swapped, and the half after that.
         assert_eq!(requests(&mut bench), swaps);
     }
     let said = refusal("", "atom.global.exch.b16 %h2, [%rd1], %h1;");
     assert!(said.contains("unsupported PTX instruction 'atom.global.exch.b16'"), "{said}");
 }
 
-/// Requests to global memory, where they are the hardware's: loads, atomics and reductions.
+/// Requests to global memory, as far as the hardware has them: loads, atomics and reductions.
 fn requests(bench: &mut Bench) -> [Option<u64>; 3] {
     let record = &bench.device.take_launches()[0];
     ["ld", "atom", "red"]
         .map(|op| record.counter(&format!("l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum")))
+}
+
+#[test]
+fn a_register_that_a_block_does_not_write_is_zero() {
+    // Block 0 writes all of them, and block 1 none.
+    let body = "mov.u32 %r2, %ctaid.x; setp.ne.u32 %p1, %r2, 0; @%p1 bra E;\n\
+        mov.u32 %r3, 7; mov.u64 %rd3, 50; setp.eq.u32 %p2, %r2, 0;\n\
+        E: cvt.u32.u64 %r4, %rd3; add.u32 %r3, %r3, %r4; @%p2 add.u32 %r3, %r3, 100;\n\
+        mul.wide.u32 %rd4, %r2, 128; add.s64 %rd4, %rd1, %rd4; st.global.b32 [%rd4], %r3;";
+    let mut bench = Bench::new(&kernel("", body));
+    let out = bench.upload(&[1_u32; 64]);
+    bench.launch("k", 2, 32, &[&out]);
+    assert_eq!(bench.ints(out, 64), [[157; 32], [0; 32]].concat());
 }

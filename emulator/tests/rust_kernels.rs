@@ -99,6 +99,6 @@ fn atomics_whose_result_is_used_are_counted_apart() {
     assert_eq!(record.counter("l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"), Some(2));
     let sectors = "l1tex_t_sectors_pipe_lsu_mem_global_op_atom.sum";
     assert_eq!(record.counter(&format!("smsp__sass_{sectors}")), Some(2));
-    // All lanes update one address: what L1 sees depends on whether ptxas adds them up first.
+    // All lanes update one address: the requests at L1 depend on whether ptxas adds them up first.
     assert_eq!(record.counter("l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum"), None);
 }

@@ -1,4 +1,4 @@
-//! `ldmatrix`, `cp.async` and `mbarrier`: what they move, whom they hold up, and what is a fault.
+//! `ldmatrix`, `cp.async` and `mbarrier`: their results, the threads that wait, and their faults.
 
 use crate::common::Bench;
 use gpuprof_emulator::device::{Device, LaunchRecord};
@@ -17,7 +17,7 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// What 32-bit words a launch of one block leaves, and its counters. `in` holds 0, 1, 2, …
+/// The 32-bit words after a launch of one block, and its counters. `in` holds 0, 1, 2, …
 fn run(body: &str, threads: u32) -> (Vec<i32>, LaunchRecord) {
     let mut bench = Bench::new(&kernel(body));
     let out = bench.upload(&vec![0u32; threads as usize]);
@@ -49,7 +49,7 @@ const HALVES: &str = "mov.u32 %r20, %r1; FILL: shl.b32 %r21, %r20, 1; shl.b32 %r
 
 #[test]
 fn a_lane_gets_two_neighbours_of_a_row_of_each_matrix() {
-    // Row r of matrix m begins at half 64 m + 8 r: the matrices lie one behind the other.
+    // Row r of matrix m begins at half 64 m + 8 r: the matrices follow each other.
     let body = format!(
         "{HALVES}\nshl.b32 %r3, %r1, 4; add.u32 %r3, %r2, %r3;\n\
          ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%r4, %r5, %r6, %r7}}, [%r3];\n\
@@ -130,13 +130,26 @@ fn bytes_beyond_the_source_size_are_zero_and_are_not_read() {
     let word = |lane: i32| 4 * lane + 1;
     let expected = |lane: i32| if lane < 3 { word(lane) & 0xffff } else { word(lane) };
     assert_eq!(got, (0..32).map(|lane| expected(lane ^ 1)).collect::<Vec<_>>());
-    // Nothing is read of a size of 0, or where the predicate says so, wherever that may be.
+    // A copy of size 0, or one that its predicate disables, reads nothing, at any address.
     let body = "mov.b64 %rd3, 0; shl.b32 %r3, %r1, 3; add.u32 %r4, %r2, %r3; mov.u32 %r5, 0; setp.eq.u32 %p1, 0, 0;\n\
         cp.async.ca.shared.global [%r4], [%rd3], 4, %r5; cp.async.ca.shared.global [%r4+4], [%rd3], 4, %p1;\n\
         cp.async.wait_all; ld.shared.v2.b32 {%r6, %r7}, [%r4]; or.b32 %r6, %r6, %r7; st.global.b32 [%rd1], %r6;";
     let (got, record) = run(body, 32);
     assert_eq!(got, [0; 32]);
     assert_eq!(record.counter("ptx__async_copy_sectors.sum"), Some(0));
+}
+
+#[test]
+fn a_cache_policy_of_a_copy_changes_no_result() {
+    let body = "createpolicy.fractional.L2::evict_first.b64 %rd5, 0f3F800000; mov.b32 %r9, 4;\n\
+        shl.b32 %r3, %r1, 4; add.u32 %r4, %r2, %r3; cvt.u64.u32 %rd3, %r3; add.s64 %rd3, %rd2, %rd3;\n\
+        cp.async.cg.shared.global.L2::cache_hint.L2::128B [%r4], [%rd3], 16, %r9, %rd5;\n\
+        cp.async.ca.shared.global.L2::cache_hint [%r4+8], [%rd3+8], 4, %rd5;\n\
+        cp.async.wait_all; ld.shared.v4.b32 {%r5, %r6, %r7, %r8}, [%r4];\n\
+        mad.lo.u32 %r5, %r7, 1000, %r5; add.u32 %r5, %r5, %r6; st.global.b32 [%rd1], %r5;";
+    // Of the 16 bytes the first word is read, and the third is copied again.
+    let expected = |lane: i32| (4 * lane + 2) * 1000 + 4 * lane;
+    assert_eq!(run(body, 32).0, (0..32).map(expected).collect::<Vec<_>>());
 }
 
 #[test]
@@ -149,6 +162,31 @@ fn a_copy_that_nobody_waits_for_is_not_there() {
     // Its own lane waits, but no barrier orders it and its neighbour.
     let said = fault(&copied("", "cp.async.wait_all;"), 32);
     assert!(said.contains("a race") && said.contains("wrote at PTX line 12"), "{said}");
+}
+
+#[test]
+fn a_copy_may_write_as_soon_as_it_is_issued() {
+    // Each thread writes its word; the one 32 further on reads it before it is copied to.
+    let body = |before: &str, after: &str| {
+        format!(
+            "shl.b32 %r3, %r1, 2; add.u32 %r4, %r2, %r3; cvt.u64.u32 %rd3, %r3; \
+             add.s64 %rd3, %rd2, %rd3;\nmov.u32 %r9, -1; st.shared.b32 [%r4], %r9;\nbar.sync 0;\n\
+             xor.b32 %r5, %r3, 128; add.u32 %r5, %r2, %r5; {before}\n\
+             cp.async.ca.shared.global [%r4], [%rd3], 4; cp.async.commit_group; {after}\n\
+             bar.sync 0; cp.async.wait_group 0; bar.sync 0; ld.shared.b32 %r7, [%r5]; \
+             st.global.b32 [%rd1], %r7;"
+        )
+    };
+    let read = "ld.shared.b32 %r6, [%r5];";
+    let (got, _) = run(&body(&format!("{read} bar.sync 0;"), ""), 64);
+    assert_eq!(got, (0..64).map(|thread| thread ^ 32).collect::<Vec<_>>());
+    for (before, after) in [(read, ""), ("", read)] {
+        let said = fault(&body(before, after), 64);
+        assert!(
+            said.contains("writes 4 bytes of shared memory") && said.contains("a race"),
+            "{said}"
+        );
+    }
 }
 
 #[test]
@@ -166,7 +204,6 @@ fn a_copy_has_to_lie_where_it_may() {
     assert!(fault(&copy("65536", "%rd2"), 32).contains("writes 16 bytes of shared memory"));
     for refused in [
         "cp.async.cg.shared.global [%r4], [%rd3], 8;",
-        "cp.async.ca.shared.global.L2::cache_hint [%r4], [%rd3], 8, %rd4;",
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd3], %r5, [%r6];",
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd3, {%r5, %r6}], [%r7];",
     ] {
@@ -209,6 +246,32 @@ fn warps_wait_for_the_arrivals_of_all() {
         let (got, _) = run(&body, 64);
         assert_eq!(got, (0..64).map(|lane| lane ^ 63).collect::<Vec<_>>(), "{wait}");
     }
+}
+
+#[test]
+fn an_arrival_orders_what_came_before_it_alone() {
+    let arrive = "mbarrier.arrive.shared.b64 %rd4, [%r10];\n";
+    let write = "shl.b32 %r4, %r1, 2; add.u32 %r4, %r2, %r4; st.shared.b32 [%r4], %r1;\n";
+    let body = |steps: &[&str]| {
+        let steps = steps.concat();
+        barrier(
+            64,
+            &format!(
+                "{steps}WAIT: mbarrier.test_wait.shared.b64 %p4, [%r10], %rd4; @!%p4 bra WAIT;\n\
+                 xor.b32 %r6, %r1, 63; shl.b32 %r6, %r6, 2; add.u32 %r6, %r2, %r6; \
+                 ld.shared.b32 %r7, [%r6]; st.global.b32 [%rd1], %r7;"
+            ),
+        )
+    };
+    let (got, _) = run(&body(&[write, arrive]), 64);
+    assert_eq!(got, (0..64).map(|thread| thread ^ 63).collect::<Vec<_>>());
+    run(&body(&[arrive, write, "bar.sync 0;\n"]), 64);
+    let said = fault(&body(&[arrive, write]), 64);
+    assert!(said.contains("reads 4 bytes of shared memory") && said.contains("a race"), "{said}");
+    // Lanes that met know each other's writes, whatever barrier has seen.
+    let own = body(&[arrive, write, "bar.warp.sync -1;\n"]).replace("%r1, 63", "%r1, 1");
+    let (got, _) = run(&own, 64);
+    assert_eq!(got, (0..64).map(|thread| thread ^ 1).collect::<Vec<_>>());
 }
 
 #[test]
@@ -303,4 +366,119 @@ fn a_barrier_that_is_used_wrongly_is_a_fault() {
         refusal("mbarrier.arrive.shared::cluster.b64 _, [%r10];")
             .contains("'mbarrier.arrive.shared::cluster.b64'")
     );
+}
+
+/// Word `i` of the array of a kernel that stores the lanes' numbers `256 j + lane` by `stmatrix`.
+fn stored_rows(count: usize, trans: &str, apart: u32) -> Vec<i32> {
+    let registers: Vec<String> = (0..count).map(|at| format!("%r{}", 8 + at)).collect();
+    let mut body = String::from("mov.u32 %r3, 0;\n");
+    for word in 0..16 {
+        body += &format!("mad.lo.u32 %r4, %r1, 64, %r2; st.shared.b32 [%r4+{}], %r3;\n", 4 * word);
+    }
+    body += "bar.sync 0;\n";
+    for (at, register) in registers.iter().enumerate() {
+        // The two halves of lane `n` are `2 n` and `2 n + 1`, of matrix `at` 64 more each.
+        body += &format!(
+            "shl.b32 %r4, %r1, 1; add.u32 %r4, %r4, {}; add.u32 %r5, %r4, 1; shl.b32 %r5, %r5, 16;\n\
+             or.b32 {register}, %r4, %r5;\n",
+            64 * at
+        );
+    }
+    body += &format!(
+        "mad.lo.u32 %r4, %r1, {apart}, %r2;\n\
+         stmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 [%r4], {{{}}};\nbar.sync 0;\n",
+        registers.join(", ")
+    );
+    for word in 0..16 {
+        body += &format!(
+            "mad.lo.u32 %r4, %r1, 64, %r2; ld.shared.b32 %r3, [%r4+{0}];\n\
+             mad.wide.u32 %rd3, %r1, 64, %rd0; st.global.b32 [%rd3+{0}], %r3;\n",
+            4 * word
+        );
+    }
+    let mut bench = Bench::new(&kernel(&body));
+    let out = bench.upload(&[0u32; 512]);
+    let record = bench.launch("k", 1, 32, &[&out, &out]);
+    let counter = |name: &str| record.counters.iter().find(|(known, _)| known == name).unwrap().1;
+    assert_eq!(counter("ptx__matrix_stores.sum"), 1);
+    // Rows 128 bytes apart begin in one bank.
+    let conflicts = if apart == 128 { 7 * count as u64 } else { 0 };
+    assert_eq!(counter("ptx__matrix_store_bank_conflicts.sum"), conflicts);
+    let name = "smsp__sass_inst_executed_op_shared_st.sum";
+    assert!(record.unclaimed.iter().any(|(known, _)| known == name), "{name} is claimed");
+    bench.ints(out, 512)
+}
+
+#[test]
+fn matrices_are_stored_row_by_row_or_transposed() {
+    for count in [1, 2, 4] {
+        for (trans, apart) in [("", 16), (".trans", 16), ("", 48), (".trans", 128), ("", 128)] {
+            if apart * 8 * count > 2048 {
+                continue;
+            }
+            let words = stored_rows(count as usize, trans, apart);
+            for lane in 0..8 * count {
+                for column in 0..8 {
+                    let at = lane * apart + 2 * column;
+                    let got = words[at as usize / 4] >> (16 * (column % 2)) & 0xffff;
+                    let (matrix, row) = (lane / 8, lane % 8);
+                    let (row, column) =
+                        if trans.is_empty() { (row, column) } else { (column, row) };
+                    let expected = 64 * matrix + 8 * row + column;
+                    assert_eq!(got as u32, expected, "x{count}{trans}, row {lane}, {column}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn movmatrix_transposes_the_halves_of_a_warp() {
+    let body = "shl.b32 %r4, %r1, 1; add.u32 %r5, %r4, 1; shl.b32 %r5, %r5, 16; or.b32 %r4, %r4, %r5;\n\
+                movmatrix.sync.aligned.m8n8.trans.b16 %r6, %r4; st.global.b32 [%rd1], %r6;";
+    let (words, _) = run(body, 32);
+    for (lane, word) in words.into_iter().enumerate() {
+        let (row, column) = (lane / 4, 2 * (lane % 4));
+        let [low, high] = [column, column + 1].map(|column| (8 * column + row) as i32);
+        assert_eq!(word, low | high << 16, "lane {lane}");
+    }
+}
+
+#[test]
+fn undefined_halves_are_followed_through_moves_of_matrices() {
+    // Lane 6, with row 1 from column 4 on, reads unwritten memory.
+    let start = "mov.u32 %r4, 0; setp.eq.u32 %p0, %r1, 6; @%p0 ld.shared.b32 %r4, [%r2+1024];\n";
+    for lane in 0..32 {
+        let end = format!("setp.eq.u32 %p1, %r1, {lane}; @%p1 st.global.b32 [%rd1], %r6;");
+        let fails = |middle: &str| {
+            let mut bench = Bench::new(&kernel(&format!("{start}{middle}{end}")));
+            let out = bench.upload(&[0u32; 32]);
+            bench.try_launch("k", [1; 3], [32, 1, 1], 0, &[&out, &out]).is_err()
+        };
+        // Its halves become the first of row 4 and of row 5, from column 1 on.
+        let moved = fails("movmatrix.sync.aligned.m8n8.trans.b16 %r6, %r4;\n");
+        assert_eq!(moved, lane == 16 || lane == 20, "movmatrix, lane {lane}");
+        let stored = fails(
+            "mad.lo.u32 %r5, %r1, 16, %r2; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r5], {%r4};\n\
+             bar.sync 0; mad.lo.u32 %r5, %r1, 4, %r2; ld.shared.b32 %r6, [%r5];\n",
+        );
+        assert_eq!(stored, lane == 6, "stmatrix, lane {lane}");
+    }
+}
+
+#[test]
+fn stores_of_matrices_are_checked() {
+    let store = "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r5], {%r1, %r1, %r1, %r1};";
+    for (body, expected) in [
+        ("mad.lo.u32 %r5, %r1, 8, %r2;", "writes 16 bytes of shared memory at 0x8"),
+        ("mad.lo.u32 %r5, %r1, 16, %r2; add.u32 %r5, %r5, 1600;", "shared memory"),
+        ("mov.u32 %r5, %r2; setp.eq.u32 %p0, %r1, 3; @%p0 bra END;", "stmatrix needs all 32 lanes"),
+    ] {
+        let said = fault(&format!("{body}\n{store}\nEND:"), 32);
+        assert!(said.contains(expected), "{said}");
+    }
+    let race = "mad.lo.u32 %r5, %r1, 16, %r2; and.b32 %r5, %r5, 511; add.u32 %r4, %r1, 1;\n\
+                and.b32 %r3, %r1, 31; mad.lo.u32 %r5, %r3, 16, %r2;\n\
+                stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r5], {%r4, %r4, %r4, %r4};";
+    assert!(fault(race, 64).contains("a race"), "two warps store to one tile");
 }

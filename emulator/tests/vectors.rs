@@ -1,4 +1,4 @@
-//! Registers of 128 bits, atomics on several words, and cache policies.
+//! Registers of 128 bits, atomics on several words, and words that change no result.
 
 use crate::common::Bench;
 use gpuprof_emulator::device::Device;
@@ -43,7 +43,7 @@ fn a_compare_and_swap_of_128_bits_compares_all_of_them() {
 
 #[test]
 fn an_exchange_of_128_bits_loses_nothing() {
-    // Every thread leaves its number and adds what it found; the last is still in memory.
+    // Every thread stores its number and adds the old value; the last is still in memory.
     let body = "cvt.u64.u32 %rd1, %r1; mov.b128 %q0, {%rd1, %rd1};\n\
         atom.exch.global.b128 %q1, [%o], %q0; mov.b128 {%rd2, %rd3}, %q1;\n\
         red.global.add.u64 [%o+16], %rd2; red.global.add.u64 [%o+24], %rd3;";
@@ -75,7 +75,26 @@ fn a_cache_policy_changes_no_result() {
 }
 
 #[test]
-fn what_no_vector_atomic_can_do_is_refused() {
+fn fences_of_proxies_prefetches_and_mmio_change_no_result() {
+    let body = "fence.proxy.async; fence.proxy.async.global; fence.proxy.async.shared::cta;\n\
+        fence.proxy.alias; prefetch.global.L2::evict_last [%o];\n\
+        ld.mmio.relaxed.sys.global.u64 %rd1, [%o]; add.u64 %rd1, %rd1, 1;\n\
+        st.mmio.relaxed.sys.global.u64 [%o+8], %rd1;";
+    assert_eq!(outcome(body, [4, 0, 0, 0, 0, 0, 0, 0], 1)[..2], [4, 5]);
+    let volatile = module("ld.mmio.volatile.global.u64 %rd1, [%o];");
+    assert!(Device::default().load(&volatile).is_err());
+}
+
+#[test]
+fn shared_memory_of_the_block_is_that_of_its_cluster() {
+    let body = "mov.b64 %rd1, 0; cvta.shared.u64 %rd1, %rd1; isspacep.shared::cluster %p1, %rd1;\n\
+        isspacep.shared::cluster %p2, %o; selp.u64 %rd2, 1, 2, %p1; selp.u64 %rd3, 1, 2, %p2;\n\
+        st.global.v2.u64 [%o], {%rd2, %rd3};";
+    assert_eq!(outcome(body, [0; 8], 1)[..2], [1, 2]);
+}
+
+#[test]
+fn invalid_vector_atomics_are_refused() {
     for body in [
         "red.global.v2.f32.min [%o], {%r1, %r2};",
         "red.global.cas.b128 [%o], %q0, %q1;",

@@ -149,7 +149,7 @@ fn pairs_of_16_bit_integers_do_not_touch_each_other() {
 }
 
 #[test]
-fn packing_conversions_saturate_and_keep_what_lies_above() {
+fn packing_conversions_saturate_and_keep_the_upper_bits() {
     let all = triples(&EDGES);
     for (bits, above) in [(16, false), (8, true), (4, true), (2, true)] {
         for signed in [false, true] {

@@ -74,6 +74,7 @@ fn described(clauses: &[&str]) -> SeriesDescription {
         space: Space::from_clauses(clauses).expect("the clauses are right"),
         thresholds: Vec::new(),
         metrics: Vec::new(),
+        check: None,
         device_function: true,
         declared: None,
         launches: Default::default(),

@@ -1,8 +1,8 @@
 //! CUPTI's host API, the driver and NVML, asked in a child process of our own.
 //!
-//! Input: a [`Question`]. Output: its [`Answer`], or what became of the child. Libraries of
-//! another maker crash where they should fail; in a child that is a diagnosis, and this process
-//! stays without unsafe code.
+//! Input: a [`Question`]. Output: its [`Answer`], or how the child failed. NVIDIA's libraries may
+//! crash where they should return an error; in a child a crash is a diagnosis, and this process
+//! needs no unsafe code.
 
 mod child;
 
@@ -20,7 +20,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use crate::device::VISIBLE_ENV;
-use gpuprof_system::awaited::Awaited;
+use gpuprof_system::blocking_call::BlockingCall;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::scratch::Scratch;
 
@@ -36,7 +36,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Question {
-    /// Whether and where CUPTI is.
+    /// The location of CUPTI.
     Locate,
     /// The chips that it knows.
     Chips,
@@ -52,7 +52,7 @@ pub enum Question {
         /// The metric, with or without a roll-up.
         name: String,
     },
-    /// What collecting metrics takes.
+    /// The cost of collecting metrics.
     Cost {
         /// The chip.
         chip: String,
@@ -65,9 +65,9 @@ pub enum Question {
     Driver,
     /// Whether a profiling session can be opened on the first device that the child sees.
     Trial,
-    /// What NVML says of a device.
+    /// NVML's data on a device.
     Nvml {
-        /// Its library, where one was named.
+        /// Its library, if the user named one.
         library: Option<Utf8PathBuf>,
         /// The device's UUID.
         uuid: String,
@@ -88,21 +88,21 @@ pub enum Answer {
     Described {
         /// The metric.
         metric: Described,
-        /// What can follow its name, each with its dot.
+        /// The submetrics, each with its dot.
         submetrics: Vec<String>,
         /// The passes that it takes alone.
         passes: Option<usize>,
     },
-    /// What collecting takes.
+    /// The cost of collecting metrics.
     Cost(Cost),
     /// The driver's devices, one at least.
     Driver(Vec<gpuprof_model::measurement::DeviceRecord>),
     /// No driver is installed: the linker's words. One that is there and does not work gives no
     /// answer.
     NoDriver(String),
-    /// There is no answer.
+    /// The reason for which there is no answer.
     Refused(Refusal),
-    /// What NVML says.
+    /// NVML's data.
     Nvml(crate::device::nvml::Facts),
     /// A session was opened on this chip.
     Trial {
@@ -111,7 +111,7 @@ pub enum Answer {
     },
 }
 
-/// Where CUPTI is.
+/// The location of CUPTI.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Located {
     /// Its library.
@@ -137,19 +137,19 @@ pub struct Described {
     pub dim_unit: String,
 }
 
-/// What collecting metrics takes.
+/// The cost of collecting metrics.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// Names that the chip cannot collect, each with the reason.
     pub refused: Vec<(String, String)>,
     /// The passes of all the others together.
     pub passes: usize,
-    /// Of each of the others, where that was asked, the passes that it takes alone and those of the
-    /// rest without it.
+    /// For each of the others, if requested: the passes that it takes alone, and those of the rest
+    /// without it.
     pub each: Vec<MetricCost>,
 }
 
-/// What one metric costs.
+/// The cost of one metric.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetricCost {
     /// The metric.
@@ -211,7 +211,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What the child reads.
+/// The child's input.
 #[derive(Debug, Serialize, Deserialize)]
 struct Request {
     cupti: Option<Utf8PathBuf>,
@@ -226,8 +226,8 @@ pub fn ask(cupti: Option<&Utf8Path>, question: Question) -> Result<Answer> {
     ask_on(None, cupti, question)
 }
 
-/// As [`ask`], in a child that sees no other device than the one with the UUID `device`, where one
-/// is named: as a process that measures on it does.
+/// As [`ask`], in a child that sees only the device with the UUID `device`, if one is named: like a
+/// process that measures on it.
 ///
 /// # Errors
 /// As [`ask`].
@@ -259,14 +259,13 @@ pub fn ask_on(
         .spawn()
         .map_err(start)?;
     let id = Pid::from_child(&child);
-    let ended = Awaited::start(move || child.wait()).map_err(start)?;
+    let ended = BlockingCall::start(move || child.wait()).map_err(start)?;
     let status = match ended.within(TIMEOUT) {
         Some(status) => status.map_err(start)?,
         None => {
             let _ = kill_process(id, Signal::KILL);
             let seconds = TIMEOUT.as_secs();
-            let reason =
-                format!("there was no answer within {seconds} s, and the process was killed");
+            let reason = format!("no answer came within {seconds} s, and the process was killed");
             return Ok(Answer::Refused(reason.into()));
         }
     };

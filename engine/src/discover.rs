@@ -1,7 +1,7 @@
-//! Asks harnesses what they hold, and the first of them whether a GPU answers.
+//! Asks harnesses for their series, and the first of them whether a GPU answers.
 //!
-//! Input: harness executables. Output: the series of each. A harness of another protocol
-//! version is told apart from one that is broken.
+//! Input: harness executables. Output: the series of each. A harness of another protocol version
+//! gets a different error than a broken one.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ pub fn series(
 /// A harness that cannot be asked (exit code 104).
 pub fn probe(process: &HarnessProcess<'_>, harness: &Harness) -> Result<DriverProbe> {
     match ask(process, harness, RequestBody::Probe)? {
-        // What stands in for a driver that a program is linked to is none.
+        // A stand-in for a linked driver does not count as a driver.
         ReplyBody::Probed(DriverProbe::Devices(devices))
             if devices.iter().any(|device| device.emulated) =>
         {
@@ -107,7 +107,7 @@ pub fn plan_counters(
     }
 }
 
-/// CUPTI ended the process that asked it; `tail` is the end of what that one said.
+/// CUPTI ended the process that queried it; `tail` is the end of its stderr.
 fn crashed(how: &str, tail: &str) -> String {
     format!(
         "the process that tried to set up CUPTI {how}{tail}\n  cause: a library that does not fit \

@@ -1,10 +1,10 @@
 //! The emulated driver: unpacked where only its owner writes, and checked before each run.
 //!
-//! Input: the target folder. Output: the folder that harnesses look for the driver in. What a
-//! harness loads runs with its user's rights, so nobody else may put anything there: the folder
-//! belongs to the user and to nobody's group, no link leads there from a folder that everybody
-//! writes, and the library is compared byte by byte with the one in this executable. A library that
-//! differs is replaced; a folder that others could have prepared is refused.
+//! Input: the target folder. Output: the folder in which harnesses find the driver. A harness loads
+//! it with its user's rights, so other users must not be able to write there: the folder belongs to
+//! the user and has no writable group, no link leads there from a folder that everyone can write
+//! to, and the library is compared byte by byte with the embedded one. A library that differs is
+//! replaced; a folder that others could have prepared is refused.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::io;
@@ -23,7 +23,7 @@ static EMULATOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so"))
 
 const LIBRARY: &str = "libcuda.so";
 
-/// What programs that link the driver look for.
+/// The name that linked programs look for.
 const LINK: &str = "libcuda.so.1";
 
 /// Permission to write for everybody, and for the group as well.
@@ -41,7 +41,7 @@ pub fn emulator_folder(target_directory: &Utf8Path) -> Result<Utf8PathBuf> {
     unpacked(target_directory, rustix::process::geteuid().as_raw())
 }
 
-/// What harnesses load from the `folder` of the emulated driver.
+/// The files in the driver's `folder` that harnesses load.
 pub fn emulator_files(folder: &Utf8Path) -> [Utf8PathBuf; 2] {
     [LIBRARY, LINK].map(|name| folder.join(name))
 }
@@ -84,13 +84,13 @@ fn fill(folder: &Utf8Path, user: u32) -> io::Result<()> {
     }
 }
 
-/// Whether `user` has what is `known`, and nobody else writes it.
+/// Whether `user` owns `known`, and only that user can write to it.
 fn only(known: &Metadata, user: u32) -> bool {
     known.uid() == user && known.mode() & OTHERS == 0
 }
 
-/// Why what lies in `folder` may be another's than `user`'s; none where it may not. The path has no
-/// links, but for itself.
+/// Why another user than `user` may control the contents of `folder`; none if that is impossible.
+/// The path has no links, except perhaps itself.
 fn distrusted(folder: &Utf8Path, user: u32) -> io::Result<Option<String>> {
     let known = fs::symlink_metadata(folder)?;
     if !known.is_dir() || !only(&known, user) {
@@ -202,7 +202,7 @@ mod tests {
         assert!(told.ends_with("; use a folder of your own with --target-dir"), "{told}");
         mode(&target, 0o1777);
         unpacked(&target, user).unwrap();
-        // To another user all of this is somebody else's.
+        // To another user all of this belongs to someone else.
         let folder = unpacked(&target, user).unwrap();
         if user != 0 {
             assert!(distrusted(&folder, user + 1).unwrap().is_some());

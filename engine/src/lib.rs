@@ -1,9 +1,9 @@
 //! The engine: from series to a stored run.
 //!
-//! [`plan`] chooses configurations, [`schedule`] orders them, [`device`] holds what they run on.
-//! [`passes`] runs every pass of every configuration; [`execute`] alone starts profiled processes.
-//! [`store`] keeps what they found. [`discover`] asks harnesses for their series, [`cupti`] asks
-//! CUPTI what a machine can count.
+//! [`plan`] chooses configurations, [`schedule`] orders them, [`device`] locks the device.
+//! [`passes`] runs every pass of every configuration; only [`execute`] starts profiled processes.
+//! [`store`] keeps the results. [`discover`] asks harnesses for their series, [`cupti`] asks CUPTI
+//! which counters a machine has.
 //!
 //! A part of `cargo-gpuprof`, without a stable API.
 

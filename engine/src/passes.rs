@@ -1,11 +1,11 @@
 //! The engine: every pass of every configuration, in the order of the schedule, on every device at
 //! the same time.
 //!
-//! Input: what is planned, which does not change, and what a resumed run's journal holds. Output:
-//! [`Event`]s. Every planned configuration is told as finished once, when its last process has
-//! gone, also one that an interrupt kept from running. Every pass that ended is told before the
-//! next process has its device. A configuration that fails in a process it shares with others is
-//! retried in isolation, so that it answers for itself only.
+//! Input: the plan, which does not change, and the results in a resumed run's journal. Output:
+//! [`Event`]s. Every planned configuration is reported as finished once, when its last process has
+//! ended, even if an interrupt kept it from running. Every pass that ended is reported before the
+//! next process gets its device. A configuration that fails in a shared process is retried in
+//! isolation, so that it cannot be blamed for others.
 
 mod device_queue;
 mod event;
@@ -26,11 +26,11 @@ use gpuprof_system::error::Result;
 use sweep::{INTERRUPTED, Sweep};
 pub use sweep::{Planned, Rounds};
 
-/// Does what is `planned` beyond what was done before, and tells `observer`.
+/// Runs the passes of `planned` that were not done before, and reports to `observer`.
 ///
 /// # Errors
-/// Those of `observer`, and processes that cannot be started. Every configuration has been told
-/// then as well.
+/// Errors of `observer`, and processes that cannot be started. Every configuration has been
+/// reported then as well.
 pub fn run(planned: Planned<'_>, replayed: &Replayed, observer: &mut dyn Observer) -> Result<()> {
     let mut sweep = Sweep::new(planned, observer);
     let outcome = sweep.take_up(replayed).and_then(|()| sweep.sweep());
@@ -51,7 +51,8 @@ impl Sweep<'_, '_> {
 
     /// Runs every job until nothing is left, or the run is interrupted.
     fn sweep(&mut self) -> Result<()> {
-        // First what each wants: one whose timed passes a resumed run has may want more of them.
+        // First the requests of each: a configuration with all timed passes in the journal may want
+        // more of them.
         let mut queues = self.queues();
         self.finish_what_is_over()?;
         loop {
@@ -69,7 +70,8 @@ impl Sweep<'_, '_> {
             let done = match happened {
                 Happened::Interrupted => return Ok(()),
                 Happened::Idle => {
-                    // One whose counters turned out to be denied may be over now.
+                    // A configuration with counters that turned out to be denied may be finished
+                    // now.
                     self.finish_what_is_over()?;
                     if self.look(&mut queues)? {
                         continue;
@@ -159,7 +161,7 @@ impl Sweep<'_, '_> {
         self.observer.observe(Event::ConfigurationFinished { at, found })
     }
 
-    /// Tells what an interrupt, or a file that could not be written, kept from running.
+    /// Reports the configurations that an interrupt or a failed write kept from running.
     fn skip_rest(&mut self, reason: &str) {
         for at in self.all() {
             let execution = self.planned.execution(at);
@@ -167,12 +169,12 @@ impl Sweep<'_, '_> {
             if state.told {
                 continue;
             }
-            // What still works for it is killed; what it has found may be all there is to find.
+            // Its remaining processes are killed; the results so far may be all there are.
             state.processes = 0;
             if !state.is_over(execution) {
                 state.ended = Some(Status::Skipped { reason: reason.to_owned() });
             }
-            // The first failure is the one to tell.
+            // The first failure is the one to report.
             let _ = self.finish(at);
         }
     }
@@ -195,8 +197,9 @@ impl Sweep<'_, '_> {
             let asked = job.parts().map(|part| execution.request(part, planned)).collect();
             let harness = &self.planned.harnesses[planned.harness];
             let single_stream = planned.series.is_kernel() || !job.takes_times();
-            let started = queue.pipeline.start(job, &name, harness, asked, single_stream);
-            // An executable that is gone is not one that cannot be started.
+            let checks = execution.checks.or(planned.series.check).unwrap_or_default();
+            let started = queue.pipeline.start(job, &name, harness, asked, single_stream, checks);
+            // A missing executable and an executable that cannot be started have different errors.
             started.or_else(|failure| match failure.code {
                 ExitCode::DiscoveryFailed => self.planned.needed.check().and(Err(failure)),
                 _ => Err(failure),
@@ -214,7 +217,7 @@ impl Sweep<'_, '_> {
         if let (Some(denial), Some(counters), false) =
             (&self.denied[device], counters, job.takes_times())
         {
-            // What has all of its counters keeps them.
+            // Configurations with all counters keep them.
             for index in job.configurations.drain(..) {
                 states[index].collected = counters.denied(&denial.reason);
             }

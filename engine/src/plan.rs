@@ -1,9 +1,9 @@
 //! What to run: series after filters and overrides, configurations, passes. Pure.
 //!
-//! Input: described series, the clauses of `--series` and of the configuration file, and
-//! filters. Output: the configurations of each series in series order. An override that matches
-//! no axis is an error, never an ignored word; so are more configurations than the limit, told
-//! before they are made.
+//! Input: described series, the clauses of `--series` and of the configuration file, and filters.
+//! Output: the configurations of each series in series order. An override that matches no axis is
+//! an error and never ignored; more configurations than the limit are an error before they are
+//! generated.
 
 mod narrowed;
 mod overrides;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::series::selects;
-use gpuprof_model::suggest::{did_you_mean, nearest};
+use gpuprof_model::suggest::{self, did_you_mean, nearest};
 use gpuprof_model::{Configuration, ExitCode};
 
 use gpuprof_system::error::{Failure, Result};
@@ -22,7 +22,7 @@ pub use narrowed::left_out;
 pub use selection::{MAX_CONFIGURATIONS, Selection};
 use selection::{MAX_VISITED, too_large, without_value};
 
-pub use overrides::Override;
+pub use overrides::{Override, ParsedOverride, parse_overrides};
 
 /// How many series a message names before it counts the rest.
 const NAMED: usize = 20;
@@ -30,10 +30,10 @@ const NAMED: usize = 20;
 /// The revision that a series is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Side {
-    /// The one that is judged.
+    /// The revision that is judged.
     #[default]
     Head,
-    /// The one that it is compared with (`--base`).
+    /// The revision that it is compared with (`--base`).
     Base,
 }
 
@@ -48,8 +48,22 @@ pub struct PlannedSeries {
     pub series: SeriesDescription,
     /// The configurations to run; none where the series' conditions keep none.
     pub configurations: Vec<Configuration>,
-    /// What overrides give that the annotation does not list, in words.
+    /// Values of overrides that the annotation does not list, in words.
     pub unlisted: Vec<String>,
+}
+
+/// An annotated series, for messages.
+struct Known {
+    id: String,
+    kernel: String,
+    file: String,
+}
+
+impl From<&SeriesDescription> for Known {
+    fn from(series: &SeriesDescription) -> Self {
+        let SeriesDescription { id, file, .. } = series;
+        Self { id: id.to_string(), kernel: id.kernel.clone(), file: file.clone() }
+    }
 }
 
 /// Chooses what to run.
@@ -70,34 +84,17 @@ pub fn plan(
              linker leaves out crates that no code names",
         ));
     }
-    let known: Vec<String> = all.iter().map(|(_, series)| series.id.to_string()).collect();
-    let overrides = overrides::read(&all, &selection.overrides)?;
-    let all = overridden(all, &overrides, selection)?;
-    overrides::check_used(&all.iter().map(|taken| &taken.series).collect::<Vec<_>>(), &overrides)?;
-    let mut planned: Vec<PlannedSeries> = Vec::new();
-    let mut total = 0_usize;
-    for Taken { harness, series, unlisted } in all {
-        let whole = selection.takes(&series.id.to_string());
-        let configurations = match selection.sample {
-            Some(count) => {
-                sample::spread(&series, selection, count.min(selection.max_configurations + 1))
-            }
-            None => every(&series, selection),
-        }?;
-        total += configurations.len();
-        if total > selection.max_configurations {
-            return Err(too_many(
-                "all series together",
-                &format!("more than {} configurations", selection.max_configurations),
-            ));
-        }
-        if whole || !configurations.is_empty() {
-            let side = Side::Head;
-            planned.push(PlannedSeries { side, harness, series, configurations, unlisted });
-        }
-    }
-    overrides::check_used(&planned.iter().map(|p| &p.series).collect::<Vec<_>>(), &overrides)?;
-    if total > 0 {
+    let known: Vec<Known> = all.iter().map(|(_, series)| Known::from(series)).collect();
+    let all = overridden(all, selection)?;
+    let planned = expanded(&all, selection);
+    // A mistaken clause is a better reason than what follows from it.
+    let used: Vec<&SeriesDescription> = match &planned {
+        Ok(planned) if !planned.is_empty() => planned.iter().map(|it| &it.series).collect(),
+        _ => all.iter().map(|taken| &taken.series).collect(),
+    };
+    overrides::check_used(&used, &selection.overrides)?;
+    let planned = planned?;
+    if planned.iter().any(|series| !series.configurations.is_empty()) {
         return match idle(selection, &planned) {
             Some(filter) => {
                 let message = no_match(selection, std::slice::from_ref(filter), &known);
@@ -109,7 +106,32 @@ pub fn plan(
     Err(nothing(&planned, selection, &known))
 }
 
-/// A filter, beside others, that takes nothing of what is `planned`; a sample does not tell.
+/// The series of `all` of which something is selected, with their configurations.
+fn expanded(all: &[Taken], selection: &Selection) -> Result<Vec<PlannedSeries>> {
+    let most = selection.max_configurations;
+    let mut planned: Vec<PlannedSeries> = Vec::new();
+    let mut total = 0_usize;
+    for Taken { harness, series, unlisted } in all {
+        let whole = selection.takes(&series.id.to_string());
+        let configurations = match selection.sample {
+            Some(count) => sample::spread(series, selection, count.min(most + 1)),
+            None => every(series, selection),
+        }?;
+        total += configurations.len();
+        if total > most {
+            let count = format!("more than {most} configurations");
+            return Err(too_many("all series together", &count));
+        }
+        if whole || !configurations.is_empty() {
+            let (side, harness) = (Side::Head, *harness);
+            let (series, unlisted) = (series.clone(), unlisted.clone());
+            planned.push(PlannedSeries { side, harness, series, configurations, unlisted });
+        }
+    }
+    Ok(planned)
+}
+
+/// A filter, next to others, that selects none of `planned`; not checked for a sample.
 fn idle<'s>(selection: &'s Selection, planned: &[PlannedSeries]) -> Option<&'s String> {
     if selection.filters.len() < 2 || selection.sample.is_some() {
         return None;
@@ -127,7 +149,7 @@ fn idle<'s>(selection: &'s Selection, planned: &[PlannedSeries]) -> Option<&'s S
 }
 
 /// Why no configuration is left of the series `known`, of which `planned` are selected.
-fn nothing(planned: &[PlannedSeries], selection: &Selection, known: &[String]) -> Failure {
+fn nothing(planned: &[PlannedSeries], selection: &Selection, known: &[Known]) -> Failure {
     let message = if planned.is_empty() && selection.exact {
         let filters = selection.filters.join("`, `");
         let known = there_are(known);
@@ -146,22 +168,20 @@ fn nothing(planned: &[PlannedSeries], selection: &Selection, known: &[String]) -
     Failure::new(ExitCode::NoSeries, message)
 }
 
-/// A series of the other revision with the overrides of `selection` that fit it: what only this
-/// revision has axes for says nothing of it.
+/// A series of the other revision with the overrides of `selection` that fit it: axes that only
+/// this revision has do not apply.
 pub fn of_base(mut series: SeriesDescription, selection: &Selection) -> SeriesDescription {
-    for change in &selection.overrides {
-        let (one, changes) = ([(0, series.clone())], std::slice::from_ref(change));
-        let Ok(read) = overrides::read(&one, changes) else { continue };
+    for parsed in &selection.overrides {
         let mut changed = series.clone();
-        if overrides::apply(&mut changed, &read).is_ok() {
+        if overrides::apply(&mut changed, [parsed]).is_ok() {
             series = changed;
         }
     }
     series
 }
 
-/// Every configuration of a series of the other revision that is selected; none where only a sample
-/// is, or where there are more than a run may have: no other run measures what is told of them.
+/// Every selected configuration of a series of the other revision; none if only a sample is
+/// selected, or if there are more than a run may have: no other run measures those.
 pub fn selected_of_base(series: &SeriesDescription, selection: &Selection) -> Vec<Configuration> {
     match selection.sample {
         Some(_) => Vec::new(),
@@ -180,15 +200,11 @@ struct Taken {
 ///
 /// # Errors
 /// An override that does not fit a series of which something is taken.
-fn overridden(
-    all: Vec<(usize, SeriesDescription)>,
-    overrides: &[overrides::Read<'_>],
-    selection: &Selection,
-) -> Result<Vec<Taken>> {
+fn overridden(all: Vec<(usize, SeriesDescription)>, selection: &Selection) -> Result<Vec<Taken>> {
     let mut taken = Vec::new();
     for (harness, annotated) in all {
         let mut series = annotated.clone();
-        match overrides::apply(&mut series, overrides) {
+        match overrides::apply(&mut series, &selection.overrides) {
             Ok(()) if selection.may_take(&series) => {
                 let unlisted = overrides::unlisted(&annotated, &series);
                 taken.push(Taken { harness, series, unlisted });
@@ -201,13 +217,14 @@ fn overridden(
     Ok(taken)
 }
 
-/// That `filters` find nothing among the series `known`, with what may have been meant.
-fn no_match(selection: &Selection, filters: &[String], known: &[String]) -> String {
-    let kernels = known.iter().filter_map(|id| id.rsplit("::").next());
+/// `filters` match none of the series `known`; suggests similar names.
+fn no_match(selection: &Selection, filters: &[String], known: &[Known]) -> String {
+    let kernels = known.iter().map(|series| &*series.kernel);
     let near = filters.iter().find_map(|filter| {
         let kernel = filter.split('/').next().unwrap_or(filter).rsplit("::").next()?;
         did_you_mean(kernel, kernels.clone().collect::<BTreeSet<_>>())
     });
+    let near = near.or_else(|| filters.iter().find_map(|filter| in_file(filter, known)));
     // A subcommand that is misspelt is taken for a filter.
     let near = near.or_else(|| {
         let name = *nearest(filters.first()?, selection.subcommands.iter().copied()).first()?;
@@ -217,10 +234,18 @@ fn no_match(selection: &Selection, filters: &[String], known: &[String]) -> Stri
     format!("no series matches `{}`{near}\n{}", filters.join("`, `"), there_are(known))
 }
 
+/// The first kernels of the files that `filter` names: a filter compares names of series, not of
+/// files.
+fn in_file(filter: &str, known: &[Known]) -> Option<String> {
+    let kernels = known.iter().filter(|series| series.file.contains(filter));
+    let kernels: Vec<&str> = kernels.map(|series| &*series.kernel).take(3).collect();
+    suggest::which(&kernels)
+}
+
 /// The series `known`, a line each.
-fn there_are(known: &[String]) -> String {
+fn there_are(known: &[Known]) -> String {
     let mut text = String::from("there are:");
-    known.iter().take(NAMED).for_each(|id| text.push_str(&format!("\n  {id}")));
+    known.iter().take(NAMED).for_each(|Known { id, .. }| text.push_str(&format!("\n  {id}")));
     match known.len().saturating_sub(NAMED) {
         0 => text,
         more => text + &format!("\n  and {more} more; `cargo gpuprof list` shows them all"),

@@ -5,6 +5,7 @@
 use camino::Utf8Path;
 use gpuprof_engine::store::document;
 use gpuprof_model::ExitCode;
+use gpuprof_model::words::Word;
 use gpuprof_report::{Format, Screen, Terms};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -18,7 +19,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     };
     let screen = Screen { colour: true, width: Some(80) };
     let all =
-        Format::all().iter().map(|format| format.report(Terms { screen, ..Terms::default() }));
+        Format::ALL.iter().map(|(format, ..)| format.report(Terms { screen, ..Terms::default() }));
     for report in all {
         report.write(&run, &mut Vec::new()).expect("memory can be written");
     }

@@ -36,6 +36,8 @@ pub(crate) struct DeclaredSpace {
     pub(crate) types: Vec<TypeAxis>,
     /// The clauses, in the model's grammar.
     pub(crate) clauses: Vec<String>,
+    /// The space of the clauses; none if one of them is wrong.
+    pub(crate) space: Option<Space>,
 }
 
 impl DeclaredSpace {
@@ -96,7 +98,10 @@ pub(crate) fn declared(items: Vec<Item>, types: &[Ident], errors: &mut Errors) -
     }
     out.clauses = texts.iter().map(|text| text.text.clone()).collect();
     match Space::from_clauses(&out.clauses) {
-        Ok(space) => out.axes = axes(&space, &out.names),
+        Ok(space) => {
+            out.axes = axes(&space, &out.names);
+            out.space = Some(space);
+        }
         Err(wrong) => {
             for (position, error) in wrong {
                 errors.push(texts[position].error(&error));

@@ -54,7 +54,11 @@ fn names(tokens: TokenStream) -> Vec<Ident> {
 }
 
 /// The statement in the body of the entry point `symbol`, whose name ends in `place`.
-pub(crate) fn told(bounds: &[(Ident, Expr)], symbol: &str, place: &TokenStream) -> TokenStream {
+pub(crate) fn emit_comment(
+    bounds: &[(Ident, Expr)],
+    symbol: &str,
+    place: &TokenStream,
+) -> TokenStream {
     let [(_, max), rest @ ..] = bounds else { return TokenStream::new() };
     let min = rest.first().map_or_else(|| quote!(0), |(_, min)| min.to_token_stream());
     let module = Ident::new("launch_bounds", Span::mixed_site());

@@ -51,7 +51,7 @@ pub(crate) fn arithmetic(key: &str, value: &Expr, gp: &TokenStream) -> TokenStre
             };
             let text = written(value);
             quote_spanned! {op.span()=>
-                #gp::checked::#function(#gp::checked::Part { key: #key, text: #text }, #left, #right)?
+                #gp::checked::#function(#gp::checked::ExpressionPart { key: #key, text: #text }, #left, #right)?
             }
         }
         other => quote!(#other),
@@ -93,7 +93,8 @@ mod tests {
 
     #[test]
     fn every_operator_is_checked_wherever_the_annotation_calculates() {
-        let checked = |text: &str| expanded(text).matches("gp :: checked :: Part").count();
+        let checked =
+            |text: &str| expanded(text).matches("gp :: checked :: ExpressionPart").count();
         assert_eq!(checked("4 * n"), 1);
         assert_eq!(checked("4 * (n + m) * k"), 3);
         assert_eq!(checked("n - m * 2"), 2);
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_told_as_it_is_written() {
+    fn a_part_is_reported_as_it_is_written() {
         let told = |text: &str| written(&syn::parse_str(text).unwrap());
         for text in [
             "n - 64",

@@ -1,15 +1,17 @@
-//! `metrics(…)` and `threshold("…")`, read with the model's grammar and its catalogue.
+//! `metrics(…)`, `threshold("…")` and `check(…)`, read with the model's grammars and catalogue.
 
 use gpuprof_model::metric::{Catalogue, group as group_of_metrics};
 use gpuprof_model::threshold::Selector;
-use gpuprof_model::{ParseError, Threshold, suggest};
+use gpuprof_model::{Checks, ParseError, Threshold, suggest};
 use proc_macro2::{Group, Ident};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::{Lit, LitStr, Token};
 
+use crate::axis::DeclaredSpace;
 use crate::bare;
 use crate::errors::Errors;
+use crate::vocabulary::example;
 
 /// The metric names of `metrics(…)`.
 pub(crate) fn metrics(list: &Group, errors: &mut Errors) -> Vec<String> {
@@ -53,9 +55,24 @@ pub(crate) fn thresholds(list: &Group, errors: &mut Errors) -> Vec<LitStr> {
     texts.into_iter().collect()
 }
 
-/// Refuses a threshold that does not follow the grammar, or names an axis or metric that is not
-/// there.
-pub(crate) fn check(thresholds: &[LitStr], axes: &[Ident], errors: &mut Errors) {
+/// The names of `check(…)`, of which the model makes a selection.
+pub(crate) fn checks(list: &Group, errors: &mut Errors) -> Vec<String> {
+    let parser = Punctuated::<Ident, Token![,]>::parse_terminated;
+    let Some(names) = errors.attempt(parser.parse2(list.stream())) else { return Vec::new() };
+    if names.is_empty() {
+        errors.at(list, format!("expected the names of checks: {}", example("check")));
+    }
+    let texts: Vec<String> = names.iter().map(ToString::to_string).collect();
+    if let Err((at, message)) = Checks::of_names(&texts) {
+        errors.at(&names[at], message);
+    }
+    texts
+}
+
+/// Refuses a threshold that does not follow the grammar, names an axis or metric that is not there,
+/// or applies to no configuration of `declared`.
+pub(crate) fn check(thresholds: &[LitStr], declared: &DeclaredSpace, errors: &mut Errors) {
+    let axes = &declared.names;
     let catalogue = Catalogue::built_in();
     for literal in thresholds {
         let text = literal.value();
@@ -75,10 +92,14 @@ pub(crate) fn check(thresholds: &[LitStr], axes: &[Ident], errors: &mut Errors) 
             errors.at(literal, pointed(&error, &text));
         }
         let Selector::Where(pairs) = &threshold.selector else { continue };
-        for (axis, _) in pairs {
-            if axes.iter().any(|declared| declared == axis) {
-                continue;
-            }
+        let unknown = pairs.iter().filter(|(axis, _)| !axes.iter().any(|known| known == axis));
+        let unknown: Vec<&String> = unknown.map(|(axis, _)| axis).collect();
+        if let Some(space) = declared.space.as_ref().filter(|_| unknown.is_empty())
+            && let Err(error) = threshold.check_selector(&[space])
+        {
+            errors.at(literal, pointed(&error, &text));
+        }
+        for axis in unknown {
             let names: Vec<String> = axes.iter().map(ToString::to_string).collect();
             let near = suggest::did_you_mean(axis, names.iter().map(String::as_str))
                 .map_or_else(String::new, |near| format!(": {near}"));
@@ -139,6 +160,25 @@ mod tests {
     }
 
     #[test]
+    fn checks_follow_the_grammar_of_the_command_line() {
+        let mut errors = Errors::default();
+        assert_eq!(checks(&group("(init, race,)"), &mut errors), ["init", "race"]);
+        assert_eq!(checks(&group("(none)"), &mut errors), ["none"]);
+        errors.into_result().unwrap();
+        for (text, message) in [
+            ("()", "expected the names of checks: check(memory, init, race, sync)"),
+            ("(init, rase)", "unknown check `rase`; did you mean `race`"),
+            ("(all, race)", "`all` cannot be combined with other checks"),
+            ("(\"race\")", "expected identifier"),
+        ] {
+            let mut errors = Errors::default();
+            checks(&group(text), &mut errors);
+            let found = messages(errors);
+            assert!(found.starts_with(message), "{found}");
+        }
+    }
+
+    #[test]
     fn a_threshold_is_checked_against_the_grammar_the_catalogue_and_the_axes() {
         for (text, message) in [
             ("(\"every duration\")", "expected a comparison"),
@@ -151,7 +191,7 @@ mod tests {
         ] {
             let mut errors = Errors::default();
             let read = thresholds(&group(text), &mut errors);
-            check(&read, &[], &mut errors);
+            check(&read, &DeclaredSpace::default(), &mut errors);
             let found = messages(errors);
             assert!(found.starts_with(message), "{found}");
         }

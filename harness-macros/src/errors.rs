@@ -41,7 +41,7 @@ impl Errors {
 
 /// `item` as it was written, followed by `error`: the function stays known, so that the user sees
 /// the mistake and not its consequences.
-pub(crate) fn beside(item: TokenStream, error: &syn::Error) -> TokenStream {
+pub(crate) fn append_error(item: TokenStream, error: &syn::Error) -> TokenStream {
     let mut out = item;
     out.extend(error.to_compile_error());
     out

@@ -15,29 +15,21 @@ use crate::declared;
 use crate::kernel::Kernel;
 use crate::launcher;
 use crate::mention;
-use crate::place;
 use crate::registration::Entry;
 use crate::renamed;
 use crate::signature::{Parameter, Passing};
 use crate::slices;
+use crate::symbol_suffix;
 use crate::type_axis::{self, TypeAxis};
 
 /// The expansion of `kernel` on `item`.
 pub(crate) fn kernel(kernel: &Kernel, item: &ItemFn) -> TokenStream {
     let item = &renamed::in_body(item, &kernel.gpuprof);
-    let entry = Entry {
-        gpuprof: &kernel.gpuprof,
-        function: &item.sig.ident,
-        name: &kernel.symbol,
-        attributes: &item.attrs,
-        clauses: &kernel.space.clauses,
-        thresholds: &kernel.thresholds,
-        metrics: &kernel.metrics,
-    };
+    let entry = Entry::new(kernel, item);
     let symbol = &kernel.symbol;
     let gpuprof = &kernel.gpuprof;
     let run = local("run");
-    let place = place::of(&item.sig);
+    let place = symbol_suffix::expand_suffix(&item.sig);
     let constants = kernel.space.constants().map(|(name, _)| name.to_string());
     let has_launcher = kernel.launcher.is_some();
     let body = quote! {
@@ -64,11 +56,11 @@ fn functions(kernel: &Kernel, item: &ItemFn) -> TokenStream {
     let ItemFn { attrs, vis, sig, block, .. } = item;
     let (symbol, name, inputs, safety) = (&kernel.symbol, &sig.ident, &sig.inputs, &sig.safety);
     let (generics, bounds) = (&sig.generics, &sig.generics.where_clause);
-    let place = place::of(sig);
+    let place = symbol_suffix::expand_suffix(sig);
     let entry = slices::entry(item, &kernel.parameters, &kernel.gpuprof);
     let on_device = if kernel.instances.is_empty() {
         let (inputs, block) = (&entry.inputs, &entry.block);
-        let bounds = bounds::told(&kernel.bounds, symbol, &place);
+        let bounds = bounds::emit_comment(&kernel.bounds, symbol, &place);
         let block = if bounds.is_empty() { block.clone() } else { quote!({ #bounds #block }) };
         quote! {
             #(#attrs)*
@@ -79,7 +71,7 @@ fn functions(kernel: &Kernel, item: &ItemFn) -> TokenStream {
         }
     } else {
         constants::on_device(&kernel.instances, item, &entry, &place, &|symbol| {
-            bounds::told(&kernel.bounds, symbol, &place)
+            bounds::emit_comment(&kernel.bounds, symbol, &place)
         })
     };
     quote! {
@@ -102,16 +94,14 @@ pub(crate) fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
     let axes = kernel.space.axes.iter().filter(|axis| !is_type(axis));
     let axes = axes.map(|axis| axis_variable(axis, &gp, &k));
     let launch = LAUNCH_AXES.iter().filter_map(|key| launch(kernel, key, &gp, &k));
-    let declared = kernel.declared.iter().map(|(key, value)| {
+    let cooperative = kernel.cooperative.as_ref().map(|value| cooperative(value, &gp, &k));
+    let setting = |(key, value): &(Ident, Expr)| {
         let method = Ident::new(&key.to_string(), inner(value));
         let checked = checked::arithmetic(&key.to_string(), value, &gp);
         quote_spanned!(inner(value)=> #k.#method(#checked)?;)
-    });
-    let bounds = kernel.bounds.iter().map(|(key, value)| {
-        let method = Ident::new(&key.to_string(), inner(value));
-        let checked = checked::arithmetic(&key.to_string(), value, &gp);
-        quote_spanned!(inner(value)=> #k.#method(#checked)?;)
-    });
+    };
+    let declared = kernel.declared.iter().map(setting);
+    let bounds = kernel.bounds.iter().map(setting);
     let seed = kernel.seed.map(|seed| quote!(#k.seed(#seed);));
     let reset = kernel.reset.as_ref().map(|variant| quote!(#k.reset(#gp::Reset::#variant);));
     let arguments = kernel
@@ -124,6 +114,7 @@ pub(crate) fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
     let verification = kernel.verification.statements(&kernel.parameters, &gp, &checks);
     let statements = quote! {
         #(#launch)*
+        #cooperative
         #(#bounds)*
         #(#declared)*
         #seed
@@ -154,8 +145,14 @@ pub(crate) fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
     }
 }
 
+/// Sets whether the launch is cooperative.
+fn cooperative(value: &Expr, gp: &TokenStream, k: &Ident) -> TokenStream {
+    let checked = checked::arithmetic("cooperative", value, gp);
+    quote_spanned!(inner(value)=> #k.cooperative(#checked);)
+}
+
 /// The axes of types that Rust knows, and the names of those that `statements` use as words. A
-/// template of CUDA C++ also takes types of its own file, which no argument can contain: they are
+/// template of CUDA C++ also takes types of its file, which no argument can contain: they are
 /// types in Rust only if the annotation uses them as such.
 fn known_types(kernel: &Kernel, statements: &TokenStream) -> (Vec<TypeAxis>, Vec<Ident>) {
     let (mut known, mut words) = (Vec::new(), Vec::new());

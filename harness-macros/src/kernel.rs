@@ -20,10 +20,11 @@ use crate::constants::{self, Instance};
 use crate::declared::{self, Block, Setting};
 use crate::errors::Errors;
 use crate::items::{self, Form, Item};
+use crate::per_buffer::PerBuffer;
 use crate::signature::{self, Dialect, Parameter, Passing};
 use crate::tolerance;
 use crate::type_axis;
-use crate::verification::{Given, Verification};
+use crate::verification::Verification;
 use crate::vocabulary::{
     GENERATORS, LIST_KEYS, OF_BUFFERS, OF_DECLARED, OF_OXIDE, OF_RUST, VALUE_KEYS, count, example,
     example_of_buffers, keys, unknown_key,
@@ -56,6 +57,8 @@ pub(crate) struct Kernel {
     pub(crate) instances: Vec<Instance>,
     /// The keys `block`, `grid`, `shared` and `cluster`, if they are not axes.
     pub(crate) launch: Vec<(Ident, Expr)>,
+    /// Whether the driver has to run all blocks of the grid together.
+    pub(crate) cooperative: Option<Expr>,
     /// `max_block` and `min_blocks`.
     pub(crate) bounds: Vec<(Ident, Expr)>,
     /// `bytes` and `flops`.
@@ -68,6 +71,8 @@ pub(crate) struct Kernel {
     pub(crate) parameters: Vec<Parameter>,
     /// The metrics asked for.
     pub(crate) metrics: Vec<String>,
+    /// The names of the checks of the emulated driver.
+    pub(crate) check: Vec<String>,
     /// The thresholds.
     pub(crate) thresholds: Vec<LitStr>,
     /// How its results are checked.
@@ -92,7 +97,7 @@ impl Kernel {
             keys.read(item, &mut errors);
         }
         let (parameters, expression) = keys.of_home(item, home, &mut errors);
-        conditions::check(&keys.thresholds, &keys.space.names, &mut errors);
+        conditions::check(&keys.thresholds, &keys.space, &mut errors);
         keys.check_launch(&mut errors);
         bounds::check(&keys.take(&bounds::KEYS), &keys.space, &mut errors);
         keys.check_arguments(item, &mut errors);
@@ -120,6 +125,7 @@ impl Kernel {
             instances,
             gpuprof: gpuprof.unwrap_or_else(|| syn::parse_quote!(::gpuprof)),
             launch: keys.take(&LAUNCH_AXES),
+            cooperative: keys.value("cooperative").cloned(),
             bounds: keys.take(&bounds::KEYS),
             declared: keys.take(&["bytes", "flops"]),
             arguments: keys.args.take().map_or_else(Vec::new, |(_, list)| list),
@@ -132,6 +138,7 @@ impl Kernel {
             module: keys.path("module", &mut errors),
             space: keys.space,
             metrics: keys.metrics,
+            check: keys.check,
             thresholds: keys.thresholds,
         };
         errors.into_result().map(|()| kernel)
@@ -155,6 +162,7 @@ struct Keys {
     /// What `globals(…)` sets.
     globals: Vec<(Ident, Expr)>,
     metrics: Vec<String>,
+    check: Vec<String>,
     thresholds: Vec<LitStr>,
 }
 
@@ -298,6 +306,7 @@ impl Keys {
             }
             "globals" => self.globals = declared::values(list, errors),
             "metrics" => self.metrics = conditions::metrics(list, errors),
+            "check" => self.check = conditions::checks(list, errors),
             _ => self.thresholds.extend(conditions::thresholds(list, errors)),
         }
     }
@@ -396,14 +405,17 @@ impl Keys {
         };
         let given = |key: &str| {
             let each = self.of_buffers.iter().find(|(name, _)| name == key);
-            let each = each.map(|(name, each)| (name.clone(), Given::Each(each.clone())));
+            let each = each.map(|(name, each)| (name.clone(), PerBuffer::Each(each.clone())));
             let name = self.seen.iter().find(|seen| *seen == key);
             let all = name
                 .cloned()
-                .zip(self.value(key).cloned().map(|value| Given::All(Box::new(value))));
+                .zip(self.value(key).cloned().map(|value| PerBuffer::All(Box::new(value))));
             each.or(all)
         };
         let tolerance = given("tolerance").map(|(_, given)| given);
+        if let Some(given) = &tolerance {
+            tolerance::check_types(given, parameters, &self.space.types, errors);
+        }
         let (verify, compare) = (self.value("verify"), given("compare"));
         Verification::read(verify, tolerance, compare, (parameters, written), errors)
     }
@@ -570,6 +582,42 @@ mod tests {
             Some("`normal` gives floats, and `x` is of u32: take random_in(n, low..high)")
         );
         assert_eq!(parse("normal(4, 0, 1), permutation(4)"), None);
+    }
+
+    #[test]
+    fn a_tolerance_of_integers_is_refused_and_one_of_a_type_that_may_be_a_float_is_not() {
+        let parse = |verification: &str, types: &str, item: &ItemFn| {
+            let attribute = format!(
+                "series(block = [64]{types}), grid = 1, args(zeros(4), zeros(4)), verify = on_host, \
+                 {verification}"
+            );
+            let read = Kernel::parse(attribute.parse().unwrap(), item, Home::Here);
+            read.err().map(|error| error.to_string())
+        };
+        let integers: ItemFn = syn::parse_quote!(
+            unsafe fn k(x: *mut u32, y: *mut i32x2) {}
+        );
+        let of_integers = |names: &str| {
+            Some(format!(
+                "integers must equal the reference's, and {names} no floats: remove `tolerance`, \
+                 or compare by compare = function"
+            ))
+        };
+        assert_eq!(parse("tolerance = 0.1", "", &integers), of_integers("`x`, `y` hold"));
+        assert_eq!(parse("tolerance(y = 0.1)", "", &integers), of_integers("`y` holds"));
+        let mixed: ItemFn = syn::parse_quote!(
+            unsafe fn k(x: *mut u32, y: *mut f32) {}
+        );
+        assert_eq!(parse("tolerance = 0.1", "", &mixed), None);
+        assert_eq!(parse("tolerance(x = 0.1)", "", &mixed), of_integers("`x` holds"));
+        let generic: ItemFn = syn::parse_quote!(
+            unsafe fn k<T: Real>(x: *mut T, y: *mut u32) {}
+        );
+        assert_eq!(parse("tolerance = 0.1", ", T = [f32, u32]", &generic), None);
+        assert_eq!(
+            parse("tolerance = 0.1", ", T = [i64, u32]", &generic),
+            of_integers("`x`, `y` hold")
+        );
     }
 
     #[test]

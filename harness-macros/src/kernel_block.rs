@@ -136,15 +136,7 @@ fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
     let gpuprof = &kernel.gpuprof;
     let gp = quote!(#gpuprof::__private);
     let run = Ident::new("run", proc_macro2::Span::mixed_site());
-    let entry = Entry {
-        gpuprof,
-        function: &item.sig.ident,
-        name: &kernel.symbol,
-        attributes: &item.attrs,
-        clauses: &kernel.space.clauses,
-        thresholds: &kernel.thresholds,
-        metrics: &kernel.metrics,
-    };
+    let entry = Entry::new(kernel, item);
     let (source, include, options) = (block.source(&gp), &block.include, &block.options);
     let compiler = block.compiler(&gp);
     let defines = block.defines.iter().map(|define| {
@@ -158,7 +150,7 @@ fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
     let symbol_at = place_of(kernel.expression_at.unwrap_or_else(|| item.sig.ident.span()));
     let parameters = kernel.parameters.iter().zip(&item.sig.inputs).map(|(parameter, input)| {
         let name = parameter.name.to_string();
-        let types::Spelled { rust, cpp, bytes, align } =
+        let types::TypeNames { rust, cpp, bytes, align } =
             types::spelled(parameter, input, &kernel.space.types);
         let at = place(parameter, input);
         // `line!()` at the place of the type.

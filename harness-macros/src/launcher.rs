@@ -20,7 +20,7 @@ use crate::type_axis;
 pub(crate) fn of_rust(kernel: &Kernel, item: &ItemFn, place: &TokenStream) -> TokenStream {
     let gpuprof = &kernel.gpuprof;
     let gp = quote!(#gpuprof::__private);
-    of(kernel, item, &kernel.instances, &|instance| {
+    expand_launcher(kernel, item, &kernel.instances, &|instance| {
         let symbol = instance.map_or(&kernel.symbol, |instance| &instance.symbol);
         quote! {
             #gp::EntryPoint::Rust(#gp::RustEntry {
@@ -38,7 +38,7 @@ pub(crate) fn of_declared(kernel: &Kernel, item: &ItemFn) -> TokenStream {
     let gp = quote!(#gpuprof::__private);
     let item = constants::with_parameters(item, &kernel.space);
     let instances = constants::instances(symbol, &item, &kernel.space);
-    of(kernel, &item, &instances, &|instance| {
+    expand_launcher(kernel, &item, &instances, &|instance| {
         let key = instance.map_or("", |instance| &instance.key);
         quote! {
             #gp::EntryPoint::Declared {
@@ -52,7 +52,7 @@ pub(crate) fn of_declared(kernel: &Kernel, item: &ItemFn) -> TokenStream {
 
 /// The type and an implementation for each of `instances`, or the only one; `entry` is where the
 /// code of each is.
-fn of(
+fn expand_launcher(
     kernel: &Kernel,
     item: &ItemFn,
     instances: &[Instance],
@@ -79,7 +79,7 @@ fn of(
                 type Arguments<'a> = (#(#types,)*);
                 const ENTRY: #gp::EntryPoint = #entry;
                 #[allow(unused_variables)]
-                fn pass<'a>((#(#names,)*): Self::Arguments<'a>, to: &mut #gp::Passed<'a>) {
+                fn pass<'a>((#(#names,)*): Self::Arguments<'a>, to: &mut #gp::LaunchArguments<'a>) {
                     #(#passed)*
                 }
             }
@@ -157,7 +157,7 @@ fn maker(name: &Ident, item: &ItemFn, docs: &str) -> Option<TokenStream> {
 /// The type of the argument for `parameter`.
 fn argument(parameter: &Parameter, gpuprof: &syn::Path, gp: &TokenStream) -> TokenStream {
     let ty = &parameter.scalar;
-    let slice = quote!(#gpuprof::cudarc::driver::CudaSlice<<#ty as #gp::Held>::Lane>);
+    let slice = quote!(#gpuprof::cudarc::driver::CudaSlice<<#ty as #gp::BufferElement>::Lane>);
     match parameter.passing {
         Passing::Scalar | Passing::Value => quote!(#ty),
         Passing::Input => quote!(&'a #slice),

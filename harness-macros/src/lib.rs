@@ -19,6 +19,7 @@ mod conditions;
 mod constant;
 mod constants;
 mod declared;
+mod derive_parameter;
 mod errors;
 mod expand;
 mod items;
@@ -27,8 +28,7 @@ mod kernel_block;
 mod launcher;
 mod mention;
 mod oxide;
-mod parameter;
-mod place;
+mod per_buffer;
 mod print;
 mod registration;
 mod renamed;
@@ -36,6 +36,7 @@ mod series;
 mod shared;
 mod signature;
 mod slices;
+mod symbol_suffix;
 mod tolerance;
 mod type_axis;
 mod verification;
@@ -93,6 +94,7 @@ use syn::{ItemFn, ItemStatic, parse_macro_input};
 /// | `bytes = EXPR`, `flops = EXPR` | the bytes that the kernel must move and its operations, for rates |
 /// | `metrics(NAME, …)` | the metrics to show |
 /// | `threshold("…")` | a condition that the series must meet; may be repeated |
+/// | `check(NAME, …)` | checks of the emulated driver, as for the option `--check` |
 /// | `verify = FUNCTION` | a host reference, see below |
 /// | `tolerance = EXPR`, `tolerance(BUFFER = EXPR, …)` | how far a float may be from it, see below |
 /// | `compare = FUNCTION`, `compare(BUFFER = FUNCTION, …)` | a function that compares a buffer instead, see below |
@@ -191,8 +193,8 @@ pub fn kernels(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let block = match syn::parse2::<syn::ItemForeignMod>(original.clone()) {
         Ok(block) => block,
         Err(error) => {
-            let text = format!("this attribute goes on an `unsafe extern \"C\"` block: {error}");
-            return errors::beside(original, &syn::Error::new(error.span(), text)).into();
+            let text = format!("this attribute belongs on an `unsafe extern \"C\"` block: {error}");
+            return errors::append_error(original, &syn::Error::new(error.span(), text)).into();
         }
     };
     // A block that is wrong is not kept: nothing defines its functions.
@@ -201,8 +203,8 @@ pub fn kernels(attribute: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// The function is `fn(&mut Run<'_>) -> gpuprof::Result<()>`. In the attribute, every
-/// `NAME = VALUES` is an axis; `metrics(…)`, `threshold("…")`, `name = "…"` and `crate = PATH` are
-/// as in [`macro@kernel`].
+/// `NAME = VALUES` is an axis; `metrics(…)`, `threshold("…")`, `check(…)`, `name = "…"` and
+/// `crate = PATH` are as in [`macro@kernel`].
 #[proc_macro_attribute]
 pub fn series(attribute: TokenStream, item: TokenStream) -> TokenStream {
     on_function(item, |item| series::series(attribute.into(), item))
@@ -218,13 +220,13 @@ pub fn constant(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let original = proc_macro2::TokenStream::from(item);
     let expanded = syn::parse(attribute).and_then(|arguments| {
         let item = syn::parse2::<ItemStatic>(original.clone()).map_err(|error| {
-            syn::Error::new(error.span(), format!("this attribute goes on a `static`: {error}"))
+            syn::Error::new(error.span(), format!("this attribute belongs on a `static`: {error}"))
         })?;
         constant::constant(&arguments, &item)
     });
     match expanded {
         Ok(expansion) => expansion.into(),
-        Err(error) => errors::beside(original, &error).into(),
+        Err(error) => errors::append_error(original, &error).into(),
     }
 }
 
@@ -238,7 +240,8 @@ pub fn host(attribute: TokenStream, item: TokenStream) -> TokenStream {
         return cfg.into();
     }
     let attribute = proc_macro2::TokenStream::from(attribute);
-    errors::beside(cfg, &syn::Error::new_spanned(attribute, "#[host] takes no arguments")).into()
+    errors::append_error(cfg, &syn::Error::new_spanned(attribute, "#[host] takes no arguments"))
+        .into()
 }
 
 /// The struct must be `Copy`. Its fields are written to the launch at the offsets that C gives
@@ -247,7 +250,7 @@ pub fn host(attribute: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Parameter)]
 pub fn derive_parameter(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as syn::DeriveInput);
-    parameter::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    derive_parameter::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Every place in the source has its own memory, as with `__shared__` in CUDA C++, regardless of
@@ -285,10 +288,10 @@ fn on_function(
 ) -> TokenStream {
     let original = proc_macro2::TokenStream::from(item);
     let function = syn::parse2::<ItemFn>(original.clone()).map_err(|error| {
-        syn::Error::new(error.span(), format!("this attribute goes on a function: {error}"))
+        syn::Error::new(error.span(), format!("this attribute belongs on a function: {error}"))
     });
     match function.and_then(|item| expand(&item)) {
         Ok(expansion) => expansion.into(),
-        Err(error) => errors::beside(original, &error).into(),
+        Err(error) => errors::append_error(original, &error).into(),
     }
 }

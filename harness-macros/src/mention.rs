@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_and_a_value_of_one_name_are_told_apart() {
+    fn a_type_and_a_value_of_one_name_are_distinguished() {
         for (text, as_type, as_value) in [
             ("on_host::<O>(x, y)", true, false),
             ("on_host::<f32, O>(x, y)", true, false),

@@ -71,15 +71,7 @@ fn entry(kernel: &Kernel, item: &ItemFn, contract: &TokenStream) -> TokenStream 
     let gpuprof = &kernel.gpuprof;
     let gp = quote!(#gpuprof::__private);
     let run = Ident::new("run", Span::mixed_site());
-    let entry = Entry {
-        gpuprof,
-        function: &item.sig.ident,
-        name: &kernel.symbol,
-        attributes: &item.attrs,
-        clauses: &kernel.space.clauses,
-        thresholds: &kernel.thresholds,
-        metrics: &kernel.metrics,
-    };
+    let entry = Entry::new(kernel, item);
     let names = names(kernel, item);
     let loader = match &kernel.module {
         Some(module) => quote_spanned!(module.span()=> #module::load_named),
@@ -176,7 +168,7 @@ fn passed(
         }
     };
     match parameter.passing {
-        Passing::Scalar | Passing::Value if type_axis::of(scalar, types).is_some() => {
+        Passing::Scalar | Passing::Value if type_axis::find_axis(scalar, types).is_some() => {
             // The runner puts the type of a configuration in, with its size.
             vec![one(&name, &format!("{{{}}}", scalar.to_token_stream()), quote!(0))]
         }

@@ -49,7 +49,7 @@ struct Spec {
 }
 
 /// One pair of braces: the name in it, and how it is shown.
-type Shown<'t> = (&'t str, Spec);
+type Placeholder<'t> = (&'t str, Spec);
 
 /// The expansion.
 pub(crate) fn print(input: &Input) -> syn::Result<TokenStream> {
@@ -94,7 +94,7 @@ pub(crate) fn print(input: &Input) -> syn::Result<TokenStream> {
 }
 
 /// The text around the braces, and the braces.
-fn read(format: &str) -> Result<(Vec<String>, Vec<Shown<'_>>), String> {
+fn read(format: &str) -> Result<(Vec<String>, Vec<Placeholder<'_>>), String> {
     let (mut pieces, mut shown) = (vec![String::new()], Vec::new());
     let mut rest = format;
     while let Some(at) = rest.find(['{', '}']) {
@@ -178,13 +178,14 @@ mod tests {
 
     fn braces(text: &str) -> Result<(Vec<String>, Vec<String>), String> {
         let (pieces, shown) = read(text)?;
-        let told =
-            |(name, Spec { shape, conversion }): Shown<'_>| format!("{name}:{shape}{conversion}");
+        let told = |(name, Spec { shape, conversion }): Placeholder<'_>| {
+            format!("{name}:{shape}{conversion}")
+        };
         Ok((pieces, shown.into_iter().map(told).collect()))
     }
 
     #[test]
-    fn braces_are_told_as_c_asks_for_them() {
+    fn braces_are_reported_as_c_asks_for_them() {
         let (pieces, shown) = braces("{i} is {:08.3}, {x:#x} {:<4} {:?} {{}} 100 %").unwrap();
         assert_eq!(pieces, ["", " is ", ", ", " ", " ", " {} 100 %"]);
         assert_eq!(shown, ["i:", ":08.3f", "x:#x", ":-4", ":"]);

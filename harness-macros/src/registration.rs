@@ -2,7 +2,9 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Path};
+use syn::{Attribute, Expr, ExprLit, ItemFn, Lit, LitStr, Meta, Path};
+
+use crate::kernel::Kernel;
 
 /// The common data of every entry, for any launching code.
 pub(crate) struct Entry<'a> {
@@ -20,9 +22,25 @@ pub(crate) struct Entry<'a> {
     pub(crate) thresholds: &'a [LitStr],
     /// The metrics, checked.
     pub(crate) metrics: &'a [String],
+    /// The names of the checks of the emulated driver, checked.
+    pub(crate) check: &'a [String],
 }
 
-impl Entry<'_> {
+impl<'a> Entry<'a> {
+    /// That of `kernel`, annotated on `item`.
+    pub(crate) fn new(kernel: &'a Kernel, item: &'a ItemFn) -> Self {
+        Self {
+            gpuprof: &kernel.gpuprof,
+            function: &item.sig.ident,
+            name: &kernel.symbol,
+            attributes: &item.attrs,
+            clauses: &kernel.space.clauses,
+            thresholds: &kernel.thresholds,
+            metrics: &kernel.metrics,
+            check: &kernel.check,
+        }
+    }
+
     /// The host-only constant that registers the series; `body` is its `Body`, and `functions` are
     /// its dependencies.
     pub(crate) fn emit(&self, body: &TokenStream, functions: &TokenStream) -> TokenStream {
@@ -32,6 +50,7 @@ impl Entry<'_> {
         let docs = docs(self.attributes);
         let conditions = self.attributes.iter().filter(|a| a.path().is_ident("cfg"));
         let (clauses, thresholds, metrics) = (self.clauses, self.thresholds, self.metrics);
+        let check = self.check;
         // `line!()` at the place of the name, so that the entry points at the function.
         let line = quote_spanned!(self.function.span()=> ::core::line!());
         let entry = Ident::new("__GPUPROF_ENTRY", Span::mixed_site());
@@ -55,6 +74,7 @@ impl Entry<'_> {
                     clauses: &[#(#clauses),*],
                     thresholds: &[#(#thresholds),*],
                     metrics: &[#(#metrics),*],
+                    check: &[#(#check),*],
                     body: #body,
                 };
                 #functions

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn macros_of_shared_memory_are_told_what_the_crate_is_called() {
+    fn shared_memory_macros_get_the_name_of_the_crate() {
         let item: ItemFn = syn::parse_quote! {
             fn k() {
                 if x { let a = shared!([f32; 4]); }

@@ -1,8 +1,8 @@
 //! `#[series(…)]` on a host function: its axes stand directly in the attribute.
 //!
-//! `NAME = VALUES` is an axis, except for `name = "…"` and `crate = …`; `metrics(…)` and
-//! `threshold("…")` are lists as in `#[kernel]`. Keys of `#[kernel]` that a function does for
-//! itself are refused with what to call instead.
+//! `NAME = VALUES` is an axis, except for `name = "…"` and `crate = …`; `metrics(…)`,
+//! `threshold("…")` and `check(…)` are lists as in `#[kernel]`. Keys of `#[kernel]` that a function
+//! does for itself are refused with what to call instead.
 
 use gpuprof_model::suggest;
 use proc_macro2::{Ident, TokenStream};
@@ -21,6 +21,7 @@ struct Series {
     gpuprof: Path,
     space: DeclaredSpace,
     metrics: Vec<String>,
+    check: Vec<String>,
     thresholds: Vec<LitStr>,
 }
 
@@ -36,6 +37,7 @@ pub(crate) fn series(tokens: TokenStream, item: &ItemFn) -> syn::Result<TokenStr
         clauses: &series.space.clauses,
         thresholds: &series.thresholds,
         metrics: &series.metrics,
+        check: &series.check,
     };
     let gpuprof = &series.gpuprof;
     let entry = entry.emit(&quote!(#gpuprof::__private::Body::Series(#function)), &quote!());
@@ -55,6 +57,7 @@ impl Series {
             gpuprof: syn::parse_quote!(::gpuprof),
             space: DeclaredSpace::default(),
             metrics: Vec::new(),
+            check: Vec::new(),
             thresholds: Vec::new(),
         };
         let mut axes = Vec::new();
@@ -65,7 +68,7 @@ impl Series {
         for (name, _) in series.space.constants() {
             errors.at(name, "constants belong to a #[kernel]: a host function compiles its own");
         }
-        conditions::check(&series.thresholds, &series.space.names, &mut errors);
+        conditions::check(&series.thresholds, &series.space, &mut errors);
         check_signature(item, &mut errors);
         errors.into_result().map(|()| series)
     }
@@ -85,6 +88,7 @@ impl Series {
                 }
             }
             ("metrics", Form::List(list)) => self.metrics = conditions::metrics(&list, errors),
+            ("check", Form::List(list)) => self.check = conditions::checks(&list, errors),
             ("threshold", Form::List(list)) => {
                 self.thresholds.extend(conditions::thresholds(&list, errors));
             }
@@ -118,7 +122,7 @@ fn elsewhere(key: &str) -> Option<&'static str> {
 
 fn unknown_list(name: &Ident) -> String {
     let key = name.to_string();
-    suggest::did_you_mean(&key, ["metrics", "threshold"]).map_or_else(
+    suggest::did_you_mean(&key, ["metrics", "threshold", "check"]).map_or_else(
         || format!("`{key}` is not an axis: write {key} = VALUES"),
         |near| format!("unknown key `{key}`: {near}"),
     )
@@ -155,11 +159,12 @@ mod tests {
     #[test]
     fn what_is_no_key_is_an_axis() {
         let series =
-            parse("block = 64..1024, n = 1K, 2K, name = \"c\", metrics(registers)").unwrap();
+            parse("block = 64..1024, n = 1K, 2K, name = \"c\", metrics(registers), check(race)")
+                .unwrap();
         assert_eq!(series.space.clauses, ["block=64..1024", "n=1K, 2K"]);
         assert_eq!(
-            (series.name.as_str(), series.metrics.as_slice()),
-            ("c", &["registers".into()][..])
+            (series.name.as_str(), series.metrics.as_slice(), series.check.as_slice()),
+            ("c", &["registers".into()][..], &["race".into()][..])
         );
     }
 

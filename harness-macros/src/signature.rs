@@ -110,8 +110,8 @@ fn parameter(
             None
         }
     };
-    let (passing, scalar, sliced) = taken(&typed.ty, dialect, errors)?;
-    if let Some(axis) = type_axis::of(scalar, types) {
+    let (passing, scalar, sliced) = classify(&typed.ty, dialect, errors)?;
+    if let Some(axis) = type_axis::find_axis(scalar, types) {
         let passing = of_axis(axis, passing, &name.as_ref()?.to_string(), errors)?;
         return Some(Parameter { name: name?, passing, scalar: scalar.clone(), sliced });
     }
@@ -139,7 +139,7 @@ fn parameter(
 }
 
 /// How a parameter of the type `ty` is passed, its element type, and whether it is a slice.
-fn taken<'t>(
+fn classify<'t>(
     ty: &'t Type,
     dialect: Dialect,
     errors: &mut Errors,
@@ -306,7 +306,7 @@ mod tests {
         }
         assert!(
             check("fn k<U>(x: &[U]) {}").is_ok(),
-            "its types are missing, which is told elsewhere"
+            "its types are missing, which is reported elsewhere"
         );
     }
 

@@ -4,11 +4,15 @@
 //! that checks nothing, if it is a literal; what is computed is checked when it has its value.
 
 use proc_macro2::{Ident, Span};
+use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Expr, Lit, UnOp};
 
 use crate::bare;
 use crate::errors::Errors;
+use crate::per_buffer::PerBuffer;
+use crate::signature::{Parameter, Passing};
+use crate::type_axis::{self, TypeAxis};
 use crate::vocabulary::example;
 
 /// Checks the literals in `value`, the tolerance.
@@ -63,6 +67,50 @@ fn literal(part: &Expr) -> Option<f64> {
         Lit::Float(number) => number.base10_digits().parse().ok(),
         _ => None,
     }
+}
+
+/// Refuses a tolerance for buffers of integers alone, which must equal the reference's.
+pub(crate) fn check_types(
+    given: &PerBuffer,
+    parameters: &[Parameter],
+    types: &[TypeAxis],
+    errors: &mut Errors,
+) {
+    let outputs = || parameters.iter().filter(|parameter| parameter.passing == Passing::Output);
+    let holds_integers = |parameter: &Parameter| {
+        type_axis::possible(&parameter.scalar, types).iter().all(|ty| is_integer(ty))
+    };
+    let mut refuse = |place: &dyn ToTokens, names: String| {
+        let message = format!(
+            "integers must equal the reference's, and {names} no floats: remove `tolerance`, or \
+             compare by compare = function"
+        );
+        errors.at(place, message);
+    };
+    match given {
+        PerBuffer::All(value) if outputs().all(holds_integers) => {
+            let names: Vec<String> = outputs().map(|output| format!("`{}`", output.name)).collect();
+            match names.as_slice() {
+                [] => {}
+                [one] => refuse(value, format!("{one} holds")),
+                several => refuse(value, format!("{} hold", several.join(", "))),
+            }
+        }
+        PerBuffer::All(_) => {}
+        PerBuffer::Each(each) => {
+            let of_integers = |name: &Ident| {
+                outputs().any(|output| output.name == *name && holds_integers(output))
+            };
+            let refused = each.iter().filter(|(name, _)| of_integers(name));
+            refused.for_each(|(name, _)| refuse(name, format!("`{name}` holds")));
+        }
+    }
+}
+
+/// Whether the type called `name` is an integer, or a vector of integers.
+fn is_integer(name: &str) -> bool {
+    let bits = name.strip_prefix(['u', 'i']).map(|rest| rest.split('x').next().unwrap_or(rest));
+    bits.is_some_and(|bits| bits == "size" || bits.parse::<u8>().is_ok())
 }
 
 /// The variant of `Reset` that `value` names.

@@ -73,7 +73,7 @@ impl TypeAxis {
 }
 
 /// The axis among `axes` that `ty` is the parameter of.
-pub(crate) fn of<'a>(ty: &Type, axes: &'a [TypeAxis]) -> Option<&'a TypeAxis> {
+pub(crate) fn find_axis<'a>(ty: &Type, axes: &'a [TypeAxis]) -> Option<&'a TypeAxis> {
     let Type::Path(path) = ty else { return None };
     let name = path.path.get_ident().filter(|_| path.qself.is_none())?;
     axes.iter().find(|axis| axis.name == *name)
@@ -93,7 +93,7 @@ pub(crate) fn of_generics(generics: &Generics, axes: &[TypeAxis]) -> Vec<TypeAxi
 
 /// The types that `ty` may be: those of its axis, or itself.
 pub(crate) fn possible(ty: &Type, axes: &[TypeAxis]) -> Vec<String> {
-    match of(ty, axes) {
+    match find_axis(ty, axes) {
         Some(axis) => axis.values.iter().map(ToString::to_string).collect(),
         None => vec![ty.to_token_stream().to_string()],
     }

@@ -10,6 +10,7 @@ use syn::{Expr, ExprClosure, Path};
 
 use crate::bare;
 use crate::errors::Errors;
+use crate::per_buffer::PerBuffer;
 use crate::signature::{Parameter, Passing};
 use crate::tolerance;
 use crate::vocabulary::example;
@@ -33,12 +34,6 @@ pub(crate) struct Verification {
     pub(crate) comparers: Vec<(Ident, Callable)>,
 }
 
-/// The value of `tolerance` or `compare`: one for all, or a list of buffers with theirs.
-pub(crate) enum Given {
-    All(Box<Expr>),
-    Each(Vec<(Ident, Expr)>),
-}
-
 impl Callable {
     /// What `value` of the key is.
     fn read(key: &str, value: &Expr, errors: &mut Errors) -> Option<Self> {
@@ -58,8 +53,8 @@ impl Verification {
     /// Reads the values of the keys; `written` is the form of an output parameter in this home.
     pub(crate) fn read(
         verify: Option<&Expr>,
-        tolerance: Option<Given>,
-        compare: Option<(Ident, Given)>,
+        tolerance: Option<PerBuffer>,
+        compare: Option<(Ident, PerBuffer)>,
         (parameters, written): (&[Parameter], &str),
         errors: &mut Errors,
     ) -> Self {
@@ -83,11 +78,11 @@ impl Verification {
         };
         match tolerance {
             None => {}
-            Some(Given::All(value)) => {
+            Some(PerBuffer::All(value)) => {
                 tolerance::check(&value, errors);
                 read.tolerance = Some(*value);
             }
-            Some(Given::Each(each)) => {
+            Some(PerBuffer::Each(each)) => {
                 check_buffers(&each, &outputs, errors);
                 each.iter().for_each(|(_, value)| tolerance::check(value, errors));
                 read.tolerances = each;
@@ -105,13 +100,13 @@ impl Verification {
         read
     }
 
-    fn read_compare(&mut self, given: Given, outputs: &[&Ident], errors: &mut Errors) {
+    fn read_compare(&mut self, given: PerBuffer, outputs: &[&Ident], errors: &mut Errors) {
         let each = match given {
-            Given::Each(each) => {
+            PerBuffer::Each(each) => {
                 check_buffers(&each, outputs, errors);
                 each
             }
-            Given::All(value) => match outputs {
+            PerBuffer::All(value) => match outputs {
                 [only] => vec![((*only).clone(), *value)],
                 [] => return,
                 [first, ..] => {
@@ -196,7 +191,7 @@ fn check_buffers(each: &[(Ident, Expr)], outputs: &[&Ident], errors: &mut Errors
             errors.at(
                 buffer,
                 format!(
-                    "`{buffer}` is no buffer that the kernel writes: it writes {}",
+                    "`{buffer}` is not a buffer that the kernel writes: it writes {}",
                     list(outputs)
                 ),
             );

@@ -5,11 +5,12 @@ use gpuprof_model::suggest;
 use crate::declared;
 
 /// Keys written `key = value`.
-pub(crate) const VALUE_KEYS: [&str; 18] = [
+pub(crate) const VALUE_KEYS: [&str; 19] = [
     "grid",
     "block",
     "shared",
     "cluster",
+    "cooperative",
     "max_block",
     "min_blocks",
     "bytes",
@@ -39,7 +40,8 @@ pub(crate) const OF_OXIDE: [&str; 1] = ["module"];
 pub(crate) const OF_RUST: [&str; 1] = ["launcher"];
 
 /// Keys written `key(list)`.
-pub(crate) const LIST_KEYS: [&str; 5] = ["series", "args", "metrics", "threshold", "globals"];
+pub(crate) const LIST_KEYS: [&str; 6] =
+    ["series", "args", "metrics", "threshold", "check", "globals"];
 
 /// The generators of a buffer, in `args`.
 pub(crate) const GENERATORS: [&str; 8] =
@@ -68,11 +70,13 @@ pub(crate) fn example(key: &str) -> &'static str {
         "args" => "args(n, 2.0, random(n))",
         "metrics" => "metrics(throughput, registers)",
         "threshold" => "threshold(\"every duration <= 100 us\")",
+        "check" => "check(memory, init, race, sync)",
         "globals" => declared::GLOBALS_EXAMPLE,
         "grid" => "grid = n.div_ceil(block)",
         "block" => "block = 256",
         "shared" => "shared = 4 * block",
         "cluster" => "cluster = 2",
+        "cooperative" => "cooperative = true",
         "max_block" => "max_block = 256",
         "min_blocks" => "min_blocks = 2",
         "bytes" => "bytes = 12 * n",

@@ -22,7 +22,7 @@ impl ModuleResources {
     ///
     /// # Errors
     /// Why nothing is.
-    pub fn of(&self, symbol: &str) -> Result<Resources, String> {
+    pub fn resources(&self, symbol: &str) -> Result<Resources, String> {
         match self {
             Self::Known(entries) => entries
                 .get(symbol)
@@ -59,7 +59,7 @@ pub struct Frame {
 
 impl Frame {
     /// That of the entry point `symbol` of `ptx`.
-    pub fn of(ptx: &str, symbol: &str) -> Self {
+    pub fn parse(ptx: &str, symbol: &str) -> Self {
         let Some(body) = body(ptx, symbol) else { return Self { has_arrays: true, calls: true } };
         let words = |line: &str, word: &str| {
             let code = line.split("//").next().unwrap_or_default();
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn a_frame_is_that_of_the_entry_point_alone() {
         let of = |symbol| {
-            let Frame { has_arrays, calls } = Frame::of(PTX, symbol);
+            let Frame { has_arrays, calls } = Frame::parse(PTX, symbol);
             (has_arrays, calls)
         };
         assert_eq!(of("plain"), (false, false));

@@ -1,7 +1,7 @@
 //! The checks of the emulated driver, as users select them.
 //!
-//! Input: `all`, `none`, or names separated by commas. Output: a typed selection; its text is the
-//! one that the driver reads.
+//! Input: `all`, `none`, or names, on the command line separated by commas. Output: a typed
+//! selection; its text is the one that the driver reads.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,12 +20,12 @@ const NAMES: [&str; 6] = [MEMORY, INIT, RACE, SYNC, ALL, NONE];
 
 /// A selection of checks. `memory` (bounds, alignment, lifetime) and `sync` (barriers that some
 /// threads cannot reach) stop a kernel that cannot continue, so they run in every selection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Checks {
     /// Reads of shared memory that no thread has written.
     pub init: bool,
-    /// Accesses to shared memory by two threads that nothing orders.
+    /// Accesses to shared or global memory by two threads that nothing orders.
     pub race: bool,
     /// Whether they run in all blocks; else in the first 16, the last and every 16th.
     pub all_blocks: bool,
@@ -36,9 +36,33 @@ impl Checks {
     pub const ALL: Self = Self { init: true, race: true, all_blocks: true };
     const NONE: Self = Self { init: false, race: false, all_blocks: false };
 
-    fn names(self) -> Vec<&'static str> {
-        let selected = [(MEMORY, true), (INIT, self.init), (RACE, self.race), (SYNC, true)];
-        selected.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect()
+    /// The selection of `names`.
+    ///
+    /// # Errors
+    /// The position of a name that is unknown, or that cannot be combined, and the message.
+    pub fn of_names<T: AsRef<str>>(names: &[T]) -> Result<Self, (usize, String)> {
+        let mut checks = Self::NONE;
+        for (at, name) in names.iter().enumerate() {
+            match name.as_ref() {
+                MEMORY | SYNC => {}
+                INIT => checks.init = true,
+                RACE => checks.race = true,
+                ALL if names.len() == 1 => return Ok(Self::ALL),
+                NONE if names.len() == 1 => return Ok(Self::NONE),
+                name @ (ALL | NONE) => {
+                    return Err((at, format!("`{name}` cannot be combined with other checks")));
+                }
+                unknown => {
+                    let help = did_you_mean(unknown, NAMES).map(|help| format!("; {help}"));
+                    let help = help.as_deref().unwrap_or_default().trim_end_matches('?');
+                    let known = NAMES.join(", ");
+                    let message =
+                        format!("unknown check `{unknown}`{help}; expected one of {known}");
+                    return Err((at, message));
+                }
+            }
+        }
+        Ok(checks)
     }
 }
 
@@ -53,26 +77,7 @@ impl FromStr for Checks {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let names: Vec<&str> = text.split(',').map(str::trim).collect();
-        let mut checks = Self::NONE;
-        for name in &names {
-            match *name {
-                MEMORY | SYNC => {}
-                INIT => checks.init = true,
-                RACE => checks.race = true,
-                ALL if names.len() == 1 => return Ok(Self::ALL),
-                NONE if names.len() == 1 => return Ok(Self::NONE),
-                ALL | NONE => return Err(format!("`{name}` cannot be combined with other checks")),
-                unknown => {
-                    let help = did_you_mean(unknown, NAMES).map(|help| format!("; {help}"));
-                    let known = NAMES.join(", ");
-                    return Err(format!(
-                        "unknown check `{unknown}`{}; expected one of {known}",
-                        help.as_deref().unwrap_or_default().trim_end_matches('?')
-                    ));
-                }
-            }
-        }
-        Ok(checks)
+        Self::of_names(&names).map_err(|(_, message)| message)
     }
 }
 
@@ -84,13 +89,21 @@ impl TryFrom<String> for Checks {
     }
 }
 
+impl From<Checks> for String {
+    fn from(checks: Checks) -> Self {
+        checks.to_string()
+    }
+}
+
 impl fmt::Display for Checks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.init || self.race, self.all_blocks) {
-            (false, _) => f.write_str(NONE),
-            (true, true) => f.write_str(ALL),
-            (true, false) => f.write_str(&self.names().join(",")),
-        }
+        f.write_str(match (self.init, self.race, self.all_blocks) {
+            (false, false, _) => NONE,
+            (_, _, true) => ALL,
+            (true, true, false) => "memory,init,race,sync",
+            (true, false, false) => "memory,init,sync",
+            (false, true, false) => "memory,race,sync",
+        })
     }
 }
 
@@ -121,22 +134,27 @@ impl CheckRecord {
     }
 }
 
+/// Every check that ran with its blocks: `memory` and `sync` run in all of them.
 impl fmt::Display for CheckRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = [(INIT, self.init), (RACE, self.race)]
-            .into_iter()
-            .filter(|(_, ran)| *ran)
-            .map(|(name, _)| name)
-            .collect();
-        match names.is_empty() {
-            true => f.write_str(NONE),
-            false => write!(
+        let Self { checked_blocks, blocks, .. } = *self;
+        let all = match blocks {
+            1 => "1 block".to_owned(),
+            _ => format!("all {blocks} blocks"),
+        };
+        let of_shared_memory = match (self.init, self.race) {
+            (false, false) => return write!(f, "{MEMORY}, {SYNC} in {all}"),
+            (true, false) => INIT,
+            (false, true) => RACE,
+            (true, true) => "init, race",
+        };
+        if checked_blocks == blocks {
+            write!(f, "{MEMORY}, {of_shared_memory}, {SYNC} in {all}")
+        } else {
+            write!(
                 f,
-                "{} over {} of {} blocks",
-                names.join(", "),
-                self.checked_blocks,
-                self.blocks
-            ),
+                "{of_shared_memory} in {checked_blocks} of {blocks} blocks; {MEMORY}, {SYNC} in all"
+            )
         }
     }
 }
@@ -171,15 +189,23 @@ mod tests {
              all, none"
         );
         assert_eq!(wrong("all,race"), "`all` cannot be combined with other checks");
+        let placed = Checks::of_names(&["init", "none"]).unwrap_err();
+        assert_eq!(placed, (1, "`none` cannot be combined with other checks".to_owned()));
         assert!(wrong("").starts_with("unknown check ``"));
     }
 
     #[test]
     fn a_record_says_which_checks_ran_in_how_many_blocks() {
         let record = CheckRecord { init: true, race: true, checked_blocks: 31, blocks: 256 };
-        assert_eq!(record.to_string(), "init, race over 31 of 256 blocks");
+        let partly = "init, race in 31 of 256 blocks; memory, sync in all";
+        assert_eq!(record.to_string(), partly);
         let small = CheckRecord { race: false, checked_blocks: 2, blocks: 2, ..record };
-        assert_eq!(record.join(small).to_string(), "init over 33 of 258 blocks");
-        assert_eq!(CheckRecord { init: false, ..small }.to_string(), "none");
+        assert_eq!(small.to_string(), "memory, init, sync in all 2 blocks");
+        let one = CheckRecord { blocks: 1, checked_blocks: 1, ..record };
+        assert_eq!(one.to_string(), "memory, init, race, sync in 1 block");
+        let joined = record.join(small).to_string();
+        assert_eq!(joined, "init in 33 of 258 blocks; memory, sync in all");
+        let none = CheckRecord { init: false, checked_blocks: 0, ..small };
+        assert_eq!(none.to_string(), "memory, sync in all 2 blocks");
     }
 }

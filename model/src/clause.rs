@@ -14,6 +14,7 @@
 //! axis is derived if its text names another axis; any other text is a list of values.
 
 use std::ops::Range;
+use std::slice;
 
 use serde::{Deserialize, Serialize};
 
@@ -51,52 +52,99 @@ impl Clause {
     /// # Errors
     /// The place in `text` that does not follow the grammar.
     pub fn parse(text: &str, names: &[String]) -> Result<Self, ParseError> {
-        let mut cursor = Cursor::new(text);
-        if keyword(&mut cursor, "where") {
-            let start = cursor.position();
-            return Expression::parse(&text[start..])
-                .map(Self::Where)
-                .map_err(|e| e.shifted(start));
-        }
-        if keyword(&mut cursor, "zip") {
-            return zip(&mut cursor, text).map(Self::Zip);
-        }
-        let constant = keyword(&mut cursor, "const");
-        let name = name(&mut cursor)?;
-        let values = cursor.position()..text.len();
-        if constant {
-            return axis(name, text, values).map(Self::Constant);
-        }
-        if follows(&text[values.clone()], name, names) {
-            let formula =
-                Expression::parse(&text[values.clone()]).map_err(|e| e.shifted(values.start))?;
-            return Ok(Self::Derived(Derived { name: name.to_owned(), formula }));
-        }
-        axis(name, text, values).map(Self::Axis)
+        LexedClause::lex(text)?.parse(names)
     }
 
     /// The names of the axes that the clause `text` declares; empty if it is malformed.
     pub fn declared_names(text: &str) -> Vec<String> {
+        let Ok(lexed) = LexedClause::lex(text) else { return Vec::new() };
+        lexed.declared().iter().map(|axis| axis.name.to_owned()).collect()
+    }
+}
+
+/// A clause divided into names and values, with their places in its text.
+pub(crate) struct LexedClause<'t> {
+    text: &'t str,
+    form: Form<'t>,
+}
+
+enum Form<'t> {
+    Where(Range<usize>),
+    Zip(Vec<LexedAxis<'t>>),
+    Constant(LexedAxis<'t>),
+    /// A list of values, or an expression over other axes.
+    Axis(LexedAxis<'t>),
+}
+
+/// `NAME = VALUES`.
+pub(crate) struct LexedAxis<'t> {
+    pub(crate) name: &'t str,
+    /// The place of the name.
+    pub(crate) span: Range<usize>,
+    values: Range<usize>,
+}
+
+impl<'t> LexedClause<'t> {
+    /// Divides the clause `text`.
+    ///
+    /// # Errors
+    /// The place in `text` that does not follow the grammar.
+    pub(crate) fn lex(text: &'t str) -> Result<Self, ParseError> {
         let mut cursor = Cursor::new(text);
-        if keyword(&mut cursor, "where") {
-            return Vec::new();
-        }
-        if keyword(&mut cursor, "zip") {
-            let Ok(parts) = zip_parts(&mut cursor) else { return Vec::new() };
-            return parts.into_iter().map(|(name, _)| name.to_owned()).collect();
-        }
-        keyword(&mut cursor, "const");
-        name(&mut cursor).map(|name| vec![name.to_owned()]).unwrap_or_default()
+        let form = if keyword(&mut cursor, "where") {
+            Form::Where(cursor.position()..text.len())
+        } else if keyword(&mut cursor, "zip") {
+            Form::Zip(zip_parts(&mut cursor)?)
+        } else {
+            let constant = keyword(&mut cursor, "const");
+            let (name, span) = name(&mut cursor)?;
+            let axis = LexedAxis { name, span, values: cursor.position()..text.len() };
+            if constant { Form::Constant(axis) } else { Form::Axis(axis) }
+        };
+        Ok(Self { text, form })
     }
 
-    /// The start of the expression of a `where` or a derived axis in the clause `text`.
-    pub(crate) fn expression_start(text: &str) -> usize {
-        let mut cursor = Cursor::new(text);
-        if !keyword(&mut cursor, "where") && name(&mut cursor).is_err() {
-            return 0;
+    /// The axes that the clause declares.
+    pub(crate) fn declared(&self) -> &[LexedAxis<'t>] {
+        match &self.form {
+            Form::Where(_) => &[],
+            Form::Zip(axes) => axes,
+            Form::Constant(axis) | Form::Axis(axis) => slice::from_ref(axis),
         }
-        cursor.skip_space();
-        cursor.position()
+    }
+
+    /// Parses the values, or the expression, in a series with the axes `names`.
+    ///
+    /// # Errors
+    /// The place in the text that does not follow the grammar.
+    pub(crate) fn parse(&self, names: &[String]) -> Result<Clause, ParseError> {
+        let expression = |range: &Range<usize>| {
+            Expression::parse(&self.text[range.clone()]).map_err(|e| e.shifted(range.start))
+        };
+        match &self.form {
+            Form::Where(range) => expression(range).map(Clause::Where),
+            Form::Zip(axes) => zip(axes, self.text).map(Clause::Zip),
+            Form::Constant(axis) => self.axis(axis).map(Clause::Constant),
+            Form::Axis(axis) if is_derived(&self.text[axis.values.clone()], axis.name, names) => {
+                let formula = expression(&axis.values)?;
+                Ok(Clause::Derived(Derived { name: axis.name.to_owned(), formula }))
+            }
+            Form::Axis(axis) => self.axis(axis).map(Clause::Axis),
+        }
+    }
+
+    fn axis(&self, LexedAxis { name, values, .. }: &LexedAxis<'_>) -> Result<Axis, ParseError> {
+        Axis::from_values_text(name, &self.text[values.clone()])
+            .map_err(|e| e.shifted(values.start))
+    }
+
+    /// The start of the expression of a `where` or a derived axis.
+    pub(crate) fn expression_start(&self) -> usize {
+        match &self.form {
+            Form::Where(range) => trimmed(self.text, range).start,
+            Form::Constant(axis) | Form::Axis(axis) => trimmed(self.text, &axis.values).start,
+            Form::Zip(_) => 0,
+        }
     }
 }
 
@@ -107,7 +155,7 @@ fn keyword(cursor: &mut Cursor<'_>, word: &str) -> bool {
     found && cursor.eat_word(word)
 }
 
-fn name<'t>(cursor: &mut Cursor<'t>) -> Result<&'t str, ParseError> {
+fn name<'t>(cursor: &mut Cursor<'t>) -> Result<(&'t str, Range<usize>), ParseError> {
     let (name, span) = cursor.take_while(is_name_char);
     if let Some(letter) =
         cursor.rest().chars().next().filter(|c| !c.is_ascii() && c.is_alphabetic())
@@ -121,7 +169,7 @@ fn name<'t>(cursor: &mut Cursor<'t>) -> Result<&'t str, ParseError> {
             .with_help("an axis is written NAME=VALUES, such as block=64..1024"));
     }
     if cursor.eat("=") {
-        return Ok(name);
+        return Ok((name, span));
     }
     Err(ParseError::new(
         format!("expected `=` and the values of axis `{name}`"),
@@ -130,22 +178,16 @@ fn name<'t>(cursor: &mut Cursor<'t>) -> Result<&'t str, ParseError> {
     .with_help(format!("write {name}=64..1024 or {name}=64,96,128")))
 }
 
-fn axis(name: &str, text: &str, values: Range<usize>) -> Result<Axis, ParseError> {
-    let start = values.start;
-    Axis::from_values_text(name, &text[values]).map_err(|e| e.shifted(start))
-}
-
 /// Whether `text` computes from another axis rather than listing values.
-fn follows(text: &str, own: &str, names: &[String]) -> bool {
+fn is_derived(text: &str, own: &str, names: &[String]) -> bool {
     let list = text.contains([',', '[']) || text.contains("..");
     let mut words = text.split(|c: char| !is_name_char(c));
     !list && words.any(|word| word != own && names.iter().any(|name| name == word))
 }
 
-fn zip(cursor: &mut Cursor<'_>, text: &str) -> Result<Vec<Axis>, ParseError> {
-    let parts = zip_parts(cursor)?;
+fn zip(parts: &[LexedAxis<'_>], text: &str) -> Result<Vec<Axis>, ParseError> {
     let mut axes: Vec<Axis> = Vec::new();
-    for (name, values) in parts {
+    for LexedAxis { name, values, .. } in parts {
         let start = values.start;
         let axis = Axis::from_repeated_values_text(name, &text[values.clone()])
             .map_err(|e| e.shifted(start))?;
@@ -178,19 +220,19 @@ fn zip(cursor: &mut Cursor<'_>, text: &str) -> Result<Vec<Axis>, ParseError> {
     Ok(axes)
 }
 
-/// The names and the places of the values in `(a = …, b = …)`.
-fn zip_parts<'t>(cursor: &mut Cursor<'t>) -> Result<Vec<(&'t str, Range<usize>)>, ParseError> {
+/// The axes in `(a = …, b = …)`.
+fn zip_parts<'t>(cursor: &mut Cursor<'t>) -> Result<Vec<LexedAxis<'t>>, ParseError> {
     if !cursor.eat("(") {
         return Err(ParseError::new("expected `(` after zip", cursor.next_span())
             .with_help("write zip(block = 64,128, n = 1K,2K)"));
     }
     let mut parts = Vec::new();
     loop {
-        let name = name(cursor)?;
+        let (name, span) = name(cursor)?;
         let start = cursor.position();
         let len = values_length(cursor.rest());
         cursor.advance(len);
-        parts.push((name, start..start + len));
+        parts.push(LexedAxis { name, span, values: start..start + len });
         if cursor.eat(",") && !cursor.rest().trim_start().starts_with(')') {
             continue;
         }
@@ -226,7 +268,7 @@ fn values_length(text: &str) -> usize {
     text.len()
 }
 
-fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+fn trimmed(text: &str, range: &Range<usize>) -> Range<usize> {
     let part = &text[range.clone()];
     let start = range.start + part.len() - part.trim_start().len();
     start..(range.start + part.trim_end().len()).max(start)

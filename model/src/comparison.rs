@@ -150,6 +150,9 @@ pub struct Comparison {
     /// a file, directions set by a file, and a lack of verification.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Where less is verified or checked than in the baseline, or less closely.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weaker: Vec<String>,
 }
 
 impl Comparison {

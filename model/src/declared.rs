@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::axis::AxisValue;
 use crate::configuration::Configuration;
 pub use launch::{Contract, KnownLaunch};
-use launch::{shown, threads};
+use launch::{format_extents, threads};
 pub use machine_code::MachineCode;
 
 /// A kernel as its declaration describes it.
@@ -279,8 +279,8 @@ impl DeclaredEntry {
         if let Some(only) = self.only_block.filter(|only| *only != block) {
             return Some(format!(
                 "`{name}` is compiled for blocks of {} alone (.reqntid), and this block is {}",
-                shown(only),
-                shown(block)
+                format_extents(only),
+                format_extents(block)
             ));
         }
         let most = self.max_threads.filter(|most| threads(block) > *most)?;

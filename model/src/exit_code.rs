@@ -72,8 +72,8 @@ exit_codes! {
     DiscoveryFailed = 104, 7, "harness discovery failed";
     /// A profiled process failed, timed out, or its replay diverged.
     ProcessFailed = 105, 4, "a profiled process failed or timed out";
-    /// Something could not be judged, under `--strict`.
-    NotJudged = 106, 2, "something could not be judged, under --strict";
+    /// Nothing could be judged or compared; under `--strict`, something could not.
+    NotJudged = 106, 2, "nothing could be judged or, under --strict, something could not";
     /// Profiling is not possible on this machine.
     NotPossible = 107, 6, "profiling is not possible here";
     /// Output could not be written.
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_is_told_as_shells_do_and_hides_nothing_less() {
+    fn a_signal_is_reported_as_shells_do_and_hides_nothing_less() {
         assert_eq!(Signal(2).code(), 130);
         assert_eq!(super::ExitCode::try_from(143), Ok(Signal(15)));
         assert!(super::ExitCode::try_from(128).is_err());

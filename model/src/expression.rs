@@ -13,6 +13,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::operators;
 use crate::text::{Cursor, ParseError, of_fair_length};
 
 mod check;
@@ -46,7 +47,7 @@ impl Expression {
         }
         of_fair_length(text)?;
         let mut cursor = Cursor::new(text);
-        let root = parse::level(&mut cursor, 0, 0)?;
+        let root: Node = operators::level(&mut cursor, 0, 0)?;
         if cursor.at_end() {
             return Ok(Self {
                 text: text.trim().to_owned(),

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::Interval;
+use crate::machine::{Backend, CacheControl, ClockControl};
 use crate::measurement::Source;
 use crate::metric::{Class, Direction};
 use crate::quantity::Unit;
@@ -85,12 +86,12 @@ pub struct Revision {
 pub struct Conditions {
     /// The device's name.
     pub device: String,
-    /// The backend: `cuda` or `emulator`.
-    pub backend: String,
-    /// `all` or `none`, as `--cache-control` has it.
-    pub cache_control: String,
-    /// `none`, `base` or `boost`, as `--clock-control` has it.
-    pub clock_control: String,
+    /// The driver that ran the kernels.
+    pub backend: Backend,
+    /// What happened to the L2 cache before each sample.
+    pub cache_control: CacheControl,
+    /// What happened to the clocks.
+    pub clock_control: ClockControl,
 }
 
 /// The value of a metric in a configuration.
@@ -149,9 +150,9 @@ mod tests {
             revision: Some(Revision { commit: "bda6d1e".into(), date: None, dirty: false }),
             conditions: Conditions {
                 device: "NVIDIA H200".into(),
-                backend: "cuda".into(),
-                cache_control: "all".into(),
-                clock_control: "none".into(),
+                backend: Backend::Cuda,
+                cache_control: CacheControl::All,
+                clock_control: ClockControl::None,
             },
             tool: "0.1.0".into(),
             driver: 13_000,

@@ -35,7 +35,7 @@ impl Language {
     ];
 
     /// The language of the kernel that `described` is; of a series function it is not known.
-    pub fn of(described: &SeriesDescription) -> Option<Self> {
+    pub fn from_description(described: &SeriesDescription) -> Option<Self> {
         match described.declared.as_ref().map(|declared| &declared.source) {
             Some(DeclaredSource::Cuda(_)) => Some(Self::Cuda),
             Some(DeclaredSource::PtxFile(_) | DeclaredSource::PtxText(_)) => Some(Self::Ptx),

@@ -21,11 +21,14 @@ pub mod expression;
 pub mod failure;
 pub mod history;
 pub mod language;
+pub mod machine;
 pub mod measurement;
 pub mod metric;
 pub mod notice;
 pub mod occupancy;
+mod operators;
 pub mod protocol;
+pub mod ptx;
 pub mod quantity;
 pub mod run;
 #[cfg(test)]
@@ -39,6 +42,7 @@ pub mod text;
 pub mod threshold;
 pub mod verdict;
 pub mod verdict_document;
+pub mod words;
 
 pub use axis::{Axis, AxisKind, AxisValue};
 pub use checks::Checks;

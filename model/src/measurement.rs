@@ -289,6 +289,9 @@ pub struct PassResult {
     /// verified and if a function of the user compared.
     #[serde(default)]
     pub largest_error: Option<f64>,
+    /// What `verify` compared, and how closely; none if nothing was verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
     /// Why nothing was verified, though no difference was found.
     #[serde(default)]
     pub unverified: Option<Unverified>,
@@ -312,6 +315,19 @@ pub struct InputFile {
     pub sha256: String,
 }
 
+/// What was compared with a reference, over all buffers of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Verification {
+    /// How many elements.
+    pub elements: u64,
+    /// How many of them a function of the user compared.
+    pub by_function: u64,
+    /// The largest error that a tolerance accepts, as a share of a buffer's typical value; 0 if all
+    /// of its elements must be equal.
+    pub tolerance: f64,
+}
+
 /// Why a kernel is not verified though no comparison found a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -325,6 +341,8 @@ pub enum Unverified {
     NothingChanged,
     /// The tolerance, or `compare`, accepts the contents of the buffers before the launch.
     AnythingAccepted,
+    /// The tolerance accepts half of every expected value.
+    HalfAccepted,
     /// All that was compared is not a number (NaN) on both sides.
     NothingButNan,
 }
@@ -336,7 +354,10 @@ impl Unverified {
     pub fn says_nothing(self) -> bool {
         match self {
             Self::NoReference | Self::NothingCompared => false,
-            Self::NothingChanged | Self::AnythingAccepted | Self::NothingButNan => true,
+            Self::NothingChanged
+            | Self::AnythingAccepted
+            | Self::HalfAccepted
+            | Self::NothingButNan => true,
         }
     }
 
@@ -348,6 +369,7 @@ impl Unverified {
             Self::NothingCompared => "nothing-compared",
             Self::NothingChanged => "nothing-changed",
             Self::AnythingAccepted => "anything-accepted",
+            Self::HalfAccepted => "half-accepted",
             Self::NothingButNan => "nothing-but-nan",
         }
     }

@@ -1,9 +1,10 @@
-//! Metrics: the built-in ones, those that users define, and the formulas of the derived ones.
+//! Metrics: built-in ones, user-defined ones, and the formulas of derived ones.
 //!
 //! Input: a name. Output: its unit, direction, class and possible sources, from a [`Catalogue`].
 //! Counter names are PerfWorks names; `ptx__` marks counts that exist only at PTX level.
 
 mod attributes;
+mod built_in_table;
 mod catalogue;
 mod condition;
 mod counterpart;
@@ -15,10 +16,10 @@ mod formula;
 mod groups;
 mod launch;
 mod legacy;
+mod patching;
 mod perfworks;
 mod set_direction;
 mod share;
-mod table;
 
 pub use attributes::{DEVICE_ATTRIBUTE, KEPT_ATTRIBUTES, attribute_number, attributes};
 pub use catalogue::{Catalogue, built_in, is_own};
@@ -31,5 +32,6 @@ pub use formula::{Formula, Undefined};
 pub use groups::{group, groups};
 pub use launch::launch_facts;
 pub use legacy::{legacy, legacy_refused};
+pub use patching::{DIVERGENT_BRANCHES, Perturbation, is_patched};
 pub use perfworks::direction_by_family;
 pub use share::part_of;

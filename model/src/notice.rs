@@ -43,7 +43,7 @@ impl Notice {
     }
 
     /// What `byte` says.
-    pub fn of(byte: u8) -> Option<Self> {
+    pub fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|notice| notice.byte() == byte)
     }
 }
@@ -55,9 +55,9 @@ mod tests {
     #[test]
     fn every_notice_has_a_byte_of_its_own_and_no_other_byte_says_anything() {
         for notice in Notice::ALL {
-            assert_eq!(Notice::of(notice.byte()), Some(notice));
+            assert_eq!(Notice::from_byte(notice.byte()), Some(notice));
         }
-        let said = (0..=u8::MAX).filter(|&byte| Notice::of(byte).is_some()).count();
-        assert_eq!((said, Notice::of(TURN)), (Notice::ALL.len(), None));
+        let said = (0..=u8::MAX).filter(|&byte| Notice::from_byte(byte).is_some()).count();
+        assert_eq!((said, Notice::from_byte(TURN)), (Notice::ALL.len(), None));
     }
 }

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::assembled::ModuleResources;
+use crate::checks::Checks;
 use crate::configuration::Configuration;
 use crate::declared::{DeclaredEntry, DeclaredKernel, LaunchableInstance};
 use crate::failure::{Denial, RefusedMetric};
@@ -157,17 +158,18 @@ pub enum CounterProblem {
     Machine(Denial),
 }
 
-/// How counters are collected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Replay {
-    /// Every pass runs in its own process.
-    Application,
-    /// The passes are looped in one process; the inputs are put back, or set up again, before each
-    /// of them.
-    Range,
-    /// CUPTI replays each launch.
-    Kernel,
+crate::words! {
+    /// How counters are collected.
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    pub enum Replay = Application {
+        /// Every pass runs in its own process.
+        Application = "application",
+        /// The passes are looped in one process; the inputs are put back, or set up again, before
+        /// each of them.
+        Range = "range",
+        /// CUPTI replays each launch.
+        Kernel = "kernel",
+    }
 }
 
 /// The counters of a pass.
@@ -326,6 +328,9 @@ pub struct SeriesDescription {
     pub thresholds: Vec<String>,
     /// The metrics the annotation asks for.
     pub metrics: Vec<String>,
+    /// The checks of the emulated driver that the annotation selects, if it does.
+    #[serde(default)]
+    pub check: Option<Checks>,
     /// Whether the kernel is a Rust device function, built to PTX by the runner.
     pub device_function: bool,
     /// The kernel's declaration, if it lives elsewhere: compiled by the runner.

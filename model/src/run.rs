@@ -22,18 +22,21 @@ use crate::comparison::{Change, Comparison};
 use crate::conclusion::Conclusion;
 use crate::configuration::Configuration;
 use crate::language::Language;
+use crate::machine::{Backend, CacheControl, ClockControl};
 use crate::measurement::{
-    DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timing, Unverified,
+    DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timing, Unverified, Verification,
 };
 use crate::metric::{Catalogue, built_in};
+use crate::protocol::Replay;
 use crate::series::SeriesId;
-use crate::verdict::{Judgement, NotApplicable};
+use crate::verdict::{Judgement, NotApplicable, Weight};
+use crate::words::word_or_default;
 
 pub use cost::SeriesCost;
 pub use metric_result::{MetricResult, ProcessValue, Statistics};
 use metrics::Directions;
 pub use metrics::Metrics;
-pub use shared::Shared;
+pub use shared::SharedRows;
 pub use span::{MOST_SPANS, Span, Spent};
 
 /// The version of the run document. Version 1 repeated in every row what is now said once for a
@@ -72,21 +75,26 @@ pub struct Provenance {
     pub tool_version: String,
     /// When the run started, RFC 3339, UTC.
     pub started: String,
-    /// The backend: `cuda` or `emulator`.
-    pub backend: String,
+    /// The driver that ran the kernels.
+    pub backend: Backend,
     /// The device of the first finished pass.
     pub device: Option<DeviceRecord>,
     /// The devices over which the configurations were spread, if several: all of one model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceName>,
-    /// `all` or `none`, as `--cache-control` has it.
-    pub cache_control: String,
-    /// `none`: clocks are measured and never changed.
-    pub clock_control: String,
-    /// How the hardware counters were collected: `application`, `range` or `kernel`; none where
-    /// none were.
+    /// What happened to the L2 cache before each sample.
+    #[serde(deserialize_with = "word_or_default")]
+    pub cache_control: CacheControl,
+    /// What happened to the clocks.
+    #[serde(deserialize_with = "word_or_default")]
+    pub clock_control: ClockControl,
+    /// How the hardware counters were collected; none if none were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replay_mode: Option<String>,
+    pub replay_mode: Option<Replay>,
+    /// The option or the line of a file by which no result was compared with a reference; none if
+    /// results were compared, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_verified: Option<String>,
     /// The cargo profile of the harness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
@@ -332,6 +340,15 @@ impl Status {
         }
     }
 
+    /// How much the end weighs.
+    pub fn weight(&self) -> Weight {
+        match self {
+            Self::Finished => Weight::Fine,
+            Self::Invalid { .. } | Self::Skipped { .. } => Weight::Doubtful,
+            Self::Failed { .. } | Self::Timeout { .. } => Weight::Bad,
+        }
+    }
+
     /// Why it did not finish.
     pub fn reason(&self) -> Option<&str> {
         match self {
@@ -366,6 +383,9 @@ pub struct ConfigurationResult {
     /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;
     /// none if nothing was verified and if a function of the user compared.
     pub largest_error: Option<f64>,
+    /// The elements that `verify` compared, and how closely; none if nothing was verified, and in
+    /// older documents.
+    pub verification: Option<Verification>,
     /// Why nothing was verified, though no difference was found.
     pub unverified: Option<Unverified>,
     /// The checks of the emulated driver; none on a GPU, and in older documents.
@@ -392,7 +412,7 @@ impl Run {
             let metric = catalogue.find(name).filter(|_| built_in(name).is_some())?;
             Some((metric.direction, metric.direction_set.is_some()))
         });
-        let mut shared = Shared::default();
+        let mut shared = SharedRows::default();
         for row in self.series.iter_mut().flat_map(|series| &mut series.configurations) {
             if row.metrics.turn(&mut known) {
                 shared.keep_once(&mut row.metrics);

@@ -16,7 +16,7 @@ pub fn check(name: &str, schema: &Schema) {
     let kept = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         kept == text,
-        "{} is not the schema of the types; UPDATE_SCHEMAS=1 writes it anew",
+        "{} is not the schema of the types; UPDATE_SCHEMAS=1 updates it",
         path.display()
     );
 }

@@ -64,7 +64,7 @@ mod tests {
     use crate::axis::AxisValue;
 
     #[test]
-    fn an_entry_point_is_told_without_its_place() {
+    fn an_entry_point_is_reported_without_its_suffix() {
         assert_eq!(without_place("scale$1a2b3c4d$12$1$"), "scale");
         assert_eq!(without_place("k_TILE_16$1a2b3c4d$12$1$"), "k_TILE_16");
         for other in ["scale", "scale$", "$1$2$3$", "a$b$1$2", "a$x$1$2$"] {

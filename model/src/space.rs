@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::axis::{self, Axis, AxisKind, AxisValue};
-use crate::clause::{Clause, Derived};
+use crate::clause::{Clause, Derived, LexedAxis, LexedClause};
 use crate::configuration::Configuration;
 use crate::expression::{Expression, Type, Value};
 use crate::text::ParseError;
@@ -43,25 +43,27 @@ impl Space {
     /// # Errors
     /// Every clause that is wrong, by its position, each with its place in that clause.
     pub fn from_clauses<T: AsRef<str>>(clauses: &[T]) -> Result<Self, Vec<(usize, ParseError)>> {
-        let names: Vec<String> =
-            clauses.iter().flat_map(|text| Clause::declared_names(text.as_ref())).collect();
+        let lexed: Vec<_> = clauses.iter().map(|text| LexedClause::lex(text.as_ref())).collect();
+        let names = lexed.iter().flatten().flat_map(LexedClause::declared);
+        let names: Vec<String> = names.map(|axis| axis.name.to_owned()).collect();
         let mut space = Self::default();
         let mut errors = Vec::new();
         let mut expressions = Vec::new();
         let mut declared = BTreeSet::new();
-        for (position, text) in clauses.iter().enumerate() {
-            let text = text.as_ref();
-            let mut own = Clause::declared_names(text).into_iter();
-            if let Some(twice) = own.find(|name| !declared.insert(name.clone())) {
-                let place = text.find(&twice).map_or(0..0, |at| at..at + twice.len());
-                let error = ParseError::new(format!("axis `{twice}` is declared twice"), place);
-                errors.push((position, error));
-                continue;
-            }
-            match Clause::parse(text, &names) {
-                Ok(clause) => {
+        for (position, lexed) in lexed.iter().enumerate() {
+            let parsed = lexed.as_ref().map_err(Clone::clone).and_then(|lexed| {
+                match lexed.declared().iter().find(|axis| !declared.insert(axis.name)) {
+                    Some(LexedAxis { name, span, .. }) => {
+                        let message = format!("axis `{name}` is declared twice");
+                        Err(ParseError::new(message, span.clone()))
+                    }
+                    None => Ok((lexed.parse(&names)?, lexed.expression_start())),
+                }
+            });
+            match parsed {
+                Ok((clause, start)) => {
                     if matches!(clause, Clause::Derived(_) | Clause::Where(_)) {
-                        expressions.push((position, clause.clone(), text));
+                        expressions.push((position, clause.clone(), start));
                     }
                     space.add(clause);
                 }
@@ -70,13 +72,12 @@ impl Space {
         }
         // An axis that could not be read would make every expression over it wrong as well.
         if errors.is_empty() {
-            for (position, clause, text) in expressions {
+            for (position, clause, start) in expressions {
                 let checked = match &clause {
                     Clause::Derived(derived) => space.check_derived(derived),
                     Clause::Where(filter) => space.check_filter(filter),
-                    _ => Ok(()),
+                    Clause::Axis(_) | Clause::Constant(_) | Clause::Zip(_) => Ok(()),
                 };
-                let start = Clause::expression_start(text);
                 errors.extend(checked.err().map(|error| (position, error.shifted(start))));
             }
         }

@@ -96,7 +96,7 @@ fn a_space_beyond_64_bits_still_gives_its_points() {
 }
 
 #[test]
-fn all_wrong_clauses_are_told_at_once() {
+fn all_wrong_clauses_are_reported_at_once() {
     assert_eq!(
         errors(&["block=64..63", "n=", "where blok > 1"]),
         "the range 64..63 is empty: it runs downwards\n  --> series\n   |\n   | block=64..63\n   |       ^^^^^^\n   \
@@ -175,4 +175,9 @@ fn an_axis_that_is_declared_twice_is_refused_where_it_is_declared_again() {
     let errors = Space::from_clauses(&["zip(a = r,s, b = x,y)", "b = 18"]).unwrap_err();
     let [(1, error)] = errors.as_slice() else { panic!("{errors:?}") };
     assert_eq!((error.message.as_str(), error.span.clone()), ("axis `b` is declared twice", 0..1));
+    // `const` holds an `n` as well.
+    for (again, span) in [("const n = 2", 6..7), ("zip(ann = 1,2, n = 3,4)", 15..16)] {
+        let errors = Space::from_clauses(&["n = 1", again]).unwrap_err();
+        assert_eq!((errors[0].0, errors[0].1.span.clone()), (1, span), "{again}");
+    }
 }

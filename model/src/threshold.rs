@@ -12,9 +12,11 @@
 
 mod limit;
 mod selector;
+mod written;
 
 pub use limit::{Comparison, Limit, Tolerance};
 pub use selector::Selector;
+pub use written::WrittenThreshold;
 
 use std::fmt;
 use std::ops::Range;
@@ -23,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::metric::{Class, Direction, Metric, is_own};
 use crate::quantity::Unit;
+use crate::space::Space;
 use crate::suggest::did_you_mean;
 use crate::text::{Cursor, ParseError, is_name_char};
 
@@ -125,7 +128,7 @@ impl Threshold {
         if another.starts_with(|c: char| c.is_alphabetic())
             && let Some(near) = did_you_mean(word, WORDS)
         {
-            return Err(ParseError::new(format!("`{word}` is no word of a threshold"), span)
+            return Err(ParseError::new(format!("`{word}` is not a word of a threshold"), span)
                 .with_help(near));
         }
         let comparison = comparison(&mut cursor)?;
@@ -204,7 +207,7 @@ impl Threshold {
             )
             .with_help(format!("write {}", metric.name)));
         }
-        if self.selector == Selector::Best && self.wanted(metric) == Direction::Neither {
+        if self.selector.is_best() && self.wanted(metric) == Direction::Neither {
             return Err(ParseError::new(
                 format!("neither direction of `{}` is better, so none is best", metric.name),
                 self.metric_span.clone(),
@@ -272,6 +275,26 @@ impl Threshold {
 }
 
 impl Threshold {
+    /// Checks that the threshold applies to a configuration of `spaces`, the possible axes of its
+    /// series.
+    ///
+    /// # Errors
+    /// The values of its `where` that the first of `spaces` does not have.
+    pub fn check_selector(&self, spaces: &[&Space]) -> Result<(), ParseError> {
+        let mut reasons = Vec::new();
+        for space in spaces {
+            let Some(reason) = self.selector.excluded_by(space) else { return Ok(()) };
+            reasons.push(reason);
+        }
+        let Some(reason) = reasons.into_iter().next() else { return Ok(()) };
+        let start = self.text.find("where").unwrap_or(0);
+        let end = self.text[..self.metric_span.start.min(self.text.len())].trim_end().len();
+        Err(ParseError::new(
+            format!("the threshold applies to no configuration: {reason}"),
+            start..end,
+        ))
+    }
+
     /// The position of the `axis` of a `where` in the text.
     pub fn axis_span(&self, axis: &str) -> Range<usize> {
         let word = |at: &usize| {
@@ -287,9 +310,9 @@ impl Threshold {
         matches!(self.limit, Limit::Baseline(_))
     }
 
-    /// Whether it says what `default`, a threshold over every configuration, would: it fails the
-    /// gate, limits the same number to the same side of the baseline, and of every configuration. A
-    /// `warn`, a `where`, `best` and a fixed limit leave open what `default` closes.
+    /// Whether it takes the place of `default`, a hard limit relative to the baseline over every
+    /// configuration: a `warn`, a `where`, `best`, a fixed limit and one to the other side leave
+    /// open what `default` closes.
     pub fn replaces(&self, default: &Self) -> bool {
         use Comparison::{Above, AtLeast, AtMost, Below, Equal};
         let same_side = match (self.comparison, default.comparison) {
@@ -297,15 +320,29 @@ impl Threshold {
             (AtMost | Below, other) => matches!(other, AtMost | Below),
             (AtLeast | Above, other) => matches!(other, AtLeast | Above),
         };
-        self.severity == Severity::Hard
-            && self.selector == Selector::Every
-            && self.needs_baseline()
-            && (&self.metric, self.statistic) == (&default.metric, default.statistic)
-            && same_side
+        same_side && self.has_subject_of(default)
+    }
+
+    /// Whether it takes the place of `earlier`, a threshold of a layer with less weight.
+    pub fn supersedes(&self, earlier: &Self) -> bool {
+        let device = |of: &Self| of.device.as_ref().map(|name| name.to_lowercase());
+        self.comparison == earlier.comparison
+            && device(self) == device(earlier)
+            && self.has_subject_of(earlier)
+    }
+
+    /// Whether it limits the same statistic of the same metric and configurations.
+    fn has_subject_of(&self, other: &Self) -> bool {
+        // A limit on a change does not replace an absolute limit: both stay.
+        self.needs_baseline() == other.needs_baseline()
+            // A warning does not lift a gate.
+            && !(self.severity == Severity::Warn && other.severity == Severity::Hard)
+            && self.selector.means_the_same(&other.selector)
+            && (&self.metric, self.statistic) == (&other.metric, other.statistic)
     }
 
     /// Whether it applies to a device of this name.
-    pub fn speaks_of(&self, device: &str) -> bool {
+    pub fn applies_to_device(&self, device: &str) -> bool {
         let part = self.device.as_ref().map(|part| part.to_lowercase());
         part.is_none_or(|part| device.to_lowercase().contains(&part))
     }

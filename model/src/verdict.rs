@@ -13,7 +13,7 @@ use crate::comparison::{Confidence, Interval};
 use crate::exit_code::ExitCode;
 use crate::measurement::Source;
 use crate::quantity::Quantity;
-use crate::threshold::Severity;
+use crate::threshold::{Severity, WrittenThreshold};
 
 pub use case::Case;
 
@@ -154,12 +154,13 @@ impl From<KeptNotApplicable> for NotApplicable {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The threshold as written.
-    pub threshold: String,
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub threshold: WrittenThreshold,
     /// The layer that it comes from.
     pub origin: Layer,
     /// The line of the configuration file, if it is written there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<FileLine>,
     /// Whether a violation fails the gate.
     #[serde(default)]
     pub severity: Severity,
@@ -203,14 +204,14 @@ pub struct Judgement {
 /// A line of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Place {
+pub struct FileLine {
     /// The file, as the user knows it.
     pub file: String,
     /// The line, from 1.
     pub line: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FileLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
@@ -270,7 +271,7 @@ pub enum Weight {
 }
 
 /// An origin with its place, if it has one.
-pub fn written_in(origin: &Layer, place: Option<&Place>) -> String {
+pub fn written_in(origin: &Layer, place: Option<&FileLine>) -> String {
     match place {
         Some(place) if matches!(origin, Layer::Configuration(file) if *file == place.file) => {
             place.to_string()

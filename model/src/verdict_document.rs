@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::comparison::Comparison;
 use crate::conclusion::Conclusion;
 use crate::exit_code::ExitCode;
+use crate::measurement::Unverified;
 use crate::verdict::{Judgement, NotApplicable};
 
 /// The version of `verdict.json`.
@@ -26,6 +27,10 @@ pub struct VerdictDocument {
     pub meaning: String,
     /// Whether thresholds had a say; not with `--no-gate`.
     pub gated: bool,
+    /// The option or the line of a file by which no result was compared with a reference; none if
+    /// results were compared, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_verified: Option<String>,
     /// The judged thresholds by series.
     pub judgements: Vec<SeriesJudgements>,
     /// The comparison with a baseline, if there was one.
@@ -49,4 +54,19 @@ pub struct SeriesJudgements {
     pub thresholds: Vec<Judgement>,
     /// Thresholds that apply to other devices.
     pub not_applicable: Vec<NotApplicable>,
+    /// The finished configurations that were not verified, in series order; empty in older
+    /// documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unverified: Vec<UnverifiedConfiguration>,
+}
+
+/// A finished configuration that was not verified.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct UnverifiedConfiguration {
+    /// The configuration, such as `block=64`.
+    pub configuration: String,
+    /// Why; none if verification was off, or if a series function verified nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Unverified>,
 }

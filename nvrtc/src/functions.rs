@@ -48,7 +48,7 @@ impl Functions {
     ///
     /// # Safety
     /// The library is NVRTC, and is never closed.
-    pub(crate) unsafe fn of(library: &Library) -> Result<Self, &'static str> {
+    pub(crate) unsafe fn load(library: &Library) -> Result<Self, &'static str> {
         macro_rules! function {
             ($name:literal) => {
                 // SAFETY: the field's type is that of this function in nvrtc.h.

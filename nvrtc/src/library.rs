@@ -48,7 +48,7 @@ impl Nvrtc {
         }
         let library = open(path)?;
         // SAFETY: a library with these names is NVRTC, and `open` never closes it.
-        let functions = unsafe { Functions::of(&library) };
+        let functions = unsafe { Functions::load(&library) };
         let missing = |symbol| LoadError::MissingSymbol { path: path.into(), symbol };
         Ok(Self { functions: functions.map_err(missing)? })
     }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_nvrtc_is_refused_by_name() {
+    fn libraries_other_than_nvrtc_are_refused_by_name() {
         let absent = Nvrtc::open(Path::new("/nowhere/libnvrtc.so.13")).unwrap_err();
         let text = absent.to_string();
         assert!(text.starts_with("/nowhere/libnvrtc.so.13 cannot be loaded: "), "{text}");

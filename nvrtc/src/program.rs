@@ -50,7 +50,7 @@ pub enum Refusal {
     #[error("an option is not valid")]
     Option,
     /// Its builtins library was not found.
-    #[error("NVRTC does not find its libnvrtc-builtins.so, which must lie beside it")]
+    #[error("NVRTC does not find its libnvrtc-builtins.so, which must be next to it")]
     Builtins,
     /// A text with a NUL in it.
     #[error("a text holds a NUL")]

@@ -1,11 +1,11 @@
 //! Advice in texts: the same for a terminal, Markdown and the HTML page.
 //!
-//! Input: the pieces of a series, the most worthwhile first. Output: for each what it is worth and
-//! what it says. A terminal shows three; the others are counted.
+//! Input: the advice for a series, the most worthwhile first. Output: the gain and the text of
+//! each. A terminal shows three; the others are counted.
 
 use std::io::{self, Write};
 
-use gpuprof_analysis::view::by_device::Part;
+use gpuprof_analysis::view::by_device::DeviceRows;
 use gpuprof_model::advice::{Advice, Gain};
 use gpuprof_model::run::Run;
 use gpuprof_model::text::one_line;
@@ -18,7 +18,7 @@ use gpuprof_system::wrap::wrapped;
 const MOST_SHOWN: usize = 3;
 
 /// The pieces of what `part` holds.
-pub(super) fn of<'r>(run: &'r Run, part: &Part<'_>) -> &'r [Advice] {
+pub(super) fn select_advice<'r>(run: &'r Run, part: &DeviceRows<'_>) -> &'r [Advice] {
     let own = run
         .advice
         .iter()
@@ -26,7 +26,7 @@ pub(super) fn of<'r>(run: &'r Run, part: &Part<'_>) -> &'r [Advice] {
     own.map_or(&[], |advice| &advice.pieces)
 }
 
-/// What a piece is worth, in a word or two.
+/// The gain of a piece of advice, in a word or two.
 pub(super) fn worth(piece: &Advice) -> String {
     match piece.gain {
         Some(Gain::Measured { factor, .. }) => format!("{}×", grouped(factor, 2)),
@@ -36,12 +36,12 @@ pub(super) fn worth(piece: &Advice) -> String {
     }
 }
 
-/// What `worth` is, for a reader who sees it for the first time.
+/// The key to the gains, for new readers.
 pub(super) const KEY: &str = "× was measured; ~% of time is an estimate of what would go away; \
                               % of use is of one unit seen alone";
 
-/// What a piece says: what was found, where, and what to do.
-pub(super) fn said(piece: &Advice) -> String {
+/// The text of a piece of advice: the finding, its place, and the remedy.
+pub(super) fn describe_advice(piece: &Advice) -> String {
     let place = match piece.configurations.as_slice() {
         // Findings of a series name their places.
         _ if piece.remedy.is_none() && is_of_series(piece) => String::new(),
@@ -81,7 +81,7 @@ pub(super) fn write(
             Some(Gain::Measured { .. }) => paint.good(format!("{worth:column$}")),
             Some(Gain::Time { .. } | Gain::Use { .. }) | None => format!("{worth:column$}"),
         };
-        let text = wrapped(&one_line(&said(piece)), width, column + 3, column + 3);
+        let text = wrapped(&one_line(&describe_advice(piece)), width, column + 3, column + 3);
         writeln!(out, " {worth}  {text}")?;
     }
     match pieces.len() - shown.len() {

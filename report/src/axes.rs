@@ -1,7 +1,8 @@
-//! What each axis does to the headline metric: a sparkline, the spread, the share of the variance.
+//! The effect of each axis on the headline metric: a sparkline, the spread, the share of the
+//! variance.
 //!
-//! Input: a series and a metric. Output: a line an axis. The bars run from the smallest mean
-//! to the largest, so they show shape and not size; the quotient beside them is the size.
+//! Input: a series and a metric. Output: a line an axis. The bars run from the smallest mean to the
+//! largest, so they show shape and not size; the quotient next to them is the size.
 
 use gpuprof_model::run::SeriesResult;
 use gpuprof_system::pad;
@@ -14,7 +15,7 @@ const MOST_BARS: usize = 40;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The lines for `metric`; none where there is nothing to tell apart.
+/// The lines for `metric`; none if there are no differences.
 pub(super) fn lines(series: &SeriesResult, metric: &str) -> Vec<String> {
     let axes = sensitivity::independent_axes(series);
     let longest = series.axes.iter().map(|axis| axis.values.len()).max().unwrap_or(0);

@@ -46,7 +46,7 @@ struct Entry {
 }
 
 /// Every value shown: its series, configuration and metric.
-fn shown(
+fn list_values(
     run: &Run,
 ) -> impl Iterator<Item = (&SeriesResult, &ConfigurationResult, &str, &MetricResult, f64)> {
     run.series.iter().flat_map(|series| {
@@ -69,7 +69,7 @@ fn key(series: &SeriesResult, row: &ConfigurationResult) -> String {
 impl Report for Bmf {
     fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let mut all: BTreeMap<String, BTreeMap<&str, Measured>> = BTreeMap::new();
-        for (series, row, name, result, value) in shown(run) {
+        for (series, row, name, result, value) in list_values(run) {
             let interval = result.statistics.as_ref().and_then(|statistics| statistics.interval);
             let measured = Measured {
                 value,
@@ -112,7 +112,8 @@ impl Report for GithubActionBenchmark {
                 ),
             }
         };
-        let lower = shown(run).filter(|(_, _, _, result, _)| result.direction == Direction::Lower);
+        let lower =
+            list_values(run).filter(|(_, _, _, result, _)| result.direction == Direction::Lower);
         json_text::indented(out, &lower.map(entry).collect::<Vec<_>>())
     }
 }

@@ -1,7 +1,7 @@
 //! Changes since the baseline: what is worth a line, and how many are not.
 //!
 //! Input: a series with its changes, or a run with its comparison. Output: lines for people.
-//! What stayed the same is counted and not listed.
+//! Unchanged entries are counted and not listed.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use gpuprof_model::run::{Run, SeriesResult};
 
 use gpuprof_analysis::change::confidence_text;
 use gpuprof_analysis::gate::baseline::count;
-use gpuprof_analysis::gate::run::unmeasured;
+use gpuprof_analysis::gate::outcome::unmeasured;
 
 /// The most changes that are listed.
 const LISTED: usize = 20;
@@ -18,7 +18,7 @@ const LISTED: usize = 20;
 /// One listed change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// The configuration and the metric.
     pub subject: String,
@@ -27,11 +27,11 @@ pub(super) struct Line {
 }
 
 /// The changes of `series` that are listed, and a sentence on the rest; none without a baseline.
-pub(super) fn of(series: &SeriesResult) -> Option<(Vec<Line>, String)> {
+pub(super) fn list_changes(series: &SeriesResult) -> Option<(Vec<Line>, String)> {
     if series.changes.is_empty() {
         return None;
     }
-    // A configuration that is new or has vanished is told once, for the run.
+    // A configuration that is new or has vanished is reported once, for the run.
     let worth = |change: &&Change| match change.outcome {
         Outcome::Same | Outcome::New => false,
         Outcome::Missing => change.reason.is_some(),
@@ -48,8 +48,8 @@ pub(super) fn of(series: &SeriesResult) -> Option<(Vec<Line>, String)> {
     Some((lines, format!("since the baseline: {}{more}", counts.join(", "))))
 }
 
-/// The `changes`, with those together that nothing can be told of for the same reason, such as
-/// counters that one process of a side collected.
+/// The `changes`, with undecidable ones grouped by reason, such as counters that one process of a
+/// side collected.
 fn folded<'r>(changes: impl Iterator<Item = &'r Change>) -> Vec<Vec<&'r Change>> {
     let mut all: Vec<Vec<&Change>> = Vec::new();
     for change in changes {
@@ -65,7 +65,7 @@ fn folded<'r>(changes: impl Iterator<Item = &'r Change>) -> Vec<Vec<&'r Change>>
     all
 }
 
-/// The line of `alike`, one change or several that are folded.
+/// The line of `alike`: one change or several folded ones.
 fn line(alike: &[&Change]) -> Line {
     if let [change] = alike {
         return line_of(change);
@@ -117,6 +117,7 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     let unmeasured = run.series.iter().filter_map(|series| Some((series, unmeasured(series)?)));
     let mut out: Vec<_> =
         unmeasured.map(|(series, why)| ("unmeasured", format!("{}: {why}", series.id))).collect();
+    out.extend(run.provenance.not_verified.clone().map(|why| ("not verified", why)));
     let Some(comparison) = &run.comparison else { return out };
     if let Some(id) = &comparison.run {
         let theirs = named(id, comparison.git_revision.as_deref());
@@ -139,6 +140,7 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     out.extend(unheld.map(|key| ("missing", no_finished(&comparison.baseline, key))));
     out.extend(comparison.appeared.iter().map(|key| ("new", key.clone())));
     out.extend(comparison.notes.iter().map(|note| ("note", note.clone())));
+    out.extend(comparison.weaker.iter().map(|text| ("weaker", text.clone())));
     out
 }
 

@@ -1,9 +1,9 @@
 //! Charts of a series, as SVG.
 //!
-//! Input: values with what is known of their noise. Output: one `svg` element each, of classes that
-//! the page's style colours, so that it is legible in the dark and on paper. Every chart has a
-//! title for those who hear it, and says nothing by colour alone: what is best is a star, what the
-//! noise cannot tell from it a ring.
+//! Input: values and their noise. Output: one `svg` element each, with classes that the page's
+//! style colours, so that it is legible in the dark and on paper. Every chart has a title for
+//! screen readers, and says nothing by colour alone: the best is a star, a value indistinguishable
+//! from it a ring.
 
 mod bars;
 mod heat;

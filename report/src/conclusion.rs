@@ -1,5 +1,5 @@
-//! The conclusion of a run, as every format for people shows it: a sentence, what it rests on, and
-//! four lists of a few lines.
+//! The conclusion of a run for people, in every format: a sentence, its basis, and four lists of a
+//! few lines.
 //!
 //! Input: a run. Output: texts, which a format lays out and escapes. What is shown of a long list
 //! was cut by the analysis; the run document holds all of it.
@@ -8,35 +8,36 @@ pub(super) mod screen;
 
 use std::borrow::Cow;
 
-use gpuprof_analysis::gate::conclusion::{self, Cut, Shown, cut};
-use gpuprof_model::Quantity;
+use gpuprof_analysis::gate::conclusion::{self, Cut, ListedFinding, cut};
+use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_model::comparison::Interval;
 use gpuprof_model::conclusion::{Conclusion, Ending, Finding};
 use gpuprof_model::run::Run;
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Verdict, Weight};
+use gpuprof_model::{ExitCode, Quantity};
 
 use super::note::Note;
 use super::notes;
 
-/// How many reasons for failures are told.
+/// The most reasons for failures in a list.
 const REASONS: usize = 3;
 
 /// The conclusion of a run in texts.
-pub(super) struct Told {
+pub(super) struct ConclusionText {
     /// All of it in one sentence.
     pub sentence: String,
     /// How much it weighs.
     pub weight: Weight,
-    /// What the sentence rests on.
+    /// The basis of the sentence.
     pub notes: Vec<String>,
-    /// What did not finish, what failed, what improved, what is undecided; none that is empty.
+    /// Unfinished, failed, improved and undecided entries; empty lists are left out.
     pub lists: Vec<List>,
 }
 
 /// One of the lists.
 pub(super) struct List {
-    /// What it is of.
+    /// Its title.
     pub title: &'static str,
     /// Its columns; none where its lines are sentences.
     pub columns: Vec<Column>,
@@ -56,20 +57,20 @@ pub(super) struct Column {
     pub cells: Vec<String>,
 }
 
-/// What is told of `run`; none where nothing was to be judged.
-pub(super) fn of(run: &Run) -> Option<Told> {
-    let found = conclusion::shown(run)?;
+/// The conclusion of `run`; none if nothing was to be judged.
+pub(super) fn write_conclusion(run: &Run) -> Option<ConclusionText> {
+    let found = conclusion::stored_or_new(run)?;
     let Conclusion { failed, improved, undecided, .. } = &*found;
     let names = Names(run);
-    // Where nothing was judged for one reason, the sentence has said it.
+    // If nothing was judged for one reason, the sentence has it.
     let said = found.ending == Ending::NothingJudged && cut(undecided).shown.len() == 1;
     let lists = [
-        broken(run),
+        unfinished_list(run),
         changed("failed", failed, &names),
         changed("improved", improved, &names),
-        open(undecided, &names).filter(|_| !said),
+        undecided_list(undecided, &names).filter(|_| !said),
     ];
-    Some(Told {
+    Some(ConclusionText {
         sentence: found.sentence.clone(),
         weight: found.weight(),
         notes: notes(run, &found),
@@ -77,7 +78,38 @@ pub(super) fn of(run: &Run) -> Option<Told> {
     })
 }
 
-impl Told {
+/// The conclusion of a `run` that ended with `outcome`: a sentence on its exit code is part of it,
+/// unless thresholds decided the code.
+pub(super) fn conclude_ended(run: &Run, outcome: Option<RunOutcome>) -> Option<ConclusionText> {
+    let text = write_conclusion(run);
+    let Some(sentence) = outcome.and_then(|outcome| exit_sentence(outcome, text.as_ref())) else {
+        return text;
+    };
+    let (notes, lists) = text.map(|text| (text.notes, text.lists)).unwrap_or_default();
+    Some(ConclusionText { sentence, weight: Weight::Bad, notes, lists })
+}
+
+/// Why the process does not end with exit code 0: the sentence of `conclusion`, and the meaning of
+/// a code that it does not explain, which comes first if the conclusion is good. None if it does.
+pub(super) fn exit_sentence(
+    outcome: RunOutcome,
+    conclusion: Option<&ConclusionText>,
+) -> Option<String> {
+    let code = outcome.exit_code;
+    let ended = || format!("The run ended with exit code {}: {}.", code.code(), code.meaning());
+    let good = |text: &ConclusionText| matches!(text.weight, Weight::Fine | Weight::Warning);
+    match (code, conclusion) {
+        (ExitCode::Success, _) => None,
+        (_, None) => Some(ended()),
+        (_, Some(text)) if good(text) => Some(format!("{} {}", ended(), text.sentence)),
+        (ExitCode::ThresholdFailed | ExitCode::NotJudged, Some(text)) => {
+            Some(text.sentence.clone())
+        }
+        (_, Some(text)) => Some(format!("{} {}", text.sentence, ended())),
+    }
+}
+
+impl ConclusionText {
     /// All of it, a line each, for formats without a layout.
     pub(super) fn lines(&self) -> Vec<String> {
         let list = |list: &List| -> Vec<String> {
@@ -92,7 +124,7 @@ impl Told {
     }
 }
 
-/// What the sentence of `conclusion`, that of `run`, rests on.
+/// The basis of the sentence of `conclusion`, that of `run`.
 fn notes(run: &Run, conclusion: &Conclusion) -> Vec<String> {
     let base = run.comparison.as_ref().and_then(|comparison| comparison.run.as_ref());
     let of_two = base.is_some_and(|base| *base == Run::base_id(&run.id));
@@ -113,16 +145,16 @@ fn notes(run: &Run, conclusion: &Conclusion) -> Vec<String> {
 }
 
 /// The first reasons why configurations failed: nothing else says what to do next.
-pub(super) fn broken(run: &Run) -> Option<List> {
+pub(super) fn unfinished_list(run: &Run) -> Option<List> {
     let names = Names(run);
     let reasons: Vec<String> = run
         .series
         .iter()
         .flat_map(|series| {
-            let name = names.of(&series.id.to_string()).into_owned();
+            let name = names.shorten(&series.id.to_string()).into_owned();
             let of = move |note: Note| format!("{name} at {}: {}", note.subject, note.text);
             let notes = notes::unfinished(&series.configurations).into_iter();
-            notes.filter(|note| matches!(note.label, "failed" | "timeout")).map(of)
+            notes.filter(|note| note.weight == Weight::Bad).map(of)
         })
         .collect();
     let more = reasons.len().saturating_sub(REASONS);
@@ -142,8 +174,8 @@ pub(super) fn broken(run: &Run) -> Option<List> {
 struct Names<'r>(&'r Run);
 
 impl Names<'_> {
-    /// The kernel of the series `id`, where no other one has its name; or all of it.
-    fn of<'i>(&'i self, id: &'i str) -> Cow<'i, str> {
+    /// The kernel of the series `id`, if its name is unique; otherwise the whole id.
+    fn shorten<'i>(&'i self, id: &'i str) -> Cow<'i, str> {
         let all = || self.0.series.iter().map(|series| &series.id);
         let Some(known) = all().find(|known| known.to_string() == id) else {
             return Cow::Borrowed(id);
@@ -156,7 +188,7 @@ impl Names<'_> {
 
     /// The series and the configuration of `finding`, as far as it has them.
     fn place(&self, finding: &Finding) -> String {
-        let series = self.of(&finding.series);
+        let series = self.shorten(&finding.series);
         match finding.configuration.as_deref() {
             None | Some("") => series.into_owned(),
             Some(key) if series.is_empty() => key.to_owned(),
@@ -173,7 +205,7 @@ fn changed(title: &'static str, all: &[Finding], names: &Names<'_>) -> Option<Li
     }
     let column = |title, numeric, cell: &dyn Fn(&Finding) -> String| {
         let mut cells = Vec::new();
-        for Shown { finding, more } in &shown {
+        for ListedFinding { finding, more } in &shown {
             cells.push(cell(finding));
             if *more > 0 {
                 cells.push(String::new());
@@ -185,7 +217,7 @@ fn changed(title: &'static str, all: &[Finding], names: &Names<'_>) -> Option<Li
     let mut configurations =
         column("configuration", false, &|found| found.configuration.clone().unwrap_or_default());
     let mut at = 0;
-    for Shown { more, .. } in &shown {
+    for ListedFinding { more, .. } in &shown {
         at += 1;
         if *more > 0 {
             configurations.cells[at] = format!("and {more} more");
@@ -200,7 +232,7 @@ fn changed(title: &'static str, all: &[Finding], names: &Names<'_>) -> Option<Li
         Severity::Hard => String::new(),
     };
     let columns = [
-        column("series", false, &|found| names.of(&found.series).into_owned()),
+        column("series", false, &|found| names.shorten(&found.series).into_owned()),
         configurations,
         column("metric", false, &|found| asked(found).unwrap_or_default().to_owned()),
         column("base", true, &|found| quantity(found.baseline).unwrap_or_default()),
@@ -225,7 +257,7 @@ fn asked(finding: &Finding) -> Option<&str> {
 }
 
 /// A change on one line: `duration of scale at block=64: 10 µs → 11 µs, +10.0 % (+9.1 … +11.2 %)`.
-fn line(Shown { finding, more }: &Shown<'_>, names: &Names<'_>) -> String {
+fn line(ListedFinding { finding, more }: &ListedFinding<'_>, names: &Names<'_>) -> String {
     let place = names.place(finding);
     let mut text = match asked(finding) {
         Some(metric) => format!("{metric} of {place}"),
@@ -260,13 +292,13 @@ fn more_configurations(more: usize) -> String {
     }
 }
 
-/// What is undecided, and what would decide it.
-fn open(all: &[Finding], names: &Names<'_>) -> Option<List> {
+/// Undecided entries, with the remedy.
+fn undecided_list(all: &[Finding], names: &Names<'_>) -> Option<List> {
     let Cut { shown, rest } = cut(all);
     if shown.is_empty() {
         return None;
     }
-    let line = |Shown { finding, more }: &Shown<'_>| {
+    let line = |ListedFinding { finding, more }: &ListedFinding<'_>| {
         let subject = match asked(finding) {
             Some(asked) => format!("{asked} of {}", names.place(finding)),
             None => names.place(finding),
@@ -284,7 +316,8 @@ fn open(all: &[Finding], names: &Names<'_>) -> Option<List> {
     Some(List { title: "undecided", columns: Vec::new(), lines, rest })
 }
 
-/// How many rounds would decide those of `all` that rounds can decide, where there are several.
+/// The number of rounds that would decide those of `all` that rounds can decide, if there are
+/// several.
 fn would_decide(all: &[Finding]) -> Option<String> {
     let open = all.iter().filter(|found| found.value.is_some()).count();
     let rounds: Vec<u32> = all.iter().filter_map(|found| found.rounds).collect();

@@ -1,6 +1,5 @@
-//! What a run comes to, in every format: one in rounds in which something failed, something
-//! improved, and something is undecided; and the other kinds of ends as far as they read
-//! differently.
+//! The conclusion of a run in every format: one in rounds with a failure, an improvement and an
+//! undecided entry; and the other endings as far as they differ.
 
 use gpuprof_analysis::fixture::{emulated, finished, gpu_pass, h200, point, series};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
@@ -23,7 +22,7 @@ fn timed(at: u64, rounds: u32, side: u32, slower: f64) -> ConfigurationResult {
     finished(point(32 * at, N), &passes)
 }
 
-/// A run of these configurations, by their rounds and by how much they are slower, beside a base.
+/// A run of these configurations, with their rounds and slowdowns, next to a base.
 fn beside(configurations: &[(u32, f64)]) -> Run {
     let side = |side: u32, changed: bool| {
         let of = |(&(rounds, slower), at): (&(u32, f64), u64)| {
@@ -51,7 +50,7 @@ fn mixed() -> Run {
     beside(&[(15, 0.05), (8, 0.0), (8, -0.08), (11, 0.036)])
 }
 
-/// What comes before the first series.
+/// The text before the first series.
 fn beginning(text: &str, series: &str) -> String {
     text.split_once(series).map(|(before, _)| before.to_owned()).unwrap_or_default()
 }
@@ -81,7 +80,7 @@ fn a_wide_table_has_columns_and_a_narrow_one_lines() {
 
 #[test]
 fn the_markdown() {
-    insta::assert_snapshot!(beginning(&written(&Markdown, &mixed()), "\n### "));
+    insta::assert_snapshot!(beginning(&written(&Markdown::default(), &mixed()), "\n### "));
 }
 
 #[test]
@@ -102,13 +101,13 @@ fn the_junit() {
 
 #[test]
 fn the_github_annotation() {
-    let text = written(&GithubAnnotations, &mixed());
+    let text = written(&GithubAnnotations::default(), &mixed());
     insta::assert_snapshot!(text.lines().next().unwrap());
 }
 
 #[test]
 fn the_page() {
-    let text = written(&Html, &mixed());
+    let text = written(&Html::default(), &mixed());
     let (_, header) = text.split_once("<header>").unwrap();
     insta::assert_snapshot!(beginning(header, "</header>").replace("><", ">\n<"));
 }
@@ -120,9 +119,12 @@ fn every_format_for_people_begins_with_the_sentence() {
     assert!(sentence.starts_with("No regression: 2 configurations judged, slowdowns of "));
     let first = |report: &dyn Report| written(report, &run).lines().next().unwrap().to_owned();
     assert_eq!(first(&Table::default()), *sentence);
-    assert_eq!(first(&Markdown), format!("## ✅ {sentence}"));
-    assert!(first(&GithubAnnotations).starts_with("::notice title=cargo gpuprof::No regression"));
-    assert!(written(&Html, &run).contains(&format!("✔ {sentence}")));
+    assert_eq!(first(&Markdown::default()), format!("## ✅ {sentence}"));
+    assert!(
+        first(&GithubAnnotations::default())
+            .starts_with("::notice title=cargo gpuprof::No regression")
+    );
+    assert!(written(&Html::default(), &run).contains(&format!("✔ {sentence}")));
     assert!(written(&Junit::default(), &run).contains(sentence.as_str()));
 }
 

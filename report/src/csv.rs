@@ -7,18 +7,18 @@
 //!
 //! * `device`, behind `rank`, is the UUID of the device of a row, in a run that had several and in
 //!   no other one.
-//! * `slice` and `host`, behind those, are the slice of a row and the machine that measured it, in
-//!   a merged run and in no other one; `host` is empty where nobody did.
-//! * `rank` is `best` for the best value of a column, and `tied` for those that cannot be told from
-//!   it; empty where rows may not be compared by the column or all its values are the same. Rows of
+//! * `slice` and `host`, after those, are the slice of a row and the machine that measured it, only
+//!   in a merged run; `host` is empty for unmeasured rows.
+//! * `rank` is `best` for the best value of a column, and `tied` for values indistinguishable from
+//!   it; empty if rows may not be compared by the column or all its values are the same. Rows of
 //!   two devices are never compared: each device has its best.
 //! * Values are in the base unit that `unit` names (ns, B, B/s, FLOP/s, Hz, %; empty for counts and
 //!   ratios), in full precision with `.`; the statistics are in the same unit and empty without
 //!   samples.
-//! * A metric has a row where it has a value, or where it is a column of its series: then `value`
-//!   is empty and `reason` says why. Other metrics that are not to be had have no row.
-//! * In front of a text that a spreadsheet would take for a formula stands an apostrophe: one that
-//!   begins with `=`, `+`, `-`, `@`, a tab or a line break and is no number.
+//! * A metric has a row if it has a value, or if it is a column of its series: then `value` is
+//!   empty and `reason` says why. Other unavailable metrics have no row.
+//! * A text that a spreadsheet would take for a formula gets an apostrophe in front: one that
+//!   begins with `=`, `+`, `-`, `@`, a tab or a line break and is not a number.
 //! * A configuration that did not finish has a row for each column, with its `status` and `reason`;
 //!   one row with an empty `metric` where the series has no columns.
 
@@ -75,7 +75,7 @@ impl Report for Csv {
         let axes = all_axes(run);
         let labelled =
             run.series.iter().flat_map(|s| &s.configurations).any(|r| r.device.is_some());
-        let measured_by = MeasuredBy::of(run);
+        let measured_by = MeasuredBy::collect(run);
         let mut label = if labelled { vec!["device"] } else { Vec::new() };
         if measured_by.is_known() {
             label.extend(["slice", "host"]);
@@ -88,7 +88,7 @@ impl Report for Csv {
             let series = &*part.series;
             let id = series.id.to_string();
             let device = labelled.then(|| escaped::csv(part.device.unwrap_or_default()));
-            let viewed = view.of(series);
+            let viewed = view.apply(series);
             let rows = &viewed.series.configurations;
             let names = metric_names(series, view);
             let headline = view.headline(&viewed.series);
@@ -101,11 +101,10 @@ impl Report for Csv {
                 .filter(|name| marks(name).contains(&true))
                 .filter_map(|name| Some((name, ranking(rows, name)?.ranks)))
                 .collect();
-            // Of what has no value anywhere every row would look through all others.
-            let units: BTreeMap<&str, (Unit, Class)> = names
-                .iter()
-                .filter_map(|name| Some((&**name, columns::known(name, &series.configurations)?)))
-                .collect();
+            // Metrics without any value would be searched for in every row.
+            let unit = |name| columns::unit_and_class(name, &series.configurations);
+            let units: BTreeMap<&str, (Unit, Class)> =
+                names.iter().filter_map(|name| Some((&**name, unit(name)?))).collect();
             let known = |name: &str| units.get(name).copied();
             for &at in &viewed.shown {
                 let row = &rows[at];

@@ -1,8 +1,8 @@
 //! A curve: the metric that decides along the longest axis of numbers of a series.
 //!
-//! Input: a series and a metric. Output: a value for each value of the axis, where there is one;
-//! nothing where no axis has five values, or where they are all equal. Where other axes turn too,
-//! it is the best over them.
+//! Input: a series and a metric. Output: a value for each value of the axis that has one; nothing
+//! if no axis has five values, or if they are all equal. If other axes vary too, it is the best
+//! over them.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ pub(super) struct Curve<'s> {
     metric: &'s str,
     /// What is horizontal.
     pub axis: &'s Axis,
-    /// The axes that turn beside it.
+    /// The other varying axes.
     others: Vec<&'s str>,
     direction: Direction,
     /// How values are written.
@@ -36,7 +36,7 @@ pub(super) struct Curve<'s> {
 
 impl<'s> Curve<'s> {
     /// The curve of `metric`.
-    pub fn of(series: &'s SeriesResult, metric: &'s str) -> Option<Self> {
+    pub fn choose(series: &'s SeriesResult, metric: &'s str) -> Option<Self> {
         let names = sensitivity::independent_axes(series);
         let turning = || series.axes.iter().filter(|axis| names.contains(&axis.name.as_str()));
         let numbers = |axis: &&Axis| {
@@ -54,8 +54,8 @@ impl<'s> Curve<'s> {
         if known.len() < FEWEST || low >= high {
             return None;
         }
-        let unit = columns::known(metric, &series.configurations);
-        let scale = Scale::of(unit.map_or(Unit::Count, |(unit, _)| unit), &known);
+        let unit = columns::unit_and_class(metric, &series.configurations);
+        let scale = Scale::choose(unit.map_or(Unit::Count, |(unit, _)| unit), &known);
         let others = turning().map(|other| other.name.as_str());
         Some(Self {
             metric,
@@ -77,7 +77,7 @@ impl<'s> Curve<'s> {
         }
     }
 
-    /// What the curve is of: `duration [µs] along n, the best of each block`.
+    /// The curve's title: `duration [µs] along n, the best of each block`.
     pub fn title(&self) -> String {
         let beside = match self.others.as_slice() {
             [] => String::new(),

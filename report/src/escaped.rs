@@ -1,5 +1,5 @@
-//! Foreign text, escaped for where it goes: kernels' names, axis values, paths, thresholds, and
-//! what other programs said.
+//! Untrusted text, escaped for its destination: names of kernels, axis values, paths, thresholds,
+//! and messages of other programs.
 //!
 //! Input: any text. Output: text that means itself in its destination, and cannot act there. The
 //! terminal's rules are those of [`gpuprof_model::text::printable()`], and hold everywhere else as
@@ -7,17 +7,17 @@
 
 use gpuprof_model::text::printable;
 
-/// What makes a spreadsheet take the beginning of a cell for a formula (OWASP, "CSV injection"):
-/// these, and their full-width forms.
+/// Characters that start a formula in a spreadsheet (OWASP, "CSV injection"), and their full-width
+/// forms.
 const FORMULA: [char; 12] =
     ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠', '\u{feff}'];
 
-/// What follows a character so that GitHub links nothing: a blank of no width, as Renovate writes
-/// it behind `@`.
+/// Follows a character so that GitHub links nothing: a zero-width space, which Renovate puts after
+/// `@`.
 const APART: &str = "&#8203;";
 
-/// A cell of CSV that is text: in front of one that a spreadsheet would take for a formula stands
-/// an apostrophe, unless all of it is a number. Quotes and line breaks are the writer's business.
+/// A text cell of CSV: an apostrophe precedes one that a spreadsheet would take for a formula,
+/// unless all of it is a number. The writer adds quotes.
 pub(super) fn csv(text: &str) -> String {
     let mut text = printable(text);
     if text.starts_with(FORMULA) && text.parse::<f64>().is_err() {
@@ -39,7 +39,7 @@ pub(super) fn github_property(text: &str) -> String {
 /// Text of an XML document: characters that XML 1.0 knows no way to write are left out. Markup is
 /// the writer's business.
 pub(super) fn xml(text: &str) -> String {
-    // Production 2, `Char`; what it excludes beside these is left out as a control character.
+    // Production 2, `Char`; the other characters it excludes are removed as control characters.
     printable(text).replace(['\u{fffe}', '\u{ffff}'], "")
 }
 
@@ -81,7 +81,8 @@ pub(super) fn markdown(text: &str) -> String {
     out
 }
 
-/// [`markdown`] at the beginning of a paragraph, where no list, heading or rule comes of it either.
+/// [`markdown`] at the beginning of a paragraph, where it must not start a list, heading or rule
+/// either.
 pub(super) fn markdown_paragraph(text: &str) -> String {
     let text = markdown(text);
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();

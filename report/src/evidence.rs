@@ -1,4 +1,4 @@
-//! Evidence: what decided a threshold, in words.
+//! Evidence: the values that decided a threshold, in words.
 //!
 //! Input: a judgement. Output: the value with its configuration, limit, margin and confidence,
 //! or the reason where there is none; and the same of every other configuration that violates the
@@ -10,7 +10,7 @@ use gpuprof_model::verdict::{Case, Judgement};
 
 use gpuprof_analysis::change::confidence_text;
 
-/// How many violations are told besides the one that decided.
+/// The most further violations in a report.
 const TOLD: usize = 10;
 
 /// "block=128: 110 (limit 105, baseline 100, 4.8% beyond)".
@@ -52,7 +52,7 @@ fn held_against(
     format!(" (limit {limit}{baseline}{beyond})")
 }
 
-/// "3.410 TB/s at block=256 (limit 2.880 TB/s)", or the reason where there is no value.
+/// "3.410 TB/s at block=256 (limit 2.880 TB/s)", or the reason if there is no value.
 pub(super) fn evidence(judgement: &Judgement) -> String {
     let mut parts: Vec<String> = Vec::new();
     if let Some(value) = judgement.value {
@@ -77,8 +77,8 @@ pub(super) fn evidence_with_place(judgement: &Judgement) -> String {
     }
 }
 
-/// The violations besides the one that decided, a line each; of many the first, and how many more
-/// there are.
+/// The violations other than the deciding one, a line each; of many the first, and the number of
+/// the rest.
 pub(super) fn others(judgement: &Judgement) -> Vec<String> {
     let mut lines: Vec<String> =
         judgement.violations.iter().skip(1).take(TOLD).map(case_text).collect();

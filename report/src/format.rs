@@ -1,10 +1,8 @@
 //! The formats by the names that `--format` takes.
 //!
-//! Input: a format, and what it needs beside a run. Output: the report that writes it.
+//! Input: a format, and its settings. Output: the report that writes it.
 
-use clap::ValueEnum;
-use gpuprof_analysis::gate::run::Gate;
-use gpuprof_model::exit_code::ExitCode;
+use gpuprof_analysis::gate::outcome::RunOutcome;
 
 use super::Report;
 use super::benchmark::{Bmf, GithubActionBenchmark};
@@ -19,19 +17,15 @@ use super::table::Table;
 use super::trace::ChromeTrace;
 
 macro_rules! formats {
-    ($($(#[$doc:meta])* $name:ident: |$terms:ident| $report:expr;)*) => {
-        /// The formats that `report` and `compare` write.
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-        pub enum Format {
-            $($(#[$doc])* $name,)*
+    ($($(#[doc = $doc:literal])+ $name:ident $word:literal: |$terms:ident| $report:expr;)*) => {
+        gpuprof_model::words! {
+            /// The formats that `report` and `compare` write.
+            pub enum Format = Table {
+                $($(#[doc = $doc])+ $name = $word,)*
+            }
         }
 
         impl Format {
-            /// Every format.
-            pub fn all() -> &'static [Self] {
-                Self::value_variants()
-            }
-
             /// The report of this format.
             pub fn report(self, terms: Terms) -> Box<dyn Report> {
                 match self {
@@ -48,39 +42,36 @@ macro_rules! formats {
 // A format is a file of this folder and a row here.
 formats! {
     /// For people.
-    #[default]
-    Table: |terms| terms.screen.table();
+    Table "table": |terms| terms.screen.table();
     /// The run document.
-    Json: |_terms| Json;
+    Json "json": |_terms| Json;
     /// One JSON object a line.
-    JsonLines: |terms| JsonLines { exit_code: terms.exit_code };
+    JsonLines "json-lines": |terms| JsonLines { exit_code: terms.outcome.map(|outcome| outcome.exit_code) };
     /// Tidy, one row per configuration and metric.
-    Csv: |_terms| Csv;
+    Csv "csv": |_terms| Csv;
     /// For a job summary.
-    Markdown: |_terms| Markdown;
+    Markdown "markdown": |terms| Markdown { outcome: terms.outcome };
     /// One page with charts, to open in a browser.
-    Html: |_terms| Html;
+    Html "html": |terms| Html { outcome: terms.outcome };
     /// `JUnit` XML.
-    Junit: |terms| Junit { gate: terms.gate };
+    Junit "junit": |terms| Junit { outcome: terms.outcome };
     /// GitHub annotations at the kernels' lines.
-    Github: |_terms| GithubAnnotations;
-    /// Where the time of a run went, as spans for Perfetto.
-    ChromeTrace: |_terms| ChromeTrace;
+    Github "github": |terms| GithubAnnotations { outcome: terms.outcome };
+    /// The times of a run, as spans for Perfetto.
+    ChromeTrace "chrome-trace": |_terms| ChromeTrace;
     /// Bencher Metric Format.
-    Bmf: |_terms| Bmf;
-    /// Of the action of that name: what is better when smaller.
-    GithubActionBenchmark: |_terms| GithubActionBenchmark;
+    Bmf "bmf": |_terms| Bmf;
+    /// For the action of that name: metrics that are better when smaller.
+    GithubActionBenchmark "github-action-benchmark": |_terms| GithubActionBenchmark;
 }
 
-/// What a format may need beside the run.
+/// The settings of formats.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Terms {
     /// How standard output is shown.
     pub screen: Screen,
-    /// How the run ended, where that is to be told.
-    pub exit_code: Option<ExitCode>,
-    /// What decides the exit code.
-    pub gate: Gate,
+    /// The outcome of the run, if it is known.
+    pub outcome: Option<RunOutcome>,
 }
 
 /// How standard output is shown.
@@ -88,7 +79,7 @@ pub struct Terms {
 pub struct Screen {
     /// Whether to colour.
     pub colour: bool,
-    /// Columns of the terminal, where it is one.
+    /// Columns of the terminal, if it is one.
     pub width: Option<u16>,
 }
 

@@ -1,5 +1,6 @@
-//! The formats for other tools, and what is told of a baseline, against snapshots.
+//! Snapshots of the formats for other tools, and of comparisons with a baseline.
 
+use gpuprof_model::measurement::Unverified;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Run};
 use gpuprof_model::threshold::Threshold;
@@ -9,10 +10,11 @@ use super::*;
 use gpuprof_analysis::fixture::finished;
 use gpuprof_analysis::fixture::{gpu_pass, point};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
-use gpuprof_analysis::gate::run::{Gate, rejudge};
+use gpuprof_analysis::gate::outcome::{Gate, RunOutcome};
+use gpuprof_analysis::gate::run::rejudge;
 use gpuprof_model::ExitCode;
 
-/// `run` held against `baseline` by the conditions.
+/// `run` compared with `baseline` by the conditions.
 fn compared(baseline: Run, run: Run, conditions: &[&str]) -> Run {
     let against = Against {
         name: "main".into(),
@@ -26,7 +28,7 @@ fn compared(baseline: Run, run: Run, conditions: &[&str]) -> Run {
     rejudge(&Catalogue::built_in(), run, &thresholds, &against)
 }
 
-/// Counters that got worse at one configuration, one that vanished, one that is new.
+/// Counters that got worse at one configuration, a vanished one, and a new one.
 fn regressed() -> Run {
     let mut run = emulator_run();
     let rows = &mut run.series[0].configurations;
@@ -68,7 +70,7 @@ fn the_table_of_a_run_that_got_worse_than_its_baseline() {
 
 #[test]
 fn the_markdown_of_a_run_that_got_worse_than_its_baseline() {
-    insta::assert_snapshot!(written(&Markdown, &regressed()));
+    insta::assert_snapshot!(written(&Markdown::default(), &regressed()));
 }
 
 #[test]
@@ -99,11 +101,107 @@ fn a_case_of_junit_fails_exactly_where_the_exit_code_says_so() {
     let same = compared(emulator_run(), emulator_run(), &["every ptx_instructions <= baseline"]);
     for run in [regressed(), unknown, same] {
         for (strict, gated) in [(false, false), (false, true), (true, false), (true, true)] {
-            let gate = Gate { strict, gated };
-            let junit = written(&Junit { gate }, &run);
-            let passes = gate.exit_code(&run) == ExitCode::Success;
-            assert_eq!(!junit.contains("<failure"), passes, "{gate:?} {junit}");
+            let gate = Gate { strict, gated, ..Gate::default() };
+            let outcome = RunOutcome::decide(&run, gate, []);
+            let junit = written(&Junit { outcome: Some(outcome) }, &run);
+            let passes = outcome.exit_code == ExitCode::Success;
+            assert_eq!(!junit.contains("<failure"), passes, "{outcome:?} {junit}");
         }
+    }
+}
+
+/// The case of the run as a whole.
+fn whole(junit: &str) -> &str {
+    let (_, rest) = junit.split_once(r#"<testcase name="the run as a whole""#).expect(junit);
+    rest.split_once("</testsuite>").expect(junit).0
+}
+
+#[test]
+fn every_exit_code_that_a_run_can_end_with_is_shown() {
+    let passed = compared(emulator_run(), emulator_run(), &["every ptx_instructions <= baseline"]);
+    let mut unjudged = emulator_run();
+    unjudged.series[0].judgements.clear();
+    let signal = [ExitCode::Signal(2)];
+    let all = ExitCode::TABLE.iter().map(|(code, _)| *code).chain(signal);
+    for code in all.filter(|&code| code != ExitCode::Success) {
+        for run in [&passed, &unjudged] {
+            let outcome = RunOutcome::decide(run, Gate::default(), [code]);
+            let junit = written(&Junit { outcome: Some(outcome) }, run);
+            let failure = matches!(code, ExitCode::ThresholdFailed | ExitCode::NotJudged);
+            let element = if failure { "<failure" } else { "<error" };
+            assert!(whole(&junit).contains(element), "{code:?} {junit}");
+            let meaning = format!("exit code {}: {}", code.code(), code.meaning());
+            assert!(failure || whole(&junit).contains(&meaning), "{code:?} {junit}");
+            let github = written(&GithubAnnotations { outcome: Some(outcome) }, run);
+            assert!(github.starts_with("::error title=cargo gpuprof::"), "{code:?} {github}");
+            let ended = format!("exit code {}", code.code());
+            let markdown = written(&Markdown { outcome: Some(outcome) }, run);
+            assert!(markdown.starts_with("## ❌ "), "{code:?} {markdown}");
+            assert!(failure || markdown.contains(&ended), "{code:?} {markdown}");
+            let page = written(&Html { outcome: Some(outcome) }, run);
+            assert!(page.contains(r#"<p class="verdict bad">✘ "#), "{code:?} {page}");
+            assert!(failure || page.contains(&ended), "{code:?} {page}");
+        }
+    }
+    assert!(!written(&Junit::default(), &passed).contains("<failure"));
+    assert!(!written(&Junit::default(), &unjudged).contains("the run as a whole"));
+}
+
+#[test]
+fn no_format_heads_an_end_with_106_or_107_as_if_everything_held() {
+    let exact = ["every ptx_instructions <= baseline"];
+    let held = compared(emulator_run(), emulator_run(), &exact);
+    let mut head = emulator_run();
+    head.series[0].configurations[0].unverified = Some(Unverified::NothingChanged);
+    let unverified = compared(emulator_run(), head, &exact);
+    let denied = compared(emulator_run(), emulator_run(), &["every duration <= 1 ms"]);
+    for (run, others, heading) in [
+        (&unverified, None, "Undecided: the reference of 1 configuration rejects no result, none "),
+        (&denied, Some(ExitCode::NotPossible), "Undecided: 1 threshold without a verdict, none "),
+        // Such as a merge without all slices.
+        (&held, Some(ExitCode::NotJudged), "The run ended with exit code 106: "),
+    ] {
+        let gate = Gate { strict: true, ..Gate::default() };
+        let outcome = Some(RunOutcome::decide(run, gate, others));
+        let markdown = written(&Markdown { outcome }, run);
+        assert!(markdown.starts_with(&format!("## ❌ {heading}")), "{markdown}");
+        let junit = written(&Junit { outcome }, run);
+        assert!(whole(&junit).contains(&format!("message=\"{heading}")), "{junit}");
+        let github = written(&GithubAnnotations { outcome }, run);
+        assert!(github.starts_with(&format!("::error title=cargo gpuprof::{heading}")), "{github}");
+        let page = written(&Html { outcome }, run);
+        assert!(page.contains(&format!("✘ {heading}")), "{page}");
+        let table = written(&Table::default(), run);
+        assert!(others == Some(ExitCode::NotJudged) || table.starts_with(heading), "{table}");
+    }
+}
+
+#[test]
+fn junit_blames_denied_counters_for_thresholds_without_a_value() {
+    let run = compared(emulator_run(), emulator_run(), &["every duration <= 1 ms"]);
+    let case = |others: &[ExitCode]| -> String {
+        let outcome = RunOutcome::decide(&run, Gate::default(), others.iter().copied());
+        let junit = written(&Junit { outcome: Some(outcome) }, &run);
+        let (_, rest) = junit.split_once("every duration").expect(&junit);
+        rest.split_once("</testcase>").expect(&junit).0.to_owned()
+    };
+    assert!(case(&[]).contains("<skipped"));
+    assert!(case(&[ExitCode::NotPossible]).contains("<error"));
+}
+
+#[test]
+fn junit_of_a_slice_skips_a_series_that_others_measure() {
+    let mut run = emulator_run();
+    run.series[0].configurations.clear();
+    run.series[0].judgements.clear();
+    for (slice, element, code) in
+        [(true, "<skipped", ExitCode::Success), (false, "<error", ExitCode::NoSeries)]
+    {
+        let outcome = RunOutcome::decide(&run, Gate { slice, ..Gate::default() }, []);
+        assert_eq!(outcome.exit_code, code);
+        let junit = written(&Junit { outcome: Some(outcome) }, &run);
+        assert!(junit.contains(element) && !junit.contains("<failure"), "{junit}");
+        assert_eq!(junit.contains("<error"), !slice, "{junit}");
     }
 }
 
@@ -120,9 +218,9 @@ fn a_soft_threshold_is_told_as_a_warning_and_every_violation_with_its_values_in_
     let table = written(&Table::default(), &run);
     assert!(line(&table, "warn every").starts_with(" WARNING "), "{table}");
     assert!(table.contains("; thresholds: 2 passed, 3 failed, 1 warned"), "{table}");
-    let markdown = written(&Markdown, &run);
+    let markdown = written(&Markdown::default(), &run);
     assert!(line(&markdown, "| warn every").starts_with("| ⚠ warning |"), "{markdown}");
-    let github = written(&GithubAnnotations, &run);
+    let github = written(&GithubAnnotations::default(), &run);
     assert!(line(&github, "::warn every").contains("title=saxpy warning::"), "{github}");
     let junit = written(&Junit::default(), &run);
     let skipped = line(&junit, "<skipped");
@@ -171,12 +269,12 @@ fn the_junit_of_a_troubled_run() {
 
 #[test]
 fn the_github_annotations_of_a_run_that_got_worse_than_its_baseline() {
-    insta::assert_snapshot!(written(&GithubAnnotations, &regressed()));
+    insta::assert_snapshot!(written(&GithubAnnotations::default(), &regressed()));
 }
 
 #[test]
 fn the_github_annotations_of_a_troubled_run() {
-    let text = written(&GithubAnnotations, &troubled_run());
+    let text = written(&GithubAnnotations::default(), &troubled_run());
     for line in text.lines() {
         assert!(line.starts_with("::error ") || line.starts_with("::warning "), "{line}");
     }

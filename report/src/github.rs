@@ -1,4 +1,4 @@
-//! GitHub annotations: workflow commands that put what went wrong at the annotated kernel's line.
+//! GitHub annotations: workflow commands that put failures at the annotated kernel's line.
 //!
 //! Input: a run. Output: one `::error`, `::warning` or `::notice` line each, the first for the run
 //! as a whole; nothing for a threshold that passed.
@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use gpuprof_model::run::{Run, Status};
 use gpuprof_model::verdict::{Verdict, Weight};
 
-use gpuprof_analysis::gate::run::unmeasured;
+use gpuprof_analysis::gate::outcome::{RunOutcome, unmeasured};
 use gpuprof_analysis::view::View;
 
 use super::changes::no_finished;
@@ -18,11 +18,14 @@ use super::{Report, conclusion, on_device};
 
 /// GitHub workflow commands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct GithubAnnotations;
+pub struct GithubAnnotations {
+    /// The outcome of the run, if it is known.
+    pub outcome: Option<RunOutcome>,
+}
 
 impl Report for GithubAnnotations {
     fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        if let Some(told) = conclusion::of(run) {
+        if let Some(told) = conclusion::conclude_ended(run, self.outcome) {
             let level = match told.weight {
                 Weight::Fine => "notice",
                 Weight::Bad => "error",

@@ -1,9 +1,8 @@
 //! Grids: the headline metric over two axes, one grid for each combination of the others.
 //!
-//! Input: a series and a metric. Output: lines of text, the last axis across and the one
-//! before it down; within a grid, where colour is allowed, the colour runs from the best value to
-//! the worst. The best value has a `*`, as in the table. More grids than fit a screen are counted,
-//! not shown.
+//! Input: a series and a metric. Output: lines of text, the last axis across and the one before it
+//! down; if colour is allowed, the colour of a grid runs from the best value to the worst. The best
+//! value has a `*`, as in the table. Grids that do not fit a screen are counted, not shown.
 
 use gpuprof_system::pad;
 use std::collections::HashMap;
@@ -22,7 +21,7 @@ use gpuprof_analysis::view::sensitivity;
 /// The most grids that are shown.
 const MOST: usize = 6;
 
-/// The fewest cells that are worth a grid beside the table.
+/// The fewest cells for a grid next to the table.
 const FEWEST_CELLS: usize = 6;
 
 /// The lines for `metric`; none where fewer than two axes vary.
@@ -41,7 +40,7 @@ pub(super) fn lines(
     if down.values.len() * across.values.len() < FEWEST_CELLS {
         return Vec::new();
     }
-    let cells = Cells::of(series, metric, down, across);
+    let cells = Cells::collect(series, metric, down, across);
     let mut groups: Vec<Vec<(&str, &AxisValue)>> = Vec::new();
     for row in &series.configurations {
         let group: Option<Vec<_>> = others
@@ -80,7 +79,7 @@ struct Cells<'s> {
 }
 
 impl<'s> Cells<'s> {
-    fn of(series: &'s SeriesResult, metric: &str, down: &'s Axis, across: &'s Axis) -> Self {
+    fn collect(series: &'s SeriesResult, metric: &str, down: &'s Axis, across: &'s Axis) -> Self {
         let rows = &series.configurations;
         let found = rows.iter().find_map(|row| best::result(row, metric));
         let marks = columns::marks_of_best(metric, rows);
@@ -97,7 +96,7 @@ impl<'s> Cells<'s> {
         let all: Vec<f64> = values.values().map(|(value, _)| *value).collect();
         let unit = found.map_or(gpuprof_model::Unit::Count, |result| result.unit);
         let direction = found.map_or(Direction::Lower, |result| result.direction);
-        Self { down, across, scale: Scale::of(unit, &all), direction, values }
+        Self { down, across, scale: Scale::choose(unit, &all), direction, values }
     }
 
     fn get(

@@ -10,6 +10,7 @@ use std::io;
 use gpuprof_analysis::history::{Change, Point, Timeline};
 use gpuprof_model::comparison::Outcome;
 use gpuprof_model::history::{BadLine, Revision};
+use gpuprof_model::machine::{CacheControl, ClockControl};
 use gpuprof_model::metric::Class;
 use gpuprof_model::text::{printable_in_colour, printable_whole};
 
@@ -19,7 +20,7 @@ use super::number::{Scale, grouped};
 use super::paint::Paint;
 use gpuprof_system::pad;
 
-/// What stands between the levels of a sparkline.
+/// The separator between the levels of a sparkline.
 const BREAK: char = '│';
 
 /// The timelines for people; with `revisions` every point as well.
@@ -38,11 +39,11 @@ pub fn table(timelines: &[Timeline], revisions: bool, colour: bool) -> String {
             group.iter().for_each(|timeline| text.push_str(&points(timeline, paint)));
         }
     }
-    // What a history file holds has no colours since it was read.
+    // Colours in a history file were removed when it was read.
     if colour { printable_in_colour(&text) } else { printable_whole(&text) }
 }
 
-/// Whether two timelines stand under one heading.
+/// Whether two timelines have a common heading.
 pub(super) fn alike(a: &Timeline, b: &Timeline) -> bool {
     (&a.series, &a.metric, &a.conditions, a.source, a.unit, a.class)
         == (&b.series, &b.metric, &b.conditions, b.source, b.unit, b.class)
@@ -55,16 +56,16 @@ pub(super) fn heading(timeline: &Timeline, paint: Paint) -> String {
         "" => format!("the {} backend", conditions.backend),
         device => device.to_owned(),
     };
-    if conditions.cache_control != "all" {
+    if conditions.cache_control == CacheControl::None {
         on.push_str(", L2 not flushed");
     }
-    if conditions.clock_control != "none" {
+    if conditions.clock_control != ClockControl::None {
         let _ = write!(on, ", {} clocks", conditions.clock_control);
     }
     format!("{}  {} on {on}", paint.bold(&timeline.series), paint.bold(&timeline.metric))
 }
 
-/// What tells values of `timeline` from others that `all` has under the same heading.
+/// The values that distinguish `timeline` from others of `all` with the same heading.
 fn kind(timeline: &Timeline, all: &[Timeline]) -> String {
     let plain = Paint(false);
     let kind = |timeline: &Timeline| {
@@ -84,7 +85,7 @@ fn overview(group: &[Timeline], paint: Paint) -> String {
     for timeline in group {
         let values: Vec<f64> = timeline.points.iter().map(|point| point.value).collect();
         let (Some(&first), Some(&last)) = (values.first(), values.last()) else { continue };
-        let scale = Scale::of(timeline.unit, &values);
+        let scale = Scale::choose(timeline.unit, &values);
         let with_unit = |value: f64| format!("{} {}", scale.text(value), scale.symbol);
         let percent = (first != 0.0).then(|| 100.0 * (last - first) / first.abs());
         rows.push([
@@ -148,15 +149,15 @@ fn changes(group: &[Timeline], paint: Paint) -> String {
             besides.collect::<String>(),
         );
         for (timeline, change) in same {
-            text.push_str(&told(timeline, change, paint));
+            text.push_str(&describe_change(timeline, change, paint));
         }
     }
     text
 }
 
 /// `    worse  block=64  100.1 µs to 104.2 µs (+4.1%), p = 0.001`.
-fn told(timeline: &Timeline, change: &Change, paint: Paint) -> String {
-    let scale = Scale::of(timeline.unit, &[change.before, change.after]);
+fn describe_change(timeline: &Timeline, change: &Change, paint: Paint) -> String {
+    let scale = Scale::choose(timeline.unit, &[change.before, change.after]);
     let percent = change.percent.map(|percent| format!(" ({})", signed(percent)));
     let p_value = change.p_value.map(|p| format!(", p = {p:.4}"));
     let symbol = if scale.symbol.is_empty() { String::new() } else { format!(" {}", scale.symbol) };
@@ -174,7 +175,7 @@ fn told(timeline: &Timeline, change: &Change, paint: Paint) -> String {
 /// Every revision of `timeline` with its value.
 fn points(timeline: &Timeline, paint: Paint) -> String {
     let values: Vec<f64> = timeline.points.iter().map(|point| point.value).collect();
-    let scale = Scale::of(timeline.unit, &values);
+    let scale = Scale::choose(timeline.unit, &values);
     let unit = if scale.symbol.is_empty() { String::new() } else { format!(" [{}]", scale.symbol) };
     let value = format!("{}{unit}", timeline.metric);
     let titles = ["revision", "date", &value, "interval", "processes"];
@@ -308,9 +309,9 @@ fn record(timeline: &Timeline, point: &Point, change: Option<&Change>) -> [Strin
         text(&timeline.configuration),
         text(&timeline.metric),
         text(&conditions.device),
-        text(&conditions.backend),
-        text(&conditions.cache_control),
-        text(&conditions.clock_control),
+        conditions.backend.to_string(),
+        conditions.cache_control.to_string(),
+        conditions.clock_control.to_string(),
         timeline.source.to_string(),
         match timeline.class {
             Class::Exact => "exact".to_owned(),

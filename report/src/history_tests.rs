@@ -93,7 +93,7 @@ fn every_revision_is_listed_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_would_stand_under_one_heading_is_told_apart_and_what_is_measured_no_more_is_dated() {
+fn timelines_with_one_heading_are_distinguished_and_ended_ones_dated() {
     let mut mixed = entries();
     mixed[23].class = Class::Exact;
     mixed[22].values.remove("block=64");

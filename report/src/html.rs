@@ -1,11 +1,11 @@
 //! HTML: a run as one page that people open.
 //!
 //! Input: a run and a view. Output: one file that loads nothing: verdict first, then for each
-//! series its charts, its best configuration, its tables and what is known of its noise; last where
-//! it all came from. The page is whole without its script, which adds sorting, filtering, columns
-//! and copying. What must stay true: every text is escaped, no character turns the
-//! direction of reading, and a content-security policy allows this style and this script by their
-//! hashes and nothing else, because a stored run may come from anybody.
+//! series its charts, its best configuration, its tables and its noise; last its provenance. The
+//! page is complete without its script, which adds sorting, filtering, columns and copying.
+//! Invariants: every text is escaped, no character changes the direction of text, and a
+//! content-security policy allows this style and this script by their hashes and nothing else,
+//! because anyone may have written a stored run.
 
 mod charted;
 mod cost;
@@ -22,8 +22,9 @@ mod why;
 
 use std::io::{self, Write};
 
+use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::view::View;
-use gpuprof_analysis::view::by_device::{Part, parts};
+use gpuprof_analysis::view::by_device::{DeviceRows, parts};
 use gpuprof_model::run::Run;
 use gpuprof_model::text::steers;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -39,7 +40,7 @@ use section::Section;
 const MOST_ROWS: usize = 1000;
 const FEWEST_ROWS: usize = 10;
 
-/// What a chart looks like, on the page and in a file of its own.
+/// The style of a chart, on the page and in a separate file.
 const CHART_STYLE: &str = include_str!("html/chart.css");
 
 const STYLE: &str = concat!(
@@ -49,9 +50,12 @@ const STYLE: &str = concat!(
 );
 const SCRIPT: &str = include_str!("html/script.js");
 
-/// One page without anything beside it.
+/// One page without further files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Html;
+pub struct Html {
+    /// The outcome of the run, if it is known.
+    pub outcome: Option<RunOutcome>,
+}
 
 impl Report for Html {
     fn takes_view(&self) -> bool {
@@ -59,15 +63,15 @@ impl Report for Html {
     }
 
     fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let parts: Vec<Part<'_>> = run.series.iter().flat_map(parts).collect();
+        let parts: Vec<DeviceRows<'_>> = run.series.iter().flat_map(parts).collect();
         let sections = sections(&parts, view);
-        out.write_all(page(run, &sections).as_bytes())
+        out.write_all(page(run, self.outcome, &sections).as_bytes())
     }
 }
 
-/// A page in which what turns the direction of reading, and what no page may hold, is told as
-/// `\u{202e}`: tags are escaped already, and nothing of ours is among these characters.
-fn told(page: &str) -> String {
+/// A page with `\u{202e}` escapes for characters that change the direction of text or that no page
+/// may contain: tags are escaped already, and our own text has no such characters.
+fn escape_characters(page: &str) -> String {
     let mut out = String::with_capacity(page.len());
     for c in page.chars() {
         match steers(c) && c != '\n' && c != '\t' {
@@ -78,9 +82,9 @@ fn told(page: &str) -> String {
     out
 }
 
-fn sections<'s>(parts: &'s [Part<'s>], view: &'s View) -> Vec<Section<'s>> {
+fn sections<'s>(parts: &'s [DeviceRows<'s>], view: &'s View) -> Vec<Section<'s>> {
     let most = (MOST_ROWS / parts.len().max(1)).max(FEWEST_ROWS);
-    let section = |(at, part): (usize, &'s Part<'s>)| Section {
+    let section = |(at, part): (usize, &'s DeviceRows<'s>)| Section {
         at,
         part,
         viewed: view.within(&part.series, most),
@@ -89,31 +93,31 @@ fn sections<'s>(parts: &'s [Part<'s>], view: &'s View) -> Vec<Section<'s>> {
     parts.iter().enumerate().map(section).collect()
 }
 
-fn page(run: &Run, sections: &[Section<'_>]) -> String {
+fn page(run: &Run, outcome: Option<RunOutcome>, sections: &[Section<'_>]) -> String {
     document(
         &format!("gpuprof: {}", run.id),
         &html! {
             header {
                 h1 { "cargo gpuprof " small { (run.id) } }
-                (verdict::sentence(run))
+                (verdict::sentence(run, outcome))
                 (verdict::thresholds(sections))
             }
             @if sections.len() > 1 { (contents(sections)) }
-            main { @for section in sections { (series::shown(section, run)) } }
+            main { @for section in sections { (series::render(section, run)) } }
             (of_run(run))
-            (provenance::shown(run))
+            (provenance::render(run))
         },
     )
 }
 
-/// A page of its own around `body`.
+/// A complete page around `body`.
 fn document(title: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy::of(STYLE, SCRIPT));
+                meta http-equiv="Content-Security-Policy" content=(policy::allow(STYLE, SCRIPT));
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) }
@@ -125,7 +129,7 @@ fn document(title: &str, body: &Markup) -> String {
             }
         }
     };
-    told(&page.into_string())
+    escape_characters(&page.into_string())
 }
 
 /// Links to the series.
@@ -141,7 +145,7 @@ fn contents(sections: &[Section<'_>]) -> Markup {
     }
 }
 
-/// What is to be said of the run as a whole, and of what it was compared with.
+/// Notes on the run as a whole, and on its comparison.
 fn of_run(run: &Run) -> Markup {
     let notes = changes::of_run(run);
     html! {

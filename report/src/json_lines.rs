@@ -1,10 +1,10 @@
 //! JSON lines: one object a line with a `"reason"`, as cargo's own `--message-format json` has it.
 //!
-//! Input: events as they happen, or a whole run. Output: for each event one line, written at
-//! once, so that readers of a pipe never see half of one. The order is `run-started`, then for each
-//! series its `configuration-finished`, `threshold-judged` and `series-finished`, then
-//! `run-finished`. Where passes run in rounds, configurations of all series finish in the order of
-//! the last round. Readers must ignore reasons and fields that they do not know.
+//! Input: events, or a whole run. Output: one line for each event, written at once, so that readers
+//! of a pipe never see half of one. The order is `run-started`, then for each series its
+//! `configuration-finished`, `threshold-judged` and `series-finished`, then `run-finished`. If
+//! passes run in rounds, configurations of all series finish in the order of the last round.
+//! Readers must ignore unknown reasons and fields.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use gpuprof_model::checks::CheckRecord;
 use gpuprof_model::conclusion::Conclusion;
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::exit_code::ExitCode;
-use gpuprof_model::measurement::{OccupancyLimiter, Unverified};
+use gpuprof_model::measurement::{OccupancyLimiter, Unverified, Verification};
 use gpuprof_model::run::{ConfigurationResult, Metrics, Provenance, Run, SeriesResult};
 use gpuprof_model::series::SeriesId;
 use gpuprof_model::verdict::Judgement;
@@ -24,7 +24,7 @@ use super::{Report, Summary};
 use gpuprof_analysis::gate::conclusion;
 use gpuprof_analysis::view::View;
 use gpuprof_analysis::view::best;
-use gpuprof_analysis::view::by_device::{Part, parts};
+use gpuprof_analysis::view::by_device::{DeviceRows, parts};
 use gpuprof_analysis::view::columns;
 use gpuprof_analysis::view::rank::{Ranking, ranking};
 use gpuprof_system::json_text;
@@ -40,8 +40,8 @@ pub enum Event<'r> {
     RunStarted(RunStarted<'r>),
     /// A configuration ended, well or not.
     ConfigurationFinished(ConfigurationFinished<'r>),
-    /// A configuration of the other side ended, where a run measures two: under a reason of its
-    /// own, so that nobody takes it for one of this side.
+    /// A configuration of the other side ended, if a run measures two: with a separate reason, so
+    /// that readers do not take it for one of this side.
     BaseConfigurationFinished(ConfigurationFinished<'r>),
     /// A threshold was judged.
     ThresholdJudged(ThresholdJudged<'r>),
@@ -58,7 +58,7 @@ pub struct RunStarted<'r> {
     pub schema_version: u32,
     /// The name of the run's folder.
     pub id: &'r str,
-    /// What produces it; the device may not be known yet.
+    /// Its provenance; the device may not be known yet.
     pub provenance: &'r Provenance,
     /// How many series are planned.
     pub series: usize,
@@ -71,7 +71,7 @@ pub struct RunStarted<'r> {
 pub struct ConfigurationFinished<'r> {
     /// The series it belongs to: package, target and kernel.
     pub series: &'r SeriesId,
-    /// Its side, where the run measures two.
+    /// Its side, if the run measures two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub side: Option<LineSide>,
     /// Its canonical text, `block=64,n=1048576`.
@@ -88,13 +88,16 @@ pub struct ConfigurationFinished<'r> {
     pub status_reason: Option<&'r str>,
     /// Every metric by name: its `value` or why it is `unavailable`.
     pub metrics: &'r Metrics,
-    /// What limits its theoretical occupancy.
+    /// The limiter of its theoretical occupancy.
     pub occupancy_limiter: Option<OccupancyLimiter>,
     /// Whether `verify` ran and agreed.
     pub verified: bool,
-    /// The largest error that it found, in units of the tolerance, where that is known.
+    /// The largest error that it found, in units of the tolerance, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_error: Option<f64>,
+    /// What it compared, and how closely.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
     /// Why a comparison that found no difference verified nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unverified: Option<Unverified>,
@@ -116,7 +119,7 @@ pub enum LineSide {
 /// One judged threshold.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ThresholdJudged<'r> {
-    /// The series it was held against.
+    /// The series that it was judged on.
     pub series: &'r SeriesId,
     /// The verdict with the value that decided.
     pub judgement: &'r Judgement,
@@ -133,15 +136,15 @@ pub struct SeriesFinished<'r> {
     pub line: u32,
     /// How many configurations it has.
     pub configurations: usize,
-    /// The metric on which its configurations are compared with the best one, where there is one.
+    /// The metric on which its configurations are compared with the best one, if there is one.
     pub headline: Option<&'r str>,
-    /// The best configuration by that metric; none where several devices measured the series.
+    /// The best configuration by that metric; none if several devices measured the series.
     pub best: Option<String>,
-    /// The configurations that the noise cannot tell from the best, or that have the same exact
+    /// The configurations that are indistinguishable from the best, or that have the same exact
     /// value.
     pub indistinguishable: Vec<String>,
-    /// The same for each device, where several measured the series: their rows are not compared
-    /// with each other.
+    /// The same for each device, if several measured the series: their rows are not compared with
+    /// each other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_device: Vec<BestOfDevice<'r>>,
 }
@@ -153,7 +156,7 @@ pub struct BestOfDevice<'r> {
     pub device: Option<&'r str>,
     /// The best configuration.
     pub best: Option<String>,
-    /// Those that cannot be told from it.
+    /// The configurations that are indistinguishable from it.
     pub indistinguishable: Vec<String>,
 }
 
@@ -162,17 +165,17 @@ pub struct BestOfDevice<'r> {
 pub struct RunFinished<'r> {
     /// The name of the run's folder.
     pub id: &'r str,
-    /// What produced it, with the device.
+    /// Its provenance, with the device.
     pub provenance: &'r Provenance,
     /// Configurations by status and thresholds by verdict.
     pub summary: Summary,
-    /// What the run comes to; none where nothing was to be judged.
+    /// The conclusion of the run; none if nothing was to be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Cow<'r, Conclusion>>,
-    /// What the run's measurements advise, as the run document has it: what was measured first.
+    /// The run's advice, as in the run document: only on the first measurements.
     #[serde(skip_serializing_if = "<[SeriesAdvice]>::is_empty")]
     pub advice: &'r [SeriesAdvice],
-    /// What the process will exit with, where it is known.
+    /// The exit code of the process, if it is known.
     pub exit_code: Option<ExitCode>,
 }
 
@@ -206,6 +209,7 @@ impl<'r> Event<'r> {
             occupancy_limiter: result.occupancy_limiter,
             verified: result.verified,
             largest_error: result.largest_error,
+            verification: result.verification,
             unverified: result.unverified,
             checks: result.checks,
         };
@@ -254,8 +258,8 @@ impl<'r> Event<'r> {
         Self::RunFinished(Box::new(RunFinished {
             id: &run.id,
             provenance: &run.provenance,
-            summary: Summary::of(run),
-            conclusion: conclusion::shown(run),
+            summary: Summary::count(run),
+            conclusion: conclusion::stored_or_new(run),
             advice: &run.advice,
             exit_code,
         }))
@@ -274,8 +278,8 @@ impl<'r> Event<'r> {
 }
 
 /// What is best in `part`.
-fn best_of<'r>(part: &Part<'r>, view: &View) -> BestOfDevice<'r> {
-    let viewed = view.of(&part.series);
+fn best_of<'r>(part: &DeviceRows<'r>, view: &View) -> BestOfDevice<'r> {
+    let viewed = view.apply(&part.series);
     let rows = &viewed.series.configurations;
     let key = |row: usize| rows[row].configuration.to_string();
     let best_by = view.headline(&viewed.series);
@@ -292,7 +296,7 @@ fn axes<S: Serializer>(configuration: &Configuration, serializer: S) -> Result<S
 /// All events of a run that has ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JsonLines {
-    /// What the last line says of the exit code.
+    /// The exit code in the last line.
     pub exit_code: Option<ExitCode>,
 }
 
@@ -307,7 +311,7 @@ impl Report for JsonLines {
             .write(out)?;
         for series in &run.series {
             for part in parts(series) {
-                let viewed = view.of(&part.series);
+                let viewed = view.apply(&part.series);
                 for &row in &viewed.shown {
                     let result = &viewed.series.configurations[row];
                     Event::configuration_finished(&series.id, result, None).write(out)?;

@@ -1,14 +1,14 @@
 //! `JUnit` XML, as CI servers show it.
 //!
-//! Input: a run. Output: a suite of one case for the run as a whole, which fails where a threshold
-//! decides the exit code, and a suite a series, with a case a configuration and a case a threshold.
-//! A threshold's case fails where its judgement makes the exit code other than 0; what was not
-//! judged and costs nothing is skipped with its reason. A configuration whose process failed is an
-//! error, and so is a series of which nothing was measured; the properties of one that finished say
-//! whether it was `verified` and the `largest_error` in units of the tolerance, and its time is
-//! that of warm-up and samples, where it was timed. In a merged run properties say which `slice`
-//! has a configuration and which `host` measured it. What vanished since the baseline is a suite of
-//! its own.
+//! Input: a run and its outcome. Output: a suite of one case for the run as a whole, and a suite a
+//! series, with a case a configuration and a case a threshold. The run's case passes only if the
+//! exit code is 0: a threshold that decides it is a failure, anything else an error. A threshold's
+//! case fails if its judgement makes the exit code other than 0; an unjudged threshold that does
+//! not affect it is skipped with its reason. A configuration with a failed process is an error, and
+//! so is a series without any measurement; the properties of a finished one say whether it was
+//! `verified` and the `largest_error` in units of the tolerance, and its time is that of warm-up
+//! and samples, if it was timed. In a merged run properties give the `slice` of a configuration and
+//! the `host` that measured it. Entries that vanished since the baseline are a separate suite.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -21,121 +21,135 @@ use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::verdict::{Judgement, Weight};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
-use gpuprof_analysis::gate::run::{Gate, unmeasured};
+use gpuprof_analysis::gate::outcome::{Gate, RunOutcome, unmeasured};
 use gpuprof_analysis::view::View;
 
 use super::changes::no_finished;
 use super::escaped::xml;
 use super::evidence::{evidence_with_place, in_full};
 use super::measured_by::MeasuredBy;
+use super::notes::validity::lacks_race_check;
 use super::{Report, conclusion, key, on_device};
 
 /// `JUnit` XML.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Junit {
-    /// What decides the exit code.
-    pub gate: Gate,
+    /// The outcome of the run; by default the one of its judgements.
+    pub outcome: Option<RunOutcome>,
 }
 
 impl Report for Junit {
     fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        let outcome = self.outcome.unwrap_or_else(|| RunOutcome::decide(run, Gate::default(), []));
         let mut document = Document::new("gpuprof");
-        document.add_test_suites(self.conclusion(run));
-        let measured_by = MeasuredBy::of(run);
-        document.add_test_suites(run.series.iter().map(|series| self.suite(series, &measured_by)));
-        let lacks = |c: &&Comparison| !c.vanished.is_empty() || !c.unheld.is_empty();
-        if let Some(comparison) = run.comparison.as_ref().filter(lacks) {
-            let mut vanished = TestSuite::new("baseline");
-            let gone = format!("in the baseline `{}` and not in this run", comparison.baseline);
-            let gone = comparison.vanished.iter().map(|key| (key, gone.clone()));
-            let unheld = comparison.unheld.iter();
-            let unheld = unheld.map(|key| (key, no_finished(&comparison.baseline, key)));
-            vanished.add_test_cases(gone.chain(unheld).map(|(key, message)| {
-                let status = match self.gate.of_vanished() {
-                    ExitCode::Success => skipped("missing", message),
-                    _ => bad(NonSuccessKind::Failure, "missing", &message),
-                };
-                TestCase::new(xml(key), status)
-            }));
-            document.add_test_suite(vanished);
-        }
+        document.add_test_suites(whole(run, outcome));
+        let measured_by = MeasuredBy::collect(run);
+        let suite = |series| suite(series, outcome, &measured_by);
+        document.add_test_suites(run.series.iter().map(suite));
+        document.add_test_suites(run.comparison.as_ref().and_then(|c| baseline(c, outcome)));
         let text = document.to_string().map_err(io::Error::other)?;
         out.write_all(text.as_bytes())
     }
 }
 
-impl Junit {
-    /// What the run comes to, as a suite of one case; none where nothing was judged.
-    fn conclusion(self, run: &Run) -> Option<TestSuite> {
-        let told = conclusion::of(run)?;
-        let lines = xml(&told.lines().join("\n"));
-        let code = self.gate.exit_code(run);
-        let status = match (code, told.weight) {
-            (ExitCode::ThresholdFailed | ExitCode::NotJudged, _) => {
-                bad(NonSuccessKind::Failure, "conclusion", &told.sentence)
+/// The suite of one case for the whole run; none if nothing was judged and nothing went wrong.
+fn whole(run: &Run, outcome: RunOutcome) -> Option<TestSuite> {
+    let told = conclusion::write_conclusion(run);
+    let status = match (conclusion::exit_sentence(outcome, told.as_ref()), &told) {
+        (Some(ended), _) => bad(kind(outcome.exit_code), "conclusion", &ended),
+        (None, None) => return None,
+        (None, Some(told)) => match told.weight {
+            Weight::Fine | Weight::Warning => TestCaseStatus::success(),
+            Weight::Doubtful | Weight::Bad => skipped("conclusion", told.sentence.clone()),
+        },
+    };
+    let mut case = TestCase::new("the run as a whole", status);
+    if let Some(told) = told {
+        case.set_system_out(xml(&told.lines().join("\n")));
+    }
+    let mut suite = TestSuite::new("conclusion");
+    suite.add_test_case(case);
+    Some(suite)
+}
+
+/// The suite of vanished entries of the baseline.
+fn baseline(comparison: &Comparison, outcome: RunOutcome) -> Option<TestSuite> {
+    let gone = format!("in the baseline `{}` and not in this run", comparison.baseline);
+    let gone = comparison.vanished.iter().map(|key| (key, gone.clone()));
+    let unheld = comparison.unheld.iter();
+    let unheld = unheld.map(|key| (key, no_finished(&comparison.baseline, key)));
+    let mut suite = TestSuite::new("baseline");
+    suite.add_test_cases(gone.chain(unheld).map(|(key, message)| {
+        TestCase::new(xml(key), status(outcome.gate.vanished_exit_code(), "missing", message))
+    }));
+    (!suite.test_cases.is_empty()).then_some(suite)
+}
+
+fn suite(series: &SeriesResult, outcome: RunOutcome, measured_by: &MeasuredBy<'_>) -> TestSuite {
+    let id = series.id.to_string();
+    let mut suite = TestSuite::new(xml(&id));
+    for row in &series.configurations {
+        let mut case = configuration(series, row);
+        if let Some((slice, host)) = measured_by.row(&id, &row.configuration) {
+            case.add_property(("slice", slice.to_string().as_str()));
+            if !host.is_empty() {
+                case.add_property(("host", xml(host).as_str()));
             }
-            (_, Weight::Fine | Weight::Warning) => TestCaseStatus::success(),
-            (_, Weight::Doubtful | Weight::Bad) => skipped("conclusion", told.sentence),
-        };
-        let mut case = TestCase::new("the run as a whole", status);
-        case.set_system_out(lines);
-        let mut suite = TestSuite::new("conclusion");
+        }
+        let says_nothing = row.unverified.is_some_and(Unverified::says_nothing);
+        if says_nothing && outcome.gate.vanished_exit_code() != ExitCode::Success {
+            let why = "the reference cannot reject a wrong result; the row's notes say why";
+            case.status = bad(NonSuccessKind::Failure, "unverified", why);
+        }
+        if let Some(time) = timed(row) {
+            case.set_time(time);
+            suite.set_time(suite.time.unwrap_or_default() + time);
+        }
         suite.add_test_case(case);
-        Some(suite)
     }
-
-    fn suite(self, series: &SeriesResult, measured_by: &MeasuredBy<'_>) -> TestSuite {
-        let id = series.id.to_string();
-        let mut suite = TestSuite::new(xml(&id));
-        for row in &series.configurations {
-            let mut case = configuration(series, row);
-            if let Some((slice, host)) = measured_by.row(&id, &row.configuration) {
-                case.add_property(("slice", slice.to_string().as_str()));
-                if !host.is_empty() {
-                    case.add_property(("host", xml(host).as_str()));
-                }
-            }
-            let says_nothing = row.unverified.is_some_and(Unverified::says_nothing);
-            if says_nothing && self.gate.of_vanished() != ExitCode::Success {
-                let why = "the reference accepts what the buffers held before the launch";
-                case.status = bad(NonSuccessKind::Failure, "unverified", why);
-            }
-            if let Some(time) = timed(row) {
-                case.set_time(time);
-                suite.set_time(suite.time.unwrap_or_default() + time);
-            }
-            suite.add_test_case(case);
-        }
-        if let Some(why) = unmeasured(series) {
-            let status = bad(NonSuccessKind::Error, "unmeasured", &why);
-            suite.add_test_case(case(series, "every configuration", status));
-        }
-        for judgement in &series.judgements {
-            suite.add_test_case(case(series, &judgement.threshold, self.status(judgement)));
-        }
-        suite
+    if let Some(why) = unmeasured(series) {
+        let status = status(outcome.gate.of_unmeasured(), "unmeasured", why);
+        suite.add_test_case(case(series, "every configuration", status));
     }
+    for judgement in &series.judgements {
+        suite.add_test_case(case(
+            series,
+            &judgement.threshold.text,
+            of_judgement(judgement, outcome),
+        ));
+    }
+    suite
+}
 
-    fn status(self, judgement: &Judgement) -> TestCaseStatus {
-        let word = judgement.word();
-        if self.gate.of(judgement) != ExitCode::Success {
-            let evidence = evidence_with_place(judgement);
-            let mut failure = bad(NonSuccessKind::Failure, &word, &evidence);
-            if judgement.violations.len() > 1 {
-                failure.set_description(xml(&in_full(judgement)));
-            }
-            return failure;
-        }
-        match judgement.weight() {
-            Weight::Fine => TestCaseStatus::success(),
-            Weight::Warning | Weight::Doubtful | Weight::Bad => {
-                skipped(&word, evidence_with_place(judgement))
-            }
-        }
+fn of_judgement(judgement: &Judgement, outcome: RunOutcome) -> TestCaseStatus {
+    let code = outcome.of_judgement(judgement);
+    if code == ExitCode::Success && judgement.weight() == Weight::Fine {
+        return TestCaseStatus::success();
+    }
+    let mut status = status(code, &judgement.word(), evidence_with_place(judgement));
+    if code != ExitCode::Success && judgement.violations.len() > 1 {
+        status.set_description(xml(&in_full(judgement)));
+    }
+    status
+}
+
+/// The status of a case that contributes `code` to the exit code.
+fn status(code: ExitCode, of_type: &str, message: String) -> TestCaseStatus {
+    match code {
+        ExitCode::Success => skipped(of_type, message),
+        code => bad(kind(code), of_type, &message),
     }
 }
 
-/// How a configuration ended, and where it finished, whether it was verified.
+/// The kind of a case that does not pass: a failure if thresholds decided `code`.
+fn kind(code: ExitCode) -> NonSuccessKind {
+    match code {
+        ExitCode::ThresholdFailed | ExitCode::NotJudged => NonSuccessKind::Failure,
+        _ => NonSuccessKind::Error,
+    }
+}
+
+/// How a configuration ended, and if it finished, whether it was verified.
 fn configuration(series: &SeriesResult, row: &ConfigurationResult) -> TestCase {
     let status = match &row.status {
         Status::Finished => TestCaseStatus::success(),
@@ -148,7 +162,12 @@ fn configuration(series: &SeriesResult, row: &ConfigurationResult) -> TestCase {
     };
     let mut case = case(series, &format!("{}{}", key(row), on_device(row)), status);
     if row.status == Status::Finished {
-        case.add_property(("verified", if row.verified { "true" } else { "false" }));
+        let word = match row.verified {
+            true if lacks_race_check(row) => "true (no race check)",
+            true => "true",
+            false => "false",
+        };
+        case.add_property(("verified", word));
     }
     if let Some(why) = row.unverified {
         case.add_property(("unverified", why.word()));

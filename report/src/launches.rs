@@ -1,4 +1,4 @@
-//! The launches of one measured range, where it is a pipeline of several.
+//! The launches of one measured range, if it is a pipeline of several.
 //!
 //! Input: a series. Output: a [`Range`] for its first finished configuration that launches more
 //! than once: the launches in the order in which each kernel and shape came first, with how many
@@ -22,12 +22,12 @@ const MOST: usize = 20;
 /// Launches of one kernel and shape, and how many there were.
 type Kind<'r> = (&'r LaunchRecord, u64);
 
-/// What a table of launches is of.
+/// The columns of a table of launches.
 pub(super) const HEAD: [&str; 4] = ["launches", "kernel", "grid", "block"];
 
 /// The launches of one measured range.
 pub(super) struct Range {
-    /// What they are of: `3 launches of block=32,n=1024`.
+    /// Its title: `3 launches of block=32,n=1024`.
     pub(super) title: String,
     /// The cells of each kind of launch, under [`HEAD`].
     pub(super) rows: Vec<[String; 4]>,
@@ -37,7 +37,7 @@ pub(super) struct Range {
 
 impl Range {
     /// The range of `series`; none where every configuration launches once.
-    pub(super) fn of(series: &SeriesResult) -> Option<Self> {
+    pub(super) fn find(series: &SeriesResult) -> Option<Self> {
         let mut finished =
             series.configurations.iter().filter(|row| row.status == Status::Finished);
         let row = finished.find(|row| row.launches.len() > 1)?;
@@ -60,7 +60,7 @@ impl Range {
 /// # Errors
 /// `out` could not be written.
 pub(super) fn write(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
-    let Some(Range { title, rows, more }) = Range::of(series) else { return Ok(()) };
+    let Some(Range { title, rows, more }) = Range::find(series) else { return Ok(()) };
     writeln!(out, "\n {}", one_line(&title))?;
     let calm = |row: [String; 4]| row.map(|cell| one_line(&cell).to_string());
     table(&[], rows.into_iter().map(calm), out)?;

@@ -7,7 +7,7 @@ use super::launches::Range;
 use super::tests::{emulator_run, written};
 use super::{Html, Markdown, Table};
 
-/// A run whose first configuration launches one kernel twice and another one once.
+/// A run in which the first configuration launches one kernel twice and another one once.
 fn pipeline() -> gpuprof_model::run::Run {
     let mut run = emulator_run();
     let launch = |kernel: &str, grid| LaunchRecord {
@@ -40,7 +40,7 @@ fn terminal_markdown_and_page_show_the_same_launches() {
     2 sums 8 32x2
     1 scan<4, float> 1 32x2
     ");
-    assert_snapshot!(from(&written(&Markdown, &run), "3 launches", 6), @r"
+    assert_snapshot!(from(&written(&Markdown::default(), &run), "3 launches", 6), @r"
     3 launches of block=64,n=1048576
 
     | launches | kernel | grid | block |
@@ -48,7 +48,7 @@ fn terminal_markdown_and_page_show_the_same_launches() {
     | 2 | sums | 8 | 32x2 |
     | 1 | scan&lt;4, float&gt; | 1 | 32x2 |
     ");
-    let page = written(&Html, &run);
+    let page = written(&Html::default(), &run);
     let (_, launches) = page.split_once("<h3>Launches</h3>").expect("they are there");
     let (launches, _) = launches.split_once("</div>").expect("the table ends");
     assert_snapshot!(launches.replace("><", ">\n<"), @r#"
@@ -84,7 +84,7 @@ fn terminal_markdown_and_page_show_the_same_launches() {
 #[test]
 fn a_series_that_launches_once_a_pass_has_no_range() {
     let run = emulator_run();
-    assert!(Range::of(&run.series[0]).is_none());
+    assert!(Range::find(&run.series[0]).is_none());
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn the_rest_of_many_kinds_is_counted() {
             .map(|grid| LaunchRecord { grid: [100 + grid, 1, 1], ..launches[0].clone() })
             .collect::<Vec<_>>(),
     );
-    let range = Range::of(&run.series[0]).expect("there is a range");
+    let range = Range::find(&run.series[0]).expect("there is a range");
     assert_eq!(
         (range.rows.len(), range.more.as_deref()),
         (20, Some("and 12 more kinds of launch"))

@@ -1,10 +1,10 @@
 //! Markdown: a run as a page, such as the summary of a GitHub job.
 //!
-//! Input: a run. Output: what the run comes to; for each series a heading, a table with the best
-//! values in bold, a chart, notes and a table of thresholds; then the summary. Long tables are
-//! folded and cut, and series left out, until GitHub takes the page; it says what is missing. All
-//! text that is not ours is escaped: a pipe in a threshold or a tag in the tail of a process'
-//! stderr cannot change the page.
+//! Input: a run. Output: the conclusion of the run; for each series a heading, a table with the
+//! best values in bold, a chart, notes and a table of thresholds; then the summary. Long tables are
+//! folded and cut, and series left out, until the page fits GitHub's limit; it says what is
+//! missing. All untrusted text is escaped: a pipe in a threshold or a tag in the tail of a
+//! process's stderr cannot change the page.
 
 use std::io::{self, Write};
 
@@ -17,13 +17,17 @@ use super::escaped::{markdown as escaped, markdown_paragraph};
 use super::evidence::{evidence, others};
 use super::launches::{self, Range};
 use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
-use super::{Report, Summary, advice, changes, conclusion, mermaid, notes, place_of, remarks};
-use gpuprof_analysis::view::by_device::{Part, parts};
-use gpuprof_analysis::view::{View, Viewed};
+use super::{Report, Summary, advice, changes, conclusion, mermaid, notes, place_of};
+use gpuprof_analysis::gate::outcome::RunOutcome;
+use gpuprof_analysis::view::by_device::{DeviceRows, parts};
+use gpuprof_analysis::view::{SeriesView, View};
 
 /// GitHub-flavoured Markdown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Markdown;
+pub struct Markdown {
+    /// The outcome of the run, if it is known.
+    pub outcome: Option<RunOutcome>,
+}
 
 /// The most bytes of a page: GitHub refuses comments of more than 65,536 characters.
 const MOST_BYTES: usize = 60_000;
@@ -41,7 +45,7 @@ impl Report for Markdown {
     }
 
     fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let (begin, end) = (begin(run)?, end(run)?);
+        let (begin, end) = (begin(run, self.outcome)?, end(run)?);
         let around = begin.len() + end.len();
         let mut sections = Vec::new();
         for room in ROOMS {
@@ -76,7 +80,7 @@ impl Report for Markdown {
 
 /// The text of each series.
 fn sections_of(run: &Run, view: &View, room: (usize, usize)) -> io::Result<Vec<Vec<u8>>> {
-    let section = |part: Part<'_>| {
+    let section = |part: DeviceRows<'_>| {
         let mut out = Vec::new();
         write_series(&part, run, (view, room), &mut out).map(|()| out)
     };
@@ -84,7 +88,7 @@ fn sections_of(run: &Run, view: &View, room: (usize, usize)) -> io::Result<Vec<V
 }
 
 fn write_series(
-    part: &Part<'_>,
+    part: &DeviceRows<'_>,
     run: &Run,
     (view, (most, folded)): (&View, (usize, usize)),
     out: &mut dyn Write,
@@ -101,13 +105,13 @@ fn write_series(
         write_folded(&view.within(series, folded), view, out)?;
     }
     let metric = view.headline(&viewed.series);
-    if let Some(curve) = metric.and_then(|metric| Curve::of(&viewed.series, metric)) {
+    if let Some(curve) = metric.and_then(|metric| Curve::choose(&viewed.series, metric)) {
         writeln!(out, "```mermaid\n{}```\n", mermaid::chart(&curve))?;
     }
-    write_remarks(&remarks::of(&viewed, view), out)?;
+    write_remarks(&notes::view::list_remarks(&viewed, view), out)?;
     write_launches(&viewed.series, out)?;
     write_notes(&viewed.series, &metric_names(series, view), out)?;
-    write_advice(advice::of(run, part), out)?;
+    write_advice(advice::select_advice(run, part), out)?;
     write_judgements(&series.judgements, out)?;
     write_changes(series, out)
 }
@@ -123,7 +127,7 @@ fn end(run: &Run) -> io::Result<Vec<u8>> {
     if !notes.is_empty() {
         writeln!(out)?;
     }
-    writeln!(out, "**{}**", Summary::of(run))?;
+    writeln!(out, "**{}**", Summary::count(run))?;
     Ok(out)
 }
 
@@ -135,8 +139,8 @@ fn write_more(notes: usize, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// A longer table than there is room for, which opens where somebody asks.
-fn write_folded(viewed: &Viewed<'_>, view: &View, out: &mut dyn Write) -> io::Result<()> {
+/// A table that exceeds the room, folded.
+fn write_folded(viewed: &SeriesView<'_>, view: &View, out: &mut dyn Write) -> io::Result<()> {
     let (few, all) = (viewed.shown.len(), viewed.shown.len() + viewed.left_out);
     let label = if few == all { format!("All {all} rows") } else { format!("{few} of {all} rows") };
     writeln!(out, "<details><summary>{label}</summary>\n")?;
@@ -144,16 +148,16 @@ fn write_folded(viewed: &Viewed<'_>, view: &View, out: &mut dyn Write) -> io::Re
     writeln!(out, "</details>\n")
 }
 
-/// What the run comes to: the sentence, what it rests on, and its lists.
-fn begin(run: &Run) -> io::Result<Vec<u8>> {
+/// The conclusion of the run: the sentence, its basis, and its lists.
+fn begin(run: &Run, outcome: Option<RunOutcome>) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
-    if let Some(told) = conclusion::of(run) {
+    if let Some(told) = conclusion::conclude_ended(run, outcome) {
         write_conclusion(&told, &mut out)?;
     }
     Ok(out)
 }
 
-fn write_conclusion(told: &conclusion::Told, out: &mut dyn Write) -> io::Result<()> {
+fn write_conclusion(told: &conclusion::ConclusionText, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "## {} {}\n", conclusion::sign(told.weight), escaped(&told.sentence))?;
     if !told.notes.is_empty() {
         writeln!(out, "{}\n", escaped(&told.notes.join(" ")))?;
@@ -178,7 +182,7 @@ fn write_conclusion(told: &conclusion::Told, out: &mut dyn Write) -> io::Result<
     Ok(())
 }
 
-fn write_table(viewed: &Viewed<'_>, view: &View, out: &mut dyn Write) -> io::Result<()> {
+fn write_table(viewed: &SeriesView<'_>, view: &View, out: &mut dyn Write) -> io::Result<()> {
     let series = &*viewed.series;
     if series.configurations.is_empty() {
         return writeln!(out, "no configuration\n");
@@ -213,9 +217,9 @@ fn write_remarks(remarks: &[String], out: &mut dyn Write) -> io::Result<()> {
     if remarks.is_empty() { Ok(()) } else { writeln!(out) }
 }
 
-/// The launches of a measured range, where it is a pipeline of several.
+/// The launches of a measured range, if it is a pipeline of several.
 fn write_launches(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
-    let Some(Range { title, rows, more }) = Range::of(series) else { return Ok(()) };
+    let Some(Range { title, rows, more }) = Range::find(series) else { return Ok(()) };
     writeln!(out, "{}\n", escaped(&title))?;
     write_row(launches::HEAD.map(str::to_owned), out)?;
     write_row(["---:", ":---", "---:", "---:"].map(str::to_owned), out)?;
@@ -225,9 +229,9 @@ fn write_launches(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> 
 }
 
 fn write_notes(series: &SeriesResult, columns: &[String], out: &mut dyn Write) -> io::Result<()> {
-    let notes = notes::of(series, columns);
+    let notes = notes::list_notes(series, columns);
     for note in notes.iter().take(MOST_NOTES) {
-        // A dash at the start of a list item would begin a list of its own.
+        // A dash at the start of a list item would begin a nested list.
         let label = if note.label == NO_VALUE { "\\-" } else { note.label };
         writeln!(out, "* {label} {}: {}", escaped(&note.subject), escaped(&note.text))?;
     }
@@ -246,7 +250,7 @@ fn write_advice(pieces: &[Advice], out: &mut dyn Write) -> io::Result<()> {
     write_row(["worth", "advice"].map(str::to_owned), out)?;
     write_row([":---"; 2].map(str::to_owned), out)?;
     for piece in pieces.iter().take(MOST_NOTES) {
-        write_row([escaped(&advice::worth(piece)), escaped(&advice::said(piece))], out)?;
+        write_row([escaped(&advice::worth(piece)), escaped(&advice::describe_advice(piece))], out)?;
     }
     writeln!(out, "\n{}\n", escaped(advice::KEY))?;
     writeln!(out, "</details>\n")
@@ -261,7 +265,7 @@ fn write_judgements(judgements: &[Judgement], out: &mut dyn Write) -> io::Result
     for judgement in judgements {
         let cells = [
             format!("{} {}", conclusion::sign(judgement.weight()), judgement.word()),
-            escaped(&judgement.threshold),
+            escaped(&judgement.threshold.text),
             escaped(&[&[evidence(judgement)], &others(judgement)[..]].concat().join("\n")),
             escaped(&judgement.written_in()),
         ];
@@ -271,7 +275,7 @@ fn write_judgements(judgements: &[Judgement], out: &mut dyn Write) -> io::Result
 }
 
 fn write_changes(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
-    let Some((lines, counts)) = changes::of(series) else { return Ok(()) };
+    let Some((lines, counts)) = changes::list_changes(series) else { return Ok(()) };
     if !lines.is_empty() {
         write_row(["change", "of", "from the baseline"].map(str::to_owned), out)?;
         write_row([":---"; 3].map(str::to_owned), out)?;

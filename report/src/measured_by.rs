@@ -18,8 +18,8 @@ pub(super) struct MeasuredBy<'r> {
 }
 
 impl<'r> MeasuredBy<'r> {
-    /// Who measured what of `run`.
-    pub(super) fn of(run: &'r Run) -> Self {
+    /// The slices and machines of `run`.
+    pub(super) fn collect(run: &'r Run) -> Self {
         let series: HashMap<String, &SeriesResult> =
             run.series.iter().map(|series| (series.id.to_string(), series)).collect();
         let mut of = HashMap::new();
@@ -43,14 +43,13 @@ impl<'r> MeasuredBy<'r> {
         !self.of.is_empty()
     }
 
-    /// The slice that has a configuration of `series`, and the machine that measured it: none where
-    /// nobody did.
+    /// The slice of a configuration of `series`, and the machine that measured it, if any.
     pub(super) fn row(&self, series: &str, row: &Configuration) -> Option<(u32, &'r str)> {
         self.of.get(&(series.to_owned(), row)).copied()
     }
 }
 
-/// That `run` was merged, of how many slices and from where; none of one that was not.
+/// `run` was merged: the number and origin of its slices; none for other runs.
 pub(super) fn sentence(run: &Run) -> Option<String> {
     let slices = &run.provenance.slices;
     let parts = || slices.iter().flat_map(|record| &record.measured);
@@ -98,14 +97,14 @@ mod tests {
     #[test]
     fn every_configuration_has_its_slice_and_its_host() {
         let run = merged();
-        let by = MeasuredBy::of(&run);
+        let by = MeasuredBy::collect(&run);
         let id = run.series[0].id.to_string();
         let all: Vec<_> =
             run.series[0].configurations.iter().map(|r| by.row(&id, &r.configuration)).collect();
         assert_eq!(all, [Some((1, "n1")), Some((2, "")), Some((1, "n2"))]);
         assert_eq!(by.row("other", &run.series[0].configurations[0].configuration), None);
         let whole = fixture::run("2", Vec::new());
-        assert!(!MeasuredBy::of(&whole).is_known() && by.is_known());
+        assert!(!MeasuredBy::collect(&whole).is_known() && by.is_known());
         assert_eq!(sentence(&whole), None);
         let said = "merged from 2 of 3 slices, measured on n1, n2";
         assert_eq!(sentence(&run).as_deref(), Some(said));

@@ -1,11 +1,11 @@
 //! A curve as a chart of Mermaid, which GitHub and GitLab draw where Markdown is shown.
 //!
-//! Input: a curve. Output: the chart's text. What must stay true: no name in it ends the chart or a
-//! title, because a stored run may come from anybody.
+//! Input: a curve. Output: the chart's text. Invariant: no name in it ends the chart or a title,
+//! because anyone may have written a stored run.
 
 use super::curve::Curve;
 
-/// The most points: their names stand under the axis.
+/// The most points: their names are under the axis.
 const MOST_POINTS: usize = 24;
 
 /// The text of a chart that shows `curve`, a line break at its end.
@@ -29,7 +29,7 @@ pub(super) fn chart(curve: &Curve<'_>) -> String {
     )
 }
 
-/// `text` with blanks for what Mermaid or Markdown could take for their own.
+/// `text` with spaces for characters that Mermaid or Markdown interpret.
 fn plain(text: &str) -> String {
     let own = |c: char| c.is_alphanumeric() || " _-.,/%:[]".contains(c);
     text.chars().map(|c| if own(c) { c } else { ' ' }).collect()

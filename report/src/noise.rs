@@ -1,10 +1,11 @@
 //! Notes on noise: the two levels of variance, trend, drift, autocorrelation, and outliers by name.
 //!
-//! Input: a series with timed configurations. Output: notes on `duration`; none where nothing
-//! was timed. What is unremarkable is not told.
+//! Input: a series with timed configurations. Output: notes on `duration`; none without times.
+//! Unremarkable noise is left out.
 
 use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Statistics, Status};
+use gpuprof_model::verdict::Weight;
 
 use super::key;
 use super::note::Note;
@@ -13,17 +14,17 @@ use gpuprof_analysis::stats::median::median;
 use gpuprof_analysis::stats::sequence;
 use gpuprof_analysis::stats::trend;
 
-/// A drift under this many percent is not told.
+/// A drift under this many percent is left out.
 const DRIFT_PERCENT: f64 = 1.0;
 
-/// An autocorrelation under this is not told.
+/// An autocorrelation under this is left out.
 const AUTOCORRELATION: f64 = 0.5;
 
-/// How many configurations are told of each kind.
+/// The most configurations of each kind in a note.
 const NAMED: usize = 4;
 
 /// The notes of `series`.
-pub(super) fn of(series: &SeriesResult) -> Vec<Note> {
+pub(super) fn list_notes(series: &SeriesResult) -> Vec<Note> {
     let statistics = |row: &ConfigurationResult| -> Option<Statistics> {
         let finished = row.status == Status::Finished;
         row.metrics.get("duration").filter(|_| finished)?.statistics.as_deref().copied()
@@ -32,9 +33,9 @@ pub(super) fn of(series: &SeriesResult) -> Vec<Note> {
         series.configurations.iter().filter_map(|row| Some((row, statistics(row)?))).collect();
     let mut notes: Vec<Note> = levels(&rows).into_iter().chain(trend(&rows)).collect();
     let told = |label, tell: &dyn Fn(&ConfigurationResult, &Statistics) -> Option<String>| {
-        let notes = rows
-            .iter()
-            .filter_map(|(row, s)| Some(Note { label, subject: key(row), text: tell(row, s)? }));
+        let notes = rows.iter().filter_map(|(row, s)| {
+            Some(Note { label, subject: key(row), text: tell(row, s)?, weight: Weight::Fine })
+        });
         notes.take(NAMED).collect::<Vec<_>>()
     };
     notes.extend(told("drift", &|_, s| {
@@ -59,7 +60,7 @@ fn levels(rows: &[(&ConfigurationResult, Statistics)]) -> Option<Note> {
     let (within, between) = (most(|s| s.within_percent)?, most(|s| s.between_percent)?);
     let text =
         format!("up to {within:.2}% within a process, up to {between:.2}% between processes");
-    Some(Note { label: "noise", subject: "duration".into(), text })
+    Some(Note { label: "noise", subject: "duration".into(), text, weight: Weight::Fine })
 }
 
 /// A machine that drifted while the processes of the series ran.
@@ -88,7 +89,7 @@ fn trend(rows: &[(&ConfigurationResult, Statistics)]) -> Option<Note> {
          baseline from another time can differ by as much",
         found.percent
     );
-    Some(Note { label: "trend", subject: "duration".into(), text })
+    Some(Note { label: "trend", subject: "duration".into(), text, weight: Weight::Fine })
 }
 
 fn outliers(row: &ConfigurationResult, statistics: &Statistics) -> Option<String> {
@@ -124,11 +125,11 @@ mod tests {
         let passes: Vec<_> = processes.iter().map(|s| gpu_pass(64, 1 << 20, s)).collect();
         let row = finished(point(64, 1 << 20), &passes);
         let text = |note: Note| format!("{} {}: {}", note.label, note.subject, note.text);
-        of(&series(vec![row])).into_iter().map(text).collect()
+        list_notes(&series(vec![row])).into_iter().map(text).collect()
     }
 
     #[test]
-    fn levels_drift_and_outliers_are_told_with_their_place() {
+    fn levels_drift_and_outliers_are_reported_with_their_place() {
         let steady = |center: f64| -> Vec<f64> {
             (0..40).map(|i| center + f64::from(i * 17 % 23)).collect()
         };
@@ -171,6 +172,6 @@ mod tests {
 
     #[test]
     fn nothing_timed_has_no_noise() {
-        assert_eq!(of(&series(vec![emulated(64, 1 << 20)])), []);
+        assert_eq!(list_notes(&series(vec![emulated(64, 1 << 20)])), []);
     }
 }

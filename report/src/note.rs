@@ -1,6 +1,7 @@
 //! A note under a series.
 
 use gpuprof_model::run::ConfigurationResult;
+use gpuprof_model::verdict::Weight;
 
 use super::key;
 
@@ -12,13 +13,15 @@ const NAMED: usize = 4;
 pub(super) struct Note {
     /// The word or sign it explains: `failed`, `-`, `declared`.
     pub label: &'static str,
-    /// What it speaks of: configurations or metrics.
+    /// Its subject: configurations or metrics.
     pub subject: String,
     /// The reason; may have several lines.
     pub text: String,
+    /// How much it weighs.
+    pub weight: Weight,
 }
 
-/// What a note calls `rows`.
+/// A note's name for `rows`.
 pub(super) fn keys(rows: &[&ConfigurationResult]) -> String {
     let named: Vec<String> = rows.iter().take(NAMED).map(|row| key(row)).collect();
     match rows.len().saturating_sub(NAMED) {
@@ -27,8 +30,8 @@ pub(super) fn keys(rows: &[&ConfigurationResult]) -> String {
     }
 }
 
-/// What a note calls `rows` of one series that are too many to be named: how many there are, and
-/// between which of them they lie.
+/// A note's name for `rows` of one series that are too many to list: their number, and the first
+/// and last of them.
 pub(super) fn span(rows: &[&ConfigurationResult]) -> String {
     match rows {
         [first, .., last] => {

@@ -1,17 +1,21 @@
 //! Notes under a series: why a row did not finish, why a value is `-`, and what was only declared.
 //!
-//! Input: a series. Output: notes in the order of the rows and columns they explain; what has
-//! the same reason shares a note.
+//! Input: a series. Output: notes in the order of the rows and columns they explain; entries with
+//! the same reason share a note.
+
+pub(super) mod validity;
+pub(super) mod view;
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use gpuprof_model::measurement::Source;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
+use gpuprof_model::verdict::Weight;
 
-use super::grounds;
 use super::noise;
 use super::note::{Note, keys, span};
+use super::patched;
 use super::sheet::{NO_VALUE, UNSTABLE};
 use gpuprof_analysis::view::best;
 
@@ -20,18 +24,20 @@ use gpuprof_analysis::view::best;
 const METRICS_NAMED: usize = 12;
 
 /// The notes of `series` where the metrics `columns` are shown.
-pub(super) fn of(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
+pub(super) fn list_notes(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
     let mut notes = unfinished(&series.configurations);
-    notes.extend(unavailable(series, columns));
+    let names = shown(series, columns);
+    notes.extend(unavailable(series, &names));
+    notes.extend(patched::list_notes(&series.configurations, &names));
     notes.extend(hidden(series));
     notes.extend(unexpected_sources(series, columns));
     notes.extend(slowed(&series.configurations));
-    notes.extend(grounds::of(&series.configurations));
-    notes.extend(noise::of(series));
+    notes.extend(validity::list_notes(&series.configurations));
+    notes.extend(noise::list_notes(series));
     notes
 }
 
-/// Samples that were taken again; a configuration whose time could not be told says so itself.
+/// Samples that were repeated; an unstable configuration has its own note.
 fn slowed(rows: &[ConfigurationResult]) -> Option<Note> {
     let again = |row: &&ConfigurationResult| {
         row.timings.iter().any(|t| t.discarded > 0)
@@ -43,6 +49,7 @@ fn slowed(rows: &[ConfigurationResult]) -> Option<Note> {
         label: "slowed",
         subject: keys(&again),
         text: format!("{count} samples were discarded and retaken because the GPU was throttled"),
+        weight: Weight::Fine,
     })
 }
 
@@ -52,11 +59,12 @@ const ALIKE: usize = 4;
 /// Why rows did not finish, each reason once; many that differ in their numbers alone are one note.
 pub(super) fn unfinished(rows: &[ConfigurationResult]) -> Vec<Note> {
     let unfinished = rows.iter().filter(|row| row.status != Status::Finished);
-    let reasons = grouped(unfinished.map(|row| ((status_label(&row.status), reason(row)), row)));
+    let reasons = grouped(unfinished.map(|row| ((row.status.word(), reason(row)), row)));
     let note = |(label, text): (&'static str, &str), rows: &[&ConfigurationResult]| Note {
         label,
         subject: keys(rows),
         text: text.to_owned(),
+        weight: rows.first().map_or(Weight::Fine, |row| row.status.weight()),
     };
     let alike = grouped(
         reasons
@@ -71,7 +79,7 @@ pub(super) fn unfinished(rows: &[ConfigurationResult]) -> Vec<Note> {
         let ((label, text), first) = &reasons[0];
         let others = rows.len() - first.len();
         let text = format!("{text} ({others} more differ only in their numbers)");
-        vec![Note { subject: span(&rows), ..note((label, &text), &[]) }]
+        vec![Note { subject: span(&rows), ..note((label, &text), &rows) }]
     });
     notes.collect()
 }
@@ -89,7 +97,7 @@ fn without_numbers(reason: &str) -> String {
     text
 }
 
-/// What has the same key, in the order of the first of each.
+/// Groups by key, in the order of the first of each.
 fn grouped<K: Clone + Eq + Hash, V>(all: impl Iterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let (mut groups, mut places) = (Vec::<(K, Vec<V>)>::new(), HashMap::new());
     for (key, value) in all {
@@ -102,20 +110,8 @@ fn grouped<K: Clone + Eq + Hash, V>(all: impl Iterator<Item = (K, V)>) -> Vec<(K
     groups
 }
 
-fn status_label(status: &Status) -> &'static str {
-    match status {
-        Status::Finished => "finished",
-        Status::Invalid { .. } => "invalid",
-        Status::Failed { .. } => "failed",
-        Status::Timeout { .. } => "timeout",
-        Status::Skipped { .. } => "skipped",
-    }
-}
-
-fn unavailable(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
-    let finished: Vec<_> =
-        series.configurations.iter().filter(|row| row.status == Status::Finished).collect();
-    let mut groups: Vec<((bool, String), Vec<String>)> = Vec::new();
+/// The metrics of `columns` and of sections, each once.
+fn shown<'a>(series: &'a SeriesResult, columns: &'a [String]) -> Vec<&'a String> {
     let in_sections = series.sections.iter().flat_map(|section| &section.columns);
     let mut names: Vec<&String> = columns.iter().collect();
     for column in in_sections {
@@ -123,7 +119,14 @@ fn unavailable(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
             names.push(&column.name);
         }
     }
-    for name in names {
+    names
+}
+
+fn unavailable(series: &SeriesResult, names: &[&String]) -> Vec<Note> {
+    let finished: Vec<_> =
+        series.configurations.iter().filter(|row| row.status == Status::Finished).collect();
+    let mut groups: Vec<((bool, String), Vec<String>)> = Vec::new();
+    for &name in names {
         let mut reasons: Vec<((bool, &str), Vec<&ConfigurationResult>)> = Vec::new();
         for &row in &finished {
             let Some(reason) = best::no_value_reason(row, name) else { continue };
@@ -154,6 +157,7 @@ fn unavailable(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
             more => format!("{} and {more} more", subjects[..METRICS_NAMED].join(", ")),
         },
         text,
+        weight: Weight::Fine,
     };
     groups.into_iter().map(note).collect()
 }
@@ -170,10 +174,11 @@ fn hidden(series: &SeriesResult) -> Option<Note> {
         label: NO_VALUE,
         subject: ids.join(", "),
         text: format!("not shown: {} is zero everywhere", needs.join(", ")),
+        weight: Weight::Fine,
     })
 }
 
-/// Columns whose values came from somewhere else than the device in the heading.
+/// Columns with values from another source than the device in the heading.
 fn unexpected_sources(series: &SeriesResult, columns: &[String]) -> Option<Note> {
     let declared = |name: &&String| {
         let of = |row| best::result(row, name).filter(|result| result.value.is_ok());
@@ -184,6 +189,7 @@ fn unexpected_sources(series: &SeriesResult, columns: &[String]) -> Option<Note>
         label: "declared",
         subject: names.join(", "),
         text: "by the annotation, not measured".to_owned(),
+        weight: Weight::Fine,
     })
 }
 
@@ -199,7 +205,7 @@ mod tests {
         collect::unfinished(fixture::block(block), Status::Invalid { reason })
     }
 
-    fn told(rows: &[ConfigurationResult]) -> Vec<String> {
+    fn list_unfinished(rows: &[ConfigurationResult]) -> Vec<String> {
         let notes = unfinished(rows).into_iter();
         notes.map(|note| format!("{}  {}: {}", note.label, note.subject, note.text)).collect()
     }
@@ -208,7 +214,7 @@ mod tests {
     fn many_reasons_that_differ_in_their_numbers_alone_are_one_note() {
         let mut rows: Vec<_> = (1025..=1056).map(too_large).collect();
         rows.insert(7, fixture::failed(64));
-        let notes = told(&rows);
+        let notes = list_unfinished(&rows);
         assert_eq!(
             notes[0],
             "invalid  32 configurations between block=1025 and block=1056: a block of 1025 threads exceeds the \
@@ -221,14 +227,14 @@ mod tests {
     #[test]
     fn few_reasons_have_a_note_each_and_one_reason_names_its_rows() {
         let few: Vec<_> = (1025..=1028).map(too_large).collect();
-        assert_eq!(told(&few).len(), 4);
+        assert_eq!(list_unfinished(&few).len(), 4);
         let same = |block| {
             let reason = "no room".to_owned();
             collect::unfinished(fixture::block(block), Status::Invalid { reason })
         };
         let same: Vec<_> = (1..=20).map(same).collect();
         assert_eq!(
-            told(&same),
+            list_unfinished(&same),
             ["invalid  block=1, block=2, block=3, block=4 and 16 more: no room"]
         );
     }

@@ -18,7 +18,7 @@ pub(super) struct Scale {
 
 impl Scale {
     /// The scale in which all `values` read well.
-    pub fn of(unit: Unit, values: &[f64]) -> Self {
+    pub fn choose(unit: Unit, values: &[f64]) -> Self {
         let nonzero = values.iter().map(|v| v.abs()).filter(|v| *v > 0.0);
         let smallest = nonzero.fold(f64::INFINITY, f64::min);
         let (symbol, size) = unit.scale_for(if smallest.is_finite() { smallest } else { 0.0 });
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     fn texts(unit: Unit, values: &[f64]) -> (&'static str, Vec<String>) {
-        let scale = Scale::of(unit, values);
+        let scale = Scale::choose(unit, values);
         (scale.symbol, values.iter().map(|&v| scale.text(v)).collect())
     }
 

@@ -25,12 +25,12 @@ impl Paint {
         self.with(AnsiColor::Green.on_default().bold(), text)
     }
 
-    /// What failed.
+    /// A failure.
     pub fn bad(self, text: impl Display) -> String {
         self.with(AnsiColor::Red.on_default().bold(), text)
     }
 
-    /// What could not be told.
+    /// An undecided entry.
     pub fn doubtful(self, text: impl Display) -> String {
         self.with(AnsiColor::Yellow.on_default().bold(), text)
     }

@@ -55,8 +55,8 @@ pub(super) fn lines(curve: &Curve<'_>, width: Option<u16>) -> Vec<String> {
     out
 }
 
-/// The characters of a line through `heights` (from 0 to 1), which are equally far apart; `*` at
-/// the one that is `best`.
+/// The characters of a line through `heights` (from 0 to 1), at equal distances; `*` at the one
+/// that is `best`.
 fn drawn(heights: &[Option<f64>], across: usize, best: f64) -> Vec<String> {
     let (wide, high) = (across * DOTS.0, HEIGHT * DOTS.1);
     let mut cells = vec![vec![0_u32; across]; HEIGHT];

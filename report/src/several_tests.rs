@@ -23,7 +23,7 @@ fn on_two_devices() -> Run {
     run
 }
 
-/// `report`'s text without what a program reads beside the labels.
+/// `report`'s text without machine-readable parts next to the labels.
 fn lines(report: &dyn Report, kept: impl Fn(&str) -> bool) -> String {
     let text = written(report, &on_two_devices());
     text.lines().filter(|line| kept(line)).collect::<Vec<_>>().join("\n")
@@ -36,7 +36,7 @@ fn each_device_has_a_table_with_a_best_of_its_own_and_the_judgements_come_once()
 
 #[test]
 fn each_device_has_a_section_of_the_page() {
-    insta::assert_snapshot!(lines(&Markdown, |line| !line.starts_with("| ✅")));
+    insta::assert_snapshot!(lines(&Markdown::default(), |line| !line.starts_with("| ✅")));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn the_series_has_no_best_of_two_devices_for_a_program() {
 fn other_tools_are_told_which_device_it_was() {
     let mut run = on_two_devices();
     run.series[0].configurations[1].status = Status::Failed { reason: "it broke".into() };
-    for report in [&Junit::default() as &dyn Report, &GithubAnnotations] {
+    for report in [&Junit::default() as &dyn Report, &GithubAnnotations::default()] {
         let text = written(report, &run);
         let place = format!("block=128,n=67108864 on {THERE}");
         assert!(text.contains(&place) && text.contains("it broke"), "{text}");
@@ -67,7 +67,8 @@ fn other_tools_are_told_which_device_it_was() {
 fn virtual_gpus_are_called_so_in_every_heading() {
     let mut run = on_two_devices();
     run.provenance.device.as_mut().unwrap().virtual_gpu = Some(true);
-    for report in [&Table { colour: false, width: Some(120) } as &dyn Report, &Markdown] {
+    for report in [&Table { colour: false, width: Some(120) } as &dyn Report, &Markdown::default()]
+    {
         let text = written(report, &run);
         for uuid in [HERE, THERE] {
             let heading = format!("on NVIDIA H200 {uuid}, a virtual GPU");

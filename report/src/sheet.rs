@@ -1,10 +1,10 @@
-//! The cells of a series as text, before any layout: what the table and the Markdown page share.
+//! The cells of a series as text, before any layout: shared by the table and the Markdown page.
 //!
-//! Input: a series. Output: a column for each axis, then a column for each metric with its
-//! unit in the title, the best values marked and those that tie with the deciding one, and the
-//! ratio to the best beside the headline metric. A row that did not finish has the word for it in
-//! its first metric column; a value that is not there is `-`, and [`super::notes`] says why; so it
-//! does for a metric that no row has, which gets no column.
+//! Input: a series. Output: a column for each axis, then a column for each metric with its unit in
+//! the title, the best values marked and the ties with the deciding one, and the ratio to the best
+//! next to the headline metric. An unfinished row has its status in its first metric column; a
+//! missing value is `-`, and [`super::notes`] says why; it also explains a metric that no row has,
+//! which gets no column.
 
 use gpuprof_model::axis::{Axis, AxisKind};
 use gpuprof_model::metric::Catalogue;
@@ -13,7 +13,6 @@ use gpuprof_model::run::{
     ConfigurationResult, SectionColumn, SectionColumns, SeriesResult, Status,
 };
 
-use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::Verdict;
 
 use super::number::{Scale, grouped};
@@ -21,12 +20,12 @@ use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::columns;
 use gpuprof_analysis::view::pareto;
 use gpuprof_analysis::view::rank::ranking;
-use gpuprof_analysis::view::{View, Viewed};
+use gpuprof_analysis::view::{SeriesView, View};
 
 /// The text for a value that is not there.
 pub(super) const NO_VALUE: &str = "-";
 
-/// What a cell says where the device would not hold still.
+/// The cell of a configuration without a stable time.
 pub(super) const UNSTABLE: &str = "unstable";
 
 /// A series as text.
@@ -41,8 +40,7 @@ pub(super) struct Sheet {
 pub(super) struct Column {
     /// The title, with the unit in brackets where there is one.
     pub title: String,
-    /// What a pointer over it is told: the counters and the formula behind it; empty where the
-    /// title says all.
+    /// Its tooltip: the counters and the formula; empty if the title says it all.
     pub behind: String,
     /// Whether its cells are numbers and stand to the right.
     pub numeric: bool,
@@ -57,7 +55,7 @@ pub(super) struct Cell {
     pub text: String,
     /// Whether this is the best value of its column.
     pub best: bool,
-    /// Whether the noise cannot tell it from the best, in the column that decides.
+    /// Whether it is indistinguishable from the best, in the deciding column.
     pub tied: bool,
 }
 
@@ -69,7 +67,7 @@ impl Cell {
 
 impl Sheet {
     /// The sheet of what `view` shows of a series.
-    pub fn viewed(viewed: &Viewed<'_>, view: &View) -> Self {
+    pub fn viewed(viewed: &SeriesView<'_>, view: &View) -> Self {
         let series = &*viewed.series;
         let rows = &series.configurations;
         let headline = view.headline(series);
@@ -130,7 +128,7 @@ impl Sheet {
 
     /// The sheet of a section, with the rows that are shown of its series and under its own labels;
     /// none where no row has any of it.
-    pub fn of_section(viewed: &Viewed<'_>, section: &SectionColumns) -> Option<Self> {
+    pub fn of_section(viewed: &SeriesView<'_>, section: &SectionColumns) -> Option<Self> {
         let series = &*viewed.series;
         let rows = &series.configurations;
         let positive = |name: &str| rows.iter().any(|row| best::value(row, name) > Some(0.0));
@@ -157,19 +155,20 @@ impl Sheet {
 }
 
 /// Leaves of `columns` the rows that are shown, in their order.
-fn show<'c>(viewed: &Viewed<'_>, columns: impl Iterator<Item = &'c mut Column>) {
+fn show<'c>(viewed: &SeriesView<'_>, columns: impl Iterator<Item = &'c mut Column>) {
     for column in columns {
         column.cells = viewed.shown.iter().map(|&row| column.cells[row].clone()).collect();
     }
 }
 
-/// The metrics that `view` shows of `series`: those asked for, and the one that decides. Who asks
-/// for none finds those as well by which a threshold is violated, so that no row's value is hidden.
+/// The metrics that `view` shows of `series`: the requested ones, and the deciding one. Without a
+/// request, also the metrics of violated thresholds, so that no row's value is hidden.
 pub(super) fn metric_names(series: &SeriesResult, view: &View) -> Vec<String> {
     let is_axis = |name: &str| series.axes.iter().any(|axis| axis.name == name);
     // What is neither is an axis of another series.
-    let is_metric =
-        |name: &&String| !is_axis(name) && columns::known(name, &series.configurations).is_some();
+    let is_metric = |name: &&String| {
+        !is_axis(name) && columns::unit_and_class(name, &series.configurations).is_some()
+    };
     let mut names: Vec<String> = if view.columns.is_empty() {
         let violated = violated(series).filter(|name| !series.columns.contains(name));
         let mut names = series.columns.clone();
@@ -190,12 +189,11 @@ pub(super) fn metric_names(series: &SeriesResult, view: &View) -> Vec<String> {
     names
 }
 
-/// The metrics by which thresholds are violated, where rows have values of them.
+/// The metrics of violated thresholds, if rows have values of them.
 fn violated(series: &SeriesResult) -> impl Iterator<Item = String> {
     let failed = series.judgements.iter().filter(|judgement| judgement.verdict == Verdict::Fail);
-    let metrics = failed.filter_map(|judgement| Threshold::parse(&judgement.threshold).ok());
-    metrics
-        .map(|threshold| threshold.metric)
+    failed
+        .filter_map(|judgement| judgement.threshold.metric().map(str::to_owned))
         .filter(|name| series.configurations.iter().any(|row| best::value(row, name).is_some()))
 }
 
@@ -221,8 +219,7 @@ fn axis_column(axis: &Axis, rows: &[ConfigurationResult]) -> Column {
     }
 }
 
-/// Marks the best of what decides, and the cells whose values are not the best and cannot be told
-/// from it.
+/// Marks the best of the deciding column, and the cells indistinguishable from it.
 fn mark_headline(column: &mut Column, name: &str, rows: &[ConfigurationResult]) {
     for (cell, best) in column.cells.iter_mut().zip(columns::marks_of_best(name, rows)) {
         cell.best = best;
@@ -239,9 +236,9 @@ fn metric_column(name: &str, rows: &[ConfigurationResult]) -> Column {
 }
 
 fn titled_column(title: &str, name: &str, rows: &[ConfigurationResult]) -> Column {
-    let unit = columns::known(name, rows).map_or(Unit::Count, |(unit, _)| unit);
+    let unit = columns::unit_and_class(name, rows).map_or(Unit::Count, |(unit, _)| unit);
     let values: Vec<Option<f64>> = rows.iter().map(|row| best::value(row, name)).collect();
-    let scale = Scale::of(unit, &values.iter().flatten().copied().collect::<Vec<_>>());
+    let scale = Scale::choose(unit, &values.iter().flatten().copied().collect::<Vec<_>>());
     let text = |value: Option<f64>| value.map_or_else(|| NO_VALUE.to_owned(), |v| scale.text(v));
     let cells =
         rows.iter().zip(values).zip(columns::marks(name, rows)).map(|((row, value), best)| {
@@ -313,7 +310,7 @@ fn limiter_column(rows: &[ConfigurationResult]) -> Column {
         (None, _) => String::new(),
     };
     let cells = rows.iter().map(text).map(Cell::plain).collect();
-    let behind = "what stops one more block from fitting on a multiprocessor".to_owned();
+    let behind = "the resource that limits the blocks on a multiprocessor".to_owned();
     Column { title: "limited by".into(), behind, numeric: false, cells }
 }
 
@@ -323,10 +320,12 @@ mod tests {
     use gpuprof_analysis::gate::judge::Baseline;
     use gpuprof_model::metric::Catalogue;
 
+    use gpuprof_model::threshold::Threshold;
+
     use super::*;
 
-    /// The columns of a series in whose judgement `threshold` is.
-    fn shown(threshold: &str, view: &View) -> Vec<String> {
+    /// The columns of a series with a judgement of `threshold`.
+    fn list_columns(threshold: &str, view: &View) -> Vec<String> {
         let mut series = fixture::series(vec![fixture::emulated(64, 1024)]);
         series.columns = vec!["ptx_instructions".into()];
         let threshold = Threshold::parse(threshold).unwrap();
@@ -341,10 +340,10 @@ mod tests {
     fn what_violates_a_threshold_has_a_column_and_what_meets_one_has_none() {
         let all = View::default();
         let violated = "every load_sectors_per_request <= 1";
-        assert_eq!(shown(violated, &all), ["ptx_instructions", "load_sectors_per_request"]);
-        assert_eq!(shown("every load_sectors_per_request <= 4", &all), ["ptx_instructions"]);
-        assert_eq!(shown("every ptx_instructions <= 1", &all), ["ptx_instructions"]);
+        assert_eq!(list_columns(violated, &all), ["ptx_instructions", "load_sectors_per_request"]);
+        assert_eq!(list_columns("every load_sectors_per_request <= 4", &all), ["ptx_instructions"]);
+        assert_eq!(list_columns("every ptx_instructions <= 1", &all), ["ptx_instructions"]);
         let asked = View { columns: vec!["global_sectors".into()], ..View::default() };
-        assert_eq!(shown(violated, &asked), ["global_sectors"]);
+        assert_eq!(list_columns(violated, &asked), ["global_sectors"]);
     }
 }

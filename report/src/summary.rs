@@ -4,22 +4,29 @@
 
 use std::fmt;
 
+use gpuprof_analysis::gate::nothing;
 use gpuprof_model::run::{Run, SeriesResult, Status};
 use gpuprof_model::threshold::Severity;
-use gpuprof_model::verdict::Verdict;
+use gpuprof_model::verdict::{Verdict, Weight};
 use serde::Serialize;
 
+/// Beyond so many characters the reason for a lack of judgement is cut.
+const MOST: usize = 96;
+
 /// Counts over a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Summary {
     /// Series.
     pub series: usize,
     /// Configurations by how they ended.
     pub configurations: StatusCounts,
-    /// Thresholds by what became of them.
+    /// Thresholds by verdict.
     pub thresholds: VerdictCounts,
     /// Configurations of the baseline that are not in the run.
     pub vanished: usize,
+    /// What was not judged, with the first reason; none if everything was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_judged: Option<String>,
 }
 
 /// Configurations by how they ended.
@@ -39,7 +46,7 @@ pub struct StatusCounts {
     pub skipped: usize,
 }
 
-/// Thresholds by what became of them.
+/// Thresholds by verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct VerdictCounts {
     /// All of them.
@@ -52,7 +59,7 @@ pub struct VerdictCounts {
     pub warning: usize,
     /// Better than the baseline.
     pub improved: usize,
-    /// Too much noise to tell.
+    /// Too much noise to decide.
     pub inconclusive: usize,
     /// Something that should be there is not.
     pub missing: usize,
@@ -64,10 +71,16 @@ pub struct VerdictCounts {
 
 impl Summary {
     /// The counts of `run`.
-    pub fn of(run: &Run) -> Self {
+    pub fn count(run: &Run) -> Self {
         let vanished = run.comparison.as_ref().map_or(0, |comparison| comparison.vanished.len());
         let mut summary = Self { series: run.series.len(), vanished, ..Self::default() };
         run.series.iter().for_each(|series| summary.add(series));
+        let nothing = nothing::found(run, false).map(|nothing| nothing.words());
+        summary.not_judged = nothing.or_else(|| {
+            let all = run.series.iter().flat_map(|series| &series.judgements);
+            let mut doubtful = all.filter(|judgement| judgement.weight() == Weight::Doubtful);
+            doubtful.find_map(|it| Some(format!("not judged: {}", it.reason.as_ref()?)))
+        });
         summary
     }
 
@@ -119,7 +132,7 @@ impl fmt::Display for Summary {
         let t = &self.thresholds;
         if t.total == 0 {
             f.write_str("; no thresholds")?;
-            return self.missing(f);
+            return self.lacks(f);
         }
         counts(
             f,
@@ -135,16 +148,28 @@ impl fmt::Display for Summary {
                 (t.unavailable, "unavailable"),
             ],
         )?;
-        self.missing(f)
+        self.lacks(f)
     }
 }
 
 impl Summary {
-    fn missing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.vanished {
-            0 => Ok(()),
-            count => write!(f, "; {count} of the baseline missing"),
+    fn lacks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.vanished > 0 {
+            write!(f, "; {} of the baseline missing", self.vanished)?;
         }
+        match &self.not_judged {
+            Some(text) => write!(f, "; {}", cut(text)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `text` in one line of at most [`MOST`] characters.
+fn cut(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line.to_owned(),
     }
 }
 

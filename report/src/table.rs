@@ -1,10 +1,10 @@
 //! The table: a run as a person reads it, on a terminal or in the log of a CI job.
 //!
-//! Input: a run, whether to colour, and how wide a line may be. Output: what the run comes to, for
+//! Input: a run, whether to colour, and the width of a line. Output: the conclusion of the run, for
 //! each series a heading, a table, notes and judged thresholds; then the summary. Tables that are
 //! too wide are cut into several, each with the axes in front, since broken numbers cannot be
-//! compared. The best value of a column has a `*` in front, and what cannot be told from it a `~`,
-//! so that nothing depends on colour.
+//! compared. The best value of a column has a `*` in front, and values indistinguishable from it a
+//! `~`, so that nothing depends on colour.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use gpuprof_model::advice::Advice;
 use gpuprof_model::comparison::Outcome;
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::text::{one_line, printable};
-use gpuprof_model::verdict::{Judgement, NotApplicable};
+use gpuprof_model::verdict::{Judgement, NotApplicable, Weight};
 
 use super::curve::Curve;
 use super::evidence::{evidence, others};
@@ -22,27 +22,26 @@ use super::notes;
 use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
 use super::{
-    Report, Summary, advice, axes, changes, conclusion, grid, launches, measured_by, place_of,
-    plot, remarks,
+    Report, Summary, advice, axes, changes, conclusion, grid, launches, measured_by, place_of, plot,
 };
 use gpuprof_analysis::view::by_device::parts;
-use gpuprof_analysis::view::{View, Viewed};
+use gpuprof_analysis::view::{SeriesView, View};
 use gpuprof_system::wrap::wrapped;
-use gpuprof_system::{calm, pad, terminal};
+use gpuprof_system::{pad, printable_output, sanitize};
 
 /// Nothing but a rule under the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
-/// What stands in front of the best value of a column.
+/// The mark in front of the best value of a column.
 const MARK: &str = "* ";
 
-/// What stands in front of a value that cannot be told from the best.
+/// The mark in front of a value that is indistinguishable from the best.
 const TIED: &str = "~ ";
 
-/// The most rows of a series that nobody asked for: a screen has room for them and their plot.
+/// The most rows of a series by default: they fit a screen with their plot.
 const MOST_ROWS: usize = 16;
 
-/// The most lines of grids beside them.
+/// The most lines of grids next to them.
 const MOST_GRID_LINES: usize = 16;
 
 /// Blanks around a column's content, one on either side.
@@ -63,12 +62,14 @@ impl Report for Table {
     }
 
     fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        // Beside colours of ours, nothing could tell those of others.
-        match self.colour.then(|| calm::run(run)).flatten() {
-            Some(calm) => terminal::shown_in_colour(out, |out| self.whole(view, &calm, out)),
+        // Next to our colours, untrusted ones would be indistinguishable.
+        match self.colour.then(|| sanitize::run(run)).flatten() {
+            Some(calm) => {
+                printable_output::shown_in_colour(out, |out| self.whole(view, &calm, out))
+            }
             None => {
                 let plain = Self { colour: false, ..*self };
-                terminal::shown(out, |out| plain.whole(view, run, out))
+                printable_output::show_plain(out, |out| plain.whole(view, run, out))
             }
         }
     }
@@ -80,7 +81,7 @@ impl Table {
         for series in &run.series {
             for part in parts(series) {
                 let place = place_of(&part, &run.provenance);
-                let advised = advice::of(run, &part);
+                let advised = advice::select_advice(run, &part);
                 self.series(view, (&part.series, advised), &place, out)?;
                 writeln!(out)?;
             }
@@ -109,11 +110,11 @@ impl Table {
             writeln!(out)?;
         }
         conclusion::screen::write_sentence(run, paint, out)?;
-        self.summary(&Summary::of(run), out)
+        self.summary(&Summary::count(run), out)
     }
 
-    /// Writes what one device measured of a series: heading, table, notes, advice, thresholds. `on`
-    /// says which device.
+    /// Writes one device's part of a series: heading, table, notes, advice, thresholds. `on` names
+    /// the device.
     ///
     /// # Errors
     /// `out` could not be written.
@@ -140,7 +141,7 @@ impl Table {
                 }
             }
         }
-        write_remarks(&remarks::of(&viewed, view), self, out)?;
+        write_remarks(&notes::view::list_remarks(&viewed, view), self, out)?;
         self.write_shapes(&viewed, view, out)?;
         for section in &viewed.series.sections {
             let Some(sheet) = Sheet::of_section(&viewed, section) else { continue };
@@ -152,7 +153,7 @@ impl Table {
             }
         }
         launches::write(&viewed.series, out)?;
-        write_notes(&notes::of(&viewed.series, &columns), self, out)?;
+        write_notes(&notes::list_notes(&viewed.series, &columns), self, out)?;
         advice::write(advised, self.width, paint, out)?;
         write_judgements(&series.judgements, self, out)?;
         for NotApplicable { threshold, .. } in &series.not_applicable {
@@ -162,10 +163,10 @@ impl Table {
         write_changes(series, paint, out)
     }
 
-    /// Writes the grids and what each axis does.
+    /// Writes the grids and the effect of each axis.
     fn write_shapes(
         &self,
-        viewed: &Viewed<'_>,
+        viewed: &SeriesView<'_>,
         view: &View,
         out: &mut dyn Write,
     ) -> io::Result<()> {
@@ -181,7 +182,7 @@ impl Table {
         if !view.all && grid.len() > MOST_GRID_LINES {
             grid.clear();
         }
-        let curve = Curve::of(&viewed.series, metric);
+        let curve = Curve::choose(&viewed.series, metric);
         let plot = curve.map(|curve| plot::lines(&curve, room)).unwrap_or_default();
         for lines in [plot, grid, axes::lines(&viewed.series, metric)] {
             if !lines.is_empty() {
@@ -213,7 +214,8 @@ impl Table {
         writeln!(out, "{line}")
     }
 
-    /// Cuts the metric columns into runs that fit the width beside the axes, at least one in each.
+    /// Cuts the metric columns into groups that fit the width next to the axes, at least one in
+    /// each.
     fn fitting<'s>(&self, sheet: &'s Sheet) -> Vec<&'s [Column]> {
         let Some(limit) = self.width else { return vec![&sheet.metrics] };
         let widths = |columns: &[Column]| -> Vec<usize> {
@@ -296,10 +298,10 @@ fn write_notes(notes: &[Note], table: &Table, out: &mut dyn Write) -> io::Result
     let width = notes.iter().map(|note| note.label.len()).max().unwrap_or(0);
     for note in notes {
         let label = format!("{:width$}", note.label);
-        let label = match note.label {
-            "failed" | "timeout" => paint.bad(label),
-            "invalid" | "skipped" => paint.doubtful(label),
-            _ => paint.faint(label),
+        let label = match note.weight {
+            Weight::Bad => paint.bad(label),
+            Weight::Doubtful | Weight::Warning => paint.doubtful(label),
+            Weight::Fine => paint.faint(label),
         };
         let text = format!("{}: {}", one_line(&note.subject), note.text);
         writeln!(out, " {label}  {}", wrapped(&text, table.width, width + 3, width + 4))?;
@@ -320,10 +322,10 @@ fn write_judgements(
     let word = |judgement: &Judgement| judgement.word().to_uppercase();
     let words = judgements.iter().map(|j| word(j).len()).max().unwrap_or(0);
     let texts =
-        judgements.iter().map(|j| one_line(&j.threshold).chars().count()).max().unwrap_or(0);
+        judgements.iter().map(|j| one_line(&j.threshold.text).chars().count()).max().unwrap_or(0);
     for judgement in judgements {
         let place = format!("[{}]", one_line(&judgement.written_in()));
-        let threshold = pad::left(&one_line(&judgement.threshold), texts);
+        let threshold = pad::left(&one_line(&judgement.threshold.text), texts);
         let text = format!("{threshold}  {}  {place}", evidence(judgement));
         let text = wrapped(&text, table.width, words + 3, words + 5);
         let text = match text.strip_suffix(&place) {
@@ -341,7 +343,7 @@ fn write_judgements(
 }
 
 fn write_changes(series: &SeriesResult, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
-    let Some((lines, counts)) = changes::of(series) else { return Ok(()) };
+    let Some((lines, counts)) = changes::list_changes(series) else { return Ok(()) };
     writeln!(out)?;
     let words = lines.iter().map(|l| l.outcome.to_string().len()).max().unwrap_or(0);
     let subjects = lines.iter().map(|l| one_line(&l.subject).chars().count()).max().unwrap_or(0);

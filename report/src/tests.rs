@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gpuprof_model::axis::AxisValue;
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::exit_code::ExitCode;
+use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{
@@ -27,12 +28,13 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
         provenance: Provenance {
             tool_version: "0.1.0".into(),
             started: "2025-11-21T02:40:00Z".into(),
-            backend: if device.emulated { "emulator" } else { "cuda" }.into(),
+            backend: Backend::of_device(device.emulated),
             device: Some(device),
             devices: Vec::new(),
-            cache_control: "all".into(),
-            clock_control: "none".into(),
+            cache_control: CacheControl::All,
+            clock_control: ClockControl::None,
             replay_mode: None,
+            not_verified: None,
             ptx_sha256: BTreeMap::from([("saxpy".to_owned(), "0123abcd".to_owned())]),
             input_sha256: BTreeMap::new(),
             kernel_toolchain: Some("rustc 1.95.0".into()),
@@ -220,7 +222,7 @@ fn notes_and_verdicts_end_where_the_terminal_does() {
                 all.unwrap().1.split_whitespace().map(str::to_owned).collect()
             };
             assert_eq!(notes(&text), notes(&whole), "nothing is lost at {width}");
-            // What is said of the whole run is one line each for those who search for it.
+            // Notes on the whole run are one line each.
             let of_series = text.split("\n unmeasured").next().unwrap_or_default();
             let mut lines = of_series.lines().filter(|line| line.starts_with(' '));
             let wide = lines.find(|line| line.chars().count() > width.into());
@@ -264,12 +266,12 @@ fn colour_adds_styles_and_changes_no_text() {
 
 #[test]
 fn the_markdown_of_a_gpu_run() {
-    insta::assert_snapshot!(written(&Markdown, &gpu_run()));
+    insta::assert_snapshot!(written(&Markdown::default(), &gpu_run()));
 }
 
 #[test]
 fn the_markdown_of_a_troubled_run() {
-    insta::assert_snapshot!(written(&Markdown, &troubled_run()));
+    insta::assert_snapshot!(written(&Markdown::default(), &troubled_run()));
 }
 
 #[test]
@@ -347,12 +349,14 @@ fn the_summary_counts_and_knows_its_plurals() {
     );
     assert_eq!(
         summary_line(&gpu_run()),
-        "4 configurations of 1 series: 4 finished; thresholds: 1 passed, 1 failed, 1 unavailable"
+        "4 configurations of 1 series: 4 finished; thresholds: 1 passed, 1 failed, 1 unavailable; \
+         not judged: it was not collected in this run; name it in --metrics"
     );
     assert_eq!(
         summary_line(&troubled_run()),
         "8 configurations of 3 series: 2 finished, 1 invalid, 2 failed, 1 timed out, 2 skipped; \
-         thresholds: 1 failed, 2 missing, 1 unavailable"
+         thresholds: 1 failed, 2 missing, 1 unavailable; not judged: \
+         variant=naive,block=256 failed, and 3 more did not finish"
     );
     assert_eq!(
         summary_line(&run(h200(), Vec::new())),
@@ -360,7 +364,7 @@ fn the_summary_counts_and_knows_its_plurals() {
     );
 }
 
-/// A GPU run with two sections, one of which has a metric that no row has.
+/// A GPU run with two sections, one of them with a metric that no row has.
 fn run_with_sections() -> Run {
     let mut run = gpu_run();
     let column = |label: &str, name: &str| SectionColumn {
@@ -408,14 +412,14 @@ fn a_roof_is_named_and_a_roofline_without_work_is_not_shown() {
         tables: Vec::new(),
     };
     run.series[0].sections = vec![of("flops"), of("static_shared"), of("dram_throughput")];
-    for text in [written(&table(None), &run), written(&Markdown, &run)] {
+    for text in [written(&table(None), &run), written(&Markdown::default(), &run)] {
         assert!(text.contains("Roofline of flops") && text.contains("bound by"), "{text}");
         assert!(text.contains("many") && !text.contains("few"), "{text}");
         assert!(
             !text.contains("Roofline of static") && !text.contains("Roofline of dram"),
             "{text}"
         );
-        // Whoever asked for it is told.
+        // A requested remark is shown.
         let text = text.replace('\\', "");
         assert!(
             text.contains("static_shared: not shown: static_shared is zero everywhere"),
@@ -426,5 +430,17 @@ fn a_roof_is_named_and_a_roofline_without_work_is_not_shown() {
 
 #[test]
 fn the_markdown_of_a_run_with_sections() {
-    insta::assert_snapshot!(written(&Markdown, &run_with_sections()));
+    insta::assert_snapshot!(written(&Markdown::default(), &run_with_sections()));
+}
+
+#[test]
+fn a_run_without_verification_says_what_turned_it_off() {
+    let mut run = gpu_run();
+    let said = |run: &Run| {
+        [written(&table(None), run), written(&Markdown::default(), run)]
+            .map(|text| text.contains("not verified"))
+    };
+    assert_eq!(said(&run), [false; 2]);
+    run.provenance.not_verified = Some("--no-verify".into());
+    assert_eq!(said(&run), [true; 2]);
 }

@@ -86,7 +86,7 @@ fn events(run: &Run) -> Vec<Event<'_>> {
         (pids[&owner(span)], lane)
     };
     let mut ordered: Vec<&Span> = spans.iter().collect();
-    // Of two that begin together the one that holds the other comes first.
+    // Of two that begin together the outer one comes first.
     ordered.sort_by_key(|span| (span.begin_us, Reverse(span.length_us)));
     let events = ordered.into_iter().map(|span| {
         let (pid, tid) = place(span);
@@ -200,16 +200,16 @@ mod tests {
     fn written() -> Value {
         let mut run = fixture::run("20261123T010203-1", Vec::new());
         run.provenance.spans = spans();
-        shown(&run)
+        render_trace(&run)
     }
 
-    fn shown(run: &Run) -> Value {
+    fn render_trace(run: &Run) -> Value {
         let mut out = Vec::new();
         ChromeTrace.write_as(&View::default(), run, &mut out).unwrap();
         serde_json::from_slice(&out).unwrap()
     }
 
-    /// Two slices whose processes have the same numbers, at the same time.
+    /// Two slices with equal process numbers, at the same time.
     #[test]
     fn slices_of_a_merged_run_are_processes_of_their_own() {
         let mut run = fixture::run("20261123T010203-1", Vec::new());
@@ -222,8 +222,8 @@ mod tests {
             let of = |span: Span| Span { slice, ..span };
             run.provenance.spans.extend(spans().into_iter().map(of));
         }
-        let document = shown(&run);
-        let names: Vec<&str> = of(&document, "M")
+        let document = render_trace(&run);
+        let names: Vec<&str> = select_events(&document, "M")
             .into_iter()
             .filter(|event| event["name"] == "process_name")
             .map(|event| event["args"]["name"].as_str().unwrap())
@@ -238,7 +238,7 @@ mod tests {
                 &format!("slice 2 of 2 on node2: {device}"),
             ]
         );
-        let lanes: BTreeSet<_> = of(&document, "X")
+        let lanes: BTreeSet<_> = select_events(&document, "X")
             .into_iter()
             .map(|event| (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap()))
             .collect();
@@ -246,34 +246,34 @@ mod tests {
         assert_eq!(lanes.into_iter().collect::<Vec<_>>(), expected);
     }
 
-    fn of<'v>(document: &'v Value, ph: &str) -> Vec<&'v Value> {
+    fn select_events<'v>(document: &'v Value, ph: &str) -> Vec<&'v Value> {
         let events = document["traceEvents"].as_array().unwrap();
         events.iter().filter(|event| event["ph"] == ph).collect()
     }
 
-    /// What the Trace Event Format asks of each event.
+    /// The Trace Event Format's requirements for each event.
     #[test]
     fn every_event_has_what_the_format_asks_for() {
         let document = written();
-        for event in of(&document, "X") {
+        for event in select_events(&document, "X") {
             for field in ["pid", "tid", "ts", "dur"] {
                 assert!(event[field].is_u64(), "{field}: {event}");
             }
             assert!(event["name"].is_string() && event["cat"].is_string(), "{event}");
         }
-        for event in of(&document, "M") {
+        for event in select_events(&document, "M") {
             assert!(event["args"]["name"].is_string(), "{event}");
             assert!(["process_name", "thread_name"].contains(&event["name"].as_str().unwrap()));
         }
-        assert_eq!(of(&document, "X").len(), spans().len());
+        assert_eq!(select_events(&document, "X").len(), spans().len());
         assert_eq!(document["displayTimeUnit"], "ms");
     }
 
-    /// Perfetto draws a lane wrongly whose spans overlap without one holding the other.
+    /// Perfetto draws a lane wrongly if its spans overlap without nesting.
     #[test]
     fn spans_of_a_lane_nest_and_every_lane_has_a_name() {
         let document = written();
-        let events = of(&document, "X");
+        let events = select_events(&document, "X");
         let lane = |event: &Value| (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap());
         let ends = |event: &Value| {
             let begin = event["ts"].as_u64().unwrap();
@@ -287,7 +287,7 @@ mod tests {
                 assert!(apart || inside, "{a} {b}");
             }
             let named = |m: &&Value| m["name"] == "thread_name" && lane(m) == lane(a);
-            assert!(of(&document, "M").into_iter().any(|m| named(&m)), "{a}");
+            assert!(select_events(&document, "M").into_iter().any(|m| named(&m)), "{a}");
         }
         let lanes: BTreeSet<_> = events.iter().map(|event| lane(event)).collect();
         assert_eq!(lanes.into_iter().collect::<Vec<_>>(), [(1, 1), (2, 1), (2, 2)]);

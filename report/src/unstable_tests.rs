@@ -1,8 +1,9 @@
-//! A time that could not be told, as the table shows it.
+//! An unstable time, as the table shows it.
 
 use gpuprof_analysis::fixture::{
     SLOWED, finished, h200, held_and_slowed, pass_slowed, point, series,
 };
+use gpuprof_model::machine::Backend;
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SCHEMA_VERSION};
 
 use super::{Report, Table};
@@ -14,7 +15,7 @@ fn table(rows: Vec<ConfigurationResult>) -> String {
         schema_version: SCHEMA_VERSION,
         id: "now".into(),
         provenance: Provenance {
-            backend: "cuda".into(),
+            backend: Backend::Cuda,
             device: Some(h200()),
             ..Provenance::default()
         },

@@ -251,14 +251,14 @@ fn a_page_of_many_long_series_is_one_that_github_takes_and_says_what_is_missing(
 
 fn markdown(run: &Run) -> String {
     let mut out = Vec::new();
-    Markdown.write(run, &mut out).unwrap();
+    Markdown::default().write(run, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
 #[test]
 fn the_chart_of_a_page_holds_the_best_along_the_longest_axis() {
     let long = long();
-    insta::assert_snapshot!(mermaid::chart(&Curve::of(&long, "duration").unwrap()));
+    insta::assert_snapshot!(mermaid::chart(&Curve::choose(&long, "duration").unwrap()));
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn no_name_ends_a_chart() {
         row.configuration.0[1].0 = "n\"]\n```\n<b>".into();
     }
     let long = gpuprof_analysis::fixture::series(long.configurations);
-    let chart = mermaid::chart(&Curve::of(&long, "duration").unwrap());
+    let chart = mermaid::chart(&Curve::choose(&long, "duration").unwrap());
     assert_eq!(chart.lines().count(), 5, "{chart}");
     assert!(!chart.contains('`') && !chart.contains('<'), "{chart}");
 }

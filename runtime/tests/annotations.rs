@@ -1,10 +1,10 @@
 //! The attributes as a user meets them: what compiles, and what the compiler says where it does
 //! not.
 //!
-//! Input: `tests/ui`, annotations with mistakes and beside each the messages it gets, and
+//! Input: `tests/ui`, annotations with mistakes and next to each the messages it gets, and
 //! `tests/pass`, annotations that compile, each of which checks what it registered when it runs.
 //! Messages are rustc's of the workspace's `rust-version`; `OVERWRITE=1 cargo test -p gpuprof
-//! --test annotations` writes them anew.
+//! --test annotations` updates them.
 //!
 //! rustc compiles each program against the library that cargo has built for this test anyway:
 //! trybuild builds it and everything below it twice more, which was a seventh of the whole suite.
@@ -43,7 +43,7 @@ static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
 
 /// Compiles `program`, a path below the package, and writes what `emit` asks for to `made`.
 fn compile(program: &Path, emit: &str, made: &Path) -> Output {
-    let deps = LIBRARY.parent().expect("cargo puts libraries beside their dependencies");
+    let deps = LIBRARY.parent().expect("cargo puts libraries next to their dependencies");
     Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args(["--edition", "2024", "--crate-type", "bin", "--color", "never"])
         .args(["--diagnostic-width", "140", "--emit", emit, "-o"])
@@ -83,7 +83,7 @@ fn messages(stderr: &[u8]) -> String {
 }
 
 #[test]
-fn annotations_with_mistakes_get_the_messages_beside_them() {
+fn annotations_with_mistakes_get_the_messages_next_to_them() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let programs = programs("tests/ui");
     assert!(programs.len() >= 13, "the programs are not whole: {programs:?}");
@@ -103,7 +103,7 @@ fn annotations_with_mistakes_get_the_messages_beside_them() {
 }
 
 #[test]
-fn annotations_that_compile_register_what_they_say() {
+fn valid_annotations_compile_and_register_their_kernels() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let programs = programs("tests/pass");
     assert!(programs.len() >= 5, "the programs are not whole: {programs:?}");

@@ -1,33 +1,33 @@
-//! Standard error: all that people are told while a command works.
+//! Standard error: all messages for people while a command runs.
 //!
-//! Input: sentences. Output: lines that begin with who speaks. Nothing else in this crate writes to
-//! standard error, and here alone is decided what `--quiet` silences. A standard error that is
-//! closed loses what is said, and ends nothing. What is said holds text of files and other
-//! programs, so it is made safe as on standard output.
+//! Input: sentences. Output: lines with the prefix of their sender. Only this module writes to
+//! standard error and decides which messages `--quiet` suppresses. Writing to a closed standard
+//! error loses the message and is not an error. Messages contain text of files and other programs,
+//! so they are made printable as on standard output.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 
 use gpuprof_model::text::printable;
 
-use crate::terminal::shown_in_colour;
+use crate::printable_output::shown_in_colour;
 
-/// Tells what the user has to know, also with `--quiet`.
+/// Prints a message that the user needs, even with `--quiet`.
 pub fn say(text: impl Display) {
     line(format_args!("gpuprof: {text}"));
 }
 
-/// Tells what may be wrong with the user's code.
+/// Prints a warning about the user's code.
 pub fn warn(text: impl Display) {
     line(format_args!("warning: {text}"));
 }
 
-/// Tells why the command fails.
+/// Prints the reason for which the command fails.
 pub fn error(text: impl Display) {
     line(format_args!("error: {text}"));
 }
 
-/// Writes `text` as it is: what others said, or a question.
+/// Writes `text` unchanged: another program's output, or a question.
 pub fn raw(text: impl Display) {
     let mut stderr = io::stderr().lock();
     let _ = write!(stderr, "{text}").and_then(|()| stderr.flush());
@@ -37,7 +37,7 @@ fn line(text: impl Display) {
     let _ = writeln!(io::stderr(), "{}", printable(&text.to_string()));
 }
 
-/// What is told of how things go: nothing with `--quiet`.
+/// Progress messages, which `--quiet` suppresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notes {
     quiet: bool,
@@ -49,27 +49,27 @@ impl Notes {
         Self { quiet }
     }
 
-    /// Tells `text`.
+    /// Prints `text`.
     pub fn say(self, text: impl Display) {
         if !self.quiet {
             say(text);
         }
     }
 
-    /// Tells `text` on a line of its own, without who speaks.
+    /// Prints `text` on its own line, without a prefix.
     pub fn plain(self, text: impl Display) {
         if !self.quiet {
             line(text);
         }
     }
 
-    /// What `show` writes, on standard error: a report, which made safe what it holds.
-    pub fn shown(self, show: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-        // A standard error that is closed loses what is said.
+    /// Writes the output of `show` to standard error: a report that has made its texts printable.
+    pub fn show(self, show: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        // A closed standard error is not an error.
         let _ = self.must_show(show);
     }
 
-    /// As [`shown`](Self::shown), for what nobody finds elsewhere.
+    /// As [`show`](Self::show), for output that is available nowhere else.
     ///
     /// # Errors
     /// Standard error cannot be written.
@@ -77,7 +77,7 @@ impl Notes {
         if self.quiet { Ok(()) } else { shown_in_colour(&mut io::stderr().lock(), show) }
     }
 
-    /// Whether nothing is told.
+    /// Whether progress messages are suppressed.
     pub fn quiet(self) -> bool {
         self.quiet
     }

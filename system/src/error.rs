@@ -1,7 +1,7 @@
-//! Errors that are the user's to mend: what happened, where, what to do, and the exit code.
+//! Errors for the user: what happened, where, what to do, and the exit code.
 //!
-//! Input: what went wrong, with the error that it was made of. Output: a message that says it in
-//! full, a typed exit code that no wording changes, and the chain of sources for who asks.
+//! Input: the cause and a message. Output: the message, a typed exit code that does not depend on
+//! the wording, and the chain of sources.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -14,14 +14,14 @@ use gpuprof_model::ExitCode;
 /// An expected failure.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// What the process exits with.
+    /// The exit code of the process.
     pub code: ExitCode,
     /// What happened, in full sentences; may have several lines.
     pub message: String,
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
-/// The result of anything that may end the run.
+/// The result of an operation that may end the run.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
@@ -30,14 +30,14 @@ impl Failure {
         Self { code, message: message.into(), source: None }
     }
 
-    /// A command line that cannot be carried out.
+    /// A command line that is not valid here.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(ExitCode::Usage, message)
     }
 
     /// A file that could not be written.
     pub fn output(path: &Path, error: &io::Error) -> Self {
-        // An `io::Error` cannot be cloned: its number and its words are what is kept.
+        // An `io::Error` cannot be cloned: its number and message are kept.
         let source = match error.raw_os_error() {
             Some(number) => io::Error::from_raw_os_error(number),
             None => io::Error::new(error.kind(), error.to_string()),
@@ -46,20 +46,20 @@ impl Failure {
             .caused_by(source)
     }
 
-    /// The failure with the error that it was made of.
+    /// The failure with its cause.
     #[must_use]
     pub fn caused_by(self, source: impl StdError + Send + Sync + 'static) -> Self {
         Self { source: Some(Arc::new(source)), ..self }
     }
 
-    /// The failure with another exit code and in other words; the source stays.
+    /// The failure with another exit code and message; the source stays.
     #[must_use]
-    pub fn told_as(self, code: ExitCode, message: impl Into<String>) -> Self {
+    pub fn with_message(self, code: ExitCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), ..self }
     }
 }
 
-/// Two failures are equal where the user cannot tell them apart.
+/// Failures are equal if the user cannot distinguish them.
 impl PartialEq for Failure {
     fn eq(&self, other: &Self) -> bool {
         (self.code, &self.message) == (other.code, &other.message)
@@ -88,7 +88,7 @@ mod tests {
     fn a_failure_keeps_its_source_also_in_other_words() {
         let full = io::Error::from_raw_os_error(28);
         let failure = Failure::output(Path::new("/dev/full"), &full);
-        let reworded = failure.clone().told_as(failure.code, "▒▒▒");
+        let reworded = failure.clone().with_message(failure.code, "▒▒▒");
         for failure in [failure, reworded] {
             let source = failure.source().unwrap().downcast_ref::<io::Error>().unwrap();
             assert_eq!(source.raw_os_error(), Some(28), "{failure}");

@@ -1,12 +1,11 @@
-//! SIGINT, SIGTERM and SIGHUP: the first ends the run with what was measured, the second at once.
-//! Where nothing is to be kept, so does the first: of a command that only reads it ends the
-//! process, and of one that builds first what was started to build, as Ctrl-C at a terminal does.
-//! A SIGHUP that is ignored, as under `nohup`, stays so.
+//! SIGINT, SIGTERM and SIGHUP: the first ends the run and keeps the measurements, the second ends
+//! the process at once. If there is nothing to keep, the first does too: it ends the process of a
+//! command that only reads, and also the compilers of one that builds, like Ctrl-C in a terminal. A
+//! SIGHUP that is ignored, as under `nohup`, stays ignored.
 //!
-//! Input: signals. Output: the first of them, and a wait that it ends: whoever waits for something
-//! else waits for it here too, and the kernel wakes them. SIGXFSZ, which a limit on the size of
-//! files sends, would end the process in the middle of a write; listened to, it is an error of that
-//! write as a full disk is.
+//! Input: signals. Output: the first of them, and a wait that it ends: code that waits for another
+//! event waits here for both. SIGXFSZ, sent at a limit on the size of files, would end the process
+//! in the middle of a write; while it is handled, that write fails as on a full disk.
 
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,15 +18,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 
-use crate::{family, scratch};
+use crate::{descendants, scratch};
 
 /// The signal that was received, if any.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     signal: Arc<AtomicUsize>,
-    /// Can be read from the first signal on: nobody ever does. None where nobody listens.
+    /// Readable from the first signal on, and never read. None if no handler is installed.
     heard: Option<Arc<PipeReader>>,
-    /// Whether a signal finds something to keep, or somebody who looks for it.
+    /// Whether there are results to keep, or another thread handles the signal.
     keeps: Arc<AtomicBool>,
 }
 
@@ -47,7 +46,7 @@ impl Interrupt {
             flag::register(signal, second)?;
             let number = usize::try_from(signal).unwrap_or(0);
             flag::register_usize(signal, interrupt.signal.clone(), number)?;
-            // Last: whoever it wakes finds the signal.
+            // Last: a thread that it wakes finds the signal.
             low_level::pipe::register(signal, told.try_clone()?)?;
         }
         let ends = interrupt.clone();
@@ -55,14 +54,13 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Says that from here on there is something to keep, or somebody who looks for signals: what
-    /// was started is then ended by nobody else.
+    /// From here on there are results to keep, or another thread waits for signals and ends the
+    /// children.
     pub fn keep(&self) {
         self.keeps.store(true, Ordering::Relaxed);
     }
 
-    /// Ends what this process started, and this process where that does not end it, if a signal
-    /// comes before there is something to keep.
+    /// Until then, a signal ends the children of this process, and then the process itself.
     fn end_what_builds(&self) {
         let Some(heard) = &self.heard else { return };
         while self.signal().is_none() {
@@ -73,8 +71,9 @@ impl Interrupt {
         }
         let nothing_kept = || !self.keeps.load(Ordering::Relaxed);
         if nothing_kept() {
-            family::end_descendants();
-            // Whoever waits for them cleans up and ends. Who is about to start another does not.
+            descendants::end_descendants();
+            // Processes that wait for their children clean up and end. A process that is about to
+            // start another does not.
             let _ = wait_for(&mut [], Instant::now().checked_add(CLEANS_UP));
         }
         if nothing_kept() {
@@ -84,7 +83,7 @@ impl Interrupt {
     }
 
     /// Lets the first signal end the process at once, with 128 and its number: there is nothing to
-    /// keep. It ends a call of the system and a long computation alike.
+    /// keep. It interrupts system calls and long computations.
     ///
     /// # Errors
     /// The handlers cannot be installed.
@@ -102,12 +101,12 @@ impl Interrupt {
         u8::try_from(self.signal.load(Ordering::Relaxed)).ok().filter(|&signal| signal != 0)
     }
 
-    /// Waits until something can be read from one of `others` or one has ended, until the time
-    /// `until`, or for a signal, whichever comes first; whether it was one of `others`. It may
-    /// return early: whoever waits looks, and waits again.
+    /// Waits until one of `others` is readable or closed, until the time `until`, or for a signal,
+    /// whichever comes first; returns whether it was one of `others`. It may return early, so
+    /// callers check and wait again.
     ///
     /// # Errors
-    /// The system cannot wait for that.
+    /// The system cannot wait for these descriptors.
     pub fn wait(&self, others: &[BorrowedFd<'_>], until: Option<Instant>) -> io::Result<bool> {
         let waited = others.iter().copied().chain(self.heard.iter().map(|heard| heard.as_fd()));
         let mut waited: Vec<_> =
@@ -116,12 +115,12 @@ impl Interrupt {
         Ok(waited.iter().take(others.len()).any(|fd| !fd.revents().is_empty()))
     }
 
-    /// Waits until `out` takes [`AT_ONCE`] bytes without a wait, or has nobody who reads it; after
-    /// a signal only until `until`. Whether it does: a reader that is slow is waited for, and one
-    /// that has stopped keeps nobody.
+    /// Waits until `out` takes [`AT_ONCE`] bytes without blocking, or has no reader; after a signal
+    /// only until `until`. Returns whether it takes them: a slow reader is waited for, and a
+    /// stopped one blocks nothing.
     ///
     /// # Errors
-    /// The system cannot wait for that.
+    /// The system cannot wait for this descriptor.
     pub fn wait_for_reader(&self, out: BorrowedFd<'_>, until: Duration) -> io::Result<bool> {
         let mut last = None;
         loop {
@@ -156,15 +155,15 @@ fn is_ignored(status: &str, signal: i32) -> bool {
     mask.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
 }
 
-/// How long the end of what was started may take.
+/// The longest time for the children to end.
 const CLEANS_UP: Duration = Duration::from_secs(2);
 
-/// As many bytes a pipe takes at once where it takes any.
+/// A pipe that is writable takes at least so many bytes.
 pub const AT_ONCE: usize = 4096;
 
 /// Waits for one of `waited`, a signal, or the time `until`.
 fn wait_for(waited: &mut [PollFd<'_>], until: Option<Instant>) -> io::Result<()> {
-    // A time that cannot be told is that far away that nobody sees it.
+    // A time that cannot be represented is too far away to matter.
     let left = until.map(|until| until.saturating_duration_since(Instant::now()));
     let left = left.and_then(|left| Timespec::try_from(left).ok());
     match poll(waited, left.as_ref()) {
@@ -187,11 +186,11 @@ mod tests {
         let soon = Instant::now() + Duration::from_millis(10);
         assert!(!interrupt.wait(&[other.as_fd()], Some(soon)).unwrap());
         assert!(Instant::now() >= soon);
-        // Time that has passed is no error.
+        // Reaching the time limit is not an error.
         assert!(!interrupt.wait(&[other.as_fd()], Some(soon)).unwrap());
         writes.write_all(b"x").unwrap();
         assert!(interrupt.wait(&[other.as_fd()], None).unwrap());
-        // For ever, but for the signal, which stays.
+        // Without a time limit only the signal ends the wait, and it stays readable.
         signalled.write_all(b"x").unwrap();
         assert!(!interrupt.wait(&[], None).unwrap());
         assert!(!interrupt.wait(&[], None).unwrap());
@@ -217,6 +216,9 @@ mod tests {
         assert!(!interrupt.wait_for_reader(out.as_fd(), soon).unwrap());
         assert!(begin.elapsed() >= soon);
         drop(reads);
-        assert!(interrupt.wait_for_reader(out.as_fd(), soon).unwrap(), "to write is to be told");
+        assert!(
+            interrupt.wait_for_reader(out.as_fd(), soon).unwrap(),
+            "a write must report the error"
+        );
     }
 }

@@ -1,8 +1,8 @@
-//! JSON that can be shown: what programs read may be read on a terminal or in the log of a CI job.
+//! JSON that is safe to show in a terminal or in the log of a CI job.
 //!
-//! Input: a value. Output: its JSON, in which the characters that steer a terminal or turn the
-//! direction of reading, and what the runners of Azure and TeamCity take for a command, are written
-//! as `\u202e`: the same value for whoever parses it.
+//! Input: a value. Output: its JSON. Characters that steer a terminal or change the direction of
+//! text, and commands of Azure's and TeamCity's runners, are escaped (`\u202e`), so parsers read
+//! the same value.
 
 use std::io::{self, Write};
 
@@ -10,28 +10,34 @@ use gpuprof_model::text::steers;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
-/// Writes `value` on one line, with its end.
+/// Writes `value` on one line, with a line break.
 ///
 /// # Errors
 /// `out` could not be written.
 pub fn line(out: &mut (impl Write + ?Sized), value: &impl Serialize) -> io::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(&mut *out, Shown(CompactFormatter)))?;
+    value.serialize(&mut Serializer::with_formatter(
+        &mut *out,
+        PrintableFormatter(CompactFormatter),
+    ))?;
     writeln!(out)
 }
 
-/// Writes `value` indented, with the end of its last line.
+/// Writes `value` indented, with a line break.
 ///
 /// # Errors
 /// `out` could not be written.
 pub fn indented(out: &mut (impl Write + ?Sized), value: &impl Serialize) -> io::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(&mut *out, Shown(PrettyFormatter::new())))?;
+    value.serialize(&mut Serializer::with_formatter(
+        &mut *out,
+        PrintableFormatter(PrettyFormatter::new()),
+    ))?;
     writeln!(out)
 }
 
-/// A formatter whose texts can be shown.
-struct Shown<F>(F);
+/// A formatter that writes printable texts.
+struct PrintableFormatter<F>(F);
 
-/// Hands calls on to the formatter within.
+/// Forwards calls to the inner formatter.
 macro_rules! as_within {
     ($($method:ident($($argument:ident: $type:ty)?);)*) => {$(
         fn $method<W: ?Sized + Write>(&mut self, writer: &mut W $(, $argument: $type)?) -> io::Result<()> {
@@ -40,7 +46,7 @@ macro_rules! as_within {
     )*};
 }
 
-impl<F: Formatter> Formatter for Shown<F> {
+impl<F: Formatter> Formatter for PrintableFormatter<F> {
     as_within! {
         begin_array(); end_array(); begin_array_value(first: bool); end_array_value();
         begin_object(); end_object(); begin_object_key(first: bool); end_object_key();
@@ -54,7 +60,7 @@ impl<F: Formatter> Formatter for Shown<F> {
     ) -> io::Result<()> {
         let (mut from, mut before) = (0, ' ');
         for (at, c) in fragment.char_indices() {
-            // All of them take one unit of UTF-16.
+            // All of them are one unit of UTF-16.
             if steers(c) || (before, c) == ('#', '#') {
                 writer.write_all(&fragment.as_bytes()[from..at])?;
                 write!(writer, "\\u{:04x}", u32::from(c))?;
@@ -77,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_steers_is_escaped_and_read_as_it_was() {
+    fn control_characters_are_escaped_and_survive_parsing() {
         for (text, shown) in [
             ("a\u{202e}b\u{7f}\u{9b}é", "\"a\\u202eb\\u007f\\u009bé\"\n"),
             ("\u{1b}[2J\n", "\"\\u001b[2J\\n\"\n"),

@@ -1,6 +1,6 @@
-//! Files of the user's that say what is known of metrics: sections and rules of advice.
+//! The user's files about metrics: sections and rules of advice.
 //!
-//! Input: a folder. Output: its TOML files with their text, as an archive takes them along.
+//! Input: a folder. Output: its TOML files with their text, as an archive stores them.
 
 use std::fs;
 
@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Failure, Result};
 
-/// A file of a workspace's own.
+/// A file of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnFile {
-    /// Where it is, for messages.
+    /// Its path, for messages.
     pub path: Utf8PathBuf,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
@@ -33,15 +33,15 @@ impl From<RuleFile> for OwnFile {
 }
 
 impl OwnFile {
-    /// Its name without the extension.
+    /// The file name without the extension.
     pub fn id(&self) -> &str {
         self.path.file_stem().unwrap_or_default()
     }
 
-    /// The `.toml` files of `folder`, by name; none where it is not there.
+    /// The `.toml` files of `folder`, by name; none if the folder does not exist.
     ///
     /// # Errors
-    /// One that cannot be read (exit code 96).
+    /// A file cannot be read (exit code 96).
     pub fn all_in(folder: &Utf8Path) -> Result<Vec<Self>> {
         let entries = folder.read_dir_utf8().into_iter().flatten();
         let mut paths: Vec<_> = entries.filter_map(|e| Some(e.ok()?.path().to_owned())).collect();
@@ -56,7 +56,7 @@ impl OwnFile {
         paths.into_iter().map(read).collect()
     }
 
-    /// `files` as the workspace at `root` knows them, wherever that is.
+    /// `files` with paths relative to the workspace at `root`.
     pub fn below(root: &Utf8Path, mut files: Vec<Self>) -> Vec<Self> {
         for file in &mut files {
             file.path = file.path.strip_prefix(root).unwrap_or(&file.path).to_owned();
@@ -64,7 +64,7 @@ impl OwnFile {
         files
     }
 
-    /// `here`, and those `packed` that nothing here is called like.
+    /// `here`, and the files of `packed` with other names.
     pub fn joined(mut here: Vec<Self>, packed: &[Self]) -> Vec<Self> {
         let not_here =
             |file: &&Self| here.iter().all(|own| !own.id().eq_ignore_ascii_case(file.id()));

@@ -1,8 +1,7 @@
 //! Text of a given width.
 //!
-//! Input: a text, and how many characters wide it shall be. Output: the text and the spaces that it
-//! lacks. `{text:width$}` does the same for widths of the program's own, and panics from 65,536 on,
-//! which a name in somebody's file may reach.
+//! Input: a text, and its width in characters. Output: the text, filled with spaces.
+//! `{text:width$}` panics for widths from 65,536 on, which a name in a user's file may reach.
 
 /// `text`, then spaces.
 pub fn left(text: &str, width: usize) -> String {

@@ -1,10 +1,9 @@
-//! Folders for what nobody else needs: unpacked archives, questions to child processes, and what a
-//! slice does not share.
+//! Temporary folders: unpacked archives, requests to child processes, and unshared data of a slice.
 //!
-//! Input: the machine's folder for temporary files. Output: an empty folder, which goes with its
-//! owner: when it is dropped, when a signal ends the process ([`remove_all`]), and if the process
-//! was killed, when the same user's next one makes a folder. Its lock, which the system takes off
-//! with the process, tells the dead from the living.
+//! Input: the machine's folder for temporary files. Output: an empty folder. It is removed when its
+//! owner is dropped, when a signal ends the process ([`remove_all`]), or, if the process was
+//! killed, when the same user's next process makes a folder. The system releases its lock with the
+//! process, so the lock shows whether the owner lives.
 
 use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::MetadataExt;
@@ -17,19 +16,22 @@ use tempfile::TempDir;
 
 use crate::error::{Failure, Result};
 
-/// What the names begin with.
+/// The prefix of the names.
 const PREFIX: &str = "gpuprof-";
 
-/// The owner's lock, beside the folder that is handed out.
+/// How many random characters follow it.
+const RANDOM: usize = 6;
+
+/// The owner's lock, next to the usable folder.
 const LOCK: &str = ".lock";
 
-/// What is handed out, below the folder that is made.
+/// The usable folder, inside the one with the lock.
 const INSIDE: &str = "files";
 
 /// The folders of this process.
 static LIVE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// A folder that is gone when this is dropped.
+/// A folder that is removed when this is dropped.
 #[derive(Debug)]
 pub struct Scratch {
     inside: PathBuf,
@@ -39,18 +41,18 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new folder, after those of processes that were killed are removed.
+    /// A new folder, after leftovers of killed processes are removed.
     ///
     /// # Errors
-    /// It cannot be made, or its path is not UTF-8 (exit code 110).
+    /// The folder cannot be made, or its path is not UTF-8 (exit code 110).
     pub fn new() -> Result<Self> {
         Self::make().map_err(|e| Failure::output(&env::temp_dir(), &e))
     }
 
-    /// As [`new`](Self::new), for those who have errors of their own.
+    /// As [`new`](Self::new), for callers with their own error type.
     ///
     /// # Errors
-    /// It cannot be made, or its path is not UTF-8.
+    /// The folder cannot be made, or its path is not UTF-8.
     pub fn make() -> io::Result<Self> {
         static SWEPT: Once = Once::new();
         let place = env::temp_dir();
@@ -60,12 +62,17 @@ impl Scratch {
 
     fn within(place: &Path) -> io::Result<Self> {
         let (folder, lock) = loop {
-            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place)?;
+            let folder =
+                tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).tempdir_in(place)?;
             let path = folder.path().join(LOCK);
-            let lock = File::create(&path)?;
-            // A file system without locks keeps what is left behind. Another process may find this
-            // folder before it is locked, and takes it for a dead one's: it has the lock until the
-            // folder is gone, or had it, and then the lock's file is gone.
+            let lock = match File::create(&path) {
+                // Another process took the empty folder for a leftover.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                lock => lock?,
+            };
+            // On a file system without locks, leftovers stay. Before the folder is locked, another
+            // process may take it for a leftover: it then has the lock until the folder is gone, or
+            // the lock's file is gone already.
             let taken = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
             if !taken && is_at(&lock, &path) {
                 break (folder, lock);
@@ -80,7 +87,7 @@ impl Scratch {
         Ok(Self { inside, folder, _lock: lock })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Utf8Path {
         Utf8Path::from_path(&self.inside).expect("it was looked at when the folder was made")
     }
@@ -90,34 +97,55 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
         live.retain(|path| path != self.folder.path());
+        // Its own drop removes the rest.
+        let _ = fs::remove_dir_all(&self.inside);
     }
 }
 
 /// Removes the folders of this process, which is about to end without dropping them.
 pub fn remove_all() {
     for folder in LIVE.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-        // Another thread may still write there: what is left goes with the next process.
-        let _ = fs::remove_dir_all(folder);
+        // Another thread may still write there; the next process removes the rest.
+        let _ = remove(&folder);
     }
 }
 
-/// Removes what killed processes of this user left in `place`.
+/// Removes `folder`, its lock last: if the process is killed meanwhile, the rest is still locked.
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder.join(INSIDE)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => fs::remove_dir_all(folder),
+    }
+}
+
+/// Removes this user's leftovers of killed processes in `place`.
 fn sweep(place: &Path) {
     let Ok(entries) = fs::read_dir(place) else { return };
     let named = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(PREFIX);
     for path in entries.flatten().filter(named).map(|entry| entry.path()) {
         if let Some(_lock) = of_the_dead(&path) {
-            let _ = fs::remove_dir_all(path);
+            let _ = remove(&path);
+        } else if is_random(&path) {
+            // A process that was killed between its lock and its folder leaves it empty; no other
+            // folder can be removed so.
+            let _ = fs::remove_dir(&path);
         }
     }
 }
 
-/// The lock on `folder`, where it is ours and the process that made it is gone.
+/// The lock on `folder`, if it is ours and its process is gone.
 fn of_the_dead(folder: &Path) -> Option<File> {
     let own = rustix::process::geteuid().as_raw();
     let ours = fs::symlink_metadata(folder).is_ok_and(|it| it.is_dir() && it.uid() == own);
     let lock = File::open(folder.join(LOCK)).ok().filter(|_| ours)?;
     lock.try_lock().is_ok().then_some(lock)
+}
+
+/// Whether a process chose the name of `folder`.
+fn is_random(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let random = name.strip_prefix(PREFIX).unwrap_or_default();
+    random.len() == RANDOM && random.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
 /// Whether the open `file` is the one at `path`.
@@ -144,13 +172,30 @@ mod tests {
         };
         let dead = make("gpuprof-dead", true);
         let others = [make("gpuprof-of-the-user", false), make("elsewhere", true)];
+        let (emptied, full) = (make("gpuprof-aB3dE6", false), make("gpuprof-aB3dE7", false));
+        fs::remove_dir(emptied.join(INSIDE)).unwrap();
         sweep(place.path());
         assert!(!dead.exists() && living.path().exists());
+        assert!(!emptied.exists(), "killed after it removed its lock");
+        assert!(full.exists(), "without a lock it may be anyone's");
         assert!(others.iter().all(|folder| folder.exists()));
         let path = living.path().to_owned();
         drop(living);
         assert!(!path.parent().unwrap().exists());
     }
+
+    #[test]
+    fn a_removal_that_ends_early_leaves_the_lock() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("gpuprof-killed");
+        fs::create_dir_all(&folder).unwrap();
+        File::create(folder.join(LOCK)).unwrap();
+        // A file in the place of the usable folder cannot be removed as one.
+        File::create(folder.join(INSIDE)).unwrap();
+        remove(&folder).unwrap_err();
+        assert!(folder.join(LOCK).exists());
+    }
+
     #[test]
     fn processes_that_start_together_leave_each_other_their_folders() {
         let place = tempfile::tempdir().unwrap();

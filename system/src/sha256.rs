@@ -12,7 +12,7 @@ pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// The SHA-256 of a file in hexadecimal; `None` where it cannot be read.
+/// The SHA-256 of a file in hexadecimal; `None` if it cannot be read.
 pub fn sha256_of(path: &Utf8Path) -> Option<String> {
     fs::read(path).ok().map(|bytes| hex(&Sha256::digest(bytes)))
 }

@@ -1,16 +1,19 @@
-//! Names of symbols as their sources spell them.
+//! Demangled names of symbols.
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// The name in C++ of a mangled `symbol`, without its parameters.
+/// The name in C++ of a mangled `symbol`, without its parameters; none for a name in C, which may
+/// read like the encoding of a type or of an operator (`Dh`, `pl`).
 pub fn name_in_cpp(symbol: &str) -> Option<String> {
+    if !symbol.starts_with("_Z") {
+        return None;
+    }
     let options = DemangleOptions::new().no_params().no_return_type();
     let name = Symbol::new(symbol).ok()?.demangle_with_options(&options).ok()?;
     Some(readable(&name))
 }
 
-/// The name without the types of numbers, as in `(unsigned int)64`, and without namespaces that
-/// have no name.
+/// The name without casts of numbers, as in `(unsigned int)64`, and without anonymous namespaces.
 pub fn readable(name: &str) -> String {
     let mut readable = String::new();
     let mut depth = 0;
@@ -23,4 +26,18 @@ pub fn readable(name: &str) -> String {
         }
     }
     readable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_c_stays_as_it_is() {
+        for name in ["pl", "Dh", "f", "sum", "k_Z1fv", "__Z3fooi"] {
+            assert_eq!(name_in_cpp(name), None, "{name}");
+        }
+        assert_eq!(name_in_cpp("_Z5scalePfi").as_deref(), Some("scale"));
+        assert_eq!(name_in_cpp("_Z5scaleIfEvPT_i").as_deref(), Some("scale<float>"));
+    }
 }

@@ -1,13 +1,13 @@
-//! Lines of text that end where the terminal does.
+//! Wraps text at the width of the terminal.
 //!
-//! Input: a text and the column it begins in. Output: the same, broken between words; what follows
-//! a break is indented. Without a width, as in a file or a pipe, a line is as long as its text.
+//! Input: a text and the column it begins in. Output: the same, broken between words; continuation
+//! lines are indented. Without a width, as in a file or a pipe, a line is as long as its text.
 
-/// What is left for a text beside an indent; less than this, and it is not worth an indent.
+/// The least room for text next to an indent; with less, lines are not indented.
 const LEAST: usize = 24;
 
 /// `text`, which begins in column `first`, broken at `width`; other lines begin in column `indent`.
-/// A word that is longer than a line is left whole, since people copy it.
+/// A word that is longer than a line stays whole, so that it can be copied.
 pub fn wrapped(text: &str, width: Option<u16>, first: usize, indent: usize) -> String {
     let width = width.map_or(usize::MAX, usize::from);
     let indent = if width.saturating_sub(indent) < LEAST { 2 } else { indent };
@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(wrapped(text, None, 20, 4), text);
         assert_eq!(wrapped(text, Some(200), 20, 4), text);
         assert_eq!(wrapped("a\nb", None, 0, 2), "a\n  b", "its own lines are indented as well");
-        // An indent that leaves no room is none.
+        // An indent that leaves no room is ignored.
         assert_eq!(wrapped("one two three", Some(30), 29, 28), "\n  one two three");
     }
 }

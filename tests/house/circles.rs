@@ -216,7 +216,7 @@ mod tests {
         let b = ("b.rs", "pub struct B; fn f() { let _: crate::Other; }");
         assert_eq!(circles_of(&[lib, a, b]), [["a.rs", "b.rs"]]);
         let hub = ("b.rs", "pub struct B;");
-        assert!(circles_of(&[lib, a, hub]).is_empty(), "who hands a name on needs nothing");
+        assert!(circles_of(&[lib, a, hub]).is_empty(), "a re-export needs nothing");
     }
 
     #[test]

@@ -19,37 +19,37 @@ pub const HABITS: &[Habit] = &[
     Habit {
         name: "a clause with \"what\" as a noun: name the thing",
         patterns: &["what !is|are|was|were|do|does|did|to|if|about|kind|version|happens|happened"],
-        limits: [74.0, 7.5, 7.0],
+        limits: [18.0, 7.5, 7.0],
     },
     Habit {
         name: "\"where\" for a condition: write \"if\"",
         patterns: &["^ where !is|are|do|does|to"],
-        limits: [24.5, 13.0, 2.5],
+        limits: [7.0, 13.0, 2.5],
     },
     Habit {
         name: "a program that tells: it reports, shows or says",
         patterns: &["tell|tells|told|telling"],
-        limits: [14.0, 8.5, 0.5],
+        limits: [4.0, 7.0, 0.5],
     },
     Habit {
         name: "persons: programs and values are no persons",
         patterns: &["who|whoever|whose|whom|nobody|anybody|somebody"],
-        limits: [21.5, 4.0, 8.0],
+        limits: [7.0, 4.0, 5.5],
     },
     Habit {
         name: "\"is no NOUN\": write \"is not a\"",
         patterns: &["is|are|was|were no !longer|more"],
-        limits: [6.0, 11.5, 0.5],
+        limits: [4.0, 9.0, 0.5],
     },
     Habit {
         name: "\"beside\": write \"next to\" or \"in addition to\"",
         patterns: &["beside|besides"],
-        limits: [5.0, 2.0, 0.5],
+        limits: [2.0, 2.0, 0.5],
     },
     Habit {
         name: "\"comes to\", \"goes on\": write \"amounts to\", \"continues\"",
         patterns: &["comes|came to", "go|goes|went|going on"],
-        limits: [5.0, 2.0, 0.5],
+        limits: [2.0, 2.0, 0.5],
     },
     Habit {
         name: "old words: write \"again\", \"available\", \"similar\"",
@@ -59,17 +59,17 @@ pub const HABITS: &[Habit] = &[
     Habit {
         name: "things that stand or are held: write \"compared with\", \"means\", \"is\"",
         patterns: &["held against", "stand|stands for|in|under|at|beside", "so is|are|has|does"],
-        limits: [4.0, 1.0, 2.0],
+        limits: [1.5, 1.0, 2.0],
     },
     Habit {
         name: "\"of its own\", \"of theirs\": write \"its own\", \"their\"",
         patterns: &["of theirs|ours|others", "of its|their own"],
-        limits: [6.5, 1.5, 1.0],
+        limits: [4.0, 1.5, 1.0],
     },
     Habit {
         name: "\"those that\", \"one that\": repeat the noun, or use an adjective",
         patterns: &["those|one|ones that|which|who"],
-        limits: [16.0, 1.0, 4.0],
+        limits: [10.0, 1.0, 4.0],
     },
 ];
 

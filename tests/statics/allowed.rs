@@ -25,7 +25,7 @@ pub const ALLOWED: &[Allowed] = &[
     allowed(
         "system/src/scratch.rs",
         "SWEPT",
-        "what the dead left is looked for once a process, whoever makes the first folder",
+        "leftovers are searched for once a process, by its first folder",
     ),
     allowed(
         "cupti/src/abi.rs",
@@ -35,7 +35,7 @@ pub const ALLOWED: &[Allowed] = &[
     allowed(
         "cupti/src/driver.rs",
         "FUNCTIONS",
-        "a process has one CUDA driver, which cannot be loaded anew",
+        "a process has one CUDA driver, which cannot be loaded again",
     ),
     allowed(
         "cupti/src/host.rs",
@@ -47,11 +47,6 @@ pub const ALLOWED: &[Allowed] = &[
         "cupti/src/launches.rs",
         "leak",
         "another thread may be in CUPTI's callback when its subscription ends, and still write there",
-    ),
-    allowed(
-        "emulator/src/driver/event.rs",
-        "TOLD",
-        "a program is told once whose times its events give, and may use several contexts",
     ),
     allowed(
         "emulator/src/driver/current.rs",
@@ -71,7 +66,7 @@ pub const ALLOWED: &[Allowed] = &[
     allowed(
         "harness-macros/src/shared.rs",
         "COUNTER",
-        "expansions know nothing of each other, and each needs a PTX name of its own",
+        "expansions are independent, and each needs a unique PTX name",
     ),
     allowed(
         "runtime/src/host/collect/persisting.rs",
@@ -81,7 +76,7 @@ pub const ALLOWED: &[Allowed] = &[
     allowed(
         "runtime/src/host/outcome.rs",
         "PANICKED_AT",
-        "a panic hook belongs to the process, and is told the place that the payload does not tell",
+        "a panic hook belongs to the process, and gets the location, which the payload lacks",
     ),
     allowed("runtime/src/host/nvml.rs", "leak", "NVML keeps pointers into itself: it stays loaded"),
     // Tests: made once a process, since each takes seconds to make, and never changed.

@@ -83,8 +83,8 @@ gpuprof = { path = RUNTIME }
 beside = { path = \"../../../beside\" }
 ";
 
-/// The library at a revision: its kernels by name and index. The revision's own configuration of
-/// cargo must be the one that is read.
+/// The library at a revision: its kernels by name and index. The build must read the revision's own
+/// configuration of cargo.
 fn library(revision: &str, kernels: &[(&str, &str)]) -> String {
     // A limit that only the first revision has, and that applies to no device.
     let threshold = match revision {

@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use crate::support::tool::OF_TIMED_TESTS;
 use crate::support::workspace::write;
 use crate::support::{Tool, Workspace, repository_folder, target_folder, wait_beside, wait_for};
 
@@ -45,6 +46,7 @@ fn built<const N: usize>(packages: [&str; N]) -> [PathBuf; N] {
         .args(["--message-format", "json-render-diagnostics", "--quiet", "--target-dir"])
         .arg(target_folder())
         .current_dir(repository_folder())
+        .env_remove(OF_TIMED_TESTS)
         .stderr(Stdio::inherit())
         .output()
         .expect("cargo can be started");
@@ -58,7 +60,7 @@ fn built<const N: usize>(packages: [&str; N]) -> [PathBuf; N] {
                 && message["package_id"].as_str().is_some_and(|id| id.contains(package))
                 && message["target"]["kind"][0] == "cdylib"
         };
-        let artifact = messages.iter().find(of).expect("cargo tells of every package");
+        let artifact = messages.iter().find(of).expect("cargo reports every package");
         let file = artifact["filenames"][0].as_str().expect("a shared object is a file");
         PathBuf::from(file)
     })

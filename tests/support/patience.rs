@@ -20,7 +20,7 @@ pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = found() {
             return found;
         }
-        assert!(started.elapsed() < PATIENCE, "waited in vain for {what}");
+        assert!(started.elapsed() < PATIENCE, "timed out waiting for {what}");
         sleep(Duration::from_millis(1));
     }
 }

@@ -45,6 +45,9 @@ const NO_NVCC: &str = "/nonexistent/nvcc";
 /// Harnesses do little compared with the driver, and take twice as long to build optimised.
 pub(crate) const UNOPTIMISED: (&str, &str) = ("CARGO_PROFILE_BENCH_OPT_LEVEL", "0");
 
+/// `.ci/timed` sets this for the tests. Cargo would build everything again because of it.
+pub(crate) const OF_TIMED_TESTS: &str = "RUSTC_BOOTSTRAP";
+
 /// The one executable that cargo, with `arguments` in `folder`, builds below `target`.
 pub(crate) fn built(arguments: &[&str], folder: &Path, target: &Path) -> PathBuf {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -53,6 +56,7 @@ pub(crate) fn built(arguments: &[&str], folder: &Path, target: &Path) -> PathBuf
         .args(["--message-format", "json-render-diagnostics", "--quiet", "--target-dir"])
         .arg(target)
         .envs([UNOPTIMISED])
+        .env_remove(OF_TIMED_TESTS)
         .current_dir(folder)
         .stderr(Stdio::inherit())
         .output()

@@ -37,6 +37,14 @@ impl Workspace {
     /// # Panics
     /// The copy cannot be made.
     pub fn fixture(name: &str) -> Self {
+        Self::copy_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name), name)
+    }
+
+    /// The same of another folder of the repository, as `name`.
+    ///
+    /// # Panics
+    /// The copy cannot be made.
+    pub fn copy_of(folder: &Path, name: &str) -> Self {
         let root = outside(name);
         // One test at a time: what is no longer in the fixture is removed, and what is being
         // written is not in it.
@@ -44,9 +52,8 @@ impl Workspace {
         fs::create_dir_all(&root).expect("the folder can be made");
         let busy = File::create(busy).expect("the folder can be written");
         busy.lock().expect("files can be locked");
-        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
-        copy(&fixture, &root);
-        forget_all_but(&fixture, &root);
+        copy(folder, &root);
+        forget_all_but(folder, &root);
         lock(&root);
         Self { root, target: shared_target() }
     }
@@ -79,24 +86,24 @@ impl Workspace {
     }
 
     /// The outcome of a script of the repository that calls `cargo gpuprof` in this workspace, with
-    /// these variables.
+    /// these arguments and variables.
     ///
     /// # Panics
     /// It cannot be started.
-    pub fn script(&self, script: &Path, variables: &[(&str, &str)]) -> Outcome {
+    pub fn script(&self, script: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
         let tool = self.tool(&[]).into_command();
         let own = tempfile::tempdir().expect("a folder can be made");
         symlink(tool.get_program(), own.path().join("cargo-gpuprof")).expect("it can be linked");
         let path = env::var("PATH").expect("there is a PATH");
-        let mut command = Command::new("bash");
+        let mut command = Command::new(script);
         command
-            .arg(script)
+            .args(arguments)
             .current_dir(&self.root)
             .env_clear()
             .envs(tool.get_envs().filter_map(|(name, value)| Some((name, value?))))
             .envs(variables.iter().copied())
             .env("PATH", format!("{}:{path}", own.path().display()));
-        Outcome::new(command.output().expect("bash can be started"), self.root.clone())
+        Outcome::new(command.output().expect("scripts can be started"), self.root.clone())
     }
 
     /// Runs the subcommand with `arguments` in the root.

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use gpuprof_model::advice::{Advice, Gain};
+use gpuprof_model::advice::{Advice, Certainty, Gain};
 use gpuprof_model::run::ConfigurationResult;
 
 use super::neighbours::Neighbours;
-use super::rule::{Of, Rule, Tried, Unit};
-use super::terms::Terms;
+use super::rule::{EstimateScope, Expectation, Rule, Unit};
+use super::terms::AdviceContext;
 use super::values::{Reading, reading};
 
 /// Below this many percent, nothing is worth advice.
@@ -23,11 +23,11 @@ const FOLLOWED: f64 = 0.05;
 type Bound<'r> = BTreeMap<&'r str, f64>;
 
 /// What `rule` says of the configuration at `at`.
-pub(super) fn found(
+pub(super) fn apply(
     rule: &Rule,
     at: usize,
     neighbours: &Neighbours<'_>,
-    terms: &Terms<'_>,
+    terms: &AdviceContext<'_>,
 ) -> Option<Advice> {
     let row = neighbours.row(at);
     let read = read(rule, row, terms);
@@ -50,6 +50,9 @@ pub(super) fn found(
         .remedies(neighbours.language())
         .map(|remedy| remedy.filled(filled))
         .collect::<Option<_>>()?;
+    let is_moved =
+        |metric: &str| row.metrics.get(metric).is_some_and(|it| it.perturbation.is_some());
+    let moved = read.iter().any(|(_, metric, _)| is_moved(metric));
     let remedy = (!remedies.is_empty()).then(|| remedies.join(" "));
     Some(Advice {
         rule: rule.id.clone(),
@@ -57,7 +60,7 @@ pub(super) fn found(
         message: rule.message.filled(filled)?,
         remedy,
         gain,
-        certainty: rule.certainty,
+        certainty: if moved { rule.certainty.max(Certainty::Likely) } else { rule.certainty },
         configurations: Vec::new(),
         metrics: read.iter().map(|(_, metric, _)| (*metric).to_owned()).collect(),
     })
@@ -67,7 +70,7 @@ pub(super) fn found(
 fn read<'r>(
     rule: &'r Rule,
     row: &ConfigurationResult,
-    terms: &Terms<'_>,
+    terms: &AdviceContext<'_>,
 ) -> Vec<(&'r str, &'r str, Reading)> {
     let one = |input: &'r super::rule::Input| {
         let mut metrics = input.metrics.iter();
@@ -116,21 +119,21 @@ fn gain(
     rule: &Rule,
     row: &ConfigurationResult,
     values: &Bound<'_>,
-    terms: &Terms<'_>,
+    terms: &AdviceContext<'_>,
 ) -> Option<Gain> {
     rule.estimates.iter().find_map(|estimate| {
         let percent = estimate.percent.evaluate(|name| values.get(name).copied()).ok()?;
         let percent = Some(percent).filter(|percent| percent.is_finite())?.clamp(0.0, 100.0);
         Some(match estimate.of {
-            Of::Time => Gain::Time { percent: percent.min(room(rule, row, terms)) },
-            Of::Use => Gain::Use { percent },
+            EstimateScope::Time => Gain::Time { percent: percent.min(room(rule, row, terms)) },
+            EstimateScope::Use => Gain::Use { percent },
         })
     })
 }
 
 /// The most of the launch's time that can go away, in percent: a unit that the remedy takes no work
 /// off needs at least as long as it would at its peak.
-fn room(rule: &Rule, row: &ConfigurationResult, terms: &Terms<'_>) -> f64 {
+fn room(rule: &Rule, row: &ConfigurationResult, terms: &AdviceContext<'_>) -> f64 {
     let others = Unit::ALL.iter().filter(|(unit, ..)| !rule.relieves.contains(unit));
     let busy = others.filter_map(|(.., metric)| reading(row, terms, metric));
     let busiest = busy.map(|reading| reading.value).fold(0.0, f64::max);
@@ -140,10 +143,10 @@ fn room(rule: &Rule, row: &ConfigurationResult, terms: &Terms<'_>) -> f64 {
 /// Whether neighbours follow the advice, and none of them is faster.
 fn in_vain(
     rule: &Rule,
-    tried: &Tried,
+    tried: &Expectation,
     at: usize,
     neighbours: &Neighbours<'_>,
-    terms: &Terms<'_>,
+    terms: &AdviceContext<'_>,
 ) -> bool {
     let of = |at: usize| {
         let values = bound(rule, &read(rule, neighbours.row(at), terms), None);

@@ -59,7 +59,7 @@ impl<'s> Neighbours<'s> {
         self.series.language
     }
 
-    pub(super) fn of(series: &'s SeriesResult) -> Self {
+    pub(super) fn new(series: &'s SeriesResult) -> Self {
         let rows = &series.configurations;
         let timed = rows.iter().any(|row| value(row, "duration").is_some());
         // Fewer counts of one kind are not a gain: only time decides.
@@ -69,7 +69,7 @@ impl<'s> Neighbours<'s> {
         let mut known: HashMap<Work<'_>, usize> = HashMap::new();
         let axes = work_axes(series);
         for (at, row) in rows.iter().enumerate().filter(|(_, r)| r.status == Status::Finished) {
-            let group = *known.entry(Work::of(row, &axes)).or_insert_with(|| {
+            let group = *known.entry(Work::new(row, &axes)).or_insert_with(|| {
                 groups.push(Group { rows: Vec::new(), best: None });
                 groups.len() - 1
             });
@@ -145,9 +145,9 @@ impl<'s> Neighbours<'s> {
     /// The change from the configuration at `a` to the one at `b`, with its evidence.
     pub(super) fn evidence(&self, a: usize, b: usize) -> Option<(Class, Evidence)> {
         let metric = self.metric?;
-        let side = |at: usize| Side::of(self.row(at), metric, Statistic::Median).ok();
+        let side = |at: usize| Side::from_row(self.row(at), metric, Statistic::Median).ok();
         let class = best::result(self.row(a), metric)?.class;
-        Some((class, Evidence::of(class, &side(a)?, &side(b)?)))
+        Some((class, Evidence::compare(class, &side(a)?, &side(b)?)))
     }
 
     /// Whether the configuration at `a` is surely better than the one at `b`, of which `others`
@@ -201,7 +201,7 @@ fn work_axes(series: &SeriesResult) -> Vec<&str> {
 }
 
 impl<'s> Work<'s> {
-    fn of(row: &'s ConfigurationResult, axes: &[&str]) -> Self {
+    fn new(row: &'s ConfigurationResult, axes: &[&str]) -> Self {
         let declared = WORK.map(|metric| value(row, metric).map(f64::to_bits));
         if declared.iter().any(Option::is_some) {
             return Self::Declared(declared);

@@ -43,7 +43,7 @@ pub struct Rule {
     /// can be gained.
     pub relieves: Vec<Unit>,
     /// How to recognise a neighbour that follows the advice.
-    pub tried_by: Option<Tried>,
+    pub tried_by: Option<Expectation>,
     /// Rules that say less than this one.
     pub instead_of: Vec<String>,
 }
@@ -53,7 +53,7 @@ pub struct Rule {
 pub struct Input {
     /// Its name in the rule.
     pub name: String,
-    /// Metrics, at least one; the first one that has a value counts.
+    /// Metrics, at least one; the first with a value counts.
     pub metrics: Vec<String>,
 }
 
@@ -61,14 +61,14 @@ pub struct Input {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
     /// The whole of which it is a share.
-    pub of: Of,
+    pub of: EstimateScope,
     /// The formula.
     pub percent: Formula,
 }
 
 /// The whole of an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Of {
+pub enum EstimateScope {
     /// The time of the launch (global).
     Time,
     /// The actual or possible work of one unit (local).
@@ -100,7 +100,7 @@ impl Unit {
 
 /// A value that is higher, or lower, if the advice was followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tried {
+pub struct Expectation {
     /// An input or a name that the rule defines.
     pub name: String,
     /// Whether it is higher there.

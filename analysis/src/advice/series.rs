@@ -8,7 +8,7 @@ mod gain;
 mod limiter;
 mod occupancy;
 mod tail;
-mod told;
+mod wording;
 
 use gpuprof_model::advice::Advice;
 use gpuprof_model::run::SeriesResult;
@@ -26,7 +26,10 @@ pub const FINDINGS: [(&str, &str); 5] = [
         "occupancy-falls",
         "from which value of an axis on fewer warps are resident, and what limits them",
     ),
-    ("tail-measured", "what the last, partly filled wave costs beside a grid of whole waves"),
+    (
+        "tail-measured",
+        "the cost of the last, partly filled wave compared with a grid of whole waves",
+    ),
     (
         "limiter-changes",
         "between which values of an axis another unit becomes the nearest its peak",
@@ -34,11 +37,11 @@ pub const FINDINGS: [(&str, &str); 5] = [
 ];
 
 /// All of it.
-pub(super) fn found(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
-    let mut pieces = gain::found(series, neighbours);
-    pieces.extend(axis::found(series, neighbours));
-    pieces.extend(occupancy::found(series, neighbours));
-    pieces.extend(tail::found(series, neighbours));
-    pieces.extend(limiter::found(series, neighbours));
+pub(super) fn advise(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
+    let mut pieces = gain::advise(series, neighbours);
+    pieces.extend(axis::advise(series, neighbours));
+    pieces.extend(occupancy::advise(series, neighbours));
+    pieces.extend(tail::advise(series, neighbours));
+    pieces.extend(limiter::advise(series, neighbours));
     pieces
 }

@@ -7,7 +7,7 @@ use super::rule::Rule;
 
 /// The context of rules.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms<'a> {
+pub struct AdviceContext<'a> {
     /// The rules.
     pub rules: &'a [Rule],
     /// The metrics that are known.

@@ -1,8 +1,8 @@
-use gpuprof_model::advice::Gain;
+use gpuprof_model::advice::{Certainty, Gain};
 use gpuprof_model::measurement::OccupancyLimiter;
-use gpuprof_model::metric::{Class, Condition, Formula};
+use gpuprof_model::metric::{Class, Condition, Formula, Perturbation};
 
-use super::rule::{Estimate, Input, Of, Tried};
+use super::rule::{Estimate, EstimateScope, Expectation, Input};
 use super::template::Template;
 use super::*;
 use crate::fixture::{emulated, finished, gpu_pass, h200, measured, point, series};
@@ -22,7 +22,7 @@ fn set(row: &mut ConfigurationResult, metric: &str, value: f64) {
 
 fn advised(rows: Vec<ConfigurationResult>, rules: &[Rule]) -> Vec<Advice> {
     let (catalogue, device) = (Catalogue::built_in(), h200());
-    let terms = Terms { rules, catalogue: &catalogue, device: Some(&device) };
+    let terms = AdviceContext { rules, catalogue: &catalogue, device: Some(&device) };
     of_series(&series(rows), &terms)
 }
 
@@ -51,7 +51,7 @@ fn a_measured_gain_has_its_interval_and_comes_first() {
 }
 
 #[test]
-fn what_the_noise_hides_is_no_gain_and_what_is_the_same_does_not_matter() {
+fn gains_within_the_noise_are_not_reported() {
     let noisy = vec![
         timed(64, N, &[20_000.0, 9_000.0, 15_000.0, 11_000.0, 18_000.0]),
         timed(256, N, &[10_000.0, 17_100.0, 9_950.0, 19_050.0, 10_020.0]),
@@ -161,16 +161,16 @@ fn more_of_x() -> Rule {
         message: Template::parse("{half:0}").unwrap(),
         remedy: None,
         remedy_in: Vec::new(),
-        estimates: vec![Estimate { of: Of::Use, percent: Formula::parse("x").unwrap() }],
-        certainty: gpuprof_model::advice::Certainty::Likely,
+        estimates: vec![Estimate { of: EstimateScope::Use, percent: Formula::parse("x").unwrap() }],
+        certainty: Certainty::Likely,
         relieves: Vec::new(),
-        tried_by: Some(Tried { name: "half".into(), higher: true }),
+        tried_by: Some(Expectation { name: "half".into(), higher: true }),
         instead_of: Vec::new(),
     }
 }
 
 #[test]
-fn what_a_neighbour_tried_in_vain_is_not_advised() {
+fn what_a_neighbour_tried_wasted_is_not_advised() {
     let best = timed(64, N, &[10_000.0; 3]);
     let mut other = timed(256, N, &[20_000.0; 3]);
     let speaks = |rows: Vec<ConfigurationResult>| {
@@ -186,6 +186,19 @@ fn what_a_neighbour_tried_in_vain_is_not_advised() {
     assert!(speaks(vec![best, elsewhere]));
 }
 
+#[test]
+fn advice_from_a_counter_that_patching_may_have_moved_is_not_certain() {
+    let rule = Rule { certainty: Certainty::Certain, ..more_of_x() };
+    let certainty = |perturbation: Option<Perturbation>| {
+        let mut row = timed(64, N, &[10_000.0; 3]);
+        row.metrics.get_mut("registers").unwrap().perturbation = perturbation;
+        let pieces = advised(vec![row], std::slice::from_ref(&rule));
+        pieces.iter().find(|piece| piece.rule == "more").unwrap().certainty
+    };
+    assert_eq!(certainty(None), Certainty::Certain);
+    assert_eq!(certainty(Some(Perturbation::Divergence)), Certainty::Likely);
+}
+
 /// Amounts of work are looked up: a search for each among all took minutes for as many.
 #[test]
 fn the_time_grows_with_the_configurations_however_many_amounts_of_work_they_have() {
@@ -196,7 +209,7 @@ fn the_time_grows_with_the_configurations_however_many_amounts_of_work_they_have
     };
     let rows = || (0..20_000).map(row).collect::<Vec<_>>();
     let series = series(rows());
-    let neighbours = super::neighbours::Neighbours::of(&series);
+    let neighbours = super::neighbours::Neighbours::new(&series);
     assert_eq!(neighbours.groups.len(), 20_000);
     assert_eq!(neighbours.of_same_work(19_999).count(), 0);
     assert_eq!(advised(rows(), &[]), []);

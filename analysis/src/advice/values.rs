@@ -8,7 +8,7 @@ use gpuprof_model::measurement::OccupancyLimiter;
 use gpuprof_model::metric::{Class, DEVICE_ATTRIBUTE, Origin};
 use gpuprof_model::run::{ConfigurationResult, MetricResult};
 
-use super::terms::Terms;
+use super::terms::AdviceContext;
 use crate::view::best;
 
 /// The names of rules in addition to metrics: 1 if true, else 0.
@@ -42,7 +42,7 @@ impl Reading {
         value.is_finite().then_some(Self { value, low: value - reach, high: value + reach })
     }
 
-    fn of(result: &MetricResult, value: f64) -> Option<Self> {
+    fn from_result(result: &MetricResult, value: f64) -> Option<Self> {
         if result.class == Class::Exact {
             return Self::exact(value);
         }
@@ -58,18 +58,22 @@ impl Reading {
 /// The value of `metric` at `row`, if it is known or follows from what is.
 pub(super) fn reading(
     row: &ConfigurationResult,
-    terms: &Terms<'_>,
+    terms: &AdviceContext<'_>,
     metric: &str,
 ) -> Option<Reading> {
     let stored = best::value(row, metric).zip(best::result(row, metric));
     if let Some((value, result)) = stored {
-        return Reading::of(result, value);
+        return Reading::from_result(result, value);
     }
     of_launch(row, terms, metric).or_else(|| derived(row, terms, metric))
 }
 
 /// Whether rows that have the own metrics of `row` may have a [`reading`] of `metric`.
-pub(super) fn is_possible(row: &ConfigurationResult, terms: &Terms<'_>, metric: &str) -> bool {
+pub(super) fn is_possible(
+    row: &ConfigurationResult,
+    terms: &AdviceContext<'_>,
+    metric: &str,
+) -> bool {
     let of_launch = ["occupancy_limited_by_", "launch__", DEVICE_ATTRIBUTE];
     if row.metrics.is_own(metric) || of_launch.iter().any(|start| metric.starts_with(start)) {
         return true;
@@ -94,7 +98,7 @@ fn is_counter(metric: &str) -> bool {
 }
 
 /// A value derived from others by a formula.
-fn derived(row: &ConfigurationResult, terms: &Terms<'_>, metric: &str) -> Option<Reading> {
+fn derived(row: &ConfigurationResult, terms: &AdviceContext<'_>, metric: &str) -> Option<Reading> {
     if is_counter(metric) {
         return None;
     }
@@ -115,10 +119,10 @@ fn derived(row: &ConfigurationResult, terms: &Terms<'_>, metric: &str) -> Option
 /// Our name of a counter that is stored by its own.
 fn aliased(row: &ConfigurationResult, origin: &Origin) -> Option<Reading> {
     let Origin::Hardware(counter) = origin else { return None };
-    Reading::of(best::result(row, counter)?, best::value(row, counter)?)
+    Reading::from_result(best::result(row, counter)?, best::value(row, counter)?)
 }
 
-fn of_launch(row: &ConfigurationResult, terms: &Terms<'_>, name: &str) -> Option<Reading> {
+fn of_launch(row: &ConfigurationResult, terms: &AdviceContext<'_>, name: &str) -> Option<Reading> {
     let is = |limiter: OccupancyLimiter| {
         row.occupancy_limiter.map(|own| f64::from(u8::from(own == limiter)))
     };
@@ -154,7 +158,7 @@ fn product(extents: &[u32; 3]) -> f64 {
     extents.iter().map(|&extent| f64::from(extent)).product()
 }
 
-fn attribute(terms: &Terms<'_>, name: &str) -> Option<f64> {
+fn attribute(terms: &AdviceContext<'_>, name: &str) -> Option<f64> {
     let attribute = name.strip_prefix(DEVICE_ATTRIBUTE)?;
     let value = *terms.device?.attributes.get(attribute)?;
     i32::try_from(value).ok().map(f64::from)

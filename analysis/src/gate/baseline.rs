@@ -83,7 +83,7 @@ impl Against {
         if let Some(obstacle) = obstacle(&mismatches) {
             return Baseline::Incomparable(obstacle);
         }
-        match self.held(id) {
+        match self.find_series(id) {
             Some(series) => Baseline::Held {
                 configurations: &series.configurations,
                 whole: self.scope.holds(id),
@@ -118,7 +118,7 @@ impl Against {
     }
 
     /// The series `id` of the baseline, whether it may be compared or not.
-    pub fn held(&self, id: &SeriesId) -> Option<&SeriesResult> {
+    pub fn find_series(&self, id: &SeriesId) -> Option<&SeriesResult> {
         self.run.as_ref().ok()?.series.iter().find(|series| series.id == *id)
     }
 
@@ -132,14 +132,14 @@ impl Against {
         budget: &Budget,
     ) -> Vec<Change> {
         let baseline = self.series(&series.id, provenance);
-        let columns = compared(series, self.held(&series.id));
+        let columns = compared(series, self.find_series(&series.id));
         let theirs = match &baseline {
             Baseline::Held { configurations, .. } => *configurations,
             Baseline::Incomparable(_) | Baseline::Absent(_) => return Vec::new(),
         };
         let bounds = Some(&budget.relative).filter(|_| self.in_rounds);
-        let (before, after) = (ByKey::of(theirs), ByKey::of(&series.configurations));
-        let alike = |rows, metric: &str| Side::alike(rows, metric, Statistic::Median);
+        let (before, after) = (ByKey::new(theirs), ByKey::new(&series.configurations));
+        let alike = |rows, metric: &str| Side::correlation(rows, metric, Statistic::Median);
         let columns: Vec<_> = columns
             .iter()
             .map(|m| (m, (bounds, (alike(theirs, m), alike(&series.configurations, m)))))
@@ -182,6 +182,7 @@ impl Against {
             appeared: Vec::new(),
             unheld: Vec::new(),
             notes: Vec::new(),
+            weaker: Vec::new(),
         };
         let baseline = match &self.run {
             Ok(baseline) => baseline,
@@ -189,10 +190,7 @@ impl Against {
         };
         comparison.run = Some(baseline.id.clone());
         comparison.git_revision.clone_from(&baseline.provenance.git_revision);
-        comparison.mismatches =
-            fingerprint::mismatches(&baseline.provenance, &run.provenance, self.across_devices);
-        comparison.mismatches.extend(fingerprint::moved(baseline, run));
-        comparison.mismatches.extend(fingerprint::reset(baseline, run));
+        comparison.mismatches = self.mismatches(baseline, run);
         if comparison.obstacle().is_some() {
             return comparison;
         }
@@ -224,11 +222,20 @@ impl Against {
                 continue;
             };
             comparison.vanished.extend(lost_verification(theirs, ours));
+            comparison.weaker.extend(crate::gate::weaker::of_series(theirs, ours));
             comparison.appeared.extend(only_in(ours, theirs));
             let unheld = any_finished(ours) && !any_finished(theirs);
             comparison.unheld.extend(unheld.then(|| ours.id.to_string()));
         }
         comparison
+    }
+
+    fn mismatches(&self, baseline: &Run, run: &Run) -> Vec<Mismatch> {
+        let (before, after) = (&baseline.provenance, &run.provenance);
+        let mut mismatches = fingerprint::mismatches(before, after, self.across_devices);
+        mismatches.extend(fingerprint::moved(baseline, run));
+        mismatches.extend(fingerprint::reset(baseline, run));
+        mismatches
     }
 
     /// Whether a filter took nothing of `baseline` and leaves nothing to compare with, so that
@@ -251,7 +258,7 @@ fn only_in<'r>(
     one: &'r SeriesResult,
     other: &'r SeriesResult,
 ) -> impl Iterator<Item = String> + 'r {
-    let there = ByKey::of(&other.configurations);
+    let there = ByKey::new(&other.configurations);
     let alone = move |row: &&ConfigurationResult| !there.has(row);
     one.configurations.iter().filter(alone).map(|row| format!("{}/{}", one.id, row.configuration))
 }
@@ -286,7 +293,7 @@ fn lost_metrics<'r>(
 /// finished both: a wrong result may be the faster one. If these are all that it verified, the
 /// series is named once.
 fn lost_verification(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<String> {
-    let before = ByKey::of(&theirs.configurations);
+    let before = ByKey::new(&theirs.configurations);
     let finished = ours.configurations.iter().filter(|row| row.status == Status::Finished);
     let known = finished.filter(|row| before.get(row).is_some_and(|theirs| theirs.verified));
     let (kept, lost): (Vec<_>, Vec<_>) = known.partition(|row| row.verified);
@@ -313,7 +320,11 @@ pub fn default_thresholds(
     // What is exact on the emulator may not be so on hardware, so the results are asked; what was
     // exact in the baseline stays in the gate.
     let of_side = |side: &SeriesResult, name: &str| {
-        side.configurations.iter().find_map(|row| Some(row.metrics.get(name)?.class))
+        let mut results = side.configurations.iter().filter_map(|row| row.metrics.get(name));
+        let first = results.next()?;
+        // A counter that patching may have moved in one row blocks no merge.
+        let moved = first.perturbation.is_some() || results.any(|it| it.perturbation.is_some());
+        Some(if moved { Class::Noisy } else { first.class })
     };
     let measured = |name: &str| match theirs.and_then(|theirs| of_side(theirs, name)) {
         Some(Class::Exact) => Some(Class::Exact),

@@ -1,10 +1,12 @@
 use gpuprof_model::ExitCode;
+use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::metric::Perturbation;
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::Verdict;
 
 use super::*;
 use crate::fixture::{self, block, emulated, gh100, gpu, h200, rows, series};
-use crate::gate::run::Gate;
+use crate::gate::outcome::Gate;
 
 fn run(series: Vec<SeriesResult>) -> Run {
     let provenance = Provenance { device: Some(gh100()), ..Provenance::default() };
@@ -33,7 +35,7 @@ fn named(kernel: &str, values: &[f64]) -> SeriesResult {
 }
 
 #[test]
-fn what_vanished_and_what_appeared_is_told_by_key() {
+fn what_vanished_and_what_appeared_is_reported_by_key() {
     let before = run(vec![named("a", &[1.0, 2.0]), named("gone", &[1.0])]);
     let after = run(vec![named("a", &[1.0]), named("fresh", &[1.0])]);
     let told = against(before.clone(), Scope::whole()).comparison(&after);
@@ -79,7 +81,7 @@ fn a_total_of_the_emulator_that_is_gone_has_vanished_though_no_column_shows_it()
 }
 
 #[test]
-fn what_was_verified_there_and_not_here_is_told_and_is_no_pass_under_strict() {
+fn verification_lost_since_the_base_fails_under_strict() {
     let verified = |which: [bool; 2]| {
         let mut run = run(vec![named("a", &[1.0, 2.0])]);
         let rows = &mut run.series[0].configurations;
@@ -104,7 +106,7 @@ fn what_was_verified_there_and_not_here_is_told_and_is_no_pass_under_strict() {
     assert_eq!(told(&both, &failed), ["saxpy::kernels::a: verification by its reference"]);
     let code = |strict| {
         let comparison = Some(against(&both).comparison(&none));
-        Gate { strict, gated: true }.exit_code(&Run { comparison, ..none.clone() })
+        Gate { strict, ..Gate::default() }.exit_code(&Run { comparison, ..none.clone() })
     };
     assert_eq!((code(false), code(true)), (ExitCode::Success, ExitCode::NotJudged));
 }
@@ -112,7 +114,9 @@ fn what_was_verified_there_and_not_here_is_told_and_is_no_pass_under_strict() {
 #[test]
 fn another_device_makes_every_series_incomparable() {
     let before = run(vec![named("a", &[1.0])]);
-    let here = Provenance { device: Some(h200()), ..Provenance::default() };
+    // Emulated as the other one: that alone would be an obstacle.
+    let device = DeviceRecord { emulated: true, ..h200() };
+    let here = Provenance { device: Some(device), ..Provenance::default() };
     let baseline = against(before.clone(), Scope::whole());
     let told = baseline.series(&before.series[0].id, &here);
     assert!(matches!(told, Baseline::Incomparable(reason) if reason.starts_with("device: GH100")));
@@ -155,6 +159,12 @@ fn the_default_gate_holds_counts_exactly_and_time_within_two_percent() {
             "every theoretical_occupancy >= baseline",
         ]
     );
+    // Patched counters that patching may have moved in one row are no gate.
+    let mut two = [64, 128].map(|block| gpu(block, 1 << 20, &[100.0]));
+    let sectors = two[1].metrics.get_mut("global_sectors").unwrap();
+    sectors.perturbation = Some(Perturbation::Divergence);
+    let moved = default_thresholds(&Catalogue::built_in(), &of(two.into()), None);
+    assert!(!moved.contains(&"every global_sectors <= baseline".to_owned()), "{moved:?}");
     // L1's own counters repeat on the emulator only.
     let emulated = of(vec![emulated(64, 1 << 20)]);
     assert!(
@@ -192,7 +202,7 @@ fn a_kernel_that_loads_everything_twice_fails_whatever_is_shown() {
     };
     let failed = |series: &SeriesResult| -> Vec<String> {
         let failed = series.judgements.iter().filter(|j| j.verdict == gpuprof_model::Verdict::Fail);
-        failed.map(|judgement| judgement.threshold.clone()).collect()
+        failed.map(|judgement| judgement.threshold.text.clone()).collect()
     };
     let twice = judged(2);
     assert_eq!(
@@ -245,13 +255,17 @@ fn the_default_gate_holds_what_the_baseline_has_and_what_left_the_annotation() {
 
 #[test]
 fn two_long_runs_are_joined_in_linear_time() {
-    // Without an index these are 900 million comparisons of configurations.
-    let long = || run(vec![named("a", &[1.0; 30_000])]);
-    let against = against(long(), Scope::whole());
-    let began = std::time::Instant::now();
-    let threshold = Threshold::parse("every global_sectors <= baseline").unwrap();
-    let run = crate::gate::run::rejudge(&Catalogue::built_in(), long(), &[threshold], &against);
-    assert_eq!(run.series[0].judgements[0].verdict, Verdict::Pass);
-    assert_eq!(run.series[0].changes.len(), 30_000);
-    assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());
+    let join = |configurations: usize| {
+        let long = || run(vec![named("a", &vec![1.0; configurations])]);
+        let against = against(long(), Scope::whole());
+        let threshold = Threshold::parse("every global_sectors <= baseline").unwrap();
+        let start = std::time::Instant::now();
+        let run = crate::gate::run::rejudge(&Catalogue::built_in(), long(), &[threshold], &against);
+        let took = start.elapsed();
+        assert_eq!(run.series[0].judgements[0].verdict, Verdict::Pass);
+        assert_eq!(run.series[0].changes.len(), configurations);
+        took.as_secs_f64()
+    };
+    // Without an index it takes 64 times as long. Other processes may disturb an attempt.
+    assert!((0..5).any(|_| join(8_000) / join(1_000) < 24.0));
 }

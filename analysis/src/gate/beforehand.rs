@@ -14,13 +14,12 @@ use gpuprof_model::configuration::Configuration;
 use gpuprof_model::metric::{Catalogue, Class};
 use gpuprof_model::run::{ConfigurationResult, Run, Status};
 use gpuprof_model::series::SeriesId;
-use gpuprof_model::threshold::{Comparison, Limit, Selector, Threshold};
+use gpuprof_model::threshold::{Comparison, Limit, Threshold};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::change::{self, Side, resolution};
 use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
-use crate::gate::default_gate::default_gate;
 use crate::stats::two_sample::{self, BOUND, MIN_PROCESSES};
 
 /// The most processes a side that are ever advised.
@@ -30,8 +29,8 @@ const MOST_ADVISED: u32 = 50;
 const DECIDED: f64 = 0.99;
 const CAUGHT: f64 = 0.95;
 
-/// A planned series: its name, its configurations, and its thresholds.
-pub type Planned<'p> = (&'p SeriesId, &'p [Configuration], Vec<&'p Threshold>);
+/// A planned series: its name, its configurations, and the thresholds that it will be judged by.
+pub type Planned<'p> = (&'p SeriesId, &'p [Configuration], &'p [Threshold]);
 
 /// The decisions that a stored baseline allows.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,16 +69,15 @@ pub fn ability<'p>(
     let mut questions: Vec<Question> = Vec::new();
     for (id, configurations, thresholds) in planned {
         let Some(theirs) = base.series.iter().find(|series| series.id == *id) else { continue };
-        let by_key = ByKey::of(&theirs.configurations);
-        let default = Threshold::parse(&default_gate()).ok();
-        let default = default.filter(|gate| !thresholds.iter().any(|own| own.replaces(gate)));
-        for threshold in thresholds.iter().copied().chain(&default) {
+        let by_key = ByKey::new(&theirs.configurations);
+        for threshold in thresholds {
             let rows = configurations.iter().filter(|c| threshold.selector.matches(c));
             let name = catalogue.find(&threshold.metric).map(|metric| metric.name.to_string());
-            let alike = name
-                .and_then(|name| Side::alike(&theirs.configurations, &name, threshold.statistic));
+            let alike = name.and_then(|name| {
+                Side::correlation(&theirs.configurations, &name, threshold.statistic)
+            });
             let of = |row| {
-                let question = Question::of(catalogue, threshold, by_key.at(row)?)?;
+                let question = Question::from_baseline(catalogue, threshold, by_key.at(row)?)?;
                 Some(Question { alike, ..question })
             };
             questions.extend(rows.filter_map(of));
@@ -113,6 +111,14 @@ pub fn fewest_processes(run: &Run) -> Option<u32> {
     u32::try_from(timed.min()?).ok()
 }
 
+/// The smallest change that is significant at `level` with 95 %, if so many `processes` a side
+/// scatter by `scatter` and no change is allowed; none if they are too few.
+pub(super) fn smallest_caught(scatter: f64, processes: u32, level: f64) -> Option<f64> {
+    let (configuration, scatter) = (String::new(), Some(scatter));
+    let question = Question { configuration, processes, scatter, allowed: 0.0, alike: None };
+    question.catches(processes, processes, level)
+}
+
 /// One configuration under one limit.
 struct Question {
     configuration: String,
@@ -129,7 +135,11 @@ struct Question {
 impl Question {
     /// Of a `row` of the baseline; none if it asks nothing of noisy processes, or demands an
     /// improvement.
-    fn of(catalogue: &Catalogue, threshold: &Threshold, row: &ConfigurationResult) -> Option<Self> {
+    fn from_baseline(
+        catalogue: &Catalogue,
+        threshold: &Threshold,
+        row: &ConfigurationResult,
+    ) -> Option<Self> {
         let Limit::Baseline(tolerance) = threshold.limit else { return None };
         let metric = catalogue.find(&threshold.metric)?;
         let result = row.metrics.get(&metric.name).filter(|_| row.status == Status::Finished)?;
@@ -145,7 +155,7 @@ impl Question {
             Comparison::AtLeast | Comparison::Above => -room / value.abs(),
             Comparison::Equal => return None,
         };
-        if !asks || allowed < 0.0 || threshold.selector == Selector::Best {
+        if !asks || allowed < 0.0 || threshold.selector.is_best() {
             return None;
         }
         let step = resolution(row, &metric.name, value) / 12.0_f64.sqrt();

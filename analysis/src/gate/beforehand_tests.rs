@@ -1,6 +1,8 @@
 use super::*;
 use crate::fixture::{self, finished, gpu_pass, point, series};
-use crate::gate::judge::{Terms, verdicts};
+use crate::gate::default_gate::default_gate;
+use crate::gate::in_force::{Counterpart, plan};
+use crate::gate::judge::{JudgeContext, verdicts};
 use crate::stats::random::SplitMix;
 use gpuprof_model::verdict::Verdict;
 
@@ -11,9 +13,14 @@ fn run(processes: usize, (time, percent): (f64, f64), random: &mut SplitMix) -> 
     fixture::run("r", vec![series(vec![finished(point(64, 1 << 20), &passes)])])
 }
 
-fn of(base: &Run, repeat: u32, configurations: usize) -> Option<Ability> {
+/// The limits of a series of the baseline with the thresholds `own`.
+fn limits(own: &[Threshold]) -> Vec<Threshold> {
+    plan(own, None, Counterpart::Known)
+}
+
+fn predict(base: &Run, repeat: u32, configurations: usize) -> Option<Ability> {
     let budget = Budget::up_to(29, configurations, 0);
-    let planned = [(&base.series[0].id, &[point(64, 1 << 20)][..], Vec::new())];
+    let planned = [(&base.series[0].id, &[point(64, 1 << 20)][..], &limits(&[])[..])];
     ability(&Catalogue::built_in(), planned, base, &budget, repeat)
 }
 
@@ -29,12 +36,12 @@ fn the_forecast_is_what_the_judge_then_says() {
         let draws = 300;
         for _ in 0..draws {
             let base = run(processes, (100_000.0, percent), &mut random);
-            let found = of(&base, u32::try_from(processes).unwrap(), 1).unwrap();
+            let found = predict(&base, u32::try_from(processes).unwrap(), 1).unwrap();
             told += found.decides;
             let mut verdict = |time| {
                 let head = run(processes, (time, percent), &mut random);
                 let rows = |run: &Run| run.series[0].configurations.clone();
-                let terms = Terms {
+                let terms = JudgeContext {
                     catalogue: &catalogue,
                     device: None,
                     budget: &budget,
@@ -55,31 +62,32 @@ fn the_forecast_is_what_the_judge_then_says() {
 #[test]
 fn a_baseline_of_two_processes_decides_nothing() {
     let mut random = SplitMix(2);
-    let found = of(&run(2, (100_000.0, 1.0), &mut random), 7, 1).unwrap();
+    let found = predict(&run(2, (100_000.0, 1.0), &mut random), 7, 1).unwrap();
     assert_eq!((found.questions, found.hopeless, found.processes), (1, 1, 2));
     assert_eq!((found.decides, found.catches_percent), (0.0, None));
     assert!(found.needed.is_some_and(|needed| needed > 2), "{found:?}");
-    assert_eq!(of(&run(1, (100_000.0, 1.0), &mut random), 7, 1).unwrap().needed, None);
+    assert_eq!(predict(&run(1, (100_000.0, 1.0), &mut random), 7, 1).unwrap().needed, None);
 }
 
 #[test]
 fn more_noise_and_more_configurations_need_more_processes() {
     let base = |percent| run(10, (100_000.0, percent), &mut SplitMix(3));
-    let needed = |percent, count| of(&base(percent), 10, count).unwrap();
+    let needed = |percent, count| predict(&base(percent), 10, count).unwrap();
     let (quiet, loud) = (needed(0.3, 1), needed(2.0, 1));
     assert!(quiet.decides > 0.99 && quiet.needed < loud.needed, "{quiet:?} {loud:?}");
     assert!(loud.decides < 0.8, "{loud:?}");
     let many = needed(2.0, 500);
     assert!(many.catches_percent > loud.catches_percent, "{many:?} {loud:?}");
-    assert_eq!(of(&base(9.0), 10, 1).unwrap().needed, None, "fifty are not enough");
+    assert_eq!(predict(&base(9.0), 10, 1).unwrap().needed, None, "fifty are not enough");
 }
 
 #[test]
-fn what_is_not_compared_by_its_noise_asks_nothing() {
+fn exact_metrics_need_no_processes() {
     let base = run(7, (100_000.0, 1.0), &mut SplitMix(4));
     let questions = |texts: &[&str]| {
         let own: Vec<Threshold> = texts.iter().map(|t| Threshold::parse(t).unwrap()).collect();
-        let planned = [(&base.series[0].id, &[point(64, 1 << 20)][..], own.iter().collect())];
+        let own = limits(&own);
+        let planned = [(&base.series[0].id, &[point(64, 1 << 20)][..], &own[..])];
         let found = ability(&Catalogue::built_in(), planned, &base, &Budget::up_to(29, 1, 0), 7);
         found.map(|found| found.questions)
     };
@@ -91,7 +99,7 @@ fn what_is_not_compared_by_its_noise_asks_nothing() {
     assert_eq!(questions(&["best duration <= baseline + 5%"]), Some(1));
     assert_eq!(questions(&["every duration <= baseline - 5%"]), None, "an improvement");
     let other = SeriesId { kernel: "other".into(), ..base.series[0].id.clone() };
-    let planned = [(&other, &[point(64, 1 << 20)][..], Vec::new())];
+    let planned = [(&other, &[point(64, 1 << 20)][..], &limits(&[])[..])];
     let none = ability(&Catalogue::built_in(), planned, &base, &Budget::up_to(29, 1, 0), 7);
     assert_eq!(none, None);
 }
@@ -115,7 +123,8 @@ fn alike_neighbours_make_the_forecast_modest() {
         let rows: Vec<_> = (1..=60).map(|at| row(32 * at)).collect();
         let points: Vec<_> = rows.iter().map(|row| row.configuration.clone()).collect();
         let base = fixture::run("r", vec![series(rows)]);
-        let planned = [(&base.series[0].id, &points[..], Vec::new())];
+        let limits = limits(&[]);
+        let planned = [(&base.series[0].id, &points[..], &limits[..])];
         let budget = Budget::up_to(29, 60, 0);
         ability(&Catalogue::built_in(), planned, &base, &budget, 10).unwrap()
     };

@@ -7,7 +7,6 @@
 use gpuprof_model::metric::{Catalogue, Class};
 use gpuprof_model::threshold::Threshold;
 
-use crate::gate::default_gate::default_gate;
 use crate::sequential::{Bounds, FAIL_BUDGET, LOOKS};
 
 /// The error probabilities of a run's thresholds.
@@ -36,24 +35,20 @@ impl Budget {
         Self { relative, fixed, later }
     }
 
-    /// That of a run with these series: how many configurations each has, and its thresholds.
-    /// `compared` says whether there is a baseline, which brings its default gate.
+    /// That of a run with these series: how many configurations each has, and the thresholds that
+    /// it will be judged by, as `in_force` finds them.
     pub fn planned<'t>(
         catalogue: &Catalogue,
-        series: impl IntoIterator<Item = (usize, Vec<&'t Threshold>)>,
-        compared: bool,
+        series: impl IntoIterator<Item = (usize, &'t Vec<Threshold>)>,
     ) -> Self {
         let noisy = |threshold: &&Threshold| {
             catalogue.find(&threshold.metric).is_none_or(|metric| metric.class == Class::Noisy)
         };
-        let default = Threshold::parse(&default_gate()).ok().filter(|_| compared);
         let (mut relative, mut fixed) = (0, 0);
         for (configurations, thresholds) in series {
-            let replaced = |gate: &Threshold| thresholds.iter().any(|own| own.replaces(gate));
-            let brought = default.iter().filter(|gate| !replaced(gate)).count();
             let (against, numbers): (Vec<_>, Vec<_>) =
-                thresholds.iter().copied().filter(noisy).partition(|t| t.needs_baseline());
-            relative += configurations * (against.len() + brought);
+                thresholds.iter().filter(noisy).partition(|t| t.needs_baseline());
+            relative += configurations * against.len();
             fixed += configurations * numbers.len();
         }
         Self::new(relative, fixed)
@@ -88,20 +83,19 @@ mod tests {
 
     #[test]
     fn all_noisy_questions_of_all_series_are_counted() {
-        let parse = |texts: &[&str]| -> Vec<Threshold> {
-            texts.iter().map(|text| Threshold::parse(text).unwrap()).collect()
-        };
-        let one =
-            parse(&["throughput >= baseline - 3%", "registers <= baseline", "duration <= 1 s"]);
-        let two = parse(&["duration <= baseline + 5%", "best throughput >= 60% of peak"]);
-        let series = || [(10, one.iter().collect()), (4, two.iter().collect())];
-        let of = |compared| {
-            let found = Budget::planned(&Catalogue::built_in(), series(), compared);
+        let of = |gate: &[&str]| {
+            let [one, two] = [
+                &["throughput >= baseline - 3%", "registers <= baseline", "duration <= 1 s"][..],
+                &["duration <= baseline + 5%", "best throughput >= 60% of peak"],
+            ]
+            .map(|texts| texts.iter().map(|text| Threshold::parse(text).unwrap()));
+            let gate = gate.iter().map(|text| Threshold::parse(text).unwrap());
+            let [one, two]: [Vec<_>; 2] = [one.chain(gate).collect(), two.collect()];
+            let found = Budget::planned(&Catalogue::built_in(), [(10, &one), (4, &two)]);
             (found.relative.family(), found.fixed.family())
         };
-        // The first series has the default gate on time next to its own on throughput.
-        assert_eq!(of(true), (10 * 2 + 4, 10 + 4));
-        assert_eq!(of(false), (10 + 4, 10 + 4));
+        assert_eq!(of(&["every duration <= baseline + 2%"]), (10 * 2 + 4, 10 + 4));
+        assert_eq!(of(&[]), (10 + 4, 10 + 4));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(crate) struct ByKey<'r>(HashMap<&'r Configuration, &'r ConfigurationResult>)
 
 impl<'r> ByKey<'r> {
     /// Of these rows.
-    pub(crate) fn of(rows: &'r [ConfigurationResult]) -> Self {
+    pub(crate) fn new(rows: &'r [ConfigurationResult]) -> Self {
         let mut all = HashMap::with_capacity(rows.len());
         for row in rows {
             all.entry(&row.configuration).or_insert(row);

@@ -11,8 +11,8 @@ use gpuprof_model::Threshold;
 use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, Status};
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::gate::beforehand::smallest_caught;
 use crate::gate::default_gate::default_gate;
 use crate::gate::rates::{Draw, Rates, Trial, rates};
 use crate::stats::median::median;
@@ -138,12 +138,8 @@ fn metric(catalogue: &Catalogue, run: &Run, name: &str) -> Option<Calibrated> {
 
 /// The change, in percent, that a gate with half of `processes` on either side sees with 95 %.
 fn visible(noise_percent: f64, processes: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "process counts are small")]
-    let side = (processes / 2) as f64;
-    let quantile = |p: f64| {
-        StudentsT::new(0.0, 1.0, 2.0 * side - 2.0).map_or(f64::INFINITY, |t| t.inverse_cdf(p))
-    };
-    (quantile(1.0 - SIGNIFICANCE) + quantile(0.95)) * noise_percent * (2.0 / side).sqrt()
+    let side = u32::try_from(processes / 2).unwrap_or(u32::MAX);
+    smallest_caught(noise_percent, side, SIGNIFICANCE).unwrap_or(f64::INFINITY)
 }
 
 #[cfg(test)]

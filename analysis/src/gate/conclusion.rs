@@ -9,39 +9,42 @@
 mod cut;
 mod findings;
 mod judged;
-mod measured;
+mod measurement_context;
 mod processes;
 mod sensitivity;
 mod sentence;
 
 use std::borrow::Cow;
 
+use gpuprof_model::ExitCode;
 use gpuprof_model::conclusion::{Conclusion, Cost, Ending, Finding};
 use gpuprof_model::run::Run;
 use gpuprof_model::threshold::Severity;
 
+use crate::gate::nothing::{self, Nothing};
+use crate::gate::outcome::Gate;
 use crate::sequential::FAIL_BUDGET;
 use findings::Findings;
-use judged::{Judged, unfinished};
+use judged::{JudgedCounts, unfinished};
 use sentence::Parts;
 
-pub use cut::{Cut, Shown, cut};
-pub use measured::Measured;
+pub use cut::{Cut, ListedFinding, cut};
+pub use measurement_context::MeasurementContext;
 
 /// The conclusion of `run`; none if it has no threshold and no comparison.
-pub fn of(run: &Run, measured: &Measured<'_>) -> Option<Conclusion> {
+pub fn conclude(run: &Run, measured: &MeasurementContext<'_>) -> Option<Conclusion> {
     let any = run.series.iter().any(|series| !series.judgements.is_empty());
     if !any && run.comparison.is_none() {
         return None;
     }
-    let Findings { failed, improved, undecided } = findings::of(run);
-    let mut judged = Judged::of(run);
+    let Findings { failed, improved, undecided } = findings::collect(run);
+    let mut judged = JudgedCounts::count(run);
     // A threshold of another version of the tool may name a metric that this one does not know.
     let cases = [&failed, &undecided].map(|list| findings::configurations(list));
     judged.configurations = cases.into_iter().fold(judged.configurations, usize::max);
     let in_rounds = measured.base.filter(|_| judged.by_time > 0);
     let known = in_rounds.zip(measured.budget).map(|(base, budget)| {
-        sensitivity::of(run, base, budget, measured.most_rounds.unwrap_or(u32::MAX))
+        sensitivity::estimate(run, base, budget, measured.most_rounds.unwrap_or(u32::MAX))
     });
     let stored = (judged.by_time > 0 && measured.stored).then_some(measured.ability).flatten();
     let known = known.or_else(|| {
@@ -63,16 +66,18 @@ pub fn of(run: &Run, measured: &Measured<'_>) -> Option<Conclusion> {
         cost: Cost {
             seconds: measured.seconds,
             processes: match measured.base {
-                Some(base) => processes::a_side(run, base),
-                None => processes::of_looks(run),
+                Some(base) => processes::processes_per_side(run, base),
+                None => processes::processes_after_looks(run),
             },
         },
         failed,
         improved,
         undecided,
     };
-    conclusion.ending = ending(run, &conclusion);
-    conclusion.sentence = Parts { run, conclusion: &conclusion, judged, measured }.sentence();
+    let nothing = nothing::found(run, false);
+    conclusion.ending = ending(run, &conclusion, measured.slice, nothing.as_ref());
+    let parts = Parts { run, conclusion: &conclusion, judged, measured, nothing: nothing.as_ref() };
+    conclusion.sentence = parts.sentence();
     Some(conclusion)
 }
 
@@ -81,10 +86,10 @@ const UNKNOWN: &str = "the baseline has no times of several processes; `--base` 
                        sides together";
 
 /// The conclusion that `run` holds, or that of its judgements where it was stored without one.
-pub fn shown(run: &Run) -> Option<Cow<'_, Conclusion>> {
+pub fn stored_or_new(run: &Run) -> Option<Cow<'_, Conclusion>> {
     match &run.conclusion {
         Some(conclusion) => Some(Cow::Borrowed(conclusion)),
-        None => of(run, &Measured::default()).map(Cow::Owned),
+        None => conclude(run, &MeasurementContext::default()).map(Cow::Owned),
     }
 }
 
@@ -98,21 +103,24 @@ fn misses_a_goal(found: &Finding) -> bool {
     between(limit.value, before.value) || between(before.value, limit.value)
 }
 
-fn ending(run: &Run, conclusion: &Conclusion) -> Ending {
-    let hard = || conclusion.failed.iter().filter(|found| found.severity == Severity::Hard);
-    let undecided = conclusion.undecided.iter().any(|found| found.severity == Severity::Hard);
-    if unfinished(run) > 0 {
-        Ending::Unfinished
-    } else if hard().any(|found| found.baseline.is_some() && !misses_a_goal(found)) {
-        Ending::Regression
-    } else if hard().next().is_some() {
-        Ending::Violation
-    } else if conclusion.judged == 0 {
-        Ending::NothingJudged
-    } else if undecided {
-        Ending::Undecided
-    } else {
-        Ending::Holds
+/// The kind of end, from the exit code of the same run under `--strict`: whatever could end such a
+/// run with another code than 0 keeps the sentence from saying that everything holds.
+fn ending(run: &Run, conclusion: &Conclusion, slice: bool, nothing: Option<&Nothing>) -> Ending {
+    let mut hard = conclusion.failed.iter().filter(|found| found.severity == Severity::Hard);
+    let strict = Gate { strict: true, slice, ..Gate::default() };
+    match strict.exit_code(run) {
+        _ if unfinished(run) > 0 => Ending::Unfinished,
+        ExitCode::ThresholdFailed => {
+            match hard.any(|found| found.baseline.is_some() && !misses_a_goal(found)) {
+                true => Ending::Regression,
+                false => Ending::Violation,
+            }
+        }
+        _ if conclusion.judged == 0 || matches!(nothing, Some(Nothing::Compared(_))) => {
+            Ending::NothingJudged
+        }
+        ExitCode::Success => Ending::Holds,
+        _ => Ending::Undecided,
     }
 }
 

@@ -1,3 +1,4 @@
+use gpuprof_model::measurement::{Unverified, Verification};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Comparison, Threshold, Tolerance};
@@ -85,7 +86,7 @@ fn nothing_changed() {
     assert_eq!(
         found.sentence,
         "No regression: 5 configurations judged, slowdowns of 2.5 % would have been caught with \
-         over 99 %; 8 processes a side."
+         over 99 % probability; 8 processes a side."
     );
     assert_eq!((found.ending, found.false_alarms), (Ending::Holds, Some(0.01)));
     assert!(found.failed.is_empty() && found.improved.is_empty() && found.undecided.is_empty());
@@ -96,7 +97,7 @@ fn one_configuration_got_slower() {
     let found = concluded(21, &[0.0, 0.05, 0.0]);
     assert_eq!(
         found.sentence,
-        "Regression: 1 of 3 judged configurations fails, most of all saxpy at block=64,n=1048576 \
+        "Regression: 1 of 3 judged configurations failed, worst: saxpy at block=64,n=1048576 \
          (duration +5.0 %); 21 processes a side."
     );
     let [slower] = found.failed.as_slice() else { panic!("{found:#?}") };
@@ -122,7 +123,7 @@ fn a_missed_improvement_is_no_regression() {
 }
 
 #[test]
-fn what_became_faster_is_told_once_by_its_time() {
+fn what_became_faster_is_reported_once_by_its_time() {
     let found = concluded(11, &[0.0, -0.05, -0.1]);
     assert!(found.sentence.starts_with("No regression: 3 configurations judged, 2 improved, "));
     let told: Vec<_> = found.improved.iter().map(|f| f.metric.as_deref().unwrap()).collect();
@@ -131,7 +132,7 @@ fn what_became_faster_is_told_once_by_its_time() {
 }
 
 #[test]
-fn an_improvement_inside_the_limit_is_told_where_it_is_sure() {
+fn an_improvement_inside_the_limit_is_reported_where_it_is_sure() {
     let small = |rounds| concluded(rounds, &[0.0, -0.015, 0.0, 0.0]).improved.len();
     assert_eq!((small(6), small(29)), (0, 1));
 }
@@ -140,7 +141,7 @@ fn an_improvement_inside_the_limit_is_told_where_it_is_sure() {
 fn what_is_undecided_says_what_would_decide() {
     let found = concluded(11, &[0.0, 0.04, 0.0]);
     assert!(
-        found.sentence.starts_with("Undecided: 1 of 3 judged configurations, none fails, "),
+        found.sentence.starts_with("Undecided: 1 of 3 judged configurations, none failed, "),
         "{found:#?}"
     );
     let [open] = found.undecided.as_slice() else { panic!("{found:#?}") };
@@ -158,7 +159,7 @@ fn too_few_rounds_say_nothing_of_slowdowns_but_why() {
     let found = concluded(3, &[0.0, 0.0]);
     assert_eq!(
         found.sentence,
-        "Undecided: 2 of 2 judged configurations, none fails; 3 processes a side."
+        "Undecided: 2 of 2 judged configurations, none failed; 3 processes a side."
     );
     assert_eq!(found.sensitivity, None);
     assert_eq!(
@@ -180,7 +181,7 @@ fn counters_alone_are_exact() {
     let found = of_counters(counted([1000.0, 1500.0]));
     assert_eq!(
         found.sentence,
-        "Regression: 1 of 2 judged configurations fails, most of all saxpy at block=128,n=1048576 \
+        "Regression: 1 of 2 judged configurations failed, worst: saxpy at block=128,n=1048576 \
          (global_sectors +50.0 %)."
     );
     let found = of_counters(counted([500.0, 1000.0]));
@@ -205,9 +206,72 @@ fn what_vanished_is_undecided() {
     let found = of_counters(head);
     assert_eq!(
         found.sentence,
-        "Undecided: 1 entry of the baseline is missing here, none of 1 judged configuration fails, by \
+        "Undecided: 1 entry of the baseline is missing here, none of 1 judged configuration failed, by \
          exact metrics and not by time."
     );
+}
+
+/// Every end with exit code 106 or 4 that no threshold without a verdict explains.
+#[test]
+fn what_ends_a_strict_run_with_another_code_than_0_is_in_its_sentence() {
+    let same = || counted([1000.0, 1000.0]);
+    let mut unverified = same();
+    unverified.series[0].configurations[0].unverified = Some(Unverified::NothingChanged);
+    let mut unmeasured = same();
+    let mut nothing = series(vec![fixture::invalid(2048)]);
+    nothing.id.kernel = "other".into();
+    unmeasured.series.push(nothing.clone());
+    let mut vanished = same();
+    vanished.series.push(nothing);
+    let mut unheld = same();
+    unheld.series[0].configurations = vec![failed(64), failed(128)];
+    let verified = |elements| {
+        let mut run = same();
+        let row = &mut run.series[0].configurations[0];
+        row.verified = true;
+        row.verification = Some(Verification { elements, ..Verification::default() });
+        run
+    };
+    for (head, base, clause) in [
+        (verified(1), verified(2), "1 check is weaker than in the baseline"),
+        (unverified, same(), "the reference of 1 configuration rejects no result"),
+        (unmeasured, same(), "nothing of 1 series was measured"),
+        (same(), vanished, "1 entry of the baseline is missing here"),
+        (same(), unheld, "the baseline `main` has no configuration that finished here"),
+        (same(), fixture::run("b", vec![]), "the baseline `main` holds no series"),
+    ] {
+        let limit = Threshold::parse("every global_sectors <= 2000").unwrap();
+        let mut base = against(base, false);
+        base.run.as_mut().unwrap().provenance = head.provenance.clone();
+        let run = rejudge(&Catalogue::built_in(), head, &[limit], &base);
+        let strict = Gate { strict: true, ..Gate::default() };
+        assert_ne!(strict.exit_code(&run), ExitCode::Success, "{clause}");
+        let found = run.conclusion.unwrap();
+        let lead = match found.ending {
+            Ending::Undecided => "Undecided: ",
+            Ending::NothingJudged => "Nothing compared: ",
+            _ => panic!("{found:#?}"),
+        };
+        let sentence = found.sentence;
+        assert!(sentence.starts_with(lead) && sentence.contains(clause), "{sentence}");
+    }
+}
+
+#[test]
+fn a_slice_does_not_lack_the_series_that_other_slices_measure() {
+    let mut run = counted([1000.0, 1000.0]);
+    run.series.push(series(Vec::new()));
+    run.comparison = Some(against(counted([1.0, 1.0]), false).comparison(&counted([1.0, 1.0])));
+    let limit = Threshold::parse("every global_sectors <= 2000").unwrap();
+    let none = crate::gate::judge::Baseline::none();
+    let rows = &run.series[0].configurations;
+    let judgement = fixture::judge(&Catalogue::built_in(), &limit, "attribute", rows, None, &none);
+    run.series[0].judgements.push(judgement);
+    let ending = |slice| {
+        let context = MeasurementContext { slice, ..MeasurementContext::default() };
+        conclude(&run, &context).unwrap().ending
+    };
+    assert_eq!((ending(true), ending(false)), (Ending::Holds, Ending::Undecided));
 }
 
 #[test]
@@ -217,7 +281,7 @@ fn a_crash_outranks_everything() {
     let found = of_counters(head);
     assert_eq!(
         found.sentence,
-        "Unfinished: 1 of 3 configurations did not finish, of 2 judged 1 fails."
+        "Unfinished: 1 of 3 configurations did not finish, of 2 judged 1 failed."
     );
 }
 
@@ -231,7 +295,7 @@ fn thresholds_without_a_baseline_have_a_sentence_and_nothing_has_none() {
         let judgement =
             fixture::judge(&Catalogue::built_in(), &threshold, "attribute", rows, None, &none);
         run.series[0].judgements.push(judgement);
-        of(&run, &Measured::default()).unwrap().sentence
+        conclude(&run, &MeasurementContext::default()).unwrap().sentence
     };
     assert_eq!(
         judged("every global_sectors <= 2000"),
@@ -239,14 +303,14 @@ fn thresholds_without_a_baseline_have_a_sentence_and_nothing_has_none() {
     );
     assert_eq!(
         judged("every global_sectors <= 1200"),
-        "Threshold violated: 1 of 2 judged configurations fails, most of all saxpy at \
+        "Threshold violated: 1 of 2 judged configurations failed, worst: saxpy at \
          block=128,n=1048576 (global_sectors 1,500)."
     );
     assert_eq!(
         judged("warn every global_sectors <= 1200"),
         "Every threshold holds: 2 configurations judged, 1 warning."
     );
-    assert_eq!(of(&counted([1.0, 1.0]), &Measured::default()), None);
+    assert_eq!(conclude(&counted([1.0, 1.0]), &MeasurementContext::default()), None);
 }
 
 #[test]
@@ -255,7 +319,7 @@ fn a_document_without_a_conclusion_has_that_of_its_judgements() {
     let base = against(counted([1000.0, 1000.0]), false);
     run = rejudge(&Catalogue::built_in(), run, &[], &base);
     let stored = run.conclusion.take().unwrap();
-    let found = shown(&run).unwrap().into_owned();
+    let found = stored_or_new(&run).unwrap().into_owned();
     assert_eq!((found.sentence, found.failed), (stored.sentence, stored.failed));
 }
 
@@ -298,7 +362,7 @@ fn what_is_said_to_be_caught_is_caught() {
         let (base, head) = decided(30, noise);
         let head = rejudge(&Catalogue::built_in(), head, &[], &against(base.clone(), true));
         let budget = Budget::new(30, 0);
-        let claimed = sensitivity::of(&head, &base, &budget, MOST).unwrap();
+        let claimed = sensitivity::estimate(&head, &base, &budget, MOST).unwrap();
         let trial = Trial {
             pool: &Pool::Normal(noise),
             limit_percent: 2.0,
@@ -307,7 +371,7 @@ fn what_is_said_to_be_caught_is_caught() {
             draws: 2_000,
             seed: 9,
         };
-        let caught = trial.of(&Bounds::new(30, MOST), claimed.slowdown_percent).fail;
+        let caught = trial.simulate(&Bounds::new(30, MOST), claimed.slowdown_percent).fail;
         eprintln!("{noise} {claimed:?} {caught}");
         assert!((caught - claimed.caught).abs() < 0.04, "{noise}: {claimed:?}, in truth {caught}");
     }
@@ -330,7 +394,7 @@ fn a_long_list_shows_some_of_every_threshold() {
 }
 
 #[test]
-fn what_a_baseline_promises_is_not_told_of_a_run_that_scatters_more() {
+fn what_a_baseline_promises_is_not_reported_of_a_run_that_scatters_more() {
     let (base, same) = sides(7, 0.4, &[0.0, 0.0]);
     let mut random = SplitMix(6);
     // Some processes of the second configuration are a third slower.

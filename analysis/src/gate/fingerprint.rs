@@ -7,7 +7,9 @@
 use gpuprof_model::comparison::Mismatch;
 use gpuprof_model::measurement::{DeviceRecord, Reset};
 use gpuprof_model::metric::{Catalogue, Class};
+use gpuprof_model::protocol::Replay;
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run};
+use gpuprof_model::words::Word;
 
 use crate::gate::by_key::ByKey;
 
@@ -22,34 +24,35 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
             out.push(Mismatch { what, baseline: own(before), run: own(after), matters });
         }
     };
-    check("backend", &baseline.backend, &run.backend, true);
+    check("backend", baseline.backend.word(), run.backend.word(), true);
     let matters = !across_devices;
     // A run in which no pass ended may know no device.
     let named = |of: &Provenance| of.device.as_ref().map(device).unwrap_or_default();
     check("device", &named(baseline), &named(run), matters);
-    if let (Some(before), Some(after)) = (&baseline.device, &run.device)
-        && !before.emulated
-        && !after.emulated
-    {
-        check(
-            "driver",
-            &before.driver_version.to_string(),
-            &after.driver_version.to_string(),
-            matters,
-        );
-        check("GPU", &uuids(baseline, before), &uuids(run, after), false);
-        // Times of a virtual GPU include the load of its neighbours. An unknown side does not
-        // count.
-        if let (Some(before), Some(after)) = (before.virtual_gpu, after.virtual_gpu) {
-            let word = |shared| if shared { "yes" } else { "no" };
-            check("virtual GPU", word(before), word(after), matters);
+    if let (Some(before), Some(after)) = (&baseline.device, &run.device) {
+        let word = |emulated| if emulated { "yes" } else { "no" };
+        check("emulated", word(before.emulated), word(after.emulated), true);
+        if !before.emulated && !after.emulated {
+            check(
+                "driver",
+                &before.driver_version.to_string(),
+                &after.driver_version.to_string(),
+                matters,
+            );
+            check("GPU", &uuids(baseline, before), &uuids(run, after), false);
+            // Times of a virtual GPU include the load of its neighbours. An unknown side does not
+            // count.
+            if let (Some(before), Some(after)) = (before.virtual_gpu, after.virtual_gpu) {
+                let word = |shared| if shared { "yes" } else { "no" };
+                check("virtual GPU", word(before), word(after), matters);
+            }
         }
     }
-    check("cache control", &baseline.cache_control, &run.cache_control, true);
-    check("clock control", &baseline.clock_control, &run.clock_control, true);
+    check("cache control", baseline.cache_control.word(), run.cache_control.word(), true);
+    check("clock control", baseline.clock_control.word(), run.clock_control.word(), true);
     // A side without counters does not count; affected metrics are reported one by one.
-    if let (Some(before), Some(after)) = (&baseline.replay_mode, &run.replay_mode) {
-        check("replay mode", before, after, false);
+    if let (Some(before), Some(after)) = (baseline.replay_mode, run.replay_mode) {
+        check("replay mode", before.word(), after.word(), false);
     }
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     check("kernel architecture", &text(&baseline.kernel_arch), &text(&run.kernel_arch), false);
@@ -71,9 +74,6 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     out
 }
 
-/// The replay mode in which CUPTI itself repeats a launch, as a run's provenance names it.
-pub const REPLAY_BY_CUPTI: &str = "kernel";
-
 /// The obstacle to comparing the metric `name`, if the runs as a whole are comparable: CUPTI's own
 /// replay finds the data it restored in the cache, so its rates are not those of the other modes.
 /// Exact counts are.
@@ -83,8 +83,8 @@ pub fn of_metric(
     baseline: &Provenance,
     run: &Provenance,
 ) -> Option<String> {
-    let (before, after) = (baseline.replay_mode.as_deref()?, run.replay_mode.as_deref()?);
-    let by_cupti = |mode: &str| mode == REPLAY_BY_CUPTI;
+    let (before, after) = (baseline.replay_mode?, run.replay_mode?);
+    let by_cupti = |mode| matches!(mode, Replay::Kernel);
     let metric = catalogue.find(name)?;
     let differs = by_cupti(before) != by_cupti(after)
         && catalogue.class_on(&metric, false) == Class::Noisy
@@ -109,7 +109,7 @@ pub fn moved(baseline: &Run, run: &Run) -> Option<Mismatch> {
         return None;
     }
     let moved = run.series.iter().flat_map(|ours| {
-        let here = ByKey::of(&ours.configurations);
+        let here = ByKey::new(&ours.configurations);
         let theirs = baseline.series.iter().filter(|theirs| theirs.id == ours.id);
         let rows = theirs.flat_map(|theirs| &theirs.configurations);
         rows.filter(move |row| here.get(row).is_some_and(|other| other.device != row.device))
@@ -137,7 +137,7 @@ pub fn reset(baseline: &Run, run: &Run) -> Option<Mismatch> {
     };
     let differ = run.series.iter().flat_map(|ours| {
         let theirs = baseline.series.iter().filter(|theirs| theirs.id == ours.id);
-        let own = ByKey::of(&ours.configurations);
+        let own = ByKey::new(&ours.configurations);
         theirs.flat_map(|theirs| &theirs.configurations).filter_map(move |row| {
             let words = (word(row)?, word(own.get(row)?)?);
             (words.0 != words.1).then_some(words)
@@ -163,21 +163,22 @@ fn device(device: &DeviceRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
     use gpuprof_model::measurement::InPlace;
 
     use crate::fixture::{finished, gh100, gpu_pass, h200, point};
 
     fn on(device: DeviceRecord) -> Provenance {
         Provenance {
-            backend: if device.emulated { "emulator" } else { "cuda" }.into(),
+            backend: Backend::of_device(device.emulated),
             device: Some(device),
-            cache_control: "all".into(),
-            clock_control: "none".into(),
+            cache_control: CacheControl::All,
+            clock_control: ClockControl::None,
             ..Provenance::default()
         }
     }
 
-    fn told(a: &Provenance, b: &Provenance, across: bool) -> Vec<(String, bool)> {
+    fn diff(a: &Provenance, b: &Provenance, across: bool) -> Vec<(String, bool)> {
         mismatches(a, b, across).into_iter().map(|m| (m.what, m.matters)).collect()
     }
 
@@ -187,9 +188,9 @@ mod tests {
         let mut after = on(h200());
         after.ptx_sha256.insert("saxpy".into(), "other".into());
         after.git_revision = Some("abc".into());
-        assert_eq!(told(&before, &after, false), []);
+        assert_eq!(diff(&before, &after, false), []);
         after.kernel_toolchain = Some("rustc 1.96.0".into());
-        assert_eq!(told(&before, &after, false), [("kernel toolchain".to_owned(), false)]);
+        assert_eq!(diff(&before, &after, false), [("kernel toolchain".to_owned(), false)]);
     }
 
     #[test]
@@ -199,18 +200,17 @@ mod tests {
             Provenance { input_sha256, ..on(h200()) }
         };
         let before = of("p/graph.bin", "ab");
-        assert_eq!(told(&before, &of("p/graph.bin", "ab"), false), []);
-        assert_eq!(told(&before, &of("p/another.bin", "cd"), false), []);
-        let changed = told(&before, &of("p/graph.bin", "cd"), false);
+        assert_eq!(diff(&before, &of("p/graph.bin", "ab"), false), []);
+        assert_eq!(diff(&before, &of("p/another.bin", "cd"), false), []);
+        let changed = diff(&before, &of("p/graph.bin", "cd"), false);
         assert_eq!(changed, [("input file p/graph.bin".to_owned(), false)]);
     }
 
     #[test]
     fn rates_by_kernel_replay_are_compared_with_their_like_only() {
-        let mode =
-            |mode: Option<&str>| Provenance { replay_mode: mode.map(str::to_owned), ..on(h200()) };
+        let mode = |replay_mode| Provenance { replay_mode, ..on(h200()) };
         let [application, range, kernel] =
-            ["application", "range", "kernel"].map(|word| mode(Some(word)));
+            [Replay::Application, Replay::Range, Replay::Kernel].map(|replay| mode(Some(replay)));
         let catalogue = Catalogue::built_in();
         let of = |name, a: &Provenance, b: &Provenance| of_metric(&catalogue, name, a, b).is_some();
         assert!(of("dram_throughput", &application, &kernel));
@@ -220,8 +220,8 @@ mod tests {
         assert!(!of("dram_throughput", &mode(None), &kernel));
         assert!(!of("duration", &application, &kernel), "no time comes from a pass that counts");
         assert!(!of("load_sectors_per_request", &application, &kernel), "exact counts agree");
-        assert_eq!(told(&application, &kernel, false), [("replay mode".to_owned(), false)]);
-        assert_eq!(told(&mode(None), &kernel, false), []);
+        assert_eq!(diff(&application, &kernel, false), [("replay mode".to_owned(), false)]);
+        assert_eq!(diff(&mode(None), &kernel, false), []);
     }
 
     /// A stored run that was edited, or of which no pass ended.
@@ -229,9 +229,9 @@ mod tests {
     fn a_device_that_one_side_does_not_know_is_another_one() {
         let unknown = Provenance { device: None, ..on(h200()) };
         for (before, after) in [(on(h200()), unknown.clone()), (unknown.clone(), on(h200()))] {
-            assert_eq!(told(&before, &after, false), [("device".to_owned(), true)]);
+            assert_eq!(diff(&before, &after, false), [("device".to_owned(), true)]);
         }
-        assert_eq!(told(&unknown, &unknown, false), []);
+        assert_eq!(diff(&unknown, &unknown, false), []);
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
         other.driver_version = 12080;
         other.uuid = "GPU-2".into();
         let (before, after) = (on(h200()), on(other));
-        let names = |across| told(&before, &after, across);
+        let names = |across| diff(&before, &after, across);
         let expected = |matters| {
             [
                 ("device".to_owned(), matters),
@@ -261,14 +261,14 @@ mod tests {
     fn a_virtual_gpu_is_another_machine_than_a_whole_one_of_its_name() {
         let of = |virtual_gpu| on(DeviceRecord { virtual_gpu, ..h200() });
         let (whole, shared) = (of(Some(false)), of(Some(true)));
-        assert_eq!(told(&whole, &shared, false), [("virtual GPU".to_owned(), true)]);
-        assert_eq!(told(&whole, &shared, true), [("virtual GPU".to_owned(), false)]);
+        assert_eq!(diff(&whole, &shared, false), [("virtual GPU".to_owned(), true)]);
+        assert_eq!(diff(&whole, &shared, true), [("virtual GPU".to_owned(), false)]);
         assert_eq!(
             mismatches(&whole, &shared, false)[0].to_string(),
             "virtual GPU: no in the baseline, yes here"
         );
         for unknown in [(&of(None), &shared), (&shared, &of(None)), (&shared, &shared)] {
-            assert_eq!(told(unknown.0, unknown.1, false), []);
+            assert_eq!(diff(unknown.0, unknown.1, false), []);
         }
     }
 
@@ -276,7 +276,7 @@ mod tests {
     fn another_piece_of_the_same_silicon_is_none() {
         let mut twin = h200();
         twin.uuid = "GPU-2".into();
-        assert_eq!(told(&on(h200()), &on(twin), false), [("GPU".to_owned(), false)]);
+        assert_eq!(diff(&on(h200()), &on(twin), false), [("GPU".to_owned(), false)]);
     }
 
     #[test]
@@ -320,14 +320,14 @@ mod tests {
 
     #[test]
     fn emulated_and_measured_never_compare() {
-        let across = told(&on(h200()), &on(gh100()), true);
+        let across = diff(&on(h200()), &on(gh100()), true);
         assert_eq!(across[0], ("backend".to_owned(), true));
         let mut hot = on(h200());
-        hot.cache_control = "none".into();
-        assert_eq!(told(&on(h200()), &hot, true), [("cache control".to_owned(), true)]);
+        hot.cache_control = CacheControl::None;
+        assert_eq!(diff(&on(h200()), &hot, true), [("cache control".to_owned(), true)]);
         let mut locked = on(h200());
-        locked.clock_control = "base".into();
-        assert_eq!(told(&on(h200()), &locked, true), [("clock control".to_owned(), true)]);
+        locked.clock_control = ClockControl::Base;
+        assert_eq!(diff(&on(h200()), &locked, true), [("clock control".to_owned(), true)]);
     }
 
     #[test]

@@ -78,7 +78,7 @@ const MARGIN: f64 = 1.2;
 
 impl Time {
     /// Of so many `configurations`, that take `rounds` on average and `most` at most.
-    fn of(seconds_per_process: f64, configurations: usize, rounds: f64, most: u32) -> Self {
+    fn new(seconds_per_process: f64, configurations: usize, rounds: f64, most: u32) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "configurations are counted")]
         let unchanged = 2.0 * seconds_per_process * rounds * configurations as f64;
         let more = 2.0 * seconds_per_process * (f64::from(most) - rounds).max(0.0);
@@ -101,16 +101,16 @@ pub fn forecast(run: &Run, configurations: usize, most: Most, least: usize) -> O
     }
     let count = recorded.len();
     let pool = Pool::Recorded(recorded);
-    let bounds = Bounds::new(configurations, most.of_one());
+    let bounds = Bounds::new(configurations, most.single_limit());
     let limit_percent = f64::from(DEFAULT_PERCENT);
     let of = |limit_percent, slower: f64| {
         let (most, draws) = match slower == 0.0 {
-            true => (most.of(configurations), UNCHANGED),
-            false => (most.of_one(), CHANGED),
+            true => (most.limit(configurations), UNCHANGED),
+            false => (most.single_limit(), CHANGED),
         };
         let resolution = RESOLUTION_NS;
         Trial { pool: &pool, limit_percent, resolution, most, draws, seed: SEED }
-            .of(&bounds, slower)
+            .simulate(&bounds, slower)
     };
     let shares: Vec<Shares> = SLOWER.into_iter().map(|slower| of(limit_percent, slower)).collect();
     let undecided = |found: &Shares| Shares::of_run(found.undecided, configurations);
@@ -121,10 +121,11 @@ pub fn forecast(run: &Run, configurations: usize, most: Most, least: usize) -> O
     let rounds = proposed_percent.map_or(unchanged.rounds, |limit| of(limit, 0.0).rounds);
     let seconds = run.provenance.seconds_per_process;
     Some(Forecast {
-        time: seconds.map(|seconds| Time::of(seconds, configurations, rounds, most.of_one())),
+        time: seconds
+            .map(|seconds| Time::new(seconds, configurations, rounds, most.single_limit())),
         configurations,
         recorded: count,
-        most_rounds: most.of_one(),
+        most_rounds: most.single_limit(),
         limit_percent,
         run_fails: Shares::of_run(unchanged.fail, configurations),
         run_undecided: undecided(&unchanged),
@@ -185,7 +186,7 @@ mod tests {
         assert!(time.proposed_budget as f64 >= 1.2 * time.with_one_in_doubt, "{time:?}");
         assert!((time.proposed_budget as f64) < 1.2 * time.with_one_in_doubt + 60.0, "{time:?}");
         assert!(time.proposed_budget.is_multiple_of(60));
-        let few = Time::of(0.1, 2, 6.0, 57);
+        let few = Time::new(0.1, 2, 6.0, 57);
         assert_eq!(few.proposed_budget, 20, "{few:?}");
     }
 

@@ -25,32 +25,32 @@
 //!   leaves nothing, the verdict is `missing`.
 
 mod absolute;
+mod context;
 pub(in crate::gate) mod fixed;
 mod reference;
 mod relative;
-mod terms;
 
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Limit, Threshold};
 use gpuprof_model::verdict::{Judgement, Layer, Verdict};
 
+pub use context::JudgeContext;
 use fixed::Looks;
 pub use reference::Baseline;
 pub use relative::verdicts;
-pub use terms::Terms;
 
 /// Judges `threshold`, written in `origin`, over the `configurations` of one series. `baseline` is
 /// the reference of relative limits.
 pub fn judge(
-    terms: Terms<'_>,
+    terms: JudgeContext<'_>,
     threshold: &Threshold,
     origin: impl Into<Layer>,
     configurations: &[ConfigurationResult],
     baseline: &Baseline<'_>,
 ) -> Judgement {
     let blank = Judgement {
-        threshold: threshold.text.clone(),
+        threshold: threshold.clone().into(),
         origin: origin.into(),
         place: None,
         severity: threshold.severity,
@@ -73,7 +73,7 @@ pub fn judge(
             relative::judge(terms, blank, threshold, tolerance, configurations, baseline)
         }
         Limit::Absolute(_) | Limit::PercentOfPeak(_) => {
-            let looks = looks(terms, baseline);
+            let looks = plan_looks(terms, baseline);
             absolute::judge(terms, blank, threshold, configurations, looks)
         }
     }
@@ -82,7 +82,7 @@ pub fn judge(
 /// Which of the `configurations` `threshold` leaves open that may be measured further, and up to
 /// how many rounds they are to be measured.
 pub fn wanted<'r>(
-    terms: Terms<'r>,
+    terms: JudgeContext<'r>,
     threshold: &Threshold,
     configurations: &'r [ConfigurationResult],
     baseline: &Baseline<'r>,
@@ -92,12 +92,12 @@ pub fn wanted<'r>(
             relative::wanted(terms, threshold, tolerance, configurations, baseline)
         }
         Limit::Absolute(_) | Limit::PercentOfPeak(_) => {
-            absolute::wanted(terms, threshold, configurations, looks(terms, baseline))
+            absolute::wanted(terms, threshold, configurations, plan_looks(terms, baseline))
         }
     }
 }
 
-fn looks(terms: Terms<'_>, baseline: &Baseline<'_>) -> Looks {
+fn plan_looks(terms: JudgeContext<'_>, baseline: &Baseline<'_>) -> Looks {
     match baseline {
         Baseline::Held { in_rounds: true, .. } => Looks::InRounds,
         Baseline::Held { in_rounds: false, .. }

@@ -14,7 +14,7 @@ use gpuprof_model::verdict::Verdict;
 use serde::Serialize;
 
 use crate::gate::budget::Budget;
-use crate::gate::judge::{Terms, verdicts};
+use crate::gate::judge::{JudgeContext, verdicts};
 use crate::stats::median::median;
 use crate::stats::random::{SEED, SplitMix, shuffle};
 use crate::stats::repeats::Repeats;
@@ -105,8 +105,12 @@ pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option
         return None;
     }
     let budget = Budget::new(recorded.len(), 0);
-    let terms =
-        Terms { catalogue: trial.catalogue, device: None, budget: &budget, first_look: None };
+    let terms = JudgeContext {
+        catalogue: trial.catalogue,
+        device: None,
+        budget: &budget,
+        first_look: None,
+    };
     let factor = 1.0 + trial.slowdown_percent / 100.0;
     let mut random = SplitMix(SEED);
     let (mut alarms, mut undecided, mut caught, mut missed) = (0, 0, 0, 0);
@@ -119,9 +123,9 @@ pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option
                 let medians: Vec<f64> = side.iter().map(|&at| found[at].median).collect();
                 side.truncate(trial.processes.wanted(&medians) as usize);
             }
-            before.push(part(row, metric, &first, 1.0));
-            after.push(part(row, metric, &second, 1.0));
-            slower.push(part(row, metric, &second, factor));
+            before.push(subset(row, metric, &first, 1.0));
+            after.push(subset(row, metric, &second, 1.0));
+            slower.push(subset(row, metric, &second, factor));
         }
         let plain = verdicts(terms, trial.threshold, &after, &before);
         alarms += plain.iter().filter(|v| **v == Verdict::Fail).count();
@@ -176,7 +180,7 @@ fn sides(count: usize, trial: Trial<'_>, random: &mut SplitMix) -> (Vec<usize>, 
 }
 
 /// `row` as if only the `chosen` processes had run, each slower by `factor`.
-fn part(
+fn subset(
     row: &ConfigurationResult,
     metric: &str,
     chosen: &[usize],
@@ -216,6 +220,7 @@ fn part(
         launches: Vec::new(),
         verified: false,
         largest_error: None,
+        verification: None,
         unverified: None,
         checks: None,
     }

@@ -13,12 +13,12 @@ use gpuprof_model::run::{Run, SeriesResult};
 
 use crate::gate::baseline::Against;
 use crate::gate::budget::Budget;
-use crate::gate::judge::{self, Baseline, Terms};
-use crate::gate::run::{Written, in_force};
+use crate::gate::in_force::{ConfiguredThreshold, in_force};
+use crate::gate::judge::{self, Baseline, JudgeContext};
 
 /// A configuration that needs more rounds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct RoundRequest {
     /// Which.
     pub configuration: Configuration,
     /// How many rounds there should be at the next look.
@@ -31,14 +31,14 @@ pub struct Wanted {
 pub fn wanted(
     catalogue: &Catalogue,
     series: &SeriesResult,
-    thresholds: &[Written],
+    thresholds: &[ConfiguredThreshold],
     run: &Run,
     against: Option<&Against>,
     budget: &Budget,
-) -> Vec<Wanted> {
+) -> Vec<RoundRequest> {
     let device = run.provenance.device.as_ref();
     let first_look = run.provenance.first_look;
-    let terms = Terms { catalogue, device, budget, first_look };
+    let terms = JudgeContext { catalogue, device, budget, first_look };
     let mut rounds: HashMap<&Configuration, u32> = HashMap::new();
     for (threshold, ..) in in_force(catalogue, series, thresholds, run, against) {
         let baseline = against.map_or_else(Baseline::none, |against| {
@@ -52,7 +52,7 @@ pub fn wanted(
     let all = series.configurations.iter().map(|row| &row.configuration);
     let of = |configuration: &Configuration| {
         let rounds = *rounds.get(configuration)?;
-        Some(Wanted { configuration: configuration.clone(), rounds })
+        Some(RoundRequest { configuration: configuration.clone(), rounds })
     };
     all.filter_map(of).collect()
 }

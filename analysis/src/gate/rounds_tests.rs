@@ -5,7 +5,8 @@ use gpuprof_model::verdict::{Judgement, Layer, Verdict};
 use super::*;
 use crate::fixture::{self, finished, gpu_pass, h200, point, series};
 use crate::gate::baseline::Scope;
-use crate::gate::run::{Gate, rejudge};
+use crate::gate::outcome::Gate;
+use crate::gate::run::rejudge;
 use crate::stats::random::SplitMix;
 
 const N: u64 = 1 << 20;
@@ -52,7 +53,7 @@ fn sides(rounds: u32, changes: &[f64]) -> (Run, Against) {
 fn open(rounds: u32, changes: &[f64], texts: &[&str]) -> Vec<(String, u32)> {
     let (run, against) = sides(rounds, changes);
     let parse = |text: &&str| (Threshold::parse(text).unwrap(), Layer::CommandLine, None);
-    let thresholds: Vec<Written> = texts.iter().map(parse).collect();
+    let thresholds: Vec<ConfiguredThreshold> = texts.iter().map(parse).collect();
     let catalogue = Catalogue::built_in();
     let budget = Budget::new(changes.len(), 0);
     wanted(&catalogue, &run.series[0], &thresholds, &run, Some(&against), &budget)
@@ -69,7 +70,7 @@ fn judged(rounds: u32, changes: &[f64]) -> Run {
 /// The judgement of the default gate on time.
 fn on_time(run: &Run) -> Judgement {
     let mut all = run.series[0].judgements.iter();
-    all.find(|judgement| judgement.threshold.contains("duration")).unwrap().clone()
+    all.find(|judgement| judgement.threshold.text.contains("duration")).unwrap().clone()
 }
 
 #[test]
@@ -138,7 +139,7 @@ fn a_counter_that_one_process_collected_is_decided_by_its_value_and_asks_for_no_
         scope: Scope::whole(),
     };
     let threshold = Threshold::parse("every dram__bytes_read.sum <= baseline + 2%").unwrap();
-    let written: [Written; 1] = [(threshold.clone(), Layer::CommandLine, None)];
+    let written: [ConfiguredThreshold; 1] = [(threshold.clone(), Layer::CommandLine, None)];
     let catalogue = Catalogue::built_in();
     let (head, budget) = (side(105.0), Budget::new(1, 0));
     let series = &head.series[0];
@@ -146,7 +147,7 @@ fn a_counter_that_one_process_collected_is_decided_by_its_value_and_asks_for_no_
     let judged = |head: Run| {
         let judged = rejudge(&catalogue, head, std::slice::from_ref(&threshold), &against);
         let all = judged.series[0].judgements.iter();
-        all.clone().find(|judgement| judgement.threshold.contains(name)).unwrap().clone()
+        all.clone().find(|judgement| judgement.threshold.text.contains(name)).unwrap().clone()
     };
     for (value, verdict) in [(101.0, Verdict::Pass), (105.0, Verdict::Fail)] {
         let judgement = judged(side(value));

@@ -1,8 +1,11 @@
-use gpuprof_model::run::Provenance;
+use gpuprof_model::measurement::Unverified;
+use gpuprof_model::run::{Provenance, Status};
+use gpuprof_model::{ExitCode, Verdict};
 
 use super::*;
 use crate::fixture::{self, h200, rows, series};
 use crate::gate::baseline::Scope;
+use crate::gate::outcome::{Gate, unmeasured};
 use crate::metrics::collect::unfinished;
 
 fn run(of: Vec<SeriesResult>) -> Run {
@@ -33,11 +36,11 @@ fn judged_within(scope: Scope, run: Run, baseline: Run, thresholds: &[&str]) -> 
     rejudge(&Catalogue::built_in(), run, &thresholds, &against)
 }
 
-fn told(series: &SeriesResult) -> Vec<(&str, Verdict)> {
-    series.judgements.iter().map(|j| (j.threshold.as_str(), j.verdict)).collect()
+fn verdicts(series: &SeriesResult) -> Vec<(&str, Verdict)> {
+    series.judgements.iter().map(|j| (j.threshold.text.as_str(), j.verdict)).collect()
 }
 
-const STRICT: Gate = Gate { strict: true, gated: true };
+const STRICT: Gate = Gate { strict: true, gated: true, slice: false, first: false };
 
 #[test]
 fn a_series_of_which_nothing_was_measured_is_no_success() {
@@ -65,12 +68,12 @@ fn a_threshold_for_another_device_does_not_take_the_default_gate_away() {
     let (before, after) = (run(vec![counted("a", 1.0)]), run(vec![counted("a", 2.0)]));
     let other = "on \"A100\" every duration <= baseline + 5%";
     let run = judged(after.clone(), before.clone(), &[other]);
-    assert_eq!(told(&run.series[0]), [("every global_sectors <= baseline", Verdict::Fail)]);
+    assert_eq!(verdicts(&run.series[0]), [("every global_sectors <= baseline", Verdict::Fail)]);
     let kept = NotApplicable { threshold: other.into(), origin: Layer::CommandLine };
     assert_eq!(run.series[0].not_applicable, [kept]);
     assert_eq!(STRICT.exit_code(&run), ExitCode::ThresholdFailed);
     let here = "on \"H200\" every global_sectors <= baseline + 100%";
-    assert_eq!(told(&judged(after, before, &[here]).series[0]), [(here, Verdict::Pass)]);
+    assert_eq!(verdicts(&judged(after, before, &[here]).series[0]), [(here, Verdict::Pass)]);
 }
 
 #[test]
@@ -78,7 +81,7 @@ fn a_kernel_that_is_new_is_held_against_nothing() {
     let before = run(vec![counted("a", 1.0)]);
     let after = run(vec![counted("a", 1.0), counted("fresh", 9.0)]);
     let run = judged(after, before, &["global_sectors <= baseline", "global_sectors <= 10"]);
-    assert_eq!(told(&run.series[1]), [("global_sectors <= 10", Verdict::Pass)]);
+    assert_eq!(verdicts(&run.series[1]), [("global_sectors <= 10", Verdict::Pass)]);
     assert_eq!(run.comparison.as_ref().unwrap().appeared, ["saxpy::kernels::fresh"]);
     assert_eq!(STRICT.exit_code(&run), ExitCode::Success);
 }
@@ -94,6 +97,7 @@ fn a_reference_that_accepts_anything_is_not_enough_where_everything_must_be_judg
         (Unverified::NothingCompared, ExitCode::Success),
         (Unverified::NothingChanged, ExitCode::NotJudged),
         (Unverified::AnythingAccepted, ExitCode::NotJudged),
+        (Unverified::HalfAccepted, ExitCode::NotJudged),
         (Unverified::NothingButNan, ExitCode::NotJudged),
     ] {
         assert_eq!(STRICT.exit_code(&of(why)), strict);
@@ -120,7 +124,7 @@ fn what_could_not_be_launched_in_the_baseline_is_new() {
 }
 
 #[test]
-fn a_series_of_which_nothing_finished_in_the_baseline_is_told_and_is_no_pass() {
+fn a_series_of_which_nothing_finished_in_the_baseline_is_reported_and_is_no_pass() {
     let after = || run(vec![counted("a", 9.0), counted("b", 1.0)]);
     let reason = || "crashed".to_owned();
     let with = |status: Option<Status>, values: bool| {
@@ -218,12 +222,12 @@ fn only_a_hard_threshold_on_the_same_metric_and_every_configuration_replaces_a_d
         "every global_sectors <= 900",
     ] {
         let run = of(own);
-        assert_eq!(told(&run.series[0]).last(), Some(&(default, Verdict::Fail)), "{own}");
+        assert_eq!(verdicts(&run.series[0]).last(), Some(&(default, Verdict::Fail)), "{own}");
         assert_eq!(STRICT.exit_code(&run), ExitCode::ThresholdFailed, "{own}");
     }
     for own in ["every global_sectors <= baseline + 900%", "global_sectors < baseline + 900%"] {
         let run = of(own);
-        assert_eq!(told(&run.series[0]), [(own, Verdict::Pass)]);
+        assert_eq!(verdicts(&run.series[0]), [(own, Verdict::Pass)]);
         assert_eq!(STRICT.exit_code(&run), ExitCode::Success);
     }
 }
@@ -236,7 +240,10 @@ fn an_exact_metric_that_became_noisy_is_incomparable_and_no_pass() {
         row.metrics.get_mut("global_sectors").unwrap().class = gpuprof_model::metric::Class::Noisy;
     }
     let run = judged(after, before, &[]);
-    assert_eq!(told(&run.series[0]), [("every global_sectors <= baseline", Verdict::Incomparable)]);
+    assert_eq!(
+        verdicts(&run.series[0]),
+        [("every global_sectors <= baseline", Verdict::Incomparable)]
+    );
     assert_eq!(STRICT.exit_code(&run), ExitCode::NotJudged);
 }
 
@@ -266,7 +273,7 @@ fn a_time_that_was_nothing_and_is_something_fails() {
         run(vec![series(vec![row])])
     };
     let run = judged(timed(1_000.0), timed(0.0), &[]);
-    assert_eq!(told(&run.series[0]), [("every duration <= baseline + 2%", Verdict::Fail)]);
+    assert_eq!(verdicts(&run.series[0]), [("every duration <= baseline + 2%", Verdict::Fail)]);
 }
 
 #[test]
@@ -287,7 +294,7 @@ fn a_metric_that_a_file_has_turned_since_the_baseline_is_incomparable_and_no_pas
             scope: Scope::whole(),
         };
         let run = rejudge(&catalogue, after.clone(), &[], &against);
-        assert_eq!(told(&run.series[0]), [(default, Verdict::Incomparable)]);
+        assert_eq!(verdicts(&run.series[0]), [(default, Verdict::Incomparable)]);
         assert_eq!(STRICT.exit_code(&run), ExitCode::NotJudged, "{direction:?}");
         let outcomes: Vec<_> = run.series[0].changes.iter().map(|change| change.outcome).collect();
         assert_eq!(outcomes, [gpuprof_model::comparison::Outcome::Incomparable]);

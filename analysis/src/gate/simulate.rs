@@ -76,6 +76,28 @@ pub struct Shares {
 }
 
 impl Shares {
+    /// The shares of `draws` configurations. Of each, `simulate` returns whether it passes, if it
+    /// is decided, and its rounds.
+    fn count(
+        slower_percent: f64,
+        draws: u32,
+        mut simulate: impl FnMut() -> (Option<bool>, u32),
+    ) -> Self {
+        let (mut fail, mut pass, mut rounds) = (0_u32, 0_u32, 0_u64);
+        for _ in 0..draws {
+            let (passes, took) = simulate();
+            fail += u32::from(passes == Some(false));
+            pass += u32::from(passes == Some(true));
+            rounds += u64::from(took);
+        }
+        let share = |count: u32| f64::from(count) / f64::from(draws);
+        #[expect(clippy::cast_precision_loss, reason = "rounds are counted")]
+        let rounds = rounds as f64 / f64::from(draws);
+        let (undecided, configurations) = (share(draws - fail - pass), draws);
+        let (fail, pass) = (share(fail), share(pass));
+        Self { slower_percent, configurations, fail, pass, undecided, rounds }
+    }
+
     /// The probability that a `share` of configurations meets at least one of `count`.
     pub fn of_run(share: f64, count: usize) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "configurations are counted")]
@@ -95,10 +117,9 @@ impl Shares {
 
 impl Trial<'_> {
     /// The outcomes of configurations that are `slower_percent` slower, by `bounds`.
-    pub fn of(&self, bounds: &Bounds, slower_percent: f64) -> Shares {
+    pub fn simulate(&self, bounds: &Bounds, slower_percent: f64) -> Shares {
         let mut random = SplitMix(self.seed);
-        let (mut fail, mut pass, mut rounds) = (0_u32, 0_u32, 0_u64);
-        for _ in 0..self.draws {
+        Shares::count(slower_percent, self.draws, || {
             let mut source = Source::new(self.pool, &mut random);
             let question = Question {
                 comparison: Comparison::AtMost,
@@ -117,30 +138,12 @@ impl Trial<'_> {
                     break;
                 }
             }
-            let at = match decision {
-                Decision::Within(at) => {
-                    pass += 1;
-                    at
-                }
-                Decision::Beyond(at) | Decision::SlowSubpopulation(at) => {
-                    fail += 1;
-                    at
-                }
-                Decision::Open { .. } => measured.count(),
-            };
-            rounds += u64::from(at);
-        }
-        let share = |count: u32| f64::from(count) / f64::from(self.draws);
-        #[expect(clippy::cast_precision_loss, reason = "rounds are counted")]
-        let rounds = rounds as f64 / f64::from(self.draws);
-        Shares {
-            slower_percent,
-            configurations: self.draws,
-            fail: share(fail),
-            pass: share(pass),
-            undecided: share(self.draws - fail - pass),
-            rounds,
-        }
+            match decision {
+                Decision::Within(at) => (Some(true), at),
+                Decision::Beyond(at) | Decision::SlowSubpopulation(at) => (Some(false), at),
+                Decision::Open { .. } => (None, measured.count()),
+            }
+        })
     }
 }
 

@@ -27,7 +27,7 @@ fn pools() -> [Pool; 7] {
 fn a_run_in_which_nothing_changed_neither_fails_nor_stays_open() {
     let bounds = bounds(500);
     for pool in pools() {
-        let found = trial(&pool, 2000).of(&bounds, 0.0);
+        let found = trial(&pool, 2000).simulate(&bounds, 0.0);
         assert_eq!((found.fail, found.undecided), (0.0, 0.0), "{pool:?}: {found:?}");
         assert!(found.rounds < 20.0, "{pool:?}: {found:?}");
     }
@@ -37,7 +37,7 @@ fn a_run_in_which_nothing_changed_neither_fails_nor_stays_open() {
 fn a_configuration_that_is_three_percent_slower_is_caught() {
     let bounds = bounds(500);
     for pool in pools() {
-        let found = trial(&pool, 200).of(&bounds, 3.0);
+        let found = trial(&pool, 200).simulate(&bounds, 3.0);
         assert!(found.fail >= 0.95, "{pool:?}: {found:?}");
     }
 }
@@ -47,7 +47,7 @@ fn at_the_limit_a_configuration_passes_as_rarely_as_promised() {
     // 5 % for passing, and the whole budget of a run of one for failing.
     let bounds = Bounds::new(1, 157);
     for pool in [Pool::Normal(0.8), Pool::Correlated { noise: 0.8, rho: 0.7 }] {
-        let found = Trial { most: 157, ..trial(&pool, 3000) }.of(&bounds, 2.0);
+        let found = Trial { most: 157, ..trial(&pool, 3000) }.simulate(&bounds, 2.0);
         assert!(found.pass > 0.03 && found.pass < 0.06, "{pool:?}: {found:?}");
         assert!(found.fail < 0.012, "{pool:?}: {found:?}");
     }
@@ -58,7 +58,7 @@ fn a_surplus_of_slow_processes_is_found() {
     let bounds = bounds(50);
     // The base has as many: nothing changed, whatever they are.
     let pool = Pool::Mixed { noise: 0.5, share: 0.3, percent: 200.0 };
-    let found = trial(&pool, 500).of(&bounds, 0.0);
+    let found = trial(&pool, 500).simulate(&bounds, 0.0);
     assert!(found.fail < 0.01, "{found:?}");
 }
 
@@ -89,7 +89,7 @@ fn a_limit_that_is_a_number_keeps_its_levels_over_all_looks() {
         let of = |above, draws| {
             let trial =
                 FixedTrial { pool: &pool, resolution: 0.0, first: 7, most: 157, draws, seed: 5 };
-            trial.of(&budget, above)
+            trial.simulate(&budget, above)
         };
         let at = of(0.0, 1_000);
         // 5 %, with two standard errors; and of one configuration 0.02 % at m = 50.

@@ -8,7 +8,7 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 
 use crate::fixture::{gpu_pass, h200, judge, point};
 use crate::gate::judge::Baseline;
-use crate::metrics::collect::{self, Terms};
+use crate::metrics::collect::{self, CollectContext};
 use crate::view::View;
 
 const N: u64 = 1 << 20;
@@ -27,7 +27,7 @@ fn defining(formula: &str, unit: Unit) -> Catalogue {
 
 /// One and the same pass, as `catalogue` has `work`.
 fn measured(catalogue: &Catalogue) -> ConfigurationResult {
-    let terms = Terms::new(catalogue).asking(catalogue.defined().cloned());
+    let terms = CollectContext::new(catalogue).asking(catalogue.defined().cloned());
     collect::finished(point(64, N), &[gpu_pass(64, N, &[1000.0, 1010.0])], &terms)
 }
 

@@ -8,11 +8,13 @@
 use std::sync::Arc;
 
 use gpuprof_model::configuration::Configuration;
-use gpuprof_model::measurement::{PassResult, Timing};
-use gpuprof_model::metric::{Catalogue, Class, Metric, Origin};
+use gpuprof_model::measurement::{HardwareValue, PassResult, Timing};
+use gpuprof_model::metric::{
+    Catalogue, Class, DIVERGENT_BRANCHES, Metric, Origin, Perturbation, is_patched,
+};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Metrics, ProcessValue, Status};
 
-use crate::metrics::derive::Derived;
+use crate::metrics::derive::DerivedMetric;
 use crate::metrics::leaf;
 use crate::metrics::replay::{self, Discipline, Divergence};
 use crate::stats::descriptive;
@@ -20,16 +22,17 @@ use gpuprof_model::text::printable;
 
 /// The context of the results of a series. The catalogue is consulted here, once for all rows.
 #[derive(Debug, Clone)]
-pub struct Terms<'c> {
+pub struct CollectContext<'c> {
     catalogue: &'c Catalogue,
-    known: Vec<Known>,
+    known: Vec<ResolvedMetric>,
     discipline: Discipline,
 }
 
-impl<'c> Terms<'c> {
+impl<'c> CollectContext<'c> {
     /// The metrics of our table, by strict discipline.
     pub fn new(catalogue: &'c Catalogue) -> Self {
-        let known = catalogue.own().map(|metric| Known::new(Arc::clone(metric), catalogue));
+        let known =
+            catalogue.own().map(|metric| ResolvedMetric::new(Arc::clone(metric), catalogue));
         Self { catalogue, known: known.collect(), discipline: Discipline::default() }
     }
 
@@ -38,7 +41,7 @@ impl<'c> Terms<'c> {
     #[must_use]
     pub fn asking(mut self, metrics: impl IntoIterator<Item = Arc<Metric>>) -> Self {
         let catalogue = self.catalogue;
-        self.known.extend(metrics.into_iter().map(|metric| Known::new(metric, catalogue)));
+        self.known.extend(metrics.into_iter().map(|metric| ResolvedMetric::new(metric, catalogue)));
         self
     }
 
@@ -55,7 +58,7 @@ impl<'c> Terms<'c> {
 pub fn finished(
     configuration: Configuration,
     passes: &[PassResult],
-    terms: &Terms<'_>,
+    terms: &CollectContext<'_>,
 ) -> ConfigurationResult {
     let failed = |reason| unfinished(configuration.clone(), Status::Failed { reason });
     let Some(first) = passes.first() else {
@@ -73,6 +76,7 @@ pub fn finished(
             launches: first.launches.clone(),
             verified: passes.iter().any(|pass| pass.verified),
             largest_error: passes.iter().filter_map(|pass| pass.largest_error).reduce(f64::max),
+            verification: passes.iter().find_map(|pass| pass.verification),
             unverified: passes.iter().find_map(|pass| pass.unverified),
             checks: passes.iter().find_map(|pass| pass.checks),
             configuration,
@@ -101,6 +105,7 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
         launches: Vec::new(),
         verified: false,
         largest_error: None,
+        verification: None,
         unverified: None,
         checks: None,
     }
@@ -110,12 +115,15 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
 ///
 /// # Errors
 /// The first exact value, launch or device in which two passes differ.
-pub fn metrics(passes: &[PassResult], terms: &Terms<'_>) -> Result<Metrics, Divergence> {
+pub fn metrics(passes: &[PassResult], terms: &CollectContext<'_>) -> Result<Metrics, Divergence> {
     replay::agree(passes, terms.discipline)?;
     let Some(first) = passes.first() else { return Ok(Metrics::default()) };
     let emulated = first.device.emulated;
-    let entry = |known: &Known| {
-        let measured = Measured { known, class: known.class_on(emulated), emulated };
+    let patching = perturbation(first);
+    let entry = |known: &ResolvedMetric| {
+        let perturbation = patching.filter(|_| known.is_patched);
+        let class = perturbation.map_or(known.class_on(emulated), |_| Class::Noisy);
+        let measured = DeviceMetric { known, class, emulated, perturbation };
         let result = measured.result(passes);
         // Processes that held still say nothing where another did not.
         let processes = if result.unstable { Vec::new() } else { measured.per_process(passes) };
@@ -123,23 +131,41 @@ pub fn metrics(passes: &[PassResult], terms: &Terms<'_>) -> Result<Metrics, Dive
     };
     let catalogue = terms.catalogue;
     let named = first.hardware.keys().filter_map(|name| catalogue.find(name));
-    let beyond: Vec<Known> = named.map(|metric| Known::new(metric, catalogue)).collect();
+    let beyond: Vec<ResolvedMetric> =
+        named.map(|metric| ResolvedMetric::new(metric, catalogue)).collect();
     Ok(beyond.iter().chain(&terms.known).map(entry).collect())
+}
+
+/// Why patching may have moved the patched counters of a pass, if it may.
+fn perturbation(pass: &PassResult) -> Option<Perturbation> {
+    let counted = |(name, value): (&String, &HardwareValue)| {
+        is_patched(name) && matches!(value, HardwareValue::Value(_))
+    };
+    match pass.hardware.get(DIVERGENT_BRANCHES) {
+        _ if pass.device.emulated || !pass.hardware.iter().any(counted) => None,
+        Some(HardwareValue::Value(0.0)) => None,
+        Some(HardwareValue::Value(_)) => Some(Perturbation::Divergence),
+        Some(HardwareValue::Unavailable(_)) | None => Some(Perturbation::Unknown),
+    }
 }
 
 /// A metric, and its data in a catalogue.
 #[derive(Debug, Clone)]
-struct Known {
+struct ResolvedMetric {
     metric: Arc<Metric>,
-    derived: Derived,
+    derived: DerivedMetric,
+    /// Whether it needs a counter of patched instructions on hardware.
+    is_patched: bool,
     /// How it repeats on hardware, and on the emulated driver.
     classes: [Class; 2],
 }
 
-impl Known {
+impl ResolvedMetric {
     fn new(metric: Arc<Metric>, catalogue: &Catalogue) -> Self {
         let classes = [false, true].map(|emulated| catalogue.class_on(&metric, emulated));
-        Self { derived: Derived::new(Arc::clone(&metric), catalogue), metric, classes }
+        let is_patched = catalogue.hardware_names(&metric).iter().any(|name| is_patched(name));
+        let derived = DerivedMetric::new(Arc::clone(&metric), catalogue);
+        Self { derived, is_patched, metric, classes }
     }
 
     fn class_on(&self, emulated: bool) -> Class {
@@ -148,15 +174,16 @@ impl Known {
 }
 
 /// A metric on a device.
-struct Measured<'k> {
-    known: &'k Known,
+struct DeviceMetric<'k> {
+    known: &'k ResolvedMetric,
     class: Class,
     emulated: bool,
+    perturbation: Option<Perturbation>,
 }
 
-impl Measured<'_> {
+impl DeviceMetric<'_> {
     fn result(&self, passes: &[PassResult]) -> MetricResult {
-        let Known { metric, derived, .. } = self.known;
+        let ResolvedMetric { metric, derived, .. } = self.known;
         let (value, statistics) = match metric.origin {
             Origin::Derived(_) => derived.value(passes),
             _ => {
@@ -168,6 +195,7 @@ impl Measured<'_> {
         };
         let held = |name: &&str| leaf::unstable(name, passes).is_none();
         MetricResult {
+            perturbation: self.perturbation.filter(|_| value.is_ok()),
             unstable: value.is_err() && !derived.timed_leaves().iter().all(held),
             value,
             unit: metric.unit,

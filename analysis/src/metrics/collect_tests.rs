@@ -9,7 +9,7 @@ use crate::fixture::{emulated_pass, finished, gpu_pass, point};
 const N: u64 = 1 << 20;
 
 fn metric(passes: &[PassResult], name: &str) -> MetricResult {
-    metrics(passes, &Terms::new(&Catalogue::built_in())).unwrap()[name].clone()
+    metrics(passes, &CollectContext::new(&Catalogue::built_in())).unwrap()[name].clone()
 }
 
 fn reason(passes: &[PassResult], name: &str) -> String {
@@ -20,7 +20,7 @@ fn reason(passes: &[PassResult], name: &str) -> String {
 fn every_metric_of_the_catalogue_has_an_entry() {
     for pass in [emulated_pass(64, N), gpu_pass(64, N, &[1.0])] {
         let catalogue = Catalogue::built_in();
-        let all = metrics(&[pass], &Terms::new(&catalogue)).unwrap();
+        let all = metrics(&[pass], &CollectContext::new(&catalogue)).unwrap();
         assert_eq!(all.len(), catalogue.own().count());
         for (name, metric) in &all {
             assert!(
@@ -72,7 +72,7 @@ fn the_share_of_the_copy_bandwidth_is_taken_within_each_process() {
 }
 
 #[test]
-fn what_is_not_to_be_had_says_why() {
+fn unavailable_metrics_give_the_reason() {
     let emulator = [emulated_pass(64, N)];
     let gpu = [gpu_pass(64, N, &[5.0])];
     for (passes, name, expected) in [
@@ -158,6 +158,31 @@ fn what_hardware_reads_in_several_passes_is_exact_on_the_emulator_only() {
 }
 
 #[test]
+fn patched_counters_of_a_pass_in_which_lanes_diverge_are_not_exact() {
+    let (name, hardware) = ("smsp__sass_inst_executed_op_global_ld.sum", "smsp__inst_executed.sum");
+    let seen = |divergent: Option<f64>| {
+        let mut pass = gpu_pass(64, N, &[1.0]);
+        let sectors = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum";
+        let counted = [(name, 64.0), (sectors, 256.0), (hardware, 640.0)].into_iter();
+        let divergent = divergent.map(|count| (DIVERGENT_BRANCHES, count));
+        for (name, count) in counted.chain(divergent) {
+            pass.hardware.insert(name.into(), HardwareValue::Value(count));
+        }
+        let exact = metric(&[pass.clone()], hardware);
+        assert_eq!((exact.class, exact.perturbation), (Class::Exact, None));
+        [name, "load_sectors_per_request"].map(|name| {
+            let found = metric(&[pass.clone()], name);
+            (found.class, found.perturbation, found.processes.len())
+        })
+    };
+    assert_eq!(seen(Some(0.0)), [(Class::Exact, None, 0); 2]);
+    let moved = |why| [(Class::Noisy, Some(why), 1); 2];
+    assert_eq!(seen(Some(3.0)), moved(Perturbation::Divergence));
+    assert_eq!(seen(None), moved(Perturbation::Unknown));
+    assert_eq!(metric(&[emulated_pass(64, N)], name).perturbation, None);
+}
+
+#[test]
 fn a_sample_that_is_no_time_leaves_no_value() {
     for bad in [f64::NAN, f64::INFINITY, -1.0] {
         let passes = [gpu_pass(64, N, &[1.0, bad])];
@@ -199,7 +224,7 @@ fn what_was_asked_for_beyond_the_catalogue_has_a_value() {
     let names = ["launch__grid_size", "launch__registers_per_thread", "gst_transactions"];
     let catalogue = Catalogue::built_in();
     let asked = names.iter().filter_map(|name| catalogue.find(name));
-    let terms = Terms::new(&catalogue).asking(asked);
+    let terms = CollectContext::new(&catalogue).asking(asked);
     let found = metrics(&[emulated_pass(64, 1 << 20)], &terms).unwrap();
     assert_eq!(found["launch__grid_size"].value, Ok(16384.0));
     assert!(found["launch__registers_per_thread"].value.is_err());
@@ -208,7 +233,7 @@ fn what_was_asked_for_beyond_the_catalogue_has_a_value() {
         found["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"].value
     );
     assert!(
-        !metrics(&[emulated_pass(64, 1 << 20)], &Terms::new(&catalogue))
+        !metrics(&[emulated_pass(64, 1 << 20)], &CollectContext::new(&catalogue))
             .unwrap()
             .contains_key("gst_transactions")
     );
@@ -235,7 +260,7 @@ fn a_hit_rate_above_the_whole_says_what_was_counted_instead() {
         for (name, value) in names.into_iter().zip([hits, sectors]) {
             pass.hardware.insert(name.into(), HardwareValue::Value(value));
         }
-        let terms = Terms::new(&catalogue).asking([Arc::clone(&asked)]);
+        let terms = CollectContext::new(&catalogue).asking([Arc::clone(&asked)]);
         metrics(&[pass], &terms).unwrap()["rate"].value.clone()
     };
     assert_eq!(rate_of(23.0, 92.0), Ok(25.0));

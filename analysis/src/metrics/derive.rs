@@ -22,13 +22,13 @@ use crate::stats::median::median;
 
 /// A derived metric with all that it is made of.
 #[derive(Debug, Clone)]
-pub(super) struct Derived {
+pub(super) struct DerivedMetric {
     metric: Arc<Metric>,
     /// Its operands and theirs, by name.
     operands: BTreeMap<String, Arc<Metric>>,
 }
 
-impl Derived {
+impl DerivedMetric {
     /// `metric` as `catalogue` has its operands. Of a metric that is not derived there are none.
     pub(super) fn new(metric: Arc<Metric>, catalogue: &Catalogue) -> Self {
         let mut operands = BTreeMap::new();
@@ -161,7 +161,7 @@ mod tests {
     fn leaves_are_found_through_derived_operands() {
         let catalogue = Catalogue::built_in();
         let metric = catalogue.find("throughput_of_copy").unwrap();
-        let derived = Derived::new(metric, &catalogue);
+        let derived = DerivedMetric::new(metric, &catalogue);
         let leaves: Vec<&str> = derived.leaves().map(|leaf| &*leaf.name).collect();
         assert_eq!(leaves, ["bytes", "copy_bandwidth", "duration"]);
         assert_eq!(derived.timed_leaves(), ["copy_bandwidth", "duration"]);

@@ -140,7 +140,7 @@ fn fact(name: &str, facts: &LaunchFacts, pass: &PassResult) -> Result<f64, Strin
             facts.not_known.clone().unwrap_or_else(|| unknown.to_owned())
         }
         ("spills", _) => {
-            let unknown = "nothing tells spilled registers of this launch";
+            let unknown = "spilled registers of this launch are unknown";
             facts.not_known.clone().unwrap_or_else(|| unknown.to_owned())
         }
         (name, false) if name.starts_with("launch__occupancy_limit_") && facts.limits.is_some() => {

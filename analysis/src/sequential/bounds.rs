@@ -91,7 +91,7 @@ fn coins(coins: u32, level: f64) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn of(family: usize, value: fn(&Look) -> Option<u32>) -> Vec<Option<u32>> {
+    fn critical_values(family: usize, value: fn(&Look) -> Option<u32>) -> Vec<Option<u32>> {
         Bounds::new(family, 431).looks.iter().map(value).collect()
     }
 
@@ -99,32 +99,32 @@ mod tests {
     fn passes_by_ranks_are_those_of_the_simulated_procedure() {
         let expected =
             [0, 3, 8, 19, 46, 100, 225, 476, 1016, 2127, 4421, 9106, 18_585, 37_674].map(Some);
-        assert_eq!(of(5, |look| look.pass), expected);
-        assert_eq!(of(500, |look| look.pass), expected);
+        assert_eq!(critical_values(5, |look| look.pass), expected);
+        assert_eq!(critical_values(500, |look| look.pass), expected);
     }
 
     #[test]
     fn failures_by_ranks_are_those_of_the_simulated_procedure() {
         let none = [None; 3];
         let five = [118, 213, 377, 700, 1271, 2362, 4396, 8250, 15_557, 29_433, 55_891].map(Some);
-        assert_eq!(of(5, |look| look.fail), [&none[..], &five].concat());
+        assert_eq!(critical_values(5, |look| look.fail), [&none[..], &five].concat());
         let fifty = [223, 396, 736, 1333, 2468, 4577, 8554, 16_068, 30_287, 57_311].map(Some);
-        assert_eq!(of(50, |look| look.fail), [&none[..], &[None], &fifty].concat());
+        assert_eq!(critical_values(50, |look| look.fail), [&none[..], &[None], &fifty].concat());
         let more = [229, 411, 766, 1386, 2561, 4734, 8822, 16_519, 31_042, 58_571].map(Some);
-        assert_eq!(of(500, |look| look.fail), [&none[..], &[None], &more].concat());
+        assert_eq!(critical_values(500, |look| look.fail), [&none[..], &[None], &more].concat());
     }
 
     #[test]
     fn passes_by_signs_are_those_of_the_simulated_procedure() {
         let expected = [0, 0, 1, 2, 4, 7, 11, 17, 26, 39, 58, 85, 124, 179].map(Some);
-        assert_eq!(of(50, |look| look.sign_pass), expected);
+        assert_eq!(critical_values(50, |look| look.sign_pass), expected);
     }
 
     #[test]
     fn failures_by_signs_need_rare_coins() {
         // 2⁻¹⁵ is under 0.01 / 55, and over 0.01 / 5,500.
-        assert_eq!(of(5, |look| look.sign_fail)[3], Some(15));
-        assert_eq!(of(500, |look| look.sign_fail)[3], None);
+        assert_eq!(critical_values(5, |look| look.sign_fail)[3], Some(15));
+        assert_eq!(critical_values(500, |look| look.sign_fail)[3], None);
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Decision {
 }
 
 /// One look's numbers, turned so that more is worse.
-struct Turned {
+struct OrientedSample {
     /// By how much each round is beyond the limit; negative within it.
     beyond: Vec<f64>,
     /// A step of the clock on the same scale, if the noise does not cover it.
@@ -162,12 +162,12 @@ pub struct SlowOnes {
 }
 
 impl Look {
-    fn surely_beyond(&self, turned: &Turned) -> bool {
+    fn surely_beyond(&self, turned: &OrientedSample) -> bool {
         let within: Vec<f64> = turned.beyond.iter().map(|beyond| turned.step - beyond).collect();
         self.pass.is_some_and(|most| signed_rank::sum(&within).ceil() <= f64::from(most))
     }
 
-    fn decide(&self, turned: &Turned, pass: Option<u32>) -> Decision {
+    fn decide(&self, turned: &OrientedSample, pass: Option<u32>) -> Decision {
         let slow = turned.allowed.map_or(Slow::Tolerated, |allowed| {
             slow::judge(&turned.base, &turned.head, allowed, self.slow_level)
         });
@@ -181,7 +181,7 @@ impl Look {
             let moved: Vec<f64> = turned.beyond.iter().map(|beyond| beyond + by).collect();
             signed_rank::sum(&moved)
         };
-        // For half a rank both neighbours are possible; the one that decides less counts.
+        // For half a rank both neighbours are possible; the less decisive one counts.
         let within = pass.is_some_and(|most| shifted(turned.step).ceil() <= f64::from(most));
         match (within, slow) {
             (true, Slow::Tolerated) => Decision::Within(self.rounds),
@@ -191,7 +191,7 @@ impl Look {
         }
     }
 
-    fn beyond(&self, turned: &Turned) -> bool {
+    fn beyond(&self, turned: &OrientedSample) -> bool {
         let moved: Vec<f64> = turned.beyond.iter().map(|beyond| beyond - turned.step).collect();
         self.fail.is_some_and(|least| signed_rank::sum(&moved).floor() >= f64::from(least))
     }
@@ -234,7 +234,7 @@ impl Question {
         matches!(self.comparison, Comparison::AtMost | Comparison::Below | Comparison::Equal)
     }
 
-    fn turned(&self, pairs: &[(f64, f64)]) -> Turned {
+    fn turned(&self, pairs: &[(f64, f64)]) -> OrientedSample {
         let limit = |base: f64| self.tolerance.limit(base, self.comparison);
         let ratios =
             pairs.iter().all(|&(base, head)| base > 0.0 && head > 0.0 && limit(base) > 0.0);
@@ -248,7 +248,7 @@ impl Question {
         let center = median(&sides.0).unwrap_or(0.0);
         let costs = |side: &[f64]| side.iter().map(|&value| cost(value)).collect();
         let allowed = ratios.then(|| cost(limit(center)) / cost(center));
-        Turned {
+        OrientedSample {
             beyond: pairs.iter().map(beyond).collect(),
             step: match self.covered(&sides.0) && self.covered(&sides.1) {
                 true => 0.0,

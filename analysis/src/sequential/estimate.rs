@@ -27,7 +27,7 @@ pub struct Estimate {
 impl Estimate {
     /// From `rounds`; none without rounds, and if a number is not positive, so that it has no
     /// ratio.
-    pub fn of(rounds: &Rounds) -> Option<Self> {
+    pub fn from_rounds(rounds: &Rounds) -> Option<Self> {
         let pairs = rounds.pairs();
         if pairs.is_empty() || pairs.iter().any(|&(base, head)| base <= 0.0 || head <= 0.0) {
             return None;
@@ -74,7 +74,7 @@ mod tests {
         // Logs 0, 1 and 5: the means are 0, 0.5, 1, 2.5, 3, 5.
         let e = std::f64::consts::E;
         let of = Rounds { base: vec![1.0; 3], head: vec![1.0, e, e.powi(5)] };
-        let found = Estimate::of(&of).unwrap();
+        let found = Estimate::from_rounds(&of).unwrap();
         assert!((found.change - 1.75_f64.exp_m1()).abs() < 1e-12, "{found:?}");
         assert!((found.interval.low, found.interval.high) == (0.0, e.powi(5).ln().exp_m1()));
         assert!((found.interval.level - 0.75).abs() < 1e-12);
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn six_rounds_of_one_sign_leave_out_no_change() {
-        let found = Estimate::of(&rounds(&[0.01, 0.02, 0.03, 0.04, 0.05, 0.06])).unwrap();
+        let found = Estimate::from_rounds(&rounds(&[0.01, 0.02, 0.03, 0.04, 0.05, 0.06])).unwrap();
         assert!((found.interval.low - 0.01).abs() < 1e-12, "{found:?}");
         assert!((found.interval.level - (1.0 - 2.0 / 64.0)).abs() < 1e-12);
         assert!((found.p_value - 2.0 / 64.0).abs() < 1e-12);
@@ -90,17 +90,17 @@ mod tests {
 
     #[test]
     fn no_change_at_all_is_no_evidence() {
-        let found = Estimate::of(&rounds(&[0.0; 8])).unwrap();
+        let found = Estimate::from_rounds(&rounds(&[0.0; 8])).unwrap();
         assert_eq!((found.change, found.p_value), (0.0, 1.0));
-        assert_eq!(Estimate::of(&rounds(&[])), None);
-        assert_eq!(Estimate::of(&rounds(&[-1.0])), None);
+        assert_eq!(Estimate::from_rounds(&rounds(&[])), None);
+        assert_eq!(Estimate::from_rounds(&rounds(&[-1.0])), None);
     }
 
     #[test]
     fn one_wild_round_moves_it_little() {
         let mut changes = vec![0.02; 20];
         changes[3] = 4.0;
-        let found = Estimate::of(&rounds(&changes)).unwrap();
+        let found = Estimate::from_rounds(&rounds(&changes)).unwrap();
         assert!((found.change - 0.02).abs() < 1e-9, "{found:?}");
     }
 }

@@ -25,13 +25,13 @@ impl Most {
     }
 
     /// Those of each of so many configurations that are `undecided`.
-    pub fn of(self, undecided: usize) -> u32 {
+    pub fn limit(self, undecided: usize) -> u32 {
         if undecided <= Self::FEW { self.few } else { self.many }
     }
 
     /// The most that any configuration may get.
-    pub fn of_one(self) -> u32 {
-        self.of(1)
+    pub fn single_limit(self) -> u32 {
+        self.limit(1)
     }
 }
 
@@ -105,9 +105,9 @@ mod tests {
 
     #[test]
     fn the_last_that_are_undecided_get_more_rounds() {
-        let rounds = [0, 1, 3, 4, 500].map(|undecided| Most::DEFAULT.of(undecided));
+        let rounds = [0, 1, 3, 4, 500].map(|undecided| Most::DEFAULT.limit(undecided));
         assert_eq!(rounds, [431, 431, 431, 112, 112]);
-        assert_eq!([1, 4].map(|undecided| Most::exactly(57).of(undecided)), [57, 57]);
+        assert_eq!([1, 4].map(|undecided| Most::exactly(57).limit(undecided)), [57, 57]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ const TOLERATED: f64 = 0.15;
 /// The outcome for slow processes at a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slow {
-    /// There is no surplus worth a doubt.
+    /// A surplus too small to cause doubt.
     Tolerated,
     /// There may be one.
     Doubt,
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_limit_allows_is_not_slow() {
+    fn processes_within_the_limit_are_not_slow() {
         assert_eq!(judge(&[100.0; 29], &[140.0; 29], 1.5, 0.01), Slow::Tolerated);
         assert_eq!(judge(&[100.0; 29], &[140.0; 29], 1.02, 0.01), Slow::Sure);
     }

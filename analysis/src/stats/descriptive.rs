@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_levels_of_variance_are_told_apart() {
+    fn the_two_levels_of_variance_are_distinguished() {
         let noise = |center: f64| (0..100).map(|i| center + f64::from(i % 11) - 5.0).collect();
         let alike = over(&[noise(1000.0), noise(1000.0), noise(1000.0)]).unwrap();
         assert!((alike.within_percent.unwrap() - 0.44).abs() < 0.01, "{alike:?}");

@@ -5,7 +5,7 @@ fn noisy(levels: &[f64], random: &mut SplitMix) -> Vec<f64> {
     levels.iter().map(|level| level * (1.0 + 0.01 * random.normal())).collect()
 }
 
-fn found(values: &[f64]) -> Vec<usize> {
+fn split_positions(values: &[f64]) -> Vec<usize> {
     splits(values, Permutations::for_level(0.01)).iter().map(|split| split.at).collect()
 }
 
@@ -62,7 +62,7 @@ fn a_step_is_found_where_it_is() {
     let levels = [[100.0; 20], [104.0; 20]].concat();
     let mut more = 0;
     for _ in 0..20 {
-        let found = found(&noisy(&levels, &mut random));
+        let found = split_positions(&noisy(&levels, &mut random));
         assert!(found.iter().any(|at| at.abs_diff(20) <= 1), "{found:?}");
         more += found.len() - 1;
     }
@@ -74,7 +74,7 @@ fn two_steps_are_found_up_and_back_down() {
     let mut random = SplitMix(4);
     for last in [100.0, 110.0] {
         let levels = [[100.0; 15], [105.0; 15], [last; 15]].concat();
-        let found = found(&noisy(&levels, &mut random));
+        let found = split_positions(&noisy(&levels, &mut random));
         let [first, second] = found[..] else { panic!("{found:?}") };
         assert!(first.abs_diff(15) <= 1 && second.abs_diff(30) <= 1, "{found:?}");
     }
@@ -87,10 +87,10 @@ fn an_outlier_is_no_change() {
     for (at, value) in [(4, 130.0), (17, 60.0), (29, 150.0)] {
         values[at] = value;
     }
-    assert_eq!(found(&values), []);
+    assert_eq!(split_positions(&values), []);
     let mut step = [vec![1.0; 12], vec![1.1; 12]].concat();
     step[5] = 3.0;
-    assert_eq!(found(&step), [12], "an outlier hides no step");
+    assert_eq!(split_positions(&step), [12], "an outlier hides no step");
 }
 
 #[test]
@@ -100,20 +100,20 @@ fn two_values_at_an_end_are_no_level_and_three_are_one_from_the_first_of_them_on
         for _ in 0..20 {
             let levels = [vec![100.0; 40], vec![100.0 * step; 3]].concat();
             let mut values = noisy(&levels, &mut random);
-            assert_eq!(found(&values), [40]);
-            assert_eq!(found(&values[..42]), []);
+            assert_eq!(split_positions(&values), [40]);
+            assert_eq!(split_positions(&values[..42]), []);
             values.reverse();
-            assert_eq!(found(&values), [3]);
-            assert_eq!(found(&values[1..]), []);
+            assert_eq!(split_positions(&values), [3]);
+            assert_eq!(split_positions(&values[1..]), []);
         }
     }
     let levels = [vec![100.0; 20], vec![104.0; 20], vec![150.0; 2]].concat();
-    let found = found(&noisy(&levels, &mut random));
+    let found = split_positions(&noisy(&levels, &mut random));
     assert!(matches!(found[..], [at] if at.abs_diff(20) <= 1), "they hide no step: {found:?}");
 }
 
 #[test]
-fn a_drift_is_told_as_steps_in_its_direction() {
+fn a_drift_is_reported_as_steps_in_its_direction() {
     let mut random = SplitMix(6);
     let levels: Vec<f64> = (0..40).map(|at| 100.0 + 0.3 * f64::from(at)).collect();
     let values = noisy(&levels, &mut random);
@@ -127,13 +127,13 @@ fn a_drift_is_told_as_steps_in_its_direction() {
 
 #[test]
 fn equal_values_do_not_change() {
-    assert_eq!(found(&[4.0; 50]), []);
+    assert_eq!(split_positions(&[4.0; 50]), []);
     // Values on two steps of a clock, in no order, are ties and no change.
     let mut random = SplitMix(8);
     let steps: Vec<f64> = (0..60).map(|_| [96.0, 128.0][random.below(2)]).collect();
-    assert_eq!(found(&steps), []);
-    assert_eq!(found(&[vec![96.0; 8], vec![128.0; 8]].concat()), [8]);
-    assert_eq!(found(&[]), []);
+    assert_eq!(split_positions(&steps), []);
+    assert_eq!(split_positions(&[vec![96.0; 8], vec![128.0; 8]].concat()), [8]);
+    assert_eq!(split_positions(&[]), []);
 }
 
 #[test]
@@ -163,7 +163,8 @@ fn false_alarms_are_as_rare_as_promised() {
         let values = |random: &mut SplitMix| -> Vec<f64> {
             (0..30).map(|_| 100.0 + noise(random)).collect()
         };
-        let alarms = (0..1000).filter(|_| !found(&values(&mut random)).is_empty()).count();
+        let alarms =
+            (0..1000).filter(|_| !split_positions(&values(&mut random)).is_empty()).count();
         println!("{kind}: {alarms} of 1000");
         assert!(alarms <= 20, "{kind}: {alarms} of 1000");
     }

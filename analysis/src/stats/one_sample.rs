@@ -28,7 +28,7 @@ impl Distance {
     /// Of `values` from `limit`, read in steps of `resolution` (0 for a continuum).
     ///
     /// `None` for fewer than [`MIN_PROCESSES`] values, or if one is not a finite number.
-    pub fn of(values: &[f64], limit: f64, resolution: f64) -> Option<Self> {
+    pub fn from_values(values: &[f64], limit: f64, resolution: f64) -> Option<Self> {
         let finite = limit.is_finite() && values.iter().all(|value| value.is_finite());
         if values.len() < MIN_PROCESSES || !finite {
             return None;
@@ -95,7 +95,7 @@ mod tests {
         let deviations = [-1.0, 1.0, -1.0, 1.0, 0.0];
         let error = 1.0 / 5.0_f64.sqrt();
         let values = deviations.map(|d| d + 2.131_85 * error - 10.0);
-        let found = Distance::of(&values, -10.0, 0.0).unwrap();
+        let found = Distance::from_values(&values, -10.0, 0.0).unwrap();
         assert!(!found.relative && (found.probability_above() - 0.05).abs() < 1e-5, "{found:?}");
         assert!((found.probability_below() - 0.95).abs() < 1e-5);
         assert!((found.reach(0.05) - 2.131_85 * error).abs() < 1e-4);
@@ -103,26 +103,26 @@ mod tests {
 
     #[test]
     fn positive_numbers_are_compared_by_their_ratio() {
-        let found = Distance::of(&[99.0, 100.0, 101.0], 50.0, 0.0).unwrap();
+        let found = Distance::from_values(&[99.0, 100.0, 101.0], 50.0, 0.0).unwrap();
         assert!(found.relative && (found.above - 2.0_f64.ln()).abs() < 1e-4, "{found:?}");
     }
 
     #[test]
     fn equal_readings_are_as_sure_as_the_step_allows() {
-        let of = |step| Distance::of(&[5024.0; 3], 5020.0, step).unwrap();
+        let of = |step| Distance::from_values(&[5024.0; 3], 5020.0, step).unwrap();
         assert_eq!((of(0.0).probability_above(), of(0.0).probability_below()), (0.0, 1.0));
         assert!(of(32.0).probability_above() > 0.05);
-        assert_eq!(Distance::of(&[5024.0; 2], 5020.0, 0.0), None);
-        assert_eq!(Distance::of(&[1.0, f64::NAN, 1.0], 1.0, 0.0), None);
+        assert_eq!(Distance::from_values(&[5024.0; 2], 5020.0, 0.0), None);
+        assert_eq!(Distance::from_values(&[1.0, f64::NAN, 1.0], 1.0, 0.0), None);
     }
 
     #[test]
     fn advice_is_the_fewest_processes_that_reach() {
-        let near = Distance::of(&[101.0, 102.0, 100.0, 101.0], 100.0, 0.0).unwrap();
+        let near = Distance::from_values(&[101.0, 102.0, 100.0, 101.0], 100.0, 0.0).unwrap();
         let needed = near.processes_needed(0.01).unwrap();
         assert!(reach(near.deviation, needed, 0.01) < near.above);
         assert!(reach(near.deviation, needed - 1, 0.01) >= near.above);
-        let at = Distance::of(&[99.0, 100.0, 101.0], 100.0, 0.0).unwrap();
+        let at = Distance::from_values(&[99.0, 100.0, 101.0], 100.0, 0.0).unwrap();
         assert_eq!(at.processes_needed(0.05), None);
     }
 }

@@ -16,7 +16,7 @@ pub const NOISE_PERCENT: f64 = 1.0;
 
 /// How many processes time each configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "RepeatsText", into = "RepeatsText")]
 pub struct Repeats {
     /// So many at least.
     pub least: u32,
@@ -88,23 +88,23 @@ impl FromStr for Repeats {
 /// As `gpuprof.toml` may have it.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a process count, or a range such as \"7..10\"")]
-enum Written {
+enum RepeatsText {
     Number(u32),
     Text(String),
 }
 
-impl TryFrom<Written> for Repeats {
+impl TryFrom<RepeatsText> for Repeats {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(written: RepeatsText) -> Result<Self, String> {
         match written {
-            Written::Number(count) => count.to_string().parse(),
-            Written::Text(text) => text.parse(),
+            RepeatsText::Number(count) => count.to_string().parse(),
+            RepeatsText::Text(text) => text.parse(),
         }
     }
 }
 
-impl From<Repeats> for Written {
+impl From<Repeats> for RepeatsText {
     fn from(repeats: Repeats) -> Self {
         if repeats.least == repeats.most {
             Self::Number(repeats.least)

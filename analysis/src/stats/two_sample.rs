@@ -108,7 +108,7 @@ fn freedom((a, b): (f64, f64), counts: (f64, f64)) -> f64 {
 
 /// Compares two samples whose values are readings with this `resolution` (0 for a continuum).
 ///
-/// `None` if a side has fewer than [`MIN_PROCESSES`] values or one that is not a finite number.
+/// `None` if a side has fewer than [`MIN_PROCESSES`] values or a value that is not finite.
 pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Difference> {
     welch_of_runs((first, None), (second, None), resolution)
 }
@@ -160,7 +160,7 @@ struct Side {
 }
 
 /// The correlation of neighbours among the processes of one run; each of `series` is the sequence
-/// of one configuration: the mean of theirs, since most are too short for an estimate. `None` under
+/// of one configuration: their mean, since most are too short for an estimate. `None` under
 /// 0.2, and if chance explains it (one-sided, 0.1 %).
 pub fn alike<'s>(series: impl IntoIterator<Item = &'s [f64]>) -> Option<f64> {
     let long = series.into_iter().filter(|values| values.len() >= MIN_ALIKE);

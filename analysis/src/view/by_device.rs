@@ -13,7 +13,7 @@ use crate::view::narrowed;
 
 /// The part of a series that one device measured.
 #[derive(Debug)]
-pub struct Part<'s> {
+pub struct DeviceRows<'s> {
     /// The series with the configurations of that device. The last of several parts has the
     /// judgements and changes, which belong to the series.
     pub series: Cow<'s, SeriesResult>,
@@ -23,7 +23,7 @@ pub struct Part<'s> {
     pub of: usize,
 }
 
-impl Part<'_> {
+impl DeviceRows<'_> {
     /// Whether there are others.
     pub fn is_one_of_several(&self) -> bool {
         self.series.configurations.len() < self.of
@@ -31,7 +31,7 @@ impl Part<'_> {
 }
 
 /// The parts of `series`, in the order in which their devices appear.
-pub fn parts(series: &SeriesResult) -> Vec<Part<'_>> {
+pub fn parts(series: &SeriesResult) -> Vec<DeviceRows<'_>> {
     let rows = &series.configurations;
     let mut devices: Vec<Option<&str>> = Vec::new();
     for device in rows.iter().map(|row| row.device.as_deref()) {
@@ -42,7 +42,7 @@ pub fn parts(series: &SeriesResult) -> Vec<Part<'_>> {
     let of = rows.len();
     let [first, .., last] = devices[..] else {
         let device = devices.first().copied().flatten();
-        return vec![Part { series: Cow::Borrowed(series), device, of }];
+        return vec![DeviceRows { series: Cow::Borrowed(series), device, of }];
     };
     debug_assert_ne!(first, last, "each is there once");
     let part = |device: Option<&'_ str>| {
@@ -55,7 +55,7 @@ pub fn parts(series: &SeriesResult) -> Vec<Part<'_>> {
         }
         Cow::Owned(part)
     };
-    devices.into_iter().map(|device| Part { series: part(device), device, of }).collect()
+    devices.into_iter().map(|device| DeviceRows { series: part(device), device, of }).collect()
 }
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_device_measured_is_one_part() {
+    fn rows_are_split_by_device() {
         for device in [None, Some("GPU-1")] {
             let series = on(&[device; 3]);
             let parts = parts(&series);
@@ -97,7 +97,7 @@ mod tests {
         );
         let counts = parts.iter().map(|p| p.series.configurations.len());
         assert_eq!(counts.collect::<Vec<_>>(), [2, 1]);
-        assert!(parts.iter().all(Part::is_one_of_several));
+        assert!(parts.iter().all(DeviceRows::is_one_of_several));
         let told: Vec<usize> = parts.iter().map(|p| p.series.not_applicable.len()).collect();
         assert_eq!(told, [0, 1]);
     }

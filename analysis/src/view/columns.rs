@@ -130,7 +130,7 @@ fn deciding(series: &SeriesResult) -> Result<&str, Option<String>> {
 
 /// That the best row by the exact metric `name` is not the best by every other total as well.
 fn disagreement(name: &str, rows: &[ConfigurationResult]) -> Option<String> {
-    if known(name, rows)?.1 == Class::Noisy {
+    if unit_and_class(name, rows)?.1 == Class::Noisy {
         return None;
     }
     let mut best = marks_of_best(name, rows);
@@ -172,7 +172,7 @@ fn different_work(configurations: &[ConfigurationResult]) -> bool {
 fn is_ratio_of_counts(metric: &str, configurations: &[ConfigurationResult]) -> bool {
     let found = configurations.iter().find_map(|row| row.metrics.get(metric));
     found.is_some_and(|result| {
-        result.class == Class::Exact
+        (result.class == Class::Exact || result.perturbation.is_some())
             && result.source == Source::Derived
             && matches!(result.unit, Unit::Ratio | Unit::Percent)
             && built_in(metric).is_some()
@@ -209,13 +209,13 @@ fn direction(name: &str, configurations: &[ConfigurationResult]) -> Direction {
 }
 
 fn grows_with_work(name: &str, configurations: &[ConfigurationResult]) -> bool {
-    known(name, configurations).is_some_and(|(unit, _)| {
+    unit_and_class(name, configurations).is_some_and(|(unit, _)| {
         matches!(unit, Unit::Count | Unit::Bytes | Unit::Nanoseconds) && !describes_the_launch(name)
     })
 }
 
 /// Unit and class of the metric `name`: from `configurations`, or else the built-in ones.
-pub fn known(name: &str, configurations: &[ConfigurationResult]) -> Option<(Unit, Class)> {
+pub fn unit_and_class(name: &str, configurations: &[ConfigurationResult]) -> Option<(Unit, Class)> {
     let held = configurations.iter().find_map(|row| row.metrics.get(name));
     held.map(|result| (result.unit, result.class))
         .or_else(|| built_in(name).map(|metric| (metric.unit, metric.class)))
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn without_times_totals_are_shown_beside_what_the_annotation_asks_for() {
+    fn without_times_totals_are_shown_next_to_what_the_annotation_asks_for() {
         let asked = names(&["load_sectors_per_request"]);
         let expected = ["load_sectors_per_request", "ptx_instructions", "global_sectors"];
         assert_eq!(choose_annotated(&asked, &[emulated(64, 1 << 20)]), expected);
@@ -299,7 +299,7 @@ mod tests {
         row
     }
 
-    fn shown(columns: &[&str], rows: Vec<ConfigurationResult>) -> SeriesResult {
+    fn series_with_columns(columns: &[&str], rows: Vec<ConfigurationResult>) -> SeriesResult {
         SeriesResult { columns: names(columns), ..series(rows) }
     }
 
@@ -308,7 +308,7 @@ mod tests {
         let ratio = "store_sectors_per_request";
         let rows = [counted(32, &[(ratio, 1.5)]), counted(64, &[(ratio, 4.0)])];
         assert_eq!(marks(ratio, &rows), [false, false]);
-        let only = shown(&[ratio], rows.to_vec());
+        let only = series_with_columns(&[ratio], rows.to_vec());
         assert_eq!(headline(&only), None);
         assert_eq!(
             undecided(&only).unwrap(),
@@ -316,7 +316,7 @@ mod tests {
              `cargo gpuprof report --best-by METRIC` chooses by one metric"
         );
         // A total next to it decides.
-        let beside = shown(&[ratio, "ptx_instructions"], rows.to_vec());
+        let beside = series_with_columns(&[ratio, "ptx_instructions"], rows.to_vec());
         assert_eq!(headline(&beside), Some("ptx_instructions"));
         assert_eq!(undecided(&beside), None);
     }
@@ -327,7 +327,10 @@ mod tests {
             let row = |(block, [instructions, sectors]): (u64, [f64; 2])| {
                 counted(block, &[("ptx_instructions", instructions), ("global_sectors", sectors)])
             };
-            shown(&["ptx_instructions"], [64, 128].into_iter().zip(pairs).map(row).collect())
+            series_with_columns(
+                &["ptx_instructions"],
+                [64, 128].into_iter().zip(pairs).map(row).collect(),
+            )
         };
         assert_eq!(headline(&of([[10.0, 8.0], [12.0, 9.0]])), Some("ptx_instructions"));
         assert_eq!(headline(&of([[10.0, 8.0], [12.0, 8.0]])), Some("ptx_instructions"));
@@ -340,14 +343,17 @@ mod tests {
              `cargo gpuprof report --best-by METRIC` chooses by one metric"
         );
         // What is the same everywhere needs no words.
-        let same = shown(&["global_sectors"], vec![emulated(64, 1 << 20), emulated(128, 1 << 20)]);
+        let same = series_with_columns(
+            &["global_sectors"],
+            vec![emulated(64, 1 << 20), emulated(128, 1 << 20)],
+        );
         assert_eq!((headline(&same), undecided(&same)), (None, None));
     }
 
     #[test]
     fn rows_of_different_work_without_times_have_no_best() {
         let rows = vec![emulated(64, 1 << 20), emulated(64, 1 << 24)];
-        let all = shown(&["ptx_instructions", "global_sectors"], rows);
+        let all = series_with_columns(&["ptx_instructions", "global_sectors"], rows);
         assert_eq!(headline(&all), None);
         assert!(undecided(&all).unwrap().contains("declare different work"));
     }

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_takes_no_part() {
+    fn metrics_without_a_value_are_ignored() {
         let rows = [failed(1), row(2, "duration", Ok(1.0)), both(3, 9.0, 1.0)];
         assert_eq!(front(&rows, &metrics()), [false, false, true]);
     }

@@ -57,20 +57,20 @@ impl Ranking {
 pub fn ranking(configurations: &[ConfigurationResult], metric: &str) -> Option<Ranking> {
     let best = best::best(configurations, metric)?;
     let class = best::result(&configurations[best], metric)?.class;
-    let top = Side::of(&configurations[best], metric, Statistic::Median).ok()?;
+    let top = Side::from_row(&configurations[best], metric, Statistic::Median).ok()?;
     let mut ranks = vec![Rank::Other; configurations.len()];
     ranks[best] = Rank::Best;
     let mut unknown = false;
     let mut compared: Vec<(usize, f64)> = Vec::new();
     for (at, row) in configurations.iter().enumerate().filter(|(at, _)| *at != best) {
-        let Ok(side) = Side::of(row, metric, Statistic::Median) else { continue };
+        let Ok(side) = Side::from_row(row, metric, Statistic::Median) else { continue };
         if side.value == top.value {
             ranks[at] = Rank::Tied;
         }
         if class == Class::Exact {
             continue;
         }
-        let evidence = Evidence::of(class, &top, &side);
+        let evidence = Evidence::compare(class, &top, &side);
         match evidence.confidence {
             Some(confidence) => compared.push((at, confidence.p_value / 2.0)),
             None => unknown = true,
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_processes_are_told_and_no_tie_is_made_up() {
+    fn too_few_processes_are_reported_and_no_tie_is_made_up() {
         let found = ranking(&[timed(64, &[100.0]), timed(128, &[101.0])], "duration").unwrap();
         assert_eq!(found.ranks, [Rank::Best, Rank::Other]);
         assert!(found.unknown);

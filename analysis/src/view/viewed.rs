@@ -128,7 +128,7 @@ impl Sort {
 
 /// A series as a view shows it.
 #[derive(Debug)]
-pub struct Viewed<'s> {
+pub struct SeriesView<'s> {
     /// The series with the rows that are compared.
     pub series: Cow<'s, SeriesResult>,
     /// The positions of the rows to show, in order.
@@ -141,7 +141,7 @@ pub struct Viewed<'s> {
 
 impl View {
     /// Looks at `series`.
-    pub fn of<'s>(&self, series: &'s SeriesResult) -> Viewed<'s> {
+    pub fn apply<'s>(&self, series: &'s SeriesResult) -> SeriesView<'s> {
         let mut remarks = Vec::new();
         let series = self.filtered(series, &mut remarks);
         let mut shown: Vec<usize> = (0..series.configurations.len()).collect();
@@ -179,13 +179,13 @@ impl View {
                 remarks.push(format!("--reference: no row is {}; {values}", reference.0));
             }
         }
-        Viewed { series, shown, left_out: 0, remarks }
+        SeriesView { series, shown, left_out: 0, remarks }
     }
 
-    /// Applies the view to `series` with room for `most` rows: the ones that matter, unless the
+    /// Applies the view to `series` with room for `most` rows: those of importance, unless the
     /// view sets how many it shows.
-    pub fn within<'s>(&self, series: &'s SeriesResult, most: usize) -> Viewed<'s> {
-        let mut viewed = self.of(series);
+    pub fn within<'s>(&self, series: &'s SeriesResult, most: usize) -> SeriesView<'s> {
+        let mut viewed = self.apply(series);
         if self.all || self.top.is_some() {
             return viewed;
         }

@@ -20,7 +20,7 @@ fn saxpy() -> SeriesResult {
     series(rows)
 }
 
-fn keys(viewed: &Viewed<'_>) -> Vec<String> {
+fn keys(viewed: &SeriesView<'_>) -> Vec<String> {
     viewed
         .shown
         .iter()
@@ -35,7 +35,7 @@ fn filter(text: &str) -> View {
 #[test]
 fn without_options_every_row_is_shown_in_series_order() {
     let series = saxpy();
-    let viewed = View::default().of(&series);
+    let viewed = View::default().apply(&series);
     assert_eq!((viewed.shown.len(), viewed.remarks.len()), (7, 0));
     assert!(matches!(viewed.series, Cow::Borrowed(_)));
 }
@@ -43,7 +43,7 @@ fn without_options_every_row_is_shown_in_series_order() {
 #[test]
 fn a_filter_narrows_what_is_compared_and_says_so() {
     let series = saxpy();
-    let viewed = filter("block >= 128 && n == 2").of(&series);
+    let viewed = filter("block >= 128 && n == 2").apply(&series);
     assert_eq!(keys(&viewed), ["block=128,n=2", "block=256,n=2"]);
     assert_eq!(viewed.remarks, ["--filter keeps 2 of 7 rows"]);
     assert_eq!(best::best(&viewed.series.configurations, "duration"), Some(0));
@@ -53,10 +53,10 @@ fn a_filter_narrows_what_is_compared_and_says_so() {
 #[test]
 fn a_filter_over_an_axis_that_the_series_has_not_hides_nothing() {
     let series = saxpy();
-    let viewed = filter("tile == 8").of(&series);
+    let viewed = filter("tile == 8").apply(&series);
     assert_eq!(viewed.shown.len(), 7);
     assert_eq!(viewed.remarks, ["--filter does not apply: no axis is named `tile`"]);
-    let viewed = filter("block / (n - 1) > 1").of(&series);
+    let viewed = filter("block / (n - 1) > 1").apply(&series);
     assert_eq!(viewed.shown.len(), 7);
     assert_eq!(viewed.remarks[0], "--filter: division by zero at block=64,n=1");
 }
@@ -65,7 +65,7 @@ fn a_filter_over_an_axis_that_the_series_has_not_hides_nothing() {
 fn rows_are_sorted_by_metrics_and_axes_with_those_that_have_none_last() {
     let series = saxpy();
     let sorted = |text: &str| {
-        keys(&View { sort: Some(Sort::parse(text).unwrap()), ..View::default() }.of(&series))
+        keys(&View { sort: Some(Sort::parse(text).unwrap()), ..View::default() }.apply(&series))
     };
     let by_duration = sorted("duration");
     assert_eq!(
@@ -82,13 +82,13 @@ fn rows_are_sorted_by_metrics_and_axes_with_those_that_have_none_last() {
 #[test]
 fn top_takes_the_best_and_says_how_many_there_are() {
     let series = saxpy();
-    let viewed = View { top: Some(2), ..View::default() }.of(&series);
+    let viewed = View { top: Some(2), ..View::default() }.apply(&series);
     assert_eq!(keys(&viewed), ["block=128,n=1", "block=256,n=1"]);
     assert_eq!(viewed.remarks, ["--top shows 2 of 7 rows, the best by duration"]);
     let sort = Some(Sort { key: "n".into(), descending: true });
-    let viewed = View { top: Some(1), sort, ..View::default() }.of(&series);
+    let viewed = View { top: Some(1), sort, ..View::default() }.apply(&series);
     assert_eq!(viewed.remarks, ["--top shows 1 of 7 rows, sorted by n, largest first"]);
-    assert!(View { top: Some(7), ..View::default() }.of(&series).remarks.is_empty());
+    assert!(View { top: Some(7), ..View::default() }.apply(&series).remarks.is_empty());
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn each_row_has_the_reference_that_shares_its_other_axes() {
     assert_eq!(view.reference_ratios(&series, "duration").unwrap()[1], Some(3.2));
     let gone = View { reference: Some(Reference::parse("block=7").unwrap()), ..View::default() };
     assert_eq!(
-        gone.of(&series).remarks,
+        gone.apply(&series).remarks,
         ["--reference: no row is block=7; block is 64, 128, 256, 512"]
     );
 }

@@ -34,7 +34,7 @@ pub enum Node {
 
 /// The traffic of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carried {
+pub enum TrafficUnit {
     /// Instructions of warps.
     Instructions,
     /// Sectors of 32 bytes.
@@ -53,7 +53,7 @@ pub struct Link {
     /// Its destination.
     pub to: Node,
     /// The kind and amount of the traffic; none if it was not measured.
-    pub volume: Option<(f64, Carried)>,
+    pub volume: Option<(f64, TrafficUnit)>,
     /// Percent of the peak of this way.
     pub percent: Option<f64>,
     /// The metrics that it is made of.
@@ -79,17 +79,17 @@ impl Traffic {
 }
 
 /// The sums that a link may be counted by, the first that has a value; and its percent of peak.
-struct Counted {
+struct LinkCounters {
     from: Node,
     to: Node,
-    volume: &'static [(Carried, &'static [&'static str])],
+    volume: &'static [(TrafficUnit, &'static [&'static str])],
     percent: &'static [&'static str],
 }
 
-use Carried::{Bytes, Instructions, Sectors, Wavefronts};
+use TrafficUnit::{Bytes, Instructions, Sectors, Wavefronts};
 
-const LINKS: &[Counted] = &[
-    Counted {
+const LINKS: &[LinkCounters] = &[
+    LinkCounters {
         from: Node::Kernel,
         to: Node::Global,
         volume: &[(
@@ -103,7 +103,7 @@ const LINKS: &[Counted] = &[
         )],
         percent: &[],
     },
-    Counted {
+    LinkCounters {
         from: Node::Kernel,
         to: Node::Local,
         volume: &[
@@ -120,7 +120,7 @@ const LINKS: &[Counted] = &[
         ],
         percent: &[],
     },
-    Counted {
+    LinkCounters {
         from: Node::Kernel,
         to: Node::Shared,
         volume: &[
@@ -143,7 +143,7 @@ const LINKS: &[Counted] = &[
         ],
         percent: &[],
     },
-    Counted {
+    LinkCounters {
         from: Node::Kernel,
         to: Node::Copies,
         volume: &[(
@@ -155,7 +155,7 @@ const LINKS: &[Counted] = &[
         )],
         percent: &[],
     },
-    Counted {
+    LinkCounters {
         from: Node::Global,
         to: Node::L1,
         volume: &[
@@ -175,7 +175,7 @@ const LINKS: &[Counted] = &[
             "l1tex__data_pipe_lsu_wavefronts_mem_lg.sum.pct_of_peak_sustained_elapsed",
         ],
     },
-    Counted {
+    LinkCounters {
         from: Node::Shared,
         to: Node::SharedMemory,
         volume: &[
@@ -184,19 +184,19 @@ const LINKS: &[Counted] = &[
         ],
         percent: &["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.pct_of_peak_sustained_elapsed"],
     },
-    Counted {
+    LinkCounters {
         from: Node::L2,
         to: Node::L1,
         volume: &[(Bytes, &["l1tex__m_xbar2l1tex_read_bytes.sum"])],
         percent: &["l1tex__m_xbar2l1tex_read_bytes.sum.pct_of_peak_sustained_elapsed"],
     },
-    Counted {
+    LinkCounters {
         from: Node::L1,
         to: Node::L2,
         volume: &[(Bytes, &["l1tex__m_l1tex2xbar_write_bytes.sum"])],
         percent: &["l1tex__m_l1tex2xbar_req_cycles_active.sum.pct_of_peak_sustained_elapsed"],
     },
-    Counted {
+    LinkCounters {
         from: Node::Device,
         to: Node::L2,
         volume: &[(Bytes, &["dram__bytes_read.sum"]), (Bytes, &["dram__bytes_op_read.sum"])],
@@ -205,7 +205,7 @@ const LINKS: &[Counted] = &[
             "dram__bytes_op_read.sum.pct_of_peak_sustained_elapsed",
         ],
     },
-    Counted {
+    LinkCounters {
         from: Node::L2,
         to: Node::Device,
         volume: &[(Bytes, &["dram__bytes_write.sum"]), (Bytes, &["dram__bytes_op_write.sum"])],
@@ -227,8 +227,8 @@ pub fn traffic(row: &ConfigurationResult) -> Option<Traffic> {
     any.then_some(Traffic { links, l1_hits, l2_hits })
 }
 
-fn link(row: &ConfigurationResult, counted: &Counted) -> Link {
-    let sum = |(carried, metrics): &(Carried, &'static [&'static str])| {
+fn link(row: &ConfigurationResult, counted: &LinkCounters) -> Link {
+    let sum = |(carried, metrics): &(TrafficUnit, &'static [&'static str])| {
         let values: Option<Vec<f64>> = metrics.iter().map(|metric| value(row, metric)).collect();
         Some((values?.iter().sum::<f64>(), *carried, *metrics))
     };
@@ -247,7 +247,7 @@ fn link(row: &ConfigurationResult, counted: &Counted) -> Link {
 
 /// Every hardware counter that the chart asks for, on some chip.
 pub fn counters() -> impl Iterator<Item = &'static str> {
-    let of = |counted: &'static Counted| {
+    let of = |counted: &'static LinkCounters| {
         counted.volume.iter().flat_map(|(_, metrics)| metrics.iter()).chain(counted.percent)
     };
     LINKS.iter().flat_map(of).copied().chain(HITS)
@@ -258,7 +258,7 @@ mod tests {
     use super::*;
     use crate::fixture::{emulated, measured};
 
-    fn between(traffic: &Traffic, from: Node, to: Node) -> Link {
+    fn find_link(traffic: &Traffic, from: Node, to: Node) -> Link {
         traffic.links.iter().find(|link| (link.from, link.to) == (from, to)).unwrap().clone()
     }
 
@@ -275,12 +275,12 @@ mod tests {
             ],
         );
         let found = traffic(&row).unwrap();
-        let local = between(&found, Node::Kernel, Node::Local);
+        let local = find_link(&found, Node::Kernel, Node::Local);
         assert_eq!((local.volume, local.percent), (Some((7.0, Instructions)), None));
-        let read = between(&found, Node::Device, Node::L2);
+        let read = find_link(&found, Node::Device, Node::L2);
         assert_eq!((read.volume, read.percent), (Some((4096.0, Bytes)), Some(71.5)));
         assert_eq!(read.metrics.len(), 2);
-        assert_eq!(between(&found, Node::Kernel, Node::Global).volume, None);
+        assert_eq!(find_link(&found, Node::Kernel, Node::Global).volume, None);
         assert_eq!((found.l1_hits, found.l2_hits), (None, Some(33.0)));
         assert_eq!(traffic(&measured(64, &[])), None);
     }
@@ -288,8 +288,8 @@ mod tests {
     #[test]
     fn the_emulated_driver_tells_instructions_and_sectors() {
         let found = traffic(&emulated(64, 1 << 20)).unwrap();
-        let global = between(&found, Node::Global, Node::L1);
+        let global = find_link(&found, Node::Global, Node::L1);
         assert!(matches!(global.volume, Some((sectors, Sectors)) if sectors > 0.0), "{global:?}");
-        assert_eq!(between(&found, Node::Device, Node::L2).volume, None);
+        assert_eq!(find_link(&found, Node::Device, Node::L2).volume, None);
     }
 }

@@ -73,7 +73,7 @@ impl Ceiling {
 
 /// A configuration's place.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Place {
+pub struct RooflinePoint {
     /// The position of its configuration.
     pub row: usize,
     /// Operations for each byte of the level.
@@ -90,7 +90,7 @@ pub struct Path {
     /// The level.
     pub level: Level,
     /// The places.
-    pub places: Vec<Place>,
+    pub places: Vec<RooflinePoint>,
 }
 
 impl Path {
@@ -130,7 +130,7 @@ pub fn roofline(rows: &[ConfigurationResult], roofs: usize) -> Option<Roofline> 
             let metrics = path.metrics();
             let place = |(row, result)| {
                 let [intensity, rate] = [0, 1].map(|at: usize| positive(result, &metrics[at]));
-                Some(Place { row, intensity: intensity?, rate: rate? })
+                Some(RooflinePoint { row, intensity: intensity?, rate: rate? })
             };
             path.places = rows.iter().enumerate().filter_map(place).collect();
             if !path.places.is_empty() {
@@ -175,7 +175,7 @@ mod tests {
         // Without work there is no path.
         let levels: Vec<_> = found.paths.iter().map(|p| (p.precision, p.level)).collect();
         assert_eq!(levels, [("FP32", Level::Dram), ("FP32", Level::L2)]);
-        assert_eq!(found.paths[0].places[1], Place { row: 1, intensity: 0.2, rate: 8e11 });
+        assert_eq!(found.paths[0].places[1], RooflinePoint { row: 1, intensity: 0.2, rate: 8e11 });
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! How large an archive may be, so that a small file cannot fill a disk or the memory.
 //!
-//! Input: what has been read and what came of it. Output: a sentence without a subject, for the
+//! Input: the size read so far, and an outcome. Output: a sentence without a subject, for the
 //! archive or the entry that exceeds a limit.
 
 use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// What an archive may hold. Both the packer and the reader keep to it, so that no archive is made
-/// that cannot be opened.
+/// The limits of an archive. Both the packer and the reader enforce them, so every archive that is
+/// made can be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Files beside the manifest.
+    /// Files in addition to the manifest.
     pub entries: usize,
     /// Bytes of all files together.
     pub total: u64,
@@ -39,8 +39,7 @@ impl Default for Limits {
 /// The longest path of an entry; the format of long names would allow any.
 pub(super) const MAX_NAME: u64 = 4096;
 
-/// Log of the largest window of a compressed file (16 MiB), which is what its reader holds in
-/// memory.
+/// Log of the largest window of a compressed file (16 MiB), which its reader holds in memory.
 pub(super) const WINDOW_LOG: u32 = 24;
 
 impl Limits {

@@ -1,9 +1,9 @@
 //! Archives: built here, run on a machine that has neither cargo nor the source.
 //!
-//! A `.tar.zst` (nextest's model) whose first entry, [`MANIFEST`], lists every other file with its
-//! hash. Reading trusts nothing: what is not listed, not a plain file, outside the folder, of
-//! another architecture or another content, or larger than an archive may be, is refused by name.
-//! Neither side holds a file in memory: both copy it in pieces.
+//! A `.tar.zst` (nextest's model). Its first entry, [`MANIFEST`], lists every other file with its
+//! hash. The reader trusts nothing: it refuses by name each file that is unlisted, not a plain
+//! file, outside the folder, of another architecture or content, or larger than the limit. Neither
+//! side holds a file in memory: both copy it in pieces.
 
 mod limits;
 mod pack;
@@ -28,7 +28,7 @@ pub const MANIFEST: &str = "gpuprof-archive.json";
 /// The version of the format.
 pub const FORMAT: u32 = 1;
 
-/// What an archive says of itself.
+/// The manifest of an archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`FORMAT`] of the writer.

@@ -22,7 +22,7 @@ const COMPRESSION: i32 = 3;
 const EXECUTABLE: u32 = 0o755;
 const PLAIN: u32 = 0o644;
 
-/// What goes into an archive beside the harnesses.
+/// The contents of an archive in addition to the harnesses.
 #[derive(Debug, Default)]
 pub struct Contents<'a> {
     /// PTX by package, and by the modules of `declared`.

@@ -21,15 +21,15 @@ use gpuprof_system::whole::WholeFile;
 /// How much of a file is in memory at a time.
 const PIECE: usize = 64 << 10;
 
-/// What the decoder may have read of a file before the first byte of it comes out.
+/// The most that the decoder reads of a file before it yields the first byte.
 const READ_AHEAD: u64 = 256 << 10;
 
 /// An archive on disk.
 #[derive(Debug)]
 pub struct Unpacked {
-    /// What it says of itself.
+    /// Its manifest.
     pub manifest: Manifest,
-    /// Where it was unpacked.
+    /// The folder with its files.
     pub folder: Utf8PathBuf,
 }
 
@@ -75,7 +75,7 @@ pub fn unpack_from(
         zstd::Decoder::new(archive).map_err(|e| bad(format!("is not a zstd file: {e}")))?;
     decoder.window_log_max(WINDOW_LOG).map_err(|e| broken(path, &e))?;
     let mut archive = tar::Archive::new(decoder);
-    // As they are: what the crate does with long names and extensions has no limit.
+    // Raw entries: the crate's processing of long names and extensions has no limit.
     let entries = archive.entries().map_err(|e| broken(path, &e))?.raw(true);
     let mut reading = Reading { path, limits, entries, compressed, unpacked: 0 };
     let manifest = reading.manifest()?;
@@ -120,7 +120,7 @@ struct Reading<'a, R: Read> {
     unpacked: u64,
 }
 
-/// Where a file goes, and what it must be.
+/// The destination of a file, and its expected content.
 struct Target<'a> {
     path: Utf8PathBuf,
     executable: bool,
@@ -185,8 +185,8 @@ impl<'a, R: Read> Reading<'a, R> {
         parse_manifest(&text).map_err(|told| self.bad(&told))
     }
 
-    /// Copies the file `name` to where it belongs, where it gets its name only if it is what the
-    /// manifest says.
+    /// Copies the file `name` to its destination, under a temporary name until it matches the
+    /// manifest.
     fn copy(&self, name: &str, entry: &mut tar::Entry<'a, R>, target: &Target<'_>) -> Result<()> {
         let unwritable = |e: io::Error| Failure::output(target.path.as_std_path(), &e);
         if let Some(parent) = target.path.parent() {

@@ -51,7 +51,7 @@ fn file(builder: &mut Builder, name: &str, bytes: &[u8]) {
     append(builder, tar::EntryType::Regular, name, bytes.len() as u64, bytes);
 }
 
-/// An archive whose manifest lists `listed` and whose other entries are what `fill` appends.
+/// An archive with a manifest of `listed` and the other entries that `fill` appends.
 fn archive(listed: &[(&str, &[u8])], fill: impl FnOnce(&mut Builder)) -> Vec<u8> {
     let mut builder = tar::Builder::new(zstd::Encoder::new(Vec::new(), 3).unwrap());
     file(&mut builder, MANIFEST, &manifest(listed));
@@ -59,7 +59,7 @@ fn archive(listed: &[(&str, &[u8])], fill: impl FnOnce(&mut Builder)) -> Vec<u8>
     builder.into_inner().unwrap().finish().unwrap()
 }
 
-/// How it is refused, with what lies in its folder afterwards.
+/// The refusal, and the files in its folder afterwards.
 fn refused(bytes: &[u8]) -> (String, Vec<String>) {
     let keep = tempfile::tempdir().unwrap();
     let folder = camino::Utf8Path::from_path(keep.path()).unwrap();
@@ -89,7 +89,7 @@ fn an_honest_archive_is_unpacked_with_long_names_and_executables() {
 }
 
 #[test]
-fn what_unpacks_to_far_more_than_it_is_is_refused_on_the_way() {
+fn an_entry_with_an_excessive_compression_ratio_is_refused_early() {
     let size = 7 << 20;
     let bytes = archive(&[("harnesses/a-b", b"")], |builder| {
         append(builder, tar::EntryType::Regular, "harnesses/a-b", size, repeat(0).take(size));
@@ -109,7 +109,7 @@ fn what_unpacks_to_far_more_than_it_is_is_refused_on_the_way() {
 }
 
 #[test]
-fn what_says_that_it_is_too_large_is_refused_unread() {
+fn archives_that_declare_too_large_a_size_are_refused_unread() {
     for size in [9 << 20, u64::MAX >> 1] {
         let bytes = archive(&[("harnesses/a-b", b"")], |builder| {
             append(builder, tar::EntryType::Regular, "harnesses/a-b", size, &b"x"[..]);

@@ -1,9 +1,9 @@
 //! Compiled programs by the content of all that they were made of.
 //!
-//! Input: a key of what a compile is told (sources, options, declarations, compiler), and the files
-//! as they are now. Output: what was compiled from just these contents. Two levels, as ccache has
-//! them: per key, which headers were read with their hashes, and which files were absent that would
-//! have been read in their place; per content of all of these, the result.
+//! Input: a key of a compile's inputs (sources, options, declarations, compiler), and the current
+//! files. Output: the result for exactly these contents. Two levels, like ccache: per key, the
+//! headers that were read, with their hashes, and the absent files that would have been read
+//! instead; per content of all of these, the result.
 //!
 //! Names in it start at the package or at CUDA's headers, so it may be moved, and shared by clones.
 
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::compiled::Hash;
 use super::error::Error;
 use super::roots::{Named, Roots};
-use gpuprof_system::awaited::Awaited;
+use gpuprof_system::blocking_call::BlockingCall;
 use gpuprof_system::interrupt::Interrupt;
 
 /// A folder of compiled programs. Several processes may use it at once.
@@ -30,7 +30,7 @@ pub struct Cache {
 /// How many contents of a program are kept: as many as the branches that one goes between.
 const VARIANTS: usize = 16;
 
-/// What one compile read.
+/// The files that one compile read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Read {
     /// Every file, with its content.
@@ -39,7 +39,7 @@ pub(super) struct Read {
     pub(super) absent: Vec<Named>,
 }
 
-/// What was read, and the name of what came out.
+/// The files that were read, and the name of the result.
 #[derive(Debug, Serialize, Deserialize)]
 struct Variant {
     read: Read,
@@ -50,7 +50,7 @@ impl Read {
     /// Whether all is as it was. A file that cannot be read is not.
     fn is_current(&self, roots: &Roots) -> bool {
         let same = |(named, hash): &(Named, Hash)| {
-            fs::read(roots.file(named)).is_ok_and(|bytes| Hash::of(&bytes) == *hash)
+            fs::read(roots.file(named)).is_ok_and(|bytes| Hash::digest(&bytes) == *hash)
         };
         self.absent.iter().all(|named| !roots.file(named).exists()) && self.files.iter().all(same)
     }
@@ -71,7 +71,7 @@ impl Cache {
         Self { folder: folder.into() }
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -83,7 +83,7 @@ impl Cache {
         let path = self.folder.join(format!("{key}.lock"));
         let file = File::options().create(true).append(true).open(&path);
         let file = file.map_err(|error| failed(&path, &error))?;
-        let locked = Awaited::start(move || file.lock().map(|()| file));
+        let locked = BlockingCall::start(move || file.lock().map(|()| file));
         let locked = locked.map_err(|error| failed(&path, &error))?;
         loop {
             if let Some(held) = locked.result() {
@@ -119,8 +119,8 @@ impl Held<'_> {
         self.cache.folder.join(format!("{result}.json"))
     }
 
-    /// What was compiled from the contents that the files have now, and what it read. A file of the
-    /// cache that cannot be read is as if it were not there.
+    /// The result for the current contents of the files, and the files that it read. An unreadable
+    /// file of the cache counts as absent.
     pub(super) fn find<T: DeserializeOwned>(&self, roots: &Roots) -> Option<(T, Read)> {
         let variants: Vec<Variant> = read(&self.variants_file()).unwrap_or_default();
         let current = variants.into_iter().find(|it| it.read.is_current(roots))?;
@@ -130,7 +130,7 @@ impl Held<'_> {
     /// Keeps a result, as the first of its program.
     pub(super) fn keep(&self, read_files: &Read, value: &impl Serialize) -> Result<(), Error> {
         let name = serde_json::to_vec(&(self.key, read_files)).expect("names are plain data");
-        let result = Hash::of(&name);
+        let result = Hash::digest(&name);
         self.cache.write(&self.result_file(result), value)?;
         let mut variants: Vec<Variant> = read(&self.variants_file()).unwrap_or_default();
         variants.retain(|variant| variant.result != result);

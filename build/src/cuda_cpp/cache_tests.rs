@@ -22,12 +22,12 @@ impl Place {
     fn read(&self, name: &str) -> Read {
         let roots = self.roots();
         let named = roots.named(Path::new(name));
-        let hash = Hash::of(&fs::read(roots.file(&named)).unwrap());
+        let hash = Hash::digest(&fs::read(roots.file(&named)).unwrap());
         Read { absent: roots.shadowing(&named), files: vec![(named, hash)] }
     }
 
     fn held(cache: &Cache) -> Held<'_> {
-        cache.hold(Hash::of(b"program"), &Interrupt::default()).unwrap()
+        cache.hold(Hash::digest(b"program"), &Interrupt::default()).unwrap()
     }
 
     fn cache(&self) -> Cache {
@@ -62,7 +62,7 @@ fn a_result_is_found_while_every_file_is_as_it_was() {
 }
 
 #[test]
-fn contents_that_nobody_asked_for_in_a_while_are_dropped() {
+fn unused_cache_contents_are_dropped() {
     let place = Place::new();
     let (cache, roots) = (place.cache(), place.roots());
     let held = Place::held(&cache);
@@ -80,7 +80,7 @@ fn contents_that_nobody_asked_for_in_a_while_are_dropped() {
 }
 
 #[test]
-fn a_file_of_the_cache_that_is_broken_is_compiled_anew() {
+fn a_file_of_the_cache_that_is_broken_is_compiled_again() {
     let place = Place::new();
     let (cache, roots) = (place.cache(), place.roots());
     place.write("second/a.h", "one");

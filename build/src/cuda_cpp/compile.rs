@@ -1,8 +1,8 @@
 //! One program, from its sources to the PTX of its instances.
 //!
-//! Input: a program, a compiler and a cache. Output: what was kept of the same contents, or what
-//! the compiler makes of it: all instances together; without those that do not compile, once more;
-//! and with stand-ins for the host's side where the sources need these.
+//! Input: a program, a compiler and a cache. Output: the kept result for the same contents, or a
+//! new one: all instances together; then without those that do not compile; and with stand-ins for
+//! the host's side if the sources need them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,14 +10,16 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::by::{Attempt, By, NAME};
+use crate::source_files;
+
 use super::cache::{Cache, Read};
 use super::compiled::{Compiled, Hash};
 use super::compiler::{Compiler, Ended, NoReply, Reply, how};
+use super::device_compiler::{Attempt, DeviceCompiler, NAME};
 use super::diagnostic::{self, Diagnostic, Note, Severity};
 use super::error::Error;
 use super::kernel_names::{SourceKernel, kernel_names};
-use super::newer;
+use super::newer_architecture;
 use super::program::{Architecture, Place, Program};
 use super::ptx;
 use super::roots::Roots;
@@ -25,7 +27,7 @@ use super::shims::{self, Shims};
 use super::signature::{self, Fault};
 
 /// Changes when the same program would be compiled into something else.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// What is kept of a compile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +38,7 @@ struct Kept {
     warnings: Vec<Diagnostic>,
 }
 
-/// What became of an instance.
+/// The result for an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Entry {
@@ -53,7 +55,7 @@ enum Entry {
 /// [`Error`]: nothing of it compiles. What is wrong with one instance alone is in
 /// [`Compiled::entries`].
 pub fn compile(program: &Program, compiler: &Compiler, cache: &Cache) -> Result<Compiled, Error> {
-    compile_by(program, By::Nvrtc(compiler), cache)
+    compile_by(program, DeviceCompiler::Nvrtc(compiler), cache)
 }
 
 /// What `cache` holds of `program`.
@@ -62,7 +64,7 @@ pub fn compile(program: &Program, compiler: &Compiler, cache: &Cache) -> Result<
 /// Files that cannot be read, a cache that cannot be locked.
 pub(super) fn kept(
     program: &Program,
-    compiler: By<'_>,
+    compiler: DeviceCompiler<'_>,
     cache: &Cache,
 ) -> Result<Option<Compiled>, Error> {
     let work = Work::new(program, compiler, cache)?;
@@ -76,7 +78,7 @@ pub(super) fn kept(
 /// As [`compile`].
 pub(super) fn compile_by(
     program: &Program,
-    compiler: By<'_>,
+    compiler: DeviceCompiler<'_>,
     cache: &Cache,
 ) -> Result<Compiled, Error> {
     let work = Work::new(program, compiler, cache)?;
@@ -97,7 +99,7 @@ pub(super) fn compile_by(
 /// A program with all that its compile needs.
 struct Work<'a> {
     program: &'a Program,
-    compiler: By<'a>,
+    compiler: DeviceCompiler<'a>,
     roots: Roots,
 }
 
@@ -107,7 +109,7 @@ enum Outcome {
     Failed(Vec<Diagnostic>),
 }
 
-/// What an attempt made.
+/// The result of an attempt.
 struct Made {
     ptx: String,
     names: Vec<String>,
@@ -116,7 +118,11 @@ struct Made {
 }
 
 impl<'a> Work<'a> {
-    fn new(program: &'a Program, compiler: By<'a>, cache: &Cache) -> Result<Self, Error> {
+    fn new(
+        program: &'a Program,
+        compiler: DeviceCompiler<'a>,
+        cache: &Cache,
+    ) -> Result<Self, Error> {
         let package = &program.package_root;
         let root = package.canonicalize().map_err(|error| unreadable(package, &error))?;
         for source in &program.sources {
@@ -141,7 +147,7 @@ impl<'a> Work<'a> {
         Ok(Self { program, compiler, roots })
     }
 
-    /// All that the compiler is told, but for the contents of files and where they lie.
+    /// All inputs of the compiler, except for the contents of files and their locations.
     fn key(&self) -> Hash {
         let program = self.program;
         let instances = program.kernels.iter().map(|it| {
@@ -153,7 +159,7 @@ impl<'a> Work<'a> {
             (&program.sources, &program.includes, &program.defines, &program.options),
             (program.architecture, instances.collect::<Vec<_>>()),
         );
-        Hash::of(&serde_json::to_vec(&told).expect("keys are plain data"))
+        Hash::digest(&serde_json::to_vec(&told).expect("keys are plain data"))
     }
 
     fn run(&self, attempt: &Attempt) -> Result<Outcome, Error> {
@@ -185,8 +191,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Everything that can be compiled, the headers that were read for it, and what stood in for
-    /// others.
+    /// Compiles every instance that can be compiled; also returns the headers that were read, and
+    /// the stand-ins for others.
     fn make(&self) -> Result<(Kept, Option<Vec<PathBuf>>, Shims), Error> {
         let all = 0..self.program.kernels.len();
         let mut attempt = Attempt { wanted: all.clone().collect(), shims: Shims::Standard };
@@ -197,11 +203,11 @@ impl<'a> Work<'a> {
                 Outcome::Failed(errors) => errors,
             };
             let (found, rest) = self.sorted(&errors);
-            // What no instance led to, no instance causes.
+            // Errors that no instance led to are errors of the sources.
             let of_sources = rest.iter().any(|error| !error.notes.iter().any(Note::is_step));
             let found = match (of_sources || found.is_empty(), attempt.shims) {
                 (false, _) => found,
-                // Only what compiles then tells whether it was the host's side.
+                // Only an attempt with stand-ins shows whether the host's side was the cause.
                 (true, Shims::Standard) if self.compiler.takes_shims() && shims::help(&rest) => {
                     attempt.shims = Shims::Host;
                     continue;
@@ -233,8 +239,8 @@ impl<'a> Work<'a> {
         (found, rest)
     }
 
-    /// The instances of an attempt that do not compile, where no message tells which: halves of it
-    /// are compiled, and halves of these.
+    /// The instances of an attempt that do not compile, if no message identifies them: halves are
+    /// compiled, and halves of these.
     ///
     /// # Errors
     /// The sources do not compile without any instance either.
@@ -286,13 +292,13 @@ impl<'a> Work<'a> {
             true => made.ptx.clone(),
             false => ptx::cut(&made.ptx, &wanted),
         };
-        let shown = |path: &str| self.roots.shown(Path::new(path)).display().to_string();
+        let listed = |path: &str| self.roots.listed(Path::new(path)).display().to_string();
         let entries = (0..self.program.kernels.len()).map(|number| match names.get(&number) {
             Some(name) => Entry::Name((*name).clone()),
             None => Entry::Faults(faults.remove(&number).unwrap_or_default()),
         });
         Kept {
-            ptx: ptx::with_files(&cut, shown),
+            ptx: source_files::with_files(&cut, listed),
             entries: entries.collect(),
             warnings: made.warnings.clone(),
         }
@@ -312,12 +318,12 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// A message whose paths start at the package.
+    /// A message with paths relative to the package.
     fn placed(&self, mut diagnostic: Diagnostic) -> Diagnostic {
         let spans = diagnostic.notes.iter_mut().filter_map(|note| note.span.as_mut());
         for span in spans.chain(&mut diagnostic.span) {
             if !is_ours(&span.place.file) {
-                span.place.file = self.roots.shown(&span.place.file);
+                span.place.file = self.roots.display_path(&span.place.file);
             }
         }
         diagnostic
@@ -329,9 +335,11 @@ impl<'a> Work<'a> {
         file.is_some_and(|it| !is_ours(it) && is_of_the_package(it))
     }
 
-    /// The next architecture for which `attempt` compiles, where its `errors` may be about that.
+    /// The next architecture for which `attempt` compiles, if its `errors` may depend on that.
     fn newer(&self, attempt: &Attempt, errors: &[Diagnostic]) -> Option<Architecture> {
-        if !newer::may_help(errors) || self.program.options.iter().any(|it| it.contains("-arch")) {
+        if !newer_architecture::may_help(errors)
+            || self.program.options.iter().any(|it| it.contains("-arch"))
+        {
             return None;
         }
         let compiles = |compute: u32| {
@@ -344,7 +352,7 @@ impl<'a> Work<'a> {
         let wanted = self.program.architecture.compute;
         let later = self.compiler.architectures().iter().filter(|it| **it > wanted);
         let later: Vec<u32> = later.copied().collect();
-        // Where the latest does not help, none is likely to.
+        // If the latest does not help, none is likely to.
         compiles(*later.last()?)?;
         later.into_iter().find_map(compiles)
     }
@@ -365,17 +373,17 @@ impl<'a> Work<'a> {
             let alone = Attempt { wanted: vec![*number], ..attempt.clone() };
             let newer = self.newer(&alone, &said);
             if let (Some(newer), Some(last)) = (newer, bodies.last_mut()) {
-                last.notes.push(newer::note(newer));
+                last.notes.push(newer_architecture::note(newer));
             }
         }
         found
     }
 
-    /// Errors of the sources, with what helps where that is known: the architecture `newer`.
+    /// Errors of the sources, with the remedy if one is known: the architecture `newer`.
     fn explained(&self, errors: Vec<Diagnostic>, newer: Option<Architecture>) -> Vec<Diagnostic> {
         let mut errors = errors;
         if let (Some(newer), Some(last)) = (newer, errors.last_mut()) {
-            last.notes.push(newer::note(newer));
+            last.notes.push(newer_architecture::note(newer));
         }
         for error in &mut errors {
             let note = self.remedy(error);
@@ -414,8 +422,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// What a compile that read `headers` depends on. NVRTC before 13.0 does not tell: then it is
-    /// whatever lies in the folders that it searched in the package.
+    /// The files that a compile with these `headers` depends on. NVRTC before 13.0 does not list
+    /// headers: then it is every file in the searched folders of the package.
     fn read(&self, headers: Option<Vec<PathBuf>>) -> Read {
         let sources = self.program.sources.iter().cloned();
         let folders = || files_below(&self.roots.of_the_package(&self.program.sources));
@@ -428,7 +436,7 @@ impl<'a> Work<'a> {
             // Headers in memory are in the list too.
             let Ok(bytes) = fs::read(&path) else { continue };
             absent.extend(self.roots.shadowing(&named));
-            files.push((named, Hash::of(&bytes)));
+            files.push((named, Hash::digest(&bytes)));
         }
         absent.retain(|named| !self.roots.file(named).exists());
         Read { files, absent: absent.into_iter().collect() }
@@ -447,7 +455,7 @@ impl<'a> Work<'a> {
                 }
             };
             match entries.get(&instance.expression) {
-                // Of two declarations of one instance, the one that does not fit is told.
+                // Of two declarations of one instance, the one that does not fit is reported.
                 Some(Err(_)) => {}
                 _ => {
                     entries.insert(instance.expression.clone(), entry);
@@ -461,7 +469,7 @@ impl<'a> Work<'a> {
         let headers = read
             .files
             .iter()
-            .map(|(named, hash)| (self.roots.shown(&self.roots.file(named)), *hash));
+            .map(|(named, hash)| (self.roots.display_path(&self.roots.file(named)), *hash));
         Compiled {
             ptx: kept.ptx,
             entries,
@@ -475,7 +483,7 @@ impl<'a> Work<'a> {
     /// about another one.
     fn kernel_names(&self, read: &Read) -> Vec<SourceKernel> {
         let files = read.files.iter().map(|(named, _)| self.roots.file(named));
-        let own = files.filter(|file| is_of_the_package(&self.roots.shown(file)));
+        let own = files.filter(|file| is_of_the_package(&self.roots.display_path(file)));
         let texts = own.filter_map(|file| fs::read_to_string(file).ok());
         texts.flat_map(|text| kernel_names(&text)).collect()
     }
@@ -543,7 +551,7 @@ fn is_of_the_package(shown: &Path) -> bool {
     !shown.is_absolute() && !shown.starts_with("cuda")
 }
 
-/// Whether a file of a message is a text of ours.
+/// Whether a message is about a text that we generated.
 fn is_ours(file: &Path) -> bool {
     let text = file.to_string_lossy();
     file.starts_with("gpuprof")
@@ -577,7 +585,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_begins_like_a_header_of_cuda_is_the_users() {
+    fn user_files_named_like_cuda_headers_have_no_package() {
         let own = ["cuda_utils.cuh", "cuda_helpers.h", "cub_utils.cuh", "mma_tiles.h", "x/cuda.h"];
         assert_eq!(own.map(package_of), [None; 5]);
         let core = ["cuda_fp16.h", "cub/cub.cuh", "cuda/std/cmath", "mma.h"].map(package_of);

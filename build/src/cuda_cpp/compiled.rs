@@ -1,4 +1,4 @@
-//! What came out of a compile.
+//! The result of a compile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,15 +11,15 @@ use super::diagnostic::Diagnostic;
 use super::ptx::{self, Entry};
 use gpuprof_system::hex::hex;
 
-/// PTX, and what is to be known of it.
+/// PTX, its entries and its provenance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compiled {
-    /// The declared entries and what they reference, with line information.
+    /// The declared entries and their references, with line information.
     pub ptx: String,
     /// Per expression of the program, the entry's name in the PTX, or why there is none: it does
     /// not compile, or the declaration does not fit it.
     pub entries: BTreeMap<String, Result<String, Vec<Diagnostic>>>,
-    /// The compiler's warnings about files of the package, and notes of ours.
+    /// The compiler's warnings about files of the package, and our notes.
     pub warnings: Vec<Diagnostic>,
     /// Who compiled it: `NVRTC 13.0.88`.
     pub compiler: String,
@@ -29,16 +29,16 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// The module of one instance alone, with what it references: for a driver that refuses the
-    /// module for another one's sake. None where it did not compile.
+    /// The module of one instance and its references: for a driver that refuses the whole module
+    /// because of another instance. None if it did not compile.
     #[must_use]
     pub fn alone(&self, expression: &str) -> Option<String> {
         let name = self.entries.get(expression)?.as_ref().ok()?;
         Some(ptx::cut(&self.ptx, &BTreeSet::from([name.as_str()])))
     }
 
-    /// What limits the launch of an instance that compiled: parameter sizes, launch bounds, shared
-    /// memory, as its PTX says. None where it did not compile.
+    /// The launch limits of an instance, from its PTX: parameter sizes, launch bounds, shared
+    /// memory. None if it did not compile.
     #[must_use]
     pub fn entry(&self, expression: &str) -> Option<Entry> {
         ptx::entry(&self.ptx, self.entries.get(expression)?.as_ref().ok()?)
@@ -52,7 +52,7 @@ pub struct Hash([u8; 32]);
 impl Hash {
     /// The hash of `bytes`.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn digest(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 }

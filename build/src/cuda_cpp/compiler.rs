@@ -1,4 +1,4 @@
-//! The NVRTC that compiles: found, asked who it is, with the CUDA headers that belong to it.
+//! The selected NVRTC: its library, its identity, and the CUDA headers that belong to it.
 //!
 //! Input: an explicit path, or the environment. Output: a [`Compiler`], or [`NotFound`] with every
 //! place that was looked at and the one command that installs what is missing.
@@ -37,8 +37,8 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Searches as [`Search`] says; the first library that answers is taken. `executable` is the
-    /// subcommand, which is started for every compile, and `interrupt` what ends one.
+    /// Takes the first library of [`Search`] that answers. `executable` is the subcommand, which is
+    /// started for every compile; `interrupt` ends a compile.
     ///
     /// # Errors
     /// [`NotFound`] with all places that were looked at.
@@ -66,7 +66,7 @@ impl Compiler {
         Err(NotFound { searched })
     }
 
-    /// Compiles nothing at all, to see that it works and which build it is.
+    /// Compiles an empty file, to check that the library works and to identify its build.
     fn identified(
         library: &Path,
         place: &Place,
@@ -106,11 +106,11 @@ impl Compiler {
         })
     }
 
-    /// Itself, if the driver takes what it writes or the user named it.
+    /// Itself, if the driver accepts its PTX or the user named it.
     fn allowed(self, search: &Search) -> Result<Self, String> {
         match search.newest {
             Some(newest) if self.version > newest && !self.place.is_named() => Err(format!(
-                "{} is NVRTC {}, and the driver takes PTX of CUDA {}.{} at most",
+                "{} is NVRTC {}, and the driver accepts PTX of CUDA {}.{} at most",
                 self.library.display(),
                 self.release,
                 newest.0,
@@ -126,14 +126,14 @@ impl Compiler {
         Self { executable: executable.into(), ..self.clone() }
     }
 
-    /// The same compiler, whose compiles end with this interrupt.
+    /// The same compiler; `interrupt` ends its compiles.
     #[must_use]
     pub fn with_interrupt(&self, interrupt: &Interrupt) -> Self {
         Self { interrupt: interrupt.clone(), ..self.clone() }
     }
 
-    /// The same compiler, which tells on standard error what it compiles unless `quiet`, so that a
-    /// wait has a name. What was kept is not compiled, and not told.
+    /// The same compiler, which reports each compile on standard error unless `quiet`, to explain
+    /// the wait. Cached results are not reported.
     #[must_use]
     pub fn announcing(&self, quiet: bool) -> Self {
         Self { notes: Notes::new(quiet), ..self.clone() }
@@ -180,7 +180,7 @@ impl Compiler {
         &self.architectures
     }
 
-    /// What tells this build from every other one.
+    /// The identity of this build of the compiler.
     pub(super) fn identity(&self) -> String {
         format!("{} {} {:?}", self.release, self.build, self.architectures)
     }
@@ -191,13 +191,13 @@ impl Compiler {
         self.version >= (13, 3)
     }
 
-    /// What ends a compile.
+    /// The request to end its compiles.
     pub(super) fn interrupt(&self) -> &Interrupt {
         &self.interrupt
     }
 
     /// The folders of CUDA's headers: those of its toolkit; its own, unpacked into the cache; or
-    /// those of the wheels beside it. Empty where there are none.
+    /// those of the wheels next to it. Empty if there are none.
     ///
     /// # Errors
     /// The cache cannot be written, or it ends while it unpacks.
@@ -259,7 +259,7 @@ fn includes_of(library: &Path) -> Vec<PathBuf> {
     // Of a toolkit, a toolkit's target, a wheel of CUDA 13 and a distribution.
     let main = [above(1).join("include"), above(3).join("include")];
     let main = main.into_iter().find(|it| it.join(MARK).is_file());
-    // Each wheel of CUDA 12 has a folder of its own.
+    // Each wheel of CUDA 12 has its own folder.
     let wheels = ["cuda_runtime", "cuda_cccl", "cuda_nvcc", "cuda_crt"];
     let wheels = wheels.map(|name| above(2).join(name).join("include"));
     let wheels = wheels.iter().any(|it| it.join(MARK).is_file()).then_some(wheels);
@@ -271,25 +271,25 @@ fn includes_of(library: &Path) -> Vec<PathBuf> {
     with_cccl.filter(|it| fs::metadata(it).is_ok_and(|it| it.is_dir())).collect()
 }
 
-/// A place that was looked at in vain.
+/// A place without a usable library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Searched {
     /// The place.
     pub place: Place,
-    /// Why the library there does not serve; none where there is no library.
+    /// Why the library there is not usable; none if there is no library.
     pub reason: Option<String>,
 }
 
 /// No NVRTC was found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct NotFound {
-    /// Everything that was looked at, in order.
+    /// The searched places, in order.
     pub searched: Vec<Searched>,
 }
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no NVRTC was found, which compiles CUDA C++; searched:")?;
+        f.write_str("no NVRTC was found, and CUDA C++ needs it; searched:")?;
         for Searched { place, reason } in &self.searched {
             match reason {
                 Some(reason) => write!(f, "\n  {place}: {reason}")?,
@@ -298,7 +298,7 @@ impl fmt::Display for NotFound {
         }
         let named = self.searched.iter().any(|searched| searched.place.is_named());
         if named {
-            f.write_str("\n  nowhere else was searched, since this path was named")?;
+            f.write_str("\n  nowhere else was searched, because a setting names this path")?;
         }
         write!(
             f,

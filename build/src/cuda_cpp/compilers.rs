@@ -1,39 +1,40 @@
 //! The choice between NVRTC and nvcc.
 //!
-//! Input: a program with the choice that its declaration makes. Output: what one of them made of
-//! it. Without a choice it is NVRTC, which starts faster and needs no host compiler; where its
-//! errors are the sources', nvcc is asked, if one is at hand. What nvcc made then is kept and found
-//! again before NVRTC tries once more.
+//! Input: a program with the compiler that its declaration selects. Output: its result. The default
+//! is NVRTC, which starts faster and needs no host compiler; if the sources have errors under
+//! NVRTC, nvcc is tried if it is available. nvcc's result is kept and found again before NVRTC is
+//! tried once more.
 
 use std::sync::OnceLock;
 
 use gpuprof_model::declared::CudaCompiler;
 
-use super::by::By;
 use super::cache::Cache;
 use super::compile::{compile_by, kept};
 use super::compiled::Compiled;
 use super::compiler::{self, Compiler};
+use super::device_compiler::DeviceCompiler;
 use super::diagnostic::{Diagnostic, Note, Severity};
 use super::error::Error;
 use super::nvcc::{self, Nvcc};
 use super::program::Program;
 use super::shims;
+use crate::toolkit::NotFound;
 use gpuprof_system::interrupt::Interrupt;
 
-/// The compilers that are at hand; nvcc is looked for when it is needed.
+/// The available compilers; nvcc is searched for only when it is needed.
 #[derive(Debug)]
 pub struct Compilers {
     nvrtc: Result<Compiler, compiler::NotFound>,
-    nvcc: OnceLock<Result<Nvcc, nvcc::NotFound>>,
+    nvcc: OnceLock<Result<Nvcc, NotFound>>,
     search: nvcc::Search,
     interrupt: Interrupt,
     quiet: bool,
 }
 
 impl Compilers {
-    /// This NVRTC, or that there is none, and the nvcc that `search` finds. `interrupt` ends a
-    /// compile. What is compiled is told unless `quiet`.
+    /// This NVRTC, or the reason why there is none, and the nvcc that `search` finds. `interrupt`
+    /// ends a compile. Compiles are reported unless `quiet`.
     pub fn new(
         nvrtc: Result<Compiler, compiler::NotFound>,
         search: nvcc::Search,
@@ -44,12 +45,12 @@ impl Compilers {
         Self { nvrtc, nvcc: OnceLock::new(), search, interrupt: interrupt.clone(), quiet }
     }
 
-    /// What ends a compile.
+    /// Ends a compile.
     pub(super) fn interrupt(&self) -> &Interrupt {
         &self.interrupt
     }
 
-    fn nvcc(&self) -> Result<&Nvcc, &nvcc::NotFound> {
+    fn nvcc(&self) -> Result<&Nvcc, &NotFound> {
         let find = || Nvcc::find(&self.search, &self.interrupt, self.quiet);
         self.nvcc.get_or_init(find).as_ref()
     }
@@ -67,12 +68,12 @@ impl Compilers {
         let nvcc = || self.nvcc().map_err(ToString::to_string);
         let by = match (program.compiler, &self.nvrtc) {
             (CudaCompiler::Auto, Ok(nvrtc)) => return self.by_either(program, nvrtc, cache),
-            (CudaCompiler::Nvrtc, Ok(nvrtc)) => By::Nvrtc(nvrtc),
+            (CudaCompiler::Nvrtc, Ok(nvrtc)) => DeviceCompiler::Nvrtc(nvrtc),
             (CudaCompiler::Nvrtc, Err(absent)) => return Err(missing(absent.to_string())),
-            (CudaCompiler::Nvcc, _) => By::Nvcc(nvcc().map_err(missing)?, None),
+            (CudaCompiler::Nvcc, _) => DeviceCompiler::Nvcc(nvcc().map_err(missing)?, None),
             (CudaCompiler::Auto, Err(absent)) => {
                 let both = |reason| missing(format!("{absent}\n  {reason}"));
-                By::Nvcc(nvcc().map_err(both)?, None)
+                DeviceCompiler::Nvcc(nvcc().map_err(both)?, None)
             }
         };
         compile_by(program, by, cache)
@@ -84,16 +85,16 @@ impl Compilers {
         nvrtc: &Compiler,
         cache: &Cache,
     ) -> Result<Compiled, Error> {
-        if let Some(compiled) = kept(program, By::Nvrtc(nvrtc), cache)? {
+        if let Some(compiled) = kept(program, DeviceCompiler::Nvrtc(nvrtc), cache)? {
             return Ok(compiled);
         }
-        let by_nvcc = self.nvcc().ok().map(|nvcc| By::Nvcc(nvcc, Some(nvrtc)));
-        // What it cannot look up, it may not need.
+        let by_nvcc = self.nvcc().ok().map(|nvcc| DeviceCompiler::Nvcc(nvcc, Some(nvrtc)));
+        // If the cache cannot be read, nvcc may still not be needed.
         let by_nvcc_before = by_nvcc.and_then(|by| kept(program, by, cache).ok().flatten());
         if let Some(compiled) = by_nvcc_before {
             return Ok(compiled);
         }
-        let said = match compile_by(program, By::Nvrtc(nvrtc), cache) {
+        let said = match compile_by(program, DeviceCompiler::Nvrtc(nvrtc), cache) {
             Err(Error::Source(said)) => said,
             other => return other,
         };
@@ -123,7 +124,7 @@ impl Compilers {
         said.iter().filter_map(Diagnostic::missing_header).all(|header| nvcc.may_find(header))
     }
 
-    /// The errors of NVRTC, where nvcc might have compiled what it cannot.
+    /// The errors of NVRTC, for a program that nvcc might have compiled.
     fn without_nvcc(&self, mut said: Vec<Diagnostic>) -> Vec<Diagnostic> {
         if shims::help(&said)
             && let (Some(last), Err(absent)) = (said.last_mut(), self.nvcc())
@@ -136,7 +137,12 @@ impl Compilers {
 }
 
 /// That nvcc compiled it, and why.
-fn instead(program: &Program, nvrtc: &Compiler, by: By<'_>, said: &[Diagnostic]) -> Diagnostic {
+fn instead(
+    program: &Program,
+    nvrtc: &Compiler,
+    by: DeviceCompiler<'_>,
+    said: &[Diagnostic],
+) -> Diagnostic {
     Diagnostic {
         severity: Severity::Note,
         ..Diagnostic::error(format!(
@@ -149,8 +155,8 @@ fn instead(program: &Program, nvrtc: &Compiler, by: By<'_>, said: &[Diagnostic])
     }
 }
 
-/// The errors of the one that knows more of the file, with the first of the other one: of nvcc,
-/// where NVRTC lacks the host's side.
+/// The errors of the compiler that understands more of the file, with the first error of the other:
+/// nvcc's, if NVRTC lacks the host's side.
 fn neither(nvrtc: (String, Vec<Diagnostic>), nvcc: (String, Vec<Diagnostic>)) -> Vec<Diagnostic> {
     let ((_, mut shown), (other, said)) =
         if shims::help(&nvrtc.1) { (nvcc, nvrtc) } else { (nvrtc, nvcc) };

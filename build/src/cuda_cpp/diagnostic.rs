@@ -1,4 +1,4 @@
-//! A message of the compiler, and one of ours about what it compiled.
+//! A message of the compiler, or gpuprof's message about its input.
 
 mod parse;
 mod render;
@@ -10,28 +10,28 @@ pub(super) use render::rendered;
 
 use super::program::Place;
 
-/// A message with what belongs to it.
+/// A message and its notes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
     /// NVIDIA's number of the message, such as 177.
     pub number: Option<u32>,
-    /// What it says.
+    /// The text.
     pub message: String,
-    /// What it is about; none where it is about no line.
+    /// The source position; none if the message has none.
     pub span: Option<Span>,
     /// Notes of the compiler and the instances that led there, from the inside out.
     pub notes: Vec<Note>,
 }
 
 impl Diagnostic {
-    /// An error of ours, or one about no line.
+    /// gpuprof's error, or one without a position.
     pub(super) fn error(message: String) -> Self {
         Self { severity: Severity::Error, number: None, message, span: None, notes: Vec::new() }
     }
 
-    /// The header that it says is missing, if that is what it says.
+    /// The header that the message reports as missing, if it does.
     pub(super) fn missing_header(&self) -> Option<&str> {
         let header = self.message.strip_prefix("cannot open source file \"")?;
         Some(header.trim_end_matches('"'))
@@ -53,18 +53,18 @@ pub enum Severity {
 /// A place, and the line there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
-    /// Where it is.
+    /// The position.
     pub place: Place,
-    /// The source line there, where it is known.
+    /// The source line there, if it is known.
     pub text: Option<String>,
 }
 
-/// What belongs to a message.
+/// A note of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// What it says.
+    /// The text.
     pub message: String,
-    /// What it is about.
+    /// The source position.
     pub span: Option<Span>,
 }
 

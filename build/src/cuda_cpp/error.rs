@@ -10,12 +10,12 @@ pub enum Error {
     /// The sources do not compile, whichever instances are wanted.
     #[error("{}", super::diagnostic::rendered(.0))]
     Source(Vec<Diagnostic>),
-    /// There is no compiler for it.
+    /// No compiler is available.
     #[error("{what} is not compiled: {reason}")]
     Missing {
         /// The sources.
         what: String,
-        /// Where one was looked for, and how to get one.
+        /// The places that were searched, and how to install one.
         reason: String,
     },
     /// NVRTC refused the options or the architecture.
@@ -23,7 +23,7 @@ pub enum Error {
     Refused {
         /// Its version.
         compiler: String,
-        /// What it said, or what is wrong, and the remedy.
+        /// The compiler's message, or the problem, and the remedy.
         reason: String,
     },
     /// The process that held NVRTC ended without an answer.

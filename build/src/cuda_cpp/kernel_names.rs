@@ -1,7 +1,7 @@
 //! The kernels of a source, for a message about a name that is not there or does not fit.
 //!
-//! Input: CUDA C++. Output: what stands behind `__global__`, with its namespaces and the parameters
-//! of its template. It is not parsed: a kernel that a macro makes is not found.
+//! Input: CUDA C++. Output: the names after `__global__`, with their namespaces and template
+//! parameters. The text is scanned, not parsed: kernels from macros are not found.
 
 mod template;
 mod words;
@@ -29,7 +29,9 @@ impl SourceKernel {
         let (name, given) = (&self.full, arguments(expression));
         match (&self.template, given) {
             (None, None) => None,
-            (None, Some(_)) => Some(format!("`{name}` is no template: write symbol = \"{name}\"")),
+            (None, Some(_)) => {
+                Some(format!("`{name}` is not a template: write symbol = \"{name}\""))
+            }
             (Some(template), given) => template.misfit(name, given.as_deref()),
         }
     }
@@ -95,8 +97,8 @@ pub(super) fn kernel_names(source: &str) -> Vec<SourceKernel> {
     kernels
 }
 
-/// The word in front of the first parenthesis that is no attribute's, as that of
-/// `__launch_bounds__(256)` is, and how many words end with it.
+/// The word in front of the first parenthesis that does not belong to an attribute such as
+/// `__launch_bounds__(256)`, and the number of words up to it.
 fn name<'s>(after: &[&'s str]) -> Option<(&'s str, usize)> {
     let mut at = 0;
     loop {
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_stands_behind_bounds_and_types() {
+    fn a_kernel_name_follows_bounds_and_types() {
         let source = "template <int N> __global__ void __launch_bounds__(256, (2)) first(int *x);\n\
                       namespace ns { extern \"C\" __global__\nvoid second (float *y) {} }\n\
                       void __global__ third() { x[1](2); }\n\
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_are_told_and_text_is_no_code() {
+    fn namespaces_are_reported_and_text_is_no_code() {
         let source = "namespace a { namespace b::c { // } __global__ void no(){}\n\
                       struct S { int x; };\n__global__ void one() { if (1) { '}'; } }\n}\n\
                       const char *s = \"} __global__ void no()\"; /* { */\n\
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_do_not_fit_a_template_are_told() {
+    fn arguments_that_do_not_fit_a_template_are_reported() {
         let source = "template <typename T, int ITEMS> __global__ void axpy(T *x) {}\n\
                       template <class T, bool UP = (1 > 0)> __global__ void sort(T *x) {}\n\
                       template <class... Ts> __global__ void pack(Ts... ts) {}\n\
@@ -171,12 +173,12 @@ mod tests {
                 format!("{whole}: name its arguments, as in symbol = \"axpy<float, 4>\""),
                 format!("{whole}: it takes 2 arguments, and there is 1"),
                 format!("{whole}: it takes 2 arguments, and there are 3"),
-                format!("{whole}: `3` is no type"),
+                format!("{whole}: `3` is not a type"),
             ]
         );
         assert_eq!(told("axpy<float, double>"), format!("{whole}: `double` is a type, no value"));
         assert!(told("sort<A, true, 2>").ends_with("it takes 1 to 2 arguments, and there are 3"));
-        assert_eq!(told("my::sc<3>"), "`my::sc` is no template: write symbol = \"my::sc\"");
+        assert_eq!(told("my::sc<3>"), "`my::sc` is not a template: write symbol = \"my::sc\"");
         for right in ["axpy<Pair<A, B>, (3 > 2)>", "axpy<T, N>", "sort<float>", "pack<A, B, C>"] {
             assert_eq!(told(right), "", "{right}");
         }

@@ -1,34 +1,35 @@
 //! CUDA C++ to PTX by NVRTC, without a CUDA toolkit, or by nvcc.
 //!
-//! Input: a [`Program`]: the sources of a package, how they are compiled, and every kernel instance
-//! that the package declares. Output: [`Compiled`]: PTX with those kernels and what they need, the
+//! Input: a [`Program`]: the sources of a package, their options, and every kernel instance that
+//! the package declares. Output: [`Compiled`]: PTX with those kernels and their references, the
 //! name of each one there, and the compiler's warnings; or an [`Error`] that shows the compiler's
 //! messages as cargo shows rustc's.
 //!
-//! What stays true:
+//! Invariants:
 //! * NVRTC runs in a child process, as nvcc does. It holds one lock for a whole compile, and it can
 //!   abort.
 //! * The same sources, headers, options and compiler give the same bytes. Paths in the PTX start at
 //!   the package, and the cache goes by contents, never by times.
-//! * An instance that does not compile, or whose declaration does not fit, leaves the others alone.
+//! * An instance that does not compile, or does not fit its declaration, does not affect the
+//!   others.
 
-mod by;
 mod cache;
 mod compile;
 mod compiled;
 mod compiler;
 mod compilers;
+mod device_compiler;
 mod diagnostic;
 mod error;
 mod kernel_names;
-mod newer;
+mod newer_architecture;
 pub mod nvcc;
+mod parallel;
 mod program;
 mod ptx;
 mod roots;
 mod shims;
 mod signature;
-mod together;
 
 pub use cache::Cache;
 pub use compile::compile;
@@ -38,6 +39,6 @@ pub use compilers::Compilers;
 pub use diagnostic::{Diagnostic, Note, Severity, Span};
 pub use error::Error;
 pub use nvcc::Nvcc;
+pub use parallel::compile_all;
 pub use program::{Architecture, Declared, Instance, Layout, Place, Program};
 pub use ptx::{Entry, Variable, constants_without_value, cut, every_entry, variables};
-pub use together::compile_all;

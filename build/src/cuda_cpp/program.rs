@@ -25,7 +25,7 @@ pub struct Program {
     pub options: Vec<String>,
     /// The architecture that the PTX is for.
     pub architecture: Architecture,
-    /// Every kernel instance that is wanted. Empty: every kernel that is no template or that the
+    /// Every requested kernel instance. Empty: every kernel that is not a template or that the
     /// sources instantiate, by its name in the PTX.
     pub kernels: Vec<Instance>,
 }
@@ -57,11 +57,11 @@ pub struct Instance {
     /// A C++ expression that names it: `scan`, `scan<4, float>`, `ns::scan`. One that begins with
     /// `&` names a `__constant__` or `__device__` variable; its parameters are not looked at.
     pub expression: String,
-    /// What the declaration says of its parameters, in their order.
+    /// The declared parameters, in their order.
     pub parameters: Vec<Declared>,
-    /// Where it is declared.
+    /// The position of the declaration.
     pub declared_at: Place,
-    /// Where the expression is written.
+    /// The position of the expression.
     pub named_at: Place,
 }
 
@@ -74,7 +74,7 @@ pub struct Declared {
     pub cpp: String,
     /// Its type in Rust, as the user wrote it: `*const f32`.
     pub rust: String,
-    /// Where it is declared.
+    /// The position of the declaration.
     pub declared_at: Place,
     /// Of a struct, its size and alignment in Rust. None: they are not compared.
     pub layout: Option<Layout>,

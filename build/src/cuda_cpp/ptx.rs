@@ -1,7 +1,7 @@
 //! PTX that NVRTC wrote, cut to what is needed and read.
 //!
-//! Input: a module's text and the names that are wanted. Output: a module of these and of all that
-//! they reference, byte for byte, and per entry what limits its launch.
+//! Input: a module's text and the requested names. Output: a module of these and all their
+//! references, byte for byte, and the launch limits of each entry.
 //!
 //! A file that was written for its own host code holds many kernels. One of them that the emulated
 //! driver refuses would refuse the module.
@@ -14,6 +14,7 @@ pub use entry::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 
+use gpuprof_model::ptx::without_comments;
 use items::Item;
 
 /// The module with only what `wanted` needs, its items in their order.
@@ -25,7 +26,7 @@ pub fn cut(ptx: &str, wanted: &BTreeSet<&str>) -> String {
     kept.map(|(_, item)| item.text).collect()
 }
 
-/// The numbers of the items that have a name of `wanted`, and of those that they reference.
+/// The numbers of the items named in `wanted`, and of the items that they reference.
 fn reachable(items: &[Item<'_>], wanted: &BTreeSet<&str>) -> BTreeSet<usize> {
     let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, item) in items.iter().enumerate() {
@@ -43,12 +44,12 @@ fn reachable(items: &[Item<'_>], wanted: &BTreeSet<&str>) -> BTreeSet<usize> {
     keep
 }
 
-/// Every entry of a module, in order, without what it uses of the module's shared memory.
+/// Every entry of a module, in order, without its use of the module's shared memory.
 pub fn every_entry(ptx: &str) -> Vec<Entry> {
     let code = without_comments(ptx);
     let items = items::items(&code);
     let entries = items.iter().filter(|it| it.is_entry());
-    entries.filter_map(|it| Some(Entry::of(it.name?, it.text, iter::empty()))).collect()
+    entries.filter_map(|it| Some(Entry::parse(it.name?, it.text, iter::empty()))).collect()
 }
 
 /// A variable of a module in constant or global memory.
@@ -85,8 +86,8 @@ fn variable(item: &Item<'_>) -> Option<Variable> {
     })
 }
 
-/// The variables in constant memory that the entry `name` or what it calls reads, and that have no
-/// value in the module.
+/// The variables in constant memory without a value in the module that the entry `name` or its
+/// callees read.
 pub fn constants_without_value(ptx: &str, name: &str) -> Vec<String> {
     let code = without_comments(ptx);
     let items = items::items(&code);
@@ -96,48 +97,19 @@ pub fn constants_without_value(ptx: &str, name: &str) -> Vec<String> {
     without.map(|it| it.name).collect()
 }
 
-/// The text without comments, in which people write what they like.
-fn without_comments(ptx: &str) -> String {
-    let mut parts = ptx.split("/*");
-    let first = parts.next().unwrap_or_default().to_owned();
-    let text = parts
-        .fold(first, |text, part| text + part.split_once("*/").map_or("", |(_, behind)| behind));
-    let line = |line: &str| line.split("//").next().unwrap_or_default().to_owned() + "\n";
-    text.lines().map(line).collect()
-}
-
 /// The names of all entries.
 pub(super) fn entries(ptx: &str) -> Vec<String> {
     let entries = items::items(ptx).into_iter().filter(Item::is_entry);
     entries.filter_map(|it| it.name.map(Into::into)).collect()
 }
 
-/// What is to be known of the entry `name`; none where there is no such entry.
+/// The properties of the entry `name`; none if there is no such entry.
 pub(super) fn entry(ptx: &str, name: &str) -> Option<Entry> {
     let items = items::items(ptx);
     let entry = items.iter().find(|it| it.is_entry() && it.name == Some(name))?;
     let needed = reachable(&items, &BTreeSet::from([name]));
     let shared = needed.iter().filter_map(|&at| items.get(at)).filter(|it| it.is_shared());
-    Some(Entry::of(name, entry.text, shared.map(|it| it.text)))
-}
-
-/// The module with every path of a `.file` line replaced by what `name` makes of it.
-pub(super) fn with_files(ptx: &str, name: impl Fn(&str) -> String) -> String {
-    let mut text = String::with_capacity(ptx.len());
-    for line in ptx.split_inclusive('\n') {
-        let quoted = line.trim_start().strip_prefix(".file").and_then(|_| {
-            let (before, rest) = line.split_once('"')?;
-            let (path, after) = rest.split_once('"')?;
-            Some((before, path, after))
-        });
-        match quoted {
-            Some((before, path, after)) => {
-                text.push_str(&format!("{before}\"{}\"{after}", name(path)));
-            }
-            None => text.push_str(line),
-        }
-    }
-    text
+    Some(Entry::parse(name, entry.text, shared.map(|it| it.text)))
 }
 
 #[cfg(test)]

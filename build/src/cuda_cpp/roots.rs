@@ -7,6 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::source_files::LIBRARY;
+
 /// A file by the folder that it was found in: the same on every machine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(super) struct Named {
@@ -14,7 +16,7 @@ pub(super) struct Named {
     path: PathBuf,
 }
 
-/// What a named path starts at.
+/// The root of a named path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 enum Root {
     /// The package.
@@ -35,7 +37,7 @@ pub(super) struct Roots {
 }
 
 impl Roots {
-    /// The folders of a package, whose path has no links.
+    /// The folders of a package; its path must not contain links.
     pub(super) fn new(package: &Path, includes: &[PathBuf], cuda: &[PathBuf]) -> Self {
         Self { package: package.into(), includes: includes.to_vec(), cuda: cuda.to_vec() }
     }
@@ -69,7 +71,7 @@ impl Roots {
         shortest.unwrap_or(Named { root: Root::System, path })
     }
 
-    /// Where a named file is here.
+    /// The local path of a named file.
     pub(super) fn file(&self, named: &Named) -> PathBuf {
         match named.root {
             Root::Package => self.package.join(&named.path),
@@ -80,12 +82,21 @@ impl Roots {
         }
     }
 
-    /// A file as it is shown and as it stands in PTX: relative to the package, or `cuda/…`.
-    pub(super) fn shown(&self, path: &Path) -> PathBuf {
+    /// A file as it is shown: relative to the package, or `cuda/…`.
+    pub(super) fn display_path(&self, path: &Path) -> PathBuf {
         let named = self.named(path);
         match named.root {
             Root::Package | Root::System => named.path,
             Root::Cuda(_) => Path::new("cuda").join(named.path),
+        }
+    }
+
+    /// A file as it stands in PTX: CUDA's headers are in the folder of libraries.
+    pub(super) fn listed(&self, path: &Path) -> PathBuf {
+        let shown = self.display_path(path);
+        match self.named(path).root {
+            Root::Cuda(_) => Path::new(LIBRARY).join(shown),
+            Root::Package | Root::System => shown,
         }
     }
 
@@ -165,7 +176,10 @@ mod tests {
         ] {
             let named = roots().named(Path::new(path));
             assert_eq!(elsewhere.file(&named), Path::new(there));
-            assert_eq!(roots().shown(Path::new(path)), Path::new(shown));
+            assert_eq!(roots().display_path(Path::new(path)), Path::new(shown));
+            let listed = roots().listed(Path::new(path));
+            assert_eq!(listed.strip_prefix("/library").is_ok(), shown.starts_with("cuda/"));
+            assert!(listed.ends_with(shown), "{listed:?}");
         }
     }
 
@@ -173,7 +187,7 @@ mod tests {
     fn cudas_headers_are_not_the_packages_where_the_cache_lies_in_it() {
         let headers = "/home/me/crate/target/gpuprof/headers";
         let roots = Roots { cuda: vec![headers.into()], ..roots() };
-        let shown = |path: &str| roots.shown(Path::new(path));
+        let shown = |path: &str| roots.display_path(Path::new(path));
         assert_eq!(shown(&format!("{headers}/cuda/std/cmath")), Path::new("cuda/cuda/std/cmath"));
         assert_eq!(shown("target/gpuprof/headers/mma.h"), Path::new("cuda/mma.h"));
         assert_eq!(shown("target/other.h"), Path::new("target/other.h"));

@@ -1,21 +1,21 @@
 //! Headers that no set of CUDA headers has, in memory.
 //!
-//! Input: what is to be shimmed. Output: names and texts, as NVRTC takes them. NVRTC finds not one
-//! header of the C or C++ standard library, and has built in most of what kernels use of them.
+//! Input: the shims to use. Output: their names and texts for NVRTC. NVRTC finds no header of the C
+//! or C++ standard library; most of what kernels use of these is built in.
 
 use super::diagnostic::Diagnostic;
 
-/// How much stands in for what the sources may want of the host.
+/// The extent of the stand-ins for the host's side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Shims {
     /// The headers of the standard library, and those of CUDA's runtime.
     Standard,
-    /// Also CUDA's runtime functions, `__host__`, and CUB without what only a host can start:
-    /// enough for host code to be read, which is then thrown away.
+    /// Also CUDA's runtime functions, `__host__`, and CUB without functions that only a host can
+    /// call: enough to read host code, which is then dropped.
     Host,
 }
 
-/// The files, with the headers that each one stands in for: `FILE NAME NAME …`.
+/// The files, with the headers that each one replaces: `FILE NAME NAME …`.
 const NAMES: &str = include_str!("shims/names.txt");
 
 /// The text of every file.
@@ -33,7 +33,7 @@ pub(super) const SIGNATURES: &str = "gpuprof/signatures.h";
 pub(super) const PRELUDE: &str = "gpuprof/prelude.h";
 pub(super) const HOST: &str = "gpuprof/host.h";
 
-/// What stands for the name of a header in the text of `standard.h`.
+/// The placeholder for the name of a header in the text of `standard.h`.
 const HEADER: &str = "HEADER";
 
 impl Shims {
@@ -57,8 +57,8 @@ impl Shims {
     }
 }
 
-/// What NVRTC says where it meets the host's side: of CUDA's runtime, of a launch, of the standard
-/// library, and of CUB's functions for the host.
+/// NVRTC's messages about the host's side: CUDA's runtime, a launch, the standard library, and
+/// CUB's functions for the host.
 const OF_THE_HOST: [&str; 10] = [
     "\"cuda",
     "required runtime APIs",
@@ -72,8 +72,8 @@ const OF_THE_HOST: [&str; 10] = [
     "cub.cuh",
 ];
 
-/// Whether stand-ins for the host's side may help against these errors. Trying them takes more than
-/// a second, too long for someone who only mistyped a name.
+/// Whether stand-ins for the host's side may help against these errors. An attempt takes more than
+/// a second, too long after a mistyped name.
 pub(super) fn help(errors: &[Diagnostic]) -> bool {
     let of_the_host = |text: &str| OF_THE_HOST.iter().any(|it| text.contains(it));
     errors.iter().any(|error| of_the_host(&error.message))

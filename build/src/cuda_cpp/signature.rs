@@ -1,6 +1,6 @@
 //! Whether declarations fit the kernels: asked of the compiler, and its answer read.
 //!
-//! Input: instances. Output: C++ that stands behind the sources, a line each, and of every message
+//! Input: instances. Output: C++ that follows the sources, a line each, and of every message
 //! about it which instance it is about and what does not fit. PTX says neither signedness nor
 //! pointee nor `const`; the type of the function does.
 
@@ -14,13 +14,13 @@ use super::diagnostic::{Diagnostic, Note, Severity, Span};
 use super::kernel_names::{SourceKernel, bare, own};
 use super::program::{Declared, Instance, Layout, Place};
 
-/// What the lines of the checks are called.
+/// The file name of the lines of the checks.
 pub(super) const FILE: &str = "gpuprof-instances";
 
-/// What the lines of [`names`] are called.
+/// The file name of the lines of [`names`].
 pub(super) const NAMES: &str = "gpuprof-names";
 
-/// What NVRTC calls the lines of the name expressions.
+/// NVRTC's file name for the name expressions.
 const NAME_MAP: &str = "__nv_name_map";
 
 /// How many names a message lists.
@@ -44,7 +44,7 @@ pub(super) enum Fault {
     Count {
         /// The kernel's.
         actual: usize,
-        /// Their types in C++, where the compiler tells them.
+        /// Their types in C++, if the compiler reports them.
         types: Option<String>,
     },
     /// The expression names no kernel: the compiler's words.
@@ -71,7 +71,7 @@ pub(super) fn checks(instances: &[Instance], wanted: &[usize]) -> String {
     text
 }
 
-/// A variable for each expression, for a compiler that tells no names: line `i + 1` is about
+/// A variable for each expression, for a compiler without name expressions: line `i + 1` is about
 /// instance `i`.
 pub(super) fn names(instances: &[Instance], wanted: &[usize]) -> String {
     let mut text = format!("#line 1 \"{NAMES}\"\n");
@@ -90,7 +90,7 @@ fn start(number: usize) -> String {
     format!("static_assert(gpuprof_declared<{number}")
 }
 
-/// The parameter whose type stands at a column of the line of an instance, both from 0.
+/// The parameter with a type at this column of the line of an instance, both from 0.
 fn parameter_at(instance: &Instance, number: usize, column: usize) -> Option<usize> {
     let mut end = start(number).len();
     instance.parameters.iter().position(|parameter| {
@@ -139,9 +139,9 @@ pub(super) fn fault(diagnostic: &Diagnostic, instances: &[Instance]) -> Option<(
     Some((number, check.unwrap_or_else(|| Fault::Body(diagnostic.clone()))))
 }
 
-/// Of the faults of one instance, keeps the one that says most where its name is at fault: the
-/// compiler tells that of the name, and of our check that uses it, and then once more in general.
-/// Where the number of its parameters is wrong, each may stand in the place of another.
+/// If an instance's name is wrong, the compiler reports the name, our check that uses it, and a
+/// general error: keeps the most specific one. If the number of its parameters is wrong, each may
+/// be in another's position.
 pub(super) fn best(faults: &mut Vec<Fault>) {
     if faults.iter().any(|fault| matches!(fault, Fault::Count { .. })) {
         faults.retain(|fault| !matches!(fault, Fault::Parameter { .. }));
@@ -172,7 +172,7 @@ fn same_words(one: &str, other: &str) -> bool {
     words(one) == words(other)
 }
 
-/// What a step of a trace says of a check that failed.
+/// The mismatch that a step of a trace reports.
 fn mismatch(step: &str) -> Option<Fault> {
     let after = |mark: &str| Some(step.split_once(mark)?.1.trim_end_matches([']', '"']));
     if step.contains("class \"gpuprof_parameter<") {
@@ -259,7 +259,7 @@ impl Fault {
     }
 }
 
-/// The name of a struct in C++, where that is another one.
+/// The name of a struct in C++, if it differs.
 fn in_cpp(declared: &Declared) -> String {
     let differs = declared.layout.is_some() && declared.cpp != declared.rust;
     if differs { format!(" (`{}`)", declared.cpp) } else { String::new() }
@@ -283,7 +283,7 @@ fn counted(parameters: usize) -> String {
     if parameters == 1 { "1 parameter".into() } else { format!("{parameters} parameters") }
 }
 
-/// A step of a trace that only says what the last one says too.
+/// A step of a trace that repeats the last one.
 fn is_ours(note: &Note) -> bool {
     let ours = [FILE, NAMES].map(Path::new);
     note.span.as_ref().is_some_and(|span| ours.contains(&span.place.file.as_path()))
@@ -306,8 +306,8 @@ fn remedies(declared: &Declared, actual: &str, theirs: Layout) -> Vec<String> {
     rust.map(|rust| format!("declare it as `{rust}`")).into_iter().collect()
 }
 
-/// What is declared, with the `const` of the kernel's type `actual`, where nothing else differs:
-/// `void` is every pointee.
+/// The declared type, with the `const` of the kernel's type `actual` if nothing else differs:
+/// `void` matches every pointee.
 fn with_its_const(declared: &Declared, actual: &str) -> Option<String> {
     let is_const = |cpp: &str| cpp.trim_start().starts_with("const ");
     let pointee = |cpp: &str| {
@@ -322,7 +322,7 @@ fn with_its_const(declared: &Declared, actual: &str) -> Option<String> {
     Some(format!("*{} {ours}", if is_const(actual) { "const" } else { "mut" }))
 }
 
-/// How a C++ type is declared in Rust, where it is a number or a pointer to one.
+/// The Rust declaration of a C++ type that is a number or a pointer to one.
 fn rust(cpp: &str) -> Option<String> {
     if let Some(pointee) = cpp.strip_suffix('*') {
         return match pointee.trim_end().strip_prefix("const ") {
@@ -353,7 +353,7 @@ fn nameless(
     said: &Diagnostic,
     kernels: impl Fn() -> Vec<SourceKernel>,
 ) -> (String, Vec<String>) {
-    // It goes on with the expression, which is named already.
+    // The rest is the expression, which is named already.
     let words = said.message.split(". Input name expression was").next().unwrap_or_default();
     if let Some(variable) = name.strip_prefix('&') {
         return (format!("`{variable}` names no variable: {words}"), hints(said));
@@ -365,7 +365,7 @@ fn nameless(
     }
 }
 
-/// Whether the compiler says that there is no such name.
+/// Whether the compiler reports that the name does not exist.
 fn is_unknown(said: &Diagnostic) -> bool {
     // NVIDIA's words, as for `hints`.
     let text = &said.message;
@@ -379,7 +379,7 @@ fn may_be_unknown(said: &Diagnostic) -> bool {
     is_unknown(said) || words.iter().any(|it| text.contains(it))
 }
 
-/// What kernels there are, where there is none of the `name`.
+/// The existing kernels, if none is called `name`.
 fn others(name: &str, said: &Diagnostic, known: &[SourceKernel]) -> Option<String> {
     let asked = bare(name);
     if !may_be_unknown(said) || known.is_empty() || known.iter().any(|it| it.full == asked) {
@@ -400,7 +400,7 @@ fn others(name: &str, said: &Diagnostic, known: &[SourceKernel]) -> Option<Strin
         true => called(&|it| near.contains(&it.own())),
         false => elsewhere,
     };
-    // What a macro makes may be there and not be known.
+    // A kernel from a macro may exist without being found.
     if near.is_empty() && !is_unknown(said) {
         return None;
     }
@@ -413,8 +413,7 @@ fn others(name: &str, said: &Diagnostic, known: &[SourceKernel]) -> Option<Strin
     })
 }
 
-/// What is wrong with the template arguments of `name`, where the sources have one kernel that it
-/// can be.
+/// The problem with the template arguments of `name`, if the sources have exactly one such kernel.
 fn misfit(name: &str, known: &[SourceKernel]) -> Option<String> {
     let mut called = known.iter().filter(|it| it.full == bare(name));
     let kernel = called.next()?;
@@ -429,8 +428,7 @@ fn unfit(name: &str, said: &Diagnostic, parameter: Option<&Declared>) -> (String
     (message, of_struct.map_or_else(|| hints(said), |note| vec![note]))
 }
 
-/// The type of what an expression names, where that is no function like a kernel: our check takes
-/// nothing else.
+/// The type of an expression that does not name a function; our check takes only functions.
 fn no_kernel(said: &Diagnostic) -> Option<&str> {
     let (check, types) = said.message.split_once("argument types are: (")?;
     let what = types.strip_suffix(')')?;

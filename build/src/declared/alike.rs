@@ -1,11 +1,11 @@
 //! Messages about several instances of one declaration that say the same, as one.
 //!
-//! Input: messages, each with the instance that it is about. Output: the first of those that differ
-//! in the instance, its types and its constants alone, with the names of the other instances.
+//! Input: messages, each with its instance. Output: the first of each group that differs only in
+//! the instance, its types and its constants, with the names of the other instances.
 
 use gpuprof_model::declared::DeclaredType;
 
-use super::instances::Asked;
+use super::instances::RequestedInstance;
 use crate::cuda_cpp::{Diagnostic, Note, Place};
 
 /// How many other instances a message names.
@@ -25,7 +25,7 @@ pub(super) struct Told {
 
 impl Told {
     /// That `diagnostic` is about `asked`.
-    pub(super) fn of(asked: &Asked<'_>, diagnostic: Diagnostic) -> Self {
+    pub(super) fn attribute(asked: &RequestedInstance<'_>, diagnostic: Diagnostic) -> Self {
         let notes = diagnostic.notes.iter().map(|note| &note.message);
         let texts = [&diagnostic.message].into_iter().chain(notes);
         let named: Vec<String> =
@@ -61,7 +61,7 @@ fn without_types(text: &str, types: &[&DeclaredType]) -> String {
     })
 }
 
-/// `text` with `new` for `old` wherever that is a word of its own.
+/// `text` with `new` for `old` as a whole word.
 fn with_word(text: &str, old: &str, new: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let (mut made, mut rest) = (String::new(), text);
@@ -76,7 +76,7 @@ fn with_word(text: &str, old: &str, new: &str) -> String {
     made + rest
 }
 
-/// `all`, those that say the same as one.
+/// `all`, with equal messages merged.
 pub(super) fn grouped(all: Vec<Told>) -> Vec<Diagnostic> {
     let mut groups: Vec<(Told, Vec<String>)> = Vec::new();
     for told in all {

@@ -7,7 +7,7 @@ use gpuprof_model::declared::{DeclaredInstance as Instance, DeclaredSource};
 use super::alike::{Told, grouped};
 use super::built::Built;
 use super::compile::{self, NoEntry, Tools};
-use super::instances::{Asked, Needed};
+use super::instances::{Needed, RequestedInstance};
 use super::module::{Code, Module};
 use super::{embedded, globals, signature};
 use gpuprof_system::console::Notes;
@@ -19,9 +19,9 @@ use gpuprof_system::error::Result;
 /// Every declaration that does not fit its kernel, sources that cannot be read or compiled, and no
 /// compiler (exit code 101); a folder that cannot be written (110).
 pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
-    let mut by_module: BTreeMap<String, Vec<Asked<'_>>> = BTreeMap::new();
+    let mut by_module: BTreeMap<String, Vec<RequestedInstance<'_>>> = BTreeMap::new();
     let mut held = Vec::new();
-    for asked in needed.iter().flat_map(Asked::of_all) {
+    for asked in needed.iter().flat_map(RequestedInstance::of_all) {
         match asked.declared.source {
             DeclaredSource::Embedded(_) => held.push(asked),
             _ => by_module.entry(asked.module()).or_default().push(asked),
@@ -34,7 +34,7 @@ pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
     for (module, asked) in by_module {
         let Some(first) = asked.first() else { continue };
         let compiled = compiled.get(&module);
-        let Some(read) = Module::of(first, compiled, tools.folder)? else { continue };
+        let Some(read) = Module::prepare(first, compiled, tools.folder)? else { continue };
         built.compilers.extend(compiled.map(|it| it.compiler.clone()));
         for asked in &asked {
             let symbol = match compiled {
@@ -42,14 +42,14 @@ pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
                 None => Ok(asked.name.clone()),
             };
             let found = symbol.and_then(|symbol| {
-                let point = signature::found(asked, &symbol, &read)?;
+                let point = signature::find_entry(asked, &symbol, &read)?;
                 Ok((point, globals::found(asked, compiled, &read.variables)?))
             });
             match found {
                 Ok((point, set)) => {
                     if let Code::Ptx(text) = &read.code {
                         let about = globals::unset(asked, text, &point.name, &set);
-                        unset.extend(about.into_iter().map(|it| Told::of(asked, it)));
+                        unset.extend(about.into_iter().map(|it| Told::attribute(asked, it)));
                     }
                     let mut entry = asked.entry(&module, &point, set);
                     if let Code::Machine(code) = &read.code {
@@ -61,7 +61,7 @@ pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
                     built.entries.insert(asked, Instance::Refused(reason));
                 }
                 Err(NoEntry::Wrong(diagnostics)) => {
-                    wrong.extend(diagnostics.into_iter().map(|it| Told::of(asked, it)));
+                    wrong.extend(diagnostics.into_iter().map(|it| Told::attribute(asked, it)));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What declared kernels were made to: entries, and the files of their modules.
+//! The build results of declared kernels: entries, and the files of their modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use super::module_file;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::whole::write_whole;
 
-/// What declared kernels were made to.
+/// The build results of declared kernels.
 #[derive(Debug, Default)]
 pub struct Built {
     /// Every instance.

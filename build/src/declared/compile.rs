@@ -11,7 +11,7 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::declared::{DeclaredParameter, DeclaredSource};
 
-use super::instances::Asked;
+use super::instances::RequestedInstance;
 use super::{globals, signature};
 use crate::cuda_cpp::{
     self, Architecture, Cache, Compiled, Compiler, Compilers, Declared, Diagnostic, Layout, Note,
@@ -22,20 +22,20 @@ use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 
-/// What declared kernels are built with.
+/// The inputs and settings of a build of declared kernels.
 #[derive(Debug, Clone, Copy)]
 pub struct Tools<'a> {
-    /// Where modules and compiled programs are kept.
+    /// The folder of modules and compiled programs.
     pub folder: &'a Utf8Path,
     /// The GPU architecture, `sm_80`.
     pub arch: &'a str,
-    /// The newest CUDA version whose PTX the driver takes, where there is one.
+    /// The newest CUDA version with PTX that the driver accepts, if there is a driver.
     pub newest: Option<(u32, u32)>,
     /// The harnesses, which may hold kernels.
     pub harnesses: &'a [Harness],
-    /// Whether what is compiled is not told.
+    /// Whether compiles are not reported.
     pub quiet: bool,
-    /// What ends a compile.
+    /// Ends a compile.
     pub interrupt: &'a Interrupt,
 }
 
@@ -58,7 +58,7 @@ impl From<Vec<Diagnostic>> for NoEntry {
 /// # Errors
 /// No compiler, an architecture that is none, or files that do not compile (exit code 101).
 pub(super) fn all(
-    by_module: &BTreeMap<String, Vec<Asked<'_>>>,
+    by_module: &BTreeMap<String, Vec<RequestedInstance<'_>>>,
     tools: &Tools<'_>,
 ) -> Result<BTreeMap<String, Compiled>> {
     let (mut modules, mut programs) = (Vec::new(), Vec::new());
@@ -83,10 +83,10 @@ pub(super) fn all(
     finished(modules.into_iter().zip(outcomes))
 }
 
-/// The outcomes where all are well; each warning is told once.
+/// The outcomes, if all succeeded; each warning is shown once.
 ///
 /// # Errors
-/// All that are not, or that there is no compiler (exit code 101).
+/// Those that failed, or that there is no compiler (exit code 101).
 fn finished(
     outcomes: impl Iterator<Item = (String, Result<Compiled, cuda_cpp::Error>)>,
 ) -> Result<BTreeMap<String, Compiled>> {
@@ -110,7 +110,7 @@ fn finished(
 
 /// `error` of the files of `asked`, with a note where it is about a line that has the name of a
 /// constant: the compiler shows the line as it is written, and reads another one.
-fn about_constants(error: cuda_cpp::Error, asked: &[Asked<'_>]) -> cuda_cpp::Error {
+fn about_constants(error: cuda_cpp::Error, asked: &[RequestedInstance<'_>]) -> cuda_cpp::Error {
     let (cuda_cpp::Error::Source(mut diagnostics), Some(first)) = (error.clone(), asked.first())
     else {
         return error;
@@ -137,7 +137,7 @@ fn about_constants(error: cuda_cpp::Error, asked: &[Asked<'_>]) -> cuda_cpp::Err
     cuda_cpp::Error::Source(diagnostics)
 }
 
-/// `texts` without those that were there before.
+/// `texts` without duplicates.
 fn once(texts: Vec<String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     texts.into_iter().filter(|text| seen.insert(text.clone())).collect()
@@ -147,7 +147,7 @@ fn failed(message: String) -> Failure {
     Failure::new(ExitCode::BuildFailed, message)
 }
 
-/// The compilers that are at hand.
+/// The available compilers.
 ///
 /// # Errors
 /// This executable cannot be found (exit code 101).
@@ -165,7 +165,7 @@ fn find(tools: &Tools<'_>) -> Result<Compilers> {
 ///
 /// # Errors
 /// An architecture that is none.
-fn program(files: &[String], asked: &[Asked<'_>], arch: &str) -> Result<Program> {
+fn program(files: &[String], asked: &[RequestedInstance<'_>], arch: &str) -> Result<Program> {
     let first = &asked[0];
     Ok(Program {
         package_root: first.series.source_folder.clone(),
@@ -189,13 +189,13 @@ fn architecture(text: &str) -> Result<Architecture> {
 }
 
 /// What is compiled: each declaration of a name once.
-fn instances(asked: &[Asked<'_>]) -> Vec<cuda_cpp::Instance> {
+fn instances(asked: &[RequestedInstance<'_>]) -> Vec<cuda_cpp::Instance> {
     let mut names = BTreeSet::new();
     let once = asked.iter().filter(|asked| {
         let types = asked.parameters.iter().map(|it| (it.cpp.as_str(), it.bytes, it.align));
         names.insert((asked.name.as_str(), types.collect::<Vec<_>>()))
     });
-    let instance = |asked: &Asked<'_>| {
+    let instance = |asked: &RequestedInstance<'_>| {
         let file = PathBuf::from(&asked.series.file);
         let declared = asked.parameters.iter().map(|parameter| Declared {
             cpp: parameter.cpp.clone(),
@@ -228,7 +228,10 @@ fn layout(parameter: &DeclaredParameter) -> Option<Layout> {
 ///
 /// # Errors
 /// It does not compile with its constants, or its declaration is wrong.
-pub(super) fn symbol(asked: &Asked<'_>, compiled: &Compiled) -> Result<String, NoEntry> {
+pub(super) fn symbol(
+    asked: &RequestedInstance<'_>,
+    compiled: &Compiled,
+) -> Result<String, NoEntry> {
     match compiled.entries.get(&asked.name) {
         Some(Ok(symbol)) => Ok(symbol.clone()),
         Some(Err(diagnostics)) if is_of_constants(asked, diagnostics) => {
@@ -237,14 +240,14 @@ pub(super) fn symbol(asked: &Asked<'_>, compiled: &Compiled) -> Result<String, N
         Some(Err(diagnostics)) => Err(NoEntry::Wrong(diagnostics.clone())),
         None => {
             let message = format!("`{}` was not compiled", asked.name);
-            Err(NoEntry::Wrong(vec![signature::wrong(message, asked.place())]))
+            Err(NoEntry::Wrong(vec![signature::error_at(message, asked.place())]))
         }
     }
 }
 
 /// Whether `diagnostics` are about the constants of an instance, and not about its declaration in
 /// Rust.
-fn is_of_constants(asked: &Asked<'_>, diagnostics: &[Diagnostic]) -> bool {
+fn is_of_constants(asked: &RequestedInstance<'_>, diagnostics: &[Diagnostic]) -> bool {
     let in_rust = |diagnostic: &Diagnostic| {
         let file = diagnostic.span.as_ref().map(|span| &span.place.file);
         file.is_some_and(|file| file.extension().is_some_and(|end| end == "rs"))
@@ -253,7 +256,7 @@ fn is_of_constants(asked: &Asked<'_>, diagnostics: &[Diagnostic]) -> bool {
 }
 
 /// Why an instance does not compile, in one sentence with its place.
-fn sentence(asked: &Asked<'_>, diagnostics: &[Diagnostic]) -> String {
+fn sentence(asked: &RequestedInstance<'_>, diagnostics: &[Diagnostic]) -> String {
     let told = diagnostics.iter().map(|diagnostic| {
         let place = diagnostic.span.as_ref().map(|span| format!("{}: ", span.place));
         let remedies = diagnostic.notes.iter().filter(|it| it.span.is_none() && !it.is_step());

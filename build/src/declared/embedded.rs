@@ -1,9 +1,9 @@
 //! Kernels that NVIDIA's Rust compiler put into a harness.
 //!
-//! Input: the instances that are wanted, and the harnesses. Output: for each instance a module, cut
-//! out of the device code of its crate, and its entry there. So one kernel that the emulated driver
-//! refuses does not refuse its neighbours. The device code of a crate is a whole program, so that
-//! what several crates have need not be joined.
+//! Input: the requested instances, and the harnesses. Output: for each instance a module, cut out
+//! of the device code of its crate, and its entry there. So one kernel that the emulated driver
+//! refuses does not affect the others. The device code of a crate is a whole program, so code of
+//! several crates need not be linked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ use gpuprof_model::suggest::did_you_mean;
 use super::alike::Told;
 use super::built::{Built, written};
 use super::compile::Tools;
-use super::instances::Asked;
+use super::instances::RequestedInstance;
 use super::signature;
 use crate::cuda_cpp::{self, Diagnostic, Entry};
 use crate::host::Harness;
@@ -37,11 +37,11 @@ struct Code {
 /// # Errors
 /// A harness that cannot be read (exit code 101), a folder that cannot be written (110).
 pub(super) fn add(
-    asked: Vec<Asked<'_>>,
+    asked: Vec<RequestedInstance<'_>>,
     tools: &Tools<'_>,
     (built, wrong): (&mut Built, &mut Vec<Told>),
 ) -> Result<()> {
-    let mut of_harness: BTreeMap<(String, String), Vec<Asked<'_>>> = BTreeMap::new();
+    let mut of_harness: BTreeMap<(String, String), Vec<RequestedInstance<'_>>> = BTreeMap::new();
     for asked in asked {
         let id = &asked.series.id;
         of_harness.entry((id.package.clone(), id.target.clone())).or_default().push(asked);
@@ -54,7 +54,7 @@ pub(super) fn add(
             let (bundle, point) = match point(asked, &code, harness) {
                 Ok(found) => found,
                 Err(diagnostics) => {
-                    wrong.extend(diagnostics.into_iter().map(|it| Told::of(asked, it)));
+                    wrong.extend(diagnostics.into_iter().map(|it| Told::attribute(asked, it)));
                     continue;
                 }
             };
@@ -95,7 +95,7 @@ fn read(harness: &Harness) -> Result<Vec<Code>> {
 /// # Errors
 /// None does, or it takes other parameters.
 fn point<'c>(
-    asked: &Asked<'_>,
+    asked: &RequestedInstance<'_>,
     code: &'c [Code],
     harness: &Harness,
 ) -> Result<(&'c Bundle, &'c Entry), Vec<Diagnostic>> {
@@ -107,7 +107,7 @@ fn point<'c>(
     let found = code.iter().find_map(|code| {
         Some((&code.bundle, code.points.iter().find(|point| point.name == symbol)?))
     });
-    let wrong = |message| vec![signature::wrong(message, asked.place())];
+    let wrong = |message| vec![signature::error_at(message, asked.place())];
     let (bundle, point) = found.ok_or_else(|| wrong(missing(symbol, code, harness)))?;
     let differs = differing(asked, point);
     differs.map_or(Ok((bundle, point)), |message| Err(wrong(message)))
@@ -137,8 +137,8 @@ fn missing(symbol: &str, code: &[Code], harness: &Harness) -> String {
 }
 
 /// That the parameters of `point` are others than the signature of `asked` makes.
-fn differing(asked: &Asked<'_>, point: &Entry) -> Option<String> {
-    // What has no size is not passed.
+fn differing(asked: &RequestedInstance<'_>, point: &Entry) -> Option<String> {
+    // Parameters without a size are not passed.
     let declared = asked.parameters.iter().filter(|parameter| parameter.bytes > 0);
     let sizes = declared.clone().map(|parameter| u64::from(parameter.bytes));
     if sizes.eq(point.parameters.iter().map(|parameter| parameter.size)) {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_entry_point_is_told_with_what_is_there() {
+    fn a_missing_entry_point_is_reported_with_the_existing_ones() {
         let ptx = |text: &str| code("k", Payload::Ptx(text.into()));
         let told = |code: &[Code]| missing("scale", code, &harness());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Every instance of the declared kernels of a run: where it is, or why there is none.
+//! Every instance of the declared kernels of a run: its entry, or the reason why there is none.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::{AxisValue, Configuration};
 use serde::{Deserialize, Serialize};
 
-use super::instances::{self, Asked};
+use super::instances::{self, RequestedInstance};
 
 /// Instances by series and by the values of their constants.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,8 +18,8 @@ use super::instances::{self, Asked};
 pub struct Entries(BTreeMap<String, BTreeMap<String, Instance>>);
 
 impl Entries {
-    /// Adds what became of `asked`.
-    pub(super) fn insert(&mut self, asked: &Asked<'_>, instance: Instance) {
+    /// Adds the result of `asked`.
+    pub(super) fn insert(&mut self, asked: &RequestedInstance<'_>, instance: Instance) {
         let of_series = self.0.entry(asked.series.id.to_string()).or_default();
         of_series.insert(asked.key.clone(), instance);
     }
@@ -39,8 +39,8 @@ impl Entries {
         self.0.get(&series.id.to_string())?.get(&key)
     }
 
-    /// Why `configuration` of `series` cannot be launched, on the emulated driver if it is
-    /// `emulated`, where that is known without a process.
+    /// Why `configuration` of `series` cannot be launched (on the emulated driver if it is
+    /// `emulated`), if that is known without a process.
     pub fn refusal(
         &self,
         series: &SeriesDescription,
@@ -76,7 +76,7 @@ impl Entries {
         self.ready().map(|entry| entry.module.as_str())
     }
 
-    /// Those of them that are no PTX.
+    /// The entries of machine code.
     pub fn machine_code(&self) -> impl Iterator<Item = &str> {
         let machine_code = self.ready().filter(|entry| entry.machine_code.is_some());
         machine_code.map(|entry| entry.module.as_str())
@@ -107,7 +107,7 @@ impl Entries {
     }
 }
 
-/// What the axes of `configuration` say of the launch.
+/// The launch that the axes of `configuration` describe.
 fn launch(configuration: &Configuration) -> KnownLaunch {
     let extents = |axis| match configuration.get(axis)? {
         AxisValue::Int(n) => Some([u32::try_from(*n).ok()?, 1, 1]),

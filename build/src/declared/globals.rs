@@ -1,8 +1,8 @@
-//! Variables of the device that annotations set: found in the module, and held against their
+//! Variables of the device that annotations set: found in the module, and compared with their
 //! declaration.
 //!
-//! Input: an instance and the variables of its module. Output: what the module calls each, or
-//! messages at the declaration. What nobody sets though the kernel reads it is a warning.
+//! Input: an instance and the variables of its module. Output: the name of each in the module, or
+//! messages at the declaration. A variable that the kernel reads and nothing sets is a warning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,17 +10,17 @@ use std::path::PathBuf;
 use gpuprof_model::declared::DeclaredGlobal;
 use gpuprof_model::suggest::did_you_mean;
 
-use super::instances::Asked;
-use super::signature::wrong;
+use super::instances::RequestedInstance;
+use super::signature::error_at;
 use crate::cuda_cpp::{self, Compiled, Diagnostic, Instance, Note, Place, Severity, Variable};
 
 /// The variables of `asked` as expressions of a program, each once.
-pub(super) fn instances(asked: &[Asked<'_>]) -> Vec<Instance> {
+pub(super) fn instances(asked: &[RequestedInstance<'_>]) -> Vec<Instance> {
     let mut names = BTreeSet::new();
     let all =
         asked.iter().flat_map(|asked| asked.declared.globals.iter().map(move |it| (asked, it)));
     let once = all.filter(|(_, global)| names.insert(global.symbol.as_str()));
-    let instance = |(asked, global): (&Asked<'_>, &DeclaredGlobal)| Instance {
+    let instance = |(asked, global): (&RequestedInstance<'_>, &DeclaredGlobal)| Instance {
         expression: expression(global),
         parameters: Vec::new(),
         declared_at: place(asked, global),
@@ -34,7 +34,7 @@ fn expression(global: &DeclaredGlobal) -> String {
     format!("&{}", global.symbol)
 }
 
-fn place(asked: &Asked<'_>, global: &DeclaredGlobal) -> Place {
+fn place(asked: &RequestedInstance<'_>, global: &DeclaredGlobal) -> Place {
     Place {
         file: PathBuf::from(&asked.series.file),
         line: global.line,
@@ -42,12 +42,12 @@ fn place(asked: &Asked<'_>, global: &DeclaredGlobal) -> Place {
     }
 }
 
-/// What the module of `asked`, which holds `variables`, calls those that its annotation sets.
+/// The names in the module of `asked`, which has `variables`, of those that its annotation sets.
 ///
 /// # Errors
 /// One that it does not have, or of another size.
 pub(super) fn found(
-    asked: &Asked<'_>,
+    asked: &RequestedInstance<'_>,
     compiled: Option<&Compiled>,
     variables: &[Variable],
 ) -> Result<BTreeMap<String, String>, Vec<Diagnostic>> {
@@ -72,12 +72,12 @@ pub(super) fn found(
             ),
             None => not_there(asked, symbol, variables),
         };
-        faults.push(wrong(told, place(asked, global)));
+        faults.push(error_at(told, place(asked, global)));
     }
     if faults.is_empty() { Ok(found) } else { Err(faults) }
 }
 
-fn not_there(asked: &Asked<'_>, symbol: &str, variables: &[Variable]) -> String {
+fn not_there(asked: &RequestedInstance<'_>, symbol: &str, variables: &[Variable]) -> String {
     let names = || variables.iter().map(|it| it.name.as_str());
     let mangled = format!("{}{symbol}", symbol.len());
     let near = names().find(|name| name.contains(&mangled));
@@ -89,7 +89,7 @@ fn not_there(asked: &Asked<'_>, symbol: &str, variables: &[Variable]) -> String 
 /// That `asked`, which is `symbol` in `ptx`, reads constant memory which has no value and is not in
 /// `set`.
 pub(super) fn unset(
-    asked: &Asked<'_>,
+    asked: &RequestedInstance<'_>,
     ptx: &str,
     symbol: &str,
     set: &BTreeMap<String, String>,
@@ -105,7 +105,7 @@ pub(super) fn unset(
             ),
             span: None,
         }],
-        ..wrong(
+        ..error_at(
             format!("`{}` reads the constant `{name}`, which nothing sets: it is zero", asked.name),
             asked.place(),
         )

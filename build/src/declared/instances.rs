@@ -33,7 +33,7 @@ pub struct Needed<'a> {
 
 impl<'a> Needed<'a> {
     /// What `configurations` of `series` need; none where the kernel is not declared.
-    fn of<'c>(
+    fn collect<'c>(
         series: &'a SeriesDescription,
         configurations: impl IntoIterator<Item = &'c Configuration>,
     ) -> Option<Self> {
@@ -46,14 +46,14 @@ impl<'a> Needed<'a> {
         Some(Self { series, configurations: of_key.into_values().collect() })
     }
 
-    /// What a run of `configurations` of `series` needs: their own instances where its kernel is
+    /// The instances for a run of `configurations` of `series`: their own if its kernel is
     /// declared, and every one of the declared kernels that it may launch by name.
     pub fn of_run<'c>(
         series: &'a SeriesDescription,
         configurations: impl IntoIterator<Item = &'c Configuration>,
     ) -> Vec<Self> {
         let launched = series.declared_launches.iter().filter_map(Self::every);
-        Self::of(series, configurations).into_iter().chain(launched).collect()
+        Self::collect(series, configurations).into_iter().chain(launched).collect()
     }
 
     /// Every instance that `series` may ever need: overrides choose among the constants that its
@@ -71,13 +71,13 @@ impl<'a> Needed<'a> {
             };
             points = points.iter().flat_map(longer).collect();
         }
-        Self::of(series, &points)
+        Self::collect(series, &points)
     }
 }
 
-/// An instance that is wanted.
+/// An instance of a declared kernel that a series needs.
 #[derive(Debug, Clone)]
-pub(super) struct Asked<'a> {
+pub(super) struct RequestedInstance<'a> {
     pub(super) series: &'a SeriesDescription,
     pub(super) declared: &'a DeclaredKernel,
     /// The values of its constants.
@@ -88,13 +88,13 @@ pub(super) struct Asked<'a> {
     pub(super) types: Vec<&'a DeclaredType>,
     /// The values of its constants by name.
     pub(super) constants: Vec<(&'a str, String)>,
-    /// What it is called where it lives.
+    /// Its name in its source.
     pub(super) name: String,
     /// Its definitions for the preprocessor.
     pub(super) defines: Vec<(String, String)>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RequestedInstance<'a> {
     /// The instances that are `needed`.
     pub(super) fn of_all(needed: &Needed<'a>) -> Vec<Self> {
         let series = needed.series;
@@ -107,12 +107,12 @@ impl<'a> Asked<'a> {
             let constants = constants(series)
                 .filter_map(|name| Some((name, configuration.get(name)?.to_string())))
                 .collect();
-            Asked { series, declared, key, parameters, types, constants, name, defines }
+            RequestedInstance { series, declared, key, parameters, types, constants, name, defines }
         };
         needed.configurations.iter().map(one).collect()
     }
 
-    /// What its module is called: everything that tells it from other modules of the run.
+    /// The name of its module: everything that distinguishes it from other modules of the run.
     pub(super) fn module(&self) -> String {
         let package = &self.series.source_package;
         let source = match &self.declared.source {
@@ -134,8 +134,8 @@ impl<'a> Asked<'a> {
         name
     }
 
-    /// The entry of it as `point` of `module`, which calls the variables that it sets as `globals`
-    /// says.
+    /// Its declared entry, at `point` of `module`. `globals` gives the module's name of each
+    /// variable that the declaration sets.
     pub(super) fn entry(
         &self,
         module: &str,
@@ -157,13 +157,13 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Where it is declared.
+    /// The position of its declaration.
     pub(super) fn place(&self) -> Place {
         let file = PathBuf::from(&self.series.file);
         Place { file, line: self.series.line, column: None }
     }
 
-    /// Where its name is written.
+    /// The position of its name.
     pub(super) fn place_of_symbol(&self) -> Place {
         match self.declared.symbol_at {
             (0, _) => self.place(),

@@ -5,8 +5,8 @@ use gpuprof_system::symbol::{name_in_cpp, readable};
 
 use crate::cuda_cpp::Entry;
 
-/// What the one entry point is called that C++ calls `name`; `None` where several are, which are
-/// functions of one name with different parameters, and where one has the very name.
+/// The mangled name of the one entry point that C++ calls `name`; `None` if there are several
+/// (overloads), and if an entry point has exactly this name.
 pub(super) fn found<'p>(name: &str, points: &'p [Entry]) -> Option<&'p str> {
     if points.iter().any(|point| point.name == name) {
         return None;
@@ -19,14 +19,14 @@ pub(super) fn found<'p>(name: &str, points: &'p [Entry]) -> Option<&'p str> {
     all.all(|other| other == first).then_some(first)
 }
 
-/// How a declaration calls the entry point `symbol`, one of `points`: as C++ does, where that names
-/// no other.
+/// The name for a declaration of the entry point `symbol`, one of `points`: its C++ name if that is
+/// unique.
 pub(super) fn written(symbol: &str, points: &[Entry]) -> String {
     let alone = name_in_cpp(symbol).filter(|name| found(name, points) == Some(symbol));
     alone.unwrap_or_else(|| symbol.to_owned())
 }
 
-/// The name without spaces: what tells two names apart.
+/// The name without spaces, for comparisons.
 fn plain(name: &str) -> String {
     name.split_whitespace().collect()
 }

@@ -10,7 +10,7 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::declared::{DeclaredSource, MachineCode};
 
 use super::built::written;
-use super::instances::Asked;
+use super::instances::RequestedInstance;
 use crate::cuda_cpp::{self, Compiled, Entry, Variable};
 use crate::machine_code;
 use gpuprof_system::error::{Failure, Result};
@@ -20,7 +20,7 @@ use gpuprof_system::error::{Failure, Result};
 pub(super) struct Module {
     /// Its file.
     pub(super) file: Utf8PathBuf,
-    /// What it consists of.
+    /// Its content.
     pub(super) code: Code,
     /// Its entry points; of machine code, one for each target that has it in another way.
     pub(super) points: Vec<Entry>,
@@ -28,7 +28,7 @@ pub(super) struct Module {
     pub(super) variables: Vec<Variable>,
 }
 
-/// What a module consists of.
+/// The content of a module.
 #[derive(Debug)]
 pub(super) enum Code {
     /// PTX, as text.
@@ -38,7 +38,7 @@ pub(super) enum Code {
 }
 
 impl Code {
-    /// What messages call it.
+    /// Its kind, for messages.
     pub(super) fn what(&self) -> &'static str {
         match self {
             Self::Ptx(_) => "PTX",
@@ -48,14 +48,14 @@ impl Code {
 }
 
 impl Module {
-    /// That of `asked`, or of what was `compiled` of its source; none where a program holds it, or
-    /// nothing was compiled. PTX that is no file yet is written into `folder`.
+    /// The module of `asked`, or of what was `compiled` from its source; none if a program contains
+    /// it, or nothing was compiled. PTX text is written to a file in `folder`.
     ///
     /// # Errors
     /// A file that cannot be read or is something else (exit code 101), a folder that cannot be
     /// written (110).
-    pub(super) fn of(
-        asked: &Asked<'_>,
+    pub(super) fn prepare(
+        asked: &RequestedInstance<'_>,
         compiled: Option<&Compiled>,
         folder: &Utf8Path,
     ) -> Result<Option<Self>> {
@@ -79,7 +79,7 @@ impl Module {
         Self { file, code: Code::Ptx(text), points, variables }
     }
 
-    fn machine(asked: &Asked<'_>, file: &str) -> Result<Self> {
+    fn machine(asked: &RequestedInstance<'_>, file: &str) -> Result<Self> {
         let path = path(asked, file);
         let bytes = fs::read(&path).map_err(|e| unreadable(asked, &path, &e))?;
         let read = machine_code::read(&bytes).map_err(|why| {
@@ -93,14 +93,17 @@ impl Module {
 }
 
 /// The `file` that `asked` names.
-fn path(asked: &Asked<'_>, file: &str) -> Utf8PathBuf {
+fn path(asked: &RequestedInstance<'_>, file: &str) -> Utf8PathBuf {
     let folder = Utf8PathBuf::from_path_buf(asked.series.source_folder.clone());
     folder.unwrap_or_default().join(file)
 }
 
-fn unreadable(asked: &Asked<'_>, path: &Utf8PathBuf, error: &std::io::Error) -> Failure {
+fn unreadable(
+    asked: &RequestedInstance<'_>,
+    path: &Utf8PathBuf,
+    error: &std::io::Error,
+) -> Failure {
     let place = asked.place();
-    let message =
-        format!("{place}: cannot read {path}, where the kernel is declared to be: {error}");
+    let message = format!("{place}: cannot read {path}, the file of this declaration: {error}");
     Failure::new(ExitCode::BuildFailed, message)
 }

@@ -1,4 +1,4 @@
-//! What the files of modules are called.
+//! The names of the files of modules.
 
 use camino::Utf8Path;
 
@@ -12,8 +12,8 @@ pub(super) fn of_text(text: &str) -> String {
     format!("{}.ptx", &sha256(text.as_bytes())[..12])
 }
 
-/// What the file of the module called `name`, which is `from` so far, is called: the same for a
-/// package, and a name of its own for each other module. Its ending says what it is.
+/// The file name of the module `name`, now in the file `from`: unchanged for a package, unique for
+/// each other module. Its extension gives its kind.
 pub fn file_name(name: &str, from: &Utf8Path) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let end = from.extension().filter(|end| end.chars().all(plain)).unwrap_or("ptx");
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_a_module_is_told_from_others_and_ends_as_it_did() {
+    fn a_file_of_a_module_is_reported_from_others_and_ends_as_it_did() {
         assert_eq!(file_name("saxpy", "/x/saxpy.ptx".into()), "saxpy.ptx");
         assert_eq!(file_name("p", "/x/no-ending".into()), "p.ptx");
         let cubin = file_name("p/kernels/a b.cubin", "/p/kernels/a b.cubin".into());

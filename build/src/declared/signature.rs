@@ -1,7 +1,7 @@
 //! Whether declarations fit the entry points that they name.
 //!
-//! Input: an instance and its module. Output: the entry point that it is, or messages that point at
-//! what is declared in Rust. PTX and machine code tell the number of parameters and their sizes.
+//! Input: an instance and its module. Output: its entry point, or messages that point at the Rust
+//! declaration. PTX and machine code give the number of parameters and their sizes.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use gpuprof_model::ExitCode;
 use gpuprof_model::suggest::did_you_mean;
 
-use super::instances::Asked;
+use super::instances::RequestedInstance;
 use super::mangled;
 use super::module::Module;
 use crate::cuda_cpp::{Diagnostic, Entry, Place, Severity, Span};
@@ -18,13 +18,14 @@ use gpuprof_system::error::{Failure, Result};
 /// How many names a message lists.
 const NAMED: usize = 10;
 
-/// The entry point of `module` called `symbol`, where the declaration of `asked` fits it: in each
-/// way in which machine code has it, with what limits its launch in all of them.
+/// The entry point of `module` called `symbol`, if it fits the declaration of `asked`, in all its
+/// versions for machine code. It has the launch limits in which all versions agree: which version a
+/// GPU runs is not known here.
 ///
 /// # Errors
 /// What is wrong with the declaration.
-pub(super) fn found(
-    asked: &Asked<'_>,
+pub(super) fn find_entry(
+    asked: &RequestedInstance<'_>,
     symbol: &str,
     module: &Module,
 ) -> Result<Entry, Vec<Diagnostic>> {
@@ -32,12 +33,12 @@ pub(super) fn found(
     let mut points = module.points.iter().filter(|point| point.name == symbol);
     let Some(first) = points.next() else {
         let message = not_there(asked, symbol, &module.points);
-        return Err(vec![wrong(message, asked.place_of_symbol())]);
+        return Err(vec![error_at(message, asked.place_of_symbol())]);
     };
-    fits(asked, first, module.code.what())?;
+    check_parameters(asked, first, module.code.what())?;
     let mut found = first.clone();
     for other in points {
-        fits(asked, other, module.code.what())?;
+        check_parameters(asked, other, module.code.what())?;
         found.max_block = found.max_block.filter(|most| other.max_block == Some(*most));
         found.required_block =
             found.required_block.filter(|only| other.required_block == Some(*only));
@@ -47,12 +48,16 @@ pub(super) fn found(
     Ok(found)
 }
 
-/// Holds the parameters of `asked` against those of `point`, which is in `code`: PTX or machine
+/// Compares the parameters of `asked` with those of `point`, which is in `code`: PTX or machine
 /// code.
 ///
 /// # Errors
 /// Every parameter that differs.
-fn fits(asked: &Asked<'_>, point: &Entry, code: &str) -> Result<(), Vec<Diagnostic>> {
+fn check_parameters(
+    asked: &RequestedInstance<'_>,
+    point: &Entry,
+    code: &str,
+) -> Result<(), Vec<Diagnostic>> {
     let (declared, name) = (&asked.parameters, &asked.name);
     if declared.len() != point.parameters.len() {
         let (ours, theirs) = (declared.len(), point.parameters.len());
@@ -60,12 +65,12 @@ fn fits(asked: &Asked<'_>, point: &Entry, code: &str) -> Result<(), Vec<Diagnost
         let message = format!(
             "`{name}` is declared with {ours} parameter{plural}, and its {code} takes {theirs}"
         );
-        return Err(vec![wrong(message, asked.place())]);
+        return Err(vec![error_at(message, asked.place())]);
     }
     let pairs = declared.iter().zip(&point.parameters).enumerate();
     let differ = pairs.filter(|(_, (parameter, taken))| {
         let (size, align) = (u64::from(parameter.bytes), u64::from(parameter.align));
-        // Machine code does not tell alignments.
+        // Machine code has no alignments.
         size != taken.size || align > 0 && taken.align > 0 && align != taken.align
     });
     let told = differ.map(|(at, (parameter, taken))| {
@@ -88,20 +93,20 @@ fn fits(asked: &Asked<'_>, point: &Entry, code: &str) -> Result<(), Vec<Diagnost
             parameter.bytes,
             taken.size
         );
-        wrong(message, place)
+        error_at(message, place)
     });
     let told: Vec<Diagnostic> = told.collect();
     if told.is_empty() { Ok(()) } else { Err(told) }
 }
 
-/// That something is wrong with the declaration at `place`.
-pub(super) fn wrong(message: String, place: Place) -> Diagnostic {
+/// An error in the declaration at `place`.
+pub(super) fn error_at(message: String, place: Place) -> Diagnostic {
     let span = Some(Span { place, text: None });
     Diagnostic { severity: Severity::Error, number: None, message, span, notes: Vec::new() }
 }
 
-/// That there is no `symbol` among `points`, and what there is.
-fn not_there(asked: &Asked<'_>, symbol: &str, points: &[Entry]) -> String {
+/// There is no `symbol` among `points`; lists the existing ones.
+fn not_there(asked: &RequestedInstance<'_>, symbol: &str, points: &[Entry]) -> String {
     let all: BTreeSet<&str> = points.iter().map(|point| point.name.as_str()).collect();
     let names = || all.iter().copied();
     // A kernel of C++ has its name and its types in the mangled one.

@@ -1,8 +1,8 @@
-//! What LLVM made, or could not make, of a package's kernels, and where it is not what was written.
+//! Finds code of a package's kernels that LLVM compiles wrongly or cannot compile.
 //!
-//! Input: the module in LLVM's text form, and the PTX where there is any. Output: findings with the
-//! source line, those that no PTX may be made of first. What is looked for was seen with rustc 1.95
-//! and 1.96 (LLVM 22); a toolchain whose PTX keeps what was asked for has no finding.
+//! Input: the module in LLVM's text form, and the PTX if there is any. Output: findings with the
+//! source line, those that forbid PTX first. The patterns were seen with rustc 1.95 and 1.96 (LLVM
+//! 22); a toolchain that compiles them correctly has no finding.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,7 +13,7 @@ use super::math;
 /// Something that is compiled to something else than what was written.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Finding {
-    /// What it is.
+    /// Its kind.
     pub(super) kind: Kind,
     place: Option<Place>,
     /// The instruction, function or ordering in question.
@@ -25,7 +25,7 @@ pub(super) struct Finding {
 pub(super) enum Kind {
     /// A barrier in inline assembly, in a function with branches.
     BarrierInAssembly,
-    /// An atomic whose ordering is not in the PTX.
+    /// An atomic with an ordering that the PTX lacks.
     LostOrdering,
     /// A fence between a thread and itself, over which LLVM aborts.
     CompilerFence,
@@ -93,7 +93,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What starts the name of an instruction at which lanes of a warp meet.
+/// The prefixes of instructions at which lanes of a warp meet.
 const WARP_WIDE: [&str; 11] = [
     "shfl.",
     "vote.",
@@ -140,7 +140,7 @@ pub(super) fn findings(ir: &str, ptx: Option<&str>) -> BTreeSet<Finding> {
 /// The functions that every CUDA driver defines.
 const OF_THE_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
-/// What a module declares, nothing in it defines, and the driver does not either.
+/// The names that a module declares and neither it nor the driver defines.
 fn undefined(ptx: &str) -> BTreeSet<&str> {
     let declared = ptx.lines().filter_map(|line| {
         let rest = line.trim_start().strip_prefix(".extern .func")?.trim_start();
@@ -161,7 +161,7 @@ fn called(line: &str) -> Option<&str> {
     Some(name)
 }
 
-/// What an instruction may be compiled to wrongly, with its name.
+/// The possible miscompilation of an instruction, with its name.
 fn suspect<'a>(line: &'a str, function: &Function<'_>) -> Option<(Kind, &'a str)> {
     if line.trim_start().starts_with("fence syncscope(\"singlethread\")") {
         return Some((Kind::CompilerFence, "compiler_fence"));

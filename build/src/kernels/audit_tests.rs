@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A module with one function of `instructions`, at line 12 of the user's source.
+/// A module with one function of `instructions`, at line 12 of the user's source file.
 fn module(instructions: &str) -> String {
     format!(
         "define ptx_kernel void @k(ptr %y) !dbg !1 {{\nstart:\n{instructions}\n  ret void\n}}\n\
@@ -54,7 +54,7 @@ fn an_ordering_that_is_not_in_the_ptx_is_refused() {
     assert_eq!(kinds, [Kind::LostOrdering]);
     assert!(text.starts_with("src/lib.rs:12:9: rustc drops the ordering"), "{text}");
     assert!(text.contains("(AcqRel)"), "{text}");
-    // A later LLVM keeps it; and what is in assembly is nobody's business.
+    // A later LLVM keeps it; and inline assembly is not checked.
     let kept = "\tatom.acq_rel.sys.global.add.u32 \t%r4, [%rd1], 2;\n";
     assert_eq!(found(&ordered, Some(kept)).0, []);
     let assembly = format!("// begin inline asm\n{dropped}// end inline asm\n{kept}");
@@ -71,7 +71,7 @@ fn an_ordering_that_is_not_in_the_ptx_is_refused() {
 }
 
 #[test]
-fn what_llvm_aborts_over_has_its_line() {
+fn an_abort_of_llvm_is_reported_with_its_line() {
     let fence = module("  fence syncscope(\"singlethread\") acq_rel, !dbg !3");
     let (kinds, text) = found(&fence, None);
     assert_eq!(kinds, [Kind::CompilerFence]);
@@ -80,12 +80,12 @@ fn what_llvm_aborts_over_has_its_line() {
     let (kinds, text) = found(&power, None);
     assert_eq!(kinds, [Kind::NoInstruction]);
     assert!(text.contains("`llvm.pow.f32`"), "{text}");
-    // Where there is PTX it did not abort.
+    // If there is PTX, it did not abort.
     assert_eq!(found(&fence, Some("")).0, []);
 }
 
 #[test]
-fn a_call_of_what_nothing_defines_is_warned_of_with_what_stands_in_for_it() {
+fn a_call_of_an_undefined_function_warns_with_its_replacement() {
     let calls = |name: &str| {
         module(&format!("  %v = tail call noundef float @{name}(float noundef %x) #5, !dbg !3"))
     };

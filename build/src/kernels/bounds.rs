@@ -1,8 +1,8 @@
 //! Launch bounds, for which rustc has no attribute.
 //!
-//! Input: PTX in which a comment says the bounds of an entry point (`// gpuprof: launch bounds of
-//! NAME MAX MIN`), as `#[kernel]` leaves it there. Output: the PTX with `.maxntid` and
-//! `.minnctapersm` behind the parameters of that entry point, without the comments.
+//! Input: PTX with comments that give the bounds of entry points (`// gpuprof: launch bounds of
+//! NAME MAX MIN`), left by `#[kernel]`. Output: the PTX with `.maxntid` and `.minnctapersm` after
+//! the parameters of these entry points, without the comments.
 
 /// How the comment begins.
 const MARK: &str = "// gpuprof: launch bounds of ";
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_stand_behind_the_parameters_of_their_entry_point() {
+    fn bounds_follow_the_parameters_of_their_entry_point() {
         let ptx = "\t// gpuprof: launch bounds of scale$1$ 256 2\n\
                    // gpuprof: launch bounds of empty$2$ 64 0\n\
                    .visible .entry scaled$3$(\n\t.param .u32 a\n)\n{\n}\n\

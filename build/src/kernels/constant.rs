@@ -1,8 +1,8 @@
 //! Constant memory, in which rustc can put no static.
 //!
-//! Input: PTX in which the statics of `#[gpuprof::constant]` are global variables. Output: the PTX
-//! in which they are `.const` ones. What reads them is `ld.const` already, and nothing else knows
-//! their addresses.
+//! Input: PTX with the statics of `#[gpuprof::constant]` as global variables. Output: the PTX with
+//! them as `.const` variables. Their reads are `ld.const` already, and nothing else knows their
+//! addresses.
 
 /// How their names begin.
 const PREFIX: &str = "gpuprof_constant_";
@@ -42,7 +42,7 @@ struct Extent {
 }
 
 impl Extent {
-    /// Where it ends if it begins at `at` or the next place that is aligned.
+    /// Its end if it begins at the first aligned place from `at` on.
     fn after(self, at: u64) -> u64 {
         at.next_multiple_of(self.align.max(1)) + self.size
     }

@@ -7,17 +7,21 @@ use crate::options::BuildOptions;
 use crate::toolchain::Toolchain;
 use gpuprof_system::console;
 
-/// What keeps a barrier from being copied into both arms of a branch. `JumpThreading` does so on
-/// rustc's side (rust-lang/rust#137086). LLVM does so with a call of a function that is not marked
+/// The flags that keep a barrier from being copied into both arms of a branch. `JumpThreading` does
+/// so in rustc (rust-lang/rust#137086). LLVM does so with a call of a function that is not marked
 /// `convergent`, and rustc marks none before 1.97 (rust-lang/rust#153995).
 pub(super) const CONVERGENT: [&str; 2] =
     ["-Zmir-enable-passes=-JumpThreading", "-Cllvm-args=-force-attribute=convergent"];
 
+/// The flag by which LLVM writes comments into PTX, from which [`super::inlining`] takes the call
+/// sites of inlined functions. An old toolchain does not know it.
+pub(super) const COMMENTS: &str = "-Zverbose-asm";
+
 /// The first minor version of rustc that needs none of [`CONVERGENT`].
 const MARKS_BY_ITSELF: u32 = 97;
 
-/// The first capability that has an instruction (`redux.sync`; `atom.add` of `bf16x2`), and what
-/// tells the device half.
+/// The first capability that has an instruction (`redux.sync`; `atom.add` of `bf16x2`), and the cfg
+/// that enables it in the device half.
 const SINCE: [(u32, &str); 2] = [(80, "--cfg=gpuprof_redux"), (90, "--cfg=gpuprof_bf16_atomics")];
 
 /// Flags of every crate, for `arch`. Line directives name the user's source in faults.
@@ -34,8 +38,7 @@ pub(super) fn of_every_crate(arch: &str) -> Vec<String> {
         .collect()
 }
 
-/// `flags` without those that the toolchain does not know; says so where it then compiles to
-/// something else.
+/// `flags` without those that the toolchain does not know; warns if that changes the result.
 pub(super) fn known(flags: Vec<String>, toolchain: &Toolchain) -> Vec<String> {
     if toolchain.knows(&CONVERGENT) {
         return flags;
@@ -60,7 +63,7 @@ pub(super) fn of_cargo(package: &str, options: &BuildOptions) -> Vec<String> {
             .into_iter()
             .chain(["--release", "--target", TARGET, "-Zbuild-std=core"])
             .map(str::to_owned)
-            // A configuration file among them gives way to what follows.
+            // A configuration file among them has a lower priority than later ones.
             .chain(options.cargo.manifest_args())
             .chain(
                 [
@@ -69,8 +72,8 @@ pub(super) fn of_cargo(package: &str, options: &BuildOptions) -> Vec<String> {
                     "--config",
                     "profile.release.panic=\"abort\"",
                     // Paths in the PTX begin at the workspace, the registry or Rust's library: two
-                    // clones make the same PTX, and nobody's home is in it. Diagnostics keep
-                    // theirs.
+                    // clones make the same PTX, without the user's home. Diagnostics keep their
+                    // paths.
                     "-Ztrim-paths",
                     "--config",
                     "profile.release.trim-paths=\"object\"",
@@ -83,7 +86,7 @@ pub(super) fn of_cargo(package: &str, options: &BuildOptions) -> Vec<String> {
     arguments
 }
 
-/// The argument that has rustc write PTX, and the module in LLVM's text form beside it.
+/// The argument for PTX, and the module in LLVM's text form next to it.
 pub(super) fn emit(ptx: Option<&Utf8Path>, ir: &Utf8Path) -> String {
     match ptx {
         Some(ptx) => format!("--emit=asm={ptx},llvm-ir={ir}"),

@@ -1,8 +1,8 @@
-//! What to mark `#[gpuprof::host]`, told from where rustc's errors are.
+//! Suggests items to mark `#[gpuprof::host]`, from the positions of rustc's errors.
 //!
 //! Input: files and lines of the errors of a kernel build. Output: a sentence for each function and
-//! import that only the host needs, as far as its source tells: one that an attribute's `verify`
-//! names for certain, any other that is no kernel perhaps.
+//! import that only the host needs, as far as its source shows: certain if an attribute's `verify`
+//! names it, possible for any other that is not a kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -60,8 +60,8 @@ pub(super) fn advice<'p>(root: &Utf8Path, errors: &'p [Place]) -> (Vec<String>, 
 /// The key of a kernel's attribute that names a function, and the kernel.
 type Naming = (&'static str, String);
 
-/// Puts the functions and imports among `items` into `found`, and what kernels verify with into
-/// `references`, by name.
+/// Puts the functions and imports among `items` into `found`, and the references of kernels'
+/// `verify` into `references`, by name.
 fn collect(items: &[Item], found: &mut Vec<Found>, references: &mut BTreeMap<String, Naming>) {
     for item in items {
         let (name, attributes) = match item {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_function_that_verify_names_is_told_from_others() {
+    fn the_function_that_verify_names_is_reported_from_others() {
         let folder = tempfile::tempdir().unwrap();
         let root = Utf8Path::from_path(folder.path()).unwrap();
         let text = "use std::collections::HashMap;\n\

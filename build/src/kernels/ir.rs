@@ -1,9 +1,8 @@
 //! LLVM's text form of a kernel module, as far as an audit needs it.
 //!
-//! Input: what `--emit=llvm-ir` writes. Output: the calls and atomics of each function with the
-//! place in the user's source that each comes from. Unlike PTX, the text says which function was
-//! inlined where, what an atomic was asked for, and it is written before LLVM chooses instructions:
-//! so it is there also where that ends in an abort.
+//! Input: the output of `--emit=llvm-ir`. Output: the calls and atomics of each function, with
+//! their places in the user's source. Unlike PTX, the text has inlined functions and the requested
+//! orderings, and it is written before instruction selection, so it exists even if LLVM aborts.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,15 +10,33 @@ use std::fmt;
 /// A place in a source file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    file: String,
-    line: u32,
-    column: u32,
+    /// The path, from the root of the workspace or of the file system.
+    pub(super) file: String,
+    /// From 1; 0 is compiler-made code.
+    pub(super) line: u32,
+    /// From 1.
+    pub(super) column: u32,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
+}
+
+/// A debug location of an instruction, or the call site of an inlined function.
+#[derive(Debug)]
+pub(super) struct Location<'a> {
+    /// Its place.
+    pub(super) place: Place,
+    /// The name of its file without the folder, as LLVM's comments have it.
+    pub(super) name: &'a str,
+    /// The folder of its file.
+    folder: &'a str,
+    /// The function that it is in.
+    pub(super) function: &'a str,
+    /// The node of the place at which that function was inlined.
+    pub(super) inlined_at: Option<&'a str>,
 }
 
 /// A module.
@@ -39,7 +56,7 @@ pub(super) struct Function<'a> {
 }
 
 impl Function<'_> {
-    /// Whether an instruction decides what runs next.
+    /// Whether an instruction is a branch.
     pub(super) fn branches(&self) -> bool {
         let decides = |line: &&str| {
             let line = line.trim_start();
@@ -72,37 +89,81 @@ impl<'a> Ir<'a> {
         ir
     }
 
-    /// Where in the user's source the instruction comes from: the innermost function that is not
-    /// of Rust's library.
+    /// The source position of the instruction: in the innermost function outside of Rust's library.
     pub(super) fn place(&self, instruction: &str) -> Option<Place> {
-        let mut location = reference(instruction, "!dbg ")?;
+        let mut next = reference(instruction, "!dbg ");
         let mut place = None;
         // A chain of inlining is short; the limit guards against a text that names itself.
         for _ in 0..256 {
-            let node = *self.nodes.get(location)?;
-            let (file, folder) = self.file(reference(node, "scope: ")?)?;
-            let number = |key| field(node, key).and_then(|text| text.parse().ok()).unwrap_or(0);
-            place = Some(Place { file, line: number("line: "), column: number("column: ") });
+            let Some(node) = next else { break };
+            let location = self.location(node)?;
+            let folder = location.folder;
             let library = folder.starts_with("/rustc/") || folder.contains("/rustlib/src/rust/");
-            match reference(node, "inlinedAt: ") {
-                Some(outer) if library => location = outer,
-                _ => break,
-            }
+            place = Some(location.place);
+            next = location.inlined_at.filter(|_| library);
         }
         place
     }
 
-    /// Path and folder of the file of a scope.
-    fn file(&self, scope: &str) -> Option<(String, &'a str)> {
+    /// The nodes of all locations in inlined functions.
+    pub(super) fn inlined(&self) -> impl Iterator<Item = &'a str> {
+        let inlined = |(_, value): &(&&str, &&str)| {
+            value.contains("!DILocation(") && value.contains(", inlinedAt: ")
+        };
+        self.nodes.iter().filter(inlined).map(|(node, _)| *node)
+    }
+
+    /// The paths of all files with functions of the crate.
+    pub(super) fn files_of(&self, name: &str) -> impl Iterator<Item = String> {
+        let functions = self.nodes.iter().filter(|(_, value)| value.contains("!DISubprogram("));
+        functions.filter_map(move |(node, _)| {
+            let crate_name = self.enclosing(node, |value| value.ends_with(", scope: null)"))?;
+            let (file, ..) = self.file(node)?;
+            (crate_name == name).then_some(file)
+        })
+    }
+
+    /// The location that a node stands for.
+    pub(super) fn location(&self, node: &str) -> Option<Location<'a>> {
+        let node = *self.nodes.get(node)?;
+        let number = |key| field(node, key).and_then(|text| text.parse().ok()).unwrap_or(0);
+        let scope = reference(node, "scope: ")?;
+        let (file, name, folder) = self.file(scope)?;
+        let place = Place { file, line: number("line: "), column: number("column: ") };
+        let is_function = |value: &str| value.contains("!DISubprogram(");
+        let function = self.enclosing(scope, is_function).unwrap_or_default();
+        Some(Location { place, name, folder, function, inlined_at: reference(node, "inlinedAt: ") })
+    }
+
+    /// Path, name and folder of the file of a scope.
+    fn file(&self, scope: &str) -> Option<(String, &'a str, &'a str)> {
         let node = self.nodes.get(reference(self.nodes.get(scope)?, "file: ")?)?;
-        let text = |key| field(node, key).map(|text| text.trim_matches('"'));
-        let (name, folder) = (text("filename: ")?, text("directory: ").unwrap_or_default());
+        let (name, folder) = (quoted(node, "filename: ")?, quoted(node, "directory: "));
+        let folder = folder.unwrap_or_default();
         let whole = name.starts_with('/') || [".", ""].contains(&folder);
-        Some((if whole { name.to_owned() } else { format!("{folder}/{name}") }, folder))
+        Some((if whole { name.to_owned() } else { format!("{folder}/{name}") }, name, folder))
+    }
+
+    /// The name of the innermost scope around this one, or of itself, that is `wanted`.
+    fn enclosing(&self, scope: &str, wanted: impl Fn(&str) -> bool) -> Option<&'a str> {
+        let mut node = *self.nodes.get(scope)?;
+        // Scopes lie in each other; the limit guards against a scope that contains itself.
+        for _ in 0..256 {
+            if wanted(node) {
+                return quoted(node, "name: ");
+            }
+            node = self.nodes.get(reference(node, "scope: ")?)?;
+        }
+        None
     }
 }
 
-/// What follows `key`, up to the next comma or bracket.
+/// The text in quotes that follows `key`.
+fn quoted<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text[text.find(key)? + key.len()..].strip_prefix('"')?.split('"').next()
+}
+
+/// The text after `key`, up to the next comma or bracket.
 fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let rest = &text[text.find(key)? + key.len()..];
     rest.split([',', ')']).next()

@@ -1,7 +1,7 @@
-//! What stands in for mathematical functions that a kernel does not get from std or from C.
+//! Replacements for mathematical functions that kernels cannot get from std or from C.
 //!
-//! Input: the name of a function, as Rust or as C has it. Output: what of gpuprof's to use. Methods
-//! of `f32` and `f64` by std's names are those of a trait, which has to be in scope.
+//! Input: the name of a function in Rust or in C. Output: gpuprof's replacement. Methods of `f32`
+//! and `f64` with std's names are those of a trait, which has to be in scope.
 
 /// Methods of `gpuprof::FloatMath`, named as in std.
 const METHODS: [&str; 32] = [
@@ -17,7 +17,7 @@ const FUNCTIONS: [&str; 4] = ["erf", "erfc", "gamma", "ln_gamma"];
 const FAST: [&str; 10] =
     ["cos", "exp", "exp2", "ln", "log10", "log2", "powf", "sin", "tan", "tanh"];
 
-/// What C calls otherwise than Rust; for `f32` it has an `f` behind it.
+/// Names that differ in C; for `f32` with an `f` appended.
 const OF_C: [(&str, &str); 7] = [
     ("log", "ln"),
     ("log1p", "ln_1p"),
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_is_what_the_runtime_has() {
+    fn shims_match_the_runtime() {
         let source = |file: &str| {
             let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime/src/device/math/");
             std::fs::read_to_string(format!("{folder}{file}")).unwrap()

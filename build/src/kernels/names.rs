@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::series::without_place;
 
-/// `ptx` with the shortest names that tell its entry points apart.
+/// `ptx` with the shortest unique names of its entry points.
 pub(super) fn shortened(ptx: String) -> String {
     let mut of_one_name: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (at, directive) in ptx.match_indices(".entry ") {
@@ -21,7 +21,7 @@ pub(super) fn shortened(ptx: String) -> String {
         [one] if one != plain => Some((one.to_owned(), plain.to_owned())),
         _ => None,
     });
-    // A place ends in a `$` and is no other's end: no name is a part of another one.
+    // A place ends in a `$` and is never the end of another: no name is a part of another one.
     let unique: Vec<(String, String)> = unique.collect();
     unique.iter().fold(ptx, |ptx, (name, plain)| ptx.replace(name, plain))
 }

@@ -1,4 +1,4 @@
-//! What stands in for macros and types of std that a kernel does not get.
+//! Replacements for macros and types of std that kernels cannot use.
 //!
 //! Input: the name of a macro, with its `!`, or of a type. Output: what to use instead.
 
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_prints_and_what_allocates_are_told_apart() {
+    fn printing_and_allocating_macros_have_different_replacements() {
         assert!(instead("println!").unwrap().contains("device_print!"));
         assert!(instead("vec!").unwrap().contains("no allocator"));
         assert_eq!(instead("Vec"), instead("format!"));

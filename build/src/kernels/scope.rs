@@ -5,7 +5,7 @@
 //! without a scope, which PTX reads as that of the GPU. Those of ordering `Relaxed` are all that
 //! is left here: the audit has refused the others.
 
-/// The first capability whose instructions can name a scope.
+/// The first capability with instructions that can name a scope.
 const KNOWS_SCOPES: u32 = 70;
 
 /// `ptx` for `arch`, with the scope of the system at every update of LLVM's own that names none.

@@ -1,11 +1,10 @@
 //! rustc as cargo starts it in a kernel build: every kernel crate gets the crate attributes that
 //! its source does not have.
 //!
-//! Input: the arguments cargo gives its `RUSTC_WRAPPER`, which this executable is then. Output:
-//! rustc, in this process's place. A kernel crate is one that names `gpuprof` among its
-//! dependencies, whatever it calls it and wherever it lies: the package that is built, or one that
-//! it depends on. Everything else (`core`, helpers without `std`, build scripts, macros) is
-//! compiled as cargo wants it.
+//! Input: the arguments that cargo gives its `RUSTC_WRAPPER`: this executable. Output: rustc, in
+//! this process's place. A kernel crate depends on `gpuprof`, under any name: the
+//! package that is built, or one of its dependencies. Everything else (`core`, helpers without
+//! `std`, build scripts, macros) is compiled unchanged.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

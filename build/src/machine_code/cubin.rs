@@ -19,17 +19,17 @@ const SINCE_13: u8 = 0x41;
 /// The bytes of a symbol.
 const SYMBOL: usize = 24;
 
-/// What a symbol names.
+/// The types of symbols.
 const OBJECT: u8 = 1;
 const FUNCTION: u8 = 2;
 
 /// The bit of a function that the host can launch (`STO_CUDA_ENTRY`).
 const ENTRY: u8 = 0x10;
 
-/// What a cubin holds.
+/// The content of a cubin.
 #[derive(Debug)]
 pub(super) struct Cubin {
-    /// What it is compiled for: `sm_90`.
+    /// Its target: `sm_90`.
     pub(super) target: String,
     pub(super) entries: Vec<Entry>,
     pub(super) variables: Vec<Variable>,
@@ -50,7 +50,7 @@ impl Cubin {
     /// # Errors
     /// It is cut off, not for a GPU, or not linked.
     pub(super) fn read(file: &[u8]) -> Result<Self, String> {
-        let sections = Sections::of(file)?;
+        let sections = Sections::parse(file)?;
         let machine = number::<2>(file, 0x12)?;
         if machine != CUDA {
             return Err(format!(
@@ -76,7 +76,7 @@ impl Cubin {
     }
 }
 
-/// What the flags of `file` say that it is for.
+/// The target, from the flags of `file`.
 fn target(file: &[u8]) -> Result<String, String> {
     let flags = number::<4>(file, 0x30)?;
     let system = part(file, 7, 1)?[0];
@@ -130,7 +130,7 @@ fn entry(sections: &Sections<'_>, name: &str) -> Result<Entry, String> {
     })
 }
 
-/// The variable `symbol`, where it is one that the host can set.
+/// The variable `symbol`, if the host can set it.
 fn variable(sections: &Sections<'_>, symbol: &Symbol<'_>) -> Option<Variable> {
     let section: &Section<'_> = sections.at(symbol.section)?;
     let constant = section.name.starts_with(".nv.constant");

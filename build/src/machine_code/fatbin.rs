@@ -8,7 +8,7 @@ use crate::elf::{number, part};
 /// How it begins.
 pub(super) const MAGIC: &[u8] = b"\x50\xed\x55\xba";
 
-/// What a member is.
+/// The content of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     /// PTX.

@@ -1,7 +1,7 @@
 //! Blocks of LZ4, in which fatbins of CUDA 12 and before hold what is compressed.
 //!
-//! Input: a block and the size of what it holds. Output: that, or that the block is damaged. The
-//! format: <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>.
+//! Input: a block and the size of its content. Output: the content, or an error if the block is
+//! damaged. The format: <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>.
 
 /// The shortest match.
 const MIN_MATCH: usize = 4;
@@ -31,7 +31,7 @@ fn sequences(block: &[u8], size: usize) -> Option<Vec<u8>> {
         if out.len() + matched > size {
             return None;
         }
-        // A match may overlap with what it makes.
+        // A match may overlap with its own output.
         for at in start..start + matched {
             out.push(out[at]);
         }
@@ -42,7 +42,7 @@ fn next(rest: &mut &[u8]) -> Option<u8> {
     rest.split_off_first().copied()
 }
 
-/// A length whose first four bits are `short`: 15 says that more follows.
+/// A length with `short` as its first four bits: 15 means that more follows.
 fn length(short: usize, rest: &mut &[u8]) -> Option<usize> {
     let mut length = short;
     let mut more = short == 15;

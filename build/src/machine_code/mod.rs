@@ -1,9 +1,9 @@
 //! Files of machine code: cubins, and fatbins that hold several of them.
 //!
 //! Input: the bytes of a file. Output: its targets, its entry points with their parameters and
-//! launch bounds, and its variables, as they are read from PTX. NVIDIA documents neither format;
-//! what is read here has been the same since CUDA 11 and was compared with what ptxas of CUDA 12.4
-//! to 13.3 and fatbinary of CUDA 13.0 write. What is not understood is an error and never a guess.
+//! launch bounds, and its variables, in the form that PTX gives. NVIDIA documents neither format;
+//! the parts read here have been the same since CUDA 11 and were compared with the output of ptxas
+//! of CUDA 12.4 to 13.3 and fatbinary of CUDA 13.0. Unknown data is an error and never a guess.
 
 mod cubin;
 mod fatbin;
@@ -14,10 +14,10 @@ use crate::cuda_cpp::{self, Entry, Variable};
 use cubin::Cubin;
 use fatbin::{Content, Member};
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MachineCode {
-    /// What there is code for: `sm_90`.
+    /// The targets of the code: `sm_90`.
     pub targets: Vec<String>,
     /// Whether there is PTX as well.
     pub ptx: bool,
@@ -27,10 +27,10 @@ pub struct MachineCode {
     pub variables: Vec<Variable>,
 }
 
-/// What the file of these `bytes` holds.
+/// The content of the file of these `bytes`.
 ///
 /// # Errors
-/// Why it is no machine code that can be loaded.
+/// Why it is not machine code that can be loaded.
 pub fn read(bytes: &[u8]) -> Result<MachineCode, String> {
     let mut code = MachineCode::default();
     if bytes.starts_with(cubin::MAGIC) {
@@ -75,7 +75,7 @@ fn add_new<T: PartialEq>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
     }
 }
 
-/// That a file is neither of the two, and what it seems to be.
+/// The file has neither format; says what it seems to be.
 fn neither(bytes: &[u8]) -> String {
     let text = str::from_utf8(&bytes[..bytes.len().min(4096)]);
     let seems = match text {

@@ -1,12 +1,12 @@
-//! What a cubin says of an entry point: its section `.nv.info.NAME`.
+//! The data of a cubin on an entry point: its section `.nv.info.NAME`.
 //!
-//! It is a list of attributes: a byte that tells the form, a byte that tells which attribute, then
-//! two bytes that are its value, or the length of the value that follows.
+//! It is a list of attributes: a byte for the form, a byte for the attribute, then two bytes with
+//! its value, or with the length of the value that follows.
 
 use crate::cuda_cpp::Layout;
 use crate::elf::{number, part};
 
-/// The form of an attribute whose value follows.
+/// The form of an attribute with a separate value.
 const FOLLOWS: u8 = 4;
 
 /// The attributes that matter here (`EIATTR_…`).
@@ -17,7 +17,7 @@ const PARAMETER_BYTES: u8 = 0x19;
 const CLUSTER: u8 = 0x3d;
 const WIDE_PARAMETER: u8 = 0x45;
 
-/// What limits the launch of an entry point, and what it takes.
+/// The launch limits and the parameters of an entry point.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Notes {
     /// The size of each parameter; an alignment of 0 says that it is not known.

@@ -1,4 +1,4 @@
-//! What ptxas and fatbinary write is read in `tests/machine_code.rs`, with their files.
+//! `tests/machine_code.rs` reads files of ptxas and fatbinary.
 
 use super::notes::Notes;
 use super::*;
@@ -32,7 +32,7 @@ const WIDE: &str = "04370400 82000000
     040a0800 12000000 10020a7d  04360400 08000000";
 
 #[test]
-fn what_a_kernel_takes_and_how_it_is_launched_is_read_from_its_notes() {
+fn parameters_and_launch_limits_are_read_from_the_notes() {
     let old = notes::read(&bytes(OLD)).unwrap();
     assert_eq!(sizes(&old), [4, 4, 8, 8]);
     assert_eq!((old.max_block, old.required_block), (Some([256, 1, 1]), None));
@@ -72,7 +72,7 @@ fn a_block_of_lz4_is_unpacked_or_refused() {
 }
 
 #[test]
-fn a_file_that_is_no_machine_code_is_told_with_what_it_seems_to_be() {
+fn a_file_without_machine_code_is_reported_with_its_apparent_format() {
     let told = |bytes: &[u8]| read(bytes).unwrap_err();
     assert_eq!(told(b""), "it is neither a cubin nor a fatbin: it is empty");
     assert!(told(b".version 8.0\n.target sm_80\n").ends_with("it is PTX: write ptx = \"…\""));

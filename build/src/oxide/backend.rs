@@ -1,8 +1,8 @@
-//! Where the backend of cuda-oxide is: the file that rustc loads.
+//! The search for cuda-oxide's backend, a file that rustc loads.
 //!
-//! Input: the environment, and what the project says. Output: the file, looked for where
-//! `cargo oxide` looks and in its order, or the places where it is not. Unlike `cargo oxide`,
-//! nothing is built or fetched, and a file that is named and not there is an error.
+//! Input: the environment, and the project's settings. Output: the file, or the searched places,
+//! which are those of `cargo oxide`, in its order. Unlike `cargo oxide`, nothing is built or
+//! fetched, and a named file that does not exist is an error.
 
 use std::env;
 use std::ffi::OsString;
@@ -19,10 +19,10 @@ const VARIABLE: &str = "CUDA_OXIDE_BACKEND";
 /// Its file.
 const FILE: &str = "librustc_codegen_cuda.so";
 
-/// Where it lies in cuda-oxide's own repository.
+/// Its path in cuda-oxide's own repository.
 const CRATE: &str = "crates/rustc-codegen-cuda";
 
-/// What the environment says of it.
+/// The environment's settings for it.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
     /// The file that is named.
@@ -36,21 +36,21 @@ pub struct Search {
 pub struct Backend {
     /// The file.
     pub path: Utf8PathBuf,
-    /// Who named it, or whose it is.
+    /// The setting or the folder that led to it.
     pub place: &'static str,
 }
 
 /// That there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotFound {
-    /// Where it was looked for.
+    /// The searched places.
     searched: Vec<(&'static str, String)>,
     /// Whether one was named, so that no other will do.
     pub named: bool,
 }
 
 impl Search {
-    /// What the environment of this process says.
+    /// The environment of this process.
     pub fn from_environment() -> Self {
         let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
         Self {
@@ -101,7 +101,7 @@ impl Search {
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let ([(place, path)], true) = (self.searched.as_slice(), self.named) {
-            return write!(f, "{place} names {path}, which is no file");
+            return write!(f, "{place} names {path}, which is not a file");
         }
         f.write_str("cuda-oxide's backend is not here")?;
         for (place, path) in &self.searched {
@@ -158,7 +158,7 @@ mod tests {
         let told = find(&search, &project).unwrap_err();
         assert_eq!(
             (told.to_string().as_str(), told.named),
-            ("CUDA_OXIDE_BACKEND names /nowhere/b.so, which is no file", true)
+            ("CUDA_OXIDE_BACKEND names /nowhere/b.so, which is not a file", true)
         );
     }
 }

@@ -1,8 +1,8 @@
 //! The device code that cuda-oxide put into a program.
 //!
-//! Input: an executable. Output: its bundles, one for each crate that has kernels, in the format of
-//! the crate `oxide-artifacts` (versions 1 and 2): a header of 32 bytes, the names of bundle and
-//! target, 24 bytes for each payload, 24 for each symbol, then what these point at.
+//! Input: an executable. Output: its bundles, one for each crate with kernels, in the format of the
+//! crate `oxide-artifacts` (versions 1 and 2): a header of 32 bytes, the names of bundle and
+//! target, 24 bytes for each payload, 24 for each symbol, then the data they point at.
 
 use crate::elf::{self, number, part};
 
@@ -26,7 +26,7 @@ const NO_CONTRACTION: usize = 1;
 pub struct Bundle {
     /// The package.
     pub name: String,
-    /// What it was compiled for: `sm_80`.
+    /// Its target: `sm_80`.
     pub target: String,
     /// Whether multiplications and additions may have become one operation.
     pub contracts: bool,
@@ -52,7 +52,7 @@ impl Bundle {
         })
     }
 
-    /// What it holds instead of PTX.
+    /// Its content, if that is not PTX.
     pub fn other(&self) -> Option<&'static str> {
         self.payloads.iter().find_map(|payload| match payload {
             Payload::Ptx(_) => None,
@@ -69,7 +69,7 @@ pub fn bundles(file: &[u8]) -> Result<Vec<Bundle>, String> {
     let mut rest = elf::named(file, SECTION)?.unwrap_or_default();
     let mut found = Vec::new();
     loop {
-        // The linker aligns what several crates have.
+        // The linker aligns the sections of several crates.
         let gap = rest.iter().take_while(|&&byte| byte == 0).count();
         rest = &rest[gap..];
         if rest.is_empty() {
@@ -162,14 +162,14 @@ mod tests {
         assert_eq!((read.name.as_str(), read.target.as_str()), ("kernels", "sm_80"));
         assert!(!read.contracts);
         assert_eq!(read.ptx(), Some(".version 7.8\n"));
-        // Version 1 has no options: what stands there says nothing.
+        // Version 1 has no options: these bytes have no meaning.
         assert!(bundle(&laid_out(1, 1, 0x100, b"x")).unwrap().contracts);
         let other = bundle(&laid_out(1, 0, 0x110, b"\xff\xfe")).unwrap();
         assert_eq!((other.ptx(), other.other()), (None, Some("NVVM IR")));
     }
 
     #[test]
-    fn what_is_no_bundle_is_told() {
+    fn files_that_are_no_bundle_are_refused() {
         let told = |whole: &[u8]| bundle(whole).unwrap_err();
         assert!(told(&laid_out(3, 0, 0x100, b"x")).contains("version 3 of the format"));
         assert!(told(&laid_out(1, 0, 0x100, b"\xff")).contains("text that is none"));

@@ -1,9 +1,8 @@
-//! What builds harnesses with kernels of cuda-oxide: the active rustc with its backend.
+//! Builds harnesses with kernels of cuda-oxide: the active rustc with its backend.
 //!
-//! Input: a workspace. Output: the variables that cargo is started with, those of `cargo oxide
-//! build`, and what is told of them in the provenance. Cargo knows nothing of the backend's content
-//! or of its variables; a `--cfg` that nothing reads carries a hash of them, so that it builds
-//! again where one has changed.
+//! Input: a workspace. Output: the variables for cargo, those of `cargo oxide build`, and their
+//! entries in the provenance. Cargo knows nothing of the backend's content or of its variables; a
+//! `--cfg` that no code reads contains a hash of them, so that cargo rebuilds after a change.
 
 use std::env;
 use std::ffi::OsString;
@@ -20,13 +19,13 @@ use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::sha256::{sha256, sha256_of};
 use gpuprof_system::whole::write_whole;
 
-/// What cargo separates flags with.
+/// cargo's separator of flags.
 const SEPARATOR: &str = "\x1f";
 
 /// How the name of rustc's own library begins, which a backend is linked to.
 const DRIVER: &str = "librustc_driver-";
 
-/// The flags of `cargo oxide build` behind the backend's.
+/// The flags of `cargo oxide build` after the backend's.
 const FLAGS: [&str; 4] = [
     "-Copt-level=3",
     "-Cdebug-assertions=off",
@@ -37,7 +36,7 @@ const FLAGS: [&str; 4] = [
 /// The start of the names of the backend's variables.
 const VARIABLES: &str = "CUDA_OXIDE_";
 
-/// Where cuda-oxide puts PTX beside the program; it says nothing of the code.
+/// The folder to which cuda-oxide also writes PTX; it does not affect the code.
 const PTX_FOLDER: &str = "CUDA_OXIDE_PTX_DIR";
 
 /// Who built a harness.
@@ -65,11 +64,11 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// What builds the workspace in `root`, started in `folder`, for the GPU architecture `arch`;
-    /// what is remembered of the backend lies below `target`, if there is such a folder.
+    /// The compiler for the workspace in `root`, started in `folder`, for the GPU architecture
+    /// `arch`; data on the backend is cached below `target`, if there is such a folder.
     ///
     /// # Errors
-    /// No backend, no nightly rustc, or one that the backend was not built by (exit code 101).
+    /// There is no backend, no nightly rustc, or another one than the backend's (exit code 101).
     pub fn find(
         (root, folder): (&Utf8Path, Option<&Utf8Path>),
         arch: &str,
@@ -98,7 +97,7 @@ impl Compiler {
             )));
         }
         let folder = target.map(|target| target.join("gpuprof/oxide"));
-        let known = Known::of(&backend.path, folder.as_deref())?;
+        let known = Known::read_known(&backend.path, folder.as_deref())?;
         if let Some(driver) = known.driver.filter(|name| !sysroot.join("lib").join(name).exists()) {
             return Err(failed(format!(
                 "kernels of NVIDIA's Rust are not compiled: the backend {} was built by another \
@@ -118,7 +117,7 @@ impl Compiler {
         })
     }
 
-    /// Gives cargo's `command` what it needs.
+    /// Adds the variables and flags to cargo's `command`.
     ///
     /// # Errors
     /// The folder for PTX cannot be made (exit code 110).
@@ -208,7 +207,7 @@ struct Known {
 
 impl Known {
     /// Of the file at `path`, as remembered in `folder` or read.
-    fn of(path: &Utf8Path, folder: Option<&Utf8Path>) -> Result<Self> {
+    fn read_known(path: &Utf8Path, folder: Option<&Utf8Path>) -> Result<Self> {
         let failed = |why: String| {
             Failure::new(ExitCode::BuildFailed, format!("cannot read the backend {path}: {why}"))
         };
@@ -245,7 +244,7 @@ fn driver(bytes: &[u8]) -> Option<String> {
     std::str::from_utf8(name).ok().filter(|name| name.ends_with(".so")).map(str::to_owned)
 }
 
-/// What the active rustc, in `folder`, answers to `arguments`.
+/// The answer of the active rustc, in `folder`, to `arguments`.
 ///
 /// # Errors
 /// There is none, or it fails (exit code 101).
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_project_says_takes_the_place_of_what_is_usual() {
+    fn options_of_the_project_replace_the_defaults() {
         let mut compiler = compiler();
         compiler.project.default_arch = Some("sm_90".into());
         compiler.project.environment = vec![("CUDA_OXIDE_DEBUG".into(), "off".into())];
@@ -324,11 +323,11 @@ mod tests {
         let folder = Utf8Path::from_path(folder.path()).unwrap();
         let path = folder.join("b.so");
         fs::write(&path, b"\0librustc_driver-12ab.so\0librustc_driver-not\0").unwrap();
-        let first = Known::of(&path, Some(folder)).unwrap();
+        let first = Known::read_known(&path, Some(folder)).unwrap();
         assert_eq!(first.driver.as_deref(), Some("librustc_driver-12ab.so"));
-        assert_eq!(Known::of(&path, Some(folder)).unwrap(), first);
+        assert_eq!(Known::read_known(&path, Some(folder)).unwrap(), first);
         fs::write(&path, "another one").unwrap();
-        let second = Known::of(&path, Some(folder)).unwrap();
+        let second = Known::read_known(&path, Some(folder)).unwrap();
         assert_ne!(second.sha256, first.sha256);
         assert_eq!(second.driver, None);
     }

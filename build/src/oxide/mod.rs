@@ -1,10 +1,10 @@
-//! Kernels of NVIDIA's Rust compiler, cuda-oxide: it is found and called, and what it left in a
-//! harness is read.
+//! Kernels of NVIDIA's Rust compiler, cuda-oxide: finds and calls it, and reads its output in a
+//! harness.
 //!
 //! Input: a workspace with packages that depend on `cuda-host`. Output: the [`Compiler`] that
-//! builds their harnesses, and from a harness its [`Bundle`]s of device code. None of cuda-oxide's
-//! crates is needed for that: the backend is a file that rustc loads, and the device code lies in a
-//! section of the executable, in a format of its own.
+//! builds their harnesses, and from a harness its [`Bundle`]s of device code. This needs none of
+//! cuda-oxide's crates: the backend is a file that rustc loads, and the device code is in a section
+//! of the executable with its own format.
 
 mod backend;
 mod bundle;

@@ -1,4 +1,4 @@
-//! `.cargo/cuda-oxide.toml`: what a project asks of cuda-oxide.
+//! `.cargo/cuda-oxide.toml`: a project's settings for cuda-oxide.
 //!
 //! Input: the folder of a workspace. Output: the keys that concern a build; `cargo oxide` reads the
 //! same file.
@@ -11,15 +11,15 @@ use toml::{Table, Value};
 
 use gpuprof_system::error::{Failure, Result};
 
-/// Where the file is, from the workspace's root.
+/// The path from the workspace's root.
 const FILE: &str = ".cargo/cuda-oxide.toml";
 
-/// What the file says.
+/// The settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Project {
     /// The backend.
     pub(super) backend: Option<Utf8PathBuf>,
-    /// What device code is compiled for, come what may.
+    /// The target of device code, above all other settings.
     pub(super) default_arch: Option<String>,
     /// More flags for rustc.
     pub(super) flags: Vec<String>,
@@ -31,7 +31,7 @@ impl Project {
     /// Reads the file of the workspace in `root`, if it has one.
     ///
     /// # Errors
-    /// It cannot be read, or is not what it should be (exit code 101).
+    /// It cannot be read, or is not valid (exit code 101).
     pub(super) fn read(root: &Utf8Path) -> Result<Self> {
         let path = root.join(FILE);
         let text = match fs::read_to_string(&path) {
@@ -50,10 +50,7 @@ impl Project {
             Some(_) => Err(format!("`{key}` is not a text in quotes")),
         };
         let text = |value: &Value, key: &str| {
-            value
-                .as_str()
-                .map(str::to_owned)
-                .ok_or_else(|| format!("`{key}` holds what is no text"))
+            value.as_str().map(str::to_owned).ok_or_else(|| format!("`{key}` is not a string"))
         };
         let flags = match table.get("extra-rustflags") {
             None => Vec::new(),
@@ -108,9 +105,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_key() {
+    fn invalid_values_are_reported_with_their_key() {
         assert_eq!(read("backend = 1").unwrap_err(), "`backend` is not a text in quotes");
         assert_eq!(read("extra-rustflags = 1").unwrap_err(), "`extra-rustflags` is not a list");
-        assert_eq!(read("[env]\nA = 1").unwrap_err(), "`A` holds what is no text");
+        assert_eq!(read("[env]\nA = 1").unwrap_err(), "`A` is not a string");
     }
 }

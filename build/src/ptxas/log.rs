@@ -1,4 +1,4 @@
-//! What ptxas prints with `-v`.
+//! The output of `ptxas -v`.
 //!
 //! Input: its log. Output: the resources of each entry point, or why it refused the module.
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::assembled::Resources;
 
-/// What a log has said of an entry point so far.
+/// The data of an entry point so far.
 #[derive(Default)]
 struct Said {
     resources: Resources,
@@ -53,7 +53,7 @@ pub(super) fn entries(log: &str) -> BTreeMap<String, Resources> {
 /// Of `Used 14 registers, used 1 barriers, 192 bytes cumulative stack size`. False: it does not say
 /// the registers.
 fn used(said: &str, resources: &mut Resources) -> bool {
-    // What older versions do not say is what the occupancy calculator assumes.
+    // For older versions, which do not print it, the occupancy calculator's default.
     resources.barriers = 1;
     let mut known = false;
     for part in said.split(", ") {
@@ -84,7 +84,7 @@ pub(super) struct Refusal {
     pub(super) too_old: bool,
 }
 
-/// What a log refuses.
+/// The refusal in a log.
 pub(super) fn refusal(log: &str) -> Option<Refusal> {
     let told = |line: &str| {
         let (before, text) = line.split_once(" : ")?;
@@ -133,7 +133,7 @@ ptxas info    : Used 8 registers
         let old =
             Resources { registers: 8, called_spill_bytes: 4, barriers: 1, ..Resources::default() };
         assert_eq!(entries["old"], old);
-        assert_eq!(entries.len(), 2, "what is not told of an entry point is no 0");
+        assert_eq!(entries.len(), 2, "a missing value is not 0");
     }
 
     #[test]

@@ -1,14 +1,12 @@
-//! ptxas: what kernels take of a multiprocessor, asked where no GPU tells.
+//! ptxas: the resources that kernels use on a multiprocessor, when no GPU reports them.
 //!
 //! Input: PTX files and an architecture. Output: registers, stack, spills and barriers of each
-//! entry point, or why they are not known. It is found, not needed: a run without it lacks these
-//! metrics, and says so. Each module is asked for once: what it said is kept by its content, its
-//! version and the architecture.
+//! entry point, or why they are not known. It is optional: a run without it lacks these metrics,
+//! and says so. ptxas runs once per module: its results are kept by content, version and
+//! architecture.
 
 mod log;
-mod search;
 
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,12 +14,20 @@ use std::process::{Command, Stdio};
 use camino::Utf8Path;
 use gpuprof_model::assembled::ModuleResources;
 
+use crate::toolkit::{NotFound, Program, Search};
 use gpuprof_system::sha256::sha256;
 use gpuprof_system::whole::write_whole;
-pub use search::Search;
 
-/// The command that installs it.
-pub const INSTALL: &str = "python3 -m pip install nvidia-cuda-nvcc";
+/// The program.
+pub const PROGRAM: Program = Program {
+    name: "ptxas",
+    variable: "GPUPROF_PTXAS",
+    // CUDA 13's, then CUDA 12's.
+    packages: &["nvidia/cu13/bin", "nvidia/cuda_nvcc/bin"],
+    install: "python3 -m pip install nvidia-cuda-nvcc",
+    absent: "ptxas assigns registers, and none was found",
+    remedy: "install it with `{}`, or name it with GPUPROF_PTXAS",
+};
 
 /// A ptxas that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,39 +38,15 @@ pub struct Assembler {
     place: &'static str,
 }
 
-/// There is no ptxas.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotFound {
-    /// Where it was named to be, or what is wrong with those that were found.
-    pub reasons: Vec<String>,
-    /// Whether a path was named, so that nothing else will do.
-    pub named: bool,
-}
-
-impl fmt::Display for NotFound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ptxas assigns registers, and none was found")?;
-        for reason in &self.reasons {
-            write!(f, " ({reason})")?;
-        }
-        write!(f, ": install it with `{INSTALL}`, or name it with GPUPROF_PTXAS")
-    }
-}
-
 impl Assembler {
     /// The first one of `search` that answers.
     ///
     /// # Errors
     /// There is none.
     pub fn find(search: &Search) -> Result<Self, NotFound> {
-        let mut reasons = Vec::new();
-        for (file, place) in search.candidates() {
-            match version(&file) {
-                Ok(version) => return Ok(Self { file, version, place }),
-                Err(reason) => reasons.push(format!("{}: {reason}", file.display())),
-            }
-        }
-        Err(NotFound { reasons, named: search.variable.is_some() })
+        search.locate(&PROGRAM, |file, place| {
+            Ok(Self { file: file.into(), version: version(file)?, place })
+        })
     }
 
     /// Its file.
@@ -77,13 +59,13 @@ impl Assembler {
         &self.version
     }
 
-    /// Where it was found.
+    /// Its path.
     pub fn place(&self) -> &str {
         self.place
     }
 
-    /// What it says of the module in `ptx`, for `arch`, such as `sm_90`. What it said before is
-    /// looked up in the folder `kept`.
+    /// Its results for the module in `ptx`, for `arch`, such as `sm_90`. Earlier results are looked
+    /// up in the folder `kept`.
     pub fn resources(&self, ptx: &Utf8Path, arch: &str, kept: &Utf8Path) -> ModuleResources {
         let text = match fs::read(ptx) {
             Ok(text) => text,
@@ -99,7 +81,7 @@ impl Assembler {
             Ok(log) => {
                 let entries = log::entries(&log);
                 let bytes = serde_json::to_vec(&entries).unwrap_or_default();
-                // A cache that cannot be written is no cache.
+                // A cache that cannot be written is skipped.
                 let _ = fs::create_dir_all(kept).and_then(|()| write_whole(&file, &bytes));
                 ModuleResources::Known(entries)
             }
@@ -119,7 +101,9 @@ impl Assembler {
         }
         let refusal = log::refusal(&log);
         let newer = match &refusal {
-            Some(it) if it.too_old => format!("; a newer one takes it: `{INSTALL} --upgrade`"),
+            Some(it) if it.too_old => {
+                format!("; a newer one takes it: `{} --upgrade`", PROGRAM.install)
+            }
             _ => String::new(),
         };
         let told = refusal.map_or_else(|| output.status.to_string(), |it| it.told);

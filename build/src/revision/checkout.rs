@@ -1,12 +1,12 @@
 //! A checkout of another revision, below the target folder.
 //!
-//! Several are kept, so that runs at the same time do not wait for each other, and each is locked
-//! by the run that uses it. One that holds the wanted commit already is taken first: cargo then
-//! finds its files as old as its output, and builds nothing. Each has a target folder of its own:
-//! cargo takes two checkouts of one workspace for the same, and where they share a folder it takes
-//! what it made of one for what it would make of the other, if that one's files are older. In a
-//! checkout the paths from the root are those of the machine, below `root`: a relative path that
-//! leaves the repository leads to where it leads in the user's tree.
+//! Several are kept, so that concurrent runs do not wait for each other, and each is locked by the
+//! run that uses it. A checkout that has the requested commit already is preferred: cargo then
+//! finds its files as old as its output, and builds nothing. Each has its own target folder: cargo
+//! cannot distinguish two checkouts of one workspace, and with a shared folder it would reuse the
+//! output of one for the other if that one's files are older. In a checkout the paths from the root
+//! are those of the machine, below `root`: a relative path that leaves the repository leads to the
+//! same file as in the user's tree.
 
 use std::fs::{self, File};
 
@@ -15,7 +15,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::{Repository, neighbours, submodules};
 use gpuprof_system::error::{Failure, Result};
 
-/// How many checkouts that nobody uses are kept.
+/// The number of unused checkouts to keep.
 const KEPT: usize = 2;
 
 /// How many runs may have a checkout at once.
@@ -26,9 +26,9 @@ const MOST: usize = 64;
 pub struct Checkout {
     /// The top folder of the repository, in it.
     pub toplevel: Utf8PathBuf,
-    /// The folder for what cargo makes of it.
+    /// Its target folder.
     pub target: Utf8PathBuf,
-    /// The folder that stands for the root of the file system.
+    /// The folder that represents the root of the file system.
     root: Utf8PathBuf,
     lock: File,
 }
@@ -54,8 +54,8 @@ impl Checkout {
         Ok(checkout)
     }
 
-    /// Links what manifests in the checkout name outside of it, and the folder `workspace` where
-    /// the repository is only a part of that.
+    /// Links the paths outside of the checkout that its manifests name, and the folder `workspace`
+    /// if the repository is only a part of that.
     ///
     /// # Errors
     /// A link cannot be made (exit code 110).
@@ -79,8 +79,7 @@ impl Checkout {
     fn put(&self, repository: &Repository, commit: &str) -> Result<()> {
         if self.head().is_some() {
             let own = self.repository();
-            // What a build or a harness changed is put back; files that are as they should be keep
-            // their times.
+            // Restores files that a build or a harness changed; unchanged files keep their times.
             own.tell(&["checkout", "--quiet", "--force", "--detach", commit])?;
             own.tell(&["clean", "--quiet", "-d", "--force"])?;
             return Ok(());
@@ -108,7 +107,7 @@ impl Drop for Checkout {
     }
 }
 
-/// The checkouts below `folder` that nobody uses, and one that is new where there is none.
+/// The unused checkouts below `folder`, and a new one if there is none.
 fn free(folder: &Utf8Path, repository: &Repository) -> Result<Vec<Checkout>> {
     let mut free = Vec::new();
     for number in 0..MOST {
@@ -133,8 +132,8 @@ fn free(folder: &Utf8Path, repository: &Repository) -> Result<Vec<Checkout>> {
     Ok(free)
 }
 
-/// Removes git's record of checkouts that `cargo clean` removed; other worktrees of the user's stay
-/// as they are, also those whose disk is not there just now.
+/// Removes git's record of checkouts that `cargo clean` removed; other worktrees of the user stay,
+/// even if their disk is not mounted.
 fn forget_those_that_are_gone(repository: &Repository, folder: &Utf8Path) {
     let list = repository.ask(&["worktree", "list", "--porcelain"]).unwrap_or_default();
     let ours = list.lines().filter_map(|line| line.strip_prefix("worktree ")).map(Utf8Path::new);

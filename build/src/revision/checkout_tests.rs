@@ -80,7 +80,7 @@ fn another_commit_is_checked_out_and_the_users_tree_stays_as_it_is() {
 }
 
 #[test]
-fn a_checkout_is_kept_for_the_next_run_and_put_back_to_what_it_was() {
+fn a_checkout_is_kept_and_restored_for_the_next_run() {
     let user = User::new();
     let modified = |checkout: &Checkout| {
         fs::metadata(checkout.toplevel.join("kernel.rs")).unwrap().modified().unwrap()
@@ -113,7 +113,7 @@ fn runs_at_the_same_time_have_a_checkout_each_and_few_are_kept() {
 }
 
 #[test]
-fn what_cargo_clean_removed_is_forgotten_and_other_worktrees_are_not() {
+fn worktrees_removed_by_cargo_clean_are_forgotten_and_others_are_not() {
     let user = User::new();
     let elsewhere = user.repository.toplevel.join("../elsewhere");
     user.git(&["worktree", "add", "--quiet", "--detach", elsewhere.as_str()]);
@@ -152,7 +152,7 @@ fn submodules_come_from_the_users_clones() {
 }
 
 #[test]
-fn what_manifests_name_outside_is_found_from_the_checkout() {
+fn paths_outside_the_repository_are_found_from_the_checkout() {
     let user = User::new();
     let outside = user.repository.toplevel.parent().unwrap();
     let write = |path: &str, text: &str| {
@@ -186,18 +186,18 @@ fn a_name_that_means_nothing_comes_with_those_that_are_near() {
     assert_eq!(
         unknown.message,
         "no revision, folder or archive is called `mian`: did you mean `main`?\n\
-         `git fetch` gets what the remote has"
+         `git fetch` updates from the remote"
     );
     let shallow = user.repository.toplevel.join("../shallow");
     let url = format!("file://{}", user.repository.toplevel);
     user.git(&["clone", "--quiet", "--depth", "1", &url, shallow.as_str()]);
-    let shallow = Repository::of(&shallow).unwrap();
+    let shallow = Repository::find(&shallow).unwrap();
     let unknown = commit(&shallow, "origin/release").unwrap_err();
     assert!(unknown.message.contains("git fetch --depth=1 origin release:"), "{unknown:?}");
 }
 
 #[test]
-fn the_merge_base_is_where_the_default_branch_was_left_and_says_which() {
+fn the_merge_base_is_of_the_default_branch_and_names_it() {
     let user = User::new();
     let fork = user.git(&["rev-parse", "HEAD"]);
     user.git(&["switch", "--quiet", "--create", "feature"]);
@@ -214,9 +214,9 @@ fn the_merge_base_is_where_the_default_branch_was_left_and_says_which() {
 }
 
 #[test]
-fn a_folder_in_no_repository_is_told() {
+fn a_folder_outside_a_repository_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = Utf8Path::from_path(folder.path()).unwrap();
-    let refused = Repository::of(path).unwrap_err();
+    let refused = Repository::find(path).unwrap_err();
     assert!(refused.message.starts_with(&format!("{path} is in no git repository")), "{refused:?}");
 }

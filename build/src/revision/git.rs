@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use gpuprof_system::error::{Failure, Result};
 
-/// What a hook sets for the repository that it is run in; the one here is found by its folder.
+/// Variables that a hook sets for its repository; we find the repository by its folder.
 const OF_HOOKS: [&str; 7] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -29,7 +29,7 @@ impl Repository {
     ///
     /// # Errors
     /// It is in none, or git cannot be asked (exit code 2).
-    pub fn of(folder: &Utf8Path) -> Result<Self> {
+    pub fn find(folder: &Utf8Path) -> Result<Self> {
         let toplevel = ask(folder, &["rev-parse", "--show-toplevel"]).map_err(|why| {
             Failure::usage(format!(
                 "{folder} is in no git repository that can be used ({why}); a folder with another \
@@ -39,7 +39,7 @@ impl Repository {
         Ok(Self { toplevel: toplevel.into() })
     }
 
-    /// What git answers to `arguments`; none where it refuses.
+    /// git's answer to `arguments`; none if it refuses.
     pub fn ask(&self, arguments: &[&str]) -> Option<String> {
         ask(&self.toplevel, arguments).ok()
     }
@@ -66,10 +66,10 @@ impl Repository {
     }
 }
 
-/// What git answers in `folder`, or why it does not.
+/// git's answer in `folder`, or the reason why there is none.
 fn ask(folder: &Utf8Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new("git");
-    // A checkout of ours is nobody's commit: no hook of the user's has to do with it.
+    // gpuprof's checkouts must not run the user's hooks.
     command.args(["-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false"]);
     command.args(arguments).current_dir(folder).stdin(Stdio::null());
     OF_HOOKS.iter().for_each(|name| {
@@ -81,6 +81,6 @@ fn ask(folder: &Utf8Path, arguments: &[&str]) -> Result<String, String> {
         let said = if stderr.is_empty() { output.status.to_string() } else { stderr };
         return Err(said);
     }
-    let text = String::from_utf8(output.stdout).map_err(|_| "its answer is no text".to_owned())?;
+    let text = String::from_utf8(output.stdout).map_err(|_| "its answer is not text".to_owned())?;
     Ok(text.trim_end_matches('\n').to_owned())
 }

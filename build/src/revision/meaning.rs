@@ -13,14 +13,14 @@ pub const MERGE_BASE: &str = "merge-base";
 pub struct Commit {
     /// Its full hash.
     pub hash: String,
-    /// What it is called: as it was asked for, with what that was taken for.
+    /// Its name: the user's word, with its resolution.
     pub name: String,
 }
 
 /// The commit that `text` means in `repository`.
 ///
 /// # Errors
-/// None (exit code 2), with the names that are near and what may have to be fetched.
+/// None (exit code 2), with similar names and a hint to fetch.
 pub fn commit(repository: &Repository, text: &str) -> Result<Commit> {
     if text == MERGE_BASE {
         return merge_base(repository);
@@ -88,6 +88,6 @@ fn to_fetch(repository: &Repository, branch: &str) -> String {
              {branch}:refs/remotes/origin/{branch}` gets the tip of a branch, and \
              actions/checkout gets all of them with fetch-depth: 0"
         ),
-        false => "\n`git fetch` gets what the remote has".to_owned(),
+        false => "\n`git fetch` updates from the remote".to_owned(),
     }
 }

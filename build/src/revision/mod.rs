@@ -1,9 +1,9 @@
-//! Other revisions of the user's code: which one is meant, and a checkout of it.
+//! Other revisions of the workspace: resolves one, and checks it out.
 //!
-//! Input: the word of `--base` and the workspace. Output: a folder that holds that revision as this
-//! one lies on the disk, with its submodules and with what its manifests name outside of the
-//! repository. The user's tree, index and branches are never touched: the checkout is a worktree of
-//! its own, and git's record of it is removed with it.
+//! Input: the word of `--base` and the workspace. Output: a folder with that revision, with its
+//! submodules and the paths outside of the repository that its manifests name. The user's tree,
+//! index and branches are never touched: the checkout is a separate worktree, and git's record of
+//! it is removed with it.
 
 mod checkout;
 mod git;

@@ -1,8 +1,9 @@
-//! What manifests name outside of the repository, such as `../other`, beside a checkout as well.
+//! Links paths outside of the repository that manifests name, such as `../other`, next to a
+//! checkout.
 //!
 //! Input: a manifest of the checkout, in which the root of the file system is a folder. Output:
 //! symbolic links in that folder. A dependency is linked at the first folder that does not lead to
-//! the checkout, so that its own workspace is found from it, and so is what it names in turn.
+//! the checkout, so that its own workspace and its own dependencies are found too.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,8 +15,9 @@ use toml::{Table, Value};
 
 use gpuprof_system::error::{Failure, Result};
 
-/// Links what `manifest` and the members of its workspace name outside of `toplevel`, below `root`;
-/// and the folder `workspace` of the user's tree where it is no part of the repository.
+/// Links the paths outside of `toplevel` that `manifest` and the members of its workspace name,
+/// below `root`; and the user's folder `workspace` if the repository does not contain
+/// it.
 ///
 /// # Errors
 /// A link cannot be made (exit code 110).
@@ -70,11 +72,11 @@ fn manifests(toplevel: &Utf8Path, manifest: &Utf8Path) -> Vec<Utf8PathBuf> {
     found
 }
 
-/// Every path that a manifest gives to something; also those of its own targets.
+/// Every path in a manifest, including the paths of its targets.
 fn paths_in(manifest: &Utf8Path) -> Vec<String> {
     let text = fs::read_to_string(manifest).unwrap_or_default();
     let mut paths = Vec::new();
-    // One that cannot be read is cargo's to tell.
+    // cargo reports a manifest that cannot be read.
     if let Ok(table) = text.parse::<Table>() {
         collect(&Value::Table(table), &mut paths);
     }

@@ -1,8 +1,8 @@
 //! The submodules of a checkout, from the clones that the user has of them.
 //!
-//! A worktree has submodules of its own, which git would fetch again. Here each is a clone that
-//! shares the objects of the user's, so the network is not needed and nothing of the user's is
-//! written. What the user has no clone of stays empty and is told: not every build needs it.
+//! A worktree has separate submodules, which git would fetch again. Here each is a clone that
+//! shares the objects of the clone, so no network is needed and the user's files stay
+//! unchanged. Submodules without a clone stay empty with a note: not every build needs them.
 
 use camino::Utf8Path;
 
@@ -10,7 +10,7 @@ use super::Repository;
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 
-/// Fills the submodules of `checkout`, whose clones are those of `user`'s; and theirs.
+/// Fills the submodules of `checkout` from the clones of `user`, and their submodules.
 ///
 /// # Errors
 /// A clone lacks the commit that the checkout names, or cannot be copied (exit code 2).

@@ -1,9 +1,9 @@
-//! What a throughput is made of.
+//! The constituents of a throughput.
 //!
 //! Input: a throughput, as `sm__throughput` or with a submetric, and a chip. Output: the counters
-//! of which it is the largest, those of the throughputs in it as well, each with its submetric.
-//! CUPTI's `libnvperf_host.so` told it when this version was made. What only NVIDIA's own parts
-//! count (`…_internal_activity`) has no counters and is not among them.
+//! of which it is the largest, including those of nested throughputs, each with its submetric. The
+//! data comes from CUPTI's `libnvperf_host.so` when this version was made. NVIDIA's internal
+//! activity (`…_internal_activity`) has no counters and is left out.
 
 use std::collections::BTreeSet;
 
@@ -15,15 +15,15 @@ use gpuprof_system::error::{Failure, Result as Outcome};
 /// The prefix by which Nsight Compute asks for it.
 pub const BREAKDOWN: &str = "breakdown:";
 
-/// What a throughput without a submetric is in.
+/// The default submetric of a throughput.
 const OF_PEAK: &str = ".avg.pct_of_peak_sustained_elapsed";
 
-/// The chip where none is known: what the emulated driver speaks of.
+/// The default chip: the one that the emulated driver models.
 const DEFAULT_CHIP: &str = "GH100";
 
 impl Chips {
-    /// The counters of `throughput` on `chip`, in NVIDIA's order; none where it is no throughput of
-    /// it.
+    /// The counters of `throughput` on `chip`, in NVIDIA's order; none if it is not one of its
+    /// throughputs.
     pub fn breakdown(&self, throughput: &str, chip: Option<&str>) -> Option<Vec<String>> {
         let chip = chip.filter(|chip| self.knows(chip)).unwrap_or(DEFAULT_CHIP);
         let metric = self.find(throughput, Some(chip)).ok()?;
@@ -50,17 +50,20 @@ impl Chips {
     /// Those that are not, one a line.
     pub fn on_any(&self, names: &[&str]) -> Result<(), String> {
         let of_any = |name: &str| {
-            self.0.names.iter().any(|chip| self.breakdown(of(name), Some(chip)).is_some())
+            self.0
+                .names
+                .iter()
+                .any(|chip| self.breakdown(strip_breakdown(name), Some(chip)).is_some())
         };
         let wrong: Vec<String> = names
             .iter()
             .filter(|name| !of_any(name))
-            .map(|name| self.no_throughput(of(name), None))
+            .map(|name| self.no_throughput(strip_breakdown(name), None))
             .collect();
         if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
     }
 
-    /// The message for what is no throughput of `chip`, or of any.
+    /// The message for a name that is not a throughput of `chip`, or of any.
     fn no_throughput(&self, name: &str, chip: Option<&str>) -> String {
         let base = name.split('.').next().unwrap_or(name);
         let throughputs = self.0.breakdowns.keys().map(String::as_str);
@@ -95,7 +98,7 @@ impl Chips {
 }
 
 /// What is broken down.
-fn of(name: &str) -> &str {
+fn strip_breakdown(name: &str) -> &str {
     name.strip_prefix(BREAKDOWN).unwrap_or(name)
 }
 
@@ -125,8 +128,8 @@ pub fn expanded(names: Vec<String>, chip: Option<&str>) -> Outcome<Vec<String>> 
     Ok(all)
 }
 
-/// What a constituent is called where its throughput is known: without its submetric, and its unit
-/// kept, such as `sm pipe fma cycles active`.
+/// The label of a constituent next to its throughput: without its submetric, but with its unit,
+/// such as `sm pipe fma cycles active`.
 pub fn label(counter: &str) -> String {
     let base = counter.split('.').next().unwrap_or(counter);
     base.replace("__", " ").replace('_', " ")

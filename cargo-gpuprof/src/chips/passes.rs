@@ -1,8 +1,8 @@
-//! What sets and sections cost in passes, for machines without CUPTI.
+//! The cost of sets and sections in passes, for machines without CUPTI.
 //!
-//! Input: a chip and the name of a section or a set. Output: the passes of ours, as the pinned
-//! CUPTI planned them for one chip of each family when this version was made (`cargo-
-//! gpuprof/tests/sections.rs` checks them and writes them anew).
+//! Input: a chip and the name of a section or a set. Output: the passes of our sections, as the
+//! pinned CUPTI planned them for one chip of each family when this version was made
+//! (`cargo-gpuprof/tests/sections.rs` checks and updates them).
 
 /// A header with the chips, then a line for each section and set.
 const RECORDED: &str = include_str!("../../data/passes.txt");

@@ -1,4 +1,4 @@
-//! The text in `data/chips.zst`, in which what chips share stands once.
+//! The text in `data/chips.zst`, with data that several chips share stored once.
 //!
 //! Input: what `cupti/examples/chips.rs` wrote. Output: the chips, or the line that is not
 //! understood. Line by line:
@@ -16,7 +16,7 @@
 
 use std::collections::BTreeMap;
 
-/// What the text says.
+/// The contents of the text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Recorded {
     /// The version of CUPTI that was asked.
@@ -27,13 +27,13 @@ pub(super) struct Recorded {
     pub(super) submetrics: Vec<Vec<String>>,
     /// Every nature.
     pub(super) natures: Vec<Nature>,
-    /// What throughputs are made of, by their names.
+    /// The constituents of throughputs, by their names.
     pub(super) breakdowns: BTreeMap<String, Vec<Breakdown>>,
     /// Metrics by name. One name may be of several natures, on different chips.
     pub(super) metrics: BTreeMap<String, Vec<usize>>,
 }
 
-/// What metrics have in common, and the chips on which they do.
+/// The common properties of metrics, and the chips that have them.
 #[derive(Debug, Clone)]
 pub(super) struct Nature {
     /// `counter`, `ratio` or `throughput`.
@@ -48,7 +48,7 @@ pub(super) struct Nature {
     pub(super) dim_unit: String,
 }
 
-/// What a throughput is the largest of, on some chips.
+/// The constituents of a throughput on some chips.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Breakdown {
     /// The chips, by position.

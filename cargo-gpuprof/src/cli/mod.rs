@@ -1,15 +1,15 @@
 //! The command line: clap structures only, one per subcommand.
 
-mod parse;
+mod arguments;
 mod structure;
 
-pub use parse::{command, parse, with_subcommand_word};
+pub use arguments::{command, parse, with_subcommand_word};
 pub use structure::{Cargo, Command, Gpuprof};
 
-/// What a command line says, for tests.
+/// A parsed command line, for tests.
 #[cfg(test)]
 pub(crate) fn parsed(line: &str) -> Gpuprof {
-    parse::read(&mut command(), line.split(' ').map(Into::into))
+    arguments::read(&mut command(), line.split(' ').map(Into::into))
         .unwrap_or_else(|e| panic!("{line}: {e}"))
 }
 

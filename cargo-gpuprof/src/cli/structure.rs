@@ -6,10 +6,10 @@ use gpuprof_model::ExitCode;
 
 use crate::options::{
     ArchiveOptions, AskOptions, BaselineOptions, BecomeOptions, CalibrateOptions, CheckOptions,
-    CompareOptions, CompletionsOptions, DoctorOptions, EmulateOptions, HistoryOptions, ListOptions,
-    ManOptions, MergeOptions, MetricsOptions, ReportOptions, RulesOptions, RunOptions, RunsOptions,
+    CompareOptions, CompletionsOptions, DoctorOptions, EmulateOptions, GuardOptions,
+    HistoryOptions, ListOptions, ManOptions, MergeOptions, MetricsOptions, ReportOptions,
+    RulesOptions, RunOptions, RunsOptions,
 };
-use gpuprof_engine::device::guard::GuardOptions;
 
 /// The version, and the commit that it was built from where the build script knows one.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("GPUPROF_COMMIT"));
@@ -96,7 +96,7 @@ pub enum Command {
     /// Compile CUDA C++, in a separate process.
     #[command(name = gpuprof_build::cuda_cpp::SUBCOMMAND, hide = true)]
     Nvrtc(AskOptions),
-    /// Become a program of the user's that ends with its parent.
+    /// Become a user's program that ends with its parent.
     #[command(name = crate::commands::emulate::SUBCOMMAND, hide = true)]
     Become(BecomeOptions),
     /// Guard locked clocks, in a separate process.

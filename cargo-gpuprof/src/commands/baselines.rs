@@ -14,13 +14,13 @@ use gpuprof_engine::store::document;
 use gpuprof_report as report;
 use gpuprof_report::{Format, Screen, Terms};
 use gpuprof_system::error::{Failure, Result};
-use gpuprof_system::terminal::shown_within;
+use gpuprof_system::printable_output::shown_within;
 use gpuprof_system::{console, json_text};
 
 /// Lists, shows, moves and replaces baselines.
 ///
 /// # Errors
-/// No such baseline, a file that is no run, output that cannot be written.
+/// No such baseline, a file that is not a run, output that cannot be written.
 pub fn baseline(options: &BaselineOptions, screen: Screen, out: &mut impl Write) -> Result<()> {
     let (root, target) = places(&options.place);
     let baselines = Baselines::new(&root, &target);
@@ -63,7 +63,7 @@ fn trimmed(run: Run, samples: bool) -> Run {
 fn keep(baselines: &Baselines, name: &str, checked_in: bool, run: &Run) -> Result<()> {
     let path = baselines.place(name, checked_in)?;
     if checked_in && path != baselines.checked_in.join(format!("{name}.json")) {
-        // The one in the target folder would be forgotten and stay.
+        // Otherwise a second baseline of this name would stay in the target folder.
         fs::remove_file(&path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
         return keep(baselines, name, checked_in, run);
     }
@@ -86,7 +86,7 @@ fn list(
             return all.iter().try_for_each(line).map_err(|e| stdout(&e));
         }
         MessageFormat::Human if all.is_empty() => {
-            console::say("there are no baselines; make one with --save-baseline NAME");
+            console::say("no baselines yet; make one with --save-baseline NAME");
             String::new()
         }
         MessageFormat::Human => aligned(&all.iter().map(human).collect::<Vec<_>>()),
@@ -94,7 +94,7 @@ fn list(
     shown_within(out, screen.width, |out| out.write_all(text.as_bytes())).map_err(|e| stdout(&e))
 }
 
-/// What the list tells of a baseline; the last cell may be long.
+/// A baseline in the list; the last cell may be long.
 fn human(kept: &Kept) -> Vec<String> {
     let run = match document::read(&kept.path) {
         Ok(run) => run,
@@ -102,7 +102,7 @@ fn human(kept: &Kept) -> Vec<String> {
     };
     let place = if kept.checked_in { "in git" } else { "in the target folder" };
     let Provenance { started, device, git_revision, .. } = &run.provenance;
-    // Seconds tell runs apart; the fraction would only be in the way.
+    // Seconds distinguish runs; the fraction would only distract.
     let second = started.split('.').next().unwrap_or_default().replace('T', " ");
     let revision = git_revision.as_deref().unwrap_or("no revision");
     vec![

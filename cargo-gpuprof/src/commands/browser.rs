@@ -4,6 +4,7 @@
 //! is, is the system's to say (`xdg-open` and its like).
 
 use camino::Utf8Path;
+use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::view::View;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
@@ -13,12 +14,17 @@ use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::whole::write_whole_by;
 
-/// Writes the page of `run` to `path` and opens it.
+/// Writes the page of `run`, which ended with `outcome`, to `path` and opens it.
 ///
 /// # Errors
 /// It cannot be written (exit code 110), or nothing here opens it (exit code 107).
-pub(super) fn show(run: &Run, view: &View, path: &Utf8Path) -> Result<()> {
-    write_whole_by(path, |file| Html.write_as(view, run, file))
+pub(super) fn show(
+    run: &Run,
+    outcome: Option<RunOutcome>,
+    view: &View,
+    path: &Utf8Path,
+) -> Result<()> {
+    write_whole_by(path, |file| Html { outcome }.write_as(view, run, file))
         .map_err(|e| Failure::output(path.as_std_path(), &e))?;
     console::say(format_args!("opening {path}"));
     open::that_detached(path).map_err(|e| {

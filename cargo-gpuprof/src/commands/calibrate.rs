@@ -1,4 +1,4 @@
-//! `cargo gpuprof calibrate`: the noise of this machine, from one build held against itself.
+//! `cargo gpuprof calibrate`: the noise of this machine, from one build compared with itself.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -7,7 +7,7 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
 
-use super::run::{NO_NOISE, Presenter, profile};
+use super::run::{NO_NOISE, Presenter, Request, profile};
 use super::settings::Settings;
 use super::stored::{layers, places, with_metrics_of};
 use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat};
@@ -17,19 +17,20 @@ use gpuprof_analysis::gate::calibrate::{
 };
 use gpuprof_analysis::gate::default_gate::default_gate;
 use gpuprof_analysis::gate::forecast::{Forecast, forecast};
+use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::gate::rates::Rates;
 use gpuprof_analysis::sequential::{FAIL_BUDGET, Most};
 use gpuprof_analysis::view::View;
 use gpuprof_engine::store::document;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
-use gpuprof_system::terminal::shown;
+use gpuprof_system::printable_output::show_plain;
 use gpuprof_system::{json_text, pad};
 
-/// Measures, or takes a stored run, and tells what it says of the machine.
+/// Measures, or loads a stored run, and reports the machine's noise.
 ///
 /// # Errors
-/// What keeps a run from starting; a device without noise (exit code 107); a run with too few
+/// Errors that keep a run from starting; a device without noise (exit code 107); a run with too few
 /// processes (106); standard output.
 pub fn calibrate(
     options: &CalibrateOptions,
@@ -52,7 +53,7 @@ pub fn calibrate(
     }
 }
 
-/// What the stored run `text` says.
+/// The rates of the stored run `text`.
 fn of_stored(
     text: &str,
     options: &RunOptions,
@@ -62,31 +63,31 @@ fn of_stored(
     let (root, target) = places(&options.cargo.place());
     let run = document::find(&target, text)?;
     let (layers, _) = layers(&root, &options.configuration)?;
-    let format = layers.message_format(options.output.message_format).value;
-    let rated = Rated::of(&run, configurations)?;
+    let format = Settings::new(options.into(), &layers).message_format.value;
+    let rated = Rated::prepare(&run, configurations)?;
     rated.write(&run, format, out).map_err(|e| Failure::output(Path::new("standard output"), &e))
 }
 
-/// What a new run says.
+/// The rates of a new run.
 fn of_new(
     options: &RunOptions,
     configurations: Option<u32>,
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<ExitCode> {
-    let mut options = options.clone();
-    options.repeat = options.repeat.or(Some(Repeats::exactly(CALIBRATE_REPEAT)));
-    (options.gate.judging.gate, options.gate.judging.no_gate) = (false, true);
-    options.purpose = Purpose::Noise;
-    let mut shown = Noise { rated: Ok(()), configurations };
-    let (code, _) = profile(&options, &mut shown, interrupt, out)?;
-    shown.rated.map(|()| code)
+    let mut request = Request::from(options);
+    request.given.repeat.get_or_insert(Repeats::exactly(CALIBRATE_REPEAT));
+    request.given.gate = Some(false);
+    // The noise of a machine is that of this machine.
+    (request.purpose, request.slice) = (Purpose::Noise, None);
+    let mut shown = Noise { rated: None, configurations };
+    profile(request, &mut shown, interrupt, out)
 }
 
 /// Shows the noise in place of the run.
 struct Noise {
-    rated: Result<()>,
-    /// How many configurations a run has that is rated, where that was asked.
+    rated: Option<Rated>,
+    /// The number of configurations of the rated run, if requested.
     configurations: Option<u32>,
 }
 
@@ -95,24 +96,24 @@ impl Presenter for Noise {
         false
     }
 
+    fn accept(&mut self, run: &Run) -> Result<()> {
+        self.rated = Some(Rated::prepare(run, self.configurations)?);
+        Ok(())
+    }
+
     fn show(
         &mut self,
         run: &Run,
-        _: ExitCode,
+        _: RunOutcome,
         (settings, _): (&Settings, &View),
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        match Rated::of(run, self.configurations) {
-            Ok(rated) => rated.write(run, settings.message_format.value, out),
-            Err(failure) => {
-                self.rated = Err(failure);
-                Ok(())
-            }
-        }
+        let format = settings.message_format.value;
+        self.rated.as_ref().map_or(Ok(()), |rated| rated.write(run, format, out))
     }
 }
 
-/// What a run says of the machine.
+/// A run and the machine's rates.
 struct Rated {
     metrics: Vec<Calibrated>,
     gate: Vec<Rates>,
@@ -124,7 +125,7 @@ impl Rated {
     ///
     /// # Errors
     /// It has too few processes (exit code 106).
-    fn of(run: &Run, configurations: Option<u32>) -> Result<Self> {
+    fn prepare(run: &Run, configurations: Option<u32>) -> Result<Self> {
         let catalogue = with_metrics_of(Catalogue::built_in(), run);
         let metrics = found_in(&catalogue, run);
         if metrics.is_empty() {
@@ -142,7 +143,7 @@ impl Rated {
 
     fn write(&self, run: &Run, format: MessageFormat, out: &mut dyn Write) -> io::Result<()> {
         match format {
-            MessageFormat::Human => shown(out, |out| {
+            MessageFormat::Human => show_plain(out, |out| {
                 human(run, &self.metrics, out)?;
                 if let Some(forecast) = &self.forecast {
                     human_forecast(forecast, out)?;
@@ -178,7 +179,7 @@ fn json(rated: &Rated, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What a run with `--base` comes to.
+/// The outcome of a run with `--base`.
 fn human_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
     let Forecast { configurations, most_rounds, shares, .. } = forecast;
     writeln!(

@@ -3,6 +3,8 @@
 //! Input: the folder, then a run and a view. Output: the files, each written whole. Other files of
 //! the folder stay.
 
+use std::fs;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_analysis::view::View;
 use gpuprof_model::run::Run;
@@ -17,11 +19,14 @@ use gpuprof_system::whole::write_whole_by;
 pub(super) struct ChartFolder(Utf8PathBuf);
 
 impl ChartFolder {
-    /// Makes `path` where it is not there.
+    /// Makes `path` where it is not there, in a folder that is.
     ///
     /// # Errors
     /// It cannot be made, or no file in it (exit code 110).
     pub(super) fn open(path: &Utf8Path) -> Result<Self> {
+        if !path.exists() {
+            fs::create_dir(path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
+        }
         check_writable(&path.join("gpuprof.svg"))?;
         Ok(Self(path.to_owned()))
     }

@@ -15,7 +15,7 @@ use gpuprof_system::error::{Failure, Result};
 /// The name of the executable, which runs with or without cargo's word.
 const EXECUTABLE: &str = "cargo-gpuprof";
 
-/// What it is called inside of the script for bash.
+/// The function's name inside of the script for bash.
 const BASH_NAME: &str = "cargo_gpuprof";
 
 /// Writes the script.

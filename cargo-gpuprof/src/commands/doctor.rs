@@ -1,4 +1,4 @@
-//! `cargo gpuprof doctor`: what this machine can do, and the remedy where it cannot.
+//! `cargo gpuprof doctor`: the abilities of this machine, and the remedy for each problem.
 //!
 //! Input: which backend and which devices are expected. Output: one line a check, `ok`, `warn`
 //! or `fail`, each of the latter with its remedy, those of the machine first and then those of
@@ -20,13 +20,13 @@ use std::path::Path;
 use gpuprof_model::ExitCode;
 
 use crate::commands::source::newest_cuda;
-use crate::options::{Backend, DoctorOptions, MessageFormat};
+use crate::options::{BackendChoice, DoctorOptions, MessageFormat};
 use check::{Check, PARAMETERS, State};
 use devices::Examined;
 use gpuprof_engine::cupti::{self, Answer, Question};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
-use gpuprof_system::terminal::shown;
+use gpuprof_system::printable_output::show_plain;
 
 /// Checks this machine.
 ///
@@ -41,12 +41,11 @@ pub fn doctor(
     let ask = |question| cupti::ask(options.cupti_path.as_deref(), question);
     let driver = ask(Question::Driver)?;
     let has_gpu = matches!(driver, Answer::Driver(_));
-    // A driver that is there and does not work keeps a run from the emulator, so it keeps this from
-    // being well.
+    // With a broken driver a run does not fall back to the emulator, so this check fails too.
     let installed =
         !matches!(driver, Answer::NoDriver(_)) || Path::new("/proc/driver/nvidia/version").exists();
-    let expected = options.backend == Backend::Cuda
-        || (options.backend == Backend::Auto && (installed || options.devices.is_some()));
+    let expected = options.backend == BackendChoice::Cuda
+        || (options.backend == BackendChoice::Auto && (installed || options.devices.is_some()));
     let mut checks = vec![gpu::driver(&driver, expected)];
     if has_gpu {
         checks.push(gpu::permission(fs::read_to_string(PARAMETERS).ok().as_deref()));
@@ -86,13 +85,13 @@ pub fn doctor(
         text.extend(device.checks().map(ToString::to_string));
     }
     text.push_str(&format!("\n{sentence}\n"));
-    shown(out, |out| out.write_all(text.as_bytes()))
+    show_plain(out, |out| out.write_all(text.as_bytes()))
         .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
     Ok(code)
 }
 
-/// What all comes to. The code is that of a run with the same `--devices`; the sentence speaks of
-/// every device.
+/// The conclusion of all checks. The code is that of a run with the same `--devices`; the sentence
+/// covers every device.
 fn conclusion(checks: &[Check], expected: bool, devices: &[Examined]) -> (ExitCode, String) {
     if let Some(obstacle) = checks.iter().find_map(|check| check.obstacle) {
         return (obstacle.code, obstacle.sentence.to_owned());
@@ -160,7 +159,7 @@ mod tests {
     use super::*;
     use gpuprof_analysis::fixture::h200;
 
-    /// Devices whose trials ended like this, of which a run measures on the first.
+    /// Devices with trials that ended like this; a run measures on the first.
     fn devices(states: &[State]) -> Vec<Examined> {
         let device = |(at, &state): (usize, &State)| Examined {
             at,
@@ -184,7 +183,7 @@ mod tests {
         let (code, sentence) = conclusion(&[], false, &[]);
         assert_eq!(code, ExitCode::Success);
         assert!(sentence.contains("the emulator works"));
-        // What a check is called decides nothing.
+        // The name of a check decides nothing.
         let obstacle = Obstacle { code: ExitCode::BuildFailed, sentence: "▒▒▒" };
         let broken = [Check::obstacle(obstacle, "▒▒▒", "")];
         assert_eq!(conclusion(&broken, false, &[]), (ExitCode::BuildFailed, "▒▒▒".to_owned()));

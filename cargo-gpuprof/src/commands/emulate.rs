@@ -1,9 +1,9 @@
 //! `emulate`: any CUDA program on the emulated driver.
 //!
-//! Input: a command. Output: what the program writes, what the emulated driver says as it happens
-//! (standard error), and at the end a table of the launches. The exit code is the program's, but
-//! 105 where a kernel faulted: a program that does not look at its errors is no success. Where the
-//! driver could not write what happened nobody knows whether one did.
+//! Input: a command. Output: the program's output, the emulated driver's messages (standard error),
+//! and at the end a table of the launches. The exit code is the program's, but 105 if a kernel
+//! faulted: a program that ignores its errors did not succeed. If the driver could not write its
+//! log, faults are unknown.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,7 +19,7 @@ use gpuprof_model::ExitCode;
 use crate::options::{BecomeOptions, EmulateOptions};
 use gpuprof_engine::emulator::emulator_folder;
 use gpuprof_engine::execute::{self, CHECKS_ENV, run_program};
-use gpuprof_report::emulated::{self, Emulated};
+use gpuprof_report::emulate_report::{self, Emulated};
 use gpuprof_system::console::{self, Notes};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
@@ -29,7 +29,7 @@ use gpuprof_system::whole::write_whole_by;
 /// The subcommand of the child that becomes the program.
 pub const SUBCOMMAND: &str = "__become";
 
-/// Where the driver looks for what it is to tell, and where it writes what happens.
+/// Variables for the driver's messages and the path of its log.
 const TELL_ENV: &str = "GPUEMU_TELL";
 const LOG_ENV: &str = "GPUEMU_LOG";
 
@@ -39,19 +39,19 @@ const WHOLE_ENV: &str = "GPUEMU_LOG_WHOLE";
 /// Times between events: none, or this computer's.
 const TIMES_ENV: &str = "GPUEMU_EVENT_TIMES";
 
-/// Why nothing is told of a program.
-const UNWRITTEN: &str = "what the emulated driver has to tell could not be written (its own \
+/// Why there is no report on a program.
+const UNWRITTEN: &str = "the emulated driver's report could not be written (its own \
                          message says why), so that nobody knows whether a kernel faulted. TMPDIR \
                          names a folder with room";
 
-/// What shells answer for a program that is not there.
+/// The exit code of shells for a missing program.
 const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
 
 /// Runs the program; how it ended, as an exit code.
 ///
 /// # Errors
-/// The driver cannot be unpacked; a file, the table or what the driver tells cannot be written.
+/// The driver cannot be unpacked; a file, the table or the driver's log cannot be written.
 pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
     for file in [&options.export_csv, &options.export_json].into_iter().flatten() {
         if file == "-" {
@@ -94,12 +94,12 @@ pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
     Ok(code(status, emulated.has_fault()))
 }
 
-/// Becomes the program, as a child of [`emulate`]; the exit code of one that cannot be started.
+/// Becomes the program, as a child of [`emulate`]; returns the exit code if it cannot be started.
 pub fn become_program(options: &BecomeOptions) -> u8 {
     let [program, arguments @ ..] = &*options.command else { return NOT_STARTED };
     let mut command = Command::new(program);
     let error = execute::become_program(command.args(arguments), options.parent);
-    // Its parent cannot tell from the code that it was not the program's.
+    // The exit code alone does not show the parent that the program never started.
     if let Err(error) = File::create(&options.refused) {
         console::error(Failure::output(options.refused.as_std_path(), &error));
     }
@@ -108,7 +108,7 @@ pub fn become_program(options: &BecomeOptions) -> u8 {
     if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_STARTED }
 }
 
-/// `folder` before what the program's libraries are looked for in.
+/// `folder` in front of the program's library search path.
 fn before_others(folder: &Utf8Path) -> OsString {
     let mut paths = OsString::from(folder.as_str());
     if let Some(inherited) = env::var_os("LD_LIBRARY_PATH").filter(|paths| !paths.is_empty()) {
@@ -118,7 +118,7 @@ fn before_others(folder: &Utf8Path) -> OsString {
     paths
 }
 
-/// What the driver wrote; nothing where no process opened it.
+/// The driver's log; empty if no process opened it.
 fn read(log: &Utf8Path) -> Result<Emulated> {
     match File::open(log) {
         Ok(file) => {
@@ -129,7 +129,7 @@ fn read(log: &Utf8Path) -> Result<Emulated> {
     }
 }
 
-/// Shows the table, and what else is to be known.
+/// Shows the table and notes.
 ///
 /// # Errors
 /// The table cannot be shown.
@@ -144,16 +144,16 @@ fn tell(emulated: &Emulated, options: &EmulateOptions, status: ExitStatus) -> io
              another libcuda.so by path does not find it",
         );
     }
-    Notes::new(options.quiet).must_show(|out| emulated::table(emulated, out))
+    Notes::new(options.quiet).must_show(|out| emulate_report::table(emulated, out))
 }
 
 fn write(emulated: &Emulated, options: &EmulateOptions) -> Result<()> {
     if let Some(path) = &options.export_csv {
-        write_whole_by(path, |out| emulated::csv(emulated, out))
+        write_whole_by(path, |out| emulate_report::csv(emulated, out))
             .map_err(|e| Failure::output(path.as_std_path(), &e))?;
     }
     if let Some(path) = &options.export_json {
-        write_whole_by(path, |out| emulated::json(emulated, out))
+        write_whole_by(path, |out| emulate_report::json(emulated, out))
             .map_err(|e| Failure::output(path.as_std_path(), &e))?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! `history`: keeps what metrics were, revision by revision, and shows where they changed.
+//! `history`: keeps metrics, revision by revision, and shows their changes.
 //!
 //! Input: a stored run, or the history's file. Output: lines appended to that file, or the
 //! timelines in it on standard output. Lines that cannot be read are named on standard error.
@@ -9,11 +9,11 @@ use std::io::Write;
 use camino::Utf8Path;
 use gpuprof_analysis::history::timelines;
 use gpuprof_analysis::view::columns;
+use gpuprof_model::ExitCode;
 use gpuprof_model::history::{BadLine, Conditions, Entry, Revision, SCHEMA_VERSION, Value};
 use gpuprof_model::metric::Class;
 use gpuprof_model::run::{MetricResult, Run, SeriesResult, Status};
 use gpuprof_model::series::selects;
-use gpuprof_model::{ExitCode, Threshold};
 use jiff::Timestamp;
 
 use super::StandardOutput;
@@ -46,7 +46,7 @@ pub fn history(options: &HistoryOptions, on: StandardOutput, out: &mut impl Writ
     match &options.action {
         HistoryAction::Add(add) => append(&root, &target, &file, add),
         HistoryAction::Show(show) => {
-            let shown = shown(&file, show, on)?;
+            let shown = render_history(&file, show, on)?;
             out.write_all(shown.as_bytes()).map_err(|e| stdout(&e))
         }
     }
@@ -97,11 +97,11 @@ fn append(root: &Utf8Path, target: &Utf8Path, file: &Utf8Path, add: &AddOptions)
     Ok(())
 }
 
-/// The line of `.gitattributes` with which git merges `file` line by line, where it is in a
-/// repository that has no such line.
+/// The line of `.gitattributes` with which git merges `file` line by line, if the repository has no
+/// such line.
 fn attribute(file: &Utf8Path) -> Option<String> {
     let file = file.canonicalize_utf8().ok()?;
-    let repository = Repository::of(file.parent()?).ok()?;
+    let repository = Repository::find(file.parent()?).ok()?;
     let top = repository.toplevel.canonicalize_utf8().ok()?;
     let path = file.strip_prefix(&top).ok()?;
     let answer = repository.ask(&["check-attr", "merge", "--", path.as_str()])?;
@@ -117,7 +117,7 @@ fn revision(root: &Utf8Path, described: Option<&str>) -> Option<Revision> {
         None => (described, false),
     };
     let known = || {
-        let repository = Repository::of(root).ok()?;
+        let repository = Repository::find(root).ok()?;
         let hash = format!("{commit}^{{commit}}");
         let seconds = repository.ask(&["show", "--no-patch", "--format=%ct", &hash])?;
         Timestamp::from_second(seconds.parse().ok()?).ok()
@@ -141,10 +141,9 @@ fn entries(run: &Run, revision: Option<&Revision>, metrics: &[String]) -> Vec<En
 /// The metrics of `series` that are columns or judged, each once.
 fn kept(series: &SeriesResult) -> Vec<String> {
     let mut names = columns::choose(&series.columns, &series.configurations);
-    let judged = series.judgements.iter().filter_map(|j| Threshold::parse(&j.threshold).ok());
-    for name in judged.map(|threshold| threshold.metric) {
-        if !names.contains(&name) {
-            names.push(name);
+    for name in series.judgements.iter().filter_map(|judgement| judgement.threshold.metric()) {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
         }
     }
     names
@@ -172,9 +171,9 @@ fn entry(
         revision: revision.cloned(),
         conditions: Conditions {
             device: device.map(|device| device.name.clone()).unwrap_or_default(),
-            backend: provenance.backend.clone(),
-            cache_control: provenance.cache_control.clone(),
-            clock_control: provenance.clock_control.clone(),
+            backend: provenance.backend,
+            cache_control: provenance.cache_control,
+            clock_control: provenance.clock_control,
         },
         tool: provenance.tool_version.clone(),
         driver: device.map_or(0, |device| device.driver_version),
@@ -212,7 +211,7 @@ fn short(value: f64) -> f64 {
 }
 
 /// What `show` is to write of the history in `file`.
-fn shown(file: &Utf8Path, show: &ShowOptions, on: StandardOutput) -> Result<String> {
+fn render_history(file: &Utf8Path, show: &ShowOptions, on: StandardOutput) -> Result<String> {
     let Some(known) = history::read(file)? else {
         return Err(Failure::usage(format!(
             "there is no history in {file}; `cargo gpuprof history add` begins one with the last \

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use gpuprof_model::Axis;
 use gpuprof_model::protocol::SeriesDescription;
 
-use super::partition::{self, Costs, Own};
+use super::divide::{self, Costs, Own};
 use super::selection::selection;
-use super::settings::{Layers, build_options};
+use super::settings::{Layers, Settings};
 use super::{Opened, Wanted};
 use crate::options::{ListOptions, MessageFormat};
 use gpuprof_engine::discover;
@@ -16,7 +16,7 @@ use gpuprof_engine::plan::{self, PlannedSeries};
 use gpuprof_report::Screen;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
-use gpuprof_system::terminal::shown_within;
+use gpuprof_system::printable_output::shown_within;
 use gpuprof_system::{console, json_text};
 
 /// Lists the selected series.
@@ -29,40 +29,41 @@ pub fn list(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<()> {
-    let opened = Opened::new(&Wanted {
-        archive: options.archive_file.as_deref(),
-        extract_to: None,
-        cargo: &options.cargo,
-        configuration: &options.configuration,
-    })?;
+    let (archive, configuration) = (options.archive_file.clone(), options.configuration.file());
+    let wanted = Wanted { archive, configuration, ..(&options.cargo).into() };
+    let opened = Opened::new(&wanted)?;
     let layers = Layers::new(&opened.config, options.configuration.preset.as_deref())?;
-    let quiet = layers.quiet(options.quiet.then_some(true)).value;
-    let (folder, source) = opened.build(build_options(&options.cargo, quiet, &layers))?;
+    let settings = Settings::new(options.into(), &layers);
+    let (folder, source) = opened.build(settings.build_options(wanted.cargo))?;
     let folder = folder.path();
-    let process = HarnessProcess::asked(folder, interrupt);
+    let process = HarnessProcess::for_query(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;
-    let selection = selection(&options.selection, &layers);
+    let all = described.values().flatten();
+    let selection = selection(&(&options.selection).into(), (&layers, &settings), all)?;
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     let mut planned = plan::plan(flat, &selection)?;
     if let Some(part) = options.part.partition {
-        let costs = Costs::read(&options.part, &source.root(), &source.target_directory)?;
+        let named = options.part.partition_costs.as_deref();
+        let costs = Costs::read(named, part.method, (&source.root(), &source.target_directory))?;
         let by = options.part.partition_by;
-        let slices = partition::slices(planned.iter(), part, by, costs.as_ref());
-        let own = partition::own(&slices, planned.len(), part);
-        costs.iter().for_each(|costs| console::say(costs.told(part, &own, planned.iter())));
+        let slices = divide::slices(planned.iter(), part, by, costs.as_ref());
+        let own = divide::own(&slices, planned.len(), part);
+        costs
+            .iter()
+            .for_each(|costs| console::say(costs.describe_slice(part, &own, planned.iter())));
         let mut all: Vec<_> = planned.into_iter().map(Some).collect();
         let here = |own: &Own| {
             let mut planned = all[own.series].take()?;
-            partition::keep(&mut planned, own);
+            divide::keep(&mut planned, own);
             Some(planned)
         };
         planned = own.iter().filter_map(here).collect();
         if planned.is_empty() {
-            console::say(partition::empty(part));
+            console::say(divide::empty(part));
         }
     }
     planned.iter().flat_map(|series| &series.unlisted).for_each(console::warn);
-    let written = match layers.message_format(options.message_format).value {
+    let written = match settings.message_format.value {
         MessageFormat::Human => shown_within(out, screen.width, |mut out| {
             planned.iter().try_for_each(|series| human(series, &mut out))
         }),

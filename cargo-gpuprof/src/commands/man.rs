@@ -39,7 +39,7 @@ pub fn man(options: &ManOptions, cargo: clap::Command, out: &mut impl Write) -> 
     }
 }
 
-/// `help` repeats what each page says.
+/// `help` repeats the text of each page.
 fn without_help_subcommands(command: clap::Command) -> clap::Command {
     command.disable_help_subcommand(true).mut_subcommands(without_help_subcommands)
 }

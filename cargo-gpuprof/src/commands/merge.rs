@@ -19,9 +19,10 @@ use std::path::Path;
 use camino::Utf8PathBuf;
 use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
+use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::{Run, Shared};
+use gpuprof_model::run::{Run, SharedRows};
 
 use super::StandardOutput;
 use super::run::{Exports, against, prune};
@@ -42,19 +43,19 @@ use gpuprof_system::error::{Failure, Result};
 /// Merges the slices that `options` name.
 ///
 /// # Errors
-/// No slices, or slices that are not of one plan (exit code 2); files that are not what they should
-/// be (exit code 96); output that cannot be written (exit code 110).
+/// No slices, or slices of different plans (exit code 2); invalid files (exit code 96); output that
+/// cannot be written (exit code 110).
 pub fn merge(
     options: &MergeOptions,
     stdout: StandardOutput,
     out: &mut impl Write,
 ) -> Result<ExitCode> {
-    let all = slices::all(&options.from, &mut Shared::default())?;
+    let all = slices::all(&options.from, &mut SharedRows::default())?;
     agree::check(&all)?;
     agree::journals(&all)?;
     let (mut all, twice) = chosen::chosen(all, options.prefer);
     agree::disjoint(&all)?;
-    let absent = Absent::of(&all);
+    let absent = Absent::find(&all);
     if options.missing {
         let written = if absent.is_none() { Ok(()) } else { writeln!(out, "{}", absent.again()) };
         written.and_then(|()| out.flush()).map_err(|e| stdout_failed(&e))?;
@@ -62,7 +63,7 @@ pub fn merge(
     }
     let opened = Opened::new(options)?;
     let Some(plan) = all.first().map(|slice| slice.manifest.plan.clone()) else {
-        return Err(Failure::usage("there is no slice to merge"));
+        return Err(Failure::usage("no slice to merge"));
     };
     let folder = RunFolder::create(&opened.target)?;
     let judged = join(&opened, &folder.id, (&plan, &mut all));
@@ -71,23 +72,21 @@ pub fn merge(
     twice.iter().for_each(console::say);
     all.iter().filter_map(lost_lines).for_each(console::say);
     absent.lines(&plan).iter().for_each(console::say);
-    let mut code = opened.settings.gate().exit_code(&run);
-    if !absent.is_none() && !options.partial {
-        code = code.or_worse(ExitCode::NotJudged);
-    }
-    let code = opened.write((&folder, &run, base.as_ref()), code, stdout, out)?;
+    let incomplete = (!absent.is_none() && !options.partial).then_some(ExitCode::NotJudged);
+    let outcome = RunOutcome::decide(&run, opened.settings.gate(), incomplete);
+    let outcome = opened.write((&folder, &run, base.as_ref()), outcome, stdout, out)?;
     if let Some(name) = &options.save_baseline {
         let path = Baselines::new(&opened.root, &opened.target).place_of_run(name)?;
         match absent.no_baseline(name) {
             Some(obstacle) => console::say(obstacle),
-            None => against::save(name, &path, (&run, code), (opened.settings.gate(), notes))?,
+            None => against::save(name, &path, (&run, outcome), notes)?,
         }
     }
     prune(&opened.target, opened.settings.keep_runs.value, notes);
-    Ok(code)
+    Ok(outcome.exit_code)
 }
 
-/// What a second process wrote to the journal of a slice does not count, and that is told.
+/// Lines of a second process in the journal of a slice do not count, and are reported.
 fn lost_lines(slice: &StoredSlice) -> Option<String> {
     let (dropped, folder) = (slice.found.dropped, &slice.folder);
     (dropped > 0).then(|| {
@@ -107,7 +106,7 @@ struct Opened {
     exports: Exports,
     catalogue: Catalogue,
     baselines: Baselines,
-    /// Where rules of the user's lie, beside those of the workspace.
+    /// The user's folder of rules, in addition to the workspace's.
     rules: Option<Utf8PathBuf>,
 }
 
@@ -115,16 +114,16 @@ impl Opened {
     fn new(options: &MergeOptions) -> Result<Self> {
         let (root, target) = places(&options.place);
         let (layers, catalogue): (Layers, _) = layers(&root, &options.configuration)?;
-        let settings = Settings::new(&options.of_run(), &layers);
-        let view = viewed::placed(&options.view, &layers)?;
-        let exports = Exports::open(&settings, settings.gate(), &root)?;
+        let settings = Settings::new(options.into(), &layers);
+        let view = viewed::placed(&settings, options.view.all)?;
+        let exports = Exports::open(&settings, &root)?;
         let baselines = Baselines::new(&root, &target);
-        let rules = Settings::export(&layers.rules(None), &root);
+        let rules = Settings::export(&settings.rules, &root);
         Ok(Self { root, target, settings, view, exports, catalogue, baselines, rules })
     }
 
-    /// What the merged run is compared with: the other revision that every slice measured beside
-    /// this one, or a stored baseline.
+    /// The other side of the comparison: the other revision that every slice measured, or a stored
+    /// baseline.
     fn against(&self, plan: &Outline, base: Option<&Run>) -> Result<Option<Against>> {
         let OutlineScope { whole, filters, exact, other_packages, targets } = plan.scope.clone();
         let scope = Scope { whole, filters, exact, other_packages, targets };
@@ -144,28 +143,22 @@ impl Opened {
     fn write(
         &self,
         (folder, run, base): (&RunFolder, &Run, Option<&Run>),
-        code: ExitCode,
+        outcome: RunOutcome,
         stdout: StandardOutput,
         out: &mut impl Write,
-    ) -> Result<ExitCode> {
-        let gate = self.settings.gate();
-        let outcome = self.exports.write_files(run);
-        let code = outcome.as_ref().map_or_else(|failure| code.or_worse(failure.code), |()| code);
-        let outcome = outcome.and(folder.save(run, base, code, gate.gated));
+    ) -> Result<RunOutcome> {
+        let gated = outcome.gate.gated;
+        let save = |outcome: RunOutcome| folder.save(run, base, outcome.exit_code, gated);
         let format = match self.settings.message_format.value {
             MessageFormat::Json => Format::JsonLines,
             MessageFormat::Human => Format::Table,
         };
         let screen = stdout.screen(self.settings.color.value);
-        let report = format.report(Terms { screen, exit_code: Some(code), gate });
-        let shown = self.exports.show(run, self.settings.notes(), out, |out| {
+        let show = |outcome, out: &mut dyn Write| {
+            let report = format.report(Terms { screen, outcome: Some(outcome) });
             report.write_as(&self.view.view, run, out)
-        });
-        outcome.and(shown.map_err(|e| stdout_failed(&e))).map_err(|mut failure| {
-            failure.code = code.or_worse(failure.code);
-            failure
-        })?;
-        Ok(code)
+        };
+        self.exports.conclude(run, (outcome, Ok(())), save, (self.settings.notes(), out), show)
     }
 }
 
@@ -175,7 +168,7 @@ fn join(
     id: &str,
     (plan, slices): (&Outline, &mut [StoredSlice]),
 ) -> Result<(Run, Option<Run>)> {
-    let mut union = union::of(id, slices)?;
+    let mut union = union::join(id, slices)?;
     spans::add(&mut union.run.provenance, slices)?;
     let catalogue = with_metrics_of(opened.catalogue.clone(), &union.run);
     check_view(&opened.view, &catalogue, &union.run)?;
@@ -190,14 +183,14 @@ fn join(
     Ok((run, base))
 }
 
-/// What the slices say of the comparison, each once.
+/// The slices' notes on the comparison, each once.
 fn notes(slices: &[StoredSlice]) -> Vec<String> {
     let mut said = HashSet::new();
     let all = slices.iter().flat_map(|slice| &slice.manifest.notes);
     all.filter(|note| said.insert(*note)).cloned().collect()
 }
 
-/// What slices say of each series of the run, in its order.
+/// The slices' notes on each series of the run, in its order.
 fn each(slices: &[StoredSlice]) -> Vec<OwnSeries> {
     let mut own: BTreeMap<usize, OwnSeries> = BTreeMap::new();
     for series in slices.iter().flat_map(|slice| &slice.manifest.own) {

@@ -1,8 +1,8 @@
 //! `cargo gpuprof metrics`: our catalogue, a chip's, sets and sections.
 //!
-//! Input: what to list. Output: text on standard output. A chip's counters come from CUPTI, which
-//! needs no GPU; where it is not to be had, they come without descriptions from what this version
-//! knows of the chip, and standard error says how to get CUPTI.
+//! Input: the selection. Output: text on standard output. A chip's counters come from CUPTI, which
+//! needs no GPU; without it, they come without descriptions from this version's data, and standard
+//! error says how to get CUPTI.
 
 mod describe;
 mod json;
@@ -87,10 +87,10 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
     search(known, &chips, options, out)
 }
 
-/// Lists what holds the text that is searched for; everything without one.
+/// Lists the matches of the search; everything without a search.
 ///
 /// # Errors
-/// Nothing holds it; a chip that nobody knows; standard output.
+/// Nothing matches; an unknown chip; standard output.
 fn search(
     known: &Catalogue,
     chips: &Chips,
@@ -102,7 +102,7 @@ fn search(
     let search = options.search.as_deref().unwrap_or("");
     let any = match &options.chip {
         None => {
-            let found = Found::of(known, search);
+            let found = Found::search(known, search);
             match as_json {
                 true => json::write(found.lines(known), out),
                 false => found.show(known, search, out),
@@ -147,7 +147,7 @@ fn names(
     .map_err(|e| Failure::output(Path::new("standard output"), &e))
 }
 
-/// Writes the `metrics` that `name` stands for.
+/// Writes the `metrics` of the group `name`.
 ///
 /// # Errors
 /// Standard output.
@@ -163,7 +163,7 @@ fn several(name: &str, metrics: Vec<String>, as_json: bool, out: &mut impl Write
 /// The metrics of a chip: as CUPTI describes them, or else as this version knows them.
 ///
 /// # Errors
-/// A chip that only CUPTI knows, and it cannot tell.
+/// A chip that only CUPTI could know, and it does not answer.
 fn of_chip(chips: &Chips, chip: &str, cupti: Option<&Utf8Path>) -> Result<Vec<Described>> {
     let answer = cupti::ask(cupti, Question::Catalogue { chip: chip.to_owned() })?;
     let refusal = match answer {
@@ -178,7 +178,7 @@ fn of_chip(chips: &Chips, chip: &str, cupti: Option<&Utf8Path>) -> Result<Vec<De
     Ok(metrics.map(|metric| metric.described()).collect())
 }
 
-/// That nothing is called or described so, and where else to look.
+/// Nothing matches; suggests where else to look.
 fn nothing(known: &Catalogue, search: &str, chip: Option<&str>) -> String {
     match chip {
         None => {
@@ -210,9 +210,8 @@ struct Found {
 }
 
 impl Found {
-    /// Device attributes and old names only where they are looked for: there are more of them than
-    /// of ours.
-    fn of(known: &Catalogue, search: &str) -> Self {
+    /// Device attributes and old names only if searched for: they outnumber our metrics.
+    fn search(known: &Catalogue, search: &str) -> Self {
         let lower = search.to_lowercase();
         let matches = |m: &Metric| {
             m.name.to_lowercase().contains(&lower) || m.description.to_lowercase().contains(&lower)

@@ -1,4 +1,5 @@
-//! `cargo gpuprof rules`: the rules of advice, one of them in full, and what a run lacks for them.
+//! `cargo gpuprof rules`: the rules of advice, one of them in full, and the metrics that a run
+//! lacks for them.
 //!
 //! Input: the rules of the binary and the workspace, and a stored run if one is named. Output: text
 //! on standard output.
@@ -7,16 +8,16 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use camino::Utf8Path;
-use gpuprof_analysis::advice::rule::{Of, Rule};
+use gpuprof_analysis::advice::rule::{EstimateScope, Rule};
 use gpuprof_analysis::advice::series::FINDINGS;
-use gpuprof_analysis::advice::{Terms, missing};
+use gpuprof_analysis::advice::{AdviceContext, missing};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
 use gpuprof_model::suggest::did_you_mean;
 
 use super::settings::Settings;
 use super::stored::{layers, places, with_metrics_of};
-use crate::options::RulesOptions;
+use crate::options::{Given, RulesOptions};
 use crate::rules::{self, load};
 use crate::sections::Sections;
 use gpuprof_engine::cupti::{self, Answer, Question};
@@ -32,7 +33,8 @@ pub fn rules(options: &RulesOptions, out: &mut impl Write) -> Result<()> {
     let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
     let (root, target) = places(&options.place);
     let (layers, known) = layers(&root, &options.configuration)?;
-    let folder = Settings::export(&layers.rules(options.rules.clone()), &root);
+    let given = Given { rules: options.rules.clone(), ..Given::default() };
+    let folder = Settings::export(&Settings::new(given, &layers).rules, &root);
     let run = match &options.run {
         Some(run) => Some(document::find(&target, run)?),
         None => None,
@@ -60,7 +62,7 @@ pub fn rules(options: &RulesOptions, out: &mut impl Write) -> Result<()> {
     }
 }
 
-/// What a run lacks for rules.
+/// The metrics that a run lacks for rules.
 struct Lacks<'a> {
     run: Option<&'a Run>,
     catalogue: &'a Catalogue,
@@ -68,11 +70,11 @@ struct Lacks<'a> {
 }
 
 impl Lacks<'_> {
-    /// The metrics that no series of the run has; none where there is no run.
-    fn of(&self, rule: &Rule) -> Option<Vec<String>> {
+    /// The metrics that no series of the run has; none without a run.
+    fn find(&self, rule: &Rule) -> Option<Vec<String>> {
         let run = self.run?;
         let device = run.provenance.device.as_ref();
-        let terms = Terms { rules: self.rules, catalogue: self.catalogue, device };
+        let terms = AdviceContext { rules: self.rules, catalogue: self.catalogue, device };
         let each = run.series.iter().map(|series| missing(rule, series, &terms));
         Some(each.min_by_key(Vec::len).unwrap_or_default())
     }
@@ -81,7 +83,7 @@ impl Lacks<'_> {
 fn list(all: &[Rule], lacks: &Lacks<'_>, out: &mut impl Write) -> io::Result<()> {
     for rule in all {
         writeln!(out, "{}  {}", rule.id, rule.name)?;
-        match lacks.of(rule) {
+        match lacks.find(rule) {
             Some(missing) if missing.is_empty() => writeln!(out, "    the run has what it reads")?,
             Some(missing) => writeln!(out, "    lacks {}", missing.join(", "))?,
             None => writeln!(out, "    {}; {}", rule.certainty, estimated(rule))?,
@@ -93,8 +95,8 @@ fn list(all: &[Rule], lacks: &Lacks<'_>, out: &mut impl Write) -> io::Result<()>
 
 fn estimated(rule: &Rule) -> &'static str {
     match rule.estimates.first().map(|estimate| estimate.of) {
-        Some(Of::Time) => "estimates what part of the time would go away",
-        Some(Of::Use) => "estimates the better use of a unit",
+        Some(EstimateScope::Time) => "estimates what part of the time would go away",
+        Some(EstimateScope::Use) => "estimates the better use of a unit",
         None => "estimates nothing",
     }
 }
@@ -112,8 +114,8 @@ fn full(rule: &Rule, lacks: &Lacks<'_>, out: &mut impl Write) -> io::Result<()> 
     }
     for estimate in &rule.estimates {
         let of = match estimate.of {
-            Of::Time => "time",
-            Of::Use => "use",
+            EstimateScope::Time => "time",
+            EstimateScope::Use => "use",
         };
         writeln!(out, "  estimate of {of}, in percent: {}", estimate.percent.text())?;
     }
@@ -135,14 +137,14 @@ fn full(rule: &Rule, lacks: &Lacks<'_>, out: &mut impl Write) -> io::Result<()> 
     for (name, formula) in &rule.lets {
         writeln!(out, "    {name} = {}", formula.text())?;
     }
-    match lacks.of(rule) {
+    match lacks.find(rule) {
         Some(missing) if missing.is_empty() => writeln!(out, "  the run has what it reads"),
         Some(missing) => writeln!(out, "  the run lacks {}", missing.join(", ")),
         None => Ok(()),
     }
 }
 
-/// What the counters of all rules cost on `chip`.
+/// The cost of the counters of all rules on `chip`.
 fn cost(all: &[Rule], chip: &str, cupti: Option<&Utf8Path>) -> Result<String> {
     let chip = chip.to_uppercase();
     let catalogue = Sections::built_in()?.catalogue_on(&chip);
@@ -166,7 +168,7 @@ fn cost(all: &[Rule], chip: &str, cupti: Option<&Utf8Path>) -> Result<String> {
         }
         answer => {
             format!(
-                "--advice on {chip}: {count} counters; CUPTI would tell the passes: {}",
+                "--advice on {chip}: {count} counters; the passes need CUPTI: {}",
                 answer.refusal()
             )
         }
@@ -175,7 +177,7 @@ fn cost(all: &[Rule], chip: &str, cupti: Option<&Utf8Path>) -> Result<String> {
 
 fn unknown(id: &str, all: &[Rule]) -> String {
     if let Some((_, what)) = FINDINGS.iter().find(|(finding, _)| *finding == id) {
-        return format!("`{id}` is no rule but part of gpuprof: it says {what}");
+        return format!("`{id}` is not a rule but part of gpuprof: it says {what}");
     }
     let near = did_you_mean(id, all.iter().map(|rule| &*rule.id))
         .unwrap_or_else(|| "`cargo gpuprof rules` lists them".to_owned());

@@ -1,9 +1,8 @@
 //! `cargo gpuprof run`: builds, plans, executes, judges, reports, stores.
 //!
 //! Input: the command line. Output: one exit code, and the run. A run is prepared, measured and
-//! concluded: `prepare` makes values that nothing changes afterwards, the `engine` measures
-//! what they say and tells its listeners in `measure` what happens, and `conclude` judges,
-//! writes and shows what they collected.
+//! concluded: `prepare` makes values that never change afterwards, the `engine` measures and sends
+//! its events to the listeners in `measure`, and `conclude` judges, writes and shows the results.
 
 pub(super) mod against;
 mod backend;
@@ -12,6 +11,7 @@ mod beforehand;
 mod conclude;
 mod costs;
 mod counters;
+mod decided;
 mod devices;
 mod dry_run;
 mod exports;
@@ -20,23 +20,23 @@ mod kernels;
 mod loaded;
 mod measure;
 mod prepare;
-mod prepared;
 mod presenter;
 mod progress;
 mod provenance;
 mod refusal;
+mod request;
 mod results;
 mod resume_key;
 mod scheduler;
 mod sides;
 mod slice;
-mod slicing;
+mod slice_steps;
 mod stopwatch;
 
 use std::io::Write;
 
 use gpuprof_model::ExitCode;
-use gpuprof_model::run::{Run, Spent};
+use gpuprof_model::run::Spent;
 
 use super::{StandardOutput, browser};
 use crate::options::RunOptions;
@@ -44,14 +44,14 @@ use gpuprof_system::console;
 use gpuprof_system::error::Result;
 use gpuprof_system::interrupt::Interrupt;
 use inputs::Inputs;
-use presenter::Table;
 use refusal::Blocked;
 use stopwatch::Stopwatch;
 
 pub(super) use conclude::prune;
 pub(super) use exports::Exports;
 pub(super) use prepare::{NO_NOISE, planned_for};
-pub(super) use presenter::Presenter;
+pub(super) use presenter::{Presenter, Table};
+pub(super) use request::Request;
 
 /// Runs; the code says how it ended.
 ///
@@ -66,7 +66,7 @@ pub fn run(
     if let Some(name) = &options.gate.load_baseline {
         return loaded::run(name, options, stdout, out);
     }
-    profile(options, &mut Table(stdout), interrupt, out).map(|(code, _)| code)
+    profile(options.into(), &mut Table(stdout), interrupt, out)
 }
 
 /// Measures and concludes; `presenter` shows the run, which is none with `--dry-run`.
@@ -74,25 +74,24 @@ pub fn run(
 /// # Errors
 /// As [`run`].
 pub(super) fn profile(
-    options: &RunOptions,
+    request: Request,
     presenter: &mut dyn Presenter,
     interrupt: &Interrupt,
     out: &mut impl Write,
-) -> Result<(ExitCode, Option<Run>)> {
+) -> Result<ExitCode> {
     let mut watch = Stopwatch::start();
-    let inputs = || prepare::inputs(options, interrupt);
+    let inputs = || prepare::inputs(request, interrupt);
     let mut inputs = watch.times(Spent::Build, "builds harnesses", inputs)?;
-    let (checked, notes) = prepare::series(options, &mut inputs, interrupt)?;
-    if checked.is_empty() {
-        slicing::end_empty(options, &inputs)?;
-        return Ok((ExitCode::Success, None));
+    let chosen = prepare::series(&mut inputs, interrupt)?;
+    if chosen.checked.is_empty() {
+        slice_steps::end_empty(&inputs)?;
+        return Ok(ExitCode::Success);
     }
-    let chosen = (inputs, checked, notes);
-    let (plan, holds) = prepare::plan(options, chosen, (interrupt, &mut watch))?;
+    let (plan, holds) = prepare::plan((inputs, chosen), (interrupt, &mut watch))?;
     let refused = prepare::check_counters(&plan);
-    if options.dry_run {
+    if plan.inputs.request.dry_run {
         dry_run::show(&plan, refused.err().as_ref(), out)?;
-        return Ok((ExitCode::Success, None));
+        return Ok(ExitCode::Success);
     }
     refused.map_err(Blocked::into_failure)?;
     beforehand::tell(&plan);
@@ -102,13 +101,15 @@ pub(super) fn profile(
     let tells_events = presenter.tells_events();
     let measured = measure::measure(&prepared, tells_events, watch, interrupt, out)?;
     drop(holds);
-    let (code, run) = conclude::conclude(&prepared, measured, interrupt.signal(), presenter, out)?;
-    if options.output.open {
+    let (outcome, run) =
+        conclude::conclude(&prepared, measured, interrupt.signal(), presenter, out)?;
+    if prepared.plan.inputs.request.open {
         let Inputs { folder, view, .. } = &prepared.plan.inputs;
-        // The run is whole, and its code is its own, whether or not somebody sees it.
-        if let Err(failure) = browser::show(&run, &view.view, &folder.path.join("report.html")) {
+        // The run is complete, and its code does not depend on the browser.
+        let page = folder.path.join("report.html");
+        if let Err(failure) = browser::show(&run, Some(outcome), &view.view, &page) {
             console::warn(&failure.message);
         }
     }
-    Ok((code, Some(run)))
+    Ok(outcome.exit_code)
 }

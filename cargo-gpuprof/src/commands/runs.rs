@@ -18,13 +18,13 @@ use gpuprof_engine::store::named::named;
 use gpuprof_engine::store::runs::{self, State, StoredRun};
 use gpuprof_report::{Format, Screen, Terms};
 use gpuprof_system::error::{Failure, Result};
-use gpuprof_system::terminal::shown_within;
+use gpuprof_system::printable_output::shown_within;
 use gpuprof_system::{console, json_text};
 
 /// Lists, shows and removes runs.
 ///
 /// # Errors
-/// No such run; one that is under way and was to be removed; output that cannot be written.
+/// No such run; a running one to be removed; output that cannot be written.
 pub fn runs(options: &RunsOptions, screen: Screen, out: &mut impl Write) -> Result<()> {
     let (_, target) = places(&options.place);
     match &options.action {
@@ -54,7 +54,7 @@ fn list(
             return all.iter().try_for_each(line).map_err(|e| stdout(&e));
         }
         MessageFormat::Human if all.is_empty() => {
-            console::say("there are no runs; `cargo gpuprof run` makes one");
+            console::say("no runs yet; `cargo gpuprof run` makes one");
             String::new()
         }
         MessageFormat::Human => aligned(&all.iter().map(human).collect::<Vec<_>>()),

@@ -1,7 +1,7 @@
 //! The results of the configurations of a series as one.
 //!
-//! Input: what a harness says of a series, what is asked of it, and its rows. Output: the series,
-//! not judged. A run makes it of what it measured, and `merge` of what slices did.
+//! Input: a harness's description of a series, its request, and its rows. Output: the series, not
+//! judged. A run makes it of its measurements, and `merge` of its slices'.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use gpuprof_model::run::{ConfigurationResult, SectionColumns, SeriesResult};
 use gpuprof_model::{Axis, Space};
 
 /// The series that `described` says, with the metrics `asked` for, its `sections` and its rows.
-pub fn of(
+pub fn assemble(
     described: &SeriesDescription,
     asked: &[String],
     sections: &[SectionColumns],
@@ -27,7 +27,7 @@ pub fn of(
         id: described.id.clone(),
         file: described.file.clone(),
         line: described.line,
-        language: Language::of(described),
+        language: Language::from_description(described),
         axes: swept_axes(&described.space, &configurations),
         dependent_axes: described.space.dependent().map(str::to_owned).collect(),
         columns,

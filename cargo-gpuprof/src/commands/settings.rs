@@ -1,8 +1,8 @@
-//! Settings: what a run uses, and which layer said so.
+//! Settings: the values that a run uses, and the layers that set them.
 //!
-//! Input: the configuration file, the preset and the command line. Output: each setting with
-//! its origin, so that `show-config` can tell where it came from. Later layers win: default <
-//! configuration file < preset < command line.
+//! Input: the configuration file, the preset and the command line. Output: each setting with its
+//! origin, for `show-config`. Later layers win: default < configuration file < preset < command
+//! line.
 
 use std::fmt;
 
@@ -13,10 +13,9 @@ use gpuprof_model::suggest::did_you_mean;
 use crate::config::{Config, DEFAULT_PATH};
 use crate::options::types::*;
 use crate::options::{
-    BuildOptions, CargoOptions, Defaults, JudgingOptions, RunOptions, Shown, below, library_from,
-    settings,
+    BuildOptions, CargoRequest, Defaults, Given, Shown, below, library_from, settings,
 };
-use gpuprof_analysis::gate::run::Gate;
+use gpuprof_analysis::gate::outcome::Gate;
 use gpuprof_engine::store::baseline::is_path;
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
@@ -51,14 +50,14 @@ impl Layers {
         Ok(Self { file: config.clone(), preset: preset.transpose()? })
     }
 
-    /// The layers with their origins, the one that wins last.
+    /// The layers with their origins, the one with the highest priority last.
     pub fn configs(&self) -> impl DoubleEndedIterator<Item = (&Config, String)> {
         let preset = self.preset.iter().map(|(name, config)| (config, format!("preset {name}")));
         std::iter::once((&self.file, self.file())).chain(preset)
     }
 
-    /// What to tell of tables `[series."TEXT"]` whose text no series' key holds: their thresholds
-    /// are judged nowhere.
+    /// The note on tables `[series."TEXT"]` with a text that no series' key contains: their
+    /// thresholds are judged nowhere.
     pub fn tables_of_no_series(&self, keys: &[String]) -> Vec<String> {
         let kernels = keys.iter().filter_map(|key| key.rsplit("::").next());
         let near = |text: &str| did_you_mean(text, kernels.clone());
@@ -74,7 +73,7 @@ impl Layers {
             .collect()
     }
 
-    /// What the configuration file is called.
+    /// The name of the configuration file.
     pub fn file(&self) -> String {
         self.file.path.to_string()
     }
@@ -109,6 +108,13 @@ pub struct Setting<T> {
     pub origin: Origin,
 }
 
+impl<T> Setting<T> {
+    /// The value, if a layer said one.
+    pub fn given(&self) -> Option<&T> {
+        (self.origin != Origin::Default).then_some(&self.value)
+    }
+}
+
 impl<T: Shown> fmt::Display for Setting<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}  [{}]", self.value.text(), self.origin)
@@ -125,13 +131,12 @@ macro_rules! of_a_run {
         }
 
         impl Settings {
-            /// The settings of `options` over `layers`.
-            pub fn new(options: &RunOptions, layers: &Layers) -> Self {
+            /// The settings of the command line, `given`, over `layers`.
+            pub fn new(given: Given, layers: &Layers) -> Self {
                 Self {
-                    $($name: {
-                        let given: fn(&RunOptions) -> Option<$type> = |$o| $given;
-                        layers.$name(given(options))
-                    },)*
+                    $($name: resolve(
+                        layers, given.$name, $option, |c| c.$name.clone(), Defaults::$name(),
+                    ),)*
                 }
             }
 
@@ -139,13 +144,6 @@ macro_rules! of_a_run {
             pub fn all(&self) -> Vec<(String, &dyn ShownSetting)> {
                 vec![$((stringify!($name).replace('_', "-"), &self.$name)),*]
             }
-        }
-
-        /// Each setting, where the command line says `given`.
-        impl Layers {
-            $($(#[$doc])* pub fn $name(&self, given: Option<$type>) -> Setting<$value> {
-                resolve(self, given, $option, |c| c.$name.clone(), Defaults::$name())
-            })*
         }
     };
 }
@@ -171,37 +169,32 @@ impl<T: Shown> ShownSetting for Setting<T> {
     }
 }
 
-/// What decides the exit code where nothing is measured: `given`, over `layers`.
-pub fn gate(given: &JudgingOptions, layers: &Layers) -> Gate {
-    Gate { strict: layers.strict(given.strict()).value, gated: layers.gate(given.gate()).value }
-}
-
-/// How `cargo` builds, over `layers`; without its messages where `quiet`.
-pub fn build_options(cargo: &CargoOptions, quiet: bool, layers: &Layers) -> BuildOptions {
-    BuildOptions {
-        profile: layers.profile(cargo.profile()).value,
-        features: layers.features(cargo.features()).value,
-        all_features: layers.all_features(cargo.all_features()).value,
-        default_features: layers.default_features(cargo.default_features()).value,
-        kernel_arch: layers.kernel_arch(None).value,
-        quiet,
-        cargo: cargo.clone(),
-    }
-}
-
 impl Settings {
-    /// What decides the exit code.
-    pub fn gate(&self) -> Gate {
-        Gate { strict: self.strict.value, gated: self.gate.value }
+    /// How to build what `cargo` is asked for.
+    pub fn build_options(&self, cargo: CargoRequest) -> BuildOptions {
+        BuildOptions {
+            cargo,
+            profile: self.profile.value.clone(),
+            features: self.features.value.clone(),
+            all_features: self.all_features.value,
+            default_features: self.default_features.value,
+            kernel_arch: self.kernel_arch.value.clone(),
+            quiet: self.quiet.value,
+        }
     }
 
-    /// What is told of how things go.
+    /// The rules of the exit code.
+    pub fn gate(&self) -> Gate {
+        Gate { strict: self.strict.value, gated: self.gate.value, ..Gate::default() }
+    }
+
+    /// The progress messages.
     pub fn notes(&self) -> Notes {
         Notes::new(self.quiet.value)
     }
 
-    /// CUPTI's library or its folder; one that the configuration file names lies below the
-    /// workspace's `root`, wherever the command is given.
+    /// CUPTI's library or its folder; a path in the configuration file is relative to the
+    /// workspace's `root`.
     pub fn cupti_path(&self, root: &Utf8Path) -> Option<Utf8PathBuf> {
         library(&self.cupti_path, root)
     }
@@ -211,8 +204,8 @@ impl Settings {
         library(&self.nvml_path, root)
     }
 
-    /// The other revision that is measured beside this one, unless the command line names a
-    /// baseline; a path that the configuration file names lies below the workspace's `root`.
+    /// The other revision that is measured too, unless the command line names a baseline; a path in
+    /// the configuration file is relative to the workspace's `root`.
     pub fn base_of(&self, root: &Utf8Path) -> Option<String> {
         let text = self.base.value.as_ref()?;
         if self.base.on_command_line() {
@@ -223,15 +216,15 @@ impl Settings {
         (!self.baseline.on_command_line()).then_some(written)
     }
 
-    /// The file of the export `setting`; one that the configuration file names lies below the
-    /// workspace's `root`, wherever the command is given.
+    /// The file of the export `setting`; a path in the configuration file is relative to the
+    /// workspace's `root`.
     pub fn export(setting: &Setting<Option<Utf8PathBuf>>, root: &Utf8Path) -> Option<Utf8PathBuf> {
         let path = setting.value.as_deref()?;
         Some(if setting.on_command_line() { path.to_owned() } else { below(root, path) })
     }
 
-    /// What the baseline is called; a file that the configuration file names lies below the
-    /// workspace's `root`, wherever the command is given.
+    /// The name of the baseline; a path in the configuration file is relative to the workspace's
+    /// `root`.
     pub fn baseline_of(&self, root: &Utf8Path) -> Option<String> {
         let text = self.baseline.value.as_ref()?;
         let written = !self.baseline.on_command_line() && is_path(text);
@@ -250,7 +243,7 @@ impl<T> Setting<T> {
         matches!(self.origin, Origin::CommandLine(_))
     }
 
-    /// `failure` as one of the configuration file's, where the value was written there.
+    /// `failure` as an error of the configuration file, if the value comes from there.
     pub fn blamed(&self, failure: Failure) -> Failure {
         if self.on_command_line() {
             return failure;
@@ -259,7 +252,7 @@ impl<T> Setting<T> {
     }
 }
 
-/// What `option` says if it is `given`, else what the last layer says that has a value.
+/// The value of `option` if it is `given`, else of the last layer that has one.
 fn resolve<T: Shown, V: From<T>>(
     layers: &Layers,
     given: Option<T>,

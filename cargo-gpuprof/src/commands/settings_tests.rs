@@ -7,7 +7,7 @@ fn settings(file: &str, line: &str) -> Settings {
     let config = Config::parse(file, DEFAULT_PATH.into()).unwrap();
     let options = parsed(line);
     let layers = Layers::new(&config, options.configuration.preset.as_deref()).unwrap();
-    Settings::new(&options, &layers)
+    Settings::new((&options).into(), &layers)
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn the_command_line_wins_over_the_preset_and_that_over_the_file() {
 }
 
 #[test]
-fn a_table_of_no_series_is_told_with_its_layer() {
+fn a_table_of_no_series_is_reported_with_its_layer() {
     let file = "[series.sxapy]\nthresholds = [\"registers <= 32\"]\n[series.\"examples::\"]\n\
                 [preset.ci.series.other]\nthresholds = [\"registers <= 32\"]\n";
     let config = Config::parse(file, DEFAULT_PATH.into()).unwrap();
@@ -57,8 +57,9 @@ fn axes_of_the_preset_come_after_those_of_the_file() {
     let options = parsed("cargo-gpuprof --series block=256");
     let axes = |preset| -> Vec<String> {
         let layers = Layers::new(&config, preset).unwrap();
-        let selection = selection(&options.selection, &layers);
-        selection.overrides.into_iter().map(|axes| axes.text).collect()
+        let settings = Settings::new((&options).into(), &layers);
+        let selection = selection(&(&options.selection).into(), (&layers, &settings), []).unwrap();
+        selection.overrides.into_iter().map(|axes| axes.change.text).collect()
     };
     assert_eq!(axes(None), ["block = 64", "block=256"]);
     assert_eq!(axes(Some("ci")), ["block = 64", "block = 128", "block=256"]);
@@ -223,7 +224,10 @@ fn an_export_of_the_file_is_written_where_the_file_says() {
 fn harnesses_are_built_as_the_layers_say() {
     let config = Config::parse(EVERY, DEFAULT_PATH.into()).unwrap();
     let layers = Layers::new(&config, None).unwrap();
-    let built = |line| build_options(&parsed(line).cargo, false, &layers);
+    let built = |line| {
+        let options = parsed(line);
+        Settings::new((&options).into(), &layers).build_options((&options.cargo).into())
+    };
     let of_file = built("cargo-gpuprof");
     assert_eq!(of_file.profile, "dist");
     let features = ["--features", "wide", "--all-features", "--no-default-features"];
@@ -231,19 +235,23 @@ fn harnesses_are_built_as_the_layers_say() {
     let given = built("cargo-gpuprof --profile bench --features narrow");
     assert_eq!(given.profile, "bench");
     assert_eq!(given.feature_args()[..2], ["--features", "narrow"]);
-    let plain = build_options(&parsed("cargo-gpuprof").cargo, false, &Layers::default());
+    let options = parsed("cargo-gpuprof");
+    let plain = Settings::new((&options).into(), &Layers::default());
+    let plain = plain.build_options((&options.cargo).into());
     assert_eq!((plain.profile.as_str(), plain.feature_args()), ("bench", Vec::new()));
 }
 
 #[test]
-fn a_view_has_layers_and_what_is_wrong_with_it_is_told_with_its_layer() {
+fn a_view_has_layers_and_what_is_wrong_with_it_is_reported_with_its_layer() {
     let config = Config::parse(
         "sort = \"duration desc\"\ntop = 3\n[preset.ci]\nsort = \"block\"\nfilter = \"n >\"\n",
         DEFAULT_PATH.into(),
     )
     .unwrap();
-    let placed =
-        |preset, line| viewed::placed(&parsed(line).view, &Layers::new(&config, preset).unwrap());
+    let placed = |preset, line| {
+        let layers = Layers::new(&config, preset).unwrap();
+        viewed::placed(&Settings::new((&parsed(line)).into(), &layers), false)
+    };
     let view = placed(None, "cargo-gpuprof --top 5").unwrap().view;
     assert_eq!((view.sort.unwrap().descending, view.top), (true, Some(5)));
     let failure = placed(Some("ci"), "cargo-gpuprof").unwrap_err();

@@ -2,16 +2,18 @@
 
 use std::io::{self, Write};
 
-use gpuprof_model::verdict::written_in;
+use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::verdict::{Layer, written_in};
 
 use super::run::planned_for;
 use super::settings::Settings;
 use super::{thresholds, viewed};
-use crate::options::{MessageFormat, RunOptions};
+use crate::config::Condition;
+use crate::options::{Checks, MessageFormat, RunOptions};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 use gpuprof_system::json_text;
-use gpuprof_system::terminal::shown;
+use gpuprof_system::printable_output::show_plain;
 
 /// Shows them.
 ///
@@ -22,34 +24,29 @@ pub fn show_config(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<()> {
-    let (source, layers, planned) = planned_for(options, interrupt)?;
+    let (source, layers, settings, planned) = planned_for(&options.into(), interrupt)?;
     let sections = source.sections()?;
     let catalogue = sections.catalogue();
-    let settings = Settings::new(options, &layers);
-    // Thresholds may speak of what sections define.
-    viewed::placed(&options.view, &layers)?;
+    // Thresholds may use the definitions of sections.
+    viewed::placed(&settings, options.view.all)?;
     let chosen = sections.choose(&settings.sets.value, &settings.sections.value, None);
     chosen.map_err(|failure| settings.sections.blamed(failure))?;
+    let given = Condition::all(&options.threshold);
     let mut series = Vec::new();
     for planned in &planned {
-        let all = thresholds::with_replaced(
-            catalogue,
-            &(&planned.series).into(),
-            &layers,
-            &options.threshold,
-        )?;
+        let annotated = (&planned.series).into();
+        let all = thresholds::with_replaced(catalogue, &annotated, &layers, &given)?;
         let columns = thresholds::columns(catalogue, &planned.series, &layers, &options.metrics)?;
         series.push((&planned.series, all, columns));
     }
     let written = match settings.message_format.value {
-        MessageFormat::Human => shown(out, |mut out| human(&settings, &series, &mut out)),
+        MessageFormat::Human => show_plain(out, |mut out| human(&settings, &series, &mut out)),
         MessageFormat::Json => json(&settings, &series, out),
     };
     written.map_err(|e| Failure::output(std::path::Path::new("standard output"), &e))
 }
 
-type Listed<'s> =
-    (&'s gpuprof_model::protocol::SeriesDescription, Vec<thresholds::Placed>, Vec<String>);
+type Listed<'s> = (&'s SeriesDescription, Vec<thresholds::Placed>, Vec<String>);
 
 fn human(settings: &Settings, series: &[Listed<'_>], out: &mut impl Write) -> io::Result<()> {
     let all = settings.all();
@@ -62,6 +59,9 @@ fn human(settings: &Settings, series: &[Listed<'_>], out: &mut impl Write) -> io
         if !columns.is_empty() {
             writeln!(out, "    metrics: {}", columns.join(", "))?;
         }
+        if let Some(checks) = annotated_checks(settings, described) {
+            writeln!(out, "    check: {checks}  [{}]", Layer::Attribute)?;
+        }
         for placed in all {
             let replaced = placed
                 .replaced_by
@@ -73,6 +73,11 @@ fn human(settings: &Settings, series: &[Listed<'_>], out: &mut impl Write) -> io
         }
     }
     Ok(())
+}
+
+/// The checks that the annotation of `series` selects, unless a later layer overrides it.
+fn annotated_checks(settings: &Settings, series: &SeriesDescription) -> Option<Checks> {
+    series.check.filter(|_| settings.check.given().is_none())
 }
 
 fn json(settings: &Settings, series: &[Listed<'_>], out: &mut impl Write) -> io::Result<()> {
@@ -92,6 +97,7 @@ fn json(settings: &Settings, series: &[Listed<'_>], out: &mut impl Write) -> io:
                 "file": described.file,
                 "line": described.line,
                 "metrics": columns,
+                "check": annotated_checks(settings, described),
                 "thresholds": thresholds(all),
             })
         })

@@ -1,5 +1,4 @@
-//! Where harnesses and kernels come from: a workspace that is built, or an archive that is
-//! unpacked.
+//! The source of harnesses and kernels: a workspace that is built, or an archive that is unpacked.
 
 mod built;
 mod packed;
@@ -13,7 +12,7 @@ use gpuprof_model::metric::Catalogue;
 
 use super::settings::{Setting, Settings};
 use crate::config::Config;
-use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions};
+use crate::options::{BuildOptions, CargoOptions, CargoRequest, ConfigFile};
 use crate::rules;
 use crate::sections::{self, Sections};
 use gpuprof_build::archive::{self, Unpacked};
@@ -27,7 +26,7 @@ use gpuprof_system::interrupt::Interrupt;
 use gpuprof_system::own_file::OwnFile;
 use gpuprof_system::scratch::Scratch;
 
-/// Harnesses, and what it takes to get their kernels.
+/// Harnesses, and everything needed to get their kernels.
 #[derive(Debug)]
 pub struct Source {
     /// The harnesses.
@@ -47,39 +46,47 @@ enum Origin {
     Archive(Box<Unpacked>),
 }
 
-/// The newest CUDA version whose PTX the emulated driver takes.
+/// The newest CUDA version with PTX that the emulated driver accepts.
 const EMULATED: (u32, u32) = (13, 5);
 
-/// The newest CUDA version whose PTX is taken by a driver that says 13000, or by the emulated one.
+/// The newest CUDA version with PTX that a driver with version 13000 accepts, or the emulated one.
 pub fn newest_cuda(driver: Option<u32>) -> (u32, u32) {
     driver.map_or(EMULATED, |version| (version / 1000, version % 1000 / 10))
 }
 
-/// What kernels are built for, and by what.
+/// The target and tools of a kernel build.
 #[derive(Debug, Clone, Copy)]
 pub struct KernelTarget<'a> {
     /// The GPU architecture, `sm_80`.
     pub arch: &'a str,
-    /// The toolchain, where it is not looked for.
+    /// The toolchain, if the user named one.
     pub toolchain: Option<&'a str>,
-    /// The newest CUDA version whose PTX the driver takes, where a driver is known.
+    /// The newest CUDA version with PTX that the driver accepts, if a driver is known.
     pub newest: Option<(u32, u32)>,
-    /// What ends a build.
+    /// Ends a build.
     pub interrupt: &'a Interrupt,
 }
 
 /// Which harnesses are wanted: those of an archive, or else those of the workspace that cargo's
 /// options name.
-#[derive(Debug)]
-pub struct Wanted<'a> {
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
     /// The archive.
-    pub archive: Option<&'a Utf8Path>,
-    /// Where it is unpacked, instead of in a temporary folder.
-    pub extract_to: Option<&'a Utf8Path>,
-    /// Where the workspace is, and what is built of it.
-    pub cargo: &'a CargoOptions,
+    pub archive: Option<Utf8PathBuf>,
+    /// The folder to unpack to, instead of a temporary one.
+    pub extract_to: Option<Utf8PathBuf>,
+    /// The workspace, and the parts of it to build.
+    pub cargo: CargoRequest,
+    /// The first option of the command line that says what to build.
+    pub build_option: Option<&'static str>,
     /// Which configuration file is read.
-    pub configuration: &'a ConfigurationOptions,
+    pub configuration: ConfigFile,
+}
+
+impl From<&CargoOptions> for Wanted {
+    fn from(options: &CargoOptions) -> Self {
+        Self { cargo: options.into(), build_option: options.of_a_build(), ..Self::default() }
+    }
 }
 
 /// A workspace that was found, or an archive that was unpacked, with its configuration. Nothing is
@@ -91,7 +98,7 @@ pub struct Opened {
     /// The metrics that are known with our sections and the settings.
     pub catalogue: Catalogue,
     place: Place,
-    /// Where an archive is unpacked, as long as it is needed.
+    /// The folder of an unpacked archive, as long as it is needed.
     folder: Scratch,
 }
 
@@ -107,33 +114,32 @@ impl Opened {
     /// Finds or unpacks what is `wanted`, and reads its configuration.
     ///
     /// # Errors
-    /// Metadata; an archive that is not what it says, or options that would build one; the
-    /// configuration file.
-    pub fn new(wanted: &Wanted<'_>) -> Result<Self> {
-        if let (Some(file), Some(option)) = (wanted.archive, wanted.cargo.of_a_build()) {
+    /// Metadata; a damaged archive, or build options next to one; the configuration file.
+    pub fn new(wanted: &Wanted) -> Result<Self> {
+        if let (Some(file), Some(option)) = (&wanted.archive, wanted.build_option) {
             return Err(Failure::usage(format!(
                 "{option} says what to build, and {file} is built: leave it out; a filter such as \
                  `package::` chooses among the series of an archive"
             )));
         }
         let folder = Scratch::new()?;
-        // Definitions in the configuration file may use what our sections define.
+        // Definitions in the configuration file may use those of our sections.
         let ours = Sections::built_in()?;
         let known = ours.catalogue();
-        let load = |root: &Utf8Path| Config::chosen(root, wanted.configuration, known);
-        let (place, (config, catalogue)) = match wanted.archive {
+        let load = |root: &Utf8Path| Config::chosen(root, &wanted.configuration, known);
+        let (place, (config, catalogue)) = match &wanted.archive {
             None => {
-                let metadata = host::metadata(wanted.cargo)?;
+                let metadata = host::metadata(&wanted.cargo)?;
                 let loaded = load(&metadata.workspace_root)?;
                 (Place::Workspace(Box::new(metadata)), loaded)
             }
             Some(file) => {
                 let temporary = folder.path();
-                let explicit = wanted.configuration.is_explicit();
+                let explicit = wanted.configuration != ConfigFile::Usual;
                 let config = if explicit { Some(load(Utf8Path::new("."))?) } else { None };
                 let unpacked = archive::unpack(
                     file,
-                    wanted.extract_to.unwrap_or(temporary),
+                    wanted.extract_to.as_deref().unwrap_or(temporary),
                     &archive::Limits::default(),
                 )?;
                 let loaded = config.map_or_else(|| of_archive(&unpacked, known), Ok)?;
@@ -177,7 +183,7 @@ impl Opened {
     }
 }
 
-/// The configuration file that an archive holds, where it does.
+/// The configuration file of an archive, if it has one.
 fn of_archive(unpacked: &Unpacked, known: &Catalogue) -> Result<(Config, Catalogue)> {
     let Some(text) = &unpacked.manifest.config else {
         return Ok((Config::default(), known.clone()));
@@ -277,8 +283,8 @@ impl Source {
         }
     }
 
-    /// Our sections and those of the workspace; for an archive those that it holds, of which one in
-    /// the present folder takes the place of its namesake.
+    /// Our sections and those of the workspace; for an archive those that it contains, with those
+    /// in the present folder replacing their namesakes.
     ///
     /// # Errors
     /// A file that is wrong (exit code 96).
@@ -291,8 +297,8 @@ impl Source {
     }
 
     /// The user's own rules of advice, in the folder that `setting` names or in the usual one of
-    /// the workspace; for an archive, unless the command line names a folder, those that it holds,
-    /// of which one in that folder takes the place of its namesake.
+    /// the workspace; for an archive, unless the command line names a folder, those that it
+    /// contains, with those in that folder replacing their namesakes.
     ///
     /// # Errors
     /// A folder or a file that cannot be read (exit code 96).
@@ -310,7 +316,7 @@ impl Source {
         Ok(OwnFile::joined(rules::own(&root, here.as_deref())?, &unpacked.manifest.rules))
     }
 
-    /// Packages of the workspace whose harnesses were not selected.
+    /// Packages of the workspace with harnesses that were not selected.
     pub fn other_packages(&self) -> BTreeSet<String> {
         let Origin::Workspace { metadata, .. } = &self.origin else { return BTreeSet::new() };
         let built = |name: &str| self.harnesses.iter().any(|h| h.package == name);
@@ -328,8 +334,8 @@ impl Source {
     }
 }
 
-/// What a build may read: where an untracked one lies, the revision does not hold all of the
-/// source.
+/// Files that a build may read: if an untracked one exists, the revision does not contain all of
+/// the source.
 const SOURCES: [&str; 11] = [
     "*.rs",
     "*.cu",
@@ -354,7 +360,7 @@ fn git_revision(root: &Utf8Path) -> Option<String> {
     Some(if untracked.is_empty() { described } else { format!("{described}-dirty") })
 }
 
-/// What git says on one line; none where it cannot.
+/// git's answer on one line; none if it fails.
 fn git(root: &Utf8Path, arguments: &[&str], more: &[&str]) -> Option<String> {
     let output = Command::new("git")
         .args(arguments)

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use crate::options::{Color, MessageFormat};
 use gpuprof_report::Screen;
 
-/// What standard output is, before anything says when to colour.
+/// The properties of standard output, before colour is decided.
 #[derive(Debug, Clone, Copy)]
 pub struct StandardOutput {
     colours: bool,
@@ -20,7 +20,7 @@ impl StandardOutput {
         Self { colours, width: size.map(|(width, _)| width.0) }
     }
 
-    /// Its columns, where it is a terminal and people read it.
+    /// Its columns, if it is a terminal and the format is for people.
     pub fn width_of(self, format: MessageFormat) -> Option<u16> {
         self.width.filter(|_| format == MessageFormat::Human)
     }

@@ -1,11 +1,10 @@
-//! `report` and `compare`: what can be done with stored runs, without a GPU.
+//! `report` and `compare`: commands on stored runs, without a GPU.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use clap::ValueEnum;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{MetricResult, Run, SeriesResult};
 use gpuprof_model::suggest::did_you_mean;
@@ -15,17 +14,18 @@ use gpuprof_model::{ExitCode, ParseError, Threshold};
 use super::StandardOutput;
 use super::browser;
 use super::charts::ChartFolder;
-use super::settings::{self, Layers, Settings};
+use super::settings::{Layers, Settings};
 use super::thresholds;
 use super::viewed::{self, PlacedView};
 use crate::config::Config;
 use crate::options::{
-    CargoOptions, CompareOptions, ConfigurationOptions, PlaceOptions, ReportOptions, ViewOptions,
+    CargoRequest, CompareOptions, ConfigurationOptions, PlaceOptions, ReportOptions, ViewOptions,
 };
 use crate::rules;
 use crate::sections::Sections;
 use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
+use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::gate::run::rejudge_each;
 use gpuprof_analysis::view::{self, View};
 use gpuprof_build::host;
@@ -39,7 +39,7 @@ use gpuprof_system::whole::write_whole_by;
 ///
 /// Outside a workspace, as where an archive ran, they are the present folder and `target`.
 pub(super) fn places(options: &PlaceOptions) -> (Utf8PathBuf, Utf8PathBuf) {
-    let cargo = CargoOptions::from(options);
+    let cargo = CargoRequest::from(options);
     match host::metadata(&cargo) {
         Ok(metadata) => {
             let target = host::target_directory(&metadata, &cargo);
@@ -66,15 +66,15 @@ pub(super) fn write(
     out.flush()
 }
 
-/// The view of `options` over `layers` on `run` in `format`. A format that shows everything takes
-/// none, so the configuration file's does not count there.
+/// The view of `settings`, which have those of `options`, on `run` in `format`. A format that shows
+/// everything takes none, so the configuration file's does not count there.
 ///
 /// # Errors
-/// A malformed one, one that names what no series has, and options on a format that shows
+/// A malformed one, one with names that no series has, and view options with a format that shows
 /// everything.
 fn view(
     options: &ViewOptions,
-    layers: &Layers,
+    settings: &Settings,
     format: Format,
     (catalogue, run): (&Catalogue, &Run),
 ) -> Result<View> {
@@ -82,19 +82,17 @@ fn view(
         if *options == ViewOptions::default() {
             return Ok(View::default());
         }
-        let format = format.to_possible_value().map(|value| value.get_name().to_owned());
         return Err(Failure::usage(format!(
-            "--format {} writes the whole run; view options such as --filter work with table, \
-             markdown, csv and json-lines",
-            format.unwrap_or_default()
+            "--format {format} writes the whole run; view options such as --filter work with table, \
+             markdown, csv and json-lines"
         )));
     }
-    let placed = viewed::placed(options, layers)?;
+    let placed = viewed::placed(settings, options.all)?;
     check_view(&placed, catalogue, run)?;
     Ok(placed.view)
 }
 
-/// Refuses a view that speaks of what no series of `run` has.
+/// Refuses a view with names that no series of `run` has.
 ///
 /// # Errors
 /// The option and what is wrong with it (exit code 2).
@@ -134,9 +132,11 @@ fn recorded(run: &Run) -> impl Iterator<Item = (&str, &MetricResult)> {
 pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write) -> Result<()> {
     let (root, target) = places(&options.place);
     let mut run = document::find(&target, &options.run)?;
+    let outcome = document::outcome(&target, &options.run, &run);
     let (layers, known) = layers(&root, &options.configuration)?;
     let catalogue = with_metrics_of(known, &run);
-    let folder = Settings::export(&layers.rules(options.rules.clone()), &root);
+    let settings = Settings::new(options.into(), &layers);
+    let folder = Settings::export(&settings.rules, &root);
     let rules = rules::of_run(&run, (&root, folder.as_deref()), &catalogue)?;
     // What was advised when the run was made may rest on other rules.
     run.advice = advice::of_run(&run, &rules, &catalogue);
@@ -147,15 +147,15 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
             return Err(Failure::usage("--open shows the HTML page: leave out the other --format"));
         }
     };
-    let view = view(&options.view, &layers, format, (&catalogue, &run))?;
-    let screen = on.screen(layers.color(options.color).value);
-    let how = (options.format, Terms { screen, ..Terms::default() });
+    let view = view(&options.view, &settings, format, (&catalogue, &run))?;
+    let screen = on.screen(settings.color.value);
+    let how = (options.format, Terms { screen, outcome });
     if let Some(folder) = &options.export_svg {
         ChartFolder::open(folder)?.write(&run, &view)?;
     }
     if options.open {
         let page = options.output.clone().unwrap_or_else(|| target.join("gpuprof/report.html"));
-        return browser::show(&run, &view, &page);
+        return browser::show(&run, outcome, &view, &page);
     }
     match &options.output {
         None => write(&run, &view, how, out).map_err(|e| stdout(&e)),
@@ -179,11 +179,13 @@ pub fn compare(
     let baselines = Baselines::new(&root, &target);
     let before = baselines.stored(&target, &options.baseline)?;
     let after = baselines.stored(&target, &options.run)?;
+    refuse_itself((&options.baseline, &before), (&options.run, &after))?;
     let (layers, known) = layers(&root, &options.configuration)?;
-    let gate = settings::gate(&options.judging, &layers);
-    // Directions are the run's: what a file set for the baseline alone does not turn the run.
+    let settings = Settings::new(options.into(), &layers);
+    // Directions are the run's: those that a file set for the baseline alone do not apply to the
+    // run.
     let catalogue = with_names_of(with_metrics_of(known, &after), &before);
-    let view = view(&options.view, &layers, options.format, (&catalogue, &after))?;
+    let view = view(&options.view, &settings, options.format, (&catalogue, &after))?;
     let given = conditions(&catalogue, &options.threshold)?;
     check_axes(&given, &after)?;
     let mut in_force = HashMap::new();
@@ -193,21 +195,36 @@ pub fn compare(
     }
     let against = Against {
         name: options.baseline.clone(),
-        across_devices: layers.across_devices(options.judging.across_devices()).value,
+        across_devices: settings.across_devices.value,
         in_rounds: before.was_measured_beside(&after),
         run: Ok(before),
         scope: Scope::whole(),
     };
-    let folder = Settings::export(&layers.rules(None), &root);
+    let folder = Settings::export(&settings.rules, &root);
     let of = |series: &SeriesResult| in_force.get(&series.id).cloned().unwrap_or_default();
     let mut run = rejudge_each(&catalogue, after, of, &against);
     let rules = rules::of_run(&run, (&root, folder.as_deref()), &catalogue)?;
     run.advice = advice::of_run(&run, &rules, &catalogue);
-    let code = gate.exit_code(&run);
-    let screen = on.screen(layers.color(options.color).value);
-    let terms = Terms { screen, exit_code: Some(code), gate };
+    let outcome = RunOutcome::decide(&run, settings.gate(), []);
+    let screen = on.screen(settings.color.value);
+    let terms = Terms { screen, outcome: Some(outcome) };
     write(&run, &view, (options.format, terms), out).map_err(|e| stdout(&e))?;
-    Ok(code)
+    Ok(outcome.exit_code)
+}
+
+/// Refuses to compare a run with itself, which would find that nothing changed.
+///
+/// # Errors
+/// Both names are of one run (exit code 2).
+pub(super) fn refuse_itself(before: (&str, &Run), after: (&str, &Run)) -> Result<()> {
+    if before.1.id != after.1.id {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "`{}` and `{}` are the same run, {}: a run is compared with an earlier one; `cargo gpuprof runs` \
+         lists them",
+        before.0, after.0, after.1.id
+    )))
 }
 
 /// The layers of settings of the workspace at `root`, and the metrics that are known there.
@@ -218,13 +235,13 @@ pub(super) fn layers(
     root: &Utf8Path,
     options: &ConfigurationOptions,
 ) -> Result<(Layers, Catalogue)> {
-    // Definitions in the configuration file may use what our sections define.
+    // Definitions in the configuration file may use those of our sections.
     let ours = Sections::built_in()?;
-    let (config, known) = Config::chosen(root, options, ours.catalogue())?;
+    let (config, known) = Config::chosen(root, &options.file(), ours.catalogue())?;
     Ok((Layers::new(&config, options.preset.as_deref())?, known))
 }
 
-/// All of `texts`, or what is wrong with every one that is wrong.
+/// All of `texts`, or the errors of every invalid one.
 fn conditions(catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Threshold>> {
     let (right, wrong): (Vec<_>, Vec<_>) =
         texts.iter().map(|text| condition(catalogue, text)).partition(Result::is_ok);

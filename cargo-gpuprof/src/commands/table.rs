@@ -31,12 +31,12 @@ mod tests {
     fn a_list_stands_in_columns() {
         let rows = [["main", "in git", "5 configurations"], ["b", "in the target folder", "1"]];
         let rows: Vec<Vec<String>> = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
-        let torn = vec!["torn".to_owned(), "torn.json is no run document".to_owned()];
+        let torn = vec!["torn".to_owned(), "torn.json is not a run document".to_owned()];
         assert_eq!(
             aligned(&[rows, vec![torn]].concat()),
             "main  in git                5 configurations\n\
              b     in the target folder  1\n\
-             torn  torn.json is no run document\n"
+             torn  torn.json is not a run document\n"
         );
     }
 }

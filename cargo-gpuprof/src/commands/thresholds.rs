@@ -9,47 +9,50 @@ use gpuprof_model::metric::{Catalogue, group};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::SeriesResult;
 use gpuprof_model::suggest::did_you_mean;
-use gpuprof_model::threshold::{Selector, Severity};
-use gpuprof_model::verdict::{Layer, Place};
-use gpuprof_model::{ExitCode, ParseError, Threshold};
+use gpuprof_model::threshold::{Selector, WrittenThreshold};
+use gpuprof_model::verdict::{FileLine, Layer};
+use gpuprof_model::{ExitCode, ParseError, Space, Threshold};
 
 use super::settings::Layers;
 use crate::chips::{BREAKDOWN, Chips};
-use crate::config::{Config, DEFAULT_PATH, Written};
+use crate::config::{Condition, Config, DEFAULT_PATH, Written};
 use gpuprof_analysis::{gate::run as gate, view};
 use gpuprof_system::error::{Failure, Result};
 
-/// A threshold and where it was written.
+/// A threshold and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
     /// The threshold.
     pub threshold: Threshold,
     /// The layer that it comes from.
     pub origin: Layer,
-    /// The line of the configuration file, where it is written there.
-    pub place: Option<Place>,
+    /// The line of the configuration file, if it is from there.
+    pub place: Option<FileLine>,
     /// The origin of the threshold of a later layer that replaces it.
     pub replaced_by: Option<Layer>,
 }
 
 impl Placed {
     /// The threshold, its layer and its line.
-    pub fn written(self) -> gate::Written {
+    pub fn written(self) -> gate::ConfiguredThreshold {
         (self.threshold, self.origin, self.place)
     }
 }
 
-/// What the thresholds of a series depend on.
+/// The properties of a series that its thresholds depend on.
 #[derive(Debug, Clone)]
 pub struct Annotated<'s> {
     /// The series' key.
     pub key: String,
-    /// Where the annotation is, as `file:line`.
+    /// The position of the annotation, as `file:line`.
     pub place: String,
     /// The thresholds of the annotation.
-    pub thresholds: &'s [String],
+    pub thresholds: Vec<Condition>,
     /// The axes.
     pub axes: Vec<&'s str>,
+    /// The axes with their values: those of the run, then those of the annotation; none if they are
+    /// not known.
+    pub spaces: Vec<&'s Space>,
 }
 
 impl<'s> From<&'s SeriesDescription> for Annotated<'s> {
@@ -57,20 +60,22 @@ impl<'s> From<&'s SeriesDescription> for Annotated<'s> {
         Self {
             key: series.id.to_string(),
             place: format!("{}:{}", series.file, series.line),
-            thresholds: &series.thresholds,
+            thresholds: Condition::all(&series.thresholds),
             axes: series.space.names().collect(),
+            spaces: vec![&series.space],
         }
     }
 }
 
 impl<'s> Annotated<'s> {
-    /// A stored `series` whose annotation had `thresholds`.
-    pub fn of_stored(series: &'s SeriesResult, thresholds: &'s [String]) -> Self {
+    /// A stored `series`, with the `thresholds` of its annotation.
+    pub fn of_stored(series: &'s SeriesResult, thresholds: Vec<Condition>) -> Self {
         Self {
             key: series.id.to_string(),
             place: format!("{}:{}", series.file, series.line),
             thresholds,
             axes: view::types(series).into_iter().map(|(axis, _)| axis).collect(),
+            spaces: Vec::new(),
         }
     }
 }
@@ -80,42 +85,44 @@ impl<'s> Annotated<'s> {
 /// # Errors
 /// A threshold that does not parse, names an unknown metric or axis, or has a limit in a unit the
 /// metric does not have, with its place.
-pub fn of(
+pub fn collect(
     catalogue: &Catalogue,
     series: &Annotated<'_>,
     layers: &Layers,
-    command_line: &[String],
+    command_line: &[Condition],
 ) -> Result<Vec<Placed>> {
     let mut all = with_replaced(catalogue, series, layers, command_line)?;
     all.retain(|placed| placed.replaced_by.is_none());
     Ok(all)
 }
 
-/// All thresholds of `series` in layer order, those that are replaced as well.
+/// All thresholds of `series` in layer order, including replaced ones.
 ///
 /// # Errors
-/// As [`of`].
+/// As [`collect`].
 pub fn with_replaced(
     catalogue: &Catalogue,
     series: &Annotated<'_>,
     layers: &Layers,
-    command_line: &[String],
+    command_line: &[Condition],
 ) -> Result<Vec<Placed>> {
     let attribute = format!("the attribute at {}", series.place);
-    let mut texts: Vec<(&String, Layer, Option<Place>)> = Vec::new();
-    texts.extend(series.thresholds.iter().map(|text| (text, Layer::Attribute, None)));
+    let mut written: Vec<(&Condition, Layer, Option<FileLine>)> = Vec::new();
+    written.extend(series.thresholds.iter().map(|own| (own, Layer::Attribute, None)));
     for (config, origin) in layers.configs() {
         let own = config.for_series(&series.key).flat_map(|s| &s.thresholds);
-        for Written { text, line, .. } in config.thresholds.iter().chain(own) {
-            let place = Place { file: layers.file(), line: *line };
-            texts.push((text, Layer::Configuration(origin.clone()), Some(place)));
+        for Written { condition, line, .. } in config.thresholds.iter().chain(own) {
+            let place = FileLine { file: layers.file(), line: *line };
+            written.push((condition, Layer::Configuration(origin.clone()), Some(place)));
         }
     }
-    texts.extend(command_line.iter().map(|text| (text, Layer::CommandLine, None)));
+    written.extend(command_line.iter().map(|given| (given, Layer::CommandLine, None)));
     let mut all: Vec<Placed> = Vec::new();
     let mut wrong: Option<Failure> = None;
-    for (text, origin, place) in texts {
-        let threshold = match check(catalogue, text, series) {
+    for (condition, origin, place) in written {
+        // The compiler has compared those of the annotation with its axes.
+        let spaces = if origin == Layer::Attribute { &[] } else { &series.spaces[..] };
+        let threshold = match check(catalogue, condition, (series, spaces)) {
             Ok(threshold) => threshold,
             Err(error) => {
                 let (code, at) = match &place {
@@ -123,7 +130,7 @@ pub fn with_replaced(
                     None if origin == Layer::Attribute => (ExitCode::Usage, attribute.clone()),
                     None => (ExitCode::Usage, origin.to_string()),
                 };
-                let message = error.render(&at, text);
+                let message = error.render(&at, &condition.text);
                 match &mut wrong {
                     Some(first) => first.message = format!("{}\n{message}", first.message),
                     None => wrong = Some(Failure::new(code, message)),
@@ -132,7 +139,7 @@ pub fn with_replaced(
             }
         };
         for earlier in all.iter_mut().filter(|p| p.origin != origin && p.replaced_by.is_none()) {
-            if says_the_same(&earlier.threshold, &threshold) {
+            if threshold.supersedes(&earlier.threshold) {
                 earlier.replaced_by = Some(origin.clone());
             }
         }
@@ -141,10 +148,10 @@ pub fn with_replaced(
     wrong.map_or(Ok(all), Err)
 }
 
-/// The thresholds that a stored `series` is judged by: those that it was judged by when it was
-/// measured, those of the configuration file of today, and `given` on the command line. A later one
-/// replaces an earlier one that says the same thing: the attribute's, the stored configuration
-/// file's, today's, the stored command line's, `given`.
+/// The thresholds of a stored `series`: those that it was judged by when it was measured, those of
+/// the current configuration file, and `given` on the command line. A later one replaces an earlier
+/// one with the same subject: the attribute's, the stored configuration file's, the current one's,
+/// the stored command line's, `given`.
 ///
 /// # Errors
 /// A stored threshold that this version does not understand, and one of the configuration file that
@@ -154,12 +161,13 @@ pub fn of_stored(
     series: &SeriesResult,
     layers: &Layers,
     given: &[Threshold],
-) -> Result<Vec<gate::Written>> {
+) -> Result<Vec<gate::ConfiguredThreshold>> {
     let stored = stored(series)?;
-    let step = |is: fn(&Layer) -> bool| -> Vec<gate::Written> {
+    let step = |is: fn(&Layer) -> bool| -> Vec<gate::ConfiguredThreshold> {
         stored.iter().filter(|(_, origin, _)| is(origin)).cloned().collect()
     };
-    let today = of(catalogue, &Annotated::of_stored(series, &[]), layers, &[])?.into_iter();
+    let today =
+        collect(catalogue, &Annotated::of_stored(series, Vec::new()), layers, &[])?.into_iter();
     let steps = [
         step(|origin| *origin == Layer::Attribute),
         step(|origin| matches!(origin, Layer::Configuration(_))),
@@ -167,51 +175,38 @@ pub fn of_stored(
         step(|origin| *origin == Layer::CommandLine),
         given.iter().map(|threshold| (threshold.clone(), Layer::CommandLine, None)).collect(),
     ];
-    let mut all: Vec<gate::Written> = Vec::new();
+    let mut all: Vec<gate::ConfiguredThreshold> = Vec::new();
     for step in steps {
-        all.retain(|(earlier, ..)| !step.iter().any(|(later, ..)| says_the_same(earlier, later)));
+        all.retain(|(earlier, ..)| !step.iter().any(|(later, ..)| later.supersedes(earlier)));
         all.extend(step);
     }
     Ok(all)
 }
 
 /// What `series` was judged by, but for the default thresholds, which come with each baseline.
-fn stored(series: &SeriesResult) -> Result<Vec<gate::Written>> {
-    let judged = series.judgements.iter().map(|j| (&j.threshold, &j.origin, j.place.clone()));
-    let silent = series.not_applicable.iter().map(|n| (&n.threshold, &n.origin, None));
+fn stored(series: &SeriesResult) -> Result<Vec<gate::ConfiguredThreshold>> {
+    let judged = series.judgements.iter();
+    let judged = judged.map(|j| (j.threshold.clone(), &j.origin, j.place.clone()));
+    let silent = series.not_applicable.iter();
+    let silent = silent.map(|n| (n.threshold.clone().into(), &n.origin, None));
     let written = judged.chain(silent).filter(|(_, origin, _)| **origin != Layer::Default);
-    let parsed = written.map(|(text, origin, place)| {
-        let threshold = Threshold::parse(text).map_err(|error| {
+    let parsed = written.map(|(written, origin, place)| {
+        let WrittenThreshold { text, parsed } = written;
+        let threshold = parsed.map_err(|error| {
             let of = format!("the stored thresholds of {}", series.id);
-            Failure::new(ExitCode::Configuration, error.render(&of, text))
+            Failure::new(ExitCode::Configuration, error.render(&of, &text))
         })?;
         Ok((threshold, origin.clone(), place))
     });
     parsed.collect()
 }
 
-/// Whether `later` takes the place of `earlier`.
-fn says_the_same(earlier: &Threshold, later: &Threshold) -> bool {
-    let (a, b) = (earlier, later);
-    let device = |threshold: &Threshold| threshold.device.as_ref().map(|name| name.to_lowercase());
-    // What a change may cost says nothing of what is too much altogether: each stays beside the
-    // other.
-    a.needs_baseline() == b.needs_baseline()
-        // A warning does not lift a gate.
-        && !(a.severity == Severity::Hard && b.severity == Severity::Warn)
-        && device(a) == device(b)
-        && a.selector.means_the_same(&b.selector)
-        && a.metric == b.metric
-        && a.statistic == b.statistic
-        && a.comparison == b.comparison
-}
-
 fn check(
     catalogue: &Catalogue,
-    text: &str,
-    series: &Annotated<'_>,
+    condition: &Condition,
+    (series, spaces): (&Annotated<'_>, &[&Space]),
 ) -> Result<Threshold, ParseError> {
-    let threshold = Threshold::parse(text)?;
+    let threshold = condition.threshold.clone()?;
     let Some(metric) = catalogue.find(&threshold.metric) else {
         let message = catalogue.unknown(&threshold.metric);
         return Err(ParseError::new(message, threshold.metric_span.clone()));
@@ -234,11 +229,12 @@ fn check(
             }
         }
     }
+    threshold.check_selector(spaces)?;
     Ok(threshold)
 }
 
 /// The metrics to show: the command line's, else the configuration file's, else the annotation's.
-/// Breakdowns are still in them: what they hold depends on the chip ([`Chips::expanded`]).
+/// Breakdowns are not expanded: their contents depend on the chip ([`Chips::expanded`]).
 ///
 /// # Errors
 /// Every name that no metric has.

@@ -4,13 +4,16 @@ use gpuprof_model::verdict::NotApplicable;
 
 /// The thresholds of a series with the axes `block` and `h`, each with the layer that replaces it.
 fn layered(attribute: &[&str], file: &str, line: &[&str]) -> Result<Vec<(String, Option<String>)>> {
-    let attribute: Vec<String> = attribute.iter().map(|&text| text.to_owned()).collect();
-    let line: Vec<String> = line.iter().map(|&text| text.to_owned()).collect();
+    let conditions = |texts: &[&str]| texts.iter().map(|&text| text.into()).collect::<Vec<_>>();
+    let line = conditions(line);
+    let run = Space::from_clauses(&["block = [64]", "h = 1..4"]).unwrap();
+    let annotation = Space::from_clauses(&["block = [64, 128]", "h = 1..4"]).unwrap();
     let series = Annotated {
         key: "saxpy::kernels::saxpy".into(),
         place: "src/lib.rs:3".into(),
-        thresholds: &attribute,
+        thresholds: conditions(attribute),
         axes: vec!["block", "h"],
+        spaces: vec![&run, &annotation],
     };
     let config = Config::parse(file, DEFAULT_PATH.into())?;
     let preset = config.preset.contains_key("ci").then_some("ci");
@@ -29,6 +32,22 @@ fn remain(first: &str, second: &str) -> usize {
 }
 
 #[test]
+fn a_threshold_of_values_that_neither_run_nor_annotation_has_is_refused() {
+    // The run takes one block of the two of the annotation.
+    layered(&[], "", &["where block==128 duration <= 5 us"]).unwrap();
+    let failure = layered(&[], "", &["where block==129 and h==1 duration <= 5 us"]).unwrap_err();
+    assert_eq!(failure.code, ExitCode::Usage);
+    assert_eq!(
+        failure.message,
+        "the threshold applies to no configuration: axis `block` has no value 129: it has 64\n  \
+         --> --threshold\n   |\n   | where block==129 and h==1 duration <= 5 us\n   | \
+         ^^^^^^^^^^^^^^^^^^^^^^^^^"
+    );
+    let file = "thresholds = [\"where h==3 duration <= 5 us\"]\n";
+    assert_eq!(layered(&[], file, &[]).unwrap_err().code, ExitCode::Configuration);
+}
+
+#[test]
 fn each_layer_replaces_what_says_the_same_in_the_one_before() {
     let file = "thresholds = [\"duration <= 6 us\"]\n\
                 [preset.ci]\nthresholds = [\"every duration <= 7 us\"]\n";
@@ -41,7 +60,7 @@ fn each_layer_replaces_what_says_the_same_in_the_one_before() {
 }
 
 #[test]
-fn a_limit_relative_to_the_baseline_and_a_fixed_one_stay_beside_each_other() {
+fn a_limit_relative_to_the_baseline_and_a_fixed_one_stay_next_to_each_other() {
     assert_eq!(remain("duration <= 5 us", "duration <= baseline + 3%"), 2);
     assert_eq!(
         remain("duration <= baseline + 5%", "duration <= baseline + 3% and at least 1 us"),
@@ -51,7 +70,7 @@ fn a_limit_relative_to_the_baseline_and_a_fixed_one_stay_beside_each_other() {
 }
 
 #[test]
-fn what_says_the_same_in_other_words_is_the_same() {
+fn equivalent_thresholds_are_equal() {
     assert_eq!(remain("on \"H200\" duration <= 5 us", "on 'h200' duration <= 6 us"), 1);
     assert_eq!(
         remain(
@@ -87,7 +106,7 @@ fn a_share_of_the_peak_of_what_is_in_percent_already_is_refused_with_what_to_wri
     );
 }
 
-/// What a stored run was judged by goes with it, and the later of two that say the same holds.
+/// The thresholds of a stored run stay with it, and the later of two with the same subject counts.
 #[test]
 fn a_stored_series_keeps_its_thresholds_but_for_those_that_are_said_again() {
     let mut series = series(vec![emulated(64, 1 << 20)]);

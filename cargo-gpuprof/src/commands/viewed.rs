@@ -4,12 +4,11 @@ use gpuprof_model::expression::Type;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::{ExitCode, Expression, ParseError};
 
-use super::settings::{Layers, Origin, Setting};
-use crate::options::ViewOptions;
+use super::settings::{Origin, Setting, Settings};
 use gpuprof_analysis::view::{Reference, Sort, View};
 use gpuprof_system::error::{Failure, Result};
 
-/// A view, and where each part of it is written.
+/// A view, with the position of each part.
 #[derive(Debug)]
 pub struct PlacedView {
     /// The view.
@@ -17,42 +16,36 @@ pub struct PlacedView {
     origins: Vec<(&'static str, Origin)>,
 }
 
-/// The view of `given` over `layers`.
+/// The view of `settings`; with `all` rows, or without those that matter least.
 ///
 /// # Errors
 /// A text that does not follow its grammar (exit code 2, or 96 for the configuration file).
-pub(super) fn placed(given: &ViewOptions, layers: &Layers) -> Result<PlacedView> {
-    let best_by = layers.best_by(given.best_by.clone());
-    let reference = layers.reference(given.reference.clone());
-    let filter = layers.filter(given.filter.clone());
-    let columns = layers.columns(given.columns());
-    let sort = layers.sort(given.sort.clone());
-    let top = layers.top(given.top);
-    let pareto = layers.pareto(given.pareto());
+pub(super) fn placed(settings: &Settings, all: bool) -> Result<PlacedView> {
+    let Settings { best_by, reference, filter, columns, sort, top, pareto, .. } = settings;
     let view = View {
-        best_by: best_by.value,
-        reference: read("reference", &reference, Reference::parse)?,
-        filter: read("filter", &filter, Expression::parse)?,
+        best_by: best_by.value.clone(),
+        reference: read("reference", reference, Reference::parse)?,
+        filter: read("filter", filter, Expression::parse)?,
         columns: trimmed(&columns.value),
-        sort: read("sort", &sort, Sort::parse)?,
+        sort: read("sort", sort, Sort::parse)?,
         top: top.value.map(Into::into),
         pareto: trimmed(&pareto.value),
-        all: given.all,
+        all,
     };
     let origins = vec![
-        ("best-by", best_by.origin),
-        ("reference", reference.origin),
-        ("filter", filter.origin),
-        ("columns", columns.origin),
-        ("sort", sort.origin),
-        ("pareto", pareto.origin),
+        ("best-by", best_by.origin.clone()),
+        ("reference", reference.origin.clone()),
+        ("filter", filter.origin.clone()),
+        ("columns", columns.origin.clone()),
+        ("sort", sort.origin.clone()),
+        ("pareto", pareto.origin.clone()),
     ];
     Ok(PlacedView { view, origins })
 }
 
 impl PlacedView {
-    /// Refuses a view that speaks of what none of the series has, of which `axes` are the axes, and
-    /// `catalogue` the metrics.
+    /// Refuses a view with names that no series has; `axes` are the series' axes, and `catalogue`
+    /// has the metrics.
     ///
     /// # Errors
     /// Each part with what is wrong with it (exit code 2, or 96 where the configuration file alone

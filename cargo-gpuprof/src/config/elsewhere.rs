@@ -1,8 +1,8 @@
-//! What the configuration file cannot hold: options that are no settings.
+//! Options that are not settings, so the configuration file cannot have them.
 //!
-//! Input: a key that is unknown. Output: where what it means is said instead.
+//! Input: an unknown key. Output: the place for its setting.
 
-/// The options of `run` without a key, by their names without dashes, and where they belong.
+/// The options of `run` without a key, by their names without dashes, and their places.
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["package", "workspace", "exclude", "bench"], "what is built is chosen on the command line"),
     (
@@ -48,7 +48,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["no-quiet"], "the key is `quiet = false`"),
 ];
 
-/// Where the option that `key` names is given, where it is one without a setting.
+/// The place of the option that `key` names, if it is one without a setting.
 pub fn elsewhere(key: &str) -> Option<&'static str> {
     let of_key = ELSEWHERE.iter().find(|(keys, _)| keys.contains(&key));
     of_key.map(|(_, place)| *place)

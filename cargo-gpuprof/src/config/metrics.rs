@@ -17,12 +17,12 @@ use serde::{Deserialize, Deserializer};
 
 use gpuprof_system::error::{Failure, Result};
 
-/// What the key `metrics` says. As a list it is that of the names to show.
+/// The value of the key `metrics`. A list has the names of the metrics to show.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metrics {
     /// Metrics to show.
     pub show: Vec<String>,
-    /// Metrics by formulas, and directions of others.
+    /// Metrics by formulas, and directions of other metrics.
     pub defined: BTreeMap<String, MetricDefinition>,
 }
 
@@ -36,7 +36,7 @@ pub struct MetricDefinition {
     pub unit: Option<Unit>,
     /// Which way is better: lower, higher or none. Of a new metric higher by default.
     pub direction: Option<Direction>,
-    /// What it is, in one line.
+    /// Its description, in one line.
     pub description: Option<String>,
 }
 
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_definition_is_told_with_its_place() {
+    fn what_is_wrong_with_a_definition_is_reported_with_its_place() {
         let error = |text: &str| {
             let failure = parse(text).unwrap_err();
             assert_eq!(failure.code, ExitCode::Configuration);
@@ -255,7 +255,7 @@ mod tests {
              gpuprof.toml: metric `m_e`: no metric is named `byts`: did you mean `bytes`?\n\
              gpuprof.toml: metric `m_f`: no metric is named `flosp`: did you mean `flops`?"
         );
-        // A preset would be heard by nobody: what a metric is does not depend on who asks.
+        // A preset must not define metrics: a metric's definition does not depend on the preset.
         assert_eq!(
             error(
                 "[metrics.m_g]\nformula = \"1\"\n[preset.ci.metrics.m_g]\nformula = \"2\"\n\

@@ -1,13 +1,36 @@
-//! Texts of the configuration file that know their line.
+//! Thresholds as users write them, parsed once.
 
+use gpuprof_model::{ParseError, Threshold};
 use serde::Deserialize;
 
-/// A text and where it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(from = "toml::Spanned<String>")]
-pub struct Written {
+/// The text of a threshold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
     /// The text.
     pub text: String,
+    /// Its threshold, or the place in the text that does not follow the grammar.
+    pub threshold: Result<Threshold, ParseError>,
+}
+
+impl From<&str> for Condition {
+    fn from(text: &str) -> Self {
+        Self { text: text.to_owned(), threshold: Threshold::parse(text) }
+    }
+}
+
+impl Condition {
+    /// Those of `texts`.
+    pub fn all(texts: &[String]) -> Vec<Self> {
+        texts.iter().map(|text| text.as_str().into()).collect()
+    }
+}
+
+/// A threshold of the configuration file, and its position.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "toml::Spanned<String>")]
+pub struct Written {
+    /// The threshold.
+    pub condition: Condition,
     /// Its line, from 1.
     pub line: u32,
     start: usize,
@@ -15,8 +38,8 @@ pub struct Written {
 
 impl From<toml::Spanned<String>> for Written {
     fn from(spanned: toml::Spanned<String>) -> Self {
-        let start = spanned.span().start;
-        Self { text: spanned.into_inner(), line: 1, start }
+        let condition = spanned.get_ref().as_str().into();
+        Self { condition, line: 1, start: spanned.span().start }
     }
 }
 

@@ -1,11 +1,11 @@
-//! How many processes prepare beside the one that works.
+//! The number of processes that prepare while another one works.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How many processes prepare beside the one that works, at most [`AheadCount::MOST`].
+/// The number of processes that prepare while another one works, at most [`AheadCount::MOST`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u8")]
 pub struct AheadCount(u8);

@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// The number that `text` is, of a type without 0.
 ///
 /// # Errors
-/// 0, and what is no whole number.
+/// 0, and text that is not a whole number.
 pub fn at_least_one<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     text.parse().map_err(|e: N::Err| match e.kind() {
         IntErrorKind::Zero => {

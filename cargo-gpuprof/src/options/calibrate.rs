@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::RunOptions;
 
-/// Processes that `calibrate` times a configuration in, where nothing says otherwise: ten a side.
+/// The default number of processes that `calibrate` times a configuration in: ten a side.
 pub const CALIBRATE_REPEAT: u32 = 20;
 
 /// Options of `calibrate`.

@@ -1,11 +1,16 @@
 //! Options of the smaller subcommands.
 
+use std::path::PathBuf;
+
 use camino::Utf8PathBuf;
 use clap::Args;
+use gpuprof_engine::device::guard::Guarded;
+use gpuprof_model::machine::ClockControl;
 
+use super::word::word;
 use super::{
-    Backend, CargoOptions, ConfigurationOptions, DeviceSelection, KernelOptions, MessageFormat,
-    PartitionOptions, SelectionOptions, library,
+    BackendChoice, CargoOptions, ConfigurationOptions, DeviceSelection, KernelOptions,
+    MessageFormat, PartitionOptions, SelectionOptions, library,
 };
 
 /// Options of `list`.
@@ -21,7 +26,7 @@ pub struct ListOptions {
     #[command(flatten)]
     pub configuration: ConfigurationOptions,
     /// How to print it.
-    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, value_parser = word::<MessageFormat>(), value_name = "FORMAT", help_heading = "Output")]
     pub message_format: Option<MessageFormat>,
     /// Print no progress
     #[arg(short, long, help_heading = "Output")]
@@ -64,7 +69,7 @@ pub struct MetricsOptions {
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<Utf8PathBuf>,
     /// Format of standard output
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_parser = word::<MessageFormat>(), default_value_t, value_name = "FORMAT")]
     pub message_format: MessageFormat,
 }
 
@@ -72,8 +77,8 @@ pub struct MetricsOptions {
 #[derive(Debug, Clone, Default, Args)]
 pub struct DoctorOptions {
     /// Which driver should run kernels
-    #[arg(long, value_enum, default_value_t, value_name = "BACKEND", env = "GPUPROF_BACKEND")]
-    pub backend: Backend,
+    #[arg(long, value_parser = word::<BackendChoice>(), default_value_t, value_name = "BACKEND", env = "GPUPROF_BACKEND")]
+    pub backend: BackendChoice,
     /// GPUs that have to work, named as for `run` [default: the first; the others are only checked]
     #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES")]
     pub devices: Option<DeviceSelection>,
@@ -90,7 +95,7 @@ pub struct DoctorOptions {
     #[arg(long, value_name = "FILE")]
     pub archive_file: Option<Utf8PathBuf>,
     /// Format of standard output
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_parser = word::<MessageFormat>(), default_value_t, value_name = "FORMAT")]
     pub message_format: MessageFormat,
 }
 
@@ -135,4 +140,24 @@ pub struct AskOptions {
     pub request: std::path::PathBuf,
     /// Where the answer goes
     pub reply: std::path::PathBuf,
+}
+
+/// Options of the guard of locked clocks.
+#[derive(Debug, Clone, Args)]
+pub struct GuardOptions {
+    /// The device's UUID
+    #[arg(long)]
+    pub device: String,
+    /// What to lock; with none, locked clocks are only put back
+    #[arg(long, value_parser = word::<ClockControl>())]
+    pub clocks: ClockControl,
+    /// NVML's library, instead of libnvidia-ml.so.1
+    #[arg(long)]
+    pub nvml_path: Option<PathBuf>,
+}
+
+impl From<GuardOptions> for Guarded {
+    fn from(GuardOptions { device, clocks, nvml_path }: GuardOptions) -> Self {
+        Self { device, clocks, nvml_path }
+    }
 }

@@ -1,7 +1,19 @@
 //! Which configuration file is read, and which preset of it.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use clap::Args;
+
+/// Which configuration file is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ConfigFile {
+    /// The usual one of the workspace, or of the archive, if it has one.
+    #[default]
+    Usual,
+    /// This one.
+    At(Utf8PathBuf),
+    /// None.
+    None,
+}
 
 /// Which configuration file is read, and which preset of it.
 #[derive(Debug, Clone, Default, Args)]
@@ -24,13 +36,12 @@ pub struct ConfigurationOptions {
 }
 
 impl ConfigurationOptions {
-    /// Whether the command line says what to read, or to read nothing.
-    pub fn is_explicit(&self) -> bool {
-        self.no_config || self.config_file.is_some()
-    }
-
     /// The file that was asked for.
-    pub fn file(&self) -> Option<&Utf8Path> {
-        self.config_file.as_deref()
+    pub fn file(&self) -> ConfigFile {
+        match &self.config_file {
+            _ if self.no_config => ConfigFile::None,
+            Some(path) => ConfigFile::At(path.clone()),
+            None => ConfigFile::Usual,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Pairs of flags: `--verify` and `--no-verify`.
 
-/// What a pair of flags says: the one that is given later wins, and clap sees to that.
+/// The value of a pair of flags: the last one wins, which clap ensures.
 pub(super) fn either(yes: bool, no: bool) -> Option<bool> {
     if yes { Some(true) } else { no.then_some(false) }
 }

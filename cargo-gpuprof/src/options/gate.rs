@@ -1,14 +1,15 @@
-//! Options of the gate: what a run is compared with, and what that may decide.
+//! Options of the gate: the baseline of a run, and the rules of the exit code.
 
 use camino::Utf8PathBuf;
 use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
 
 use super::either::either;
+use super::word::word;
 use super::{Color, ConfigurationOptions, Interleave, MessageFormat, PlaceOptions, ViewOptions};
 use gpuprof_report::Format;
 
-/// What a run is compared with, and what that may decide.
+/// The baseline of a run, and the rules of the exit code.
 #[derive(Debug, Clone, Default, Args)]
 pub struct GateOptions {
     /// Compare with this baseline: a name, or a file with a run
@@ -46,11 +47,11 @@ pub struct GateOptions {
     /// Keep this run as a baseline unless it fails
     #[arg(long, value_name = "NAME", help_heading = "Gate")]
     pub save_baseline: Option<String>,
-    /// What may decide the exit code.
+    /// The rules of the exit code.
     #[command(flatten)]
     pub judging: JudgingOptions,
     /// Order of the passes on a GPU
-    #[arg(long, value_enum, value_name = "ORDER", help_heading = "Run")]
+    #[arg(long, value_parser = word::<Interleave>(), value_name = "ORDER", help_heading = "Run")]
     pub interleave: Option<Interleave>,
     /// Resume an interrupted run: its id, a prefix of it, or by default the last; with --slices,
     /// `auto` resumes the slice where it has begun, and begins it otherwise
@@ -62,14 +63,14 @@ pub struct GateOptions {
     pub wait_lock: Option<u32>,
 }
 
-/// What may decide the exit code.
+/// The rules of the exit code.
 #[derive(Debug, Clone, Default, Args)]
 pub struct JudgingOptions {
     /// Exit with 106 when a threshold cannot be judged [env: GPUPROF_STRICT=true]
     #[arg(long, overrides_with = "no_strict", help_heading = "Gate")]
     pub strict: bool,
-    /// What the environment says. An option of its own: clap takes a flag that the environment sets
-    /// for given, and refuses the opposite one beside it.
+    /// The environment's value. A separate option: clap counts a flag that the environment sets as
+    /// given, and refuses the opposite one next to it.
     #[arg(
         long = "GPUPROF_STRICT",
         hide = true,
@@ -119,7 +120,7 @@ pub struct ReportOptions {
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
     /// How to write it
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_parser = word::<Format>(), default_value_t, value_name = "FORMAT")]
     pub format: Format,
     /// File to write instead of standard output
     #[arg(long, short, value_name = "FILE")]
@@ -131,18 +132,18 @@ pub struct ReportOptions {
     #[arg(long)]
     pub open: bool,
     /// When to colour
-    #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
+    #[arg(long, value_parser = word::<Color>(), value_name = "WHEN", env = "CARGO_TERM_COLOR")]
     pub color: Option<Color>,
     /// Folder of your own rules of advice, instead of .config/gpuprof/rules
     #[arg(long, value_name = "DIR")]
     pub rules: Option<Utf8PathBuf>,
-    /// Where settings come from that are not given here.
+    /// The origins of settings that are not given here.
     #[command(flatten)]
     pub configuration: ConfigurationOptions,
     /// Which rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,
-    /// Where runs are.
+    /// The location of runs.
     #[command(flatten)]
     pub place: PlaceOptions,
 }
@@ -160,22 +161,22 @@ pub struct CompareOptions {
     /// run's own or the default one that says the same
     #[arg(long, value_name = "CONDITION")]
     pub threshold: Vec<String>,
-    /// What may decide the exit code.
+    /// The rules of the exit code.
     #[command(flatten)]
     pub judging: JudgingOptions,
-    /// Where settings come from that are not given here.
+    /// The origins of settings that are not given here.
     #[command(flatten)]
     pub configuration: ConfigurationOptions,
     /// How to write it
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_parser = word::<Format>(), default_value_t, value_name = "FORMAT")]
     pub format: Format,
     /// When to colour
-    #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
+    #[arg(long, value_parser = word::<Color>(), value_name = "WHEN", env = "CARGO_TERM_COLOR")]
     pub color: Option<Color>,
     /// Which rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,
-    /// Where runs are.
+    /// The location of runs.
     #[command(flatten)]
     pub place: PlaceOptions,
 }
@@ -186,7 +187,7 @@ pub struct BaselineOptions {
     /// What to do.
     #[command(subcommand)]
     pub action: BaselineAction,
-    /// Where baselines are.
+    /// The location of baselines.
     #[command(flatten)]
     pub place: PlaceOptions,
 }
@@ -197,7 +198,7 @@ pub enum BaselineAction {
     /// List the baselines.
     List {
         /// How to print them
-        #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+        #[arg(long, value_parser = word::<MessageFormat>(), default_value_t, value_name = "FORMAT")]
         message_format: MessageFormat,
     },
     /// Show a baseline as a report.

@@ -1,8 +1,9 @@
 //! Options of `history`.
 
 use camino::Utf8PathBuf;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
+use super::word::word;
 use super::{Color, PlaceOptions};
 
 /// Options of `history`.
@@ -14,7 +15,7 @@ pub struct HistoryOptions {
     /// The history [default: .config/gpuprof/history.jsonl in the workspace]
     #[arg(long, value_name = "FILE", global = true)]
     pub file: Option<Utf8PathBuf>,
-    /// Where runs are.
+    /// The location of runs.
     #[command(flatten)]
     pub place: PlaceOptions,
 }
@@ -64,23 +65,23 @@ pub struct ShowOptions {
     #[arg(long)]
     pub revisions: bool,
     /// How to write it
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_parser = word::<HistoryFormat>(), default_value_t, value_name = "FORMAT")]
     pub format: HistoryFormat,
     /// When to colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
+    #[arg(long, value_parser = word::<Color>(), default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
     pub color: Color,
 }
 
-/// The formats that `history show` writes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum HistoryFormat {
-    /// For people.
-    #[default]
-    Table,
-    /// One document with every timeline.
-    Json,
-    /// One row a revision.
-    Csv,
-    /// One page with charts, to open in a browser.
-    Html,
+gpuprof_model::words! {
+    /// The formats that `history show` writes.
+    pub enum HistoryFormat = Table {
+        /// For people.
+        Table = "table",
+        /// One document with every timeline.
+        Json = "json",
+        /// One row a revision.
+        Csv = "csv",
+        /// One page with charts, to open in a browser.
+        Html = "html",
+    }
 }

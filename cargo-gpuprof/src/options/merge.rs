@@ -1,21 +1,19 @@
 //! Options of `merge`.
 
 use camino::Utf8PathBuf;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::{
-    CargoOptions, ConfigurationOptions, GateOptions, JudgingOptions, OutputOptions, PlaceOptions,
-    RunOptions, ViewOptions,
-};
+use super::word::word;
+use super::{ConfigurationOptions, JudgingOptions, OutputOptions, PlaceOptions, ViewOptions};
 
-/// Which of several measurements of one slice counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum Prefer {
-    /// The one that was whole first, whatever it found
-    #[default]
-    First,
-    /// The newest one that is whole
-    Newest,
+gpuprof_model::words! {
+    /// Which of several measurements of one slice counts.
+    pub enum Prefer = First {
+        /// The one that was whole first, whatever it found
+        First = "first",
+        /// The newest whole one
+        Newest = "newest",
+    }
 }
 
 /// Options of `merge`.
@@ -31,7 +29,7 @@ pub struct MergeOptions {
     #[arg(long)]
     pub partial: bool,
     /// Which measurement counts of a slice that was measured twice
-    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
+    #[arg(long, value_parser = word::<Prefer>(), default_value_t, value_name = "WHICH")]
     pub prefer: Prefer,
     /// Compare with this baseline: a name, or a file with a run
     #[arg(long, value_name = "NAME|FILE", env = "GPUPROF_BASELINE", help_heading = "Gate")]
@@ -39,7 +37,7 @@ pub struct MergeOptions {
     /// Keep the merged run as a baseline unless it fails
     #[arg(long, value_name = "NAME", help_heading = "Gate")]
     pub save_baseline: Option<String>,
-    /// What may decide the exit code.
+    /// The rules of the exit code.
     #[command(flatten)]
     pub judging: JudgingOptions,
     /// Which configuration file is read.
@@ -51,26 +49,7 @@ pub struct MergeOptions {
     /// What is printed and written.
     #[command(flatten)]
     pub output: OutputOptions,
-    /// Where the workspace and its target folder are.
+    /// The workspace and its target folder.
     #[command(flatten)]
     pub place: PlaceOptions,
-}
-
-impl MergeOptions {
-    /// The options of the run that is made, for the settings that it has.
-    pub fn of_run(&self) -> RunOptions {
-        RunOptions {
-            cargo: CargoOptions::from(&self.place),
-            gate: GateOptions {
-                baseline: self.baseline.clone(),
-                save_baseline: self.save_baseline.clone(),
-                judging: self.judging.clone(),
-                ..GateOptions::default()
-            },
-            configuration: self.configuration.clone(),
-            view: self.view.clone(),
-            output: self.output.clone(),
-            ..RunOptions::default()
-        }
-    }
 }

@@ -6,16 +6,19 @@
 
 mod ahead;
 mod at_least_one;
+mod backend;
 mod calibrate;
+mod cargo;
 mod check;
 mod commands;
 mod configuration;
+mod duration;
 mod either;
 mod emulate;
 mod gate;
+mod given;
 mod history;
 mod library;
-mod machine;
 mod merge;
 mod output;
 mod partition;
@@ -26,32 +29,36 @@ mod run;
 mod runs;
 mod set;
 mod settings;
-mod time_budget;
 mod view;
+mod word;
 
 pub use ahead::AheadCount;
 pub use at_least_one::at_least_one;
+pub use backend::BackendChoice;
 pub use calibrate::{CALIBRATE_REPEAT, CalibrateOptions};
+pub use cargo::{CargoOptions, KernelOptions, PlaceOptions};
 pub use check::CheckOptions;
 pub use commands::{
-    ArchiveOptions, AskOptions, CompletionsOptions, DoctorOptions, ListOptions, ManOptions,
-    MetricsOptions,
+    ArchiveOptions, AskOptions, CompletionsOptions, DoctorOptions, GuardOptions, ListOptions,
+    ManOptions, MetricsOptions,
 };
-pub use configuration::ConfigurationOptions;
+pub use configuration::{ConfigFile, ConfigurationOptions};
+pub use duration::TimeBudget;
 pub use emulate::{BecomeOptions, EmulateOptions};
 pub use gate::{
     BaselineAction, BaselineOptions, CompareOptions, GateOptions, JudgingOptions, ReportOptions,
 };
+pub use given::Given;
 pub use gpuprof_analysis::stats::repeats::{NOISE_PERCENT, Repeats, noise_percent};
-pub use gpuprof_build::options::{BuildOptions, CargoOptions, KernelOptions, PlaceOptions};
-pub use gpuprof_engine::device::{ClockControl, DeviceSelection};
+pub use gpuprof_build::options::{BuildOptions, CargoRequest};
+pub use gpuprof_engine::device::DeviceSelection;
 pub use gpuprof_engine::schedule::partition::{Method, PartitionBy};
 pub use gpuprof_engine::schedule::{Interleave, Isolate};
 pub use gpuprof_engine::store::KeepRuns;
 pub use gpuprof_model::Checks;
+pub use gpuprof_model::machine::{CacheControl, ClockControl};
 pub use history::{AddOptions, HistoryAction, HistoryFormat, HistoryOptions, ShowOptions};
 pub use library::library;
-pub use machine::{Backend, CacheControl};
 pub use merge::{MergeOptions, Prefer};
 pub use output::{Color, MessageFormat, OutputOptions};
 pub use partition::{Partition, PartitionOptions, SliceOptions};
@@ -65,5 +72,4 @@ pub use runs::{Age, RemoveOptions, RunsAction, RunsOptions};
 pub use set::Set;
 pub use settings::{Defaults, Shown, below, defaults, library_from};
 pub(crate) use settings::{settings, types};
-pub use time_budget::TimeBudget;
 pub use view::ViewOptions;

@@ -1,28 +1,27 @@
 //! Options of what is printed and written.
 
 use camino::Utf8PathBuf;
-use clap::{Args, ValueEnum};
-use serde::Deserialize;
+use clap::Args;
 
 use super::KeepRuns;
 use super::either::either;
+use super::word::word;
 
-/// What standard output carries.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MessageFormat {
-    /// Tables.
-    #[default]
-    Human,
-    /// One JSON object a line, each with a "reason".
-    Json,
+gpuprof_model::words! {
+    /// The contents of standard output.
+    pub enum MessageFormat = Human {
+        /// Tables.
+        Human = "human",
+        /// One JSON object a line, each with a "reason".
+        Json = "json",
+    }
 }
 
-/// Where results go.
+/// The destinations of results.
 #[derive(Debug, Clone, Default, Args)]
 pub struct OutputOptions {
     /// Format of standard output
-    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, value_parser = word::<MessageFormat>(), value_name = "FORMAT", help_heading = "Output")]
     pub message_format: Option<MessageFormat>,
     /// Write tidy CSV, one row per configuration and metric; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -51,7 +50,7 @@ pub struct OutputOptions {
     /// When to colour
     #[arg(
         long,
-        value_enum,
+        value_parser = word::<Color>(),
         value_name = "WHEN",
         env = "CARGO_TERM_COLOR",
         help_heading = "Output"
@@ -72,15 +71,14 @@ impl OutputOptions {
     }
 }
 
-/// When to colour.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Color {
-    /// Where the terminal shows colour.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
+gpuprof_model::words! {
+    /// When to colour.
+    pub enum Color = Auto {
+        /// Where the terminal shows colour.
+        Auto = "auto",
+        /// Always.
+        Always = "always",
+        /// Never.
+        Never = "never",
+    }
 }

@@ -1,4 +1,4 @@
-//! Options that divide a plan into slices, each for a machine or a job of its own.
+//! Options that divide a plan into slices, each for a separate machine or job.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -7,6 +7,7 @@ use std::str::FromStr;
 use camino::Utf8PathBuf;
 use clap::Args;
 
+use super::word::word;
 use gpuprof_engine::schedule::partition::{Method, PartitionBy};
 
 /// The most slices of a plan.
@@ -81,7 +82,7 @@ pub struct PartitionOptions {
     /// What --partition deals out
     #[arg(
         long,
-        value_enum,
+        value_parser = word::<PartitionBy>(),
         default_value_t,
         value_name = "UNIT",
         env = "GPUPROF_PARTITION_BY",
@@ -94,7 +95,7 @@ pub struct PartitionOptions {
     pub partition_costs: Option<String>,
 }
 
-/// Which slice to measure, and where it goes.
+/// The slice to measure, and its folder.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SliceOptions {
     /// Which slice.
@@ -113,7 +114,7 @@ pub struct SliceOptions {
 }
 
 impl SliceOptions {
-    /// The slice that is measured; none of a run that is no slice.
+    /// The measured slice; none if the run is not a slice.
     pub fn wanted(&self) -> Option<Partition> {
         self.part.partition.or(self.slices.as_ref().map(|_| Partition::WHOLE))
     }

@@ -1,48 +1,56 @@
 //! How counters are collected: replay mode, process isolation, and how passes are matched.
 
-use clap::ValueEnum;
 use gpuprof_analysis::metrics::replay::{Matching, Strictness};
-use serde::Deserialize;
+use gpuprof_model::protocol::Replay;
 
-/// How hardware counters are collected.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReplayMode {
-    /// Every pass runs in its own process.
-    #[default]
-    Application,
-    /// All passes run in one process, each on the original inputs.
-    Range,
-    /// CUPTI replays each launch.
-    Kernel,
-    /// No counters, only times.
-    None,
+gpuprof_model::words! {
+    /// How hardware counters are collected.
+    pub enum ReplayMode = Application {
+        /// Every pass runs in its own process.
+        Application = "application",
+        /// All passes run in one process, each on the original inputs.
+        Range = "range",
+        /// CUPTI replays each launch.
+        Kernel = "kernel",
+        /// No counters, only times.
+        None = "none",
+    }
 }
 
-/// How launches of two passes are matched.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AppReplayMatch {
-    /// Those of the same kernel.
-    Name,
-    /// Those of the same kernel, grid and block.
-    Grid,
-    /// Those that agree in all recorded facts.
-    #[default]
-    All,
+gpuprof_model::words! {
+    /// How launches of two passes are matched.
+    pub enum AppReplayMatch = All {
+        /// Those of the same kernel.
+        Name = "name",
+        /// Those of the same kernel, grid and block.
+        Grid = "grid",
+        /// Those that agree in all recorded facts.
+        All = "all",
+    }
 }
 
-/// How far the launches of two passes may differ.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AppReplayMode {
-    /// Every launch must match, in the same order.
-    #[default]
-    Strict,
-    /// Every launch must match, in any order.
-    Balanced,
-    /// Launches without a match are ignored.
-    Relaxed,
+gpuprof_model::words! {
+    /// How far the launches of two passes may differ.
+    pub enum AppReplayMode = Strict {
+        /// Every launch must match, in the same order.
+        Strict = "strict",
+        /// Every launch must match, in any order.
+        Balanced = "balanced",
+        /// Launches without a match are ignored.
+        Relaxed = "relaxed",
+    }
+}
+
+impl ReplayMode {
+    /// How counters are replayed; none if none are collected.
+    pub fn replay(self) -> Option<Replay> {
+        match self {
+            Self::Application => Some(Replay::Application),
+            Self::Range => Some(Replay::Range),
+            Self::Kernel => Some(Replay::Kernel),
+            Self::None => None,
+        }
+    }
 }
 
 impl From<AppReplayMatch> for Matching {
@@ -62,18 +70,5 @@ impl From<AppReplayMode> for Strictness {
             AppReplayMode::Balanced => Self::Balanced,
             AppReplayMode::Relaxed => Self::Relaxed,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use gpuprof_analysis::gate::fingerprint::REPLAY_BY_CUPTI;
-
-    use super::*;
-    use crate::options::Shown;
-
-    #[test]
-    fn provenance_and_comparison_mean_the_same_replay() {
-        assert_eq!(ReplayMode::Kernel.text(), REPLAY_BY_CUPTI);
     }
 }

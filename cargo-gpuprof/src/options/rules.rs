@@ -26,7 +26,7 @@ pub struct RulesOptions {
     /// Which configuration file is read.
     #[command(flatten)]
     pub configuration: ConfigurationOptions,
-    /// Where runs are.
+    /// The location of runs.
     #[command(flatten)]
     pub place: PlaceOptions,
 }

@@ -9,11 +9,11 @@ use gpuprof_model::suggest::did_you_mean;
 
 use super::at_least_one::at_least_one;
 use super::either::either;
+use super::word::word;
 use super::{
-    AheadCount, AppReplayMatch, AppReplayMode, Backend, CacheControl, CargoOptions, Checks,
+    AheadCount, AppReplayMatch, AppReplayMode, BackendChoice, CacheControl, CargoOptions, Checks,
     ClockControl, ConfigurationOptions, DeviceSelection, GateOptions, Isolate, KernelOptions,
-    OutputOptions, Purpose, Repeats, ReplayMode, Set, SliceOptions, TimeBudget, ViewOptions,
-    library,
+    OutputOptions, Repeats, ReplayMode, Set, SliceOptions, TimeBudget, ViewOptions, library,
 };
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
@@ -39,19 +39,19 @@ pub const SUBCOMMANDS: [&str; 18] = [
     "man",
 ];
 
-/// How long the lock of a runner that was killed may outlive it: a process that it was just
-/// starting shares its open files until it runs a program of its own, and the kernel keeps the lock
-/// as long as one of both has the file.
+/// The longest time that a killed runner's lock may outlive it: a process that it was just starting
+/// shares its open files until it executes its own program, and the kernel keeps the lock as long
+/// as either has the file.
 const LINGERING: Duration = Duration::from_secs(3);
 
 /// How long the lock of a machine that is lost may outlive it, and a little more: NFS servers wait
 /// for 90 s by default.
 const LEASE: Duration = Duration::from_secs(120);
 
-/// What the last run is called.
+/// The name of the last run.
 const LATEST: &str = "latest";
 
-/// What goes on where there is something to go on with.
+/// Resumes a run if there is one to resume.
 pub const AUTO: &str = "auto";
 
 /// Which series to take.
@@ -91,12 +91,9 @@ pub struct RunOptions {
     /// How to build the kernels.
     #[command(flatten)]
     pub kernels: KernelOptions,
-    /// What it is for; set by the subcommand
-    #[arg(skip)]
-    pub purpose: Purpose,
     /// Which driver runs the kernels
-    #[arg(long, value_enum, value_name = "BACKEND", env = "GPUPROF_BACKEND", help_heading = "Run")]
-    pub backend: Option<Backend>,
+    #[arg(long, value_parser = word::<BackendChoice>(), value_name = "BACKEND", env = "GPUPROF_BACKEND", help_heading = "Run")]
+    pub backend: Option<BackendChoice>,
     /// GPUs to spread the configurations over: ordinals, UUIDs or UUID prefixes, separated by
     /// commas, or `all`; a configuration stays on one of them [default: the first]
     #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES", help_heading = "Run")]
@@ -119,10 +116,10 @@ pub struct RunOptions {
     #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub timeout: Option<NonZeroU32>,
     /// What happens to the L2 cache before each sample
-    #[arg(long, value_enum, value_name = "CONTROL", help_heading = "Run")]
+    #[arg(long, value_parser = word::<CacheControl>(), value_name = "CONTROL", help_heading = "Run")]
     pub cache_control: Option<CacheControl>,
     /// Clocks of the GPU while it is measured; base and boost need an administrator
-    #[arg(long, value_enum, value_name = "CONTROL", help_heading = "Run")]
+    #[arg(long, value_parser = word::<ClockControl>(), value_name = "CONTROL", help_heading = "Run")]
     pub clock_control: Option<ClockControl>,
     /// NVML's library, instead of libnvidia-ml.so.1
     #[arg(long, value_name = "PATH", env = "GPUPROF_NVML", value_parser = library, help_heading = "Run")]
@@ -134,10 +131,10 @@ pub struct RunOptions {
     #[arg(long, overrides_with = "no_wait", help_heading = "Run")]
     pub wait: bool,
     /// How the hardware counters of a GPU are collected
-    #[arg(long, value_enum, value_name = "MODE", help_heading = "Run")]
+    #[arg(long, value_parser = word::<ReplayMode>(), value_name = "MODE", help_heading = "Run")]
     pub replay_mode: Option<ReplayMode>,
     /// Process isolation level
-    #[arg(long, value_enum, value_name = "UNIT", help_heading = "Run")]
+    #[arg(long, value_parser = word::<Isolate>(), value_name = "UNIT", help_heading = "Run")]
     pub isolate: Option<Isolate>,
     /// Processes that prepare (context, module, inputs) while another one works [default: 1 where
     /// both collect counters, 0 where either takes times]. They pause during measurements, but keep
@@ -163,7 +160,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "METRICS", value_delimiter = ',', help_heading = "Run")]
     pub metrics: Vec<String>,
     /// Sections to show, by the name of a set; several separated by commas
-    #[arg(long, value_enum, value_name = "SET", value_delimiter = ',', help_heading = "Run")]
+    #[arg(long, value_parser = word::<Set>(), value_name = "SET", value_delimiter = ',', help_heading = "Run")]
     pub set: Vec<Set>,
     /// Sections to show, by name; several separated by commas
     #[arg(long, value_name = "SECTION", value_delimiter = ',', help_heading = "Run")]
@@ -182,10 +179,10 @@ pub struct RunOptions {
     #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub max_passes: Option<NonZeroU32>,
     /// How launches of two passes are matched
-    #[arg(long, value_enum, value_name = "MATCH", help_heading = "Run")]
+    #[arg(long, value_parser = word::<AppReplayMatch>(), value_name = "MATCH", help_heading = "Run")]
     pub app_replay_match: Option<AppReplayMatch>,
     /// How far the launches of two passes may differ
-    #[arg(long, value_enum, value_name = "MODE", help_heading = "Run")]
+    #[arg(long, value_parser = word::<AppReplayMode>(), value_name = "MODE", help_heading = "Run")]
     pub app_replay_mode: Option<AppReplayMode>,
     /// Print configurations and passes, but start nothing
     #[arg(long, help_heading = "Run")]
@@ -230,7 +227,7 @@ impl RunOptions {
         }
     }
 
-    /// Whether the run goes on where there is something to go on with, and begins otherwise.
+    /// Whether the run resumes an unfinished one if there is one, and begins otherwise.
     pub fn goes_on_or_begins(&self) -> bool {
         self.gate.resume.as_deref() == Some(AUTO)
     }
@@ -258,7 +255,7 @@ impl RunOptions {
     }
 }
 
-/// What a command line of `run` says, for tests.
+/// A parsed command line of `run`, for tests.
 #[cfg(test)]
 pub(crate) fn parsed(line: &str) -> RunOptions {
     #[derive(clap::Parser)]

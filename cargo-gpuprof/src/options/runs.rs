@@ -5,6 +5,7 @@ use std::str::FromStr;
 use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 
+use super::word::word;
 use super::{Color, MessageFormat, PlaceOptions};
 
 /// Options of `runs`.
@@ -13,7 +14,7 @@ pub struct RunsOptions {
     /// What to do.
     #[command(subcommand)]
     pub action: RunsAction,
-    /// Where runs are.
+    /// The location of runs.
     #[command(flatten)]
     pub place: PlaceOptions,
 }
@@ -24,7 +25,7 @@ pub enum RunsAction {
     /// List the runs, the newest last.
     List {
         /// How to print them
-        #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+        #[arg(long, value_parser = word::<MessageFormat>(), default_value_t, value_name = "FORMAT")]
         message_format: MessageFormat,
     },
     /// Show one as a report.
@@ -33,10 +34,10 @@ pub enum RunsAction {
         #[arg(value_name = "RUN", default_value = "latest")]
         run: String,
         /// When to colour
-        #[arg(long, value_enum, default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
+        #[arg(long, value_parser = word::<Color>(), default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
         color: Color,
     },
-    /// Remove runs; never one that is under way.
+    /// Remove runs; never a run under way.
     Rm(RemoveOptions),
 }
 
@@ -54,7 +55,7 @@ pub struct RemoveOptions {
     #[arg(long, group = "which")]
     pub all: bool,
     /// How to tell what was removed
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_parser = word::<MessageFormat>(), default_value_t, value_name = "FORMAT")]
     pub message_format: MessageFormat,
 }
 

@@ -1,19 +1,17 @@
 //! Sets of sections.
 
-use clap::ValueEnum;
-
-/// A set of sections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Set {
-    /// Speed of light, launch and occupancy.
-    Basic,
-    /// Basic with workloads, branches and the roofline.
-    Detailed,
-    /// Every section.
-    Full,
-    /// What the roofline needs.
-    Roofline,
-    /// Memory in detail.
-    Memory,
+gpuprof_model::words! {
+    /// A set of sections.
+    pub enum Set = Basic {
+        /// Speed of light, launch and occupancy.
+        Basic = "basic",
+        /// Basic with workloads, branches and the roofline.
+        Detailed = "detailed",
+        /// Every section.
+        Full = "full",
+        /// The metrics of the roofline.
+        Roofline = "roofline",
+        /// Memory in detail.
+        Memory = "memory",
+    }
 }

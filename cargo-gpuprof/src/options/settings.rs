@@ -5,34 +5,34 @@
 //! field, with its help, is in [`RunOptions`](super::RunOptions).
 
 use camino::Utf8Path;
-use clap::ValueEnum;
 use serde_json::Value;
 
 use gpuprof_build::options::BENCH;
 use gpuprof_engine::plan::MAX_CONFIGURATIONS;
+use gpuprof_model::words::Word;
 use types::*;
 
-/// The types of the rows: whoever takes the rows imports all of them.
+/// The types of the rows: every user of the rows imports all of them.
 pub(crate) mod types {
     pub(crate) use std::num::{NonZeroU32, NonZeroUsize};
 
     pub(crate) use camino::Utf8PathBuf;
 
     pub(crate) use crate::options::{
-        AheadCount, AppReplayMatch, AppReplayMode, Backend, CacheControl, Checks, ClockControl,
-        Color, DeviceSelection, Interleave, Isolate, KeepRuns, MessageFormat, Repeats, ReplayMode,
-        Set, TimeBudget,
+        AheadCount, AppReplayMatch, AppReplayMode, BackendChoice, CacheControl, Checks,
+        ClockControl, Color, DeviceSelection, Interleave, Isolate, KeepRuns, MessageFormat,
+        Repeats, ReplayMode, Set, TimeBudget,
     };
 }
 
-/// Hands the rows to the macro `$to`. A row is
-/// `name "--option": TYPE => VALUE = DEFAULT, |options| GIVEN;` where TYPE is what a layer says,
-/// VALUE what the run uses, and GIVEN what the command line says, if it does.
+/// Passes the rows to the macro `$to`. A row is `name "--option": TYPE => VALUE = DEFAULT,
+/// |options| GIVEN;` where TYPE is a layer's value, VALUE the run's value, and GIVEN the command
+/// line's value, if it has one.
 macro_rules! settings {
     ($to:ident) => {
         $to! {
             /// Which driver runs the kernels.
-            backend "--backend": Backend => Backend = Backend::default(),
+            backend "--backend": BackendChoice => BackendChoice = BackendChoice::default(),
                 |o| o.backend;
             /// The GPUs that the configurations are spread over; none for the first one.
             devices "--devices": DeviceSelection => Option<DeviceSelection> = None,
@@ -56,7 +56,7 @@ macro_rules! settings {
             /// What happens to the clocks of the GPU.
             clock_control "--clock-control": ClockControl => ClockControl = ClockControl::default(),
                 |o| o.clock_control;
-            /// NVML's library, where it is not looked for.
+            /// NVML's library, if the default search is not used.
             nvml_path "--nvml-path": Utf8PathBuf => Option<Utf8PathBuf> = None,
                 |o| o.nvml_path.clone();
             /// Whether a run waits for a GPU on which another one measures.
@@ -65,16 +65,17 @@ macro_rules! settings {
             /// How hardware counters are collected.
             replay_mode "--replay-mode": ReplayMode => ReplayMode = ReplayMode::default(),
                 |o| o.replay_mode;
-            /// What has processes of its own.
+            /// The unit that gets separate processes.
             isolate "--isolate": Isolate => Isolate = Isolate::default(),
                 |o| o.isolate;
-            /// Processes that prepare while another one works; none for what changes no result.
+            /// Processes that prepare while another one works; none to use as many as change no
+            /// result.
             ahead "--ahead": AheadCount => Option<AheadCount> = None,
                 |o| o.ahead;
             /// In which order passes run.
             interleave "--interleave": Interleave => Interleave = Interleave::default(),
                 |o| o.gate.interleave;
-            /// CUPTI's library or its folder, where it is not looked for.
+            /// CUPTI's library or its folder, if the default search is not used.
             cupti_path "--cupti-path": Utf8PathBuf => Option<Utf8PathBuf> = None,
                 |o| o.cupti_path.clone();
             /// Whether outputs are compared with the host reference.
@@ -92,7 +93,7 @@ macro_rules! settings {
             /// Whether the counters of the rules of advice are collected as well.
             advice "--advice": bool => bool = false,
                 |o| o.advice();
-            /// The folder of rules of advice, where it is not the usual one.
+            /// The folder of rules of advice, if it is not the default one.
             rules "--rules": Utf8PathBuf => Option<Utf8PathBuf> = None,
                 |o| o.rules.clone();
             /// The most counter passes that a configuration may need.
@@ -118,19 +119,19 @@ macro_rules! settings {
             /// The GPU architecture that kernels are compiled for.
             kernel_arch "--kernel-arch": String => String = "sm_80".to_owned(),
                 |o| o.kernels.kernel_arch.clone();
-            /// The toolchain of the kernels, where it is not looked for.
+            /// The toolchain of the kernels, if the default search is not used.
             kernel_toolchain "--kernel-toolchain": String => Option<String> = None,
                 |o| o.kernels.kernel_toolchain.clone();
             /// Whether thresholds decide the exit code.
             gate "--gate": bool => bool = true,
                 |o| o.gate.judging.gate();
-            /// Whether what cannot be judged ends with exit code 106.
+            /// Whether an entry that cannot be judged ends with exit code 106.
             strict "--strict": bool => bool = false,
                 |o| o.gate.judging.strict();
             /// The baseline to compare with: a name or a file.
             baseline "--baseline": String => Option<String> = None,
                 |o| o.gate.baseline.clone();
-            /// The other revision that is measured beside this one.
+            /// The other revision that is measured too.
             base "--base": String => Option<String> = None,
                 |o| o.gate.base.clone();
             /// Whether a baseline of another device is compared with as well.
@@ -139,7 +140,7 @@ macro_rules! settings {
             /// The metric that decides which configuration is best; none for the headline metric.
             best_by "--best-by": String => Option<String> = None,
                 |o| o.view.best_by.clone();
-            /// The configuration that the others are compared with, besides the best.
+            /// The configuration that the others are compared with, in addition to the best.
             reference "--reference": String => Option<String> = None,
                 |o| o.view.reference.clone();
             /// The condition on the rows that are compared and shown.
@@ -154,10 +155,10 @@ macro_rules! settings {
             /// The most rows to show.
             top "--top": NonZeroUsize => Option<NonZeroUsize> = None,
                 |o| o.view.top;
-            /// The metrics whose front is marked.
+            /// The metrics of the marked front.
             pareto "--pareto": Vec<String> => Vec<String> = Vec::new(),
                 |o| o.view.pareto();
-            /// What standard output carries.
+            /// The contents of standard output.
             message_format "--message-format":
                 MessageFormat => MessageFormat = MessageFormat::default(),
                 |o| o.output.message_format;
@@ -225,14 +226,13 @@ macro_rules! words {
     ($($type:ty),*) => {$(
         impl Shown for $type {
             fn text(&self) -> String {
-                let value = self.to_possible_value().expect("no variant is skipped");
-                value.get_name().to_owned()
+                self.word().to_owned()
             }
         }
     )*};
 }
 
-words!(Backend, CacheControl, ClockControl, ReplayMode, Isolate, Interleave);
+words!(BackendChoice, CacheControl, ClockControl, ReplayMode, Isolate, Interleave);
 words!(AppReplayMatch, AppReplayMode, Set, MessageFormat, Color);
 
 macro_rules! numbers {
@@ -324,7 +324,7 @@ macro_rules! of_defaults {
             defaults
         }
 
-        /// What a setting is where nothing says otherwise.
+        /// The value of a setting by default.
         pub struct Defaults;
 
         impl Defaults {

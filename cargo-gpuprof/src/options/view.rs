@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::at_least_one::at_least_one;
 
-/// Which rows and columns the table shows, and what it compares.
+/// The rows and columns of the table, and its comparisons.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct ViewOptions {
     /// Metric that decides which configuration is best

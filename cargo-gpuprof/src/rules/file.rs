@@ -1,12 +1,12 @@
 //! A file of rules: one rule, or a family of rules that differ in a few words.
 //!
 //! Input: TOML. Output: checked rules of `analysis`. A table `[each.KEY]` makes a rule for each
-//! KEY, in which `$key` is the key and `$word` what the table says of the word.
+//! KEY, in which `$key` is the key and `$word` the table's value for the word.
 
 use std::collections::BTreeMap;
 
 use gpuprof_analysis::advice::FACTS;
-use gpuprof_analysis::advice::rule::{Estimate, Input, Of, Rule, Tried, Unit};
+use gpuprof_analysis::advice::rule::{Estimate, EstimateScope, Expectation, Input, Rule, Unit};
 use gpuprof_analysis::advice::series::FINDINGS;
 use gpuprof_analysis::advice::template::Template;
 use gpuprof_model::ExitCode;
@@ -47,7 +47,7 @@ struct Written {
     each: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// One metric, or several of which the first one that is there is meant.
+/// One metric, or several, of which the first available one is meant.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 enum Metrics {
@@ -89,7 +89,7 @@ pub(super) fn parse(text: &str, path: &str, known: &Catalogue) -> Result<Vec<Rul
     written.each.iter().map(|(key, words)| one(words_of(key, words))).collect()
 }
 
-/// What stands for what, the longest word first: `$units` is not `$unit` and an `s`.
+/// Substitutions, the longest word first: `$units` is not `$unit` and an `s`.
 fn words_of(key: &str, words: &BTreeMap<String, String>) -> Vec<(String, String)> {
     let own = words.iter().map(|(word, text)| (format!("${word}"), text.clone()));
     let mut all: Vec<_> = own.chain([("$key".to_owned(), key.to_owned())]).collect();
@@ -164,7 +164,7 @@ impl Reader<'_> {
         self.written.inputs.iter().map(input).collect()
     }
 
-    /// The names that the rule defines, each after those that it uses.
+    /// The names that the rule defines, each after the names that it uses.
     fn lets(&self) -> Result<Vec<(String, Formula)>> {
         let mut left: Vec<(&String, &Spanned<String>, Formula)> = Vec::new();
         for (name, text) in &self.written.lets {
@@ -214,8 +214,8 @@ impl Reader<'_> {
     fn estimates(&self) -> Result<Vec<Estimate>> {
         let estimate = |written: &WrittenEstimate| {
             let of = match written.of {
-                WrittenOf::Time => Of::Time,
-                WrittenOf::Use => Of::Use,
+                WrittenOf::Time => EstimateScope::Time,
+                WrittenOf::Use => EstimateScope::Use,
             };
             Ok(Estimate { of, percent: self.parsed(&written.percent, Formula::parse)? })
         };
@@ -232,7 +232,7 @@ impl Reader<'_> {
         self.written.relieves.iter().map(unit).collect()
     }
 
-    fn tried(&self, written: &Spanned<String>) -> Result<Tried> {
+    fn tried(&self, written: &Spanned<String>) -> Result<Expectation> {
         let text = self.filled(written.get_ref());
         let higher = match text.split_once(' ').map(|(_, way)| way.trim()) {
             Some("higher") => true,
@@ -244,7 +244,7 @@ impl Reader<'_> {
             }
         };
         let name = text.split_once(' ').map_or("", |(name, _)| name).to_owned();
-        Ok(Tried { name, higher })
+        Ok(Expectation { name, higher })
     }
 
     /// Refuses a name that is neither an input nor defined.
@@ -256,7 +256,7 @@ impl Reader<'_> {
             let Some(name) = unknown else { return Ok(()) };
             let near = did_you_mean(name, all.iter().copied())
                 .unwrap_or_else(|| "add it to [inputs], or define it in [let]".to_owned());
-            Err(self.wrong(written, &format!("`{name}` is no name of this rule: {near}")))
+            Err(self.wrong(written, &format!("`{name}` is not a name of this rule: {near}")))
         };
         let Written { when, unless, message, remedy, tried_by, .. } = self.written;
         check(when, rule.when.names())?;

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use gpuprof_analysis::advice::{Terms, of_series};
+use gpuprof_analysis::advice::{AdviceContext, of_series};
 use gpuprof_analysis::fixture::{h200, measured, series};
 use gpuprof_model::ExitCode;
 use gpuprof_model::advice::{Advice, Gain};
@@ -31,7 +31,8 @@ fn device() -> DeviceRecord {
     DeviceRecord { attributes, ..h200() }
 }
 
-/// A row whose values are all `class`; the names of facts set what limits occupancy.
+/// A row with values that are all of the class `class`; the names of facts set the limiter of
+/// occupancy.
 fn row(values: &[(&str, f64)], class: Class) -> ConfigurationResult {
     let mut row = measured(64, values);
     for (name, _) in values {
@@ -52,11 +53,11 @@ fn row(values: &[(&str, f64)], class: Class) -> ConfigurationResult {
 
 fn said_of(row: ConfigurationResult) -> Vec<Advice> {
     let (rules, catalogue, device) = (rules(), known(), device());
-    let terms = Terms { rules: &rules, catalogue: &catalogue, device: Some(&device) };
+    let terms = AdviceContext { rules: &rules, catalogue: &catalogue, device: Some(&device) };
     of_series(&series(vec![row]), &terms)
 }
 
-fn said(values: &[(&str, f64)]) -> Vec<Advice> {
+fn advise(values: &[(&str, f64)]) -> Vec<Advice> {
     said_of(row(values, Class::Exact))
 }
 
@@ -74,17 +75,17 @@ const SECTORS: [(&str, f64); 4] = [
 
 #[test]
 fn an_estimate_of_time_leaves_other_units_the_time_they_need() {
-    // Nine tenths of the sectors are in vain, and memory is busy all the time; but the pipelines
+    // Nine tenths of the sectors are wasted, and memory is busy all the time; but the pipelines
     // need 95% of it anyway.
     let sm = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
-    let all = said(&[&SECTORS[..], &[(MEMORY, 100.0), (sm, 95.0)]].concat());
+    let all = advise(&[&SECTORS[..], &[(MEMORY, 100.0), (sm, 95.0)]].concat());
     let gain = piece(&all, "uncoalesced-ld").unwrap().gain;
     assert_eq!(gain, Some(Gain::Time { percent: 5.0 }));
-    let all = said(&[&SECTORS[..], &[(MEMORY, 50.0), (sm, 20.0)]].concat());
+    let all = advise(&[&SECTORS[..], &[(MEMORY, 50.0), (sm, 20.0)]].concat());
     let gain = piece(&all, "uncoalesced-ld").unwrap().gain;
     assert_eq!(gain, Some(Gain::Time { percent: 45.0 }));
-    // Without the time nobody knows; the use is told.
-    let gain = piece(&said(&SECTORS), "uncoalesced-ld").unwrap().gain;
+    // Without the time the gain is unknown; the use is reported.
+    let gain = piece(&advise(&SECTORS), "uncoalesced-ld").unwrap().gain;
     assert_eq!(gain, Some(Gain::Use { percent: 90.0 }));
 }
 
@@ -106,9 +107,9 @@ fn a_noisy_counter_must_be_beyond_its_noise() {
 
 #[test]
 fn a_rule_without_its_counters_is_silent_and_they_are_named() {
-    assert_eq!(said(&[("launch__block_size", 64.0)]), []);
+    assert_eq!(advise(&[("launch__block_size", 64.0)]), []);
     let (rules, catalogue) = (rules(), known());
-    let terms = Terms { rules: &rules, catalogue: &catalogue, device: None };
+    let terms = AdviceContext { rules: &rules, catalogue: &catalogue, device: None };
     let series = series(vec![row(&[("theoretical_occupancy", 50.0)], Class::Exact)]);
     let rule = rules.iter().find(|rule| rule.id == "occupancy-achieved").unwrap();
     let missing = gpuprof_analysis::advice::missing(rule, &series, &terms);
@@ -137,13 +138,13 @@ fn wrong_rule(change: (&str, &str)) -> String {
 }
 
 #[test]
-fn what_is_wrong_with_a_rule_is_told_with_file_line_and_remedy() {
+fn what_is_wrong_with_a_rule_is_reported_with_file_line_and_remedy() {
     let told = |from: &str, to: &str| wrong_rule((from, to));
     let text = told("share >= 10\"", "share => 10\"");
     assert!(text.contains("expected a comparison\n  --> own.toml:4\n"), "{text}");
     assert!(text.contains("compare it: share >= 10"), "{text}");
     let text = told("share >= 10\"", "shore >= 10\"");
-    assert_eq!(text, "own.toml:4: `shore` is no name of this rule: did you mean `share`?");
+    assert_eq!(text, "own.toml:4: `shore` is not a name of this rule: did you mean `share`?");
     let text = told("{ways:1}", "{ways:one}");
     assert!(text.contains("--> own.toml:5\n") && text.contains("write {name}"), "{text}");
     let text = told("\"shared_wavefronts\"", "\"shared_wavefrons\"");
@@ -169,13 +170,13 @@ fn a_language_that_is_none_and_a_name_in_its_words_are_refused() {
     let text = with("cudo = \"Pad it.\"");
     assert_eq!(text, "own.toml:12: no language is named `cudo`: did you mean `cuda`?");
     let text = with("ptx = \"{shore}\"");
-    assert_eq!(text, "own.toml:12: `shore` is no name of this rule: did you mean `share`?");
+    assert_eq!(text, "own.toml:12: `shore` is not a name of this rule: did you mean `share`?");
 }
 
-/// What the rule `id` advises a kernel in `language` whose configurations have `values`.
+/// The advice of the rule `id` for a kernel in `language` with configurations that have `values`.
 fn remedy(id: &str, values: &[(&str, f64)], language: Option<Language>) -> String {
     let (rules, catalogue, device) = (rules(), known(), device());
-    let terms = Terms { rules: &rules, catalogue: &catalogue, device: Some(&device) };
+    let terms = AdviceContext { rules: &rules, catalogue: &catalogue, device: Some(&device) };
     let rows = vec![row(values, Class::Exact)];
     let series = gpuprof_model::run::SeriesResult { language, ..series(rows) };
     let pieces = of_series(&series, &terms);
@@ -260,7 +261,7 @@ proptest! {
             rules.iter().flat_map(Rule::metrics).flatten().map(String::as_str).collect();
         let values: Vec<(&str, f64)> =
             names.into_iter().zip(numbers.iter().copied().cycle()).collect();
-        for piece in said(&values) {
+        for piece in advise(&values) {
             prop_assert!(!piece.message.contains("NaN") && !piece.message.contains("inf "));
             match piece.gain {
                 Some(Gain::Time { percent } | Gain::Use { percent }) => {

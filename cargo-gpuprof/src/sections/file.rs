@@ -1,7 +1,7 @@
 //! One section as its TOML file has it.
 //!
-//! Input: the text of a file, and the metrics that are known. Output: a [`Section`], the catalogue
-//! with what it defines, and its columns by the names of a chip.
+//! Input: the text of a file, and the known metrics. Output: a [`Section`], the catalogue with its
+//! definitions, and its columns by the names of a chip.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub struct Section {
 struct SectionDefinition {
     name: String,
     formula: String,
-    /// Formulas on the chips whose names begin so.
+    /// Formulas by prefixes of the names of chips.
     #[serde(default)]
     formulas: BTreeMap<String, String>,
     unit: Unit,
@@ -65,23 +65,21 @@ impl SectionDefinition {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SectionMetric {
-    /// What its column is called.
+    /// The title of its column.
     pub label: String,
     /// Any name that `--metrics` takes; empty where only the chips named below have it.
     pub name: String,
-    /// Names on the chips whose own names begin so, the longest beginning first; empty where they
-    /// have none.
+    /// Names by prefixes of the names of chips, the longest prefix first; empty if they have none.
     #[serde(default)]
     pub chips: BTreeMap<String, String>,
-    /// Metrics by labels: the column shows the label of the largest, and `name` is what decides
-    /// whether it has one.
+    /// Metrics by labels: the column shows the label of the largest, and has a value if `name` has
+    /// one.
     #[serde(default)]
     pub largest_of: BTreeMap<String, String>,
-    /// Whether `name` is a throughput whose constituents on the chip take the place of
-    /// `largest_of`.
+    /// Whether `name` is a throughput with constituents that replace `largest_of` on the chip.
     #[serde(default)]
     pub breakdown: bool,
-    /// Where it is new: its formula.
+    /// The formula of a new metric.
     pub formula: Option<String>,
     /// And its unit.
     pub unit: Option<Unit>,
@@ -123,10 +121,10 @@ fn of_chip<'m>(by_beginning: &'m BTreeMap<String, String>, chip: &str) -> Option
 }
 
 impl Section {
-    /// Reads the section `id` of the file `path`. What it defines is checked by [`Self::define`].
+    /// Reads the section `id` of the file `path`. [`Self::define`] checks its definitions.
     ///
     /// # Errors
-    /// A file that is no section (exit code 96).
+    /// A file that is not a section (exit code 96).
     pub(super) fn parse(id: &str, text: &str, path: &str) -> Result<Self> {
         let mut section: Self = toml::from_str(text).map_err(|e| {
             wrong(format!("{path} is not a valid section\n{}", e.to_string().trim_end()))
@@ -175,7 +173,7 @@ impl Section {
         Ok(())
     }
 
-    /// What it defines, with columns and without.
+    /// Its definitions, with columns and without.
     fn all_definitions(&self, path: &str) -> Result<Vec<Definition>> {
         let definition = |name: &str, formula: &str, unit, direction| Definition {
             name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! What the tests of locks and clocks share: this executable as another process.
+//! Shared by the tests of locks and clocks: this executable as another process.
 
 use std::env;
 use std::io::{BufRead, BufReader};
@@ -17,7 +17,7 @@ pub fn as_process(name: &str) -> Command {
     command
 }
 
-/// A process that says what it does on standard output.
+/// A process that reports on standard output.
 pub struct Talking {
     /// The process.
     pub child: Child,
@@ -49,7 +49,7 @@ impl Talking {
 pub fn until(what: &str, done: impl Fn() -> bool) {
     let start = Instant::now();
     while !done() {
-        assert!(start.elapsed() < Duration::from_secs(600), "waited in vain: {what}");
+        assert!(start.elapsed() < Duration::from_secs(600), "timed out waiting: {what}");
         thread::sleep(Duration::from_millis(5));
     }
 }

@@ -12,7 +12,7 @@ use super::{BINARY, COMPILER, Package, WHEEL};
 use crate::common::as_process;
 use crate::cupti::unpacked;
 
-/// A package whose kernel has a header in a folder of its own.
+/// A package with its kernel's header in a separate folder.
 fn package() -> Package {
     let mut package = Package::new(&[
         ("kernels/k.cu", "#include \"factor.cuh\"\nextern \"C\" __global__ void k(int* x) { int unused; x[0] *= FACTOR; }\n"),
@@ -23,7 +23,7 @@ fn package() -> Package {
     package
 }
 
-/// A compiler whose child processes do nothing but fail.
+/// A compiler with child processes that always fail.
 fn dead() -> Compiler {
     let alive = &COMPILER;
     assert!(alive.library().is_file());
@@ -31,7 +31,7 @@ fn dead() -> Compiler {
 }
 
 #[test]
-fn what_is_compiled_is_told_once_and_what_was_kept_or_is_quiet_is_not() {
+fn what_is_compiled_is_reported_once_and_what_was_kept_or_is_quiet_is_not() {
     let mut process = as_process("cuda_cpp::cached::compiles_quietly_then_aloud_twice");
     let output = process.output().unwrap();
     assert!(output.status.success());
@@ -70,7 +70,7 @@ fn a_second_compile_starts_no_process_and_gives_the_same() {
     assert!(first.ptx.contains("111"), "{}", first.ptx);
     let second = cuda_cpp::compile(&package.program, &dead(), &package.cache()).unwrap();
     assert_eq!(second, first);
-    assert_eq!(first.warnings.len(), 1, "warnings are told again: {:?}", first.warnings);
+    assert_eq!(first.warnings.len(), 1, "warnings are shown again: {:?}", first.warnings);
     // Times decide nothing.
     let header = package.program.package_root.join("include/factor.cuh");
     fs::File::options().write(true).open(&header).unwrap().set_modified(SystemTime::now()).unwrap();
@@ -78,7 +78,7 @@ fn a_second_compile_starts_no_process_and_gives_the_same() {
 }
 
 #[test]
-fn a_changed_header_an_option_and_a_header_that_comes_first_are_compiled_anew() {
+fn a_changed_header_an_option_and_a_header_that_comes_first_are_compiled_again() {
     let mut package = package();
     package.compiled();
     package.write("include/factor.cuh", "#define FACTOR 222\n");
@@ -91,7 +91,7 @@ fn a_changed_header_an_option_and_a_header_that_comes_first_are_compiled_anew() 
     assert!(!is_kept(&package));
     package.program.defines.clear();
     assert!(is_kept(&package));
-    // A place in Rust is no part of it.
+    // The position in Rust is not part of it.
     package.program.kernels[0].declared_at.line = 99;
     assert!(is_kept(&package));
     package.program.kernels[0].parameters[0].cpp = "unsigned int*".into();
@@ -99,7 +99,7 @@ fn a_changed_header_an_option_and_a_header_that_comes_first_are_compiled_anew() 
 }
 
 #[test]
-fn a_process_that_aborts_is_told_and_nothing_is_kept() {
+fn a_process_that_aborts_is_reported_and_nothing_is_kept() {
     let package = package();
     let error = cuda_cpp::compile(&package.program, &dead(), &package.cache()).unwrap_err();
     let text = error.to_string();
@@ -129,7 +129,7 @@ fn without_nvrtc_the_error_names_every_place_and_the_command() {
     };
     let text = find(&newer);
     assert!(
-        text.contains("is NVRTC 13.3.33, and the driver takes PTX of CUDA 13.0 at most"),
+        text.contains("is NVRTC 13.3.33, and the driver accepts PTX of CUDA 13.0 at most"),
         "{text}"
     );
 }

@@ -45,7 +45,7 @@ fn a_declaration_that_fits_in_all_but_names_is_taken() {
     package().kernel("plain", &anything).compiled();
 }
 
-/// What a kernel takes as `void *` may be declared as a pointer to anything, as in C.
+/// A kernel's `void *` may be declared as a pointer to anything, as in C.
 #[test]
 fn a_pointer_to_void_is_every_pointer_and_const_is_told_apart() {
     let source = "#include <cuda_fp16.h>\n\
@@ -88,10 +88,10 @@ fn a_struct_is_compared_by_its_size() {
 
 /// The compiler takes the arguments of such a template for an expression, and says only that.
 #[test]
-fn a_misspelt_template_is_told_with_the_one_that_is_there() {
+fn a_misspelt_template_is_reported_with_the_one_that_is_there() {
     for (name, meant) in [("fil<3>", "fill"), ("havled<float>", "halved")] {
         let compiled = package().kernel("plain", &PLAIN).kernel(name, &[FLOATS]).compile().unwrap();
-        let said = super::shown(compiled.entries[name].as_ref().unwrap_err());
+        let said = super::render(compiled.entries[name].as_ref().unwrap_err());
         let expected = format!("error: `{name}` names no kernel");
         assert!(said.starts_with(&expected) && said.contains(&format!("`{meant}`")), "{said}");
         assert!(!said.contains("not allowed") && !said.contains("an expression"), "{said}");
@@ -116,12 +116,12 @@ fn an_instance_that_does_not_compile_leaves_the_others_alone() {
     assert_eq!(good, ["fill<2>", "static_cast<void (*)(float*)>(twice)"]);
     let said = bad
         .into_iter()
-        .map(|(name, said)| format!("## {name}\n{}", super::shown(said.as_ref().unwrap_err())));
+        .map(|(name, said)| format!("## {name}\n{}", super::render(said.as_ref().unwrap_err())));
     insta::assert_snapshot!(said.collect::<Vec<_>>().join("\n\n"));
 }
 
 #[test]
-fn what_compiles_for_a_later_architecture_alone_is_told_with_the_option() {
+fn what_compiles_for_a_later_architecture_alone_is_reported_with_the_option() {
     let source = "__global__ void ranked(float* x) { x[0] = __clusterRelativeBlockRank(); }\n";
     let told = |source: &str| {
         let mut package = Package::new(&[("k.cu", source)]).kernel("ranked", &[FLOATS]);
@@ -139,11 +139,11 @@ fn a_kernel_in_a_namespace_is_offered_by_its_full_name() {
     let header = "namespace my { template <int M> __global__ void sc(float* x) { x[0] = M; } }\n";
     let files = [("k.cu", "#include \"k.cuh\"\n"), ("k.cuh", header)];
     let compiled = Package::new(&files).kernel("sc<3>", &[FLOATS]).compile().unwrap();
-    let said = super::shown(compiled.entries["sc<3>"].as_ref().unwrap_err());
+    let said = super::render(compiled.entries["sc<3>"].as_ref().unwrap_err());
     assert!(said.contains("`my::sc` is there: write symbol = \"my::sc<3>\""), "{said}");
 }
 
-/// The error's trace names no instance of ours: the source asks for it itself.
+/// The error's trace names no declared instance: the source itself makes this one.
 #[test]
 fn an_instance_that_the_sources_ask_for_too_is_an_error_of_theirs() {
     let source = "template <int M> __global__ void fill(float* x) { static_assert(M < 4); }\n\

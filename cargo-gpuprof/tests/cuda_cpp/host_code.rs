@@ -73,7 +73,7 @@ fn a_file_with_launches_compiles_as_it_is_and_its_kernel_runs() {
     assert_eq!(bench.floats(x, 100), expected.collect::<Vec<_>>());
 }
 
-/// A file that compiles with the standard headers alone is told as such: no stand-in for the host.
+/// A file that compiles with the standard headers alone gets no stand-in for the host.
 #[test]
 fn headers_of_the_standard_library_alone_need_no_stand_ins() {
     let source = "#include <cstdint>\n#include <cmath>\n#include <type_traits>\n\

@@ -19,7 +19,7 @@ __global__ void sum(uint32_t n, const T* x, T* y) {
     if (threadIdx.x == 0) y[0] = all;
 }
 
-// What the emulated driver does not load, and nobody declared.
+// The emulated driver cannot load it, and it is not declared.
 __global__ void prints() { printf("%d\n", threadIdx.x); unused_by_the_sums = 1; }
 "#;
 
@@ -44,7 +44,7 @@ fn instances_of_a_template_sum_right_on_the_emulated_driver() {
     }
     let compiled = package.compiled();
     assert_eq!(compiled.compiler, "NVRTC 13.3.33");
-    assert!(!compiled.ptx.contains("vprintf"), "what nobody declared is cut away");
+    assert!(!compiled.ptx.contains("vprintf"), "undeclared kernels are cut away");
     assert!(!compiled.ptx.contains("unused_by_the_sums"));
     let name = |expression: &str| compiled.entries[expression].as_ref().unwrap().as_str();
     let mut bench = Bench::new(&compiled.ptx);

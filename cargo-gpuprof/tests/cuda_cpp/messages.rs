@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::Package;
 
-/// What provokes it: a name, the body of `kernels/bad.cu`.
+/// The cause of each message: a name, the body of `kernels/bad.cu`.
 const ERRORS: [(&str, &str); 20] = [
     ("identifier", "__global__ void k(float* x) {\n\tx[0] = undefined_here;\n}\n"),
     ("semicolon", "__global__ void k(float* x) {\n    x[0] = 1\n}\n"),
@@ -79,8 +79,8 @@ fn warnings_come_with_what_compiled() {
             Package::new(&[("kernels/odd.cu", source)]).kernel("k", &[("int*", "*mut i32")]);
         let compiled = package.compiled();
         let numbers: Vec<_> = compiled.warnings.iter().filter_map(|it| it.number).collect();
-        assert_eq!(numbers, [number], "{name}: {}", super::shown(&compiled.warnings));
-        let _ = writeln!(all, "## {name}\n{}\n", super::shown(&compiled.warnings));
+        assert_eq!(numbers, [number], "{name}: {}", super::render(&compiled.warnings));
+        let _ = writeln!(all, "## {name}\n{}\n", super::render(&compiled.warnings));
     }
     insta::assert_snapshot!(all);
 }

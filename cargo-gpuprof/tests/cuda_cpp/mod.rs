@@ -44,17 +44,17 @@ static HEADERS: LazyLock<PathBuf> = LazyLock::new(|| {
     cache.join(HEADERS_NAME)
 });
 
-/// What the folder of them is called in a cache.
+/// The name of their folder in a cache.
 const HEADERS_NAME: &str = "headers-13.3.33";
 
-/// A package with sources, and a cache of its own.
+/// A package with sources and a separate cache.
 struct Package {
     folder: tempfile::TempDir,
     program: Program,
 }
 
 impl Package {
-    /// A package of these files, of which those that end in `.cu` are the program.
+    /// A package of these files; the `.cu` files are the program.
     fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let sources = files.iter().map(|(name, _)| *name).filter(|it| it.ends_with(".cu"));
@@ -120,7 +120,7 @@ impl Package {
     fn compiled(&self) -> Compiled {
         let compiled = self.compile().unwrap_or_else(|error| panic!("{error}"));
         for (expression, entry) in &compiled.entries {
-            assert!(entry.is_ok(), "{expression}: {}", shown(entry.as_ref().unwrap_err()));
+            assert!(entry.is_ok(), "{expression}: {}", render(entry.as_ref().unwrap_err()));
         }
         compiled
     }
@@ -130,7 +130,7 @@ impl Package {
         let compiled = self.compile().unwrap_or_else(|error| panic!("{error}"));
         match &compiled.entries[expression] {
             Ok(name) => panic!("it compiled as {name}"),
-            Err(said) => shown(said),
+            Err(said) => render(said),
         }
     }
 }
@@ -139,6 +139,6 @@ fn place(line: u32) -> Place {
     Place { file: "src/lib.rs".into(), line, column: Some(5) }
 }
 
-fn shown(diagnostics: &[Diagnostic]) -> String {
+fn render(diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n\n")
 }

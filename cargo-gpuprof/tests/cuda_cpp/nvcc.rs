@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gpuprof_build::cuda_cpp::{Compilers, NotFound, Nvcc, nvcc};
+use gpuprof_build::toolkit;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -19,7 +20,7 @@ const SCALE: &str = include_str!("../../../tests/fixtures/declared/in-nvcc/kerne
 
 const UTIL: &str = include_str!("../../../tests/fixtures/declared/in-nvcc/kernels/include/util.h");
 
-/// The stand-in, in a folder of its own.
+/// The stand-in, in its own folder.
 struct StandIn {
     folder: tempfile::TempDir,
 }
@@ -46,7 +47,9 @@ impl StandIn {
     }
 
     fn search(&self) -> nvcc::Search {
-        nvcc::Search { variable: Some(self.file("nvcc")), ..nvcc::Search::default() }
+        let program =
+            toolkit::Search { variable: Some(self.file("nvcc")), ..toolkit::Search::default() };
+        nvcc::Search { program, ..nvcc::Search::default() }
     }
 
     /// It beside the real NVRTC.
@@ -89,7 +92,7 @@ fn what_nvrtc_cannot_is_compiled_by_nvcc_said_and_kept() {
     assert_eq!(compiled.entries["&weights::taps"], Ok("_ZN7weights4tapsE".to_owned()));
     let entry = compiled.entry("scale<1, float>").unwrap();
     assert_eq!((entry.max_block, entry.parameters.len()), (Some([256, 1, 1]), 4));
-    // Neither the other instance, nor what told the names, nor where the package lies.
+    // Not the other instance, the marks of the names, or the folder of the package.
     for absent in ["ILi2EfE", "gpuprof_0", &package.program.package_root.display().to_string()] {
         assert!(!compiled.ptx.contains(absent), "{absent}: {}", compiled.ptx);
     }
@@ -97,7 +100,7 @@ fn what_nvrtc_cannot_is_compiled_by_nvcc_said_and_kept() {
     let headers = compiled.headers.iter().map(|(file, _)| file.as_path());
     let headers: Vec<_> = headers.filter(|file| file.starts_with("kernels")).collect();
     assert_eq!(headers, [Path::new("kernels/include/util.h"), Path::new("kernels/scale.cu")]);
-    insta::assert_snapshot!(shown(&compiled.warnings), @r#"note: kernels/scale.cu does not compile with NVRTC 13.3.33 (kernels/scale.cu:20:6: namespace "std" has no member "vector"): nvcc 13.0.88 compiled it"#);
+    insta::assert_snapshot!(render(&compiled.warnings), @r#"note: kernels/scale.cu does not compile with NVRTC 13.3.33 (kernels/scale.cu:20:6: namespace "std" has no member "vector"): nvcc 13.0.88 compiled it"#);
     assert_eq!((stand_in.calls(), compile().compiler.as_str()), (1, "nvcc 13.0.88"));
     assert_eq!(stand_in.calls(), 1);
     package.write("kernels/include/util.h", &format!("{UTIL}\n// changed"));
@@ -144,7 +147,7 @@ fn an_instance_that_nvcc_does_not_compile_leaves_the_others_alone() {
     assert!(compiled.entries["scale<1, float>"].is_ok());
     assert_eq!(stand_in.calls(), 2);
     let faults = compiled.entries["scale<3, float>"].as_ref().unwrap_err();
-    insta::assert_snapshot!(shown(faults));
+    insta::assert_snapshot!(render(faults));
 }
 
 #[test]
@@ -158,7 +161,7 @@ fn what_is_wrong_with_a_declaration_is_told_as_with_nvrtc() {
     let compiled = stand_in.beside_nvrtc().compile(&package.program, &package.cache()).unwrap();
     assert!(compiled.entries["scale<1, float>"].is_ok());
     let faults = compiled.entries.values().filter_map(|entry| entry.as_ref().err());
-    let faults: Vec<String> = faults.map(|faults| shown(faults)).collect();
+    let faults: Vec<String> = faults.map(|faults| render(faults)).collect();
     insta::assert_snapshot!(faults.join("\n"));
 }
 
@@ -213,11 +216,12 @@ fn an_nvcc_is_found_by_its_places_and_passed_over_where_the_driver_is_older() {
     let (first, second) = (StandIn::new(), StandIn::new());
     let toolkit = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(first.folder.path(), toolkit.path().join("bin")).unwrap();
-    let mut search = nvcc::Search {
+    let program = toolkit::Search {
         toolkits: vec!["/nowhere".into(), toolkit.path().into()],
         path: Some(second.folder.path().into()),
-        ..nvcc::Search::default()
+        ..toolkit::Search::default()
     };
+    let mut search = nvcc::Search { program, ..nvcc::Search::default() };
     let find = |search: &nvcc::Search| Nvcc::find(search, &Interrupt::default(), true);
     let found = find(&search).unwrap();
     assert_eq!((found.file(), found.release()), (&*first.file("nvcc"), "13.0.88"));
@@ -225,11 +229,11 @@ fn an_nvcc_is_found_by_its_places_and_passed_over_where_the_driver_is_older() {
     let absent = find(&search).unwrap_err();
     assert_eq!((absent.reasons.len(), absent.named), (2, false));
     assert!(
-        absent.to_string().contains("it is nvcc 13.0.88, and the driver takes PTX of CUDA 12.9")
+        absent.to_string().contains("it is nvcc 13.0.88, and the driver accepts PTX of CUDA 12.9")
     );
-    search.variable = Some(second.folder.path().into());
+    search.program.variable = Some(second.folder.path().into());
     assert_eq!(find(&search).unwrap().file(), second.file("nvcc"));
-    search.variable = Some("/nonexistent/nvcc".into());
+    search.program.variable = Some("/nonexistent/nvcc".into());
     assert!(find(&search).unwrap_err().named);
 }
 

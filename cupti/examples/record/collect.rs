@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use gpuprof_cupti::target::{PassStart, RangeMode, Replay, Stopped};
+use gpuprof_cupti::target::{PassEnd, PassStart, RangeMode, Replay};
 use gpuprof_cupti::{Host, HostApi, Session, SessionOptions, Target, driver, locate};
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ impl Collector {
         options: &Options,
         range: RangeMode,
         steps: &mut Steps,
-    ) -> Outcome<Stopped> {
+    ) -> Outcome<PassEnd> {
         self.kernel.restore()?;
         steps.time("start", || session.start())?;
         for block in &options.blocks {

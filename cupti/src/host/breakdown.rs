@@ -99,9 +99,9 @@ impl HostApi {
     /// The constituents of each throughput of `chip`, in the library's order.
     ///
     /// # Errors
-    /// No `libnvperf_host.so` next to this CUPTI, or one that does not know the chip.
+    /// No `libnvperf_host.so` next to this CUPTI, or a library that does not know the chip.
     pub fn breakdowns(&self, chip: &str) -> Result<Vec<Breakdown>, BreakdownError> {
-        let path = locate::beside(self.path, "libnvperf_host.so");
+        let path = locate::sibling_path(self.path, "libnvperf_host.so");
         let library = Library::open_globally(&path)
             .map_err(|reason| LoadError::NvperfMissing { path: self.path.into(), reason })?;
         // SAFETY: it takes nothing.
@@ -112,7 +112,7 @@ impl HostApi {
         // SAFETY: the name lives until it returns.
         unsafe { size.call(library) }?;
         let mut scratch = vec![0_u8; size.bytes];
-        let evaluator = Created::new(library, &chip, &mut scratch)?;
+        let evaluator = EvaluatorGuard::new(library, &chip, &mut scratch)?;
         let (counters, throughputs) = (evaluator.names(0)?, evaluator.names(2)?);
         let named = |at: usize| evaluator.breakdown(at, &counters, &throughputs);
         (0..throughputs.len()).map(named).collect()
@@ -120,13 +120,13 @@ impl HostApi {
 }
 
 /// An evaluator that is there as long as its buffer.
-struct Created<'b> {
+struct EvaluatorGuard<'b> {
     library: Library,
     evaluator: Evaluator,
     _scratch: &'b mut [u8],
 }
 
-impl<'b> Created<'b> {
+impl<'b> EvaluatorGuard<'b> {
     fn new(
         library: Library,
         chip: &std::ffi::CStr,
@@ -186,7 +186,7 @@ impl<'b> Created<'b> {
     }
 }
 
-impl Drop for Created<'_> {
+impl Drop for EvaluatorGuard<'_> {
     fn drop(&mut self) {
         let mut call = Destroy::new();
         call.evaluator = self.evaluator;

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn units_that_refuse_each_other_are_told_apart_by_few_questions() {
+    fn units_that_refuse_each_other_are_distinguished_by_few_questions() {
         let link = |name: &&str| name.starts_with("pcie__");
         let mut asked = 0;
         let names: Vec<String> = (0..100).map(|i| format!("sm__{i}.sum")).collect();

@@ -29,7 +29,7 @@ pub struct Search {
 
 /// One step of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum SearchLocation {
     /// The path that the user named.
     Explicit(PathBuf),
     /// The path in `$GPUPROF_CUPTI`.
@@ -44,7 +44,7 @@ pub enum Place {
     Python,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SearchLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Explicit(path) => write!(f, "{} (as named)", path.display()),
@@ -84,25 +84,25 @@ impl Search {
 
     /// The places, in order.
     #[must_use]
-    pub fn places(&self) -> Vec<Place> {
+    pub fn places(&self) -> Vec<SearchLocation> {
         let mut places = Vec::new();
-        places.extend(self.explicit.clone().map(Place::Explicit));
-        places.extend(self.variable.clone().map(Place::Variable));
+        places.extend(self.explicit.clone().map(SearchLocation::Explicit));
+        places.extend(self.variable.clone().map(SearchLocation::Variable));
         let in_prefix = self.prefix.as_deref().map(toolkits_in).unwrap_or_default();
         for toolkit in self.toolkits.iter().chain(&in_prefix) {
-            places.extend(IN_TOOLKIT.map(|folder| Place::Toolkit(toolkit.join(folder))));
+            places.extend(IN_TOOLKIT.map(|folder| SearchLocation::Toolkit(toolkit.join(folder))));
         }
         if let Some(path) = &self.library_path {
             let folders = env::split_paths(path).filter(|it| it.is_absolute());
-            places.extend(folders.map(Place::LibraryPath));
+            places.extend(folders.map(SearchLocation::LibraryPath));
         }
-        places.extend(self.linker.then_some(Place::Linker));
-        places.extend(self.python.then_some(Place::Python));
+        places.extend(self.linker.then_some(SearchLocation::Linker));
+        places.extend(self.python.then_some(SearchLocation::Python));
         places
     }
 }
 
-impl Place {
+impl SearchLocation {
     /// Whether the user named it, so that nothing else will do.
     #[must_use]
     pub fn is_named(&self) -> bool {
@@ -184,25 +184,25 @@ mod tests {
             python: true,
         };
         let places = search.places();
-        let toolkit = |name: &str| Place::Toolkit(root.path().join(name).join("lib64"));
-        let position = |place: &Place| places.iter().position(|it| it == place).unwrap();
+        let toolkit = |name: &str| SearchLocation::Toolkit(root.path().join(name).join("lib64"));
+        let position = |place: &SearchLocation| places.iter().position(|it| it == place).unwrap();
         let order = [
-            Place::Explicit("/a".into()),
-            Place::Variable("/b".into()),
-            Place::Toolkit("/home/extras/CUPTI/lib64".into()),
-            Place::Toolkit("/home/targets/x86_64-linux/lib".into()),
-            Place::Toolkit("/home/lib64".into()),
+            SearchLocation::Explicit("/a".into()),
+            SearchLocation::Variable("/b".into()),
+            SearchLocation::Toolkit("/home/extras/CUPTI/lib64".into()),
+            SearchLocation::Toolkit("/home/targets/x86_64-linux/lib".into()),
+            SearchLocation::Toolkit("/home/lib64".into()),
             toolkit("cuda"),
             toolkit("cuda-13.0"),
             toolkit("cuda-12.9"),
             toolkit("cuda-9.2"),
-            Place::LibraryPath("/ld".into()),
-            Place::Linker,
-            Place::Python,
+            SearchLocation::LibraryPath("/ld".into()),
+            SearchLocation::Linker,
+            SearchLocation::Python,
         ];
         assert!(order.is_sorted_by_key(position), "{places:?}");
         assert!(!places.contains(&toolkit("other")));
-        assert!(!places.contains(&Place::LibraryPath("relative".into())));
+        assert!(!places.contains(&SearchLocation::LibraryPath("relative".into())));
     }
 
     #[test]

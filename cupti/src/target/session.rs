@@ -78,7 +78,7 @@ pub struct SessionOptions {
 
 /// How a pass ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stopped {
+pub struct PassEnd {
     /// The start of the next pass.
     pub next: PassStart,
     /// Whether this was the last pass.
@@ -275,7 +275,7 @@ impl Session {
     ///
     /// # Errors
     /// [`TargetError::OutOfOrder`] outside of a pass or inside a range, or CUPTI's error.
-    pub fn stop(&mut self) -> Result<Stopped, TargetError> {
+    pub fn stop(&mut self) -> Result<PassEnd, TargetError> {
         let State::Started { depth: 0 } = self.state else {
             return Err(TargetError::OutOfOrder {
                 call: "stop",
@@ -295,7 +295,7 @@ impl Session {
         };
         // The level is a size_t here and a uint16_t in SetConfig.
         let nesting_level = u16::try_from(level).unwrap_or(u16::MAX);
-        Ok(Stopped { next: PassStart { index, nesting_level }, all_passes_submitted: all != 0 })
+        Ok(PassEnd { next: PassStart { index, nesting_level }, all_passes_submitted: all != 0 })
     }
 
     /// Moves the hardware's counts into the counter data.

@@ -4,11 +4,11 @@
 //! quarters for 16. Within such a group a pass serves one word from each bank, to any number of
 //! lanes, so the passes are the most distinct words that any one bank is asked for.
 //!
-//! Loads of 8 and 16 bytes go in groups of twice as many lanes if every lane reads what its
-//! neighbour reads: on an H200 a load of one 16-byte word by a warp takes two passes, not four.
+//! Loads of 8 and 16 bytes go in groups of twice as many lanes if every lane reads the same address
+//! as its neighbour: on an H200 a load of one 16-byte word by a warp takes two passes, not four.
 //! NVIDIA gives the rule for 7.x: each active pair of lanes `n` and `n ^ 1`, or each pair `n` and
 //! `n ^ 2`, has one address (forums.developer.nvidia.com/t/77228). A pair with one active lane
-//! agrees, so that a load by every third lane, 8 bytes each, takes one pass on an H100.
+//! agrees, so a load by every third lane, 8 bytes each, takes one pass on an H100.
 
 /// Passes of a request, and the passes it would take without conflicts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,15 +61,15 @@ fn in_groups(addresses: &[u32; 32], mask: u32, bytes: u32, group_lanes: u32) -> 
     result
 }
 
-/// Whether all active lanes read what the lane `apart` from them reads, where it is active.
+/// Whether each active lane reads the same address as the lane `apart` from it, if that is active.
 fn pairs_agree(addresses: &[u32; 32], mask: u32, apart: usize) -> bool {
     let active = |lane: usize| mask & (1 << lane) != 0;
     let both = |lane: &usize| active(*lane) && active(lane ^ apart);
     (0..32).filter(both).all(|lane| addresses[lane] == addresses[lane ^ apart])
 }
 
-/// How many words a full warp wants whose lanes access a word each, at the sum of the steps of the
-/// bits of their numbers, if no two of them want different words of one bank.
+/// The number of words that a full warp requests when each lane accesses one word, at the sum of
+/// the steps of the bits of its number; none if two lanes request different words of one bank.
 #[inline(always)]
 pub fn affine_words(steps: [i32; 5]) -> Option<u32> {
     let (mut banks, mut words) = (1u32, 1);

@@ -1,12 +1,12 @@
-//! From what a launch did to its counters.
+//! Derives the counters of a launch from its execution.
 //!
-//! The machine counts, for every instruction, how often it was issued and for how many threads
-//! ([`PcCount`]), and, for memory, requests and what they touched ([`MemoryCounts`]). Everything
-//! reported is derived from those two, by name.
+//! For every instruction, the machine counts how often it was issued and for how many threads
+//! ([`PcCount`]); for memory, it counts requests and the data they touched ([`MemoryCounts`]).
+//! Every reported counter is derived from those two, by name.
 //!
-//! What counts as an instruction: every PTX statement with an opcode, one each, `ret`, `exit`,
-//! `bar` and `ld.param` included. Labels, declarations and directives (`.loc`, `.reg`, …) count
-//! nothing. A memory request counts if at least one lane is active and not predicated off.
+//! Every PTX statement with an opcode counts as one instruction, `ret`, `exit`, `bar` and
+//! `ld.param` included. Labels, declarations and directives (`.loc`, `.reg`, …) do not count. A
+//! memory request counts if at least one lane is active and not predicated off.
 
 pub mod banks;
 mod claims;
@@ -16,7 +16,7 @@ pub mod sectors;
 pub use claims::Claims;
 pub use report::{Reported, report};
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Sub};
 
 /// How often one instruction was issued.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct PcCount {
     pub warps: u64,
     /// By threads that were active.
     pub threads: u64,
-    /// By threads that were active and whose guard held.
+    /// By active threads with a true guard.
     pub threads_on: u64,
 }
 
@@ -55,6 +55,17 @@ pub struct SharedCounts {
     pub bytes: u64,
 }
 
+/// One kind of access through generic addresses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GenericCounts {
+    /// Distinct bytes in global memory.
+    pub global_bytes: u64,
+    /// Distinct bytes in shared memory.
+    pub shared_bytes: u64,
+    /// Requests that went to local memory or to parameters.
+    pub elsewhere: u64,
+}
+
 /// Memory and control-flow events of a launch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryCounts {
@@ -70,16 +81,24 @@ pub struct MemoryCounts {
     pub shared_load: SharedCounts,
     /// Shared stores.
     pub shared_store: SharedCounts,
+    /// Generic loads, which the loads above hold by space.
+    pub generic_load: GenericCounts,
+    /// Generic stores, which the stores above hold by space.
+    pub generic_store: GenericCounts,
     /// Shared atomics, warp level.
     pub shared_atomics: u64,
     /// `cp.async`, its reads of global memory.
     pub copies: GlobalCounts,
     /// `ldmatrix`.
-    pub matrices: SharedCounts,
+    pub matrix_loads: SharedCounts,
+    /// `stmatrix`.
+    pub matrix_stores: SharedCounts,
     /// Local loads, warp level.
     pub local_loads: u64,
     /// Local stores, warp level.
     pub local_stores: u64,
+    /// Loads of launch parameters, warp level.
+    pub param_loads: u64,
     /// Conditional branches on which lanes disagreed.
     pub divergent_branches: u64,
     /// Those of them with ways that meet before all do. ptxas decides case by case whether lanes
@@ -119,6 +138,26 @@ impl AddAssign for GlobalCounts {
     }
 }
 
+impl AddAssign for GenericCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.global_bytes += other.global_bytes;
+        self.shared_bytes += other.shared_bytes;
+        self.elsewhere += other.elsewhere;
+    }
+}
+
+impl Sub for GenericCounts {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            global_bytes: self.global_bytes - other.global_bytes,
+            shared_bytes: self.shared_bytes - other.shared_bytes,
+            elsewhere: self.elsewhere - other.elsewhere,
+        }
+    }
+}
+
 impl AddAssign for SharedCounts {
     fn add_assign(&mut self, other: Self) {
         self.requests += other.requests;
@@ -143,11 +182,15 @@ impl AddAssign<&Counts> for Counts {
         mine.atomic += theirs.atomic;
         mine.shared_load += theirs.shared_load;
         mine.shared_store += theirs.shared_store;
+        mine.generic_load += theirs.generic_load;
+        mine.generic_store += theirs.generic_store;
         mine.copies += theirs.copies;
-        mine.matrices += theirs.matrices;
+        mine.matrix_loads += theirs.matrix_loads;
+        mine.matrix_stores += theirs.matrix_stores;
         mine.shared_atomics += theirs.shared_atomics;
         mine.local_loads += theirs.local_loads;
         mine.local_stores += theirs.local_stores;
+        mine.param_loads += theirs.param_loads;
         mine.divergent_branches += theirs.divergent_branches;
         mine.irregular_branches += theirs.irregular_branches;
         mine.split_yields += theirs.split_yields;

@@ -1,10 +1,10 @@
 //! The counters by name.
 
-use super::{Claims, Counts, GlobalCounts, SharedCounts};
+use super::{Claims, Counts, GenericCounts, GlobalCounts, SharedCounts};
 use crate::lower::inst::{ControlOp, ExchangeOp, FloatCount, Guard, Inst, Op, TransferOp};
 use crate::lower::program::Program;
 
-/// What one instruction contributes to beyond the instruction counts.
+/// The counters to which an instruction contributes, in addition to the instruction counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Other,
@@ -35,10 +35,11 @@ fn class(inst: &Inst) -> Class {
         | Op::AtomicVector(_)
         | Op::Transfer(_)
         | Op::Mbarrier(_)
+        | Op::Fragment(_)
         | Op::Exchange(_)
         | Op::Branch { .. }
         | Op::Control(_)
-        | Op::Fence
+        | Op::Fence { .. }
         | Op::Sleep
         | Op::Nop => Class::Other,
     }
@@ -49,11 +50,11 @@ fn class(inst: &Inst) -> Class {
 pub struct Reported {
     /// Values by name.
     pub counters: Vec<(String, u64)>,
-    /// The hardware's counters whose values are not the hardware's, and why.
+    /// The counters that differ from the hardware's, with the reasons.
     pub unclaimed: Vec<(String, String)>,
 }
 
-/// Every counter of a launch of `program`, of which `claims` says what it may be called.
+/// Every counter of a launch of `program`, under the names that `claims` permits.
 pub fn report(program: &Program, claims: &Claims, counts: &Counts) -> Reported {
     let mut all = Reported::default();
     let mut put = |name: &str, value: u64| match claims.refusal(name, &counts.memory) {
@@ -77,21 +78,24 @@ pub fn report(program: &Program, claims: &Claims, counts: &Counts) -> Reported {
             (count.requests + copies.requests, count.sectors + count.repeated + copies.sectors);
         put(&format!("l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"), requests);
         put(&format!("l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"), sectors);
-        // The same by patched instructions, which is what repeats on hardware.
+        // The same by patched instructions, the count that repeats on hardware.
         put(&format!("smsp__sass_inst_executed_op_global_{op}.sum"), count.requests);
         put(&format!("smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_{op}.sum"), count.sectors);
     }
-    put("smsp__sass_data_bytes_mem_global_op_ld.sum", memory.load.bytes);
-    put("smsp__sass_data_bytes_mem_global_op_st.sum", memory.store.bytes);
-    let shared: [(&str, SharedCounts); 2] =
-        [("ld", memory.shared_load), ("st", memory.shared_store)];
-    for (op, count) in shared {
+    let (loads, stores) = (memory.generic_load, memory.generic_store);
+    // Hardware counts a generic access as a global and as a shared one.
+    put("smsp__sass_data_bytes_mem_global_op_ld.sum", memory.load.bytes + loads.shared_bytes);
+    put("smsp__sass_data_bytes_mem_global_op_st.sum", memory.store.bytes + stores.shared_bytes);
+    let shared: [(&str, SharedCounts, GenericCounts); 2] =
+        [("ld", memory.shared_load, loads), ("st", memory.shared_store, stores)];
+    for (op, count, generic) in shared {
         // The counts by patched instructions: l1tex__data_pipe_lsu_wavefronts_* holds arbitration
         // on hardware too.
         let wavefronts =
             format!("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum");
         put(&wavefronts, count.wavefronts);
-        put(&format!("smsp__sass_data_bytes_mem_shared_op_{op}.sum"), count.bytes);
+        let bytes = count.bytes + generic.global_bytes;
+        put(&format!("smsp__sass_data_bytes_mem_shared_op_{op}.sum"), bytes);
         let conflicts = count.wavefronts - count.ideal;
         put(&format!("ptx__shared_bank_conflicts_op_{op}.sum"), conflicts);
         put(&format!("smsp__sass_inst_executed_op_shared_{op}.sum"), count.requests);
@@ -114,11 +118,16 @@ fn transfers(program: &Program, counts: &Counts, put: &mut impl FnMut(&str, u64)
         put("ptx__async_copies.sum", counts.memory.copies.requests);
         put("ptx__async_copy_sectors.sum", counts.memory.copies.sectors);
     }
-    if has(|op| matches!(op, TransferOp::Matrix { .. })) {
-        let matrices = counts.memory.matrices;
-        put("ptx__matrix_loads.sum", matrices.requests);
-        put("ptx__matrix_load_wavefronts.sum", matrices.wavefronts);
-        put("ptx__matrix_load_bank_conflicts.sum", matrices.wavefronts - matrices.ideal);
+    let (loads, stores) = (counts.memory.matrix_loads, counts.memory.matrix_stores);
+    if has(|op| matches!(op, TransferOp::Matrix(rows) if !rows.stores)) {
+        put("ptx__matrix_loads.sum", loads.requests);
+        put("ptx__matrix_load_wavefronts.sum", loads.wavefronts);
+        put("ptx__matrix_load_bank_conflicts.sum", loads.wavefronts - loads.ideal);
+    }
+    if has(|op| matches!(op, TransferOp::Matrix(rows) if rows.stores)) {
+        put("ptx__matrix_stores.sum", stores.requests);
+        put("ptx__matrix_store_wavefronts.sum", stores.wavefronts);
+        put("ptx__matrix_store_bank_conflicts.sum", stores.wavefronts - stores.ideal);
     }
 }
 

@@ -12,36 +12,72 @@ pub fn of_range(first: u64, bytes: u64) -> u64 {
     ((first + bytes - 1) >> SECTOR_SHIFT) - (first >> SECTOR_SHIFT) + 1
 }
 
-/// Distinct sectors that the lanes of `mask` touch, `bytes` each. Accesses are aligned to their
-/// size, or smaller than a sector, so each lane touches one sector.
-#[inline(always)]
-pub fn count(addresses: &[u64; 32], mask: u32, bytes: u32) -> u64 {
-    debug_assert!(bytes <= 32);
-    distinct(addresses, mask, SECTOR_SHIFT)
+/// What the lanes of a request touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Touched {
+    /// Distinct sectors.
+    pub sectors: u64,
+    /// Distinct bytes.
+    pub bytes: u64,
 }
 
-/// Distinct bytes that the lanes of `mask` touch, `bytes` each, a power of two. Accesses are
-/// aligned to their size, so two of them touch the same bytes or none in common.
+/// What the lanes of `mask` touch, `bytes` each, a power of two up to a sector. Accesses are
+/// aligned to their size, so each lane touches one sector, and two lanes touch the same bytes or
+/// none in common. All addresses are from `low` to `high`.
 #[inline(always)]
-pub fn distinct_bytes(addresses: &[u64; 32], mask: u32, bytes: u32) -> u64 {
-    debug_assert!(bytes.is_power_of_two());
-    distinct(addresses, mask, bytes.trailing_zeros()) * u64::from(bytes)
+pub fn touched(addresses: &[u64; 32], mask: u32, bytes: u32, (low, high): (u64, u64)) -> Touched {
+    debug_assert!(bytes.is_power_of_two() && bytes <= 1 << SECTOR_SHIFT);
+    let shift = bytes.trailing_zeros();
+    if low == high && mask != 0 {
+        return Touched { sectors: 1, bytes: bytes.into() };
+    }
+    let start = low >> SECTOR_SHIFT << SECTOR_SHIFT;
+    if high.saturating_sub(start) >> shift < 64 {
+        let mut pieces = 0u64;
+        for (lane, address) in addresses.iter().enumerate() {
+            let piece = 1 << (address.wrapping_sub(start) >> shift & 63);
+            pieces |= if mask & (1 << lane) != 0 { piece } else { 0 };
+        }
+        let sectors = sectors_of(pieces, 1 << (SECTOR_SHIFT - shift));
+        return Touched { sectors, bytes: u64::from(pieces.count_ones() * bytes) };
+    }
+    let sectors = distinct(addresses, mask, SECTOR_SHIFT);
+    // As many sectors as lanes: no two lanes touch the same bytes.
+    let is_alone = sectors == u64::from(mask.count_ones());
+    let pieces = if is_alone { sectors } else { distinct(addresses, mask, shift) };
+    Touched { sectors, bytes: pieces * u64::from(bytes) }
+}
+
+/// In how many sectors these pieces are, a bit each, of which a sector has `width`.
+#[inline(always)]
+fn sectors_of(mut pieces: u64, width: u32) -> u64 {
+    let first_of_each = u64::MAX / ((1 << width) - 1);
+    let mut joined = 1;
+    while joined < width {
+        pieces |= pieces >> joined;
+        joined *= 2;
+    }
+    u64::from((pieces & first_of_each).count_ones())
 }
 
 /// Sectors that L1 counts of an atomic beyond the distinct ones: it goes over a sector once for
 /// each lane of its address that most lanes update (seen on an H100).
 pub fn repeated(addresses: &[u64; 32], mask: u32) -> u64 {
-    let active = || (0..32).filter(|lane| mask & (1 << lane) != 0).map(|lane| addresses[lane]);
-    let lanes_of = |address| active().filter(|other| *other == address).count() as u64;
-    let mut most: Vec<(u64, u64)> = Vec::new();
-    for address in active() {
-        let (sector, lanes) = (address >> SECTOR_SHIFT, lanes_of(address));
-        match most.iter_mut().find(|(known, _)| *known == sector) {
-            Some((_, most)) => *most = lanes.max(*most),
-            None => most.push((sector, lanes)),
+    let (mut left, mut sum) = (mask, 0);
+    while left != 0 {
+        let sector = addresses[left.trailing_zeros() as usize] >> SECTOR_SHIFT;
+        let (mut lanes_of_byte, mut most) = ([0u64; 1 << SECTOR_SHIFT], 0);
+        for (lane, address) in addresses.iter().enumerate() {
+            if left & (1 << lane) != 0 && address >> SECTOR_SHIFT == sector {
+                let lanes = &mut lanes_of_byte[(address % (1 << SECTOR_SHIFT)) as usize];
+                *lanes += 1;
+                most = most.max(*lanes);
+                left &= !(1 << lane);
+            }
         }
+        sum += most - 1;
     }
-    most.iter().map(|(_, lanes)| lanes - 1).sum()
+    sum
 }
 
 /// How many pieces of `1 << shift` bytes the lanes of `mask` touch, each of them one.
@@ -66,30 +102,27 @@ fn distinct(addresses: &[u64; 32], mask: u32, shift: u32) -> u64 {
     }
     let pieces = &mut pieces[..used];
     let first = pieces.iter().copied().min().unwrap_or(0);
-    if pieces.iter().all(|piece| piece - first < 64) {
-        let seen = pieces.iter().fold(0u64, |seen, piece| seen | 1 << (piece - first));
-        return seen.count_ones().into();
-    }
-    if pieces.iter().any(|piece| piece - first > u64::from(u32::MAX)) {
+    if pieces.iter().any(|piece| piece - first >= u64::from(u32::MAX)) {
         pieces.sort_unstable();
         return 1 + pieces.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64;
     }
     count_distinct(pieces, first)
 }
 
-/// Counts distinct pieces, none more than 2³² behind the first, by comparing each with all: that
-/// vectorises, and sorting does not.
+/// Counts distinct pieces, none 2³² - 1 or more after the first, by comparing each with all before
+/// it: that vectorises, and sorting does not.
 #[inline(always)]
 fn count_distinct(pieces: &[u64], first: u64) -> u64 {
-    let mut numbers = [0u32; 32];
-    for (number, piece) in numbers.iter_mut().zip(pieces) {
+    // Before and after the pieces is a number that none of them has.
+    let mut numbers = [u32::MAX; 64];
+    for (number, piece) in numbers[32..].iter_mut().zip(pieces) {
         *number = (piece - first) as u32;
     }
     let mut repeats = [0u32; 32];
-    for (at, number) in (0u32..).zip(&numbers[..pieces.len()]) {
-        for later in 0..32 {
-            let same = (numbers[later] == *number) & (later as u32 > at);
-            repeats[later] |= u32::from(same);
+    for apart in 1..32 {
+        let earlier = &numbers[32 - apart..64 - apart];
+        for lane in 0..32 {
+            repeats[lane] |= u32::from(numbers[32 + lane] == earlier[lane]);
         }
     }
     let repeated: u32 = repeats[..pieces.len()].iter().sum();
@@ -100,7 +133,7 @@ fn count_distinct(pieces: &[u64], first: u64) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::HashSet;
+    use std::collections::{HashMap, HashSet};
 
     fn strided(base: u64, stride: u64) -> [u64; 32] {
         std::array::from_fn(|lane| base + lane as u64 * stride)
@@ -110,11 +143,9 @@ mod tests {
     fn stride_identities() {
         for stride in 1..=40u64 {
             let expected = 32u64.min((32 * stride * 4).div_ceil(32));
-            assert_eq!(
-                count(&strided(0x7000_0000_0000, stride * 4), u32::MAX, 4),
-                expected,
-                "stride {stride}"
-            );
+            let addresses = strided(0x7000_0000_0000, stride * 4);
+            let found = touched(&addresses, u32::MAX, 4, (addresses[0], addresses[31]));
+            assert_eq!(found, Touched { sectors: expected, bytes: 128 }, "stride {stride}");
         }
     }
 
@@ -138,22 +169,45 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_distinct_sectors(
+        fn counts_distinct_sectors_and_bytes(
             raw in prop::array::uniform32(0u64..4096),
+            // From few sectors to some that are more than 2³² apart.
+            stride in prop::sample::select(vec![0u64, 1, 7, 1 << 40]),
             mask: u32,
             size in prop::sample::select(vec![1u32, 2, 4, 8, 16]),
         ) {
-            let addresses = raw.map(|address| address / u64::from(size) * u64::from(size));
-            let touched: HashSet<u64> = (0..32)
-                .filter(|lane| mask & (1 << lane) != 0)
-                .flat_map(|lane| addresses[lane] >> 5..=(addresses[lane] + u64::from(size) - 1) >> 5)
-                .collect();
-            prop_assert_eq!(count(&addresses, mask, size), touched.len() as u64);
-            let bytes: HashSet<u64> = (0..32)
-                .filter(|lane| mask & (1 << lane) != 0)
-                .flat_map(|lane| addresses[lane]..addresses[lane] + u64::from(size))
-                .collect();
-            prop_assert_eq!(distinct_bytes(&addresses, mask, size), bytes.len() as u64);
+            let bytes = u64::from(size);
+            let addresses = raw.map(|at| at % 64 * stride / bytes * bytes + at / bytes * bytes);
+            let of = |shift: u32| {
+                let lanes = (0..32).filter(|lane| mask & (1 << lane) != 0);
+                let all: HashSet<u64> = lanes
+                    .flat_map(|lane| addresses[lane]..addresses[lane] + bytes)
+                    .map(|byte| byte >> shift)
+                    .collect();
+                all.len() as u64
+            };
+            let expected = Touched { sectors: of(5), bytes: of(0) };
+            let lanes = || (0..32).filter(|lane| mask & (1 << lane) != 0);
+            let low = lanes().map(|lane| addresses[lane]).min().unwrap_or(u64::MAX);
+            let high = lanes().map(|lane| addresses[lane]).max().unwrap_or(0);
+            prop_assert_eq!(touched(&addresses, mask, size, (low, high)), expected);
+            let wider = (low.saturating_sub(64), high.saturating_add(64));
+            prop_assert_eq!(touched(&addresses, mask, size, wider), expected);
+        }
+
+        #[test]
+        fn counts_repeated_sectors(raw in prop::array::uniform32(0u64..40), mask: u32) {
+            let addresses = raw.map(|word| 4 * word);
+            let mut most: HashMap<u64, u64> = HashMap::new();
+            for address in addresses {
+                let on = |lane: &usize| mask & (1 << lane) != 0;
+                let same = |lane: &usize| on(lane) && addresses[*lane] == address;
+                let lanes = (0..32).filter(same).count() as u64;
+                let known = most.entry(address >> 5).or_default();
+                *known = lanes.max(*known);
+            }
+            let expected: u64 = most.values().map(|lanes| lanes.saturating_sub(1)).sum();
+            prop_assert_eq!(repeated(&addresses, mask), expected);
         }
     }
 }

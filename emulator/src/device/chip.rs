@@ -1,6 +1,6 @@
 //! The emulated chips, one table each.
 
-/// What a chip is and allows. Sizes are bytes, clocks kHz.
+/// The properties and limits of a chip. Sizes are bytes, clocks kHz.
 #[derive(Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of CUDA's device attributes")]
 pub struct Chip {
@@ -18,7 +18,7 @@ pub struct Chip {
     /// After opting in.
     pub shared_per_block_optin: u32,
     pub shared_per_sm: u32,
-    /// What the system takes of each block's shared memory.
+    /// The system's share of each block's shared memory.
     pub shared_reserved: u32,
     pub constant_bytes: u32,
     pub registers_per_block: u32,

@@ -19,16 +19,21 @@ pub use record::{LaunchConfig, LaunchRecord};
 pub use report::{fault_json, launch_json, quote, refusal_json};
 
 use crate::counters::{self, Reported};
-use crate::driver::host_cpu;
+use crate::machine::global_shadow::GlobalShadow;
+use crate::machine::host_cpu;
 use crate::machine::watch::Watch;
 use crate::machine::{Launch, Memory};
 use crate::ptx::PtxError;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The checks that the caller of the program selects.
 const CHECKS_ENV: &str = "GPUEMU_CHECK";
+
+/// Bytes of stack of a thread, unless the program sets them.
+const DEFAULT_STACK_BYTES: u32 = 1024;
 
 /// Bytes of the workspace of a cooperative launch.
 const WORKSPACE_BYTES: u32 = 64;
@@ -43,12 +48,18 @@ pub struct Device {
     launches: Vec<LaunchRecord>,
     launch_count: u64,
     host_threads: usize,
-    checks: Checks,
+    /// The checks, or why the environment selects none.
+    checks: Result<Checks, String>,
     instruction_limit: Option<u64>,
-    /// Where a launch that takes long tells how far it is.
+    stack_bytes: u32,
+    /// The file to which a long launch writes its progress.
     place_file: Option<PathBuf>,
     /// The workspace of cooperative launches, once there was one.
     workspace: Option<u64>,
+    /// The memory of the search for races.
+    shadow: GlobalShadow,
+    /// The printed text of its kernels. `None` if it goes to standard output.
+    kept_output: Option<String>,
 }
 
 impl Default for Device {
@@ -59,8 +70,8 @@ impl Default for Device {
 
 impl Device {
     /// A device with empty memory. It runs blocks on as many host threads as the host has, or as
-    /// `GPUEMU_THREADS` says. `GPUEMU_CHECK` selects the checks of shared memory, as
-    /// [`Checks::parse`] reads them.
+    /// `GPUEMU_THREADS` says. `GPUEMU_CHECK` selects the checks of memory, by
+    /// [`Checks::parse`]. If that variable has another value, every launch is refused.
     pub fn new(chip: &'static Chip) -> Self {
         let host_threads = std::env::var("GPUEMU_THREADS")
             .ok()
@@ -74,22 +85,34 @@ impl Device {
             launches: Vec::new(),
             launch_count: 0,
             host_threads,
-            checks: std::env::var(CHECKS_ENV)
-                .ok()
-                .and_then(|text| Checks::parse(&text))
-                .unwrap_or_default(),
+            checks: selected_checks(std::env::var_os(CHECKS_ENV)),
             instruction_limit: None,
+            stack_bytes: DEFAULT_STACK_BYTES,
             place_file: std::env::var_os("GPUEMU_WHERE")
                 .filter(|path| !path.is_empty())
                 .map(PathBuf::from),
             workspace: None,
+            shadow: GlobalShadow::default(),
+            kept_output: None,
         }
     }
 
-    /// Sets the checks of shared memory, and their blocks.
+    /// Keeps the printed text of kernels for [`Device::take_output`], away from standard output.
+    #[must_use]
+    pub fn with_kept_output(mut self) -> Self {
+        self.kept_output = Some(String::new());
+        self
+    }
+
+    /// The printed text of kernels since the previous call. Empty if the device does not keep it.
+    pub fn take_output(&mut self) -> String {
+        self.kept_output.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Sets the checks that can be switched off, and their blocks.
     #[must_use]
     pub fn with_checks(mut self, checks: Checks) -> Self {
-        self.checks = checks;
+        self.checks = Ok(checks);
         self
     }
 
@@ -105,6 +128,16 @@ impl Device {
     pub fn with_host_threads(mut self, threads: usize) -> Self {
         self.host_threads = threads.max(1);
         self
+    }
+
+    /// Bytes of stack of a thread: CUDA's `CU_LIMIT_STACK_SIZE`.
+    pub fn stack_bytes(&self) -> u32 {
+        self.stack_bytes
+    }
+
+    /// Sets the bytes of stack of a thread. It binds recursion and `alloca`.
+    pub fn set_stack_bytes(&mut self, bytes: u32) {
+        self.stack_bytes = bytes;
     }
 
     /// Loads PTX text.
@@ -127,12 +160,11 @@ impl Device {
         params: &[u8],
         stream: u64,
     ) -> Result<&LaunchRecord, LaunchError> {
-        self.check(kernel, config, params)?;
-        self.run(kernel, config, params, (stream, 0))
+        let checks = self.check(kernel, config, params)?;
+        self.run(kernel, config, params, (stream, 0, checks))
     }
 
-    /// The same for a kernel whose blocks all run together, and may wait for each other as
-    /// cooperative groups do.
+    /// The same for a cooperative kernel: its blocks all run together and may wait for each other.
     ///
     /// # Errors
     /// As [`Device::launch`], and [`LaunchError::CooperativeTooLarge`] if they do not fit.
@@ -143,7 +175,7 @@ impl Device {
         params: &[u8],
         stream: u64,
     ) -> Result<&LaunchRecord, LaunchError> {
-        self.check(kernel, config, params)?;
+        let checks = self.check(kernel, config, params)?;
         let blocks: u64 = config.grid.iter().map(|&n| u64::from(n)).product();
         let held = self.resident_blocks(kernel, config);
         if blocks > held {
@@ -154,7 +186,7 @@ impl Device {
             )));
         }
         let workspace = self.grid_workspace()?;
-        self.run(kernel, config, params, (stream, workspace))
+        self.run(kernel, config, params, (stream, workspace, checks))
     }
 
     /// The workspace of cooperative groups, cleared: its size and the barrier of the grid.
@@ -173,7 +205,7 @@ impl Device {
         kernel: &Kernel,
         config: LaunchConfig,
         params: &[u8],
-        (stream, grid_workspace): (u64, u64),
+        (stream, grid_workspace, checks): (u64, u64, Checks),
     ) -> Result<&LaunchRecord, LaunchError> {
         let program: &crate::lower::Program = &Arc::clone(&kernel.program);
         let mut padded = params.to_vec();
@@ -195,16 +227,19 @@ impl Device {
             grid_id: self.launch_count,
             host_threads: self.host_threads,
             runner: host_cpu::runner(),
-            checks: self.checks,
+            checks,
             instruction_limit: self.instruction_limit,
+            stack_bytes: self.stack_bytes,
             watch: self.place_file.clone().map(Watch::begin),
         };
-        let (ran, said) = launch.run();
-        say(&said);
+        let (ran, printed) = launch.run(&mut self.shadow);
+        match &mut self.kept_output {
+            Some(output) => output.push_str(&printed),
+            None => print(&printed),
+        }
         let counts = ran.map_err(LaunchError::Fault)?;
         let Reported { counters, unclaimed } = counters::report(program, kernel.claims(), &counts);
         let kernel = program.name.clone();
-        let checks = self.checks;
         self.launches.push(LaunchRecord { kernel, config, stream, checks, counters, unclaimed });
         Ok(self.launches.last().expect("just pushed"))
     }
@@ -216,12 +251,13 @@ impl Device {
         u64::from(held) * u64::from(self.chip.sm_count)
     }
 
+    /// Refuses a launch that the device or the kernel does not allow; returns its checks.
     fn check(
         &self,
         kernel: &Kernel,
         config: LaunchConfig,
         params: &[u8],
-    ) -> Result<(), LaunchError> {
+    ) -> Result<Checks, LaunchError> {
         let LaunchConfig { grid, block, shared_bytes } = config;
         let name = kernel.name();
         let refuse = |why: String| {
@@ -264,7 +300,7 @@ impl Device {
                 params.len()
             ));
         }
-        Ok(())
+        self.checks.clone().or_else(refuse)
     }
 
     /// How many launches it has accepted.
@@ -284,8 +320,16 @@ impl Device {
     }
 }
 
-/// Writes what a kernel printed where the driver of a GPU writes it.
-fn say(text: &str) {
+/// The checks that the environment selects, or why it selects none.
+fn selected_checks(value: Option<OsString>) -> Result<Checks, String> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else {
+        return Ok(Checks::default());
+    };
+    Checks::parse(&value.to_string_lossy()).map_err(|why| format!("{CHECKS_ENV}: {why}"))
+}
+
+/// Writes a kernel's output to standard output, like the driver of a GPU.
+fn print(text: &str) {
     if text.is_empty() {
         return;
     }
@@ -306,13 +350,13 @@ fn beyond_shared(kernel: &Kernel, chip: &Chip, dynamic: u32) -> Option<String> {
     let allowed = kernel.max_dynamic_shared(chip);
     (dynamic > allowed).then(|| {
         format!(
-            "{dynamic} bytes of dynamic shared memory exceed the {allowed} that are allowed beside its {fixed} static \
+            "{dynamic} bytes of dynamic shared memory exceed the {allowed} that are allowed with its {fixed} static \
              bytes; beyond {limit} in all, MAX_DYNAMIC_SHARED_SIZE_BYTES must be raised first"
         )
     })
 }
 
-/// Why a block is not one that the kernel was compiled for.
+/// Why the kernel was not compiled for blocks of this size.
 fn beyond_bounds(kernel: &Kernel, block: [u32; 3], threads: u64) -> Option<String> {
     let bounds = kernel.program.bounds;
     if let Some(most) = bounds.max_threads.map(|most| most.iter().product::<u32>())
@@ -328,4 +372,24 @@ fn beyond_bounds(kernel: &Kernel, block: [u32; 3], threads: u64) -> Option<Strin
         ));
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_check_refuses_every_launch() {
+        assert_eq!(selected_checks(None), selected_checks(Some("".into())));
+        let mut device =
+            Device { checks: selected_checks(Some("init,rase".into())), ..Device::default() };
+        let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\nret;\n}";
+        let kernel = device.load(text).unwrap().kernel("k").unwrap().clone();
+        let config = LaunchConfig { grid: [1; 3], block: [1; 3], shared_bytes: 0 };
+        let refused = device.launch(&kernel, config, &[], 0).unwrap_err().to_string();
+        let expected = "kernel 'k' cannot be launched: GPUEMU_CHECK: invalid checks `init,rase`; \
+                        expected `all`, `none`, or some of `memory`, `sync`, `init` and `race`, \
+                        separated by commas";
+        assert_eq!(refused, expected);
+    }
 }

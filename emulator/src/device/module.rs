@@ -3,7 +3,7 @@
 use super::chip::Chip;
 use crate::counters::Claims;
 use crate::lower::address::function_address;
-use crate::lower::{self, Program, Refused, Symbols};
+use crate::lower::{self, Program, RefusedKernel, Symbols};
 use crate::machine::{Holds, Memory};
 use crate::ptx::ast::{Init, Space, Variable};
 use crate::ptx::{self, PtxError};
@@ -98,7 +98,7 @@ impl Kernel {
 #[derive(Debug)]
 pub struct Module {
     kernels: Vec<Kernel>,
-    refused: Vec<Refused>,
+    refused: Vec<RefusedKernel>,
     /// Address and size of each variable.
     variables: HashMap<String, (u64, u64)>,
 }
@@ -126,10 +126,12 @@ impl Module {
                 .filter(|variable| matches!(variable.space, Space::Global | Space::Const))
         };
         let constant = stored().filter(|variable| variable.space == Space::Const);
-        let constant: u64 = constant.map(|of| u64::from(of.bytes.unwrap_or(0))).sum();
+        let constant = constant.fold(0, |end: u64, of| {
+            end.next_multiple_of(u64::from(of.align.max(1))) + u64::from(of.bytes.unwrap_or(0))
+        });
         if constant > CONSTANT_ROOM {
             let text =
-                format!("{constant} bytes of constant memory, where there are {CONSTANT_ROOM}");
+                format!("{constant} bytes of constant memory, and the device has {CONSTANT_ROOM}");
             return Err(PtxError::invalid(1, text));
         }
         for variable in stored() {
@@ -222,7 +224,7 @@ impl Module {
     }
 
     /// Why the kernel of this name does not run, if the module has it and the emulator does not
-    /// execute what it reaches.
+    /// support an instruction that it reaches.
     pub fn refusal(&self, name: &str) -> Option<&PtxError> {
         self.refused.iter().find(|kernel| kernel.name == name).map(|kernel| &kernel.why)
     }
@@ -240,7 +242,7 @@ impl Module {
     /// Frees the variables.
     pub fn unload(&self, memory: &mut Memory) {
         for (address, _) in self.variables.values() {
-            // An address that is already free is what unloading wants.
+            // Unloading may meet an address that is already free.
             let _ = memory.free(*address);
         }
     }

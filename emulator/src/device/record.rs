@@ -1,4 +1,4 @@
-//! How a kernel is launched, and what the launch did.
+//! The configuration of a launch, and its results.
 
 use super::Checks;
 
@@ -13,7 +13,7 @@ pub struct LaunchConfig {
     pub shared_bytes: u32,
 }
 
-/// What a launch did.
+/// The results of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchRecord {
     /// The kernel's name.
@@ -26,7 +26,7 @@ pub struct LaunchRecord {
     pub checks: Checks,
     /// Counters by name.
     pub counters: Vec<(String, u64)>,
-    /// The hardware's counters whose values are not the hardware's in this kernel, and why.
+    /// The counters that differ from the hardware's in this kernel, with the reasons.
     pub unclaimed: Vec<(String, String)>,
 }
 

@@ -6,7 +6,7 @@ use super::state::{chip_of, device_count, initialise, with};
 use crate::device::Chip;
 use std::ffi::{c_char, c_int, c_uint};
 
-/// The CUDA version whose driver this is.
+/// The CUDA version that this driver reports.
 const DRIVER_VERSION: c_int = 13000;
 
 #[unsafe(no_mangle)]
@@ -127,7 +127,7 @@ extern "C" fn cuDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: 
     })
 }
 
-/// A device attribute by its number in `cuda.h`. What the emulator cannot do is 0.
+/// A device attribute by its number in `cuda.h`; 0 for features that the emulator lacks.
 fn attribute_of(chip: &Chip, attribute: c_int) -> Option<c_int> {
     let (major, minor) = chip.compute_capability;
     let value = match attribute {

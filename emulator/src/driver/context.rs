@@ -1,16 +1,17 @@
-//! Contexts: one primary, and any number of others, all of the same device and memory.
+//! Contexts: one primary, and further ones with the same device and memory.
 
 use super::code::Code;
 use super::current::{current, pop_current, push_current, set_current, with_context, with_healthy};
 use super::pointers::{Handle, Out};
 use super::state::{Driver, PRIMARY, with};
+use crate::lower::program::MOST_LOCAL_BYTES;
 use std::ffi::{c_int, c_uint};
 
 fn only(device: c_int) -> Result<(), Code> {
     if device == 0 { Ok(()) } else { Err(Code::INVALID_DEVICE) }
 }
 
-fn known(driver: &Driver, context: Handle) -> Result<(), Code> {
+fn check_context(driver: &Driver, context: Handle) -> Result<(), Code> {
     let primary = context == PRIMARY && driver.primary_uses > 0;
     if primary || driver.contexts.contains(&context) { Ok(()) } else { Err(Code::INVALID_CONTEXT) }
 }
@@ -116,7 +117,7 @@ extern "C" fn cuCtxGetCurrent(context: Out<Handle>) -> Code {
 extern "C" fn cuCtxSetCurrent(context: Handle) -> Code {
     with(|driver| {
         if context != Handle::NULL {
-            known(driver, context)?;
+            check_context(driver, context)?;
         }
         set_current(context);
         Ok(())
@@ -126,7 +127,7 @@ extern "C" fn cuCtxSetCurrent(context: Handle) -> Code {
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxPushCurrent_v2(context: Handle) -> Code {
     with(|driver| {
-        known(driver, context)?;
+        check_context(driver, context)?;
         push_current(context)
     })
 }
@@ -162,7 +163,7 @@ extern "C" fn cuCtxSetFlags(_flags: c_uint) -> Code {
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetApiVersion(context: Handle, version: Out<c_uint>) -> Code {
     with(|driver| {
-        known(driver, context)?;
+        check_context(driver, context)?;
         version.set(3020)
     })
 }
@@ -172,7 +173,7 @@ extern "C" fn cuCtxGetId(context: Handle, id: Out<u64>) -> Code {
     with(|driver| {
         let context =
             if context == Handle::NULL { current().ok_or(Code::INVALID_CONTEXT)? } else { context };
-        known(driver, context)?;
+        check_context(driver, context)?;
         id.set(context.0 as u64)
     })
 }
@@ -180,9 +181,9 @@ extern "C" fn cuCtxGetId(context: Handle, id: Out<u64>) -> Code {
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetLimit(value: Out<usize>, limit: c_uint) -> Code {
     with_context(|driver| {
-        // Stack, printf buffer, malloc heap: CUDA's defaults, which bind nothing here.
+        // Stack, printf buffer, malloc heap: CUDA's defaults. Only that of the stack binds here.
         let default = match limit {
-            0 => 1024,
+            0 => driver.device.stack_bytes() as usize,
             1 => 1 << 20,
             2 => 8 << 20,
             _ => return Err(Code::NOT_SUPPORTED),
@@ -196,6 +197,11 @@ extern "C" fn cuCtxSetLimit(limit: c_uint, value: usize) -> Code {
     with_context(|driver| {
         if limit > 2 {
             return Err(Code::NOT_SUPPORTED);
+        }
+        if limit == 0 {
+            let bytes = u32::try_from(value).ok().filter(|bytes| *bytes <= MOST_LOCAL_BYTES);
+            driver.device.set_stack_bytes(bytes.ok_or(Code::INVALID_VALUE)?);
+            return Ok(());
         }
         driver.limits.insert(limit, value);
         Ok(())

@@ -10,7 +10,7 @@ use super::state::{Driver, with};
 const DEEPEST: usize = 64;
 
 /// Contexts, the last on top. It owns nothing, so it has no destructor: a program may call the
-/// driver from the destructors of its own thread-locals, when others are gone.
+/// driver from the destructors of its thread-locals, after other thread-locals are gone.
 struct Stack {
     contexts: [Handle; DEEPEST],
     depth: usize,

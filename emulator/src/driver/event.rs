@@ -7,14 +7,10 @@ use super::current::{on_stream, with_context, with_healthy};
 use super::pointers::{Handle, Out};
 use super::state::Event;
 use std::ffi::c_uint;
-use std::sync::Once;
 use std::time::Instant;
 
 /// `CU_EVENT_DISABLE_TIMING`.
 const DISABLE_TIMING: c_uint = 2;
-
-/// Whether the program was told whose times it gets.
-static TOLD: Once = Once::new();
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventCreate(event: Out<Handle>, flags: c_uint) -> Code {
@@ -67,11 +63,7 @@ extern "C" fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Han
             driver.note("unsupported", message);
             return Err(Code::NOT_SUPPORTED);
         }
-        TOLD.call_once(|| {
-            let message =
-                "times between events are this computer's: they say how long emulation took";
-            driver.log.times_events(message);
-        });
+        driver.log.times_events();
         let forward = end.saturating_duration_since(start).as_secs_f64();
         let backward = start.saturating_duration_since(end).as_secs_f64();
         #[expect(clippy::cast_possible_truncation, reason = "as CUDA has it")]

@@ -1,13 +1,13 @@
-//! What the driver tells by itself while a program runs, for people and tools that do not call it.
+//! The driver's log of a running program, for people and tools that do not call the driver.
 //!
-//! Input: what happens, and two environment variables that are read by `cuInit`. Output: with
+//! Input: events of the driver, and two environment variables that `cuInit` reads. Output: with
 //! `GPUEMU_TELL=1`, a line on standard error for each fault, each refused module or launch, and
 //! each function that the driver lacks (once). With `GPUEMU_LOG=FILE`, a line of JSON in that file
-//! for each of these and for each launch, and one where times between events are asked for. Several
-//! processes may share a file: each line is appended by one write. A program may close what it has
-//! not opened, and open something else in its place: what is written to is looked at before. With
-//! `GPUEMU_LOG_WHOLE=FILE`, that file is removed once a line cannot be written, which also works
-//! where the disk is full: whoever reads the log learns that it is not all.
+//! for each of these and for each launch, and one when times between events are requested. Several
+//! processes may share a file: each line is appended by one write. A program may close descriptors
+//! that it did not open and reuse their numbers, so the identity of the file is checked before each
+//! write. With `GPUEMU_LOG_WHOLE=FILE`, that file is removed once a line cannot be written, which
+//! also works on a full disk; its absence marks the log as incomplete.
 
 use crate::device::{LaunchRecord, launch_json, quote};
 use std::collections::BTreeSet;
@@ -19,17 +19,17 @@ use std::path::PathBuf;
 
 /// An open file, and which one it was when it was opened.
 #[derive(Debug)]
-struct Held {
+struct OpenFile {
     file: File,
     known: (u64, u64),
 }
 
-impl Held {
+impl OpenFile {
     fn new(file: File) -> io::Result<Self> {
         Ok(Self { known: identity(&file)?, file })
     }
 
-    /// Whether nobody has closed it.
+    /// Whether it is still open.
     fn is_open(&self) -> bool {
         identity(&self.file).is_ok_and(|now| now == self.known)
     }
@@ -39,21 +39,23 @@ fn identity(file: &File) -> io::Result<(u64, u64)> {
     file.metadata().map(|known| (known.dev(), known.ino()))
 }
 
-/// Where the driver tells what happens.
+/// The destinations of the driver's log.
 #[derive(Debug, Default)]
 pub struct Log {
     tells: bool,
     /// The file of lines; none once a line could not be written.
     path: Option<PathBuf>,
-    file: Option<Held>,
+    file: Option<OpenFile>,
     /// What is removed then.
     whole: Option<PathBuf>,
     /// Functions that were called and are not supported.
     lacking: BTreeSet<&'static str>,
+    /// Whether times between events were requested.
+    has_event_times: bool,
 }
 
 impl Log {
-    /// As the environment says. A file that cannot be opened is told on standard error.
+    /// From the environment. If a file cannot be opened, standard error says so.
     pub fn from_environment() -> Self {
         let tells = std::env::var_os("GPUEMU_TELL").is_some_and(|value| value == "1");
         // The program may go to another folder.
@@ -68,7 +70,7 @@ impl Log {
         log
     }
 
-    /// Whether launches are written, and nobody else need keep them.
+    /// Whether launches are written, so that no other copy is needed.
     pub fn keeps_launches(&self) -> bool {
         self.path.is_some()
     }
@@ -81,25 +83,29 @@ impl Log {
     /// A fault, or something that was refused: its JSON and its sentence.
     pub fn fault(&mut self, json: &str, message: &str) {
         self.line(&format!("\"fault\":{json}"));
-        self.tell(message);
+        self.write(message);
     }
 
     /// A call of a function that the driver does not support.
     pub fn lacks(&mut self, function: &'static str) {
         if self.lacking.insert(function) {
             self.line(&format!("\"unsupported\":{}", quote(function)));
-            self.tell(&format!("{function} is not supported (CUDA_ERROR_NOT_SUPPORTED)"));
+            self.write(&format!("{function} is not supported (CUDA_ERROR_NOT_SUPPORTED)"));
         }
     }
 
-    /// That times between events are the host's.
-    pub fn times_events(&mut self, message: &str) {
-        self.line("\"event_times\":\"host\"");
-        self.tell(message);
+    /// Warns once that times between events are the host's.
+    pub fn times_events(&mut self) {
+        if !mem::replace(&mut self.has_event_times, true) {
+            self.line("\"event_times\":\"host\"");
+            self.write(
+                "times between events are this computer's: they say how long emulation took",
+            );
+        }
     }
 
-    /// Says `message` on standard error, where this was asked for.
-    pub fn tell(&self, message: &str) {
+    /// Writes `message` to standard error, if the user asked for it.
+    pub fn write(&self, message: &str) {
         if self.tells {
             let shown: String =
                 message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -116,19 +122,19 @@ impl Log {
         self.keep(written);
     }
 
-    /// The file, where there is one.
+    /// The file, if there is one.
     fn opened(&mut self) -> io::Result<Option<&File>> {
         let Some(path) = &self.path else { return Ok(None) };
-        if !self.file.as_ref().is_some_and(Held::is_open) {
+        if !self.file.as_ref().is_some_and(OpenFile::is_open) {
             // Its number may be another file's by now, which the program has open.
             mem::forget(self.file.take());
             let file = OpenOptions::new().append(true).create(true).open(path)?;
-            self.file = Some(Held::new(file)?);
+            self.file = Some(OpenFile::new(file)?);
         }
         Ok(self.file.as_ref().map(|held| &held.file))
     }
 
-    /// Says that the file cannot be written, where it cannot, and leaves it.
+    /// If the write failed, reports that and closes the file.
     fn keep(&mut self, written: io::Result<()>) {
         let Err(error) = written else { return };
         let path = self.path.take().unwrap_or_default();

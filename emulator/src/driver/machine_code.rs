@@ -1,11 +1,11 @@
-//! Machine code of a GPU, which this driver does not run. The fake driver of the tests has a file
-//! of its own in place of this one, which is why `stand_in` is given the image and may succeed.
+//! Machine code of a GPU, which this driver does not run. The fake driver of the tests replaces
+//! this file, which is why `stand_in` gets the image and may succeed.
 
 use super::code::Code;
 use super::pointers::Source;
 use super::state::Driver;
 
-/// The PTX that stands in for machine code, of which `image` is `what`: there is none.
+/// The PTX to run instead of the machine code `image`, described by `what`: there is none.
 ///
 /// # Errors
 /// Always, with the reason.

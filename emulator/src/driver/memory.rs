@@ -250,7 +250,7 @@ extern "C" fn cuMemHostUnregister(_pointer: Source) -> Code {
     with_context(|_| Ok(()))
 }
 
-/// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE` of device memory, and what else is simple.
+/// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE` of device memory, and other simple attributes.
 #[unsafe(no_mangle)]
 extern "C" fn cuPointerGetAttribute(value: Target, attribute: c_int, pointer: u64) -> Code {
     with_context(|driver| {

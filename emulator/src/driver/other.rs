@@ -1,8 +1,8 @@
 //! All other functions of `cuda.h`, by the names that programs link: none is supported.
 //!
-//! A program that is linked to the driver starts only if every function is there, also those that
-//! it never calls. The names are those of CUDA 12.0 to 13.0 and of cudarc's bindings. The fake
-//! driver of the tests has some of them, so they are in a file of their own.
+//! A program that is linked to the driver starts only if every function exists, even if it never
+//! calls some of them. The names are those of CUDA 12.0 to 13.0 and of cudarc's bindings. The fake
+//! driver of the tests implements some of them, so this list has its own file.
 
 use super::unsupported::unsupported;
 

@@ -1,5 +1,5 @@
-//! Persisting lines of the L2 cache: there are none, since the emulator counts what reaches L2 and
-//! holds nothing in it.
+//! Persisting lines of the L2 cache: there are none, since the emulator counts L2 accesses without
+//! a cache.
 
 use super::code::Code;
 use super::current::with_context;

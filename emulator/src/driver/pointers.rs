@@ -1,8 +1,8 @@
 //! Pointers from C, each with the one thing that may be done with it.
 //!
-//! CUDA's contract with its callers is what makes these sound: an out pointer that is not null is
-//! valid for one write of its type, text is NUL-terminated, and a buffer has the length that the
-//! same call states.
+//! CUDA's contract with its callers makes these sound: an out pointer that is not null is valid for
+//! one write of its type, text is NUL-terminated, and a buffer has the length that the same call
+//! states.
 
 use super::code::Code;
 use std::ffi::{CStr, c_char, c_uint, c_void};
@@ -17,7 +17,7 @@ impl Handle {
     pub const NULL: Self = Self(0);
 }
 
-/// Where a result goes.
+/// The destination of a result.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct Out<T>(*mut T);
@@ -119,14 +119,14 @@ impl Target {
         self.0 as u64
     }
 
-    /// From a number, which the caller of the driver gave as an address of its own.
+    /// From the integer that the caller passed as one of its addresses.
     pub fn from_address(address: u64) -> Self {
         Self(address as *mut c_void)
     }
 }
 
 impl Source {
-    /// From a number, which the caller of the driver gave as an address of its own.
+    /// From the integer that the caller passed as one of its addresses.
     pub fn from_address(address: u64) -> Self {
         Self(address as *const c_void)
     }
@@ -167,8 +167,7 @@ impl Extra {
         }
         let (mut buffer, mut size) = (0, 0);
         for pair in 0.. {
-            // SAFETY: by CUDA's contract the list goes on until a null tag, and the loop ends at
-            // the first.
+            // SAFETY: by CUDA's contract a null tag ends the list, and the loop ends at the first.
             let tag = unsafe { *self.0.add(2 * pair) };
             if tag == Handle::NULL {
                 break;
@@ -309,7 +308,7 @@ pub fn call_host(function: Option<HostFunction>, argument: Target) -> Result<(),
     Ok(())
 }
 
-/// Gives a C string to the caller, who must return it to [`free_text`].
+/// Gives a C string to the caller; the caller must return it to [`free_text`].
 pub fn give_text(text: String) -> *mut c_char {
     let bytes: Vec<u8> = text.into_bytes().into_iter().filter(|byte| *byte != 0).collect();
     std::ffi::CString::new(bytes).map_or(std::ptr::null_mut(), std::ffi::CString::into_raw)

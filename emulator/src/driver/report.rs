@@ -1,4 +1,4 @@
-//! What the emulator tells beyond CUDA's API.
+//! The emulator's exports beyond CUDA's API.
 //!
 //! Strings are JSON, NUL-terminated, and go back through `gpuemu_free`.
 
@@ -35,8 +35,8 @@ extern "C" fn gpuemu_take_fault() -> *mut c_char {
     }
 }
 
-/// The launch that was refused as one that the device or the kernel does not allow, where no call
-/// has failed since and nothing was launched; null where there is none, and after this.
+/// Takes the last refused launch (the device or the kernel did not allow it), if no call has failed
+/// and nothing was launched since; otherwise null.
 #[unsafe(no_mangle)]
 extern "C" fn gpuemu_take_refused_launch() -> *mut c_char {
     match peek(|driver| driver.refused.take()) {

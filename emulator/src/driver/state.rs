@@ -1,10 +1,10 @@
-//! What the driver remembers between calls.
+//! The driver's state between calls.
 
 use super::code::Code;
 use super::log::Log;
 use super::pointers::Handle;
 use crate::device::{Chip, Device, Kernel, LaunchConfig, LaunchError, Module, fault_json};
-use crate::machine::fault::FaultKind;
+use crate::machine::fault::{FaultKind, panic_message};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -55,9 +55,9 @@ pub struct Driver {
     pub sticky: Option<Code>,
     /// What `gpuemu_take_fault` will say.
     pub fault: Option<String>,
-    /// The launch that was refused, where no call has failed since and nothing was launched.
+    /// The refused launch, if no call has failed and nothing was launched since.
     pub refused: Option<Refusal>,
-    /// What is told as it happens.
+    /// The log of events.
     pub log: Log,
     next_handle: usize,
 }
@@ -98,8 +98,7 @@ impl Driver {
         self.failed(fault_json(kind, message, None), message);
     }
 
-    /// The code of a launch that did not end well. A fault in a kernel makes the context unusable,
-    /// as on a GPU, and is reported by later calls, not by the launch.
+    /// Remembers a refused launch; returns `code`.
     fn refuse(
         &mut self,
         kernel: &Kernel,
@@ -112,6 +111,8 @@ impl Driver {
         code
     }
 
+    /// The code of a launch that did not end well. A fault in a kernel makes the context unusable,
+    /// as on a GPU, and is reported by later calls, not by the launch.
     pub fn refuse_launch(
         &mut self,
         kernel: &Kernel,
@@ -134,6 +135,9 @@ impl Driver {
                     }
                     FaultKind::Misaligned => Code::MISALIGNED_ADDRESS,
                     FaultKind::Assert => Code::ASSERT,
+                    FaultKind::StackOverflow => Code::HARDWARE_STACK_ERROR,
+                    FaultKind::Unsupported => Code::NOT_SUPPORTED,
+                    FaultKind::Internal => Code::UNKNOWN,
                     FaultKind::Trap
                     | FaultKind::BarrierDeadlock
                     | FaultKind::Race
@@ -146,8 +150,8 @@ impl Driver {
         }
     }
 
-    /// A call. A launch that was refused is forgotten when another call fails or a launch is
-    /// accepted: the program went on.
+    /// Runs a call. When another call fails or a launch is accepted, the program has moved on, and
+    /// the refused launch is forgotten.
     fn call(&mut self, f: impl FnOnce(&mut Self) -> Result<(), Code>) -> Result<(), Code> {
         let (refused, launches) = (self.refused.take(), self.device.launch_count());
         let fault = refused.as_ref().and_then(|_| self.fault.take());
@@ -193,15 +197,10 @@ fn locked(f: impl FnOnce(&mut Option<Driver>) -> Result<(), Code>) -> Code {
     match outcome {
         Ok(result) => result.into(),
         Err(panic) => {
-            let text = panic
-                .downcast_ref::<String>()
-                .map(String::as_str)
-                .or_else(|| panic.downcast_ref::<&str>().copied())
-                .unwrap_or("no message");
+            let message = panic_message(&*panic);
             let mut driver = DRIVER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             if let Some(driver) = driver.as_mut() {
-                driver
-                    .note("internal", &format!("the emulator failed: {text}; please report this"));
+                driver.note(FaultKind::Internal.word(), &message);
                 driver.sticky = Some(Code::UNKNOWN);
             }
             Code::UNKNOWN

@@ -1,7 +1,6 @@
 //! Functions that exist so that callers get CUDA's `NOT_SUPPORTED` instead of a missing symbol.
 
-/// Exports functions that say their names and are not supported. What a C caller passes is not
-/// looked at.
+/// Exports functions that report their names as unsupported. They ignore the caller's arguments.
 macro_rules! unsupported {
     ($($name:ident)*) => {
         $(

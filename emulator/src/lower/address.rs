@@ -11,15 +11,15 @@
 
 use super::inst::Space;
 
-/// Where shared memory appears to generic accesses.
+/// Start of shared memory in the generic address space.
 pub const SHARED_WINDOW: u64 = 0x6000_0000_0000;
-/// Where local memory appears to generic accesses.
+/// Start of local memory in the generic address space.
 pub const LOCAL_WINDOW: u64 = 0x6100_0000_0000;
-/// Where launch parameters appear to generic accesses.
+/// Start of launch parameters in the generic address space.
 pub const PARAM_WINDOW: u64 = 0x6200_0000_0000;
 /// The first address of device memory.
 pub const GLOBAL_BASE: u64 = 0x7000_0000_0000;
-/// Where functions have their addresses, which nothing can access.
+/// Start of the addresses of functions, which nothing can access.
 const FUNCTION_BASE: u64 = 0x6400_0000_0000;
 /// The size of a window.
 const WINDOW_BYTES: u64 = 0x100_0000_0000;

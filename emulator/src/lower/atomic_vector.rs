@@ -3,16 +3,17 @@
 use super::builder::{Builder, Lowered};
 use super::half;
 use super::inst::*;
-use super::memory::{is_scope, space_of};
+use super::memory::{SCOPES, space_of};
 use super::modifiers::{Modifiers, unsupported};
 use crate::ptx::ast::{Instruction, Operand, Type};
 
 impl<'a> Builder<'_, 'a> {
     /// `atom.global.v2.f32.add d, [a], b`, `atom.cas.b128 d, [a], b, c`
     pub(super) fn atomic_vector(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let order = words.take_one(&["relaxed", "acquire", "release", "acq_rel"]);
-        words.ignore(is_scope);
+        let orders = order.is_some_and(|word| word != "relaxed");
+        let order = GridOrder::from_modifiers(order, words.take_one(SCOPES));
         let space = space_of(words.take_one(&["global", "shared", "shared::cta"]));
         let given = words.without_policy(i);
         let (op, ty, count) = if words.take("b128") {
@@ -54,8 +55,18 @@ impl<'a> Builder<'_, 'a> {
         let (base, wide, offset) = self.address(address, i.line)?;
         let address = Address { space, wide, base, offset };
         let result_used = result.is_some_and(|result| *result != Operand::Sink);
-        let orders = order.is_some_and(|word| word != "relaxed");
-        Ok(Op::AtomicVector(AtomicVector { address, op, ty, count, result_used, orders, d, b, c }))
+        Ok(Op::AtomicVector(AtomicVector {
+            address,
+            op,
+            ty,
+            count,
+            result_used,
+            orders,
+            order,
+            d,
+            b,
+            c,
+        }))
     }
 
     /// The registers of a vector, or of 128 bits.
@@ -90,7 +101,7 @@ fn wide_op(words: &mut Modifiers<'_>) -> Option<AtomicOp> {
     }
 }
 
-/// What is done with each element, and what it is.
+/// The operation on each element, and the element's type.
 fn element(words: &mut Modifiers<'_>) -> Option<(AtomicOp, Scalar)> {
     if !words.take("add") {
         return None;

@@ -1,4 +1,4 @@
-//! The blocks of a function: instructions that run one after the other, and where each leads.
+//! The basic blocks of a function: straight runs of instructions, and the successors of each.
 
 use super::inst::{ControlOp, Guard, Inst, Op};
 use super::post_dominators::{Graph, post_order};
@@ -8,13 +8,13 @@ use super::post_dominators::{Graph, post_order};
 pub struct Block {
     /// Its first instruction.
     pub start: usize,
-    /// The one behind its last.
+    /// The one after its last.
     pub end: usize,
-    /// Where it leads: the targets of a branch, then the next block.
+    /// The targets of a branch, then the next block.
     pub successors: Vec<usize>,
     /// Lanes can leave the function at its end.
     pub leaves: bool,
-    /// They do so by `ret`, not by the `exit` behind a panic.
+    /// They do so by `ret`, not by the `exit` after a panic.
     pub returns: bool,
 }
 
@@ -31,8 +31,8 @@ pub struct Flow {
     pub predecessors: Vec<Vec<usize>>,
     /// The immediate dominator of each block.
     pub dominators: Vec<Option<usize>>,
-    /// The place of each block in ptxas's layout: a block follows those that lead to it, loops
-    /// apart, and the block behind a branch comes before its target. `usize::MAX`: not reached.
+    /// The place of each block in ptxas's layout: a block follows its predecessors (except in
+    /// loops), and the block after a branch comes before its target. `usize::MAX`: not reached.
     pub rank: Vec<usize>,
 }
 
@@ -74,7 +74,7 @@ impl Flow {
 
     /// Whether all ways to `block` go through `above`.
     pub fn dominates(&self, above: usize, block: usize) -> bool {
-        // A block comes before those that it dominates.
+        // A block comes before the blocks that it dominates.
         let mut next = Some(block).filter(|&block| self.rank[above] <= self.rank[block]);
         while let Some(at) = next.filter(|at| *at != above) {
             next = self.dominators[at];
@@ -102,7 +102,11 @@ fn targets<'t>(op: &'t Op, tables: &'t [Vec<u32>]) -> &'t [u32] {
 
 fn ends_block(op: &Op) -> bool {
     let is_branch = matches!(op, Op::Branch { .. } | Op::Control(ControlOp::BranchIndexed { .. }));
-    is_branch || leaves(op) || matches!(op, Op::Control(ControlOp::Trap | ControlOp::Assert { .. }))
+    let ends = matches!(
+        op,
+        Op::Control(ControlOp::Trap | ControlOp::Refused { .. } | ControlOp::Assert { .. })
+    );
+    is_branch || leaves(op) || ends
 }
 
 /// The blocks of the function `code[start..]`.

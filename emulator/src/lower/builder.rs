@@ -1,12 +1,15 @@
-//! What a kernel's lowering gathers: code, constant pools, register numbers, storage.
+//! The state of a kernel's lowering: code, constant pools, register numbers, storage.
 //!
 //! A name means whatever the innermost scope says. Every PTX register gets a slot of the file of
 //! its width; every distinct constant gets one slot of the constant part of its file.
 
 use super::inst::{File, Guard, Inst, Op, Slot};
-use super::program::{Const32, Const64, LaneMask, SourcePosition, Special, WarpInit};
+use super::place::Sites;
+use super::program::{
+    Call, Callee, Const32, Const64, FrameAddress, LaneMask, SourcePosition, Special, WarpInit,
+};
 use crate::ptx::PtxError;
-use crate::ptx::ast::{AddressBase, Instruction, Loc, Module, Operand, Type};
+use crate::ptx::ast::{AddressBase, Instruction, Module, Operand, Statement, Type};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -28,7 +31,7 @@ pub fn file_of(ty: Type) -> File {
     }
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Debug, Clone, Copy)]
 pub enum Binding {
     /// A register.
@@ -39,6 +42,8 @@ pub enum Binding {
     LaunchParam(u32, u32),
     /// A call parameter in 32-bit registers: first slot and size in bytes.
     Words(Slot, u32),
+    /// A local variable of a function with a frame, at an offset in the frame.
+    StackVariable(u32),
     /// A variable: generic address or, for shared and local, an offset in that space.
     Variable(u64),
 }
@@ -52,12 +57,20 @@ struct Family<'a> {
     count: u32,
 }
 
+/// The local variables of the function that is being lowered, if it has a frame.
+#[derive(Debug)]
+pub struct StackFrame {
+    pub(super) bytes: u32,
+    pub(super) align: u32,
+    pub(super) addresses: Vec<FrameAddress>,
+}
+
 /// Registers that a value of `ty` takes in its file.
 fn registers_of(ty: Type) -> u32 {
     if ty.bytes() == 16 { 2 } else { 1 }
 }
 
-/// What the name of a register of `ty` stands for.
+/// The binding of a register of `ty`.
 fn register(ty: Type, index: usize) -> Binding {
     match registers_of(ty) {
         2 => Binding::Register128(Slot::private(index)),
@@ -111,11 +124,31 @@ pub struct Builder<'m, 'a> {
     /// Shared variables declared inside functions, by line and name.
     pub(super) shared_inside: HashMap<(u32, &'a str), u32>,
     pub(super) shared_bytes: u32,
-    /// Where each of them lies, with gaps between them.
+    /// The ranges of the shared arrays, with gaps between them.
     pub(super) shared_arrays: Vec<Range<u32>>,
     pub(super) dynamic_align: u32,
     pub(super) local_bytes: u32,
-    pub(super) loc: Option<Loc>,
+    /// The places of the code so far, and the one in force.
+    pub(super) sites: Sites,
+    pub(super) site: Option<u32>,
+    /// The device functions that the kernel calls, and their numbers.
+    pub(super) callees: Vec<Callee>,
+    pub(super) numbers: HashMap<&'a str, u32>,
+    /// Functions with parameters that are not supported.
+    pub(super) unreserved: Vec<u32>,
+    /// Calls that copy their arguments and results as they run.
+    pub(super) calls: Vec<Call>,
+    /// Other calls, each with its callee.
+    pub(super) links: Vec<(usize, u32)>,
+    /// The instructions after indirect calls.
+    pub(super) meeting: Vec<usize>,
+    /// Why functions are not executed.
+    pub(super) refusals: Vec<String>,
+    /// The body of the function that is being lowered.
+    pub(super) body: &'m [Statement<'a>],
+    pub(super) frame: Option<StackFrame>,
+    /// The statements around an instruction hold one call.
+    pub(super) has_one_call: bool,
     pub(super) carry: Option<Slot>,
     /// Whether anything orders memory between blocks.
     pub(super) ordered: bool,
@@ -138,7 +171,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             known32: HashMap::new(),
             known64: HashMap::new(),
             warp_init: Vec::new(),
-            // Slot 0 of every file takes what nobody wants; predicate 1 is never set.
+            // Slot 0 of every file takes unused results; predicate 1 is never set.
             used: [2, 1, 1],
             scopes: vec![Scope::default()],
             shared: HashMap::new(),
@@ -147,13 +180,24 @@ impl<'m, 'a> Builder<'m, 'a> {
             shared_arrays: Vec::new(),
             dynamic_align: 1,
             local_bytes: 0,
-            loc: None,
+            sites: Sites::default(),
+            site: None,
+            callees: Vec::new(),
+            numbers: HashMap::new(),
+            unreserved: Vec::new(),
+            calls: Vec::new(),
+            links: Vec::new(),
+            meeting: Vec::new(),
+            refusals: Vec::new(),
+            body: &[],
+            frame: None,
+            has_one_call: false,
             carry: None,
             ordered: false,
         }
     }
 
-    /// The slot that takes what nobody wants.
+    /// The slot for unused results.
     pub(super) fn sink(&self) -> Slot {
         Slot::private(0)
     }
@@ -200,13 +244,18 @@ impl<'m, 'a> Builder<'m, 'a> {
         self.scopes.last_mut().expect("a function has a scope").bind(name, binding);
     }
 
-    /// Changes what a name means in the scope that declared it.
+    /// Changes the binding of a name in the scope that declared it.
     pub(super) fn rebind(&mut self, name: &'a str, binding: Binding) {
         if let Some(scope) =
             self.scopes.iter_mut().rev().find(|scope| scope.names.contains_key(name))
         {
             scope.bind(name, binding);
         }
+    }
+
+    /// Whether the innermost scope declares a name.
+    pub(super) fn is_own(&self, name: &str) -> bool {
+        self.scopes.last().is_some_and(|scope| scope.names.contains_key(name))
     }
 
     pub(super) fn find(&self, name: &str) -> Option<Binding> {
@@ -218,7 +267,7 @@ impl<'m, 'a> Builder<'m, 'a> {
 
     pub(super) fn emit(&mut self, guard: Guard, op: Op, line: u32) {
         self.code.push(Inst::new(guard, op));
-        self.positions.push(SourcePosition { ptx_line: line, loc: self.loc });
+        self.positions.push(SourcePosition { ptx_line: line, site: self.site });
     }
 
     pub(super) fn constant32(&mut self, value: Const32) -> Slot {
@@ -253,6 +302,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             Operand::Name(name) => match self.find(name) {
                 Some(Binding::Register(File::R32, slot)) => Ok(slot),
                 Some(Binding::Variable(address)) => Ok(self.bits32(address as u32)),
+                Some(Binding::StackVariable(at)) => self.frame_address(File::R32, at.into(), line),
                 Some(_) => Err(self.wrong_width(name, "a register of 32 bits", line)),
                 None => self.special32(name, "", line),
             },
@@ -260,6 +310,9 @@ impl<'m, 'a> Builder<'m, 'a> {
             Operand::Offset(name, offset) => match self.find(name) {
                 Some(Binding::Variable(address)) => {
                     Ok(self.bits32(address.wrapping_add_signed(*offset) as u32))
+                }
+                Some(Binding::StackVariable(at)) => {
+                    self.frame_address(File::R32, i64::from(at).wrapping_add(*offset), line)
                 }
                 _ => Err(self.unknown(name, line)),
             },
@@ -279,11 +332,18 @@ impl<'m, 'a> Builder<'m, 'a> {
             Operand::Name(name) => match self.find(name) {
                 Some(Binding::Register(File::R64, slot)) => return Ok(slot),
                 Some(Binding::Variable(address)) => address,
+                Some(Binding::StackVariable(at)) => {
+                    return self.frame_address(File::R64, at.into(), line);
+                }
                 Some(_) => return Err(self.wrong_width(name, "a register of 64 bits", line)),
                 None => return Err(self.unknown(name, line)),
             },
             Operand::Offset(name, offset) => match self.find(name) {
                 Some(Binding::Variable(address)) => address.wrapping_add_signed(*offset),
+                Some(Binding::StackVariable(at)) => {
+                    let offset = i64::from(at).wrapping_add(*offset);
+                    return self.frame_address(File::R64, offset, line);
+                }
                 _ => return Err(self.unknown(name, line)),
             },
             Operand::Integer(value) if ty == Type::Float(8) => (*value as f64).to_bits(),
@@ -423,6 +483,10 @@ impl<'m, 'a> Builder<'m, 'a> {
                     return Ok((slot, file == File::R64, offset));
                 }
                 Some(Binding::Variable(address)) => address.wrapping_add_signed(*offset),
+                Some(Binding::StackVariable(at)) => {
+                    let offset = i64::from(at).wrapping_add(*offset);
+                    return Ok((self.frame_address(File::R64, offset, line)?, true, 0));
+                }
                 _ => return Err(self.unknown(name, line)),
             },
         };

@@ -1,4 +1,4 @@
-//! Calls of what the driver defines and not the module: `__assertfail` and `vprintf`.
+//! Calls of functions that the driver defines: `__assertfail` and `vprintf`.
 
 use super::builder::{Binding, Builder, Lowered};
 use super::inst::{ControlOp, Op, Slot};
@@ -15,7 +15,7 @@ impl<'a> Builder<'_, 'a> {
         arguments: &[Operand<'a>],
     ) -> Lowered<Option<Op>> {
         let op = match (name, results, arguments) {
-            // The name of the function and the size of a character are not told.
+            // The message omits the name of the function and the size of a character.
             ("__assertfail", [], [message, file, line, _, _]) => {
                 let arguments = self.words(i, &[(message, 2), (file, 2), (line, 1)])?;
                 ControlOp::Assert { arguments }

@@ -1,6 +1,6 @@
 //! Arithmetic with the carry: `add.cc`, `addc`, `mad.lo.cc`, `madc.hi` and their like.
 //!
-//! A kernel has one carry, a predicate of its own.
+//! A kernel has one carry flag, stored in a predicate.
 
 use super::builder::{Builder, Lowered, file_of};
 use super::inst::*;

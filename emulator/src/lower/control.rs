@@ -1,4 +1,5 @@
-//! Barriers, fences and what ends a thread. Branches and calls are lowered with their function.
+//! Barriers, fences and instructions that end a thread. Branches and calls are lowered with their
+//! function.
 
 use super::builder::{Builder, Lowered};
 use super::inst::*;
@@ -29,7 +30,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     fn bare(&mut self, i: &Instruction<'a>, ignorable: &[&str], op: Op) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         words.ignore(|word| ignorable.contains(&word));
         words.done(i)?;
         let [] = operands(i)?;
@@ -37,21 +38,25 @@ impl<'a> Builder<'_, 'a> {
     }
 
     fn fence(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let beyond_block = words.take_one(&["gl", "sys", "gpu", "cluster"]).is_some();
-        // Everything that is copied beside a kernel is in memory once it is there.
         words.ignore(|word| {
             matches!(word, "cta" | "sc" | "acq_rel" | "acquire" | "release" | "mbarrier_init")
-                || matches!(word, "proxy" | "async" | "async::global" | "async::shared::cta")
         });
+        // The emulator completes an asynchronous copy at once, so its data is already in memory.
+        if words.take("proxy") {
+            words.ignore(|word| {
+                matches!(word, "alias" | "async" | "global" | "shared::cta" | "shared::cluster")
+            });
+        }
         words.done(i)?;
         self.ordered |= beyond_block;
-        Ok(Op::Fence)
+        Ok(Op::Fence { beyond_block })
     }
 
     /// `bar barrier`
     fn barrier(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         words.take("cta");
         if i.opcode == "bar" && words.take("warp") {
             if !words.take("sync") {
@@ -100,7 +105,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(Op::Barrier(Barrier { kind, aligned, id, threads, d, p, negate }))
     }
 
-    /// `createpolicy`: a policy changes no result, so its value is one that nothing looks at.
+    /// `createpolicy`: a policy changes no result, and no instruction reads its value.
     fn policy(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let form = i.modifiers.first().copied();
         let (Some("fractional" | "range" | "cvt"), [d, ..], Some(&"b64")) =
@@ -113,28 +118,27 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// `pmevent` tells a profiler something, and the kernel nothing.
+/// `pmevent` signals a profiler and has no effect on the kernel.
 fn event(i: &Instruction<'_>) -> Lowered<Op> {
-    let mut words = Modifiers::of(i);
+    let mut words = Modifiers::new(i);
     words.take("mask");
     words.done(i)?;
     let [_] = operands(i)?;
     Ok(Op::Nop)
 }
 
-/// `griddepcontrol`: no grid begins before the one before it has ended, so there is nothing to wait
-/// for, and nobody who waits.
+/// `griddepcontrol`: a grid begins only after the previous one has ended, so nothing waits.
 fn grid_dependency(i: &Instruction<'_>) -> Lowered<Op> {
-    let mut words = Modifiers::of(i);
+    let mut words = Modifiers::new(i);
     words.take_one(&["wait", "launch_dependents"]).ok_or_else(|| unsupported(i))?;
     words.done(i)?;
     let [] = operands(i)?;
     Ok(Op::Nop)
 }
 
-/// `applypriority`, and `discard`, after which a line holds anything: here what it held.
+/// `applypriority`, and `discard`, after which a line is undefined: here it keeps its contents.
 fn line_hint(i: &Instruction<'_>) -> Lowered<Op> {
-    let mut words = Modifiers::of(i);
+    let mut words = Modifiers::new(i);
     words.take("global");
     let known = words.take_one(&["L2", "L2::evict_normal"]).is_some();
     words.done(i)?;
@@ -145,8 +149,10 @@ fn line_hint(i: &Instruction<'_>) -> Lowered<Op> {
 }
 
 fn prefetch(i: &Instruction<'_>) -> Lowered<Op> {
-    let mut words = Modifiers::of(i);
-    words.ignore(|word| matches!(word, "global" | "local" | "L1" | "L2"));
+    let mut words = Modifiers::new(i);
+    words.ignore(|word| {
+        matches!(word, "global" | "local" | "L1" | "L2" | "L2::evict_last" | "L2::evict_normal")
+    });
     words.done(i)?;
     Ok(Op::Nop)
 }

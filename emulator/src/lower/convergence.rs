@@ -1,4 +1,4 @@
-//! Where the lanes that take different ways at a branch meet again.
+//! The points at which the lanes of a divergent branch meet again.
 //!
 //! Input: the blocks of a function. Output: for each conditional branch its [`Convergence`]: the
 //! block at which all of its lanes meet (`flow`), and the blocks before it that several ways share,
@@ -11,17 +11,19 @@ use super::inst::NOWHERE;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Where the lanes of a branch meet.
+/// The meeting points of the lanes of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Convergence {
-    /// Where all of them do that do not leave the function before, or [`NOWHERE`].
+    /// The block at which all lanes meet, except those that leave the function before, or
+    /// [`NOWHERE`].
     pub meet: u32,
     /// The zone from which `meet` can be reached, if some ways leave the function before it;
     /// otherwise [`NOWHERE`].
     pub zone: u32,
-    /// Where some of them do before that.
+    /// Blocks at which some of them meet before that.
     pub joins: Vec<Join>,
-    /// Several ways lead to a block before `meet`: a join, or one whose zone crosses a join's.
+    /// Several ways lead to a block before `meet`: to a join, or to a block with a zone that
+    /// crosses a join's.
     pub is_irregular: bool,
 }
 
@@ -82,7 +84,7 @@ impl Convergences {
     }
 }
 
-/// A block that several ways share, and the blocks from which lanes can come to it.
+/// A block that several ways share, and the blocks from which lanes can reach it.
 struct SharedBlock {
     block: usize,
     /// Its zone, with the block that dominates it and the block itself.
@@ -94,20 +96,19 @@ struct SharedBlock {
 /// The shared blocks of a function.
 pub struct SharedBlocks {
     list: Vec<SharedBlock>,
-    /// For each block those whose zones hold it.
+    /// For each block, the shared blocks with a zone that contains it.
     by_block: Vec<Vec<usize>>,
 }
 
 impl SharedBlocks {
-    /// Finds those of a function whose branches meet at `meets`. Of several whose zones cross, the
-    /// first in ptxas's layout is a join.
+    /// Finds those of a function whose branches meet at `meets`, if `may_join` holds for them and
+    /// the block above them. Of several whose zones cross, the first in ptxas's layout is a join.
     pub fn find(
         (blocks, flow): (&[Block], &Flow),
         meets: &[Option<usize>],
-        is_bare_end: impl Fn(&Block) -> bool,
+        may_join: impl Fn(usize, usize) -> bool,
         zones: &mut Vec<Zone>,
     ) -> Self {
-        let returning = flow.leading_to(|block| blocks[block].returns);
         let mut order: Vec<usize> = (0..blocks.len()).filter(|&at| flow.is_reached(at)).collect();
         order.sort_by_key(|&at| flow.rank[at]);
         let mut this = Self { list: Vec::new(), by_block: vec![Vec::new(); blocks.len()] };
@@ -115,7 +116,7 @@ impl SharedBlocks {
             let Some(above) = flow.dominators[block] else { continue };
             let forward = flow.predecessors[block].iter().filter(|&&at| !flow.dominates(block, at));
             let is_shared = forward.count() > 1 && meets[above] != Some(block);
-            if !is_shared || !returning[block] || is_bare_end(&blocks[block]) {
+            if !is_shared || !may_join(block, above) {
                 continue;
             }
             let zone = find_zone(flow, above, block);

@@ -10,7 +10,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn plain(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         // Rare forms first: `min.s16x2` is not the integer file's `min`. Then floats: nor is
         // `add.f32` its `add`.
-        self.word_group(i)
+        self.rare_integer_group(i)
             .or_else(|| self.video_group(i))
             .or_else(|| self.float_group(i))
             .or_else(|| self.integer_group(i))
@@ -19,6 +19,7 @@ impl<'a> Builder<'_, 'a> {
             .or_else(|| self.exchange_group(i))
             .or_else(|| self.transfer_group(i))
             .or_else(|| self.control_group(i))
+            .or_else(|| self.stack_group(i))
             .unwrap_or_else(|| Err(unsupported(i)))
     }
 }

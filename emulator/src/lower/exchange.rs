@@ -21,7 +21,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     fn active_mask(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         words.one_type(i)?;
         words.done(i)?;
         let [d] = operands(i)?;
@@ -51,7 +51,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `shfl`
     fn shuffle(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let sync = words.take("sync");
         let mode = match words.take_one(&["up", "down", "bfly", "idx"]) {
             Some("up") => Shuffle::Up,
@@ -81,7 +81,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `vote match redux`
     fn vote(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let sync = words.take("sync");
         let what = words
             .take_one(&["all", "any", "uni", "ballot", "add", "min", "max", "and", "or", "xor"]);

@@ -37,7 +37,7 @@ impl<'a> Builder<'_, 'a> {
         if i.modifiers.contains(&"ftz") {
             return self.float(i);
         }
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let ty = words.one_type(i)?;
         words.done(i)?;
         let op = if i.opcode == "neg" { Unary::FloatNeg } else { Unary::FloatAbs };
@@ -51,9 +51,9 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    /// Opcodes whose type is `.f32` or `.f64`.
+    /// Opcodes of type `.f32` or `.f64`.
     fn float(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let approximation = words.take_one(&["approx", "full"]);
         let approximate = approximation.is_some();
         let nan = words.take("NaN");
@@ -154,7 +154,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `testp.class`
     fn testp(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let kind = match words.take_first() {
             Some("finite") => FloatClass::Finite,
             Some("infinite") => FloatClass::Infinite,
@@ -179,7 +179,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `setp` and `set`.
     fn compare(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let Some((cmp, unsigned)) = words.take_first().and_then(comparison) else {
             return Err(unsupported(i));
         };
@@ -219,8 +219,8 @@ impl<'a> Builder<'_, 'a> {
         Ok(FloatOp::Setp(Setp { ty: kind, cmp, ftz, d, q, a, b, combine, c, negate }).into())
     }
 
-    /// What a comparison's result is combined with: `or` with a predicate that is never set, if
-    /// nothing was written.
+    /// The operand with which a comparison's result is combined; by default `or` with a predicate
+    /// that is never set.
     pub(super) fn combined(
         &mut self,
         i: &Instruction<'a>,
@@ -239,7 +239,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `cvt`
     fn convert(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let rounding = words.cvt_rounding();
         let (ftz, sat) = (words.take("ftz"), words.take("sat"));
         let (relu, finite) = (words.take("relu"), words.take("satfinite"));
@@ -288,7 +288,7 @@ fn extreme_of_sizes(opcode: &str, nan: bool) -> Option<Float2> {
     }
 }
 
-/// What values of `ty` are when they are compared; `None` if they cannot be.
+/// The type as which values of `ty` are compared; `None` if they cannot be.
 fn compared(ty: Type, unsigned: bool) -> Option<Scalar> {
     let kind = scalar(ty)?;
     if unsigned {

@@ -1,4 +1,4 @@
-//! Where diverged lanes meet again.
+//! Finds where diverged lanes meet again.
 //!
 //! Input: a function's instructions and branch targets. Output: every branch that lanes may
 //! disagree on, with its [`Convergence`], and the instructions at which lanes meet, marked.
@@ -13,9 +13,7 @@ use super::convergence::{Convergences, SharedBlocks, Zone};
 use super::inst::{ControlOp, Inst, NOWHERE, Op};
 use super::post_dominators::{Graph, reachable};
 use std::collections::HashMap;
-
-/// The block at which lanes meet that diverge at the end of each block.
-type Meets = Vec<Option<usize>>;
+use std::rc::Rc;
 
 /// Sets the convergence of every branch in `code[start..]`, a whole function.
 pub fn set_convergence(
@@ -25,11 +23,12 @@ pub fn set_convergence(
     convergences: &mut Convergences,
 ) {
     let blocks = split(code, start, tables);
-    let (strict, meets) = find_meets(code, &blocks);
     let flow = Flow::new(&blocks);
-    let is_bare_end = |block: &Block| is_bare_end(code, block);
+    let Meets { strict, meets, early } = Meets::find(code, &blocks, &flow);
+    let may_join =
+        |block, above| !is_bare_end(code, &blocks[block]) && early.is_on_the_way(block, above);
     let zones = &mut convergences.zones;
-    let shared = SharedBlocks::find((&blocks, &flow), &meets, is_bare_end, zones);
+    let shared = SharedBlocks::find((&blocks, &flow), &meets, may_join, zones);
     let mut known: HashMap<usize, u32> = HashMap::new();
     for (at, block) in blocks.iter().enumerate().filter(|(_, block)| block.successors.len() > 1) {
         let meet = meets[at].map_or(NOWHERE, |index| blocks[index].start as u32);
@@ -54,30 +53,45 @@ pub fn set_convergence(
     }
 }
 
-/// For each block at whose end lanes may diverge, the block at which all of them meet, and that at
-/// which those meet that do not leave the function before.
-fn find_meets(code: &[Inst], blocks: &[Block]) -> (Meets, Meets) {
-    let everywhere: Vec<usize> = (0..blocks.len()).filter(|&at| blocks[at].leaves).collect();
-    let edges: Vec<Vec<usize>> = blocks.iter().map(|block| block.successors.clone()).collect();
-    let strict = Graph { edges: &edges }.post_dominators(&everywhere);
-    let bare: Vec<bool> = blocks.iter().map(|block| is_bare_end(code, block)).collect();
-    let early = EarlyEnds::new(blocks, &bare);
-    let meet = |at: usize| match strict[at] {
-        Some(meet) if !bare[meet] => Some(meet),
-        otherwise if blocks[at].successors.len() > 1 => early.meet(at).or(otherwise),
-        otherwise => otherwise,
-    };
-    let meets = (0..blocks.len()).map(meet).collect();
-    (strict, meets)
+/// Where lanes meet that diverge at the end of each block.
+struct Meets {
+    /// All of them.
+    strict: Vec<Option<usize>>,
+    /// Those that do not leave the function before.
+    meets: Vec<Option<usize>>,
+    early: EarlyEnds,
 }
 
-/// The function with every way to a bare `ret` an end of its own: compilers lead all early returns
+impl Meets {
+    fn find(code: &[Inst], blocks: &[Block], flow: &Flow) -> Self {
+        let ends: Vec<usize> = (0..blocks.len()).filter(|&at| blocks[at].leaves).collect();
+        let strict = Graph { edges: &flow.successors }.post_dominators(&ends);
+        let bare: Vec<bool> = blocks.iter().map(|block| is_bare_end(code, block)).collect();
+        let mut early = EarlyEnds::new(blocks, &bare);
+        let mut meets = strict.clone();
+        let mut order: Vec<usize> = (0..blocks.len()).filter(|&at| flow.is_reached(at)).collect();
+        order.sort_by_key(|&at| flow.rank[at]);
+        for at in order {
+            if let Some(above) = flow.dominators[at] {
+                early.ordinary[at] = Rc::clone(&early.ordinary[above]);
+            }
+            let is_early = strict[at].is_none_or(|meet| bare[meet]);
+            if is_early && blocks[at].successors.len() > 1 {
+                meets[at] = early.meet(at).or(strict[at]);
+            }
+        }
+        Self { strict, meets, early }
+    }
+}
+
+/// The function with a separate end for every way to a bare `ret`: compilers lead all early returns
 /// to one `ret`, and lanes do not wait for each other there.
 struct EarlyEnds {
     edges: Vec<Vec<usize>>,
-    ends: Vec<usize>,
-    /// Which blocks lead to a `ret`.
-    returns: Vec<bool>,
+    ends: Rc<[usize]>,
+    /// For each block the ends that are not early: of those at which the lanes of a branch meet,
+    /// other ends are early, and they stay so after it.
+    ordinary: Vec<Rc<[usize]>>,
 }
 
 impl EarlyEnds {
@@ -86,34 +100,48 @@ impl EarlyEnds {
             block.successors.iter().copied().filter(|&next| !bare[next]).collect::<Vec<_>>()
         };
         let edges: Vec<Vec<usize>> = blocks.iter().map(kept).collect();
-        let ends = (0..blocks.len())
+        let ends: Rc<[usize]> = (0..blocks.len())
             .filter(|&at| !bare[at])
             .filter(|&at| blocks[at].leaves || edges[at].len() < blocks[at].successors.len())
             .collect();
-        let leads = |block: &Block| block.successors.iter().any(|&next| bare[next]);
-        let returns = blocks.iter().map(|block| block.returns || leads(block)).collect();
-        Self { edges, ends, returns }
+        // Besides a `ret`, the `exit` after a panic is early.
+        let leads = |at: usize| blocks[at].successors.iter().any(|&next| bare[next]);
+        let returns = |at: &usize| blocks[*at].returns || leads(*at);
+        let returning: Rc<[usize]> = ends.iter().copied().filter(returns).collect();
+        let ordinary = if returning.is_empty() { &ends } else { &returning };
+        Self { edges, ordinary: vec![Rc::clone(ordinary); blocks.len()], ends }
     }
 
-    /// Where the lanes that diverge at a block meet, if those that leave the function on the way do
-    /// not count.
-    fn meet(&self, at: usize) -> Option<usize> {
+    /// The block at which the lanes that diverge at a block meet; lanes that leave the function on
+    /// the way do not count.
+    fn meet(&mut self, at: usize) -> Option<usize> {
         let reached: Vec<Vec<bool>> =
             self.edges[at].iter().map(|&next| reachable(&self.edges, next)).collect();
         let ways = |end: usize| reached.iter().filter(|reached| reached[end]).count();
-        let most = self.ends.iter().map(|&end| ways(end)).max().filter(|&most| most > 1)?;
-        let common: Vec<usize> =
-            self.ends.iter().copied().filter(|&end| ways(end) == most).collect();
+        // A way that leads to early ends alone has its own ordinary ones.
+        let is_early = self.ordinary[at].iter().all(|&end| ways(end) == 0);
+        let ends = if is_early { &self.ends } else { &self.ordinary[at] };
+        let most = ends.iter().map(|&end| ways(end)).max().filter(|&most| most > 1)?;
+        let common: Rc<[usize]> = ends.iter().copied().filter(|&end| ways(end) == most).collect();
         let meet = |ends: &[usize]| Graph { edges: &self.edges }.post_dominators(ends)[at];
-        // A panic in a loop is an end that both sides reach, but not the ordinary one.
-        let returning: Vec<usize> =
-            common.iter().copied().filter(|&end| self.returns[end]).collect();
         // If these ends are themselves early ones of each other, the last is the ordinary one.
-        let last = |ends: &[usize]| ends.iter().rev().find_map(|&end| meet(&[end]));
-        meet(&common)
-            .or_else(|| meet(&returning))
-            .or_else(|| last(&returning))
-            .or_else(|| last(&common))
+        let last = || {
+            let mut each = common.iter().rev().map(|&end| Rc::from([end]));
+            each.find_map(|end: Rc<[usize]>| Some((meet(&end)?, end)))
+        };
+        let all = meet(&common).map(|meet| (meet, Rc::clone(&common)));
+        let (meet, ordinary) = all.or_else(last)?;
+        self.ordinary[at] = ordinary;
+        Some(meet)
+    }
+
+    /// Whether lanes that come to a block from `above` go on to where others end.
+    fn is_on_the_way(&self, block: usize, above: usize) -> bool {
+        let leads = |from: usize| {
+            let reached = reachable(&self.edges, from);
+            self.ordinary[above].iter().any(|&end| reached[end])
+        };
+        leads(block) || !leads(above)
     }
 }
 
@@ -241,6 +269,41 @@ mod tests {
     fn a_return_in_a_loop_does_not_delay_the_meeting_after_it() {
         // do { if (a) return; nop } while (b); nop
         assert_eq!(meets(vec![branch(4), nop(), branch(0), nop(), ret()])[1], 3);
+    }
+
+    /// An end with its own work.
+    fn exit() -> [Inst; 2] {
+        [nop(), plain(ControlOp::Exit.into())]
+    }
+
+    #[test]
+    fn lanes_that_exit_inside_a_loop_wait_for_no_later_round() {
+        // while (!a) { if (b) { nop; exit } nop } nop; exit
+        let mut code = vec![branch(6), branch(4), nop(), jump(0)];
+        code.extend(exit());
+        code.extend(exit());
+        assert_eq!(meets(code), [6, NOWHERE]);
+    }
+
+    #[test]
+    fn the_first_end_in_a_loop_is_the_ordinary_one() {
+        // do { if (a) { nop; exit } nop } while (b); nop; exit
+        let mut code = vec![branch(5), nop(), branch(0)];
+        code.extend(exit());
+        code.extend(exit());
+        assert_eq!(meets(code), [5, NOWHERE]);
+    }
+
+    #[test]
+    fn an_early_end_that_branches_share_is_no_join() {
+        // if (!a) { nop; if (b) goto early; nop; if (c) goto early; nop } nop; ret
+        // early: nop; exit
+        let mut code = vec![branch(6), nop(), branch(8), nop(), branch(8), nop(), nop(), ret()];
+        code.extend(exit());
+        let branches = converge(code).0;
+        let meets: Vec<u32> = branches.iter().map(|branch| branch.meet).collect();
+        assert_eq!(meets, [6, NOWHERE, NOWHERE]);
+        assert!(branches.iter().all(|branch| branch.joins.is_empty()));
     }
 
     #[test]

@@ -1,30 +1,26 @@
-//! One kernel with its device functions: statements, labels, calls, storage.
+//! One kernel with its device functions: statements, labels, storage.
 
 use super::builder::{Binding, Builder, Lowered, Scope, Symbols};
+use super::call_graph::{self, ReachableFunction, has_one_call};
 use super::convergence::Convergences;
 use super::flow;
+use super::guess;
 use super::inst::{
     AtomicOp, ControlOp, File, Guard, Inst, NOWHERE, Op, Role, Scalar, Slot, Space as MachineSpace,
 };
 use super::modifiers::{Modifiers, operands, unsupported};
-use super::program::{Program, SourceTables};
+use super::place::SourceFiles;
+use super::program::{MOST_LOCAL_BYTES, Program};
+use super::refused::explained;
+use super::table;
+use super::unwritten;
 use super::yields;
-use crate::ptx::PtxError;
-use crate::ptx::ast::{Formal, Function, Instruction, Module, Operand, Space, Statement, Variable};
+use crate::ptx::ast::{Function, Instruction, Module, Operand, Space, Statement, Variable};
+use crate::ptx::{PtxError, PtxErrorKind};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The most local memory of a thread; ptxas refuses a module with more.
-const MOST_LOCAL_BYTES: u32 = 512 << 10;
-
-/// Where a lowered device function starts and where its parameters live.
-struct Callee {
-    start: u32,
-    formals: Vec<(Slot, u32)>,
-    returns: Vec<(Slot, u32)>,
-}
-
-/// Jumps of the function being lowered, whose targets are not known yet.
+/// Jumps of the function being lowered, to targets that are not known yet.
 #[derive(Default)]
 struct Jumps<'a> {
     labels: HashMap<&'a str, u32>,
@@ -38,32 +34,28 @@ pub fn lower_kernel(
     module: &Module<'_>,
     symbols: &Symbols,
     kernel: &Function<'_>,
-    source: &Arc<SourceTables>,
+    files: &Arc<SourceFiles>,
 ) -> Lowered<Program> {
-    let reachable = reachable(module, kernel)?;
+    check_directives(kernel)?;
+    let reached = call_graph::reachable(module, kernel);
     let mut builder = Builder::new(module, symbols);
-    builder.lay_out_shared(&reachable)?;
+    builder.lay_out_shared(&reached.iter().map(|each| each.function).collect::<Vec<_>>())?;
     let (params, param_bytes) = builder.bind_launch_params(kernel)?;
-    let mut callees = HashMap::new();
-    for function in &reachable[1..] {
-        let formals = builder.reserve(&function.params)?;
-        let returns = builder.reserve(&function.returns)?;
-        callees.insert(function.name, Callee { start: 0, formals, returns });
-    }
-    let (mut calls, mut convergences) = (Vec::new(), Convergences::default());
-    for function in &reachable {
+    builder.reserve_callees(reached.get(1..).unwrap_or_default())?;
+    let mut convergences = Convergences::default();
+    for (at, each) in reached.iter().enumerate() {
         let start = builder.code.len();
-        if let Some(callee) = callees.get_mut(function.name) {
-            callee.start = start as u32;
-        }
-        builder.function(function, &callees, &mut calls)?;
+        builder.reached(at, each, files)?;
         flow::set_convergence(&mut builder.code, start, &builder.tables, &mut convergences);
         yields::mark_yield_points(&mut builder.code, start, &builder.tables);
+        guess::mark_guesses(&mut builder.code, start);
     }
-    builder.link(calls, &callees);
+    builder.link();
     check_local(kernel, builder.local_bytes)?;
-    let shared_bytes = builder.shared_bytes;
+    let (shared_bytes, uses_stack) = (builder.shared_bytes, builder.uses_stack());
     let (shared_extent, dynamic_shared_start) = (builder.shared_extent(), builder.dynamic_start());
+    let initial = builder.warp_init.iter().map(|(register, _)| *register);
+    let unwritten = unwritten::find(&builder.code, &builder.tables, builder.used, initial);
     let mut program = Program {
         name: kernel.name.to_owned(),
         code: builder.code,
@@ -71,9 +63,14 @@ pub fn lower_kernel(
         tables: builder.tables,
         copies: builder.copies,
         convergences,
+        uses_stack,
+        callees: builder.callees,
+        calls: builder.calls,
+        refusals: builder.refusals,
         const32: builder.const32,
         const64: builder.const64,
         warp_init: builder.warp_init,
+        unwritten,
         predicates: builder.used[File::Pred as usize],
         registers32: builder.used[File::R32 as usize],
         registers64: builder.used[File::R64 as usize],
@@ -87,10 +84,22 @@ pub fn lower_kernel(
         param_bytes,
         bounds: kernel.bounds,
         blocks_interact: builder.ordered,
-        source: Arc::clone(source),
+        files: Arc::clone(files),
+        sites: builder.sites,
     };
     settle_atomics(&mut program);
     Ok(program)
+}
+
+/// Refuses a kernel with a directive that is not executed.
+fn check_directives(kernel: &Function<'_>) -> Lowered<()> {
+    match kernel.unsupported {
+        None => Ok(()),
+        Some((directive, line)) => {
+            let what = format!("unsupported PTX directive '.{directive}'");
+            Err(PtxError::unsupported(line, what))
+        }
+    }
 }
 
 /// Refuses a kernel with more local memory than a thread can have.
@@ -140,135 +149,75 @@ fn settle_atomics(program: &mut Program) {
     program.blocks_interact |= kinds.len() > 1;
 }
 
-/// The kernel and every device function it can call, callers first.
-fn reachable<'m, 'a>(
-    module: &'m Module<'a>,
-    kernel: &'m Function<'a>,
-) -> Lowered<Vec<&'m Function<'a>>> {
-    let mut found = vec![kernel];
-    let mut path = vec![kernel.name];
-    descend(module, kernel, &mut found, &mut path)?;
-    Ok(found)
-}
-
-fn descend<'m, 'a>(
-    module: &'m Module<'a>,
-    function: &'m Function<'a>,
-    found: &mut Vec<&'m Function<'a>>,
-    path: &mut Vec<&'a str>,
-) -> Lowered<()> {
-    let mut callees = Vec::new();
-    each_instruction(function.body.as_deref().unwrap_or_default(), &mut |i| {
-        if i.opcode == "call"
-            && let Some(name) = i.operands.iter().find_map(|operand| match operand {
-                Operand::Name(name) => Some(*name),
-                _ => None,
-            })
-        {
-            callees.push((name, i.line));
-        }
-    });
-    for (name, line) in callees {
-        if path.contains(&name) {
-            return Err(PtxError::unsupported(
-                line,
-                format!("unsupported recursive call of '{name}'"),
-            ));
-        }
-        let callee = module
-            .functions
-            .iter()
-            .find(|function| function.name == name && function.body.is_some());
-        if let Some(callee) = callee {
-            if !found.iter().any(|known| known.name == name) {
-                found.push(callee);
-            }
-            path.push(name);
-            descend(module, callee, found, path)?;
-            path.pop();
-        }
-    }
-    Ok(())
-}
-
-fn each_instruction<'m, 'a>(body: &'m [Statement<'a>], see: &mut impl FnMut(&'m Instruction<'a>)) {
-    for statement in body {
-        match statement {
-            Statement::Instruction(instruction) => see(instruction),
-            Statement::Block(inner) => each_instruction(inner, see),
-            _ => {}
-        }
-    }
-}
-
-/// Remembers where each `.loc` position was inlined.
-pub fn collect_inlining(body: &[Statement<'_>], tables: &mut SourceTables) {
-    for statement in body {
-        match statement {
-            Statement::Loc(loc) => {
-                if let Some(outer) = loc.inlined_at {
-                    tables.inlined.insert(loc.position, outer);
-                }
-            }
-            Statement::Block(inner) => collect_inlining(inner, tables),
-            _ => {}
-        }
-    }
-}
-
 impl<'m, 'a> Builder<'m, 'a> {
-    /// Sets the targets of calls, now that every function has its place.
-    fn link(&mut self, calls: Vec<(usize, &'a str)>, callees: &HashMap<&'a str, Callee>) {
-        for (at, name) in calls {
-            if let Op::Control(ControlOp::Call { target, .. }) = &mut self.code[at].op {
-                *target = callees[name].start;
-            }
-        }
-    }
-
-    /// Registers for parameters of a device function.
-    fn reserve(&mut self, formals: &[Formal<'a>]) -> Lowered<Vec<(Slot, u32)>> {
-        formals
-            .iter()
-            .map(|formal| {
-                let line = formal.variable.line;
-                if formal.is_register {
-                    return Err(PtxError::unsupported(
-                        line,
-                        "unsupported '.reg' parameter of a device function",
-                    ));
-                }
-                let Some(bytes) = formal.variable.bytes else {
-                    return Err(PtxError::unsupported(
-                        line,
-                        "unsupported variadic device function",
-                    ));
-                };
-                let first = self.registers(File::R32, bytes.div_ceil(4).max(1), line)?;
-                Ok((Slot::private(first), bytes))
-            })
-            .collect()
-    }
-
-    fn function(
+    /// Lowers the `at`-th function that the kernel reaches. One that only a pointer leads to, and
+    /// that is not executed, becomes a fault.
+    fn reached(
         &mut self,
-        function: &'m Function<'a>,
-        callees: &HashMap<&'a str, Callee>,
-        calls: &mut Vec<(usize, &'a str)>,
+        at: usize,
+        each: &ReachableFunction<'m, 'a>,
+        files: &SourceFiles,
     ) -> Lowered<()> {
+        let (start, depth) = (self.code.len(), self.scopes.len());
+        let (links, meeting) = (self.links.len(), self.meeting.len());
+        if let Some(callee) = at.checked_sub(1).map(|number| &mut self.callees[number]) {
+            callee.start = start as u32;
+        }
+        let lowered = match at.checked_sub(1).filter(|_| each.is_recursive) {
+            Some(number) => self.recursive_function(number, each.function),
+            None => self.function(each.function),
+        };
+        match lowered {
+            Err(error) if each.is_optional && error.kind == PtxErrorKind::Unsupported => {
+                self.code.truncate(start);
+                self.positions.truncate(start);
+                self.scopes.truncate(depth);
+                self.links.truncate(links);
+                self.meeting.truncate(meeting);
+                let why = self.refusals.len() as u32;
+                let line = error.line;
+                self.refusals.push(explained(error, self.module, files).to_string());
+                self.site = None;
+                self.emit(Guard::Always, ControlOp::Refused { why }.into(), line);
+            }
+            lowered => lowered?,
+        }
+        for &at in &self.meeting[meeting..] {
+            self.code[at].converges = true;
+        }
+        Ok(())
+    }
+
+    /// Whether threads have a stack that grows.
+    fn uses_stack(&self) -> bool {
+        let allocates = |inst: &Inst| {
+            matches!(
+                inst.op,
+                Op::Control(ControlOp::Alloca { .. } | ControlOp::StackRestore { .. })
+            )
+        };
+        self.callees.iter().any(|callee| callee.has_frame) || self.code.iter().any(allocates)
+    }
+
+    pub(super) fn function(&mut self, function: &'m Function<'a>) -> Lowered<()> {
         self.scopes.push(Scope::default());
-        self.loc = None;
-        if let Some(callee) = callees.get(function.name) {
-            let formals = function.params.iter().zip(&callee.formals);
-            for (formal, &(slot, bytes)) in
-                formals.chain(function.returns.iter().zip(&callee.returns))
+        self.site = None;
+        self.sites.enter_function();
+        if let Some(callee) = self.numbers.get(function.name).map(|&at| &self.callees[at as usize])
+        {
+            let words = callee.params.iter().chain(&callee.returns).copied();
+            let words: Vec<(Slot, u32)> = words.collect();
+            for (formal, (slot, bytes)) in
+                function.params.iter().chain(&function.returns).zip(words)
             {
                 self.bind(formal.variable.name, Binding::Words(slot, bytes));
             }
         }
         let mut jumps = Jumps::default();
         let body = function.body.as_deref().unwrap_or_default();
-        self.statements(body, callees, calls, &mut jumps, function.line)?;
+        self.body = body;
+        self.has_one_call = has_one_call(body);
+        self.statements(body, &mut jumps, function.line)?;
         let open = |inst: &Inst| {
             inst.guard != Guard::Always
                 || !matches!(
@@ -278,6 +227,7 @@ impl<'m, 'a> Builder<'m, 'a> {
                             ControlOp::Return
                                 | ControlOp::Exit
                                 | ControlOp::Trap
+                                | ControlOp::Refused { .. }
                                 | ControlOp::Assert { .. }
                                 | ControlOp::BranchIndexed { .. }
                         )
@@ -319,8 +269,6 @@ impl<'m, 'a> Builder<'m, 'a> {
     fn statements(
         &mut self,
         body: &'m [Statement<'a>],
-        callees: &HashMap<&'a str, Callee>,
-        calls: &mut Vec<(usize, &'a str)>,
         jumps: &mut Jumps<'a>,
         line: u32,
     ) -> Lowered<()> {
@@ -334,21 +282,21 @@ impl<'m, 'a> Builder<'m, 'a> {
                         ));
                     }
                 }
-                Statement::Loc(loc) => self.loc = Some(*loc),
+                Statement::Loc(loc) => self.site = Some(self.sites.number(loc)),
                 Statement::Registers(ty, names) => self.declare_registers(*ty, names, line)?,
                 Statement::Variable(variable) => self.local_variable(variable)?,
                 Statement::BranchTargets(name, labels) => {
                     jumps.lists.insert(name, labels.clone());
                 }
-                Statement::CallPrototype(_) => {}
+                Statement::CallPrototype(..) | Statement::CallTargets(..) => {}
                 Statement::Block(inner) => {
+                    let outer = std::mem::replace(&mut self.has_one_call, has_one_call(inner));
                     self.scopes.push(Scope::default());
-                    self.statements(inner, callees, calls, jumps, line)?;
+                    self.statements(inner, jumps, line)?;
                     self.scopes.pop();
+                    self.has_one_call = outer;
                 }
-                Statement::Instruction(instruction) => {
-                    self.instruction(instruction, callees, calls, jumps)?
-                }
+                Statement::Instruction(instruction) => self.instruction(instruction, jumps)?,
             }
         }
         Ok(())
@@ -357,6 +305,7 @@ impl<'m, 'a> Builder<'m, 'a> {
     fn local_variable(&mut self, variable: &Variable<'a>) -> Lowered<()> {
         let bytes = variable.bytes.unwrap_or(0);
         let binding = match variable.space {
+            Space::Local if let Some(binding) = self.stack_variable(variable) => binding,
             Space::Local => {
                 let at = self.local_bytes.next_multiple_of(variable.align.max(1));
                 self.local_bytes = at.saturating_add(bytes);
@@ -392,17 +341,14 @@ impl<'m, 'a> Builder<'m, 'a> {
         Ok(())
     }
 
-    fn instruction(
-        &mut self,
-        i: &'m Instruction<'a>,
-        callees: &HashMap<&'a str, Callee>,
-        calls: &mut Vec<(usize, &'a str)>,
-        jumps: &mut Jumps<'a>,
-    ) -> Lowered<()> {
+    fn instruction(&mut self, i: &'m Instruction<'a>, jumps: &mut Jumps<'a>) -> Lowered<()> {
+        if !table::runs(i.opcode) {
+            return Err(unsupported(i));
+        }
         let guard = self.guard(i)?;
         let op = match i.opcode {
             "bra" => {
-                let mut words = Modifiers::of(i);
+                let mut words = Modifiers::new(i);
                 words.take("uni");
                 words.done(i)?;
                 let [Operand::Name(label)] = operands(i)? else { return Err(unsupported(i)) };
@@ -410,7 +356,7 @@ impl<'m, 'a> Builder<'m, 'a> {
                 Op::Branch { target: NOWHERE, convergence: Convergences::NONE }
             }
             "brx" => {
-                let mut words = Modifiers::of(i);
+                let mut words = Modifiers::new(i);
                 let known = words.take("idx");
                 words.take("uni");
                 words.done(i)?;
@@ -424,109 +370,10 @@ impl<'m, 'a> Builder<'m, 'a> {
                 let table = self.tables.len() as u32 - 1;
                 ControlOp::BranchIndexed { index, table, convergence: Convergences::NONE }.into()
             }
-            "call" => self.call(i, callees, calls)?,
+            "call" => self.call(i)?,
             _ => self.plain(i)?,
         };
         self.emit(guard, op, i.line);
-        Ok(())
-    }
-
-    /// `call (results), function, (arguments)`
-    fn call(
-        &mut self,
-        i: &'m Instruction<'a>,
-        callees: &HashMap<&'a str, Callee>,
-        calls: &mut Vec<(usize, &'a str)>,
-    ) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
-        words.take("uni");
-        words.done(i)?;
-        let (results, name, arguments) = match i.operands.as_slice() {
-            [Operand::Tuple(results), Operand::Name(name), Operand::Tuple(arguments)] => {
-                (results.as_slice(), *name, arguments.as_slice())
-            }
-            [Operand::Tuple(results), Operand::Name(name)] => {
-                (results.as_slice(), *name, [].as_slice())
-            }
-            [Operand::Name(name), Operand::Tuple(arguments)] => {
-                ([].as_slice(), *name, arguments.as_slice())
-            }
-            [Operand::Name(name)] => ([].as_slice(), *name, [].as_slice()),
-            _ => return Err(PtxError::unsupported(i.line, "unsupported indirect call")),
-        };
-        if let Some(built_in) = self.built_in(i, results, name, arguments)? {
-            return Ok(built_in);
-        }
-        let Some(callee) = callees.get(name) else {
-            let message = match self.find(name) {
-                Some(Binding::Register(..)) => {
-                    format!("unsupported indirect call through '{name}'")
-                }
-                _ => format!("unsupported call of '{name}', which the module does not define"),
-            };
-            return Err(PtxError::unsupported(i.line, message));
-        };
-        if arguments.len() != callee.formals.len() || results.len() > callee.returns.len() {
-            return Err(PtxError::invalid(
-                i.line,
-                format!("call of '{name}' does not fit its parameters"),
-            ));
-        }
-        let moves = self.pass_arguments(i, arguments, callee)?;
-        self.take_results(i, results, callee)?;
-        calls.push((self.code.len(), name));
-        self.copies.push(moves);
-        let copies = self.copies.len() as u32 - 1;
-        Ok(ControlOp::Call { target: NOWHERE, copies }.into())
-    }
-
-    /// The words to move into the callee's parameters.
-    fn pass_arguments(
-        &mut self,
-        i: &Instruction<'a>,
-        arguments: &[Operand<'a>],
-        callee: &Callee,
-    ) -> Lowered<Vec<(Slot, Slot)>> {
-        let mut moves = Vec::new();
-        for (argument, &(formal, bytes)) in arguments.iter().zip(&callee.formals) {
-            let Operand::Name(argument) = argument else { return Err(unsupported(i)) };
-            match self.find(argument) {
-                Some(Binding::Words(slot, available)) if available >= bytes => {
-                    moves.extend(
-                        (0..bytes.div_ceil(4) as u16)
-                            .map(|word| (Slot(slot.0 + word), Slot(formal.0 + word))),
-                    );
-                }
-                _ => {
-                    return Err(PtxError::unsupported(
-                        i.line,
-                        format!("unsupported call argument '{argument}'"),
-                    ));
-                }
-            }
-        }
-        Ok(moves)
-    }
-
-    /// The names of the results mean the callee's registers from now on.
-    fn take_results(
-        &mut self,
-        i: &Instruction<'a>,
-        results: &[Operand<'a>],
-        callee: &Callee,
-    ) -> Lowered<()> {
-        for (result, &(slot, bytes)) in results.iter().zip(&callee.returns) {
-            let Operand::Name(result) = result else { return Err(unsupported(i)) };
-            match self.find(result) {
-                Some(Binding::Words(..)) => self.rebind(result, Binding::Words(slot, bytes)),
-                _ => {
-                    return Err(PtxError::unsupported(
-                        i.line,
-                        format!("unsupported call result '{result}'"),
-                    ));
-                }
-            }
-        }
         Ok(())
     }
 }

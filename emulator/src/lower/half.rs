@@ -36,7 +36,7 @@ fn byte_format(word: &str) -> Option<ByteFormat> {
 }
 
 /// Which dot-words an operation on halves takes.
-struct Allowed {
+struct HalfModifiers {
     rounding: bool,
     flush: bool,
     saturate: bool,
@@ -63,7 +63,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     fn half(&mut self, i: &Instruction<'a>, format: HalfFormat, packed: bool) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         words.types();
         let (nan, approximate) = (words.take("NaN"), words.take("approx"));
         let xorsign = words.take("xorsign");
@@ -114,7 +114,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `set` and `setp` of two pairs.
     fn compare_pairs(&mut self, i: &Instruction<'a>, format: HalfFormat) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let Some((cmp, false)) = words.take_first().and_then(comparison) else {
             return Err(unsupported(i));
         };
@@ -149,7 +149,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `cvt` of two single-precision numbers to two halves.
     fn pack_halves(&mut self, i: &Instruction<'a>, format: HalfFormat) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let types = words.types();
         let rounding = words.rounding();
         let (relu, finite) = (words.take("relu"), words.take("satfinite"));
@@ -189,7 +189,7 @@ impl<'a> Builder<'_, 'a> {
             let d = self.destination(d, File::R32, i.line)?;
             return Ok(FloatOp::BytesOfHalves { format, relu, d, a }.into());
         }
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let (rounded, relu) = (words.take("rn"), words.take("relu"));
         words.types();
         words.ignore(|word| byte_format(word).is_some());
@@ -206,7 +206,7 @@ impl<'a> Builder<'_, 'a> {
 /// Whether `.relu` is there, of a conversion to bytes. All of these round to nearest, and to what
 /// is finite.
 fn rounds_finitely(i: &Instruction<'_>) -> Lowered<bool> {
-    let mut words = Modifiers::of(i);
+    let mut words = Modifiers::new(i);
     let rounded = words.take("rn") && words.take("satfinite");
     let relu = words.take("relu");
     words.types();
@@ -226,19 +226,21 @@ fn check_words(
     let is_f16 = format == HalfFormat::F16;
     let allowed = match op {
         HalfOp::Add | HalfOp::Sub | HalfOp::Mul => {
-            Allowed { rounding: true, flush: is_f16, saturate: is_f16, relu: false }
+            HalfModifiers { rounding: true, flush: is_f16, saturate: is_f16, relu: false }
         }
         HalfOp::Fma => {
             let saturate = is_f16 && !finish.relu;
-            Allowed { rounding: true, flush: is_f16, saturate, relu: true }
+            HalfModifiers { rounding: true, flush: is_f16, saturate, relu: true }
         }
         HalfOp::Neg | HalfOp::Abs | HalfOp::Min { .. } | HalfOp::Max { .. } => {
-            Allowed { rounding: false, flush: is_f16, saturate: false, relu: false }
+            HalfModifiers { rounding: false, flush: is_f16, saturate: false, relu: false }
         }
         // Those of bf16 flush, and those of f16 do not.
         HalfOp::Ex2 if finish.flush == is_f16 => return Err(unsupported(i)),
-        HalfOp::Ex2 => Allowed { rounding: false, flush: true, saturate: false, relu: false },
-        HalfOp::Tanh => Allowed { rounding: false, flush: false, saturate: false, relu: false },
+        HalfOp::Ex2 => HalfModifiers { rounding: false, flush: true, saturate: false, relu: false },
+        HalfOp::Tanh => {
+            HalfModifiers { rounding: false, flush: false, saturate: false, relu: false }
+        }
     };
     let too_many = rounded && !allowed.rounding
         || finish.flush && !allowed.flush

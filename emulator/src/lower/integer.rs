@@ -45,7 +45,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// Opcodes with one integer type, a destination and one or two sources.
     fn integer(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let carry_out = words.take("cc");
         if carry_out || matches!(i.opcode, "addc" | "subc") {
             return self.sum_with_carry(i, words, carry_out);
@@ -81,7 +81,7 @@ impl<'a> Builder<'_, 'a> {
         let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
         Ok(match (file, ty.bytes()) {
             (File::R64, _) => ArithOp::Binary64 { op, d, a, b }.into(),
-            // What depends only on the low halves needs no care for the upper ones.
+            // Operations on the low halves alone ignore the upper ones.
             (_, 2)
                 if !matches!(
                     op,
@@ -138,7 +138,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `mad` on integers.
     fn mad(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let carry_out = words.take("cc");
         if carry_out || i.opcode == "madc" {
             return self.product_with_carry(i, words, carry_out);
@@ -175,7 +175,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `neg abs not cnot brev popc clz bfind`.
     fn unary(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let shift_amount = words.take("shiftamt");
         let ty = words.one_type(i)?;
         words.done(i)?;
@@ -227,7 +227,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `shl shr`.
     fn shift(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let ty = words.one_type(i)?;
         words.done(i)?;
         let [d, a, b] = operands(i)?;
@@ -248,7 +248,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `bfe bfi`.
     fn bit_field(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let ty = words.one_type(i)?;
         words.done(i)?;
         let wide = file_of(ty) == File::R64;
@@ -281,7 +281,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `lop3`
     fn lop3(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let ty = words.one_type(i)?;
         words.done(i)?;
         let [d, a, b, c, Operand::Integer(table)] = operands(i)? else {
@@ -292,7 +292,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `prmt`
     fn permute(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let mode = match words.take_one(&["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"]) {
             None => Permute::Selected,
             Some("f4e") => Permute::Forward,
@@ -310,7 +310,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `shf sad dp4a dp2a`.
     fn ternary(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let side = words.take_one(&["l", "r"]);
         let part = words.take_one(&["lo", "hi"]);
         let bound = words.take_one(&["wrap", "clamp"]);

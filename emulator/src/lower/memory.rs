@@ -24,9 +24,8 @@ fn is_hint(word: &str) -> bool {
         )
 }
 
-pub(super) fn is_scope(word: &str) -> bool {
-    matches!(word, "cta" | "cluster" | "gpu" | "sys")
-}
+/// The dot-words of scopes.
+pub(super) const SCOPES: &[&str] = &["cta", "cluster", "gpu", "sys"];
 
 pub(super) fn space_of(word: Option<&str>) -> Space {
     match word {
@@ -37,6 +36,17 @@ pub(super) fn space_of(word: Option<&str>) -> Space {
         Some("const") => Space::Const,
         Some(_) => Space::Param,
     }
+}
+
+/// Whether a load or store is strong, and how it orders other accesses of the grid.
+fn order_of(words: &mut Modifiers<'_>) -> (bool, GridOrder) {
+    let order = words.take_one(&["volatile", "relaxed", "acquire", "release"]);
+    // No memory here belongs to another device.
+    if order == Some("relaxed") {
+        words.take("mmio");
+    }
+    let scope = if order.is_some() { words.take_one(SCOPES) } else { None };
+    (order.is_some(), GridOrder::from_modifiers(order, scope))
 }
 
 const SPACES: &[&str] =
@@ -59,10 +69,10 @@ impl<'a> Builder<'_, 'a> {
 
     /// `ld ldu st`
     fn load_store(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
-        let ordered = words.take_one(&["volatile", "relaxed", "acquire", "release"]).is_some();
+        let mut words = Modifiers::new(i);
+        let (ordered, order) = order_of(&mut words);
         let space = space_of(words.take_one(SPACES));
-        words.ignore(|word| is_hint(word) || (ordered && is_scope(word)));
+        words.ignore(is_hint);
         let count = match words.take_one(&["v2", "v4"]) {
             Some("v2") => 2,
             Some(_) => 4,
@@ -89,7 +99,15 @@ impl<'a> Builder<'_, 'a> {
             self.values(i, value, ty, count)?
         };
         let (bytes, count) = if is_128 { (8, 2) } else { (bytes, count) };
-        let element = Element { bytes, signed: ty.is_signed(), wide, count, strong: ordered };
+        let element = Element {
+            bytes,
+            signed: ty.is_signed(),
+            wide,
+            count,
+            strong: ordered,
+            guess: false,
+            order,
+        };
         if space == Space::Param
             && let Some(op) = self.parameter(i, is_store, element, address, slots)?
         {
@@ -145,7 +163,7 @@ impl<'a> Builder<'_, 'a> {
         Ok((slots, wide.unwrap_or(eight)))
     }
 
-    /// An access to a named parameter, whose place is known now.
+    /// An access to a named parameter, at a place that is known now.
     fn parameter(
         &mut self,
         i: &Instruction<'a>,
@@ -196,10 +214,10 @@ impl<'a> Builder<'_, 'a> {
 
     /// `atom red`
     fn atomic(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let order = words.take_one(&["relaxed", "acquire", "release", "acq_rel"]);
         let orders = order.is_some_and(|word| word != "relaxed");
-        words.ignore(is_scope);
+        let order = GridOrder::from_modifiers(order, words.take_one(SCOPES));
         let space = space_of(words.take_one(&["global", "shared", "shared::cta"]));
         let given = words.without_policy(i);
         let half = i.modifiers.iter().find_map(|word| half::format(word));
@@ -231,7 +249,7 @@ impl<'a> Builder<'_, 'a> {
         let address = Address { space, wide, base, offset };
         // Whether the old value is used is settled when the whole kernel is known.
         let result_used = d != self.sink();
-        Ok(Op::Atomic(Atomic { address, op, ty: cell, result_used, orders, d, b, c }))
+        Ok(Op::Atomic(Atomic { address, op, ty: cell, result_used, orders, order, d, b, c }))
     }
 }
 

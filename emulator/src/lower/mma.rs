@@ -1,4 +1,4 @@
-//! `mma.sync` of 16 by 8 results.
+//! `mma.sync`: which types have which shapes.
 
 use super::builder::{Builder, Lowered};
 use super::half::format;
@@ -6,94 +6,216 @@ use super::inst::*;
 use super::modifiers::{Modifiers, operands, unsupported};
 use crate::ptx::ast::{Instruction, Operand, Type};
 
-const WORD: Type = Type::Unsigned(4);
-
-/// What is multiplied and added, by the types of `d`, `a`, `b` and `c`.
-fn kinds([d, a, b, c]: [&str; 4], saturates: bool) -> Option<(MmaInput, MmaSums)> {
-    let sign = |word| match word {
-        "s8" => Some(true),
-        "u8" => Some(false),
-        _ => None,
-    };
-    if let (Some(a_signed), Some(b_signed)) = (sign(a), sign(b)) {
-        let is_whole = d == "s32" && c == "s32";
-        return is_whole
-            .then_some((MmaInput::Byte { a_signed, b_signed }, MmaSums::S32 { saturates }));
-    }
-    let sums = match (d, c) {
-        ("f32", "f32") => MmaSums::F32,
-        ("f16", "f16") => MmaSums::F16,
-        _ => return None,
-    };
-    let input = match (format(a), a) {
-        (Some((HalfFormat::F16, false)), _) => MmaInput::Half(HalfFormat::F16),
-        (Some((format, false)), _) if sums == MmaSums::F32 => MmaInput::Half(format),
-        (_, "tf32") if sums == MmaSums::F32 => MmaInput::Tf32,
-        _ => return None,
-    };
-    (a == b && !saturates).then_some((input, sums))
+/// The shape that a dot-word names.
+pub(super) fn shape(word: &str) -> Option<MatrixShape> {
+    let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
+    let (n, k) = rest.split_once('k')?;
+    Some(MatrixShape { m: m.parse().ok()?, n: n.parse().ok()?, k: k.parse().ok()? })
 }
 
-/// Columns of `a`, by the shape's word.
-fn depth(word: &str, input: MmaInput) -> Option<u8> {
-    let k = word.strip_prefix("m16n8k")?.parse().ok()?;
-    let allowed = match input {
-        MmaInput::Half(_) => [8, 16],
-        MmaInput::Tf32 => [4, 8],
-        MmaInput::Byte { .. } => [16, 32],
+/// What `a` and `b` consist of, by their types.
+pub(super) fn input(a: &str, b: &str) -> Option<MmaInput> {
+    let integer = |word| match word {
+        "s8" => Some((8, true)),
+        "u8" => Some((8, false)),
+        "s4" => Some((4, true)),
+        "u4" => Some((4, false)),
+        _ => None,
     };
-    allowed.contains(&k).then_some(k)
+    let byte = |word| match word {
+        "e4m3" => Some(ByteFormat::E4M3),
+        "e5m2" => Some(ByteFormat::E5M2),
+        _ => None,
+    };
+    if let (Some((bits, a_signed)), Some((b_bits, b_signed))) = (integer(a), integer(b)) {
+        return (bits == b_bits).then_some(MmaInput::Integer { bits, a_signed, b_signed });
+    }
+    if let (Some(a), Some(b)) = (byte(a), byte(b)) {
+        return Some(MmaInput::Byte { a, b });
+    }
+    match (a, format(a)) {
+        _ if a != b => None,
+        (_, Some((format, false))) => Some(MmaInput::Half(format)),
+        ("tf32", _) => Some(MmaInput::Tf32),
+        ("f64", _) => Some(MmaInput::Double),
+        // Which of the two is another dot-word.
+        ("b1", _) => Some(MmaInput::Xor),
+        _ => None,
+    }
+}
+
+/// What `c` and `d` consist of, by their type.
+pub(super) fn sums(word: &str) -> Option<MmaSums> {
+    Some(match word {
+        "f16" => MmaSums::F16,
+        "f32" => MmaSums::F32,
+        "f64" => MmaSums::F64,
+        "s32" => MmaSums::S32 { saturates: false },
+        _ => return None,
+    })
+}
+
+/// Whether such inputs are added to such sums, and the result may have the type of `d`.
+pub(super) fn fits(input: MmaInput, given: MmaSums, d: MmaSums) -> bool {
+    let single = (given, d) == (MmaSums::F32, MmaSums::F32);
+    let floats = [given, d].iter().all(|sums| matches!(sums, MmaSums::F16 | MmaSums::F32));
+    match input {
+        MmaInput::Half(HalfFormat::F16) => floats,
+        MmaInput::Half(HalfFormat::BF16) | MmaInput::Tf32 => single,
+        MmaInput::Byte { .. } => floats && given == d,
+        MmaInput::Double => (given, d) == (MmaSums::F64, MmaSums::F64),
+        MmaInput::Integer { .. } | MmaInput::And | MmaInput::Xor => {
+            [given, d].iter().all(|sums| matches!(sums, MmaSums::S32 { .. }))
+        }
+    }
+}
+
+/// Whether `mma` has the shape for such inputs.
+fn has_shape(input: MmaInput, MatrixShape { m, n, k }: MatrixShape) -> bool {
+    let (small, large): (&[u16], &[u16]) = match input {
+        MmaInput::Half(HalfFormat::F16) => (&[4], &[8, 16]),
+        MmaInput::Half(HalfFormat::BF16) => (&[], &[8, 16]),
+        MmaInput::Tf32 => (&[], &[4, 8]),
+        MmaInput::Double => (&[4], &[4, 8, 16]),
+        MmaInput::Byte { .. } => (&[], &[16, 32]),
+        MmaInput::Integer { bits: 8, .. } => (&[16], &[16, 32]),
+        MmaInput::Integer { .. } => (&[32], &[32, 64]),
+        MmaInput::And | MmaInput::Xor => (&[128], &[128, 256]),
+    };
+    n == 8 && (m == 8 && small.contains(&k) || m == 16 && large.contains(&k))
+}
+
+/// Takes `.satfinite`, of integers, and `.and.popc` or `.xor.popc`, of bits. None if the words do
+/// not fit the types.
+pub(super) fn finish(
+    words: &mut Modifiers<'_>,
+    input: MmaInput,
+    sums: MmaSums,
+) -> Option<(MmaInput, MmaSums)> {
+    if input == MmaInput::Xor {
+        let input = match words.take_one(&["and", "xor"])? {
+            "and" => MmaInput::And,
+            _ => MmaInput::Xor,
+        };
+        return words.take("popc").then_some((input, sums));
+    }
+    let saturates = words.take("satfinite");
+    match input {
+        MmaInput::Integer { .. } => Some((input, MmaSums::S32 { saturates })),
+        _ => (!saturates).then_some((input, sums)),
+    }
 }
 
 impl<'a> Builder<'_, 'a> {
     /// `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}`
     pub(super) fn mma(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let refused = || unsupported(i);
-        let mut words = Modifiers::of(i);
-        let known = ["sync", "aligned", "row", "col"].into_iter().all(|word| words.take(word));
-        let saturates = words.take("satfinite");
-        let shape = words.take_first().filter(|_| known).ok_or_else(refused)?;
+        let mut words = Modifiers::new(i);
+        let known = words.take("sync") && words.take("aligned");
+        let shape = words.take_first().filter(|_| known).and_then(shape).ok_or_else(refused)?;
+        let mut by_columns = [false; 2];
+        for by_columns in &mut by_columns {
+            *by_columns = words.take_first_of(&["row", "col"]).ok_or_else(refused)? == "col";
+        }
+        let rounding = words.rounding();
+        let is_type = |word: &&str| sums(word).is_some() || input(word, word).is_some();
         let mut types = [""; 4];
         for ty in &mut types {
-            *ty = words.take_first().ok_or_else(refused)?;
+            *ty = words.take_where(is_type).ok_or_else(refused)?;
         }
+        let [d, a, b, c] = types;
+        let (Some(input), Some(d), Some(given)) = (input(a, b), sums(d), sums(c)) else {
+            return Err(refused());
+        };
+        let (input, sums) = finish(&mut words, input, d).ok_or_else(refused)?;
         words.done(i)?;
-        let (input, sums) = kinds(types, saturates).ok_or_else(refused)?;
-        let k = depth(shape, input).ok_or_else(refused)?;
-        let (none, [d, a, b, c]) = (self.sink(), operands(i)?);
-
-        let mut op = Mma { input, sums, k, a: [none; 4], b: [none; 2], c: [none; 4], d: [none; 4] };
-        let (inputs, results) = (op.inputs(), sums.registers());
-        self.registers_of(i, a, &mut op.a[..inputs])?;
-        self.registers_of(i, b, &mut op.b[..inputs / 2])?;
-        self.registers_of(i, c, &mut op.c[..results])?;
-        let Operand::Vector(d) = d else { return Err(refused()) };
-        if d.len() != results {
+        let is_quad = input == MmaInput::Half(HalfFormat::F16) && shape.m == 8;
+        // Only the quads take other layouts, and sums of another type.
+        let is_plain = by_columns == [false, true] && given == d;
+        let is_mixed = is_quad && (given == d || d == MmaSums::F32);
+        let fits = fits(input, given, d) && has_shape(input, shape) && (is_plain || is_mixed);
+        if !fits || rounding.is_some() && input != MmaInput::Double {
             return Err(refused());
         }
-        for (slot, result) in op.d.iter_mut().zip(d) {
-            *slot = self.destination(result, File::R32, i.line)?;
-        }
+        let dealing = by_columns.map(|by_columns| match is_quad {
+            true => Dealing::Quads { by_columns },
+            false => Dealing::Groups,
+        });
+        let none = [self.sink(); 8];
+        let rounding = rounding.unwrap_or(Rounding::Nearest);
+        let registers = Mma {
+            shape,
+            input,
+            given,
+            sums,
+            rounding,
+            dealing,
+            a: none,
+            b: none,
+            c: none,
+            d: none,
+        };
+        self.product(i, registers, Fragment::registers)
+    }
+
+    /// The product with the registers of its operands, of each factor as many as `count` says.
+    pub(super) fn product(
+        &mut self,
+        i: &Instruction<'a>,
+        mut op: Mma,
+        count: impl Fn(Fragment) -> usize,
+    ) -> Lowered<Op> {
+        let [d, a, b, c] = operands(i)?;
+        let [of_a, of_b, of_c, of_d] = op.fragments();
+        let file = |fragment: Fragment| File::by_width(fragment.is_wide());
+        self.sources_of(i, a, file(of_a), &mut op.a[..count(of_a)])?;
+        self.sources_of(i, b, file(of_b), &mut op.b[..count(of_b)])?;
+        self.sources_of(i, c, file(of_c), &mut op.c[..of_c.registers()])?;
+        self.destinations_of(i, d, file(of_d), &mut op.d[..of_d.registers()])?;
         Ok(Op::Mma(op))
     }
 
-    /// The registers of one matrix, as many as `slots` has.
-    fn registers_of(
+    /// The source registers of one matrix, as many as `slots` has.
+    pub(super) fn sources_of(
         &mut self,
         i: &Instruction<'a>,
         operand: &Operand<'a>,
+        file: File,
         slots: &mut [Slot],
     ) -> Lowered<()> {
-        let operands = match operand {
-            Operand::Vector(operands) => operands.as_slice(),
-            one => std::slice::from_ref(one),
-        };
-        if operands.len() != slots.len() {
-            return Err(unsupported(i));
-        }
-        for (slot, operand) in slots.iter_mut().zip(operands) {
-            *slot = self.source32(operand, WORD, i.line)?;
+        let ty = Type::Bits(if file == File::R64 { 8 } else { 4 });
+        let parts = parts(i, operand, slots.len())?;
+        for (slot, operand) in slots.iter_mut().zip(parts) {
+            *slot = self.source(operand, ty, i.line)?;
         }
         Ok(())
     }
+
+    /// The destination registers of one matrix, as many as `slots` has.
+    pub(super) fn destinations_of(
+        &mut self,
+        i: &Instruction<'a>,
+        operand: &Operand<'a>,
+        file: File,
+        slots: &mut [Slot],
+    ) -> Lowered<()> {
+        let parts = parts(i, operand, slots.len())?;
+        for (slot, operand) in slots.iter_mut().zip(parts) {
+            *slot = self.destination(operand, file, i.line)?;
+        }
+        Ok(())
+    }
+}
+
+/// The parts of a vector, or the operand itself, if it has so many.
+fn parts<'o, 'a>(
+    i: &Instruction<'a>,
+    operand: &'o Operand<'a>,
+    count: usize,
+) -> Lowered<&'o [Operand<'a>]> {
+    let parts = match operand {
+        Operand::Vector(parts) => parts.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    if parts.len() == count { Ok(parts) } else { Err(unsupported(i)) }
 }

@@ -1,14 +1,16 @@
 //! Syntax tree in, dense [`Program`]s out: one a kernel, with the device functions that it reaches.
 //!
-//! This is where PTX gets its meaning. What the emulator does not execute exactly is refused here,
-//! by its full name and line, so that a module that loads is a module that runs. Nothing later
-//! looks at text again.
+//! This phase gives PTX its meaning. It refuses, by full name and line, every instruction that the
+//! emulator does not execute exactly, so a module that loads is a module that runs. No later phase
+//! looks at text.
 
 pub mod address;
 mod atomic_vector;
 pub mod blocks;
 mod builder;
 mod built_in;
+mod call_graph;
+mod calls;
 mod carry;
 mod control;
 pub mod convergence;
@@ -17,6 +19,7 @@ mod exchange;
 mod float;
 mod flow;
 mod function;
+mod guess;
 mod half;
 pub mod inst;
 mod integer;
@@ -24,24 +27,29 @@ mod memory;
 mod mma;
 mod modifiers;
 mod moves;
+pub mod place;
 mod post_dominators;
 pub mod program;
+mod rare_integer;
 mod refused;
+mod stack;
 mod storage;
+pub mod table;
 mod transfer;
+mod unwritten;
 mod video;
-mod word;
+mod wmma;
 mod yields;
 
 pub use builder::Symbols;
 pub use program::Program;
-pub use refused::Refused;
+pub use refused::RefusedKernel;
 
 use crate::ptx::{Module, PtxError, PtxErrorKind};
-use program::SourceTables;
+use place::SourceFiles;
 use std::sync::Arc;
 
-/// The newest `.version` whose instructions have been looked at.
+/// The newest `.version` that this phase accepts.
 pub const NEWEST_VERSION: (u32, u32) = (9, 5);
 
 /// The newest `.target` that the emulated device runs.
@@ -53,15 +61,15 @@ pub struct Lowered {
     /// Those that run.
     pub programs: Vec<Program>,
     /// Those that reach something that is not executed.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedKernel>,
 }
 
-/// Lowers every kernel of a module. One that reaches an instruction that is not executed, or a
-/// recursive call, harms itself only.
+/// Lowers every kernel of a module. One that reaches an instruction that is not executed harms
+/// itself only.
 ///
 /// # Errors
-/// What is not PTX, a name that is not declared, a `.version` or `.target` that is too new, or why
-/// the first kernel does not run, where none does.
+/// Invalid PTX, an undeclared name, a `.version` or `.target` that is too new, or, if no kernel
+/// runs, the reason for the first.
 pub fn lower(module: &Module<'_>, symbols: &Symbols) -> Result<Lowered, PtxError> {
     if module.version > NEWEST_VERSION {
         let (major, minor) = module.version;
@@ -75,16 +83,16 @@ pub fn lower(module: &Module<'_>, symbols: &Symbols) -> Result<Lowered, PtxError
         });
     }
     check_target(module.target)?;
-    let source = Arc::new(source_tables(module));
+    let files = Arc::new(SourceFiles::new(&module.files));
     let kernels =
         module.functions.iter().filter(|function| function.is_entry && function.body.is_some());
     let mut lowered = Lowered { programs: Vec::new(), refused: Vec::new() };
     for kernel in kernels {
-        match function::lower_kernel(module, symbols, kernel, &source) {
+        match function::lower_kernel(module, symbols, kernel, &files) {
             Ok(program) => lowered.programs.push(program),
             Err(error) if error.kind == PtxErrorKind::Unsupported => {
-                let why = refused::explained(error, module, &source);
-                lowered.refused.push(Refused { name: kernel.name.to_owned(), why });
+                let why = refused::explained(error, module, &files);
+                lowered.refused.push(RefusedKernel { name: kernel.name.to_owned(), why });
             }
             Err(error) => return Err(error),
         }
@@ -112,20 +120,4 @@ fn check_target(target: &str) -> Result<(), PtxError> {
         }),
         Err(_) => Err(PtxError::invalid(0, format!("malformed '.target {target}'"))),
     }
-}
-
-fn source_tables(module: &Module<'_>) -> SourceTables {
-    let mut tables = SourceTables {
-        files: module.files.iter().map(|(number, path)| (*number, plain(path))).collect(),
-        ..SourceTables::default()
-    };
-    for function in &module.functions {
-        function::collect_inlining(function.body.as_deref().unwrap_or_default(), &mut tables);
-    }
-    tables
-}
-
-/// A path as people write it: compilers put `./` before one that begins at the folder they ran in.
-fn plain(path: &str) -> String {
-    path.strip_prefix("./").unwrap_or(path).to_owned()
 }

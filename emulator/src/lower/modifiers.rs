@@ -1,4 +1,4 @@
-//! The dot-words of one instruction, taken one by one; whatever nobody takes is refused.
+//! The dot-words of one instruction, taken one by one; a word that remains is refused.
 
 use super::builder::Lowered;
 use super::inst::{Combine, CvtRounding, FloatMode, Rounding};
@@ -11,7 +11,7 @@ pub struct Modifiers<'i> {
 }
 
 impl<'i> Modifiers<'i> {
-    pub(super) fn of(instruction: &Instruction<'i>) -> Self {
+    pub(super) fn new(instruction: &Instruction<'i>) -> Self {
         Self { left: instruction.modifiers.clone() }
     }
 
@@ -35,6 +35,18 @@ impl<'i> Modifiers<'i> {
     /// The first word left, whatever it is.
     pub(super) fn take_first(&mut self) -> Option<&'i str> {
         (!self.left.is_empty()).then(|| self.left.remove(0))
+    }
+
+    /// The first word left, if it is one of `words`.
+    pub(super) fn take_first_of(&mut self, words: &[&str]) -> Option<&'i str> {
+        self.left.first().filter(|word| words.contains(word))?;
+        self.take_first()
+    }
+
+    /// The first word for which `is_wanted` holds.
+    pub(super) fn take_where(&mut self, is_wanted: impl Fn(&&str) -> bool) -> Option<&'i str> {
+        let at = self.left.iter().position(is_wanted)?;
+        Some(self.left.remove(at))
     }
 
     /// Drops every word for which `ignorable` holds.
@@ -91,7 +103,7 @@ impl<'i> Modifiers<'i> {
         })
     }
 
-    /// The operands but the cache policy that `.L2::cache_hint` puts behind them.
+    /// The operands but the cache policy that `.L2::cache_hint` puts after them.
     pub(super) fn without_policy<'o, 'a>(
         &mut self,
         instruction: &'o Instruction<'a>,

@@ -22,7 +22,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `mov`
     fn mov(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let ty = words.one_type(i)?;
         words.done(i)?;
         let [d, a] = operands(i)?;
@@ -149,7 +149,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `selp`
     fn select(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let ty = words.one_type(i)?;
         words.done(i)?;
         let [d, a, b, p] = operands(i)?;
@@ -169,7 +169,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `cvta` and `cvta.to`
     fn cvta(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let to = words.take("to");
         let space = words.take_first();
         let ty = words.one_type(i)?;
@@ -197,7 +197,8 @@ impl<'a> Builder<'_, 'a> {
     fn isspacep(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let space = match i.modifiers[..] {
             ["global"] => Space::Global,
-            ["shared" | "shared::cta"] => Space::Shared,
+            // A block without a cluster is its own cluster.
+            ["shared" | "shared::cta" | "shared::cluster"] => Space::Shared,
             ["local"] => Space::Local,
             ["param" | "param::entry"] => Space::Param,
             _ => return Err(unsupported(i)),

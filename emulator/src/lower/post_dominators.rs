@@ -1,10 +1,9 @@
 //! Immediate post-dominators of a graph of blocks.
 //!
-//! Input: the edges, and the blocks that lead to the end. Output: for each block the one that all
-//! its ways to the end go through first (Cooper, Harvey and Kennedy's algorithm on the reversed
-//! graph).
+//! Input: the edges, and the blocks that lead to the end. Output: each block's immediate
+//! post-dominator (Cooper, Harvey and Kennedy's algorithm on the reversed graph).
 
-/// Blocks by number, and where each leads.
+/// Blocks by number, with their successors.
 pub struct Graph<'g> {
     /// The successors of each block.
     pub edges: &'g [Vec<usize>],

@@ -1,63 +1,67 @@
-//! Kernels that the emulator does not run, and what of their source it is.
+//! Kernels that the emulator does not run, with the source position of the reason.
 //!
-//! Input: an error with its line in the PTX. Output: the same in the words of the source: the
-//! function and the line that the compiler made the instruction of, where it left `.loc` lines.
+//! Input: an error with its line in the PTX. Output: the same error with the function and the
+//! source line of the instruction, if the compiler wrote `.loc` lines.
 
-use super::program::SourceTables;
+use super::place::{Place, Sites, SourceFiles};
 use crate::ptx::PtxError;
-use crate::ptx::ast::{Function, Loc, Module, Statement};
+use crate::ptx::ast::{Function, Module, Statement};
 
 /// A kernel that does not run.
 #[derive(Debug, Clone)]
-pub struct Refused {
+pub struct RefusedKernel {
     /// The kernel.
     pub name: String,
-    /// What it reaches.
+    /// The unsupported instruction that it reaches.
     pub why: PtxError,
 }
 
-/// The error with function and source line; as it is where the PTX does not tell them.
-pub fn explained(error: PtxError, module: &Module<'_>, source: &SourceTables) -> PtxError {
+/// The error with function and source line; unchanged if the PTX lacks them.
+pub fn explained(error: PtxError, module: &Module<'_>, files: &SourceFiles) -> PtxError {
     let Some(function) = function_at(module, error.line) else { return error };
-    let Some((file, line, column)) = place(function, error.line, source) else { return error };
+    let Some(place) = place(function, error.line, files) else { return error };
     let what = error.message.strip_prefix("unsupported ").unwrap_or(&error.message);
     let message = format!(
-        "the emulator does not support this: {what}, in '{}' at {file}:{line}:{column} (PTX line {})",
+        "the emulator does not support this: {what}, in '{}' {place} (PTX line {})",
         function.name, error.line
     );
     PtxError { message, line: 0, ..error }
 }
 
-/// The function whose text holds the line.
+/// The function that contains the line.
 fn function_at<'m, 'a>(module: &'m Module<'a>, line: u32) -> Option<&'m Function<'a>> {
     let with_body = module.functions.iter().filter(|function| function.body.is_some());
     with_body.filter(|function| function.line <= line).max_by_key(|function| function.line)
 }
 
-/// File, line and column of the last `.loc` before an instruction at `line`, at its outermost call
-/// site; else of the first that the function has.
-fn place<'s>(
-    function: &Function<'_>,
-    line: u32,
-    source: &'s SourceTables,
-) -> Option<(&'s str, u32, u32)> {
-    let mut found = None;
-    last_loc(function.body.as_deref().unwrap_or_default(), line, &mut found);
-    let loc = found?;
-    let position = loc.inlined_at.unwrap_or(loc.position);
-    let (_, file) = source.files.iter().find(|(number, _)| *number == position.file)?;
-    Some((file, position.line, position.column))
+/// The place of the last `.loc` before an instruction at `line`; else of the first that the
+/// function has.
+fn place(function: &Function<'_>, line: u32, files: &SourceFiles) -> Option<Place> {
+    let (mut sites, mut found) = (Sites::default(), None);
+    last_site(function.body.as_deref().unwrap_or_default(), line, &mut sites, &mut found);
+    Place::new(&sites.frames(found?, files), || None)
 }
 
-/// Puts the last `.loc` that names a line into `found`; `false` once the instruction was reached.
-fn last_loc(body: &[Statement<'_>], line: u32, found: &mut Option<Loc>) -> bool {
+/// Puts the site of the last `.loc` that names a line into `found`; `false` once the instruction
+/// was reached.
+fn last_site(
+    body: &[Statement<'_>],
+    line: u32,
+    sites: &mut Sites,
+    found: &mut Option<u32>,
+) -> bool {
     for statement in body {
         match statement {
-            Statement::Loc(loc) if loc.position.line != 0 => *found = Some(*loc),
+            Statement::Loc(loc) => {
+                let site = sites.number(loc);
+                if loc.position.line != 0 {
+                    *found = Some(site);
+                }
+            }
             Statement::Instruction(instruction) if instruction.line >= line => {
                 return found.is_none();
             }
-            Statement::Block(inner) if !last_loc(inner, line, found) => return false,
+            Statement::Block(inner) if !last_site(inner, line, sites, found) => return false,
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Where a kernel's parameters and shared variables lie.
+//! The layout of a kernel's parameters and shared variables.
 
 use super::builder::{Binding, Builder, Lowered};
 use crate::ptx::PtxError;
@@ -68,18 +68,17 @@ impl<'m, 'a> Builder<'m, 'a> {
         Ok(())
     }
 
-    /// Where the next array lies behind the gaps of those before it, if it lies at `at` on
-    /// hardware.
+    /// The offset here, with gaps, of the next array, which is at `at` on hardware.
     fn behind_gaps(&self, at: u32) -> u32 {
         at + GAP * self.shared_arrays.len() as u32
     }
 
-    /// Where dynamic shared memory begins.
+    /// Offset of dynamic shared memory.
     pub(super) fn dynamic_start(&self) -> u32 {
         self.behind_gaps(self.shared_bytes.next_multiple_of(self.dynamic_align))
     }
 
-    /// Where static shared memory ends.
+    /// The end of static shared memory.
     pub(super) fn shared_extent(&self) -> u32 {
         self.shared_arrays.last().map_or(0, |array| array.end)
     }

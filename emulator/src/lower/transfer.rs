@@ -1,4 +1,4 @@
-//! `cp.async`, `ldmatrix` and `mbarrier`, and the way to `mma`.
+//! `cp.async`, moves of matrices and `mbarrier`, and the way to `mma` and `wmma`.
 
 use super::builder::{Builder, Lowered};
 use super::inst::*;
@@ -14,14 +14,17 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn transfer_group(&mut self, i: &Instruction<'a>) -> Option<Lowered<Op>> {
         Some(match i.opcode {
             "cp" => self.copy(i),
-            "ldmatrix" => self.matrix(i),
+            "ldmatrix" => self.matrix(i, false),
+            "stmatrix" => self.matrix(i, true),
+            "movmatrix" => self.transpose(i),
             "mbarrier" => self.mbarrier(i),
             "mma" => self.mma(i),
+            "wmma" => self.wmma(i),
             _ => return None,
         })
     }
 
-    fn access_place(
+    pub(super) fn access_place(
         &mut self,
         i: &Instruction<'a>,
         operand: &Operand<'a>,
@@ -32,13 +35,13 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// The space of `.shared` or of no word at all.
-    fn block_space(words: &mut Modifiers<'a>) -> Space {
+    pub(super) fn block_space(words: &mut Modifiers<'a>) -> Space {
         if words.take_one(BLOCK).is_some() { Space::Shared } else { Space::Generic }
     }
 
     /// `cp.async…`
     fn copy(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         if !words.take("async") {
             return Err(unsupported(i));
         }
@@ -84,8 +87,9 @@ impl<'a> Builder<'_, 'a> {
     ) -> Lowered<Op> {
         let spaces = words.take_one(BLOCK).is_some() && words.take("global");
         words.ignore(|word| matches!(word, "L2::64B" | "L2::128B" | "L2::256B"));
+        let given = words.without_policy(i);
         words.done(i)?;
-        let [to, from, Operand::Integer(bytes), rest @ ..] = i.operands.as_slice() else {
+        let [to, from, Operand::Integer(bytes), rest @ ..] = given else {
             return Err(unsupported(i));
         };
         if !spaces || !matches!((bypasses, *bytes), (_, 16) | (false, 4 | 8)) {
@@ -106,9 +110,10 @@ impl<'a> Builder<'_, 'a> {
         Ok(TransferOp::Copy(AsyncCopy { to, from, bytes, read, ignore }).into())
     }
 
-    /// `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {…}, [address]`
-    fn matrix(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+    /// `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {…}, [address]`, and `stmatrix` with its
+    /// operands the other way round
+    fn matrix(&mut self, i: &Instruction<'a>, stores: bool) -> Lowered<Op> {
+        let mut words = Modifiers::new(i);
         let known = ["sync", "aligned", "m8n8", "b16"].into_iter().all(|word| words.take(word));
         let count: u8 = match words.take_one(&["x1", "x2", "x4"]) {
             Some("x1") => 1,
@@ -119,25 +124,40 @@ impl<'a> Builder<'_, 'a> {
         let transposed = words.take("trans");
         let space = Self::block_space(&mut words);
         words.done(i)?;
-        let [results, address] = operands(i)?;
-        let results = match results {
-            Operand::Vector(results) => results.as_slice(),
-            one => std::slice::from_ref(one),
-        };
-        if !known || results.len() != usize::from(count) {
+        let [first, second] = operands(i)?;
+        let (given, address) = if stores { (second, first) } else { (first, second) };
+        if !known {
             return Err(unsupported(i));
         }
-        let mut d = [self.sink(); 4];
-        for (slot, result) in d.iter_mut().zip(results) {
-            *slot = self.destination(result, File::R32, i.line)?;
+        let mut registers = [self.sink(); 4];
+        let used = &mut registers[..usize::from(count)];
+        if stores {
+            self.sources_of(i, given, File::R32, used)?;
+        } else {
+            self.destinations_of(i, given, File::R32, used)?;
         }
         let address = self.access_place(i, address, space)?;
-        Ok(TransferOp::Matrix { address, count, transposed, d }.into())
+        let rows = MatrixRows { stores, address, count, transposed, registers };
+        Ok(TransferOp::Matrix(rows).into())
+    }
+
+    /// `movmatrix.sync.aligned.m8n8.trans.b16 d, a`
+    fn transpose(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::new(i);
+        let known = ["sync", "aligned", "m8n8", "trans", "b16"];
+        let known = known.into_iter().all(|word| words.take(word));
+        words.done(i)?;
+        let [d, a] = operands(i)?;
+        if !known {
+            return Err(unsupported(i));
+        }
+        let a = self.source32(a, WORD, i.line)?;
+        Ok(TransferOp::Transpose { d: self.destination(d, File::R32, i.line)?, a }.into())
     }
 
     /// `mbarrier…`
     fn mbarrier(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let what = words.take_first().ok_or_else(|| unsupported(i))?;
         let (expects, holds_on) = (words.take("expect_tx"), words.take("noComplete"));
         let parity = words.take("parity");

@@ -7,7 +7,7 @@ use super::inst::*;
 use super::modifiers::{Modifiers, operands, unsupported};
 use crate::ptx::ast::{Instruction, Operand, Type};
 
-/// The operand without the selection behind it, and the selection.
+/// The operand without the selection after it, and the selection.
 type Selected<'o, 'a> = (Operand<'a>, Option<&'o str>);
 
 impl<'a> Builder<'_, 'a> {
@@ -30,7 +30,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `vadd.s32.u32.s32.sat.min d, a.b0, b.h1, c`
     fn scalar_video(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let (op, [signed, a_signed, b_signed], saturate) = video_words(i, &mut words)?;
         let second = words.take_one(&["add", "min", "max"]).map(pair_op);
         words.done(i)?;
@@ -55,7 +55,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `vmad.s32.s32.u32.po.sat.shr7 d, -a.b0, b.h1, c`
     fn video_mad(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let plus_one = words.take("po");
         let saturate = words.take("sat");
         let shift =
@@ -83,7 +83,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// `vadd4.u32.u32.u32.sat d.b20, a.b3210, b.b7654, c`
     fn simd_video(&mut self, i: &Instruction<'a>, bytes: bool) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
+        let mut words = Modifiers::new(i);
         let (op, [signed, a_signed, b_signed], saturate) = video_words(i, &mut words)?;
         let accumulate = words.take("add");
         words.done(i)?;

@@ -1,27 +1,32 @@
-//! Yield points: where lanes let other lanes of their warp run.
+//! Yield points: instructions at which lanes let other lanes of their warp run.
 //!
-//! Input: a function's instructions. Output: those after which a lane yields, marked. ptxas places
-//! one YIELD in a loop that holds an access through which lanes may wait for each other, and has a
+//! Input: a function's instructions. Output: the same with the yield points marked, and every other
+//! access through which a lane may wait. Many of those together end a turn. ptxas places one YIELD
+//! in a loop that contains an access through which lanes may wait for each other, and that has a
 //! lane-dependent exit which depends on such an access, in the loop or before it: a volatile,
-//! relaxed or acquire load, or an atomic. A loop that only counts, or that leaves by what plain
-//! loads found, has none (ptxas 13.0 for `sm_90`). The lanes of a loop with a yield point do not
-//! wait for each other at its end while some of them stay inside.
+//! relaxed or acquire load, or an atomic. A loop that only counts, or an exit that depends on plain
+//! loads, has none (ptxas 13.0 for `sm_90`). If loops share a head, each has its own yield point:
+//! an outer loop whose rounds begin with a spin shares its head with the spin. The lanes of a loop
+//! with a yield point do not wait for each other at its end while some of them stay inside.
 
 use super::blocks::{Block, Flow, split};
-use super::inst::{File, Inst, MbarrierOp, Op, Role, Slot, Space};
+use super::inst::{File, Inst, MbarrierOp, Op, Pause, Role, Slot, Space};
 use std::collections::{BTreeMap, HashSet};
 
 /// A register.
-type Register = (u8, u16);
+pub type Register = (u8, u16);
 
-/// A loop: its blocks.
+/// A loop.
 struct Loop {
     blocks: HashSet<usize>,
+    head: usize,
+    /// Several blocks lead back to its head, and each of them closes a smaller loop.
+    is_whole: bool,
 }
 
 impl Loop {
-    /// Whether lanes leave the loop by what they waited for, so each in its own round.
-    fn is_left_by(&self, awaited: &Awaited, code: &[Inst], blocks: &[Block]) -> bool {
+    /// Whether the exit of the loop depends on the awaited access, so that lanes leave one by one.
+    fn is_left_by(&self, awaited: &WaitedRegisters, code: &[Inst], blocks: &[Block]) -> bool {
         self.blocks.iter().map(|&at| &blocks[at]).any(|block| {
             let leaves = block.leaves || block.successors.iter().any(|n| !self.blocks.contains(n));
             leaves && awaited.decide(&code[block.end - 1])
@@ -31,8 +36,11 @@ impl Loop {
 
 /// Marks the yield points of `code[start..]`, a whole function.
 pub fn mark_yield_points(code: &mut [Inst], start: usize, tables: &[Vec<u32>]) {
-    let waits = |inst: &Inst| may_wait(&inst.op);
-    if !code[start..].iter().any(waits) {
+    let mut any = false;
+    for inst in code[start..].iter_mut().filter(|inst| may_wait(&inst.op)) {
+        (inst.pause, any) = (Pause::Polls, true);
+    }
+    if !any {
         return;
     }
     let blocks = split(code, start, tables);
@@ -41,20 +49,24 @@ pub fn mark_yield_points(code: &mut [Inst], start: usize, tables: &[Vec<u32>]) {
     if loops.is_empty() {
         return;
     }
-    let awaited = Awaited::new(code, start);
+    let awaited = WaitedRegisters::new(code, start);
     loops.retain(|each| each.is_left_by(&awaited, code, &blocks));
     // The innermost first, so that an access yields once.
-    loops.sort_by_key(|each| each.blocks.len());
-    let mut taken = HashSet::new();
+    loops.sort_by_key(|each| (each.is_whole, each.blocks.len()));
+    let (mut taken, mut heads) = (HashSet::new(), HashSet::new());
     for each in loops {
+        if each.is_whole && heads.contains(&each.head) {
+            continue;
+        }
         let inside = (0..blocks.len()).filter(|at| each.blocks.contains(at));
         let accesses: Vec<usize> = inside
             .flat_map(|at| blocks[at].start..blocks[at].end)
             .filter(|at| may_wait(&code[*at].op) && !taken.contains(at))
             .collect();
         let Some(&first) = accesses.first() else { continue };
+        heads.insert(each.head);
         taken.extend(accesses);
-        code[first].yields = true;
+        code[first].pause = Pause::Yields;
     }
 }
 
@@ -71,30 +83,48 @@ fn may_wait(op: &Op) -> bool {
     }
 }
 
-/// The natural loops of a function; those with one head are one loop.
+/// The natural loops of a function, one for each edge back to a head; for a head with several
+/// edges also their union.
 fn find_loops(flow: &Flow) -> Vec<Loop> {
-    let mut loops: BTreeMap<usize, HashSet<usize>> = BTreeMap::new();
+    let mut tails: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (at, nexts) in flow.successors.iter().enumerate() {
         for &head in nexts.iter().filter(|&&head| flow.dominates(head, at)) {
-            let inside = loops.entry(head).or_default();
-            inside.insert(head);
-            let mut waiting = vec![at];
-            while let Some(next) = waiting.pop() {
-                if inside.insert(next) {
-                    waiting.extend(&flow.predecessors[next]);
-                }
-            }
+            tails.entry(head).or_default().push(at);
         }
     }
-    loops.into_values().map(|blocks| Loop { blocks }).collect()
+    let mut loops = Vec::new();
+    for (head, tails) in tails {
+        let close = |tails: &[usize], is_whole| Loop {
+            blocks: blocks_between(flow, head, tails),
+            head,
+            is_whole,
+        };
+        loops.extend(tails.iter().map(|&tail| close(&[tail], false)));
+        if tails.len() > 1 {
+            loops.push(close(&tails, true));
+        }
+    }
+    loops
+}
+
+/// The blocks on the ways from a head to blocks that it dominates, all included.
+fn blocks_between(flow: &Flow, head: usize, tails: &[usize]) -> HashSet<usize> {
+    let mut inside = HashSet::from([head]);
+    let mut waiting = tails.to_vec();
+    while let Some(next) = waiting.pop() {
+        if inside.insert(next) {
+            waiting.extend(&flow.predecessors[next]);
+        }
+    }
+    inside
 }
 
 /// The registers of a function that depend on an access through which lanes may wait.
-struct Awaited {
+struct WaitedRegisters {
     registers: HashSet<Register>,
 }
 
-impl Awaited {
+impl WaitedRegisters {
     fn new(code: &mut [Inst], start: usize) -> Self {
         let mut this = Self { registers: HashSet::new() };
         loop {
@@ -129,7 +159,8 @@ impl Awaited {
     }
 }
 
-fn each_register(inst: &mut Inst, see: &mut impl FnMut(File, Role, Slot)) {
+/// Shows every register of an instruction.
+pub fn each_register(inst: &mut Inst, see: &mut impl FnMut(File, Role, Slot)) {
     inst.slots(&mut |file: File, role: Role, slot: &mut Slot, count: u16| {
         for next in 0..count {
             see(file, role, Slot(slot.0 + next));

@@ -10,7 +10,7 @@ use crate::lower::inst::{
     ArithOp, Binary, Combine, File, FloatOp, IntegerOp, Op, Setp, Slot, Ternary,
 };
 
-/// The lanes among `lanes` whose result is undefined.
+/// The lanes among `lanes` with an undefined result.
 pub fn undefined(cx: &Context<'_>, op: &Op, lanes: u32) -> u32 {
     match *op {
         Op::Arith(ArithOp::Select32 { a, b, p, .. }) => select(cx, (File::R32, a, b), p, lanes),
@@ -59,7 +59,7 @@ fn missing(cx: &Context<'_>, file: File, slot: Slot) -> u32 {
     cx.warp.definedness.get(file, slot).lanes
 }
 
-/// Whether zeros and ones in place of an undefined source show all that it can do. It does for
+/// Whether zeros and ones in place of an undefined source show all possible results. They do for
 /// operations on single bits, and for those that a zero decides.
 fn absorbs(op: Binary) -> bool {
     matches!(op, Binary::And | Binary::Or | Binary::Xor | Binary::MulLo)

@@ -4,18 +4,18 @@
 //! count for the whole warp. So do loads of words that lie anywhere in one allocation. Everything
 //! else is [`per_lane`](super::per_lane), lane by lane.
 
+use super::access_log::LaneAccess;
 use super::context::Context;
-use super::fault::Fault;
+use super::fault::Outcome;
+use super::generic;
 use super::hazard::Touch;
 use super::lanes::{FULL, Lanes32};
 use super::per_lane;
 use super::shape::{self, Steps};
 use crate::counters::{GlobalCounts, SharedCounts, banks, sectors};
 use crate::lower::address::resolve;
-use crate::lower::inst::{Address, Element, Slot, Space};
+use crate::lower::inst::{Address, Element, GridOrder, Slot, Space};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
-type Outcome = Result<(), Box<Fault>>;
 
 /// Bytes that are more than any allocation has.
 const FARTHEST: u64 = 1 << 40;
@@ -23,40 +23,48 @@ const FARTHEST: u64 = 1 << 40;
 /// How the 32 addresses of a full warp lie, four bytes each.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pattern {
-    Consecutive,
     Uniform,
-    Other,
+    Consecutive,
+    /// Any other affine access. Those by addresses of 64 bits are seen as general.
+    Affine(Steps),
+    General,
 }
 
-macro_rules! pattern {
-    ($name:ident, $word:ty) => {
-        /// How a warp's bases lie, whatever the first is.
-        #[inline(always)]
-        fn $name(bases: &[$word; 32]) -> Pattern {
-            let first = bases[0];
-            let (mut apart, mut differ) = (0, 0);
-            for (lane, base) in bases.iter().enumerate() {
-                apart |= base ^ first.wrapping_add(4 * lane as $word);
-                differ |= base ^ first;
-            }
-            match (apart, differ) {
-                (0, _) => Pattern::Consecutive,
-                (_, 0) => Pattern::Uniform,
-                _ => Pattern::Other,
-            }
-        }
-    };
+/// The steps of lanes that access one word after the other.
+const CONSECUTIVE: Steps = [4, 8, 16, 32, 64];
+
+#[inline(always)]
+fn pattern32(bases: &[u32; 32]) -> Pattern {
+    match shape::affine(bases) {
+        Some([0, 0, 0, 0, 0]) => Pattern::Uniform,
+        Some(CONSECUTIVE) => Pattern::Consecutive,
+        Some(steps) => Pattern::Affine(steps),
+        None => Pattern::General,
+    }
 }
 
-pattern!(pattern32, u32);
-pattern!(pattern64, u64);
+#[inline(always)]
+fn pattern64(bases: &[u64; 32]) -> Pattern {
+    let first = bases[0];
+    let (mut apart, mut differ) = (0, 0);
+    for (lane, base) in (0u64..).zip(bases) {
+        apart |= base ^ first.wrapping_add(4 * lane);
+        differ |= base ^ first;
+    }
+    match (apart, differ) {
+        (0, _) => Pattern::Consecutive,
+        (_, 0) => Pattern::Uniform,
+        _ => Pattern::General,
+    }
+}
 
 #[inline(always)]
 fn simple(element: Element, on: u32) -> bool {
-    on == FULL && element.bytes == 4 && element.count == 1 && !element.wide && !element.strong
+    let is_weak = !element.strong && !element.guess;
+    on == FULL && element.bytes == 4 && element.count == 1 && !element.wide && is_weak
 }
 
-/// Where the address of lane 0 leads, and the pattern of all.
+/// The space and address of lane 0, and the pattern of all lanes.
 #[inline(always)]
 fn place(cx: &Context<'_>, address: Address) -> (Space, u64, Pattern) {
     let (first, pattern) = if address.wide {
@@ -75,8 +83,8 @@ fn place(cx: &Context<'_>, address: Address) -> (Space, u64, Pattern) {
     }
 }
 
-/// The global words from `first`, if they are aligned and inside one allocation, into which a
-/// kernel may store where that is what it does (`STORES`).
+/// The global words from `first`, if they are aligned and inside one allocation, which must be
+/// writable for a store (`STORES`).
 #[inline(always)]
 fn global_words<'c, const STORES: bool>(
     cx: &'c mut Context<'_>,
@@ -115,65 +123,71 @@ pub fn load(
     d: [Slot; 4],
     on: u32,
 ) -> Outcome {
-    if simple(element, on)
-        && let Some(value) = load_words(cx, address)
-    {
-        cx.lanes.set32(d[0], &value, FULL);
-        return Ok(());
+    let before = generic::counted::<false>(cx, address);
+    if !(simple(element, on) && load_words(cx, address, d[0]).is_some()) {
+        per_lane::load(cx, element, address, d, on)?;
     }
-    per_lane::load(cx, element, address, d, on)
+    generic::count::<false>(cx, before);
+    Ok(())
 }
 
 /// One word for each lane of a full warp, if there is a short way to them.
 #[inline(always)]
-fn load_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
+fn load_words(cx: &mut Context<'_>, address: Address, d: Slot) -> Option<()> {
     let (space, first, pattern) = place(cx, address);
+    // Whether all lanes lie in shared memory, and not only the first.
+    let all_shared = address.space == Space::Shared && !address.wide;
     match (space, pattern) {
         (Space::Global, Pattern::Consecutive) => {
             let mut value = [0; 32];
             for (value, word) in value.iter_mut().zip(global_words::<false>(cx, first, 32)?) {
                 *value = word.load(Relaxed);
             }
+            cx.lanes.set32(d, &value, FULL);
             count_global(&mut cx.counts.memory.load, sectors::of_range(first, 128), 128);
-            Some(value)
+            cx.shadow.log.read_row(cx.by(false), first);
         }
         (Space::Global | Space::Const, Pattern::Uniform) => {
             let value = global_words::<false>(cx, first, 1)?.first()?.load(Relaxed);
+            cx.lanes.set32(d, &[value; 32], FULL);
             if space == Space::Global {
                 count_global(&mut cx.counts.memory.load, 1, 4);
+                // The highest lane represents all: if one of them writes later, it is the lowest.
+                log_words(cx, 1 << 31, &[first; 32]);
             }
-            Some([value; 32])
         }
-        (Space::Global, Pattern::Other) => scattered_words(cx, address),
+        (Space::Global, Pattern::Affine(_) | Pattern::General) => scattered_words(cx, address, d)?,
         (Space::Shared, Pattern::Consecutive) => {
             let range = shared_range(cx, first, 32)?;
             if !cx.shadow.read_words(cx.by(false), first) {
                 return None;
             }
-            let mut value = [0; 32];
-            value.copy_from_slice(&cx.shared[range]);
+            cx.lanes.set32(d, cx.shared[range].first_chunk()?, FULL);
             count_shared(&mut cx.counts.memory.shared_load, 1, 32);
-            Some(value)
         }
         (Space::Shared, Pattern::Uniform) => {
             let value = cx.shared[shared_range(cx, first, 1)?.start];
             if cx.shadow.touch(cx.by(false), first, 4, Touch::Read).is_some() {
                 return None;
             }
+            cx.lanes.set32(d, &[value; 32], FULL);
             count_shared(&mut cx.counts.memory.shared_load, 1, 1);
-            Some([value; 32])
         }
-        (Space::Shared, Pattern::Other) if address.space == Space::Shared && !address.wide => {
-            shared_words(cx, address)
+        (Space::Shared, Pattern::Affine(steps)) if all_shared => {
+            if affine_shared_words(cx, address, steps, d).is_none() {
+                shared_words(cx, address, d)?;
+            }
         }
-        _ => None,
+        (Space::Shared, Pattern::General) if all_shared => shared_words(cx, address, d)?,
+        _ => return None,
     }
+    Some(())
 }
 
 /// One word of global memory for each lane, if all lie in one allocation: so they are in no other
 /// space, whatever that of lane 0 was resolved from.
 #[inline(always)]
-fn scattered_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
+fn scattered_words(cx: &mut Context<'_>, address: Address, d: Slot) -> Option<()> {
     let addresses: [u64; 32] = if address.wide {
         cx.lanes.get64(address.base).map(|base| base.wrapping_add_signed(address.offset.into()))
     } else {
@@ -187,45 +201,64 @@ fn scattered_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
         return None;
     }
     let words = global_words::<false>(cx, low, (high - low) / 4 + 1)?;
-    let value = addresses.map(|at| words[((at - low) / 4) as usize].load(Relaxed));
-    let touched = sectors::count(&addresses, FULL, 4);
-    // As many sectors as lanes: no two of them read the same word.
-    let bytes = if touched == 32 { 128 } else { sectors::distinct_bytes(&addresses, FULL, 4) };
-    count_global(&mut cx.counts.memory.load, touched, bytes);
-    Some(value)
+    let mut value = [0; 32];
+    for (value, at) in value.iter_mut().zip(addresses) {
+        *value = words[((at - low) / 4) as usize].load(Relaxed);
+    }
+    cx.lanes.set32(d, &value, FULL);
+    let touched = sectors::touched(&addresses, FULL, 4, (low, high));
+    count_global(&mut cx.counts.memory.load, touched.sectors, touched.bytes);
+    log_words(cx, FULL, &addresses);
+    Some(())
+}
+
+/// Logs that lanes read a word of global memory each.
+#[inline(always)]
+fn log_words(cx: &mut Context<'_>, lanes: u32, addresses: &[u64; 32]) {
+    let (by, touch, order) = (cx.by(false), Touch::Read, GridOrder::default());
+    cx.shadow.log.access(LaneAccess { by, touch, order, bytes: 4, lanes }, addresses, |_, _| 0);
 }
 
 /// One word of shared memory for each lane of an affine access without a bank conflict.
 #[inline(always)]
-fn affine_shared_words(cx: &mut Context<'_>, address: Address, steps: Steps) -> Option<Lanes32> {
+fn affine_shared_words(
+    cx: &mut Context<'_>,
+    address: Address,
+    steps: Steps,
+    d: Slot,
+) -> Option<()> {
     let bases = cx.lanes.get32(address.base);
     let first = u64::from(bases[0].wrapping_add_signed(address.offset));
     let (low, high) = shape::reach(steps);
-    let lowest = first.checked_add_signed(low)?;
     let bits = steps.iter().fold(0, |bits, step| bits | step) as u64 | first;
-    let inside = first.wrapping_add_signed(high) + 4 <= u64::from(cx.shared_bytes);
+    let end = first.wrapping_add_signed(high) + 4;
+    let is_inside = first.checked_add_signed(low).is_some() && end <= u64::from(cx.shared_bytes);
     let words = banks::affine_words(steps)?;
-    if !bits.is_multiple_of(4) || !inside || !cx.shadow.read_affine(cx.by(false), first, steps) {
+    if !bits.is_multiple_of(4) || !is_inside || !cx.shadow.read_affine(cx.by(false), first, steps) {
         return None;
     }
-    let row = cx.shared.get((lowest / 4) as usize..)?;
+    let at = |lane: usize| (bases[lane].wrapping_add_signed(address.offset) / 4) as usize;
     let mut value = [0; 32];
-    for (value, base) in value.iter_mut().zip(bases) {
-        let at = base.wrapping_add_signed(address.offset).wrapping_sub(lowest as u32);
-        *value = row.get((at / 4) as usize).copied().unwrap_or(0);
+    // Eight lanes at once: tiles are rarely narrower.
+    for (eight, lane) in value.chunks_exact_mut(8).zip((0..32).step_by(8)) {
+        match steps {
+            [4, 8, 16, ..] => eight.copy_from_slice(cx.shared.get(at(lane)..at(lane) + 8)?),
+            [0, 0, 0, ..] => eight.fill(*cx.shared.get(at(lane))?),
+            _ => {
+                for (word, lane) in eight.iter_mut().zip(lane..) {
+                    *word = *cx.shared.get(at(lane))?;
+                }
+            }
+        }
     }
+    cx.lanes.set32(d, &value, FULL);
     count_shared(&mut cx.counts.memory.shared_load, 1, words);
-    Some(value)
+    Some(())
 }
 
 /// One word of shared memory for each lane, wherever it lies.
 #[inline(always)]
-fn shared_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
-    if let Some(steps) = shape::affine(cx.lanes.get32(address.base))
-        && let Some(value) = affine_shared_words(cx, address, steps)
-    {
-        return Some(value);
-    }
+fn shared_words(cx: &mut Context<'_>, address: Address, d: Slot) -> Option<()> {
     let bases = cx.lanes.get32(address.base);
     let (mut value, mut addresses) = ([0; 32], [0; 32]);
     let mut good = true;
@@ -238,9 +271,10 @@ fn shared_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
     if !good || (cx.shadow.is_on() && !read_scattered(cx, &addresses)) {
         return None;
     }
+    cx.lanes.set32(d, &value, FULL);
     let fronts = banks::wavefronts(&addresses, FULL, 4);
     count_shared(&mut cx.counts.memory.shared_load, fronts.total, fronts.words);
-    Some(value)
+    Some(())
 }
 
 /// Every lane reads a word. `false`: something is wrong.
@@ -279,31 +313,37 @@ pub fn store(
     a: [Slot; 4],
     on: u32,
 ) -> Outcome {
-    if simple(element, on) && !cx.tracks_definedness() {
-        match place(cx, address) {
-            (Space::Global, first, Pattern::Consecutive) => {
-                let value = *cx.lanes.get32(a[0]);
-                if let Some(words) = global_words::<true>(cx, first, 32) {
-                    for (word, value) in words.iter().zip(value) {
-                        word.store(value, Relaxed);
-                    }
-                    let touched = sectors::of_range(first, 128);
-                    count_global(&mut cx.counts.memory.store, touched, 128);
-                    return Ok(());
-                }
-            }
-            (Space::Shared, first, Pattern::Consecutive) => {
-                let value = cx.lanes.get32(a[0]);
-                if let Some(range) = shared_range(cx, first, 32)
-                    && cx.shadow.write_words(cx.by(false), first, &cx.shared[range.clone()], value)
-                {
-                    cx.shared[range].copy_from_slice(cx.lanes.get32(a[0]));
-                    count_shared(&mut cx.counts.memory.shared_store, 1, 32);
-                    return Ok(());
-                }
-            }
-            _ => {}
-        }
+    let before = generic::counted::<true>(cx, address);
+    let is_simple = simple(element, on) && !cx.tracks_definedness();
+    if !(is_simple && store_words(cx, address, a[0]).is_some()) {
+        per_lane::store(cx, element, address, a, on)?;
     }
-    per_lane::store(cx, element, address, a, on)
+    generic::count::<true>(cx, before);
+    Ok(())
+}
+
+/// One word of each lane of a full warp, if there is a short way to them.
+#[inline(always)]
+fn store_words(cx: &mut Context<'_>, address: Address, a: Slot) -> Option<()> {
+    match place(cx, address) {
+        (Space::Global, first, Pattern::Consecutive) => {
+            let value = *cx.lanes.get32(a);
+            for (word, value) in global_words::<true>(cx, first, 32)?.iter().zip(value) {
+                word.store(value, Relaxed);
+            }
+            cx.shadow.log.write_row(cx.by(false), first, &value);
+            count_global(&mut cx.counts.memory.store, sectors::of_range(first, 128), 128);
+        }
+        (Space::Shared, first, Pattern::Consecutive) => {
+            let value = cx.lanes.get32(a);
+            let range = shared_range(cx, first, 32)?;
+            if !cx.shadow.write_words(cx.by(false), first, &cx.shared[range.clone()], value) {
+                return None;
+            }
+            cx.shared[range].copy_from_slice(cx.lanes.get32(a));
+            count_shared(&mut cx.counts.memory.shared_store, 1, 32);
+        }
+        _ => return None,
+    }
+    Some(())
 }

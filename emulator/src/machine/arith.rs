@@ -1,11 +1,11 @@
 //! The arithmetic that kernels spend their time in.
 //!
-//! Input: an [`ArithOp`] and the lanes that take part. Output: their registers. Everything here is
-//! inlined into the execution loop and vectorised there; kinds that are rare go on to
-//! [`scalar`](super::scalar).
+//! Input: an [`ArithOp`] and the active lanes. Output: their registers. Everything here is inlined
+//! into the execution loop and vectorised there; rare operations are in [`scalar`](super::scalar).
 
 use super::bits::{bits32, bits64, flush, shift_left32, shift_right32};
 use super::comparison;
+use super::float::extreme32;
 use super::lanes::Lanes;
 use super::scalar;
 use crate::lower::inst::{
@@ -140,6 +140,12 @@ fn float2(lanes: &mut Lanes<'_>, how: (Float2, FloatMode), d: Slot, ab: (Slot, S
         }
         (Float2::Mul, FloatMode::FLUSH) => {
             lanes.map2_32(d, ab, m, |a, b| flush(bits32(f32(flush(a)) * f32(flush(b)))))
+        }
+        (op @ (Float2::Min | Float2::Max), FloatMode::PLAIN) => {
+            lanes.map2_32(d, ab, m, |a, b| extreme32(op, f32(a), f32(b)))
+        }
+        (op @ (Float2::Min | Float2::Max), FloatMode::FLUSH) => {
+            lanes.map2_32(d, ab, m, |a, b| extreme32(op, f32(flush(a)), f32(flush(b))))
         }
         (op, mode) => scalar::float2_32(lanes, (op, mode), d, ab, m),
     }

@@ -1,14 +1,15 @@
 //! Atomics: lane after lane, in lane order. Those of 16 bits are in `atomic_half`.
 
+use super::access_log::lanes_of;
 use super::atomic_half;
 use super::bits::{bits32, bits64};
-use super::checked::touch;
+use super::checked::{log_update, touch};
 use super::context::Context;
 use super::fault::Fault;
 use super::half::sum;
-use super::per_lane::{cell, read, write};
+use super::per_lane::{Words, cell, read, words, write};
 use super::request::{Part, Verb, admit, parts};
-use crate::lower::inst::{Atomic, AtomicOp, Scalar, Space};
+use crate::lower::inst::{Atomic, AtomicOp, Scalar};
 
 /// Executes an atomic for the lanes of `on`.
 #[inline(never)]
@@ -19,69 +20,116 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
     if atomic.orders {
         cx.shadow.meet();
     }
-    for part in parts(cx, atomic.address, on) {
+    for part in parts(cx, atomic.address, on).iter() {
         if atomic_half::is_of(atomic) {
             cx.warp.changed = true;
-            atomic_half::execute(cx, atomic, &part, (&b, &c), &mut old)?;
+            atomic_half::execute(cx, atomic, part, (&b, &c), &mut old)?;
             continue;
         }
         let bytes = if wide { 8 } else { 4 };
         let verb = Verb::Update(!atomic.is_reduction());
-        admit(cx, &part, bytes, verb)?;
-        touch(cx, &part, (bytes, true), verb, 0)?;
-        if add_to_one_word(cx, atomic, &part, &b, &mut old) {
-            continue;
-        }
-        for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
-            let address = part.addresses[lane];
-            if wide {
-                // Kernels with such atomics run their blocks one after the other, so two words are
-                // one step.
-                old[lane] = read(cx, part.space, lane, address, 8);
-                let new = apply64(atomic.op, atomic.ty, old[lane], b[lane], c[lane]);
-                write(cx, part.space, lane, address, 8, new);
-                cx.warp.changed |= new != old[lane];
-            } else if let Some(mut cell) = cell(cx, part.space, lane, address) {
-                let (b, c) = (b[lane] as u32, c[lane] as u32);
-                let before = cell.update(|old| apply32(atomic.op, atomic.ty, old, b, c));
-                old[lane] = u64::from(before);
-                cx.warp.changed |= apply32(atomic.op, atomic.ty, before, b, c) != before;
-            }
-        }
+        admit(cx, part, bytes, verb)?;
+        touch(cx, part, (bytes, true), verb, 0)?;
+        log_update(cx, part, bytes, atomic.order);
+        let words = if wide { None } else { words(cx, part, 4) };
+        let changed = match words {
+            Some(words) => update_words(words, atomic, part, (&b, &c), &mut old),
+            None => update_lanes(cx, atomic, part, (&b, &c), &mut old),
+        };
+        cx.warp.changed |= changed;
     }
     cx.lanes.set_any(atomic.d, wide, &old, on);
     Ok(())
 }
 
-/// Executes a part in one step if it adds 32-bit integers to one word. Each lane gets the value it
-/// would have found in lane order.
-fn add_to_one_word(
+/// The operands of each lane: `b` and `c` of an [`Atomic`].
+type Operands<'o> = (&'o [u64; 32], &'o [u64; 32]);
+
+/// Updates the cells of a part, wherever they lie. Whether one of them changed.
+fn update_lanes(
     cx: &mut Context<'_>,
     atomic: &Atomic,
+    part: &Part,
+    (b, c): Operands<'_>,
+    old: &mut [u64; 32],
+) -> bool {
+    let mut changed = false;
+    for lane in lanes_of(part.lanes) {
+        let address = part.addresses[lane];
+        if atomic.ty.is_wide() {
+            // Kernels with such atomics run their blocks one after the other, so two words are
+            // one step.
+            old[lane] = read(cx, part.space, lane, address, 8);
+            let new = apply64(atomic.op, atomic.ty, old[lane], b[lane], c[lane]);
+            write(cx, part.space, lane, address, 8, new);
+            changed |= new != old[lane];
+        } else if let Some(mut cell) = cell(cx, part.space, lane, address) {
+            let (b, c) = (b[lane] as u32, c[lane] as u32);
+            let (before, after) = cell.update(|old| apply32(atomic.op, atomic.ty, old, b, c));
+            old[lane] = u64::from(before);
+            changed |= after != before;
+        }
+    }
+    changed
+}
+
+/// Updates the cells of a part, which are some of these words. Whether one of them changed.
+fn update_words(
+    words: (Words<'_>, u64),
+    atomic: &Atomic,
+    part: &Part,
+    (b, c): Operands<'_>,
+    old: &mut [u64; 32],
+) -> bool {
+    let (op, ty) = (atomic.op, atomic.ty);
+    if op != AtomicOp::Add || !matches!(ty, Scalar::U32 | Scalar::S32) {
+        let new = |lane: usize, old| apply32(op, ty, old, b[lane] as u32, c[lane] as u32);
+        return update_each(words, part, old, new);
+    }
+    if part.extent.low == part.extent.high {
+        return add_to_one_word(words, part, b, old);
+    }
+    update_each(words, part, old, |lane, old: u32| old.wrapping_add(b[lane] as u32))
+}
+
+#[inline(always)]
+fn update_each(
+    (mut words, first): (Words<'_>, u64),
+    part: &Part,
+    old: &mut [u64; 32],
+    new: impl Fn(usize, u32) -> u32,
+) -> bool {
+    let mut changed = false;
+    for lane in lanes_of(part.lanes) {
+        if let Some(mut cell) = words.cell((part.addresses[lane] - first) / 4) {
+            let (before, after) = cell.update(|old| new(lane, old));
+            old[lane] = u64::from(before);
+            changed |= after != before;
+        }
+    }
+    changed
+}
+
+/// All lanes add to one word, in one step. Each gets the value it would have found in lane order.
+fn add_to_one_word(
+    (mut words, first): (Words<'_>, u64),
     part: &Part,
     b: &[u64; 32],
     old: &mut [u64; 32],
 ) -> bool {
-    let is_sum = matches!((atomic.op, atomic.ty), (AtomicOp::Add, Scalar::U32 | Scalar::S32));
-    let (low, high, _) = part.extent();
-    if !is_sum || low != high {
-        return false;
-    }
-    let Some(mut cell) = cell(cx, part.space, 0, low).filter(|_| part.space != Space::Local) else {
-        return false;
-    };
     let (mut sum, mut changed) = (0u32, false);
-    for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
+    for lane in lanes_of(part.lanes) {
         old[lane] = u64::from(sum);
         sum = sum.wrapping_add(b[lane] as u32);
         changed |= b[lane] as u32 != 0;
     }
-    let before = cell.update(|old| old.wrapping_add(sum));
-    for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
+    let address = part.addresses[part.lanes.trailing_zeros() as usize];
+    let cell = words.cell((address - first) / 4);
+    let before = cell.map_or(0, |mut cell| cell.update(|old| old.wrapping_add(sum)).0);
+    for lane in lanes_of(part.lanes) {
         old[lane] = u64::from(before.wrapping_add(old[lane] as u32));
     }
-    cx.warp.changed |= changed;
-    true
+    changed
 }
 
 /// The new value of a cell of 32 bits.

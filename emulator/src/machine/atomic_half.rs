@@ -1,12 +1,13 @@
 //! Atomics of 16 bits, as ptxas makes them for every GPU: a load of the word that the half is in,
-//! then a loop around the compare-and-swap of that word, until nobody came in between.
+//! then a loop around the compare-and-swap of that word, until no other lane changed it.
 //!
 //! Lanes whose halves share a word wait for each other, so the loop has as many rounds as most
 //! lanes share one, and each round counts as an atomic of the lanes that are still in it.
 
-use super::checked::touch;
+use super::checked::{log_update, touch};
 use super::context::Context;
 use super::fault::Fault;
+use super::generic;
 use super::half::sum;
 use super::per_lane::cell;
 use super::request::{Part, Verb, check, count};
@@ -34,8 +35,12 @@ pub fn execute(
     let verb = Verb::Update(true);
     check(cx, part, 2, verb)?;
     touch(cx, part, (2, true), verb, 0)?;
-    let mut words = Part { addresses: part.addresses.map(|address| address & !3), ..*part };
+    log_update(cx, part, 2, atomic.order);
+    let addresses = part.addresses.map(|address| address & !3);
+    let mut words = Part::new(part.space, part.constant, part.lanes, addresses);
+    let before = generic::counted::<false>(cx, atomic.address);
     count(cx, &words, 4, Verb::Read);
+    generic::count::<false>(cx, before);
     let among = |lanes: u32| (0..32).filter(move |lane| lanes & (1 << lane) != 0);
     let mut seen = [0; 32];
     for lane in among(part.lanes) {
@@ -49,7 +54,7 @@ pub fn execute(
             let Some(mut cell) = cell(cx, part.space, lane, words.addresses[lane]) else {
                 continue;
             };
-            let found = cell.update(|word| if word == expected { new } else { word });
+            let (found, _) = cell.update(|word| if word == expected { new } else { word });
             old[lane] = u64::from(half.of(found));
             let is_done = match atomic.op {
                 AtomicOp::CompareSwap => half.neighbour(found) == half.neighbour(expected),

@@ -1,10 +1,10 @@
-//! Atomics on vectors, of which every element is an atomic of its own, and on 128 bits, which are
-//! one: lane after lane, in lane order.
+//! Atomics on vectors, with a separate atomic for every element, and on 128 bits as one atomic;
+//! both in lane order.
 //!
 //! Kernels with such atomics run their blocks on one host thread, so several words are one step.
 
 use super::atomic::{apply32, apply64};
-use super::checked::touch;
+use super::checked::{log_update, touch};
 use super::context::Context;
 use super::fault::Fault;
 use super::per_lane::{read, write};
@@ -25,10 +25,11 @@ pub fn execute(cx: &mut Context<'_>, how: &AtomicVector, on: u32) -> Result<(), 
     if how.orders {
         cx.shadow.meet();
     }
-    for part in parts(cx, how.address, on) {
+    for part in parts(cx, how.address, on).iter() {
         let verb = Verb::Update(how.result_used);
-        admit(cx, &part, total, verb)?;
-        touch(cx, &part, (total, true), verb, 0)?;
+        admit(cx, part, total, verb)?;
+        touch(cx, part, (total, true), verb, 0)?;
+        log_update(cx, part, total, how.order);
         for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
             let place = |at: usize| part.addresses[lane] + at as u64 * u64::from(size);
             for (at, old) in old.iter_mut().enumerate().take(count) {

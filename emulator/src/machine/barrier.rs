@@ -1,34 +1,33 @@
 //! Barriers of a block: `bar.sync`, `barrier.sync`, `.arrive` and `.red`.
 //!
-//! [`arrive`] is the warp's half: it finds the lanes that come to a barrier. All running lanes of a
-//! warp execute an aligned barrier together, so lanes that come early are parked until the others
-//! are there or have exited. Of the other barriers, each lane counts wherever it is.
-//! [`BlockBarriers`] is the block's half: it counts the threads that have come, and says when a
-//! barrier is complete.
+//! [`arrive`] is the warp's half: it finds the lanes that arrive at a barrier. All running lanes of
+//! a warp execute an aligned barrier together, so early lanes are parked until the others arrive or
+//! exit. At the other barriers, each lane counts by itself. [`BlockBarriers`] is the block's half:
+//! it counts the arrived threads, and decides when a barrier is complete.
 
 use super::context::{Arrival, Context};
-use super::fault::{Fault, FaultKind, place_in_words};
+use super::fault::{Fault, FaultKind};
 use super::warp::{Wait, Warp};
 use crate::lower::inst::{Barrier, BarrierKind, Op};
 
 /// The barriers that a block has.
 const BARRIERS: u32 = 16;
 
-/// The lanes of `on` come to a barrier; `None` if others of the warp must come first.
+/// The lanes of `on` arrive at a barrier; `None` if others of the warp must arrive first.
 pub fn arrive(
     cx: &mut Context<'_>,
     barrier: &Barrier,
     on: u32,
 ) -> Result<Option<Arrival>, Box<Fault>> {
     let pc = cx.warp.pc - 1;
+    cx.warp.park(Wait::Warp, pc, on);
     if !barrier.aligned || on == cx.warp.live {
         return announce(cx, barrier, pc, on).map(Some);
     }
-    cx.warp.park(Wait::Warp, pc, on);
     arrive_together(cx)
 }
 
-/// The parked lanes of a warp come to an aligned barrier if all lanes that run wait there.
+/// The parked lanes of a warp arrive at an aligned barrier if all running lanes wait there.
 pub fn arrive_together(cx: &mut Context<'_>) -> Result<Option<Arrival>, Box<Fault>> {
     let aligned = cx.warp.parked.iter().filter(|parked| parked.wait == Wait::Warp);
     let Some(pc) = aligned.map(|parked| parked.pc).next() else { return Ok(None) };
@@ -39,11 +38,11 @@ pub fn arrive_together(cx: &mut Context<'_>) -> Result<Option<Arrival>, Box<Faul
     if here & cx.warp.live != cx.warp.live {
         return Ok(None);
     }
-    cx.warp.unpark(|parked| is_here(parked.wait, parked.pc));
     announce(cx, &barrier, pc, here).map(Some)
 }
 
-/// The arrival of `on` at the barrier at `pc`. They wait there unless they only arrive.
+/// The arrival of `on`, which are parked at the barrier at `pc`. They wait there unless they only
+/// arrive.
 fn announce(
     cx: &mut Context<'_>,
     barrier: &Barrier,
@@ -62,7 +61,12 @@ fn announce(
     }
     let predicate = cx.lanes.pred(barrier.p);
     let votes = if barrier.negate { !predicate } else { predicate } & on;
-    cx.warp.park(Wait::Block(id), pc, on);
+    // Lanes that came through different calls return to where each came from.
+    for parked in &mut cx.warp.parked {
+        if parked.mask & on != 0 {
+            parked.wait = Wait::Block(id);
+        }
+    }
     if barrier.kind == BarrierKind::Arrive {
         cx.warp.release(|parked| (parked.wait, parked.pc) == (Wait::Block(id), pc));
     }
@@ -76,7 +80,7 @@ pub fn divergent(cx: &Context<'_>) -> Option<Box<Fault>> {
     let here = parked.iter().filter(|other| (other.wait, other.pc) == (Wait::Warp, first.pc));
     let here = here.fold(0, |lanes, parked| lanes | parked.mask);
     let elsewhere = cx.warp.elsewhere(here).map(|(pc, lanes)| {
-        format!("; {} of the others are {}", lanes.count_ones(), place_in_words(cx.program, pc))
+        format!("; {} of the others are {}", lanes.count_ones(), cx.program.place_in_words(pc))
     });
     let detail = format!(
         "only {} of the {} running threads of warp {} reach this barrier: it is in code on which they \
@@ -91,18 +95,18 @@ pub fn divergent(cx: &Context<'_>) -> Option<Box<Fault>> {
     Some(fault)
 }
 
-/// The threads that have come to one barrier of a block.
+/// The threads that have arrived at one barrier of a block.
 #[derive(Debug, Clone, Default)]
 struct BlockBarrier {
     /// The threads that it is for, if not all.
     threads: Option<u32>,
-    /// The first instruction that came to it.
+    /// The first instruction that arrived at it.
     pc: u32,
     /// The lanes of each warp that have come.
     lanes: Vec<u32>,
     /// Threads that came again before it was complete.
     again: u32,
-    /// Threads whose predicate holds.
+    /// Threads with a true predicate.
     votes: u32,
 }
 
@@ -144,7 +148,7 @@ impl BlockBarriers {
         self.open &= !(1 << id);
     }
 
-    /// Lanes of a warp come to a barrier.
+    /// Lanes of a warp arrive at a barrier.
     ///
     /// # Errors
     /// The place and the thread count of an earlier arrival that counts other threads.
@@ -203,7 +207,7 @@ impl BlockBarrier {
 }
 
 impl Complete {
-    /// Gives the lanes of a warp that wait at the barrier their results, and lets them go on.
+    /// Gives the waiting lanes of a warp their results, and resumes them.
     pub fn deliver(self, cx: &mut Context<'_>) {
         let wait = Wait::Block(self.id);
         let bits = |holds: bool| if holds { u32::MAX } else { 0 };

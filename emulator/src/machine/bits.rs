@@ -1,10 +1,10 @@
 //! The bits of results, as every file of arithmetic needs them.
 
-/// What memory holds that nothing wrote, and what a lane reads of one that takes no part: undefined
-/// by PTX. A NaN as a float and far from everything as an integer, so that what is made of it is
-/// seen.
+/// The content of memory that was never written, and the value that a lane reads from an inactive
+/// one: undefined by PTX. A NaN as a float and far from everything as an integer, so its effects
+/// are visible.
 pub const UNDEFINED: u32 = 0x7fc0_dead;
-/// What the hardware writes for any 32-bit NaN.
+/// The hardware's result for any 32-bit NaN.
 pub const NAN32: u32 = 0x7fff_ffff;
 /// What is written for any 64-bit NaN.
 pub const NAN64: u64 = 0xfff8_0000_0000_0000;

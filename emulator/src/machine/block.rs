@@ -1,25 +1,33 @@
 //! One block at a time: its registers, its shared memory, its warps and their barriers.
 //!
 //! A [`Worker`] is reused from block to block, so nothing is allocated while a launch runs; every
-//! block starts from zeroed registers and memory, whichever worker it gets.
+//! block starts from the same registers and zeroed memory, whichever worker it gets.
 
 use super::barrier::BlockBarriers;
 use super::context::{Arrival, Context, Stop};
 use super::deadlock;
-use super::fault::{Fault, FaultKind, FaultReport, place_in_words};
+use super::fault::{Fault, FaultKind, FaultReport};
+use super::hazard::Hazard;
 use super::lanes::{Lanes, Lanes32, Lanes64};
 use super::launch::Launch;
-use super::said::Said;
+use super::printf_output::PrintfOutput;
+use super::race_search::{Handover, Races};
 use super::shadow::{Layout, Shadow};
 use super::warp::{State, Warp};
 use crate::counters::Counts;
+use crate::lower::inst::File;
 use crate::lower::program::{Const32, Const64, LaneMask, Special, WarpInit};
 
-/// So many warp instructions later it is told again where the launch is, or a turn later.
-const UNTOLD: u64 = 1 << 20;
+/// After so many warp instructions, or a turn later, the file of the launch's place may be written
+/// again. While accesses are logged, they can take a tenth of a second.
+const UNTOLD: u64 = 1 << 16;
 
 /// After so many warp instructions a block lets other blocks run.
 const SLICE: u64 = 1 << 24;
+
+/// After so many polls for each of its warps a block lets other blocks run, even if it changes
+/// memory meanwhile, as a spin does that counts its rounds.
+const POLLS: u64 = 1 << 10;
 
 /// Whether a block has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,41 +38,50 @@ pub enum Progress {
     Waits,
 }
 
-/// What runs blocks.
+/// A worker that runs blocks.
 pub struct Worker<'l> {
     launch: &'l Launch<'l>,
+    races: &'l Races,
+    shares_memory: bool,
     r32: Vec<Lanes32>,
     r64: Vec<Lanes64>,
     preds: Vec<u32>,
+    /// Registers of all warps that do not begin with zero.
+    initial: Vec<(usize, Lanes32)>,
     shared: Vec<u32>,
     shadow: Shadow,
-    local: Vec<u32>,
+    /// Local memory of each warp.
+    local: Vec<Vec<u32>>,
     warps: Vec<Warp>,
     barriers: BlockBarriers,
     last_allocation: usize,
-    /// Warp instructions since somebody was told where the launch is.
+    stack_limit: u32,
+    /// Warp instructions since the launch's position was last recorded.
     untold: u64,
     /// The block that runs.
     pub linear: u64,
     /// Warp instructions that it has executed.
     clock: u64,
-    /// What has been counted so far.
+    /// The counters so far.
     pub counts: Counts,
-    /// What has been said so far.
-    pub said: Vec<Said>,
+    /// The text printed so far.
+    pub said: Vec<PrintfOutput>,
 }
 
 impl<'l> Worker<'l> {
-    /// A worker for one launch.
-    pub fn new(launch: &'l Launch<'l>) -> Self {
+    /// A worker for one launch, and whether workers on other threads share its memory.
+    pub fn new(launch: &'l Launch<'l>, races: &'l Races, shares_memory: bool) -> Self {
         let program = launch.program;
         let warps = launch.warps_per_block() as usize;
         let threads = launch.threads_per_block();
         let mut worker = Self {
             launch,
+            races,
+            shares_memory,
             r32: vec![[0; 32]; program.const32.len() + warps * program.registers32],
             r64: vec![[0; 32]; program.const64.len() + warps * program.registers64],
             preds: vec![0; warps * program.predicates],
+            initial: initial_registers(launch),
             shared: vec![0; launch.shared_extent().div_ceil(4) as usize],
             shadow: Shadow::new(
                 Layout {
@@ -74,11 +91,13 @@ impl<'l> Worker<'l> {
                 },
                 launch.warps_per_block(),
                 launch.checks,
+                launch.blocks_order(),
             ),
-            local: vec![0; warps * launch.local_words()],
+            local: vec![vec![0; launch.local_words()]; warps],
             warps: (0..warps as u32).map(|index| Warp::new(index, threads - 32 * index)).collect(),
             barriers: BlockBarriers::new(warps),
             last_allocation: 0,
+            stack_limit: launch.stack_limit(),
             untold: 0,
             linear: 0,
             clock: 0,
@@ -141,33 +160,41 @@ impl<'l> Worker<'l> {
                 self.r32[at] = [self.special(*what, block, linear); 32];
             }
         }
-        let (first32, first64) = (program.const32.len(), program.const64.len());
-        self.r32[first32..].fill([0; 32]);
-        self.r64[first64..].fill([0; 32]);
-        self.preds.fill(0);
-        self.shared.fill(0);
         self.shadow.begin(linear, self.launch.blocks());
-        self.local.fill(0);
+        let (shared, words) = (&mut self.shared, self.launch.local_words());
+        self.local.iter_mut().for_each(|local| local.truncate(words));
+        // To fill nothing is slow: the C library stores none of the bytes at an address that is
+        // not mapped, and some processors take long to ignore that.
+        for memory in self.local.iter_mut().chain([shared]).filter(|memory| !memory.is_empty()) {
+            memory.fill(0);
+        }
         self.barriers.restart();
         let threads = self.launch.threads_per_block();
-        let [dim_x, dim_y, _] = self.launch.block;
         for warp in &mut self.warps {
             warp.restart(threads - 32 * warp.index);
-            let base = first32 + warp.index as usize * program.registers32;
-            for &(register, what) in &program.warp_init {
-                self.r32[base + register] = std::array::from_fn(|lane| {
-                    let linear = 32 * warp.index + lane as u32;
-                    match what {
-                        WarpInit::ThreadIndex(0) => linear % dim_x,
-                        WarpInit::ThreadIndex(1) => linear / dim_x % dim_y,
-                        WarpInit::ThreadIndex(_) => linear / (dim_x * dim_y),
-                        WarpInit::WarpIndex => warp.index,
-                    }
-                });
-            }
+            warp.stack_ends = [program.stack_start(); 32];
         }
+        self.reset_registers();
         self.counts.blocks += 1;
         self.counts.warps += self.warps.len() as u64;
+    }
+
+    /// Gives each warp the registers that it begins with.
+    fn reset_registers(&mut self) {
+        let program = self.launch.program;
+        for index in 0..self.warps.len() {
+            let lanes = lanes(&mut self.r32, &mut self.r64, &mut self.preds, self.launch, index);
+            for &(file, register) in &program.unwritten {
+                match file {
+                    File::Pred => lanes.preds[lanes.base_pred + register] = 0,
+                    File::R32 => lanes.r32[lanes.base32 + register] = [0; 32],
+                    File::R64 => lanes.r64[lanes.base64 + register] = [0; 32],
+                }
+            }
+        }
+        for (register, value) in &self.initial {
+            self.r32[*register] = *value;
+        }
     }
 
     /// Runs one block to its end.
@@ -185,15 +212,16 @@ impl<'l> Worker<'l> {
 
     /// Runs the block until it ends, or its threads do nothing but wait for other blocks.
     pub fn resume(&mut self) -> Result<Progress, Box<FaultReport>> {
-        self.run_warps().map_err(|fault| {
-            let launch = self.launch;
-            let block = launch.block_index(self.linear);
-            Box::new(FaultReport::new(&fault, launch.program, block, launch.block, launch.memory))
-        })
+        let ran = self.run_warps();
+        let paused = matches!(ran, Ok(Progress::Waits));
+        let why = if paused { Handover::Paused } else { Handover::Ended };
+        let raced = self.races.hand_over(self.linear, &mut self.shadow.log, why);
+        raced.and(ran).map_err(|fault| self.launch.report(self.linear, &fault))
     }
 
     fn run_warps(&mut self) -> Result<Progress, Box<Fault>> {
-        let (began, mut idle_sweeps) = (self.clock, 0);
+        let (began, mut idle_sweeps, mut polls) = (self.clock, 0, 0);
+        let most_polls = POLLS * self.warps.len() as u64;
         loop {
             let (mut ran, mut idle) = (false, true);
             for index in 0..self.warps.len() {
@@ -201,7 +229,8 @@ impl<'l> Worker<'l> {
                     continue;
                 }
                 ran = true;
-                idle &= self.run_warp(index)?;
+                idle &= self.run_warp(index).map_err(|fault| self.as_race(index, fault))?;
+                polls += u64::from(self.warps[index].polls);
             }
             if self.warps.iter().all(|warp| warp.state == State::Done) {
                 return Ok(Progress::Done);
@@ -210,10 +239,33 @@ impl<'l> Worker<'l> {
                 return Err(deadlock::report(self.launch.program, &self.warps, &self.barriers));
             }
             idle_sweeps = if idle { idle_sweeps + 1 } else { 0 };
-            if idle_sweeps == 2 || self.clock - began >= SLICE {
+            if idle_sweeps == 2 || polls >= most_polls || self.clock - began >= SLICE {
                 return Ok(Progress::Waits);
             }
         }
+    }
+
+    /// A read of unwritten memory, as a race if another warp writes there before the block meets.
+    fn as_race(&mut self, index: usize, mut fault: Box<Fault>) -> Box<Fault> {
+        let (Some(Hazard::Unwritten { met, .. }), Some(access)) = (fault.hazard, fault.access)
+        else {
+            return fault;
+        };
+        let (reader, runner) =
+            (fault.lane.map_or(index as u32, |(warp, _)| warp), self.launch.runner);
+        for other in 0..self.warps.len() {
+            if other != index && self.warps[other].state == State::Ready {
+                // The launch ends with this fault, whatever that warp does.
+                let _ = runner(&mut self.context(other));
+            }
+            let read = (reader, met);
+            if let Some(race) = self.shadow.race_with_read(read, access.address, access.size) {
+                (fault.kind, fault.hazard) = (FaultKind::Race, Some(race));
+                fault.detail.clear();
+                break;
+            }
+        }
+        fault
     }
 
     /// Gives a warp a turn. Whether it did nothing but wait for other threads.
@@ -225,13 +277,13 @@ impl<'l> Worker<'l> {
         self.untold += self.clock - before;
         if let Some(watch) = self.launch.watch.as_ref().filter(|_| self.untold >= UNTOLD) {
             self.untold = 0;
-            watch.look(|| self.place(index));
+            watch.record_position(|| self.place(index));
         }
         if self.launch.instruction_limit.is_some_and(|limit| self.clock > limit) {
             return Err(Box::new(self.still_running(index)));
         }
         match stop {
-            Stop::Turn => return Ok(self.warps[index].yields > 0 && !self.warps[index].changed),
+            Stop::Turn => return Ok(self.warps[index].polls > 0 && !self.warps[index].changed),
             Stop::Done => self.warps[index].state = State::Done,
             Stop::Blocked => self.warps[index].state = State::Waiting,
             Stop::Barrier(arrival) => self.arrive(index, arrival)?,
@@ -242,26 +294,29 @@ impl<'l> Worker<'l> {
 
     fn context(&mut self, index: usize) -> Context<'_> {
         let launch = self.launch;
-        let local_words = launch.local_words();
         Context {
             program: launch.program,
             lanes: lanes(&mut self.r32, &mut self.r64, &mut self.preds, launch, index),
             warp: &mut self.warps[index],
             memory: launch.memory,
+            shares_memory: self.shares_memory,
             shared: &mut self.shared,
             shared_bytes: launch.shared_extent(),
             shadow: &mut self.shadow,
-            local: &mut self.local[index * local_words..(index + 1) * local_words],
+            local: &mut self.local[index],
+            stack_limit: self.stack_limit,
+            stack_bytes: launch.stack_bytes,
             params: &launch.params,
             counts: &mut self.counts,
             clock: &mut self.clock,
             block: self.linear,
             said: &mut self.said,
             last_allocation: &mut self.last_allocation,
+            races: self.races,
         }
     }
 
-    /// Where a warp is, in words.
+    /// The position of a warp, in words.
     fn place(&self, index: usize) -> String {
         let (fault, launch) = (self.still_running(index), self.launch);
         let block = launch.block_index(self.linear);
@@ -285,16 +340,16 @@ impl<'l> Worker<'l> {
         }
     }
 
-    /// Lanes of a warp come to a barrier.
+    /// Lanes of a warp arrive at a barrier.
     fn arrive(&mut self, index: usize, arrival: Arrival) -> Result<(), Box<Fault>> {
         self.barriers.arrive(index, arrival).map_err(|(pc, threads)| {
             let program = self.launch.program;
             let name = |threads: Option<u32>, pc| {
                 let threads = threads.map_or("all".to_owned(), |count| count.to_string());
-                format!("for {threads} threads {}", place_in_words(program, pc))
+                format!("for {threads} threads {}", program.place_in_words(pc))
             };
             let detail = format!(
-                "warps come to barrier {} with different thread counts: {}, and {}",
+                "warps arrive at barrier {} with different thread counts: {}, and {}",
                 arrival.id,
                 name(threads, pc),
                 name(arrival.threads, arrival.pc)
@@ -309,7 +364,7 @@ impl<'l> Worker<'l> {
         Ok(())
     }
 
-    /// Lets the threads go on whose barrier is complete.
+    /// Resumes the threads of complete barriers.
     fn release(&mut self) {
         while let Some(complete) = self.barriers.take_complete(&self.warps) {
             self.shadow.meet();
@@ -318,6 +373,28 @@ impl<'l> Worker<'l> {
             }
         }
     }
+}
+
+/// The registers that tell the warps of a block apart, and their contents.
+fn initial_registers(launch: &Launch<'_>) -> Vec<(usize, Lanes32)> {
+    let program = launch.program;
+    let [dim_x, dim_y, _] = launch.block;
+    let of_warp = |warp: u32| {
+        let base = program.const32.len() + warp as usize * program.registers32;
+        program.warp_init.iter().map(move |&(register, what)| {
+            let value = std::array::from_fn(|lane| {
+                let linear = 32 * warp + lane as u32;
+                match what {
+                    WarpInit::ThreadIndex(0) => linear % dim_x,
+                    WarpInit::ThreadIndex(1) => linear / dim_x % dim_y,
+                    WarpInit::ThreadIndex(_) => linear / (dim_x * dim_y),
+                    WarpInit::WarpIndex => warp,
+                }
+            });
+            (base + register, value)
+        })
+    };
+    (0..launch.warps_per_block()).flat_map(of_warp).collect()
 }
 
 fn lanes<'r>(

@@ -18,7 +18,7 @@ fn largest(format: ByteFormat) -> u32 {
     }
 }
 
-/// What the bits mean, without a sign.
+/// The magnitude that the bits represent.
 fn size(format: ByteFormat, bits: u32) -> f64 {
     let (fraction_bits, bias) = match format {
         ByteFormat::E4M3 => (3, 7),
@@ -33,6 +33,12 @@ fn size(format: ByteFormat, bits: u32) -> f64 {
         (ByteFormat::E5M2, 0x7c) => f64::INFINITY,
         _ => f64::NAN,
     }
+}
+
+/// The value of the bits.
+pub fn value(format: ByteFormat, bits: u32) -> f64 {
+    let value = size(format, bits & !SIGN);
+    if bits & SIGN == 0 { value } else { -value }
 }
 
 /// The nearest one.
@@ -72,10 +78,7 @@ pub fn of_halves(format: ByteFormat, relu: bool, pair: u32) -> u32 {
 /// Two bytes as numbers of half precision, which hold all of them.
 pub fn to_halves(format: ByteFormat, relu: bool, pair: u32) -> u32 {
     let clamp = Clamp { relu, ..Clamp::NONE };
-    let float = |bits: u32| {
-        let size = size(format, bits & !SIGN) as f32;
-        if bits & SIGN == 0 { size.to_bits() } else { (-size).to_bits() }
-    };
+    let float = |bits: u32| (value(format, bits) as f32).to_bits();
     let (high, low) = (float(pair >> 8 & 0xff), float(pair & 0xff));
     half::pack(HalfFormat::F16, Rounding::Nearest, clamp, high, low)
 }

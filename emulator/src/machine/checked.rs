@@ -1,12 +1,33 @@
-//! A request to shared memory, held against what the threads of the block did there.
+//! Compares requests to shared memory with earlier ones of the block, and logs those to global
+//! memory for [`Races`](super::race_search::Races).
 
+use super::access_log::LaneAccess;
 use super::context::Context;
-use super::fault::{Fault, FaultKind};
+use super::fault::{Fault, FaultKind, Outcome};
 use super::hazard::{By, Hazard, Touch};
 use super::request::{Part, Verb, refuse};
-use crate::lower::inst::Space;
+use crate::lower::inst::{Element, GridOrder, Space};
 
-type Outcome = Result<(), Box<Fault>>;
+/// Logs an admitted part if it is in global memory; each lane accesses `bytes`.
+#[inline]
+pub fn log(
+    cx: &mut Context<'_>,
+    part: &Part,
+    (bytes, strong): (u32, bool),
+    touch: Touch,
+    order: GridOrder,
+    word: impl Fn(usize, u32) -> u32,
+) {
+    if part.space == Space::Global && !part.constant {
+        let access = LaneAccess { by: cx.by(strong), touch, order, bytes, lanes: part.lanes };
+        cx.shadow.log.access(access, &part.addresses, word);
+    }
+}
+
+/// Logs an atomic access.
+pub fn log_update(cx: &mut Context<'_>, part: &Part, bytes: u32, order: GridOrder) {
+    log(cx, part, (bytes, true), Touch::Update, order, |_, _| 0);
+}
 
 /// A hazard of a lane of an admitted part, as a fault.
 fn hazardous(
@@ -19,11 +40,16 @@ fn hazardous(
 ) -> Box<Fault> {
     let kind = match hazard {
         Hazard::Outside => FaultKind::OutOfBounds,
-        Hazard::Unwritten => FaultKind::Uninitialised,
+        Hazard::Unwritten { .. } => FaultKind::Uninitialised,
         Hazard::Race { .. } => FaultKind::Race,
     };
     let mut fault = refuse(cx, part, lane, bytes, verb, kind);
     fault.hazard = Some(hazard);
+    if matches!(hazard, Hazard::Unwritten { .. }) {
+        // A thread may have stored there what it read from other unwritten memory.
+        let origin = cx.shadow.origin(part.addresses[lane], bytes);
+        return origin.map_or(fault, |origin| Box::new(origin.clone()));
+    }
     fault
 }
 
@@ -37,14 +63,14 @@ pub fn touch(
     changed: u32,
 ) -> Outcome {
     let by = cx.by(strong);
-    touch_by(cx, part, (bytes, by), verb, changed)
+    touch_since(cx, part, (bytes, by, cx.shadow.bounds(by)), verb, changed)
 }
 
-/// The same by an instruction that the warp executed before.
-pub fn touch_by(
+/// The same by an instruction that the warp executed when its threads had last met at `since`.
+pub fn touch_since(
     cx: &mut Context<'_>,
     part: &Part,
-    (bytes, by): (u32, By),
+    (bytes, by, since): (u32, By, (i32, i32)),
     verb: Verb,
     changed: u32,
 ) -> Outcome {
@@ -56,9 +82,12 @@ pub fn touch_by(
         Verb::Write => Touch::Write(changed & (1 << lane) != 0),
         Verb::Update(_) => Touch::Update,
     };
+    if cx.shadow.touch_cells((by, since.0), bytes, (part.lanes, &part.addresses), touch) {
+        return Ok(());
+    }
     for lane in lanes(part) {
         let (by, address) = (by.lane(lane), part.addresses[lane]);
-        if let Some(hazard) = cx.shadow.check(by, address, bytes, touch(lane)) {
+        if let Some(hazard) = cx.shadow.check_since(since, by, (address, bytes), touch(lane)) {
             return Err(hazardous(cx, part, lane, bytes, verb, hazard));
         }
     }
@@ -82,10 +111,14 @@ pub fn touch_read(
         return Ok(None);
     }
     let (by, mut unwritten): (_, Unwritten) = (cx.by(strong), None);
+    let (met, _) = cx.shadow.bounds(by);
+    if cx.shadow.touch_cells((by, met), bytes, (part.lanes, &part.addresses), |_| Touch::Read) {
+        return Ok(None);
+    }
     for lane in lanes(part) {
         match cx.shadow.check(by.lane(lane), part.addresses[lane], bytes, Touch::Read) {
             None => {}
-            Some(hazard @ Hazard::Unwritten) => match &mut unwritten {
+            Some(hazard @ Hazard::Unwritten { .. }) => match &mut unwritten {
                 Some((lanes, _)) => *lanes |= 1 << lane,
                 None => {
                     let fault = hazardous(cx, part, lane, bytes, Verb::Read, hazard);
@@ -100,6 +133,27 @@ pub fn touch_read(
         cx.shadow.note(by.lane(lane), part.addresses[lane], bytes, Touch::Read);
     }
     Ok(unwritten)
+}
+
+/// The lanes that read one element of a vector from unwritten memory, although others of its
+/// elements are written, and the fault of the first of them if its value matters.
+pub fn unwritten_element(cx: &Context<'_>, part: &Part, element: Element, index: u64) -> Unwritten {
+    if part.space != Space::Shared || element.count == 1 {
+        return None;
+    }
+    let bytes = u32::from(element.bytes);
+    let offset = index * u64::from(bytes);
+    let unwritten = |lane: &usize| cx.shadow.is_unwritten(part.addresses[*lane] + offset, bytes);
+    let found = lanes(part).filter(unwritten).fold(0_u32, |lanes, lane| lanes | 1 << lane);
+    (found != 0).then(|| {
+        let (first, mut part) = (found.trailing_zeros() as usize, part.clone());
+        part.addresses[first] += offset;
+        let mut fault = hazardous(cx, &part, first, bytes, Verb::Read, cx.shadow.unwritten());
+        if let Some(Hazard::Unwritten { in_part, .. }) = &mut fault.hazard {
+            *in_part = true;
+        }
+        (found, fault)
+    })
 }
 
 fn lanes(part: &Part) -> impl Iterator<Item = usize> + use<> {

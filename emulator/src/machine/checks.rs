@@ -1,4 +1,4 @@
-//! The checks of shared memory in a launch, and the blocks in which they run.
+//! The checks of memory that can be switched off, and the blocks in which they run.
 //!
 //! Faults of memory (bounds, alignment, lifetime) and barriers at which a block stops are not here:
 //! a kernel cannot continue after them, so nothing switches them off.
@@ -12,12 +12,12 @@ pub enum CheckedBlocks {
     All,
 }
 
-/// The checks of shared memory, and their blocks.
+/// The checks, and their blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checks {
-    /// Reads of what no thread has written.
+    /// Reads of shared memory that no thread has written.
     pub init: bool,
-    /// Accesses of two threads that nothing orders.
+    /// Accesses of two threads to shared or global memory that nothing orders.
     pub race: bool,
     /// The blocks in which these checks run.
     pub blocks: CheckedBlocks,
@@ -30,24 +30,30 @@ impl Default for Checks {
 }
 
 impl Checks {
-    /// No check of shared memory.
+    /// None of them.
     pub const NONE: Self = Self { init: false, race: false, blocks: CheckedBlocks::Sample };
     /// Every check, in every block.
     pub const ALL: Self = Self { init: true, race: true, blocks: CheckedBlocks::All };
 
     /// The checks that a text selects: `all`, `none`, or names separated by commas. `memory` and
-    /// `sync` are names too, of checks that always run. None for any other text.
-    pub fn parse(text: &str) -> Option<Self> {
+    /// `sync` are names too, of checks that always run.
+    ///
+    /// # Errors
+    /// Any other text.
+    pub fn parse(text: &str) -> Result<Self, String> {
         match text.trim() {
-            "all" => return Some(Self::ALL),
-            "none" => return Some(Self::NONE),
+            "all" => return Ok(Self::ALL),
+            "none" => return Ok(Self::NONE),
             _ => {}
         }
         text.split(',').try_fold(Self::NONE, |checks, name| match name.trim() {
-            "init" => Some(Self { init: true, ..checks }),
-            "race" => Some(Self { race: true, ..checks }),
-            "memory" | "sync" => Some(checks),
-            _ => None,
+            "init" => Ok(Self { init: true, ..checks }),
+            "race" => Ok(Self { race: true, ..checks }),
+            "memory" | "sync" => Ok(checks),
+            _ => Err(format!(
+                "invalid checks `{text}`; expected `all`, `none`, or some of `memory`, `sync`, \
+                 `init` and `race`, separated by commas"
+            )),
         })
     }
 
@@ -73,7 +79,7 @@ impl Checks {
             _ if !self.any() => 0,
             CheckedBlocks::All => blocks,
             CheckedBlocks::Sample if blocks <= 16 => blocks,
-            // Sixteen, the multiples of 16 from 16 on, and the last where it is no multiple.
+            // Sixteen, the multiples of 16 from 16 on, and the last if it is not a multiple.
             CheckedBlocks::Sample => {
                 let last = blocks - 1;
                 16 + last / 16 + u64::from(!last.is_multiple_of(16))
@@ -89,12 +95,12 @@ mod tests {
     #[test]
     fn texts_select_checks() {
         let race = Checks { race: true, ..Checks::NONE };
-        assert_eq!(Checks::parse("memory, race"), Some(race));
-        assert_eq!(Checks::parse("memory,init,race,sync"), Some(Checks::default()));
-        assert_eq!(Checks::parse("all"), Some(Checks::ALL));
+        assert_eq!(Checks::parse("memory, race"), Ok(race));
+        assert_eq!(Checks::parse("memory,init,race,sync"), Ok(Checks::default()));
+        assert_eq!(Checks::parse("all"), Ok(Checks::ALL));
         assert_eq!(Checks::parse("sync"), Checks::parse("none"));
-        assert_eq!(Checks::parse("off"), None);
-        assert_eq!(Checks::parse(""), None);
+        assert!(Checks::parse("off").is_err());
+        assert!(Checks::parse("").is_err());
     }
 
     #[test]

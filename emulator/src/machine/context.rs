@@ -1,10 +1,11 @@
-//! What a running warp can touch, and why it stops.
+//! The state that a running warp can access, and the reasons for which it stops.
 
 use super::fault::{Fault, FaultKind};
 use super::hazard::By;
 use super::lanes::Lanes;
 use super::memory::Memory;
-use super::said::Said;
+use super::printf_output::PrintfOutput;
+use super::race_search::{Handover, Races};
 use super::shadow::Shadow;
 use super::warp::Warp;
 use crate::counters::Counts;
@@ -15,7 +16,7 @@ use crate::lower::program::Program;
 pub enum Stop {
     /// Its turn is over.
     Turn,
-    /// Lanes of it came to a barrier of the block.
+    /// Lanes of it arrived at a barrier of the block.
     Barrier(Arrival),
     /// All its threads wait for threads of other warps.
     Blocked,
@@ -23,14 +24,14 @@ pub enum Stop {
     Done,
 }
 
-/// Lanes of a warp that come to a barrier of the block.
+/// Lanes of a warp that arrive at a barrier of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// Which barrier.
     pub id: u32,
     /// Threads that it is for, if not all.
     pub threads: Option<u32>,
-    /// The arriving lanes whose predicate holds.
+    /// The arriving lanes with a true predicate.
     pub votes: u32,
     /// The instruction.
     pub pc: u32,
@@ -48,26 +49,34 @@ pub struct Context<'x> {
     pub lanes: Lanes<'x>,
     /// Device memory.
     pub memory: &'x Memory,
+    /// Whether other host threads run blocks of the launch.
+    pub shares_memory: bool,
     /// The block's shared memory, in words.
     pub shared: &'x mut [u32],
     /// Bytes of shared memory that the launch has, with the gaps between arrays.
     pub shared_bytes: u32,
-    /// What the block's threads did to it.
+    /// The earlier accesses of the block's threads to it.
     pub shadow: &'x mut Shadow,
     /// The warp's local memory: word by word, 32 lanes each.
-    pub local: &'x mut [u32],
+    pub local: &'x mut Vec<u32>,
+    /// The largest extent of a thread's stack.
+    pub stack_limit: u32,
+    /// The bytes that the host allows it.
+    pub stack_bytes: u32,
     /// Launch parameters, in words.
     pub params: &'x [u32],
-    /// Where counts go.
+    /// The counters.
     pub counts: &'x mut Counts,
     /// Warp instructions that the block has executed.
     pub clock: &'x mut u64,
     /// The block's number in the grid.
     pub block: u64,
-    /// What the launch has said so far.
-    pub said: &'x mut Vec<Said>,
+    /// The text printed by the launch so far.
+    pub said: &'x mut Vec<PrintfOutput>,
     /// The allocation that the last global access found.
     pub last_allocation: &'x mut usize,
+    /// The search for races in global memory.
+    pub races: &'x Races,
 }
 
 /// A way to execute a warp.
@@ -87,6 +96,27 @@ impl Context<'_> {
             detail,
             place: None,
         })
+    }
+
+    /// Bytes of local memory that each of `lanes` has.
+    pub fn local_bytes(&self, lanes: u32) -> u32 {
+        if !self.program.uses_stack {
+            return self.program.local_bytes;
+        }
+        let ends = self.warp.stack_ends.iter().enumerate();
+        let ends = ends.filter(|(lane, _)| lanes & (1 << lane) != 0).map(|(_, end)| *end);
+        ends.min().unwrap_or(0)
+    }
+
+    /// Hands over the log of global accesses if it is full.
+    ///
+    /// # Errors
+    /// The block's first race in global memory.
+    pub fn drain_log(&mut self) -> Result<(), Box<Fault>> {
+        match self.shadow.log.is_full() {
+            true => self.races.hand_over(self.block, &mut self.shadow.log, Handover::Full),
+            false => Ok(()),
+        }
     }
 
     /// Whether some register of the warp is undefined.

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_becomes_what_ptx_says() {
+    fn nan_results_follow_ptx() {
         let nan = u64::from(f32::NAN.to_bits());
         assert_eq!(convert(how(Scalar::F32, Scalar::S32, ZERO, false), nan), 0);
         assert_eq!(convert(how(Scalar::F32, Scalar::S64, ZERO, false), nan), 1 << 63);

@@ -1,8 +1,9 @@
 //! Copies to shared memory that lanes of a warp have started and that are not there yet.
 //!
 //! A copy reads global memory when it is issued, and writes shared memory when its lane waits for
-//! it. So what reads the place without waiting finds what was there before, and the shadow of
-//! shared memory tells it.
+//! it. So a read of the destination without a wait finds the old contents, and the shadow of shared
+//! memory reports it. On a GPU the copy may write at once, so only what was ordered before it when
+//! it was issued is ordered before its write.
 
 /// The copies of a warp.
 #[derive(Debug, Default)]
@@ -12,20 +13,23 @@ pub struct Copies {
     closed: [u32; 32],
 }
 
-/// What one lane copies.
+/// A copy of one lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copy {
     /// The lane.
     pub lane: usize,
     /// The instruction that started it.
     pub pc: u32,
+    /// When the threads had last met then, as the shadow of shared memory counts.
+    pub since: (i32, i32),
     /// Where to in shared memory.
     pub address: u64,
     /// 4, 8 or 16.
     pub bytes: u8,
     /// What.
     pub words: [u32; 4],
-    group: u32,
+    /// How many groups its lane had closed before.
+    pub group: u32,
 }
 
 impl Copies {
@@ -36,9 +40,9 @@ impl Copies {
     }
 
     /// A lane starts one, in its open group.
-    pub fn start(&mut self, lane: usize, pc: u32, (address, bytes): (u64, u8), words: [u32; 4]) {
-        let group = self.closed[lane];
-        self.under_way.push(Copy { lane, pc, address, bytes, words, group });
+    pub fn start(&mut self, copy: Copy) {
+        let group = self.closed[copy.lane];
+        self.under_way.push(Copy { group, ..copy });
     }
 
     /// The lanes close their groups.
@@ -72,6 +76,10 @@ impl Copies {
 mod tests {
     use super::*;
 
+    fn copy(lane: usize, address: u64) -> Copy {
+        Copy { lane, pc: 1, since: (0, 0), address, bytes: 16, words: [0; 4], group: 0 }
+    }
+
     fn addresses(copies: &[Copy]) -> Vec<u64> {
         copies.iter().map(|copy| copy.address).collect()
     }
@@ -80,12 +88,12 @@ mod tests {
     fn a_lane_waits_for_its_own_groups_in_their_order() {
         let mut copies = Copies::default();
         for (lane, address) in [(0, 0), (1, 16)] {
-            copies.start(lane, 1, (address, 16), [0; 4]);
+            copies.start(copy(lane, address));
         }
         copies.commit(0b11);
-        copies.start(0, 2, (32, 16), [0; 4]);
+        copies.start(copy(0, 32));
         copies.commit(0b01);
-        copies.start(0, 3, (48, 16), [0; 4]);
+        copies.start(copy(0, 48));
         // Lane 0 closed two groups, lane 1 one; the last copy is in none.
         assert_eq!(addresses(&copies.take(0b11, 1)), [0]);
         assert_eq!(addresses(&copies.take(0b11, 0)), [16, 32]);
@@ -96,7 +104,7 @@ mod tests {
     #[test]
     fn an_empty_group_counts() {
         let mut copies = Copies::default();
-        copies.start(0, 1, (0, 4), [0; 4]);
+        copies.start(copy(0, 0));
         copies.commit(1);
         copies.commit(1);
         assert_eq!(addresses(&copies.take(1, 1)), [0]);

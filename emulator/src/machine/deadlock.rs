@@ -1,9 +1,9 @@
-//! The fault of a block none of whose threads can go on.
+//! The fault of a block in which no thread can proceed.
 //!
-//! Input: its warps. Output: where each thread waits, and what for.
+//! Input: its warps. Output: the position of each waiting thread, and the event it waits for.
 
 use super::barrier::BlockBarriers;
-use super::fault::{Fault, FaultKind, place_in_words};
+use super::fault::{Fault, FaultKind};
 use super::warp::{State, Wait, Warp};
 use crate::lower::program::Program;
 
@@ -29,7 +29,7 @@ struct Waiting {
     warps: Vec<(u32, u32)>,
 }
 
-/// Where all threads of a block wait.
+/// The positions at which the threads of a block wait.
 pub fn report(program: &Program, warps: &[Warp], barriers: &BlockBarriers) -> Box<Fault> {
     let mut groups: Vec<Waiting> = Vec::new();
     for warp in warps {
@@ -47,7 +47,7 @@ pub fn report(program: &Program, warps: &[Warp], barriers: &BlockBarriers) -> Bo
     let mut places: Vec<String> = groups
         .iter()
         .map(|group| {
-            let place = several.then(|| format!(" {}", place_in_words(program, group.pc)));
+            let place = several.then(|| format!(" {}", program.place_in_words(group.pc)));
             format!("{}{}", group.describe(warps, barriers), place.unwrap_or_default())
         })
         .collect();

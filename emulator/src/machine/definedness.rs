@@ -12,21 +12,24 @@
 
 use super::absorb;
 use super::context::Context;
-use super::fault::{Fault, place_in_words};
+use super::fault::{Fault, Outcome};
+use super::hazard::Hazard;
+use super::matrix_layout::transposed_lanes;
 use super::request::Part;
 use super::undefined::{Definedness, Taint, Undefined, put};
 use crate::lower::inst::{
     BarrierKind, Carry, ControlOp, Element, ExchangeOp, File, Guard, Inst, IntegerOp, MadCarry,
-    Mma, Op, Role, Slot, Space,
+    Matrix, Mma, Op, Role, Slot, Space, TransferOp,
 };
 use crate::lower::program::Program;
 
-type Outcome = Result<(), Box<Fault>>;
-
 /// The lanes of `slots` are loaded from unwritten memory; `fault` names the read.
 pub fn note(cx: &mut Context<'_>, slots: &[Slot], file: File, lanes: u32, mut fault: Box<Fault>) {
-    fault.pc = fault.pc.or(Some(cx.warp.pc - 1));
-    fault.callers = cx.warp.callers();
+    // One with a place is an earlier read, whose value was stored.
+    if fault.pc.is_none() {
+        fault.pc = Some(cx.warp.pc - 1);
+        fault.callers = cx.warp.callers();
+    }
     let table = &mut cx.warp.definedness;
     let origin = table.origin(fault);
     for &slot in slots {
@@ -59,9 +62,9 @@ pub fn step(cx: &mut Context<'_>, inst: &Inst, on: u32) -> Outcome {
     let table = &cx.warp.definedness;
     let guard = match inst.guard {
         Guard::Always => Taint::default(),
-        Guard::If(p) | Guard::Unless(p) => table.get(File::Pred, p).among(cx.warp.active),
+        Guard::If(p) | Guard::Unless(p) => table.get(File::Pred, p).restrict(cx.warp.active),
     };
-    let sources = join(table, &slots(inst, Role::Read)).among(on);
+    let sources = join(table, &slots(inst, Role::Read)).restrict(on);
     match inst.op {
         Op::Arith(_) | Op::Integer(_) | Op::Float(_) | Op::Move(_) => {
             let result = compute(cx, inst, sources, on);
@@ -69,34 +72,36 @@ pub fn step(cx: &mut Context<'_>, inst: &Inst, on: u32) -> Outcome {
         }
         Op::Load { address, .. } => {
             let file = File::by_width(address.wide);
-            demand(cx, table.get(file, address.base).among(on), "becomes an address")?;
+            demand(cx, table.get(file, address.base).restrict(on), "becomes an address")?;
             deliver(cx, inst, on, guard);
         }
         Op::Store { address, .. } => {
             let file = File::by_width(address.wide);
-            demand(cx, table.get(file, address.base).among(on), "becomes an address")?;
+            demand(cx, table.get(file, address.base).restrict(on), "becomes an address")?;
             demand(cx, guard, "decides whether a thread stores")?;
         }
-        Op::Mma(ref mma) => {
-            demand(cx, guard, "decides whether a thread takes part")?;
-            product(&mut cx.warp.definedness, mma, on);
+        Op::Mma(_)
+        | Op::Fragment(_)
+        | Op::Transfer(TransferOp::Matrix(_) | TransferOp::Transpose { .. }) => {
+            matrices(cx, inst, on, guard)?;
         }
         Op::Exchange(ref op) => {
-            let members = table.get(File::R32, op.members()).among(on);
+            let members = table.get(File::R32, op.members()).restrict(on);
             demand(cx, guard.join(members), "decides which threads exchange values")?;
+        }
+        Op::Control(ControlOp::CallWithFrame { .. } | ControlOp::CallIndirect { .. }) => {
+            demand(cx, guard.join(sources), "decides a call")?;
         }
         Op::Control(ControlOp::Call { copies, .. }) => {
             demand(cx, guard, "decides a call")?;
             call(&mut cx.warp.definedness, cx.program, copies, on);
         }
         Op::Barrier(ref barrier) => {
-            let votes = matches!(
-                barrier.kind,
-                BarrierKind::RedPopc | BarrierKind::RedAnd | BarrierKind::RedOr
-            );
+            use BarrierKind::{RedAnd, RedOr, RedPopc};
+            let votes = matches!(barrier.kind, RedPopc | RedAnd | RedOr);
             let mut read = slots(inst, Role::Read);
             read.retain(|slot| votes || *slot != (File::Pred, barrier.p));
-            let taint = join(table, &read).among(on);
+            let taint = join(table, &read).restrict(on);
             demand(cx, guard.join(taint), "decides a barrier")?;
             deliver(cx, inst, on, Taint::default());
         }
@@ -108,9 +113,39 @@ pub fn step(cx: &mut Context<'_>, inst: &Inst, on: u32) -> Outcome {
             demand(cx, guard.join(sources), "takes part in an access to memory")?;
             deliver(cx, inst, on, Taint::default());
         }
-        Op::Fence | Op::Sleep | Op::Nop => {}
+        Op::Fence { .. } | Op::Sleep | Op::Nop => {}
     }
     Ok(())
+}
+
+/// The same for instructions that a warp executes together on matrices.
+fn matrices(cx: &mut Context<'_>, inst: &Inst, on: u32, guard: Taint) -> Outcome {
+    demand(cx, guard, "decides whether a thread takes part")?;
+    match inst.op {
+        Op::Mma(ref mma) => product(&mut cx.warp.definedness, mma, on),
+        Op::Transfer(TransferOp::Transpose { d, a }) => {
+            let taint = cx.warp.definedness.get(File::R32, a);
+            let lanes = transposed_lanes(taint.lanes);
+            cx.warp.definedness.set((File::R32, d), on, Taint { lanes, ..taint });
+        }
+        // The accesses track the values that they store.
+        _ => {
+            demand(cx, places(&cx.warp.definedness, inst), "becomes an address")?;
+            deliver(cx, inst, on, Taint::default());
+        }
+    }
+    Ok(())
+}
+
+/// Whether the places of an access of matrices are undefined, and in which lanes.
+fn places(table: &Definedness, inst: &Inst) -> Taint {
+    let (address, stride) = match inst.op {
+        Op::Fragment(ref moved) => (moved.address, Some(moved.stride)),
+        Op::Transfer(TransferOp::Matrix(ref matrix)) => (matrix.address, None),
+        _ => return Taint::default(),
+    };
+    let base = table.get(File::by_width(address.wide), address.base);
+    base.join(stride.map_or_else(Taint::default, |stride| table.get(File::R32, stride)))
 }
 
 /// The undefined lanes of the result of an operation on registers with these undefined sources.
@@ -123,7 +158,7 @@ fn compute(cx: &Context<'_>, inst: &Inst, sources: Taint, on: u32) -> Taint {
         ) => {
             let mut operands = slots(inst, Role::Read);
             operands.retain(|slot| *slot != (File::Pred, carry));
-            join(&cx.warp.definedness, &operands).among(on)
+            join(&cx.warp.definedness, &operands).restrict(on)
         }
         ref op => Taint { lanes: absorb::undefined(cx, op, sources.lanes), ..sources },
     }
@@ -137,30 +172,38 @@ fn deliver(cx: &mut Context<'_>, inst: &Inst, on: u32, taint: Taint) {
     }
 }
 
-/// A product of matrices. Even registers of `a` hold elements of row `lane / 4`, odd ones of the
-/// row eight below, as do the first and the second half of the registers of `c` and `d`. Those of
-/// `b` are of column `lane / 4`, those of `d` of columns `2 (lane % 4)` and the next.
+/// A product of matrices: a result is undefined if its row of `a`, its column of `b` or its element
+/// of `c` has an undefined element.
 fn product(table: &mut Definedness, mma: &Mma, on: u32) {
-    let spread = |lanes: u32, reaches: fn(u32, u32) -> bool| {
-        let reached =
-            |lane: &u32| (0..32).any(|from| lanes >> from & 1 == 1 && reaches(from, *lane));
-        (0..32).filter(reached).fold(0, |lanes, lane| lanes | 1 << lane)
-    };
-    let columns = mma.b[..mma.inputs() / 2].iter();
-    let columns = columns.fold(Taint::default(), |all, &b| all.join(table.get(File::R32, b)));
-    let columns =
-        Taint { lanes: spread(columns.lanes, |from, to| to % 4 == from / 4 / 2), ..columns };
-    let sums = mma.sums.registers();
-    let results: Vec<Taint> = (0..sums)
-        .map(|at| {
-            let rows = mma.a[..mma.inputs()].iter().skip(2 * at / sums).step_by(2);
-            let rows = rows.fold(Taint::default(), |all, &a| all.join(table.get(File::R32, a)));
-            let rows = Taint { lanes: spread(rows.lanes, |from, to| to / 4 == from / 4), ..rows };
-            rows.join(columns).join(table.get(File::R32, mma.c[at]))
-        })
-        .collect();
-    for (&d, taint) in mma.d.iter().zip(results) {
-        table.set((File::R32, d), on, taint);
+    let [a, b, c, d] = mma.fragments();
+    let mut cause = Taint::default();
+    let (mut rows, mut columns, mut sums) = ([false; 32], [false; 32], [[false; 32]; 32]);
+    for (fragment, slots) in [(a, &mma.a), (b, &mma.b), (c, &mma.c)] {
+        let file = File::by_width(fragment.is_wide());
+        for (register, &slot) in slots.iter().enumerate().take(fragment.registers()) {
+            let taint = table.get(file, slot);
+            cause = cause.join(taint);
+            for lane in (0..32).filter(|lane| taint.lanes >> lane & 1 == 1) {
+                for index in 0..fragment.per_register() {
+                    let (row, column) = fragment.place(lane, register, index);
+                    match fragment.matrix {
+                        Matrix::A => rows[row] = true,
+                        Matrix::B => columns[column] = true,
+                        Matrix::Sums => sums[row][column] = true,
+                    }
+                }
+            }
+        }
+    }
+    for (register, &slot) in mma.d.iter().enumerate().take(d.registers()) {
+        let is_undefined = |lane: &usize| {
+            (0..d.per_register()).any(|index| {
+                let (row, column) = d.place(*lane, register, index);
+                rows[row] || columns[column] || sums[row][column]
+            })
+        };
+        let lanes = (0..32).filter(is_undefined).fold(0, |lanes, lane| lanes | 1 << lane);
+        table.set((File::by_width(d.is_wide()), slot), on, Taint { lanes, ..cause });
     }
 }
 
@@ -178,7 +221,7 @@ fn demand(cx: &Context<'_>, taint: Taint, matters: &str) -> Outcome {
         return Ok(());
     }
     let mut fault = Box::new(cx.warp.definedness.origins[taint.origin as usize].clone());
-    let place = place_in_words(cx.program, cx.warp.pc - 1);
+    let place = cx.program.place_in_words(cx.warp.pc - 1);
     fault.detail = format!("the value {matters} {place}");
     Err(fault)
 }
@@ -211,13 +254,19 @@ pub fn load_local(cx: &mut Context<'_>, part: &Part, element: Element, d: &[Slot
 /// It stores an undefined value to global memory.
 pub fn store(cx: &mut Context<'_>, part: &Part, element: Element, a: &[Slot; 4]) -> Outcome {
     let file = File::by_width(element.wide);
-    for (index, &slot) in a.iter().enumerate().take(usize::from(element.count)) {
-        let taint = cx.warp.definedness.get(file, slot).among(part.lanes);
+    let slots = &a[..usize::from(element.count)];
+    // Compilers copy structures as vectors, and their padding with them.
+    let of_all = slots
+        .iter()
+        .fold(part.lanes, |lanes, &slot| lanes & cx.warp.definedness.get(file, slot).lanes);
+    for (index, &slot) in slots.iter().enumerate() {
+        let taint = cx.warp.definedness.get(file, slot).restrict(part.lanes);
         match part.space {
             Space::Shared => {
                 for lane in (0..32).filter(|lane| taint.lanes & (1 << lane) != 0) {
                     let at = part.addresses[lane] + index as u64 * u64::from(element.bytes);
-                    cx.shadow.forget(at, u32::from(element.bytes));
+                    let origin = &cx.warp.definedness.origins[taint.origin as usize];
+                    cx.shadow.forget(at, u32::from(element.bytes), origin);
                 }
             }
             Space::Local => {
@@ -230,10 +279,19 @@ pub fn store(cx: &mut Context<'_>, part: &Part, element: Element, a: &[Slot; 4])
                     }
                 }
             }
-            _ => demand(cx, taint, "is stored to global memory")?,
+            _ => {
+                let lanes = if is_part(&cx.warp.definedness, taint) { of_all } else { u32::MAX };
+                demand(cx, taint.restrict(lanes), "is stored to global memory")?;
+            }
         }
     }
     Ok(())
+}
+
+/// Whether an undefined value comes from one element of a vector, of which others were written.
+fn is_part(table: &Definedness, taint: Taint) -> bool {
+    let origin = table.origins.get(taint.origin as usize).and_then(|origin| origin.hazard);
+    matches!(origin, Some(Hazard::Unwritten { in_part: true, .. }))
 }
 
 /// The words of local memory of one element of an access.
@@ -255,7 +313,7 @@ impl ExchangeTaint {
     pub fn gather(table: &Definedness, parts: &[(ExchangeOp, u32)]) -> Self {
         let mut taint = Self::default();
         for &(op, on) in parts {
-            let get = |file, slot| table.get(file, slot).among(on);
+            let get = |file, slot| table.get(file, slot).restrict(on);
             match op {
                 ExchangeOp::Shuffle { a, b, c, .. } => {
                     taint.values = taint.values.join(get(File::R32, a));

@@ -1,22 +1,20 @@
 //! Exchange between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `elect`,
 //! `bar.warp.sync`.
 //!
-//! A lane waits until every lane of its member mask that has not exited has come to an exchange
-//! with the same qualifiers and the same mask, in whatever arm of a branch. Lanes of one group
-//! whose masks differ exchange apart, as tiles of a warp do. An exchange is complete at once if the
-//! running group holds all of its members; otherwise its lanes are parked.
+//! A lane waits until every lane of its member mask that has not exited reaches an exchange with
+//! the same qualifiers and the same mask, in whatever arm of a branch. Lanes of one group with
+//! different masks exchange separately, as tiles of a warp do. An exchange is complete at once if
+//! the running group contains all of its members; otherwise its lanes are parked.
 
 use super::bits::UNDEFINED;
 use super::context::Context;
 use super::definedness::ExchangeTaint;
-use super::fault::{Fault, FaultKind};
+use super::fault::{FaultKind, Outcome};
 use super::integer::binary32;
 use super::lanes::{Lanes, Lanes32, Lanes64};
 use super::warp::{Parked, Wait};
 use crate::lower::inst::{ExchangeKey, ExchangeOp, Op, Shuffle, Slot, Vote};
 use crate::lower::program::Program;
-
-type Outcome = Result<(), Box<Fault>>;
 
 /// Executes an exchange for the lanes of `on`: once for each member mask that they have.
 #[inline(never)]
@@ -25,8 +23,8 @@ pub fn execute(cx: &mut Context<'_>, op: &ExchangeOp, on: u32) -> Outcome {
     let mut left = on;
     while left != 0 {
         let members = masks[left.trailing_zeros() as usize];
-        let same = |lane: &u32| left & (1 << lane) != 0 && masks[*lane as usize] == members;
-        let here = (0..32).filter(same).fold(0, |lanes, lane| lanes | 1 << lane);
+        let same = |lane: usize| u32::from(masks[lane] == members) << lane;
+        let here = left & (0..32).fold(0, |lanes, lane| lanes | same(lane));
         left &= !here;
         if members & here != here {
             let detail = format!(
@@ -35,7 +33,7 @@ pub fn execute(cx: &mut Context<'_>, op: &ExchangeOp, on: u32) -> Outcome {
             return Err(cx.fault(FaultKind::Undefined, here & !members, detail));
         }
         if members & cx.warp.live & !here == 0 {
-            exchange(cx, &[(*op, here)]);
+            exchange(cx, &[(*op, here)], members);
         } else {
             cx.warp.park(Wait::Members(members), cx.warp.pc - 1, here);
             complete_parked(cx);
@@ -58,12 +56,12 @@ pub fn complete_parked(cx: &mut Context<'_>) {
             .iter()
             .filter_map(|parked| is_part(parked).map(|op| (op, parked.mask)))
             .collect();
-        exchange(cx, &parts);
+        exchange(cx, &parts, members);
         cx.warp.release(|parked| is_part(parked).is_some());
     }
 }
 
-/// The member mask and qualifiers of an exchange whose members are all parked.
+/// The member mask and qualifiers of an exchange with all members parked.
 fn find_complete(cx: &Context<'_>) -> Option<(u32, ExchangeKey)> {
     let parked = &cx.warp.parked;
     parked.iter().find_map(|first| {
@@ -86,7 +84,7 @@ fn exchange_at(program: &Program, pc: u32) -> Option<&ExchangeOp> {
     }
 }
 
-/// What the lanes of an exchange bring.
+/// The operands of the lanes of an exchange.
 struct Inputs {
     a: Lanes32,
     wide: Lanes64,
@@ -95,14 +93,14 @@ struct Inputs {
     votes: u32,
 }
 
-/// What they get.
+/// Their results.
 struct Outputs {
     words: Lanes32,
     bits: u32,
 }
 
-/// One exchange, whose lanes execute one or several instructions with the same qualifiers.
-fn exchange(cx: &mut Context<'_>, parts: &[(ExchangeOp, u32)]) {
+/// One exchange; its lanes execute one or several instructions with the same qualifiers.
+fn exchange(cx: &mut Context<'_>, parts: &[(ExchangeOp, u32)], members: u32) {
     let mut inputs = Inputs { a: [0; 32], wide: [0; 32], b: [0; 32], c: [0; 32], votes: 0 };
     let on = parts.iter().fold(0, |all, (_, lanes)| all | lanes);
     for (op, lanes) in parts {
@@ -116,7 +114,7 @@ fn exchange(cx: &mut Context<'_>, parts: &[(ExchangeOp, u32)]) {
     for (op, lanes) in parts {
         deliver(&mut cx.lanes, op, *lanes, &outputs);
     }
-    cx.shadow.meet_warp(cx.warp.index);
+    cx.shadow.meet_lanes(cx.warp.index, members);
 }
 
 /// Carries undefined values of registers through an exchange.
@@ -127,7 +125,7 @@ fn track(cx: &mut Context<'_>, parts: &[(ExchangeOp, u32)], inputs: &Inputs, on:
     let undefined = taint.values();
     let known = on & !undefined;
     let lanes = match op {
-        // What each lane receives if an undefined value is a 1.
+        // Each lane's result if an undefined value counts as a 1.
         ExchangeOp::Shuffle { mode, .. } => {
             let a = std::array::from_fn(|lane| undefined >> lane & 1);
             let words = shuffle(mode, &Inputs { a, ..*inputs }, on).words;
@@ -143,9 +141,8 @@ fn track(cx: &mut Context<'_>, parts: &[(ExchangeOp, u32)], inputs: &Inputs, on:
 
 fn gather(lanes: &Lanes<'_>, op: &ExchangeOp, on: u32, inputs: &mut Inputs) {
     let take = |into: &mut Lanes32, slot: Slot| {
-        let values = lanes.get32(slot);
-        for lane in (0..32).filter(|lane| on & (1 << lane) != 0) {
-            into[lane] = values[lane];
+        for (lane, (into, value)) in into.iter_mut().zip(lanes.get32(slot)).enumerate() {
+            *into = if on & (1 << lane) != 0 { *value } else { *into };
         }
     };
     match *op {
@@ -229,9 +226,12 @@ fn deliver(lanes: &mut Lanes<'_>, op: &ExchangeOp, on: u32, outputs: &Outputs) {
 }
 
 fn shuffle(mode: Shuffle, inputs: &Inputs, on: u32) -> Outputs {
+    // A lane that takes no part gives an undefined value.
+    let given: Lanes32 =
+        std::array::from_fn(|lane| if on & (1 << lane) != 0 { inputs.a[lane] } else { UNDEFINED });
     let mut words = inputs.a;
     let mut in_range = 0;
-    for lane in (0..32u32).filter(|lane| on & (1 << lane) != 0) {
+    for lane in 0..32u32 {
         let (amount, control) = (inputs.b[lane as usize] & 31, inputs.c[lane as usize]);
         let (clamp, segment) = (control & 31, control >> 8 & 31);
         let highest = (lane & segment) | (clamp & !segment);
@@ -248,12 +248,9 @@ fn shuffle(mode: Shuffle, inputs: &Inputs, on: u32) -> Outputs {
                 (source, source <= highest)
             }
         };
-        if valid {
-            in_range |= 1 << lane;
-            let takes_part = on & (1 << (source & 31)) != 0;
-            words[lane as usize] =
-                if takes_part { inputs.a[source as usize & 31] } else { UNDEFINED };
-        }
+        in_range |= u32::from(valid) << lane;
+        let word = &mut words[lane as usize];
+        *word = if valid { given[source as usize & 31] } else { *word };
     }
-    Outputs { words, bits: in_range }
+    Outputs { words, bits: in_range & on }
 }

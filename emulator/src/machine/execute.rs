@@ -2,28 +2,29 @@
 //!
 //! Input: a [`Context`]. Output: why the warp stopped, or its first fault. Everything hot is
 //! inlined here, so the function that calls [`run`] decides for which instruction set the compiler
-//! vectorises it (`driver::host_cpu`).
+//! vectorises it (`machine::host_cpu`).
 
 use super::access;
 use super::arith;
 use super::atomic;
 use super::atomic_vector;
 use super::barrier;
+use super::calls;
 use super::context::{Context, Stop};
 use super::definedness;
+use super::driver_calls;
 use super::exchange;
-use super::fault::{Fault, FaultKind};
+use super::fault::{Fault, FaultKind, Outcome};
+use super::fragment;
 use super::mbarrier::{self, Waits};
 use super::mma;
 use super::moves;
 use super::scalar;
-use super::speech;
 use super::transfer;
 use super::warp::{Parked, Wait};
 use crate::lower::blocks::is_end;
-use crate::lower::inst::{Clock, ControlOp, Guard, Op, Slot};
+use crate::lower::inst::{Clock, ControlOp, Guard, Op, Pause, Slot};
 
-type Outcome = Result<(), Box<Fault>>;
 /// Why a warp stopped, if it did.
 type Stopped = Result<Option<Stop>, Box<Fault>>;
 
@@ -34,8 +35,11 @@ const TURN: u32 = 1 << 20;
 /// After so many instructions another ready group of the warp runs.
 const SLICE: u32 = 1 << 12;
 
-/// After so many yield points in a turn other warps of the block run.
-const YIELDS: u32 = 64;
+/// After so many polls in a turn other groups and warps run.
+const POLLS: u32 = 256;
+
+/// A yield point counts as so many polls.
+const YIELD: u32 = 16;
 
 /// Runs the warp.
 ///
@@ -44,13 +48,16 @@ const YIELDS: u32 = 64;
 #[inline(always)]
 pub fn run(cx: &mut Context<'_>) -> Result<Stop, Box<Fault>> {
     let mut remaining = TURN;
-    cx.warp.yields = 0;
+    cx.warp.polls = 0;
     let outcome = loop {
         let budget = SLICE.min(remaining);
         let mut left = budget;
         let outcome = run_slice(cx, &mut left, budget);
         *cx.clock += u64::from(budget - left);
         remaining -= budget - left;
+        if let Err(race) = cx.drain_log() {
+            break Err(race);
+        }
         match outcome {
             Ok(None) if remaining > 0 => cx.warp.rotate(),
             Ok(stop) => break Ok(stop.unwrap_or(Stop::Turn)),
@@ -58,8 +65,10 @@ pub fn run(cx: &mut Context<'_>) -> Result<Stop, Box<Fault>> {
         }
     };
     outcome.map_err(|mut fault| {
+        if fault.pc.is_none() {
+            fault.callers = cx.warp.callers();
+        }
         fault.pc = fault.pc.or(Some(cx.warp.pc - 1));
-        fault.callers = cx.warp.callers();
         fault
     })
 }
@@ -97,7 +106,7 @@ fn run_slice(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Stopped {
             Op::Arith(ref op) => arith::execute(&mut cx.lanes, op, on),
             Op::Load { element, address, d } if on != 0 => {
                 access::load(cx, element, address, d, on)?;
-                if inst.yields && yield_turn(cx) {
+                if inst.pause != Pause::Never && pause(cx, inst.pause) {
                     return Ok(Some(Stop::Turn));
                 }
             }
@@ -113,12 +122,11 @@ fn run_slice(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Stopped {
             Op::Integer(ref op) => scalar::integer(&mut cx.lanes, op, on),
             Op::Float(ref op) => scalar::float(&mut cx.lanes, op, on),
             Op::Move(ref op) => moves::execute(&mut cx.lanes, op, on),
-            Op::Fence => cx.shadow.meet(),
             // No lane takes part.
             Op::Load { .. } | Op::Store { .. } | Op::Nop => {}
             ref op => {
                 let now = *cx.clock + u64::from(budget - *left);
-                if let Some(stop) = execute_shared(cx, (op, inst.yields), on, now)? {
+                if let Some(stop) = execute_shared(cx, (op, inst.pause), on, now)? {
                     return Ok(Some(stop));
                 }
             }
@@ -129,18 +137,28 @@ fn run_slice(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Stopped {
 /// Operations that other threads see, and control transfers other than branches; `now` is the
 /// block's clock. Why the warp stops, if it does.
 #[inline(always)]
-fn execute_shared(cx: &mut Context<'_>, (op, yields): (&Op, bool), on: u32, now: u64) -> Stopped {
-    let yields = match op {
+fn execute_shared(
+    cx: &mut Context<'_>,
+    (op, mut after): (&Op, Pause),
+    on: u32,
+    now: u64,
+) -> Stopped {
+    match op {
         Op::Control(op) => {
             transfer(cx, op, on, now)?;
-            false
+            return Ok(None);
         }
-        _ if on == 0 => false,
+        Op::Fence { beyond_block } => {
+            cx.shadow.fence(*beyond_block);
+            after = Pause::Polls;
+        }
+        _ if on == 0 => return Ok(None),
         Op::Barrier(barrier) => return Ok(barrier::arrive(cx, barrier, on)?.map(Stop::Barrier)),
-        Op::Sleep => true,
-        op => communicate(cx, op, on)? == Waits::Yes || yields,
-    };
-    Ok((yields && yield_turn(cx)).then_some(Stop::Turn))
+        Op::Sleep => after = Pause::Yields,
+        op if communicate(cx, op, on)? == Waits::Yes => after = Pause::Yields,
+        _ => {}
+    }
+    Ok((after != Pause::Never && pause(cx, after)).then_some(Stop::Turn))
 }
 
 /// No lane of the warp is active: another group runs, or the warp stops.
@@ -168,17 +186,30 @@ fn schedule(cx: &mut Context<'_>) -> Stopped {
     }
 }
 
-/// The active lanes are behind a yield point. Whether the warp's turn is over.
+/// The active lanes may have waited. Whether the warp's turn is over.
 #[inline(never)]
-fn yield_turn(cx: &mut Context<'_>) -> bool {
+fn pause(cx: &mut Context<'_>, how: Pause) -> bool {
+    if how == Pause::Yields {
+        yield_turn(cx);
+        cx.warp.polls += YIELD;
+    } else {
+        cx.warp.polls += 1;
+    }
+    let is_over = cx.warp.polls >= POLLS;
+    if is_over && how == Pause::Polls {
+        cx.warp.rotate();
+    }
+    is_over
+}
+
+/// The active lanes are past a yield point.
+fn yield_turn(cx: &mut Context<'_>) {
     cx.counts.memory.split_yields += u64::from(!cx.warp.is_whole());
     // Lanes that exited may have been the last that others waited for.
     if !cx.warp.parked.is_empty() {
         exchange::complete_parked(cx);
     }
     cx.warp.yield_turn();
-    cx.warp.yields += 1;
-    cx.warp.yields >= YIELDS
 }
 
 /// All active lanes go to `target`.
@@ -196,7 +227,7 @@ fn leave_zones(cx: &mut Context<'_>, lanes: u32, pc: u32) {
     cx.warp.leave_zones(lanes, pc, |zone, pc| zones[zone as usize].contains(pc));
 }
 
-/// What threads do to each other, by a module each.
+/// Operations through which threads affect each other, one module each.
 fn communicate(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Fault>> {
     match op {
         Op::Atomic(atomic) => atomic::execute(cx, atomic, on)?,
@@ -208,6 +239,10 @@ fn communicate(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Faul
         }
         Op::Mbarrier(barrier) => return mbarrier::execute(cx, barrier, on),
         Op::Mma(op) => mma::execute(cx, op, on)?,
+        Op::Fragment(moved) => {
+            cx.warp.changed = true;
+            fragment::execute(cx, moved, on)?;
+        }
         // The loop itself executes these.
         Op::Arith(_)
         | Op::Integer(_)
@@ -218,7 +253,7 @@ fn communicate(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Faul
         | Op::Barrier(_)
         | Op::Branch { .. }
         | Op::Control(_)
-        | Op::Fence
+        | Op::Fence { .. }
         | Op::Sleep
         | Op::Nop => {}
     }
@@ -269,7 +304,13 @@ fn transfer(cx: &mut Context<'_>, op: &ControlOp, on: u32, now: u64) -> Outcome 
             let back = cx.warp.pc;
             cx.warp.call(target, back, on);
         }
-        ControlOp::Return if on != 0 => cx.warp.ret(on),
+        ControlOp::Return if on != 0 => {
+            if let Some(activation) = cx.warp.take_activation() {
+                calls::leave(cx, &activation, on);
+                cx.warp.put_activation(activation);
+            }
+            cx.warp.ret(on);
+        }
         ControlOp::Exit if on != 0 => cx.warp.exit(on),
         ControlOp::Trap if on != 0 => {
             let what = "the kernel executed a trap instruction (in Rust, a panic)";
@@ -280,14 +321,20 @@ fn transfer(cx: &mut Context<'_>, op: &ControlOp, on: u32, now: u64) -> Outcome 
             return Err(cx.fault(FaultKind::Trap, on, what.to_owned()));
         }
         ControlOp::Assert { arguments } if on != 0 => {
-            return Err(speech::failed_assertion(cx, arguments, on));
+            return Err(driver_calls::failed_assertion(cx, arguments, on));
         }
-        ControlOp::Print { arguments, d } => speech::print(cx, arguments, d, on)?,
+        ControlOp::Print { arguments, d } => driver_calls::print(cx, arguments, d, on)?,
         ControlOp::Clock { what, d } => match what {
             Clock::Low => cx.lanes.set32(d, &[now as u32; 32], on),
             Clock::High => cx.lanes.set32(d, &[(now >> 32) as u32; 32], on),
             Clock::Full => cx.lanes.set64(d, &[now; 32], on),
         },
+        ControlOp::CallWithFrame { .. }
+        | ControlOp::CallIndirect { .. }
+        | ControlOp::Refused { .. }
+        | ControlOp::Alloca { .. }
+        | ControlOp::StackSave { .. }
+        | ControlOp::StackRestore { .. } => calls::execute(cx, op, on)?,
         // Nobody takes part.
         ControlOp::Call { .. }
         | ControlOp::Return

@@ -5,7 +5,9 @@
 
 use super::hazard::{By, Hazard};
 use super::memory::Memory;
-use crate::lower::program::{Frame, Program};
+use crate::lower::place::{Frame, Place};
+use crate::lower::program::Program;
+use std::any::Any;
 use std::ops::Range;
 
 /// The kinds of fault, by the words that reports use.
@@ -27,12 +29,18 @@ pub enum FaultKind {
     Trap,
     /// A failed device-side `assert`.
     Assert,
-    /// Two threads of a block access shared memory, and nothing orders them.
+    /// Two threads access shared or global memory, and nothing orders them.
     Race,
     /// A read of shared memory that nobody wrote.
     Uninitialised,
+    /// A call or an allocation for which the stack of a thread has no room.
+    StackOverflow,
+    /// A function that the emulator does not execute.
+    Unsupported,
     /// An instruction used in a way that PTX leaves undefined.
     Undefined,
+    /// A defect of the emulator.
+    Internal,
 }
 
 impl FaultKind {
@@ -49,10 +57,16 @@ impl FaultKind {
             Self::Assert => "assert",
             Self::Race => "race",
             Self::Uninitialised => "uninitialised",
+            Self::StackOverflow => "stack_overflow",
+            Self::Unsupported => "unsupported",
             Self::Undefined => "undefined",
+            Self::Internal => "internal",
         }
     }
 }
+
+/// The result of a step of execution.
+pub type Outcome = Result<(), Box<Fault>>;
 
 /// A fault as the machine saw it.
 #[derive(Debug, Clone)]
@@ -67,12 +81,38 @@ pub struct Fault {
     pub lane: Option<(u32, u32)>,
     /// Address and size of an access, with the space it was in.
     pub access: Option<Access>,
-    /// What is wrong with an access to shared memory that lies inside of it.
+    /// What is wrong with an access that the memory allows.
     pub hazard: Option<Hazard>,
     /// A sentence's worth of detail, for kinds that no access explains.
     pub detail: String,
     /// The file and line that the kernel itself named.
     pub place: Option<(String, u32)>,
+}
+
+/// What a panic of the emulator is to its user.
+pub fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    format!("the emulator failed: {text}; please report this")
+}
+
+impl Fault {
+    /// A panic of the emulator in a block.
+    pub fn from_panic(panic: &(dyn Any + Send)) -> Self {
+        Self {
+            kind: FaultKind::Internal,
+            pc: None,
+            callers: Vec::new(),
+            lane: None,
+            access: None,
+            hazard: None,
+            detail: panic_message(panic),
+            place: None,
+        }
+    }
 }
 
 /// A faulting access.
@@ -115,44 +155,6 @@ pub struct FaultReport {
     pub class: FaultKind,
 }
 
-fn is_library(file: &str) -> bool {
-    file.contains("/lib/rustlib/src/rust/library/") || file.starts_with("/rustc/")
-}
-
-/// A frame of Rust's library without the folder that the library was built in.
-fn within_library(frame: &Frame) -> Frame {
-    let file = frame.file.rsplit_once("/library/").map_or(&*frame.file, |(_, file)| file);
-    Frame { file: file.to_owned(), ..*frame }
-}
-
-/// Where an instruction stands in the source, in words: `at …`, or `near …` in a library.
-fn place(program: &Program, pc: Option<u32>, callers: &[u32]) -> Option<String> {
-    let frames: Vec<Frame> = pc.iter().chain(callers).flat_map(|&pc| program.frames(pc)).collect();
-    // A panic happens inside Rust's library; what its reader wrote is further out.
-    let own = frames.iter().find(|frame| !is_library(&frame.file));
-    let outermost = callers.last().copied().or(pc);
-    let near = outermost.and_then(|pc| program.near(pc));
-    let frame = own.or(frames.first())?;
-    Some(match near.filter(|near| near.file != frame.file) {
-        Some(near) if own.is_none() => format!("near {near} (in {})", within_library(frame)),
-        Some(near) => format!("at {frame}, near {near}"),
-        None => format!("at {frame}"),
-    })
-}
-
-/// Where one instruction stands: `at …` in the source, or in the PTX where that names none.
-pub(super) fn place_in_words(program: &Program, pc: u32) -> String {
-    let ptx_line = || program.positions.get(pc as usize).map(|at| at.ptx_line);
-    place(program, Some(pc), &[])
-        .or_else(|| ptx_line().map(|line| format!("at PTX line {line}")))
-        .unwrap_or_default()
-}
-
-/// A place without its column: `at src/lib.rs:24` of `at src/lib.rs:24:9`.
-fn line_of(place: &str) -> &str {
-    place.rsplit_once(':').map_or(place, |(line, _)| line)
-}
-
 fn thread_of(linear: u32, dim: [u32; 3]) -> [u32; 3] {
     [linear % dim[0], linear / dim[0] % dim[1], linear / (dim[0] * dim[1])]
 }
@@ -175,20 +177,13 @@ impl FaultReport {
         let ptx_line = fault.pc.map(|pc| program.positions[pc as usize].ptx_line);
         let thread = fault.lane.map(|(warp, lane)| thread_of(warp * 32 + lane, dim));
         let mut message = format!("kernel '{}'", program.name);
-        let named = fault.place.as_ref().filter(|(file, _)| !is_library(file));
-        let named = named.map(|(file, line)| {
-            // With its column, if the PTX tells that.
-            let same = |frame: &&Frame| frame.file == *file && frame.line == *line;
-            frames
-                .iter()
-                .find(same)
-                .map_or_else(|| format!("at {file}:{line}"), |frame| format!("at {frame}"))
-        });
-        match (named.or_else(|| place(program, fault.pc, &fault.callers)), ptx_line) {
+        let place = place(fault, program, &frames);
+        match (&place, ptx_line) {
             (Some(place), _) => message += &format!(" {place}"),
             (None, Some(line)) => message += &format!(" at PTX line {line}"),
             (None, None) => {}
         }
+        message += &call_chain(program, fault, place.as_ref());
         message += &format!(", block {}", triple(block));
         if let Some(thread) = thread {
             message += &format!(", thread {}", triple(thread));
@@ -198,9 +193,8 @@ impl FaultReport {
             Some(access) => match fault.hazard {
                 Some(hazard) => {
                     let thread = |by: By| triple(thread_of(by.thread(), dim));
-                    let place = place(program, fault.pc, &fault.callers);
-                    let line = place.as_deref().map(line_of);
-                    let text = describe_hazard(access, hazard, program, (fault.lane, line), thread);
+                    let here = (fault.lane, place.as_ref());
+                    let text = describe_hazard(access, hazard, program, here, thread);
                     if fault.detail.is_empty() { text } else { format!("{text}; {}", fault.detail) }
                 }
                 None => describe(fault.kind, access, memory),
@@ -222,6 +216,44 @@ impl FaultReport {
     }
 }
 
+/// Where a fault happened: at the line that the kernel itself named, or at that of its instruction.
+fn place(fault: &Fault, program: &Program, frames: &[Frame]) -> Option<Place> {
+    let named = fault.place.as_ref().filter(|(file, _)| !program.files.is_library(file));
+    let Some((file, line)) = named else {
+        let place = program.place(fault.pc?, &fault.callers)?;
+        // The place in a library says nothing about its trap.
+        let inner = place.inner.filter(|_| fault.kind != FaultKind::Trap);
+        return Some(Place { inner, ..place });
+    };
+    // With its column and its callers, if the PTX tells them.
+    let at = frames.iter().position(|frame| (&frame.file, frame.line) == (file, *line));
+    let known = at.and_then(|at| Place::new(&frames[at..], || None));
+    let frame = || Frame { file: file.clone(), line: *line, column: 0, is_library: false };
+    known.or_else(|| Place::new(&[frame()], || None))
+}
+
+/// The most callers that a message names.
+const NAMED_CALLERS: usize = 3;
+
+/// The function of a fault, in a kernel in which that depends on data, and where it was called.
+fn call_chain(program: &Program, fault: &Fault, place: Option<&Place>) -> String {
+    let callee = fault.pc.and_then(|pc| program.callee_at(pc));
+    let callee = callee.filter(|_| !program.calls.is_empty());
+    let mut chain = callee.map(|callee| format!(", in '{}'", callee.name)).unwrap_or_default();
+    let callers: Vec<String> = match place {
+        Some(place) => place.callers.iter().map(|frame| format!("at {frame}")).collect(),
+        None if callee.is_none() => Vec::new(),
+        None => fault.callers.iter().map(|&pc| program.place_in_words(pc)).collect(),
+    };
+    for (at, caller) in callers.iter().enumerate().take(NAMED_CALLERS) {
+        chain += &if at == 0 { format!(", called {caller}") } else { format!(" and {caller}") };
+    }
+    if callers.len() > NAMED_CALLERS {
+        chain += " and further out";
+    }
+    chain
+}
+
 fn describe(kind: FaultKind, access: &Access, memory: &Memory) -> String {
     let Access { verb, space, address, size, limit } = *access;
     let what = format!("{verb} {size} bytes of {space} memory at {address:#x}");
@@ -238,17 +270,17 @@ fn describe(kind: FaultKind, access: &Access, memory: &Memory) -> String {
     }
 }
 
-/// What is wrong with an access to shared memory by `lane`, at `line` of its source, and what to
+/// What is wrong with an access to shared or global memory by `lane`, which is `here`, and what to
 /// do. `thread` names one.
 fn describe_hazard(
     access: &Access,
     hazard: Hazard,
     program: &Program,
-    (lane, line): (Option<(u32, u32)>, Option<&str>),
+    (lane, here): (Option<(u32, u32)>, Option<&Place>),
     thread: impl Fn(By) -> String,
 ) -> String {
-    let Access { verb, address, size, .. } = *access;
-    let what = format!("{verb} {size} bytes of shared memory at {address:#x}");
+    let Access { verb, space, address, size, .. } = *access;
+    let what = format!("{verb} {size} bytes of {space} memory at {address:#x}");
     match hazard {
         Hazard::Outside => {
             let below = |array: &&Range<u32>| u64::from(array.start) <= address;
@@ -264,36 +296,46 @@ fn describe_hazard(
             };
             format!("{what}, {place}: check the index against the array's length")
         }
-        Hazard::Unwritten => format!(
-            "{what}, which no thread of the block has written: on a GPU it holds anything. Write it \
-             first, with a barrier before others read it"
+        Hazard::Unwritten { .. } => format!(
+            "{what}, which no thread of the block has written: on a GPU its value is undefined. Write \
+             it first, with a barrier before others read it"
         ),
-        Hazard::Race { other, wrote } => {
+        Hazard::Race { other, wrote, block } => {
             let same_warp = lane.is_some_and(|(warp, _)| warp == other.thread() / 32);
-            let who = match same_warp && other.of_several_warps() {
-                true => "a thread of another warp".to_owned(),
-                false => format!("thread {}", thread(other)),
+            let who = match block {
+                Some(block) => format!("thread {} of block {}", thread(other), triple(block)),
+                None if same_warp && other.of_several_warps() => "a thread of another warp".into(),
+                None => format!("thread {}", thread(other)),
             };
             let did = if wrote { "wrote" } else { "read" };
-            let there = place_in_words(program, other.pc());
-            let remedy = if same_warp && !other.of_several_warps() {
-                "a barrier must order the two, since the lanes of a warp need not run together: \
-                 of the warp, where only its lanes share the memory (bar.warp.sync; in Rust \
-                 warp::sync(), in CUDA C++ __syncwarp()), or of the block (bar.sync; in Rust \
-                 block::sync(), in CUDA C++ __syncthreads())"
-            } else {
-                "a barrier (bar.sync; in Rust block::sync(), in CUDA C++ __syncthreads()) must order \
-                 the two"
+            let there = program.place_in_words(other.pc());
+            let remedy = match block {
+                Some(_) => BETWEEN_BLOCKS,
+                None if same_warp && !other.of_several_warps() => IN_WARP,
+                None => IN_BLOCK,
             };
             // One line that reads and writes is an update: no barrier helps there.
-            let update = match line.is_some_and(|line| line == line_of(&there)) {
-                true => {
-                    ". If the threads update one place, as `sum += 1` does, an atomic operation \
-                         must do it (atom; in Rust `fetch_add`, in CUDA C++ atomicAdd)"
-                }
-                false => "",
-            };
+            let place = program.place(other.pc(), &[]);
+            let is_update = here.zip(place).is_some_and(|(here, there)| here.is_in_line_of(&there));
+            let update = if is_update { UPDATE } else { "" };
             format!("{what}, which {who} {did} {there}: a race; {remedy}{update}")
         }
     }
 }
+
+/// What orders two accesses of a warp.
+const IN_WARP: &str = "a barrier must order the two, since the lanes of a warp need not run \
+    together: of the warp, where only its lanes share the memory (bar.warp.sync; in Rust \
+    warp::sync(), in CUDA C++ __syncwarp()), or of the block (bar.sync; in Rust block::sync(), \
+    in CUDA C++ __syncthreads())";
+/// What orders two accesses of a block.
+const IN_BLOCK: &str =
+    "a barrier (bar.sync; in Rust block::sync(), in CUDA C++ __syncthreads()) must order the two";
+/// What orders two accesses of different blocks.
+const BETWEEN_BLOCKS: &str = "blocks run in any order and together, and nothing orders the two. \
+    Let another launch do one of them, or write to a buffer that no block reads. To order them in \
+    one launch takes a fence (fence.acq_rel.gpu; in Rust atomic::fence, in CUDA C++ \
+    __threadfence()) and then an atomic or volatile flag, for which the other block waits";
+/// What helps if both are an update.
+const UPDATE: &str = ". If the threads update one place, as `sum += 1` does, an atomic operation \
+    must do it (atom; in Rust `fetch_add`, in CUDA C++ atomicAdd)";

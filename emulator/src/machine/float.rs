@@ -1,9 +1,9 @@
 //! Floating-point operations on one value, in any mode.
 //!
-//! Rounding to nearest is the host's; the other directions are [`softfloat`](super::softfloat)'s.
-//! The approximate instructions (`ex2`, `lg2`, `sin`, `cos`, `tanh`, `rsqrt`, `rcp.approx`, …) are
-//! computed in double precision and rounded once, which is within the error that PTX allows them
-//! but not bit for bit what a GPU gives.
+//! The host rounds to nearest; [`softfloat`](super::softfloat) rounds in the other directions. The
+//! approximate instructions (`ex2`, `lg2`, `sin`, `cos`, `tanh`, `rsqrt`, `rcp.approx`, …) are
+//! computed in double precision and rounded once, which is within PTX's error bound but not bit for
+//! bit a GPU's result.
 
 use super::bits::{NAN32, bits32, bits64, flush, saturate};
 use super::softfloat::{F32, F64};
@@ -126,19 +126,17 @@ fn approximate_quotient(x: f32, y: f32) -> f32 {
     if y.abs() > largest { x * 0f32.copysign(y) } else { x / y }
 }
 
-fn extreme32(op: Float2, x: f32, y: f32) -> u32 {
-    let propagate = matches!(op, Float2::MinNan | Float2::MaxNan);
-    match (x.is_nan(), y.is_nan()) {
-        (true, true) => NAN32,
-        (true, false) | (false, true) if propagate => NAN32,
-        (true, false) => y.to_bits(),
-        (false, true) => x.to_bits(),
-        (false, false) => {
-            let least = matches!(op, Float2::Min | Float2::MinNan);
-            let (low, high) = if x.total_cmp(&y).is_le() { (x, y) } else { (y, x) };
-            if least { low.to_bits() } else { high.to_bits() }
-        }
-    }
+/// The minimum or maximum of two values, in which -0 is less than 0. Without branches, so that it
+/// vectorises.
+#[inline(always)]
+pub fn extreme32(op: Float2, x: f32, y: f32) -> u32 {
+    let propagates = matches!(op, Float2::MinNan | Float2::MaxNan);
+    let is_least = matches!(op, Float2::Min | Float2::MinNan);
+    let (x_is_nan, y_is_nan) = (x.is_nan(), y.is_nan());
+    let takes_x = (x.total_cmp(&y).is_le() == is_least) & !x_is_nan | y_is_nan;
+    let is_nan = x_is_nan & y_is_nan | (x_is_nan | y_is_nan) & propagates;
+    let bits = if takes_x { x.to_bits() } else { y.to_bits() };
+    if is_nan { NAN32 } else { bits }
 }
 
 /// The extreme of the sizes, with the product's sign.
@@ -209,6 +207,21 @@ mod tests {
         assert_eq!(two32(Float2::Min, FloatMode::PLAIN, nan, 1f32.to_bits()), 1f32.to_bits());
         assert_eq!(two32(Float2::MinNan, FloatMode::PLAIN, nan, 1f32.to_bits()), NAN32);
         assert_eq!(two32(Float2::Min, FloatMode::PLAIN, 0, 0x8000_0000), 0x8000_0000);
+    }
+
+    #[test]
+    fn extremes_are_those_of_the_definition() {
+        let values = [0.0, -0.0, 1.0, -1.0, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+        for (x, y) in values.iter().flat_map(|x| values.map(|y| (*x, y))) {
+            let numbers = || [x, y].into_iter().filter(|value| !value.is_nan());
+            let bits = |value: Option<f32>| value.map_or(NAN32, f32::to_bits);
+            let least = bits(numbers().min_by(f32::total_cmp));
+            let most = bits(numbers().max_by(f32::total_cmp));
+            let or_nan = |bits| if numbers().count() == 2 { bits } else { NAN32 };
+            let expected = [least, most, or_nan(least), or_nan(most)];
+            let ops = [Float2::Min, Float2::Max, Float2::MinNan, Float2::MaxNan];
+            assert_eq!(ops.map(|op| extreme32(op, x, y)), expected, "{x} {y}");
+        }
     }
 
     #[test]

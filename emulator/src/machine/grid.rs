@@ -1,15 +1,20 @@
 //! A whole launch: its blocks, in turns or on several threads.
 //!
-//! Input: a [`Launch`]. Output: its counts, or its fault. Blocks go to several threads only if none
-//! can see another's work; then neither memory nor counts show who ran what. Of several faults the
-//! one of the lowest block is kept, which is the one that running in order would have met first.
+//! Input: a [`Launch`]. Output: its counts, or its fault. Blocks are divided among several host
+//! threads only if none can see another's work; then neither memory nor counts depend on the
+//! division. Of several faults the one of the lowest block is kept, which is the first in
+//! sequential order.
 
 use super::block::{Progress, Worker};
-use super::fault::FaultReport;
+use super::fault::{Fault, FaultKind, FaultReport};
+use super::global_shadow::GlobalShadow;
+use super::grid_barrier;
 use super::launch::Launch;
-use super::said;
+use super::printf_output;
+use super::race_search::{Grid, Races};
 use crate::counters::Counts;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -19,31 +24,78 @@ const WORTH_THREADS: u64 = 16 * 1024;
 impl Launch<'_> {
     /// Runs it. Output: its counts or the fault that running the blocks in order meets first, and
     /// what was said up to there, in the order of blocks.
-    pub fn run(&self) -> (Result<Counts, Box<FaultReport>>, String) {
+    pub fn run(&self, shadow: &mut GlobalShadow) -> (Result<Counts, Box<FaultReport>>, String) {
+        let races = Races::new(std::mem::take(shadow), self.checked_grid(), self.memory);
+        let (mut ran, text) = self.run_blocks(&races);
+        let first_fault = races.first_fault.load(Relaxed);
+        let (used, late) = races.into_parts();
+        *shadow = used;
+        if let Some((block, fault)) = late.filter(|(block, _)| *block <= first_fault) {
+            ran = Err(self.report(block, &fault));
+        }
+        (ran, text)
+    }
+
+    fn checked_grid(&self) -> Grid {
+        Grid {
+            extent: self.grid,
+            checks: self.checks,
+            interacts: self.blocks_interact(),
+            orders: self.blocks_order(),
+            grain: self.global_grain(),
+        }
+    }
+
+    /// A fault in a block, as a person reads it.
+    pub fn report(&self, block: u64, fault: &Fault) -> Box<FaultReport> {
+        let index = self.block_index(block);
+        let is_barrier = fault.kind == FaultKind::Trap
+            && self.grid_workspace == 0
+            && fault.pc.is_some_and(|pc| grid_barrier::tests_workspace(self.program, pc));
+        let detail = || grid_barrier::NOT_COOPERATIVE.to_owned();
+        let explained = is_barrier.then(|| Fault { detail: detail(), ..fault.clone() });
+        let fault = explained.as_ref().unwrap_or(fault);
+        Box::new(FaultReport::new(fault, self.program, index, self.block, self.memory))
+    }
+
+    /// Runs a block. A panic becomes a fault of it, so that other host threads do not wait for it.
+    fn catch_panic<T>(
+        &self,
+        block: u64,
+        run: impl FnOnce() -> Result<T, Box<FaultReport>>,
+    ) -> Result<T, Box<FaultReport>> {
+        catch_unwind(AssertUnwindSafe(run))
+            .unwrap_or_else(|panic| Err(self.report(block, &Fault::from_panic(&*panic))))
+    }
+
+    fn run_blocks(&self, races: &Races) -> (Result<Counts, Box<FaultReport>>, String) {
         let blocks = self.blocks();
         let threads = blocks.saturating_mul(u64::from(self.threads_per_block()));
-        let interact = self.program.blocks_interact || self.grid_workspace != 0;
-        let workers = if interact || threads < WORTH_THREADS {
+        let workers = if self.blocks_interact() || threads < WORTH_THREADS {
             1
         } else {
             self.host_threads.clamp(1, usize::try_from(blocks).unwrap_or(usize::MAX).max(1))
         };
         if workers == 1 {
-            return self.run_in_turns(blocks);
+            return self.run_in_turns(blocks, races);
         }
-        self.run_on_threads(blocks, workers)
+        self.run_on_threads((blocks, workers), races)
     }
 
-    /// Runs the blocks on this thread, in order. One that waits for others lets them run, up to as
-    /// many as the device holds at once: new ones first, then those that wait, the oldest first.
-    fn run_in_turns(&self, blocks: u64) -> (Result<Counts, Box<FaultReport>>, String) {
+    /// Runs the blocks on this thread, in order. While a block waits for others, they run, up to as
+    /// many as the device holds at once: new ones first, then waiting ones, the oldest first.
+    fn run_in_turns(
+        &self,
+        blocks: u64,
+        races: &Races,
+    ) -> (Result<Counts, Box<FaultReport>>, String) {
         let mut total = Counts::new(self.program.code.len());
         let (mut next, mut fault) = (0, None);
-        let (mut waiting, mut idle) = (VecDeque::new(), vec![Worker::new(self)]);
+        let (mut waiting, mut idle) = (VecDeque::new(), vec![Worker::new(self, races, false)]);
         while fault.is_none() {
             let is_room = (waiting.len() as u64) < self.resident_blocks.max(1);
             let mut worker = if next < blocks && is_room {
-                let mut worker = idle.pop().unwrap_or_else(|| Worker::new(self));
+                let mut worker = idle.pop().unwrap_or_else(|| Worker::new(self, races, false));
                 worker.begin(next);
                 next += 1;
                 worker
@@ -52,7 +104,7 @@ impl Launch<'_> {
             } else {
                 break;
             };
-            match worker.resume() {
+            match self.catch_panic(worker.linear, || worker.resume()) {
                 Ok(Progress::Waits) => waiting.push_back(worker),
                 Ok(Progress::Done) => idle.push(worker),
                 Err(report) => {
@@ -66,16 +118,15 @@ impl Launch<'_> {
             total += &worker.counts;
             all.extend(worker.said);
         }
-        (fault.map_or(Ok(total), Err), said::in_order(all, u64::MAX))
+        (fault.map_or(Ok(total), Err), printf_output::in_order(all, u64::MAX))
     }
 
     fn run_on_threads(
         &self,
-        blocks: u64,
-        workers: usize,
+        (blocks, workers): (u64, usize),
+        races: &Races,
     ) -> (Result<Counts, Box<FaultReport>>, String) {
         let next = AtomicU64::new(0);
-        let first_fault = AtomicU64::new(u64::MAX);
         let fault: Mutex<Option<(u64, Box<FaultReport>)>> = Mutex::new(None);
         let total = Mutex::new(Counts::new(self.program.code.len()));
         let all = Mutex::new(Vec::new());
@@ -83,15 +134,16 @@ impl Launch<'_> {
         std::thread::scope(|scope| {
             for _ in 0..workers {
                 scope.spawn(|| {
-                    let mut worker = Worker::new(self);
+                    let mut worker = Worker::new(self, races, true);
                     'all: loop {
                         let start = next.fetch_add(share, Relaxed);
                         for block in start..blocks.min(start.saturating_add(share)) {
-                            if block > first_fault.load(Relaxed) {
+                            if block > races.first_fault.load(Relaxed) {
                                 break 'all;
                             }
-                            if let Err(report) = worker.run(block) {
-                                first_fault.fetch_min(block, Relaxed);
+                            let ran = self.catch_panic(block, || worker.run(block));
+                            if let Err(report) = ran {
+                                races.note_fault(block);
                                 let mut fault =
                                     fault.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                                 if fault.as_ref().is_none_or(|(known, _)| block < *known) {
@@ -113,7 +165,7 @@ impl Launch<'_> {
             }
         });
         let all = all.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let text = said::in_order(all, first_fault.into_inner());
+        let text = printf_output::in_order(all, races.first_fault.load(Relaxed));
         let ran = match fault.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
             Some((_, report)) => Err(report),
             None => Ok(total.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())),

@@ -1,8 +1,8 @@
 //! Arithmetic of f16 and bf16, one at a time or two in a register.
 //!
-//! Every operation is rounded once, to nearest and ties to even, and gives PTX's one NaN, `0x7fff`.
-//! `ex2.approx` and `tanh.approx` are computed in double precision and rounded once, which is
-//! within the error that PTX allows them but not bit for bit what a GPU gives.
+//! Every operation is rounded once, to nearest and ties to even, and yields PTX's canonical NaN,
+//! `0x7fff`. `ex2.approx` and `tanh.approx` are computed in double precision and rounded once,
+//! which is within PTX's error bound but not bit for bit a GPU's result.
 
 use super::comparison::compare_floats;
 use super::softfloat::{BF16, F16, F32, F64, Format, Value};

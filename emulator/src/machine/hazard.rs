@@ -1,4 +1,4 @@
-//! Accesses to shared memory and what can be wrong with them, as `shadow` tells it.
+//! Accesses to shared and global memory and their hazards.
 
 /// Of an access: its thread's number in the block, the instruction above it, and two flags.
 pub(super) const THREAD: i32 = (1 << 10) - 1;
@@ -10,18 +10,18 @@ pub(super) const STRONG: i32 = 1 << 11;
 const INSTRUCTION: u32 = 12;
 const LAST_INSTRUCTION: u32 = (1 << (31 - INSTRUCTION)) - 1;
 
-/// What a thread does to a cell.
+/// A thread's access to a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Touch {
     /// It reads.
     Read,
-    /// It writes what is not there yet, or (`false`) what is.
+    /// It writes: another value than before, or (`false`) the same.
     Write(bool),
     /// Both, as one step.
     Update,
 }
 
-/// Who accesses: the lowest thread, the instruction, and whether it is strong.
+/// An access: its lowest thread, its instruction, and whether it is strong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct By(pub(super) i32);
 
@@ -44,6 +44,12 @@ impl By {
         (self.0 & THREAD).cast_unsigned()
     }
 
+    /// Whether it was atomic, volatile or ordered.
+    #[inline(always)]
+    pub fn is_strong(self) -> bool {
+        self.0 & STRONG != 0
+    }
+
     /// Whether threads of other warps did the same since all threads last met.
     pub fn of_several_warps(self) -> bool {
         self.0 & SEVERAL != 0
@@ -55,18 +61,25 @@ impl By {
     }
 }
 
-/// What is wrong with an access.
+/// A fault of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hazard {
     /// It belongs to no array.
     Outside,
-    /// Nobody wrote what it reads.
-    Unwritten,
+    /// It reads memory that was never written.
+    Unwritten {
+        /// When all threads of the block had last met.
+        met: i32,
+        /// Whether the same access reads other elements that are written.
+        in_part: bool,
+    },
     /// Nothing orders it and that of another thread, which wrote or only read.
     Race {
         /// The other one.
         other: By,
         /// Whether that one wrote.
         wrote: bool,
+        /// Its block, if that is another one.
+        block: Option<[u32; 3]>,
     },
 }

@@ -128,7 +128,7 @@ pub fn binary64(op: Binary, a: u64, b: u64) -> u64 {
     }
 }
 
-/// Two 16-bit operands, whose upper halves may hold anything.
+/// Two 16-bit operands; their upper halves are undefined.
 pub fn binary16(op: Binary, signed: bool, a: u32, b: u32) -> u32 {
     if signed {
         let (a, b) = (i32::from(a as i16), i32::from(b as i16));
@@ -293,7 +293,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn division_by_zero_does_what_hardware_does() {
+    fn division_by_zero_matches_hardware() {
         assert_eq!(
             (binary32(Binary::DivU, 7, 0), binary32(Binary::RemU, 7, 0)),
             (u32::MAX, u32::MAX)

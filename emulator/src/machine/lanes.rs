@@ -1,7 +1,7 @@
 //! The registers of the running warp, 32 lanes at a time.
 //!
 //! An operation computes all 32 lanes and keeps those of its mask. Every function here is inlined
-//! into the execution loop, so that the loop's instruction set (see `driver::host_cpu`) applies to
+//! into the execution loop, so that the loop's instruction set (see `machine::host_cpu`) applies to
 //! it and the compiler vectorises it.
 
 use crate::lower::inst::Slot;
@@ -21,11 +21,11 @@ pub struct Lanes<'r> {
     pub r64: &'r mut [Lanes64],
     /// Predicates, one bit a lane.
     pub preds: &'r mut [u32],
-    /// Where this warp's 32-bit registers begin.
+    /// The start of this warp's 32-bit registers.
     pub base32: usize,
-    /// Where this warp's 64-bit registers begin.
+    /// The start of this warp's 64-bit registers.
     pub base64: usize,
-    /// Where this warp's predicates begin.
+    /// The start of this warp's predicates.
     pub base_pred: usize,
 }
 

@@ -1,13 +1,14 @@
-//! What a launch is: a kernel, its shape, its parameters and the device that it runs on.
+//! A launch: a kernel, its shape, its parameters and the device that it runs on.
 
+use super::atomic_half;
 use super::bits::extend;
 use super::checks::Checks;
 use super::context::Runner;
 use super::memory::Memory;
 use super::watch::Watch;
 
-use crate::lower::inst::{Element, Op, Space};
-use crate::lower::program::Program;
+use crate::lower::inst::{Element, Inst, Op, Space};
+use crate::lower::program::{MOST_LOCAL_BYTES, Program};
 use std::ops::Range;
 
 /// One launch, already checked against the device's limits.
@@ -28,19 +29,21 @@ pub struct Launch<'l> {
     pub sm_count: u32,
     /// Blocks of it that the device holds at once.
     pub resident_blocks: u64,
-    /// Where the workspace of a cooperative launch lies; 0 if it is none.
+    /// The address of the workspace of a cooperative launch; 0 for other launches.
     pub grid_workspace: u64,
+    /// Bytes of stack that a thread has.
+    pub stack_bytes: u32,
     /// Number of this launch on its device.
     pub grid_id: u64,
     /// Host threads to use at most.
     pub host_threads: usize,
     /// How warps are executed.
     pub runner: Runner,
-    /// Which blocks' accesses to shared memory are checked for races and the like.
+    /// The blocks and accesses that are checked for races and other hazards.
     pub checks: Checks,
     /// Warp instructions after which a block that still runs is a fault.
     pub instruction_limit: Option<u64>,
-    /// Where it tells how far it is, if it takes long.
+    /// The progress file of long launches.
     pub watch: Option<Watch>,
 }
 
@@ -76,19 +79,47 @@ impl Launch<'_> {
         }
     }
 
-    /// Where the arrays in shared memory lie, the dynamic one last.
+    /// The ranges of the arrays in shared memory, the dynamic one last.
     pub fn shared_arrays(&self) -> impl Iterator<Item = Range<u32>> {
         let start = self.program.dynamic_shared_start;
         let dynamic = (self.dynamic_shared > 0).then(|| start..start + self.dynamic_shared);
         self.program.shared_arrays.iter().cloned().chain(dynamic)
     }
 
+    /// Whether blocks can see each other's work before the launch ends.
+    pub fn blocks_interact(&self) -> bool {
+        self.program.blocks_interact || self.grid_workspace != 0
+    }
+
+    /// Whether blocks may order each other: one of them publishes its earlier accesses.
+    pub fn blocks_order(&self) -> bool {
+        let publishes = |inst: &Inst| match inst.op {
+            Op::Fence { beyond_block } => beyond_block,
+            Op::Store { element, .. } => element.order.releases,
+            Op::Atomic(ref atomic) => atomic.order.releases,
+            Op::AtomicVector(ref atomic) => atomic.order.releases,
+            _ => false,
+        };
+        self.blocks_interact() && self.program.code.iter().any(publishes)
+    }
+
     /// The narrowest access that may reach shared memory, as a power of two of bytes.
     pub fn shared_grain(&self) -> u32 {
+        self.grain(Space::Shared)
+    }
+
+    /// The narrowest access that may reach global memory, as a power of two of bytes.
+    pub fn global_grain(&self) -> u32 {
+        let is_half =
+            |inst: &Inst| matches!(inst.op, Op::Atomic(ref atomic) if atomic_half::is_of(atomic));
+        self.grain(Space::Global).min(if self.program.code.iter().any(is_half) { 1 } else { 2 })
+    }
+
+    fn grain(&self, wanted: Space) -> u32 {
         let narrowest = self.program.code.iter().filter_map(|inst| match inst.op {
             Op::Load { element, address, .. } | Op::Store { element, address, .. } => {
-                let may_be_shared = matches!(address.space, Space::Shared | Space::Generic);
-                may_be_shared.then_some(element)
+                let may_reach = address.space == wanted || address.space == Space::Generic;
+                may_reach.then_some(element)
             }
             _ => None,
         });
@@ -98,6 +129,15 @@ impl Launch<'_> {
     /// Words of local memory of a warp.
     pub fn local_words(&self) -> usize {
         self.program.local_bytes.div_ceil(4) as usize * 32
+    }
+
+    /// The largest extent of a thread's stack. Every function has room for one frame beyond the
+    /// requested size, as frames differ from those of the machine code.
+    pub fn stack_limit(&self) -> u32 {
+        let frames = self.program.callees.iter().map(|callee| callee.stack_bytes);
+        let frames = frames.fold(0, u32::saturating_add);
+        let end = self.program.stack_start().saturating_add(frames);
+        end.saturating_add(self.stack_bytes).min(MOST_LOCAL_BYTES)
     }
 
     /// The index of the `linear`-th block.

@@ -1,17 +1,15 @@
 //! Barriers in shared memory that count arrivals and bytes: `mbarrier`.
 //!
-//! Such a barrier is a word of 64 bits whose layout is the device's own. Here it holds the parity
-//! of its phase, how many arrivals the phase still wants and how many the next one will, and how
-//! many bytes are on their way. A phase is over once neither is wanted.
+//! Such a barrier is a word of 64 bits with a layout that PTX leaves to the device. Here it holds
+//! the parity of its phase, the pending arrivals of the phase and of the next one, and the pending
+//! bytes. A phase is complete when no arrivals and no bytes are pending.
 
 use super::checked::touch;
 use super::context::Context;
-use super::fault::{Fault, FaultKind};
+use super::fault::{Fault, FaultKind, Outcome};
 use super::per_lane::{read, write};
 use super::request::{Part, Verb, check, parts};
 use crate::lower::inst::{Address, Mbarrier, MbarrierOp, Phase, Slot, Space};
-
-type Outcome = Result<(), Box<Fault>>;
 
 /// The largest count that PTX allows.
 const MOST: u32 = (1 << 20) - 1;
@@ -22,7 +20,7 @@ const BYTES: u32 = 8;
 pub enum Waits {
     /// It does.
     Yes,
-    /// It goes on.
+    /// It stays in its phase.
     No,
 }
 
@@ -129,7 +127,7 @@ pub fn execute(cx: &mut Context<'_>, barrier: &Mbarrier, on: u32) -> Result<Wait
             let counts = *cx.lanes.get32(count);
             let expected = expect.map(|slot| *cx.lanes.get32(slot));
             let mut tokens = [0; 32];
-            cx.shadow.meet();
+            cx.shadow.arrive(cx.warp.index);
             for lane in lanes() {
                 tokens[lane] = get(cx, &part, lane)?.encode();
                 let bytes = expected.map_or(0, |expected| expected[lane].cast_signed());
@@ -143,6 +141,7 @@ pub fn execute(cx: &mut Context<'_>, barrier: &Mbarrier, on: u32) -> Result<Wait
         }
         MbarrierOp::Bytes { expected, count } => {
             let counts = *cx.lanes.get32(count);
+            cx.shadow.publish(cx.warp.index);
             for lane in lanes() {
                 let bytes = counts[lane].cast_signed();
                 change(cx, &part, lane, |state| state.count_bytes(expected, bytes))?;
@@ -164,7 +163,7 @@ fn test(cx: &mut Context<'_>, part: &Part, p: Slot, phase: Phase) -> Result<Wait
         over |= u32::from(get(cx, part, lane)?.odd != asked) << lane;
     }
     cx.lanes.set_pred(p, over, part.lanes);
-    cx.shadow.meet();
+    cx.shadow.meet_arrivals();
     Ok(if over == part.lanes { Waits::No } else { Waits::Yes })
 }
 
@@ -173,7 +172,7 @@ pub fn arrive_once(cx: &mut Context<'_>, address: Address, on: u32) -> Outcome {
     let part = place(cx, address, on)?;
     check(cx, &part, BYTES, Verb::Update(true))?;
     touch(cx, &part, (BYTES, true), Verb::Update(true), on)?;
-    cx.shadow.meet();
+    cx.shadow.arrive(cx.warp.index);
     for lane in (0..32).filter(|lane| on >> lane & 1 == 1) {
         change(cx, &part, lane, |state| state.arrive(1, false))?;
     }

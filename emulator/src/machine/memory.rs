@@ -1,18 +1,19 @@
 //! Device memory: allocations at virtual, deterministic addresses.
 //!
-//! Allocations are multiples of 512 bytes apart with a gap that belongs to nobody, and no address
-//! is used twice, so an access beyond an allocation or to freed memory is always caught. Words are
+//! Allocations are multiples of 512 bytes apart with an unused gap between them, and no address is
+//! used twice, so an access beyond an allocation or to freed memory is always caught. Words are
 //! relaxed atomics: blocks may run on several threads, and a race of the kernel is then a race of
 //! values, never of the emulator's memory.
 
 use super::bits::UNDEFINED;
 use crate::lower::address::GLOBAL_BASE;
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Allocations begin at multiples of this.
 const ALIGNMENT: u64 = 512;
-/// At least this many bytes between allocations belong to nobody.
+/// The least unused bytes between allocations.
 const GAP: u64 = 64 * 1024;
 /// An access that misses by so much meant something else: the least that an index of 32 bits misses
 /// by where it wraps around, with room for large buffers.
@@ -30,11 +31,11 @@ pub struct Allocation {
     pub bytes: u64,
     /// The contents; one word more than needed when the size is not a multiple of 4.
     pub words: Vec<AtomicU32>,
-    /// What it holds, as far as somebody said.
+    /// Its content, as far as it is known.
     pub holds: Holds,
 }
 
-/// What an allocation holds.
+/// The content of an allocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holds {
     /// Nobody said.
@@ -46,7 +47,7 @@ pub enum Holds {
         /// Whether it is a `.const` one.
         is_const: bool,
     },
-    /// What a kernel gets as an argument.
+    /// An argument of a kernel.
     Argument {
         /// The parameter's name.
         name: String,
@@ -149,7 +150,7 @@ impl Memory {
         self.in_use = 0;
     }
 
-    /// Says what the allocation that begins at `base` holds.
+    /// Records the content of the allocation that begins at `base`.
     ///
     /// # Errors
     /// [`NotAllocated`] if none does.
@@ -165,6 +166,11 @@ impl Memory {
     /// Free and total bytes.
     pub fn available(&self) -> (u64, u64) {
         (self.capacity - self.in_use, self.capacity)
+    }
+
+    /// The ranges of the allocations, in the order of their addresses.
+    pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
+        self.allocations.iter().map(|each| each.base..each.base + each.bytes)
     }
 
     /// The index of the allocation that holds `address`.
@@ -301,7 +307,7 @@ impl Memory {
         self.freed.iter().any(|&(base, bytes)| address.wrapping_sub(base) < bytes)
     }
 
-    /// Says what holds `address` that a kernel may only read, and what to do.
+    /// Describes the read-only memory at `address`, and the remedy.
     pub fn locate_read_only(&self, address: u64) -> String {
         let Some(allocation) = self.find(address) else { return self.locate(address) };
         let offset = address - allocation.base;
@@ -364,8 +370,8 @@ impl Memory {
     }
 }
 
-/// What is said of an address that is `bytes` away from the nearest allocation, which then says
-/// little of what the kernel meant.
+/// The description of an address that is `bytes` away from the nearest allocation, which is then
+/// hardly the intended one.
 fn far(bytes: u64) -> &'static str {
     if bytes < FAR {
         return "";

@@ -5,7 +5,7 @@ use super::lanes::{Lanes, Lanes64};
 use crate::lower::address::resolve;
 use crate::lower::inst::{Element, MoveOp, Slot, Space};
 
-fn part(values: &[u64; 32], shift: u32, mask: u64) -> [u32; 32] {
+fn extract(values: &[u64; 32], shift: u32, mask: u64) -> [u32; 32] {
     values.map(|value| (value >> shift & mask) as u32)
 }
 
@@ -25,8 +25,8 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &MoveOp, m: u32) {
         }
         MoveOp::Unpack64 { d, e, a } => {
             let values = *lanes.get64(a);
-            lanes.set32(d, &part(&values, 0, u64::MAX), m);
-            lanes.set32(e, &part(&values, 32, u64::MAX), m);
+            lanes.set32(d, &extract(&values, 0, u64::MAX), m);
+            lanes.set32(e, &extract(&values, 32, u64::MAX), m);
         }
         MoveOp::Pack32 { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| b << 16 | a & 0xffff),
         MoveOp::Unpack32 { d, e, a } => {
@@ -41,7 +41,7 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &MoveOp, m: u32) {
         MoveOp::Unpack16x4 { d, a } => {
             let values = *lanes.get64(a);
             for (at, slot) in (0u32..).zip(d) {
-                lanes.set32(slot, &part(&values, 16 * at, 0xffff), m);
+                lanes.set32(slot, &extract(&values, 16 * at, 0xffff), m);
             }
         }
         MoveOp::Pack8x4 { d, a } => {
@@ -51,7 +51,7 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &MoveOp, m: u32) {
         MoveOp::Unpack8x4 { d, a } => {
             let values = lanes.get32(a).map(u64::from);
             for (at, slot) in (0u32..).zip(d) {
-                lanes.set32(slot, &part(&values, 8 * at, 0xff), m);
+                lanes.set32(slot, &extract(&values, 8 * at, 0xff), m);
             }
         }
         MoveOp::Gather { wide, count, d, a } => {

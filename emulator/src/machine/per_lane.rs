@@ -5,20 +5,21 @@
 //! moved, in lane order: if several lanes store to one place the highest wins.
 
 use super::bits::extend;
-use super::checked::{touch, touch_read};
+use super::checked::{log, touch, touch_read, unwritten_element};
 use super::context::Context;
 use super::definedness;
-use super::fault::Fault;
-use super::request::{Part, Verb, admit, allocation, parts};
+use super::fault::Outcome;
+use super::hazard::Touch;
+use super::request::{Extent, Part, Verb, admit, allocation, parts};
 use crate::lower::inst::{Address, Element, File, Slot, Space};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
-type Outcome = Result<(), Box<Fault>>;
 
 /// One word of some space.
 pub enum Cell<'c> {
     /// Of device memory.
     Global(&'c AtomicU32),
+    /// The same, if no other host thread runs blocks of the launch.
+    Unshared(&'c AtomicU32),
     /// Of anything that one block owns.
     Owned(&'c mut u32),
 }
@@ -28,23 +29,33 @@ impl Cell<'_> {
     #[inline]
     pub fn get(&self) -> u32 {
         match self {
-            Self::Global(word) => word.load(Relaxed),
+            Self::Global(word) | Self::Unshared(word) => word.load(Relaxed),
             Self::Owned(word) => **word,
         }
     }
 
-    /// Changes it by `f` as one step, and returns what it was.
+    /// Changes it by `f` as one step, and returns what it was and what it is.
     #[inline]
-    pub fn update(&mut self, f: impl Fn(u32) -> u32) -> u32 {
+    pub fn update(&mut self, f: impl Fn(u32) -> u32) -> (u32, u32) {
         match self {
             Self::Global(word) => {
                 let mut old = word.load(Relaxed);
-                while let Err(now) = word.compare_exchange_weak(old, f(old), Relaxed, Relaxed) {
-                    old = now;
+                let mut new = f(old);
+                while let Err(now) = word.compare_exchange_weak(old, new, Relaxed, Relaxed) {
+                    (old, new) = (now, f(now));
                 }
-                old
+                (old, new)
             }
-            Self::Owned(word) => std::mem::replace(*word, f(**word)),
+            Self::Unshared(word) => {
+                let old = word.load(Relaxed);
+                let new = f(old);
+                word.store(new, Relaxed);
+                (old, new)
+            }
+            Self::Owned(word) => {
+                let old = std::mem::replace(*word, f(**word));
+                (old, **word)
+            }
         }
     }
 
@@ -52,7 +63,9 @@ impl Cell<'_> {
     #[inline]
     pub fn put(&mut self, value: u32, field: u32) {
         match self {
-            Self::Global(word) if field == u32::MAX => word.store(value, Relaxed),
+            Self::Global(word) | Self::Unshared(word) if field == u32::MAX => {
+                word.store(value, Relaxed)
+            }
             Self::Owned(word) if field == u32::MAX => **word = value,
             _ => {
                 self.update(|old| (old & !field) | (value & field));
@@ -72,8 +85,9 @@ pub fn cell<'c>(
         Space::Shared => cx.shared.get_mut((address / 4) as usize).map(Cell::Owned),
         Space::Local => cx.local.get_mut((address / 4) as usize * 32 + lane).map(Cell::Owned),
         _ => {
-            let found = allocation(cx, address)?;
-            found.words.get(((address - found.base) / 4) as usize).map(Cell::Global)
+            let (found, is_shared) = (allocation(cx, address)?, cx.shares_memory);
+            let word = found.words.get(((address - found.base) / 4) as usize)?;
+            Some(if is_shared { Cell::Global(word) } else { Cell::Unshared(word) })
         }
     }
 }
@@ -113,31 +127,72 @@ fn value_from(word: impl Fn(u64) -> u64, address: u64, bytes: u8) -> u64 {
     if bytes == 8 { low | word(address / 4 + 1) << 32 } else { low }
 }
 
+/// Words that lie one after the other.
+pub enum Words<'c> {
+    /// Of device memory.
+    Global(&'c [AtomicU32]),
+    /// The same, if no other host thread runs blocks of the launch.
+    Unshared(&'c [AtomicU32]),
+    /// Of anything that one block owns.
+    Owned(&'c mut [u32]),
+}
+
+impl Words<'_> {
+    /// One of them; 0 beyond the end.
+    #[inline(always)]
+    fn get(&self, at: u64) -> u64 {
+        let word = match self {
+            Self::Global(words) | Self::Unshared(words) => {
+                words.get(at as usize).map(|word| word.load(Relaxed))
+            }
+            Self::Owned(words) => words.get(at as usize).copied(),
+        };
+        u64::from(word.unwrap_or(0))
+    }
+
+    /// One of them, to change it.
+    #[inline(always)]
+    pub fn cell(&mut self, at: u64) -> Option<Cell<'_>> {
+        match self {
+            Self::Global(words) => words.get(at as usize).map(Cell::Global),
+            Self::Unshared(words) => words.get(at as usize).map(Cell::Unshared),
+            Self::Owned(words) => words.get_mut(at as usize).map(Cell::Owned),
+        }
+    }
+}
+
+/// The words in which all lanes of an admitted part access `bytes`, and their first address: those
+/// of shared memory, or of one allocation.
+pub fn words<'c>(cx: &'c mut Context<'_>, part: &Part, bytes: u64) -> Option<(Words<'c>, u64)> {
+    match part.space {
+        Space::Shared => Some((Words::Owned(cx.shared), 0)),
+        Space::Global => {
+            let Extent { low, high, .. } = part.extent;
+            let found = allocation(cx, low)?;
+            let inside = found.contains(low, high - low + bytes);
+            let words = match cx.shares_memory {
+                true => Words::Global(&found.words),
+                false => Words::Unshared(&found.words),
+            };
+            inside.then_some((words, found.base))
+        }
+        _ => None,
+    }
+}
+
 /// Reads `bytes` (1, 2, 4 or 8) from `offset` on for the lanes of an admitted part.
 fn read_lanes(cx: &mut Context<'_>, part: &Part, offset: u64, bytes: u8) -> [u64; 32] {
-    let (low, high, _) = part.extent();
-    let addresses = part.addresses.map(|at| at.wrapping_add(offset));
     let mut values = [0; 32];
     let lanes = (0..32).filter(|lane| part.lanes & (1 << lane) != 0);
-    if part.space == Space::Shared {
-        let word = |at: u64| u64::from(cx.shared.get(at as usize).copied().unwrap_or(0));
+    if let Some((words, first)) = words(cx, part, offset + u64::from(bytes)) {
+        let word = |at: u64| words.get(at);
         for lane in lanes {
-            values[lane] = value_from(word, addresses[lane], bytes);
+            values[lane] = value_from(word, part.addresses[lane] + offset - first, bytes);
         }
-        return values;
-    }
-    let end = high + offset + u64::from(bytes);
-    let found = if part.space == Space::Global { allocation(cx, low) } else { None };
-    if let Some(found) = found.filter(|found| found.contains(low, end - low)) {
-        let word =
-            |at: u64| found.words.get(at as usize).map_or(0, |word| word.load(Relaxed).into());
+    } else {
         for lane in lanes {
-            values[lane] = value_from(word, addresses[lane] - found.base, bytes);
+            values[lane] = read(cx, part.space, lane, part.addresses[lane] + offset, bytes);
         }
-        return values;
-    }
-    for lane in lanes {
-        values[lane] = read(cx, part.space, lane, addresses[lane], bytes);
     }
     values
 }
@@ -151,43 +206,48 @@ pub fn load(
     d: [Slot; 4],
     on: u32,
 ) -> Outcome {
-    for part in parts(cx, address, on) {
-        admit(cx, &part, element.total(), Verb::Read)?;
+    for part in parts(cx, address, on).iter() {
+        admit(cx, part, element.total(), Verb::Read)?;
         if element.strong {
             cx.shadow.meet();
         }
-        let unwritten = touch_read(cx, &part, (element.total(), element.strong))?;
-        for (index, slot) in (0u64..).zip(d).take(usize::from(element.count)) {
-            let offset = index * u64::from(element.bytes);
-            let values = read_lanes(cx, &part, offset, element.bytes)
-                .map(|value| extend(value, element.bytes, element.signed));
-            cx.lanes.set_any(slot, element.wide, &values, part.lanes);
-        }
+        let how = (element.total(), element.strong || element.guess);
+        log(cx, part, how, Touch::Read, element.order, |_, _| 0);
+        let unwritten = touch_read(cx, part, how)?;
+        let file = File::by_width(element.wide);
         if let Some((lanes, fault)) = unwritten {
-            let file = File::by_width(element.wide);
             definedness::note(cx, &d[..usize::from(element.count)], file, lanes, fault);
         }
-        definedness::load_local(cx, &part, element, &d);
+        for (index, slot) in (0u64..).zip(d).take(usize::from(element.count)) {
+            let offset = index * u64::from(element.bytes);
+            let values = read_lanes(cx, part, offset, element.bytes)
+                .map(|value| extend(value, element.bytes, element.signed));
+            cx.lanes.set_any(slot, element.wide, &values, part.lanes);
+            if let Some((lanes, fault)) = unwritten_element(cx, part, element, index) {
+                definedness::note(cx, &[slot], file, lanes, fault);
+            }
+        }
+        definedness::load_local(cx, part, element, &d);
     }
     Ok(())
 }
 
 /// Writes `bytes` (1, 2, 4 or 8) from `offset` on for the lanes of an admitted part.
 fn write_lanes(cx: &mut Context<'_>, part: &Part, (offset, bytes): (u64, u8), values: &[u64; 32]) {
-    let (low, high, _) = part.extent();
     let lanes = (0..32).filter(|lane| part.lanes & (1 << lane) != 0);
-    let end = high + offset + u64::from(bytes);
-    let found = if bytes >= 4 && part.space == Space::Global { allocation(cx, low) } else { None };
-    let Some(found) = found.filter(|found| found.contains(low, end - low)) else {
+    let whole = if bytes >= 4 { words(cx, part, offset + u64::from(bytes)) } else { None };
+    let Some((mut words, first)) = whole else {
         for lane in lanes {
             write(cx, part.space, lane, part.addresses[lane] + offset, bytes, values[lane]);
         }
         return;
     };
     for lane in lanes {
-        let at = ((part.addresses[lane] + offset - found.base) / 4) as usize;
-        for (word, shift) in found.words[at..].iter().zip([0, 32]).take(usize::from(bytes) / 4) {
-            word.store((values[lane] >> shift) as u32, Relaxed);
+        let at = (part.addresses[lane] + offset - first) / 4;
+        for next in 0..u64::from(bytes / 4) {
+            if let Some(mut cell) = words.cell(at + next) {
+                cell.put((values[lane] >> (32 * next)) as u32, u32::MAX);
+            }
         }
     }
 }
@@ -201,22 +261,47 @@ pub fn store(
     a: [Slot; 4],
     on: u32,
 ) -> Outcome {
-    for part in parts(cx, address, on) {
-        admit(cx, &part, element.total(), Verb::Write)?;
+    for part in parts(cx, address, on).iter() {
+        admit(cx, part, element.total(), Verb::Write)?;
         if element.strong {
             cx.shadow.meet();
         }
-        let changed = if part.space == Space::Shared { changed(cx, &part, element, a) } else { 0 };
-        touch(cx, &part, (element.total(), element.strong), Verb::Write, changed)?;
+        let changed = if part.space == Space::Shared { changed(cx, part, element, a) } else { 0 };
+        touch(cx, part, (element.total(), element.strong), Verb::Write, changed)?;
         if cx.tracks_definedness() {
-            definedness::store(cx, &part, element, &a)?;
+            definedness::store(cx, part, element, &a)?;
         }
+        log_store(cx, part, element, &a);
         for (index, slot) in (0u64..).zip(a).take(usize::from(element.count)) {
             let values = cx.lanes.any(slot, element.wide);
-            write_lanes(cx, &part, (index * u64::from(element.bytes), element.bytes), &values);
+            write_lanes(cx, part, (index * u64::from(element.bytes), element.bytes), &values);
         }
     }
     Ok(())
+}
+
+/// Logs a store to global memory, with its values.
+fn log_store(cx: &mut Context<'_>, part: &Part, element: Element, a: &[Slot; 4]) {
+    if !cx.shadow.log.wants(element.strong) {
+        return;
+    }
+    let values = a.map(|slot| cx.lanes.any(slot, element.wide));
+    log_values(cx, part, element, &values[..usize::from(element.count)]);
+}
+
+/// Logs that each lane stores `element` with one of `values` for each of its parts.
+pub fn log_values(cx: &mut Context<'_>, part: &Part, element: Element, values: &[[u64; 32]]) {
+    let bytes = usize::from(element.bytes);
+    let byte = |lane: usize, at: usize| match values.get(at / bytes) {
+        Some(value) => value[lane] >> (8 * (at % bytes)) & 0xff,
+        None => 0,
+    };
+    let word = |lane: usize, at: u32| {
+        (0..4)
+            .fold(0, |word, next| word | (byte(lane, 4 * at as usize + next) as u32) << (8 * next))
+    };
+    let how = (element.total(), element.strong);
+    log(cx, part, how, Touch::Write(true), element.order, word);
 }
 
 /// The lanes that store to shared memory what is not there.

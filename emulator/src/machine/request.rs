@@ -1,13 +1,12 @@
 //! A memory request of a warp: which lanes go to which space, whether they may, and what it counts.
 
 use super::context::Context;
-use super::fault::{Access, Fault, FaultKind};
+use super::fault::{Access, Fault, FaultKind, Outcome};
 use super::memory::Allocation;
-use crate::counters::{banks, sectors};
+use crate::counters::banks;
+use crate::counters::sectors::{self, Touched};
 use crate::lower::address::resolve;
 use crate::lower::inst::{Address, Space};
-
-type Outcome = Result<(), Box<Fault>>;
 
 /// What an access does, for counting and for words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +19,32 @@ pub enum Verb {
     Update(bool),
 }
 
+/// The range of the addresses of some lanes.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// The lowest address.
+    pub low: u64,
+    /// The highest one.
+    pub high: u64,
+    /// The bits of all.
+    pub bits: u64,
+}
+
+impl Extent {
+    #[inline(always)]
+    fn new(addresses: &[u64; 32], lanes: u32) -> Self {
+        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+        for (lane, &at) in addresses.iter().enumerate() {
+            if lanes & (1 << lane) != 0 {
+                (low, high, bits) = (low.min(at), high.max(at), bits | at);
+            }
+        }
+        Self { low, high, bits }
+    }
+}
+
 /// The lanes of a request that go to one space.
+#[derive(Clone)]
 pub struct Part {
     /// The space.
     pub space: Space,
@@ -30,19 +54,16 @@ pub struct Part {
     pub lanes: u32,
     /// Their addresses within the space.
     pub addresses: [u64; 32],
+    /// The extent of these lanes, or of more.
+    pub extent: Extent,
 }
 
 impl Part {
-    /// The lowest and the highest address, and the bits of all.
+    /// The lanes of `lanes`.
     #[inline(always)]
-    pub fn extent(&self) -> (u64, u64, u64) {
-        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
-        for (lane, &at) in self.addresses.iter().enumerate() {
-            if self.lanes & (1 << lane) != 0 {
-                (low, high, bits) = (low.min(at), high.max(at), bits | at);
-            }
-        }
-        (low, high, bits)
+    pub fn new(space: Space, constant: bool, lanes: u32, addresses: [u64; 32]) -> Self {
+        let extent = Extent::new(&addresses, lanes);
+        Self { space, constant, lanes, addresses, extent }
     }
 }
 
@@ -54,33 +75,33 @@ pub struct Parts {
     pub others: Vec<Part>,
 }
 
-impl IntoIterator for Parts {
-    type Item = Part;
-    type IntoIter = std::iter::Chain<std::iter::Once<Part>, std::vec::IntoIter<Part>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        std::iter::once(self.first).chain(self.others)
+impl Parts {
+    /// All of them.
+    #[inline(always)]
+    pub fn iter(&self) -> impl Iterator<Item = &Part> {
+        std::iter::once(&self.first).chain(&self.others)
     }
 }
 
 /// Sorts lanes into spaces.
 pub fn parts(cx: &Context<'_>, address: Address, on: u32) -> Parts {
-    let mut addresses = cx.lanes.any(address.base, address.wide);
-    for value in &mut addresses {
-        *value = value.wrapping_add_signed(i64::from(address.offset));
-        if !address.wide {
-            *value &= 0xffff_ffff;
+    let mut addresses = [0; 32];
+    if address.wide {
+        let offset = i64::from(address.offset);
+        for (at, base) in addresses.iter_mut().zip(cx.lanes.get64(address.base)) {
+            *at = base.wrapping_add_signed(offset);
+        }
+    } else {
+        for (at, base) in addresses.iter_mut().zip(cx.lanes.get32(address.base)) {
+            *at = u64::from(base.wrapping_add_signed(address.offset));
         }
     }
-    if address.space != Space::Generic {
-        let (space, constant) = match address.space {
-            Space::Const => (Space::Global, true),
-            space => (space, false),
-        };
-        let first = Part { space, constant, lanes: on, addresses };
-        return Parts { first, others: Vec::new() };
-    }
-    sort(addresses, on)
+    let (space, constant) = match address.space {
+        Space::Generic => return sort(addresses, on),
+        Space::Const => (Space::Global, true),
+        space => (space, false),
+    };
+    Parts { first: Part::new(space, constant, on, addresses), others: Vec::new() }
 }
 
 /// Sorts the lanes of generic addresses into spaces.
@@ -93,7 +114,7 @@ fn sort(mut addresses: [u64; 32], on: u32) -> Parts {
         let is_in = |lane: &usize| on & (1 << lane) != 0 && spaces[*lane] == space;
         (0..32).filter(is_in).fold(0, |lanes, lane| lanes | 1 << lane)
     };
-    let part = |space: Space| Part { space, constant: false, lanes: lanes_in(space), addresses };
+    let part = |space: Space| Part::new(space, false, lanes_in(space), addresses);
     let first = part(spaces[on.trailing_zeros().min(31) as usize]);
     let (mut others, mut left) = (Vec::new(), on & !first.lanes);
     while left != 0 {
@@ -125,12 +146,12 @@ pub fn check(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) -> Outco
 /// Whether all lanes of a part may access `bytes`, seen at once. `false`: they may not, or they
 /// access several allocations.
 fn is_good(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) -> bool {
-    let (low, high, bits) = part.extent();
+    let Extent { low, high, bits } = part.extent;
     let bytes = u64::from(bytes);
     let Some(end) = high.checked_add(bytes) else { return false };
     let inside = match part.space {
         Space::Shared => end <= u64::from(cx.shared_bytes),
-        Space::Local => end <= u64::from(cx.program.local_bytes),
+        Space::Local => end <= u64::from(cx.local_bytes(part.lanes)),
         Space::Param => false,
         _ => allocation(cx, low).is_some_and(|found| {
             let writable = verb == Verb::Read || found.is_writable();
@@ -154,7 +175,7 @@ pub fn check_lane(
     }
     let inside = match part.space {
         Space::Shared => address + u64::from(bytes) <= u64::from(cx.shared_bytes),
-        Space::Local => address + u64::from(bytes) <= u64::from(cx.program.local_bytes),
+        Space::Local => address + u64::from(bytes) <= u64::from(cx.local_bytes(1 << lane)),
         Space::Param => {
             address + u64::from(bytes) <= u64::from(cx.program.param_bytes) && verb == Verb::Read
         }
@@ -186,7 +207,7 @@ pub fn refuse(
 ) -> Box<Fault> {
     let (space, limit) = match part.space {
         Space::Shared => ("shared", Some(u64::from(cx.shared_bytes))),
-        Space::Local => ("local", Some(u64::from(cx.program.local_bytes))),
+        Space::Local => ("local", Some(u64::from(cx.local_bytes(1 << lane)))),
         Space::Param => ("parameter", Some(u64::from(cx.program.param_bytes))),
         _ => ("global", None),
     };
@@ -226,11 +247,11 @@ pub fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
             counts.requests += 1;
             counts.wavefronts += u64::from(fronts.total);
             counts.ideal += u64::from(fronts.ideal);
-            counts.bytes += sectors::distinct_bytes(&part.addresses, part.lanes, bytes);
+            counts.bytes += touched(part, bytes).bytes;
         }
         (Space::Local, Verb::Read) => counts.local_loads += 1,
         (Space::Local, _) => counts.local_stores += 1,
-        (Space::Param, _) => {}
+        (Space::Param, _) => counts.param_loads += 1,
         _ if part.constant => {}
         _ => {
             let counts = match verb {
@@ -240,13 +261,26 @@ pub fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
                 Verb::Update(true) => &mut counts.atomic,
             };
             counts.requests += 1;
-            counts.sectors += sectors::count(&part.addresses, part.lanes, bytes);
-            counts.bytes += sectors::distinct_bytes(&part.addresses, part.lanes, bytes);
-            if matches!(verb, Verb::Update(_)) {
-                counts.repeated += sectors::repeated(&part.addresses, part.lanes);
+            let touched = touched(part, bytes);
+            counts.sectors += touched.sectors;
+            counts.bytes += touched.bytes;
+            let is_shared = touched.bytes < u64::from(bytes * part.lanes.count_ones());
+            if is_shared && matches!(verb, Verb::Update(_)) {
+                counts.repeated += match part.extent {
+                    Extent { low, high, .. } if low == high => {
+                        u64::from(part.lanes.count_ones()) - 1
+                    }
+                    _ => sectors::repeated(&part.addresses, part.lanes),
+                };
             }
         }
     }
+}
+
+#[inline]
+fn touched(part: &Part, bytes: u32) -> Touched {
+    let Extent { low, high, .. } = part.extent;
+    sectors::touched(&part.addresses, part.lanes, bytes, (low, high))
 }
 
 fn is_writable(cx: &mut Context<'_>, address: u64) -> bool {

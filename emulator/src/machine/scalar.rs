@@ -8,7 +8,7 @@ use super::float;
 use super::half;
 use super::integer;
 use super::lanes::Lanes;
-use super::word;
+use super::rare_integer;
 use crate::lower::inst::{
     Binary, Carry, Clamp, Cmp, Combine, ComparePairs, Conversion, Float2, FloatClass, FloatMode,
     FloatOp, HalfFormat, IntegerOp, MadCarry, PairResult, Scalar, SetTo, Setp, Shift, SignOf, Slot,
@@ -64,10 +64,10 @@ pub fn integer(lanes: &mut Lanes<'_>, op: &IntegerOp, m: u32) {
             lanes.set64(d, &result, m);
         }
         IntegerOp::Word { op, d, a, b, c } => {
-            lanes.map3_32(d, (a, b, c), m, |a, b, c| word::operate(op, a, b, c));
+            lanes.map3_32(d, (a, b, c), m, |a, b, c| rare_integer::operate(op, a, b, c));
         }
         IntegerOp::Sad64 { signed, d, a, b, c } => {
-            lanes.map3_64(d, (a, b, c), m, |a, b, c| word::sad64(signed, a, b, c));
+            lanes.map3_64(d, (a, b, c), m, |a, b, c| rare_integer::sad64(signed, a, b, c));
         }
         IntegerOp::SelectBySign64 { sign, d, a, b, c } => {
             select_by_sign64(lanes, sign, d, (a, b, c), m);
@@ -93,7 +93,7 @@ fn select_by_sign64(
 ) {
     let (a, b, c) = (*lanes.get64(a), *lanes.get64(b), *lanes.get32(c));
     let result =
-        std::array::from_fn(|lane| word::select_by_sign64(sign, a[lane], b[lane], c[lane]));
+        std::array::from_fn(|lane| rare_integer::select_by_sign64(sign, a[lane], b[lane], c[lane]));
     lanes.set64(d, &result, m);
 }
 

@@ -1,34 +1,41 @@
-//! What the threads of a block did to its shared memory since they last met.
+//! The accesses of a block's threads to its shared memory since they last met.
 //!
 //! Input: every access to shared memory, and every barrier, fence and exchange. Output: the first
 //! access that is wrong on some schedule, although this one may have given the expected value: a
-//! race, a read of what nobody wrote, an access between two arrays.
+//! race, a read of unwritten memory, an access between two arrays.
 //!
 //! Two accesses race if they come from two threads, one of them writes, and nothing orders them. A
-//! barrier of the block, a fence, or an access with `.acquire` or `.release` orders all threads; a
-//! `bar.warp.sync` or another `.sync` exchange orders the lanes of its warp. That is more than PTX
-//! promises, so a race may be missed, and none is made up. Atomics and `volatile` or `relaxed`
-//! accesses do not race among themselves, a store of the value that is already there changes
-//! nothing that anyone could see, and of lanes that store to one place in one instruction the
-//! highest wins, as elsewhere.
+//! barrier of the block, a fence, a strong load or store, or an atomic with `.acquire` or
+//! `.release` orders all threads; a `bar.warp.sync` or another `.sync` exchange orders the lanes of
+//! its member mask (`LaneOrder`).
+//! An arrival at an `mbarrier` does not order later writes of its warp (`Arrivals`). That is more
+//! than PTX promises, so a race may be missed, and none is made up. Atomics and `volatile` or
+//! `relaxed` accesses do not race among themselves, a store of the value that is already there
+//! changes nothing that anyone could see, and of lanes that store to one place in one instruction
+//! the highest wins, as elsewhere.
 //!
-//! Time is counted in ticks, one for each event that orders anything. An access is ordered before
-//! what a thread does now if it came before the last tick at which the two met. Ticks go on from
+//! Time is counted in ticks, one for each event that orders anything. An access is ordered before a
+//! thread's next access if it came before the last tick at which the two met. Ticks continue from
 //! block to block, so nothing has to be cleared between them.
 
+use super::access_log::{AccessLog, lanes_of};
+use super::arrivals::Arrivals;
 use super::checks::Checks;
+use super::fault::Fault;
 use super::hazard::{By, Hazard, SEVERAL, STRONG, THREAD, Touch, WARP};
+use super::lane_order::LaneOrder;
+use super::origins::Origins;
 use std::ops::Range;
 
-/// A tick that never comes: what belongs to no array was accessed then.
+/// A tick that never comes: the time of accesses outside of arrays.
 const NEVER: i32 = i32::MAX;
-/// From here on the ticks begin anew with the next block.
+/// From here on the ticks restart with the next block.
 const LATE: i32 = 1 << 30;
 
-/// Where arrays lie in shared memory, and how it is divided into cells.
+/// The arrays in shared memory, and their division into cells.
 #[derive(Debug)]
 pub struct Layout {
-    /// Bytes of all, with what lies between the arrays.
+    /// All bytes, including the gaps between the arrays.
     pub extent: u32,
     /// The arrays.
     pub arrays: Vec<Range<u32>>,
@@ -45,12 +52,20 @@ pub struct Shadow {
     began: i32,
     /// When all of its threads last met.
     met: i32,
-    /// When the lanes of each warp last met.
+    /// When all lanes of each warp last met.
     warp_met: Vec<i32>,
+    lane_order: LaneOrder,
+    arrivals: Arrivals,
     cells: Cells,
     checks: Checks,
     /// Whether they run in the running block.
     checking: bool,
+    /// Whether blocks may order each other.
+    blocks_order: bool,
+    /// Where values come from that are not defined.
+    origins: Origins,
+    /// The block's accesses to global memory, which other blocks read.
+    pub log: AccessLog,
 }
 
 /// For each cell the last write and the last read.
@@ -65,7 +80,7 @@ struct Cells {
 impl Shadow {
     /// The shadow of blocks of `warps` warps with this layout of shared memory; empty if no check
     /// is selected.
-    pub fn new(layout: Layout, warps: u32, checks: Checks) -> Self {
+    pub fn new(layout: Layout, warps: u32, checks: Checks, blocks_order: bool) -> Self {
         let cells =
             if checks.any() { (layout.extent as usize).div_ceil(1 << layout.grain) } else { 0 };
         let mut shadow = Self {
@@ -74,6 +89,8 @@ impl Shadow {
             began: 0,
             met: 0,
             warp_met: vec![0; warps as usize],
+            lane_order: LaneOrder::default(),
+            arrivals: Arrivals::default(),
             cells: Cells {
                 written: vec![NEVER; cells],
                 writer: vec![-1; cells],
@@ -82,6 +99,9 @@ impl Shadow {
             },
             checks,
             checking: false,
+            blocks_order,
+            origins: Origins::default(),
+            log: AccessLog::default(),
         };
         shadow.clear();
         shadow
@@ -90,6 +110,7 @@ impl Shadow {
     fn clear(&mut self) {
         self.now = 1;
         self.warp_met.fill(0);
+        self.lane_order.clear();
         self.cells.read.fill(0);
         if self.cells.written.is_empty() {
             return;
@@ -103,26 +124,78 @@ impl Shadow {
 
     /// Block `block` of `blocks` begins, in which nothing has a value.
     pub fn begin(&mut self, block: u64, blocks: u64) {
-        self.checking = self.checks.cover(block, blocks) && !self.cells.written.is_empty();
+        let covered = self.checks.cover(block, blocks);
+        self.checking = covered && !self.cells.written.is_empty();
+        let races = self.checks.race;
+        self.log.begin(covered && races, self.blocks_order && races);
         if self.now >= LATE {
             self.clear();
         }
         self.meet();
         self.began = self.now;
+        self.origins.clear();
+    }
+
+    /// A fence, possibly with a scope beyond the block.
+    #[inline]
+    pub fn fence(&mut self, beyond_block: bool) {
+        if beyond_block {
+            self.log.fence();
+        }
+        self.meet();
     }
 
     /// All threads meet.
     #[inline]
     pub fn meet(&mut self) {
+        self.arrivals.clear();
+        self.log.meet();
         self.now = (self.now + 1).min(NEVER - 1);
         self.met = self.now;
     }
 
-    /// The lanes of a warp meet.
+    /// A warp arrives at an `mbarrier`, which orders its writes so far.
+    pub fn arrive(&mut self, warp: u32) {
+        self.arrivals.arrive(warp);
+        self.meet_arrivals();
+    }
+
+    /// The writes of a warp since its arrival are ordered too.
+    pub fn publish(&mut self, warp: u32) {
+        self.arrivals.publish(warp);
+    }
+
+    /// All threads meet, except for their writes after an arrival.
+    pub fn meet_arrivals(&mut self) {
+        let arrivals = std::mem::take(&mut self.arrivals);
+        self.meet();
+        let (arrived, writes) = arrivals.unpublished();
+        if self.checking && !writes.is_empty() {
+            for &(cell, by) in writes {
+                if self.cells.writer[cell] == by && self.cells.written[cell] >= self.began {
+                    self.cells.written[cell] = self.now;
+                }
+            }
+            // Lanes of one warp are ordered as far as they were, or more.
+            self.now = (self.now + 1).min(NEVER - 1);
+            let warps = self.warp_met.iter_mut().enumerate();
+            for (_, met) in warps.filter(|(warp, _)| arrived & (1 << warp) != 0) {
+                *met = self.now;
+            }
+        }
+        self.arrivals = arrivals;
+    }
+
+    /// Lanes of a warp meet.
     #[inline]
-    pub fn meet_warp(&mut self, warp: u32) {
+    pub fn meet_lanes(&mut self, warp: u32, lanes: u32) {
+        self.log.meet_lanes(warp, lanes);
         self.now = (self.now + 1).min(NEVER - 1);
-        self.warp_met[warp as usize] = self.now;
+        if lanes == u32::MAX {
+            self.warp_met[warp as usize] = self.now;
+        } else if self.checking {
+            self.lane_order.meet(warp, lanes, self.now.cast_unsigned());
+        }
     }
 
     #[inline(always)]
@@ -131,8 +204,9 @@ impl Shadow {
         (address >> self.layout.grain) as usize..(last >> self.layout.grain) as usize + 1
     }
 
+    /// When all threads and when all lanes of the warp last met.
     #[inline(always)]
-    fn bounds(&self, by: By) -> (i32, i32) {
+    pub fn bounds(&self, by: By) -> (i32, i32) {
         (self.met, self.met.max(self.warp_met[((by.0 & WARP) >> 5) as usize]))
     }
 
@@ -150,25 +224,69 @@ impl Shadow {
     /// What is wrong if one thread accesses `bytes` from `address` on.
     #[inline(always)]
     pub fn check(&self, by: By, address: u64, bytes: u32, touch: Touch) -> Option<Hazard> {
-        let bounds = self.bounds(by);
+        self.check_since(self.bounds(by), by, (address, bytes), touch)
+    }
+
+    /// The same if only what came before `bounds` is ordered before the access.
+    #[inline(always)]
+    pub fn check_since(
+        &self,
+        bounds: (i32, i32),
+        by: By,
+        (address, bytes): (u64, u32),
+        touch: Touch,
+    ) -> Option<Hazard> {
         let reads = self.checks.init && matches!(touch, Touch::Read | Touch::Update);
         let is_selected =
             |hazard: &Hazard| self.checks.race || !matches!(hazard, Hazard::Race { .. });
-        let hazard = |cell| self.cells.hazard(cell, by, touch, self.began, bounds);
+        let hazard = |cell| {
+            self.cells.hazard(cell, by, touch, (self.began, bounds), |other, when| {
+                self.lane_order.knows(by, (other, when.cast_unsigned()))
+            })
+        };
         if self.is_one_cell(address, bytes) {
             let cell = (address >> self.layout.grain) as usize;
             if reads && self.cells.written[cell] < self.began {
-                return Some(Hazard::Unwritten);
+                return Some(self.unwritten());
             }
             return hazard(cell).filter(is_selected);
         }
-        let cells = self.cells_of(address, bytes);
-        // Compilers copy the padding of structures, which nobody writes.
-        let unwritten = || self.cells.written[cells.clone()].iter().all(|when| *when < self.began);
-        if reads && unwritten() {
-            return Some(Hazard::Unwritten);
+        // Compilers copy the padding of structures, which is never written.
+        if reads && self.is_unwritten(address, bytes) {
+            return Some(self.unwritten());
         }
-        cells.clone().filter_map(hazard).find(is_selected)
+        self.cells_of(address, bytes).filter_map(hazard).find(is_selected)
+    }
+
+    /// Whether a read of `bytes` from `address` on gets nothing that the block wrote.
+    pub fn is_unwritten(&self, address: u64, bytes: u32) -> bool {
+        let cells = self.cells_of(address, bytes);
+        self.checking
+            && self.checks.init
+            && self.cells.written[cells].iter().all(|when| *when < self.began)
+    }
+
+    /// The hazard of such a read now.
+    pub fn unwritten(&self) -> Hazard {
+        Hazard::Unwritten { met: self.met, in_part: false }
+    }
+
+    /// The write of these bytes by another warp that nothing orders after a read of them as
+    /// unwritten, when the block had last met at `met`.
+    pub fn race_with_read(
+        &self,
+        (warp, met): (u32, i32),
+        address: u64,
+        bytes: u32,
+    ) -> Option<Hazard> {
+        let races = |cell: &usize| {
+            let is_written = (self.began..NEVER).contains(&self.cells.written[*cell]);
+            is_written && By(self.cells.writer[*cell]).thread() / 32 != warp
+        };
+        let cell = self.cells_of(address, bytes).find(races)?;
+        let is_checked = self.checks.race && self.met == met;
+        let other = By(self.cells.writer[cell]);
+        is_checked.then_some(Hazard::Race { other, wrote: true, block: None })
     }
 
     /// Remembers that it does.
@@ -179,17 +297,28 @@ impl Shadow {
             match touch {
                 Touch::Read => self.cells.note_read(cell, by, now, met),
                 Touch::Write(false) if self.cells.written[cell] >= self.began => {}
-                Touch::Write(_) | Touch::Update => self.cells.note_write(cell, by, now, met),
+                Touch::Write(_) | Touch::Update => {
+                    if self.arrivals.any() {
+                        self.arrivals.note(cell, by);
+                    }
+                    self.cells.note_write(cell, by, now, met);
+                }
             }
         }
     }
 
-    /// What was stored to these bytes has no defined value.
-    pub fn forget(&mut self, address: u64, bytes: u32) {
+    /// What was stored to these bytes has no defined value, since `origin` read unwritten memory.
+    pub fn forget(&mut self, address: u64, bytes: u32, origin: &Fault) {
         for cell in self.cells_of(address, bytes) {
             // The end of the block before.
             self.cells.written[cell] = self.began - 1;
+            self.origins.set(cell, origin);
         }
+    }
+
+    /// The read of unwritten memory whose value was stored to these bytes, which are unwritten.
+    pub fn origin(&self, address: u64, bytes: u32) -> Option<&Fault> {
+        self.cells_of(address, bytes).find_map(|cell| self.origins.get(cell))
     }
 
     /// Both.
@@ -203,6 +332,33 @@ impl Shadow {
             self.note(by, address, bytes, touch);
         }
         hazard
+    }
+
+    /// Each lane accesses a cell. `false`: a lane may race or read unwritten memory, or `bytes` are
+    /// not the size of a cell. The caller then looks at each lane.
+    #[inline(always)]
+    pub fn touch_cells(
+        &mut self,
+        (by, met): (By, i32),
+        bytes: u32,
+        (lanes, addresses): (u32, &[u64; 32]),
+        touch: impl Fn(usize) -> Touch,
+    ) -> bool {
+        let (grain, began) = (self.layout.grain, self.began);
+        if bytes != 1 << grain {
+            return false;
+        }
+        let is_sure = |lane: usize| {
+            let cell = (addresses[lane] >> grain) as usize;
+            self.cells.is_sure(cell, by, touch(lane) == Touch::Read, (began, met))
+        };
+        if !lanes_of(lanes).all(is_sure) {
+            return false;
+        }
+        for lane in lanes_of(lanes) {
+            self.note(by.lane(lane), addresses[lane], bytes, touch(lane));
+        }
+        true
     }
 
     /// Every lane reads a word, each the one after the lane's before. `false`: it is to be looked
@@ -238,31 +394,31 @@ impl Shadow {
         if self.layout.grain != 2 {
             return false;
         }
-        // Each cell once, with the highest lane that reads it.
-        let (mut cells, mut lanes, mut count) = ([0u32; 32], [0i32; 32], 1);
-        cells[0] = (first / 4) as u32;
-        for (bit, step) in steps.into_iter().enumerate() {
+        // Each row once, with the highest lane that reads its first word.
+        let words = row_words(steps);
+        let (mut firsts, mut lanes, mut count) = ([0; 32], [0; 32], 1);
+        firsts[0] = first as usize / 4;
+        for (bit, step) in (0..5).zip(steps).filter(|(bit, _)| 1 << bit >= words) {
             if step == 0 {
                 lanes[..count].iter_mut().for_each(|lane| *lane |= 1 << bit);
                 continue;
             }
             for at in 0..count {
-                cells[count + at] = cells[at].wrapping_add_signed(step / 4);
+                firsts[count + at] = firsts[at].wrapping_add_signed(step as isize / 4);
                 lanes[count + at] = lanes[at] | 1 << bit;
             }
             count *= 2;
         }
         let (bounds, began) = (self.bounds(by), self.began);
-        let mut unsure = false;
-        for &cell in &cells[..count] {
-            let written = self.cells.written[cell as usize];
-            unsure |= (written < began) | (written >= bounds.0);
-        }
-        if unsure {
+        let is_sure = |&first: &usize| {
+            let row = self.cells.written.get(first..first + words);
+            row.is_some_and(|row| is_ordered(row, began, bounds.0))
+        };
+        if !firsts[..count].iter().all(is_sure) {
             return false;
         }
-        for (&cell, &lane) in cells[..count].iter().zip(&lanes) {
-            self.cells.note_read(cell as usize, By(by.0 | lane), self.now, self.met);
+        for (&first, &lane) in firsts[..count].iter().zip(&lanes) {
+            self.cells.note_row(first..first + words, By(by.0 | lane), self.now, self.met);
         }
         true
     }
@@ -284,7 +440,7 @@ impl Shadow {
         ) else {
             return false;
         };
-        let mut bad = self.layout.grain != 2;
+        let mut bad = self.layout.grain != 2 || self.arrivals.any();
         for lane in 0..32 {
             let me = by.0 + lane as i32;
             let changed = (old[lane] != new[lane]) | (written[lane] < began);
@@ -304,9 +460,23 @@ impl Shadow {
     }
 }
 
+/// The rows of words that an affine access reads: how many words they have, a power of two.
+#[inline(always)]
+fn row_words(steps: [i32; 5]) -> usize {
+    let bits = (0..5).zip(steps).take_while(|(bit, step)| *step == 4 << bit).count();
+    1 << bits
+}
+
+/// Whether all cells were written in the block, before its threads last met.
+#[inline(always)]
+fn is_ordered(written: &[i32], began: i32, met: i32) -> bool {
+    let is_late = |written: i32| (written < began) | (written >= met);
+    !written.iter().fold(false, |late, &written| late | is_late(written))
+}
+
 type Row<'c> = (&'c mut [i32; 32], &'c mut [i32; 32]);
 
-/// 32 cells from `first` on: when, and who.
+/// 32 cells from `first` on: ticks and threads.
 #[inline(always)]
 fn row_mut<'c>(when: &'c mut [i32], who: &'c mut [i32], first: usize) -> Option<Row<'c>> {
     Some((when.get_mut(first..)?.first_chunk_mut()?, who.get_mut(first..)?.first_chunk_mut()?))
@@ -323,14 +493,23 @@ impl Cells {
             return true;
         };
         // Mostly all was written before the last barrier.
-        let unsure = written
-            .iter()
-            .fold(false, |unsure, &written| unsure | (written < began) | (written >= bounds.0));
-        unsure
+        !is_ordered(written, began, bounds.0)
             && (0..32).any(|lane| {
                 let me = by.0 + lane as i32;
                 written[lane] < began || is_late(written[lane], writer[lane], me, bounds)
             })
+    }
+
+    /// Whether an access of a cell is certainly right: all earlier accesses of the cell came before
+    /// `met`, when all threads last met, or they and this one are strong.
+    #[inline(always)]
+    fn is_sure(&self, cell: usize, by: By, reads: bool, (began, met): (i32, i32)) -> bool {
+        let is_ordered =
+            |when: i32, other: i32| (when < met) | (by.0 & other & STRONG != 0 && when < NEVER);
+        let written = self.written[cell];
+        written >= began
+            && is_ordered(written, self.writer[cell])
+            && (reads || is_ordered(self.read[cell], self.reader[cell]))
     }
 
     #[inline(always)]
@@ -339,8 +518,8 @@ impl Cells {
         cell: usize,
         by: By,
         touch: Touch,
-        began: i32,
-        bounds: (i32, i32),
+        (began, bounds): (i32, (i32, i32)),
+        knows: impl Fn(By, i32) -> bool,
     ) -> Option<Hazard> {
         let (written, writer) = (self.written[cell], self.writer[cell]);
         if written == NEVER {
@@ -349,20 +528,36 @@ impl Cells {
         if touch == Touch::Write(false) && written >= began {
             return None;
         }
-        let both_strong = |other: i32| by.0 & other & STRONG != 0;
-        if is_late(written, writer, by.0, bounds) && !both_strong(writer) {
-            return Some(Hazard::Race { other: By(writer), wrote: true });
+        let races = |when: i32, other: i32| {
+            let both_strong = by.0 & other & STRONG != 0;
+            is_late(when, other, by.0, bounds) && !both_strong && !knows(By(other), when)
+        };
+        if races(written, writer) {
+            return Some(Hazard::Race { other: By(writer), wrote: true, block: None });
         }
         let (read, reader) = (self.read[cell], self.reader[cell]);
-        let races =
-            touch != Touch::Read && is_late(read, reader, by.0, bounds) && !both_strong(reader);
-        races.then_some(Hazard::Race { other: By(reader), wrote: false })
+        let races = touch != Touch::Read && races(read, reader);
+        races.then_some(Hazard::Race { other: By(reader), wrote: false, block: None })
     }
 
     #[inline(always)]
     fn note_read(&mut self, cell: usize, by: By, now: i32, met: i32) {
         self.reader[cell] = joined(self.read[cell], self.reader[cell], by.0, met);
         self.read[cell] = now;
+    }
+
+    /// Lanes read a cell each, the first of them by `by`.
+    #[inline(always)]
+    fn note_row(&mut self, cells: Range<usize>, by: By, now: i32, met: i32) {
+        let (Some(read), Some(reader)) =
+            (self.read.get_mut(cells.clone()), self.reader.get_mut(cells))
+        else {
+            return;
+        };
+        for ((read, reader), lane) in read.iter_mut().zip(reader).zip(0..) {
+            *reader = joined(*read, *reader, by.0 + lane, met);
+            *read = now;
+        }
     }
 
     #[inline(always)]
@@ -381,8 +576,8 @@ fn is_late(when: i32, other: i32, me: i32, bounds: (i32, i32)) -> bool {
     (when >= bound) & (apart & (THREAD | SEVERAL) != 0)
 }
 
-/// What is kept of an access by `me` after the last one of its kind: where those of several warps
-/// come together, the first of them.
+/// Merges an access by `me` with the last one of its kind: if accesses of several warps coincide,
+/// the first is kept.
 #[inline(always)]
 fn joined(when: i32, other: i32, me: i32, met: i32) -> i32 {
     let apart = (when >= met) & ((other ^ me) & (WARP | SEVERAL) != 0);

@@ -1,8 +1,8 @@
 //! How the addresses of a full warp lie.
 //!
-//! An access is *affine* if an address is the first one plus a step for every set bit of the
-//! lane's number. Uniform and consecutive accesses are; so are strides, rows and columns of
-//! tiles, and broadcasts to halves of a warp. Everything else is general.
+//! An access is *affine* if an address is the first one plus a step for every set bit of the lane's
+//! number. Uniform and consecutive accesses are affine; strides, rows and columns of tiles, and
+//! broadcasts to halves of a warp are too. Everything else is general.
 
 /// The step of each bit of a lane's number, in bytes.
 pub type Steps = [i32; 5];

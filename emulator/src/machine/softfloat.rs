@@ -99,7 +99,7 @@ impl Format {
         }
     }
 
-    /// Rounds a finite value once. The lowest bit of `mantissa` may stand for everything below it.
+    /// Rounds a finite value once. The lowest bit of `mantissa` may be sticky.
     pub fn round(self, negative: bool, mantissa: u128, exponent: i32, mode: Rounding) -> u64 {
         let sign = u64::from(negative) << self.sign_shift();
         if mantissa == 0 {
@@ -200,7 +200,7 @@ impl Format {
         self.round(sign, sum, high.2, mode)
     }
 
-    /// `a ÷ b`; `None` if an operand is zero, infinite or NaN, where no rounding happens.
+    /// `a ÷ b`; `None` if an operand is zero, infinite or NaN, so nothing is rounded.
     pub fn divide(self, a: u64, b: u64, mode: Rounding) -> Option<u64> {
         let (Value::Finite(x, m, e), Value::Finite(y, n, f)) = (self.decode(a), self.decode(b))
         else {
@@ -255,7 +255,7 @@ mod tests {
 
     const NEAREST: Rounding = Rounding::Nearest;
 
-    /// Bit patterns whose exponents are near each other often enough to cancel and to align.
+    /// Bit patterns with exponents that are often near enough to cancel and to align.
     fn near() -> impl Strategy<Value = u64> {
         (any::<bool>(), 1000u64..1060, any::<u64>()).prop_map(|(sign, exponent, fraction)| {
             u64::from(sign) << 63 | exponent << 52 | fraction >> 12

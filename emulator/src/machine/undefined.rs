@@ -37,7 +37,7 @@ impl Taint {
     }
 
     /// Of those lanes only.
-    pub(super) fn among(self, lanes: u32) -> Self {
+    pub(super) fn restrict(self, lanes: u32) -> Self {
         Self { lanes: self.lanes & lanes, ..self }
     }
 }
@@ -69,6 +69,14 @@ impl Definedness {
         if slot.0 & Slot::PRIVATE != 0 && slot != Slot::private(0) {
             put(&mut self.registers, (file, slot), on, taint);
         }
+    }
+
+    /// The words of local memory in `words` are defined in `lanes`.
+    pub(super) fn define_local(&mut self, words: std::ops::Range<u32>, lanes: u32) {
+        for entry in self.local.iter_mut().filter(|entry| words.contains(&entry.place)) {
+            entry.lanes &= !lanes;
+        }
+        self.local.retain(|entry| entry.lanes != 0);
     }
 
     pub(super) fn origin(&mut self, fault: Box<Fault>) -> u32 {

@@ -8,7 +8,7 @@ use crate::lower::inst::{Lane, PairOp, SimdVideo, Video, VideoFinish, VideoOp};
 
 /// A scalar video instruction.
 pub fn scalar(how: Video, a: u32, b: u32, c: u32) -> u32 {
-    let (x, y) = (part(how.a, a), part(how.b, b));
+    let (x, y) = (extract(how.a, a), extract(how.b, b));
     if let VideoOp::Mad { plus_one, negate_product, negate_c, shift } = how.op {
         let product = if negate_product { -(x * y) } else { x * y };
         let c = i128::from(low_bits(c, 32, how.signed));
@@ -62,7 +62,7 @@ pub fn simd(how: SimdVideo, a: u32, b: u32, c: u32) -> u32 {
     result
 }
 
-fn part(lane: Lane, value: u32) -> i128 {
+fn extract(lane: Lane, value: u32) -> i128 {
     low_bits(value >> lane.shift, u32::from(lane.bits), lane.signed).into()
 }
 

@@ -9,15 +9,19 @@
 //! merge. A group that executes a yield point lets others run, and lanes that wait for groups that
 //! only yield stop waiting.
 
+use super::activation::{Activation, Entry};
 use super::copies::Copies;
 use super::undefined::Definedness;
 use crate::lower::convergence::Convergence;
 use crate::lower::inst::NOWHERE;
 
+/// So many calls are named at most, and the outermost one.
+const MOST_CALLERS: usize = 24;
+
 /// The frame of the kernel itself.
 const KERNEL: u32 = 0;
 
-/// How a group came to be ready.
+/// Why a group is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
     /// It took one side of a branch, or its turn was over.
@@ -60,7 +64,7 @@ pub enum Wait {
 /// Lanes that wait at an instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Parked {
-    /// What they wait for.
+    /// The event they wait for.
     pub wait: Wait,
     /// The instruction.
     pub pc: u32,
@@ -72,7 +76,7 @@ pub struct Parked {
 /// Lanes that diverged and converge at one instruction.
 #[derive(Debug, Clone, Copy)]
 struct ConvergenceBarrier {
-    /// Where its members wait.
+    /// The instruction at which its members wait.
     meet: u32,
     /// The frame in which they do.
     frame: u32,
@@ -82,7 +86,7 @@ struct ConvergenceBarrier {
     zone: u32,
     members: u32,
     waiting: u32,
-    /// Former members, for which nobody waits any more and which do not wait themselves.
+    /// Former members: no lane waits for them any more, and they do not wait themselves.
     passing: u32,
 }
 
@@ -97,7 +101,7 @@ impl ConvergenceBarrier {
         self.members & live & !self.waiting
     }
 
-    /// Nobody waits any more for the lanes of `missing`. Returns those that waited.
+    /// Lanes no longer wait for `missing`. Returns the lanes that waited.
     fn open(&mut self, missing: u32) -> u32 {
         self.passing |= missing;
         self.members = 0;
@@ -117,11 +121,13 @@ impl ConvergenceBarrier {
 }
 
 /// A call.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Frame {
     /// The instruction after the call.
     back: u32,
     caller: u32,
+    /// The work of its return, beyond going back.
+    activation: Option<Box<Activation>>,
 }
 
 /// Whether a warp can run.
@@ -146,8 +152,8 @@ pub struct Warp {
     pub live: u32,
     /// Whether it can run.
     pub state: State,
-    /// Yield points that it has executed in this turn.
-    pub yields: u32,
+    /// How often it may have waited in this turn: its polls, a yield point as several.
+    pub polls: u32,
     /// Its number in the block.
     pub index: u32,
     /// Copies that its lanes started.
@@ -158,6 +164,8 @@ pub struct Warp {
     pub changed: bool,
     /// Lanes that wait at `.sync` instructions and barriers of the block.
     pub parked: Vec<Parked>,
+    /// The end of each lane's stack.
+    pub stack_ends: [u32; 32],
     frame: u32,
     ready: Vec<Group>,
     barriers: Vec<ConvergenceBarrier>,
@@ -167,19 +175,20 @@ pub struct Warp {
 }
 
 impl Warp {
-    /// A warp whose first `lanes` lanes are threads, at the first instruction.
+    /// A warp with `lanes` threads, at the first instruction.
     pub fn new(index: u32, lanes: u32) -> Self {
         let mut warp = Self {
             pc: 0,
             active: 0,
             live: 0,
             state: State::Ready,
-            yields: 0,
+            polls: 0,
             index,
             copies: Copies::default(),
             definedness: Definedness::default(),
             changed: false,
             parked: Vec::new(),
+            stack_ends: [0; 32],
             frame: KERNEL,
             ready: Vec::new(),
             barriers: Vec::new(),
@@ -201,7 +210,7 @@ impl Warp {
         self.ready.clear();
         self.barriers.clear();
         self.frames.clear();
-        self.frames.push(Frame { back: NOWHERE, caller: KERNEL });
+        self.frames.push(Frame { back: NOWHERE, caller: KERNEL, activation: None });
         self.has_zones = false;
     }
 
@@ -222,8 +231,8 @@ impl Warp {
         self.has_zones
     }
 
-    /// The active lanes take different ways: each group of `(pc, lanes)` goes on at its `pc`. The
-    /// smallest group runs first; of equal ones the first in the list.
+    /// The active lanes diverge: each group of `(pc, lanes)` continues at its `pc`. The smallest
+    /// group runs first; of equal ones the first in the list.
     pub fn diverge(&mut self, groups: &[(u32, u32)], convergence: &Convergence) {
         self.arm(convergence.meet, convergence.zone);
         for join in &convergence.joins {
@@ -249,8 +258,9 @@ impl Warp {
             return;
         }
         let (frame, active) = (self.frame, self.active);
-        let same = |barrier: &&mut ConvergenceBarrier| barrier.is_at(meet, frame);
-        if let Some(barrier) = self.barriers.iter_mut().find(same) {
+        // Those of a frame follow the one of its call.
+        let mut own = self.barriers.iter_mut().rev().take_while(|other| other.callee != frame);
+        if let Some(barrier) = own.find(|barrier| barrier.is_at(meet, frame)) {
             barrier.members |= active & !barrier.passing;
             return;
         }
@@ -271,8 +281,10 @@ impl Warp {
     /// lanes are not active that wait.
     pub fn converge(&mut self, ends: bool) {
         let (pc, frame, active) = (self.pc, self.frame, self.active);
-        let same = |barrier: &ConvergenceBarrier| barrier.is_at(pc, frame);
-        let Some(at) = self.barriers.iter().position(same) else { return };
+        let count = self.barriers.len();
+        let mut own = self.barriers.iter().rev().take_while(|other| other.callee != frame);
+        let Some(from_end) = own.position(|other| other.is_at(pc, frame)) else { return };
+        let at = count - 1 - from_end;
         let barrier = &mut self.barriers[at];
         barrier.passing &= !active;
         let come = barrier.members & active;
@@ -296,7 +308,8 @@ impl Warp {
         let barrier = self.barriers.remove(at);
         self.has_zones = self.has_zones && self.barriers.iter().any(|b| b.zone != NOWHERE);
         if barrier.callee != NOWHERE {
-            self.frames[barrier.callee as usize].back = NOWHERE;
+            let frame = &mut self.frames[barrier.callee as usize];
+            (frame.back, frame.activation) = (NOWHERE, None);
             let last = self.frames.iter().rposition(|frame| frame.back != NOWHERE);
             self.frames.truncate(last.unwrap_or(0).max(KERNEL as usize) + 1);
         }
@@ -315,11 +328,12 @@ impl Warp {
         lanes & !yielded.fold(0, |all, group| all | group.mask) == 0
     }
 
-    /// `lanes` go on at `pc`: they leave every convergence barrier that they cannot reach from
+    /// `lanes` continue at `pc`: they leave every convergence barrier that they cannot reach from
     /// there. `reaches` says whether a zone contains an instruction.
     pub fn leave_zones(&mut self, lanes: u32, pc: u32, reaches: impl Fn(u32, u32) -> bool) {
         let frame = self.frame;
-        for barrier in self.barriers.iter_mut().filter(|barrier| barrier.frame == frame) {
+        let own = self.barriers.iter_mut().rev().take_while(|other| other.callee != frame);
+        for barrier in own.filter(|barrier| barrier.frame == frame) {
             if barrier.zone != NOWHERE && barrier.meet != pc && !reaches(barrier.zone, pc) {
                 barrier.forget(lanes);
             }
@@ -339,8 +353,12 @@ impl Warp {
         self.run_next(Pick::Largest);
     }
 
-    /// Lets the oldest ready group run in place of the active lanes, which go on later.
+    /// Runs the oldest ready group instead of the active lanes, which continue later.
+    /// A group that has yielded runs if all others have.
     pub fn rotate(&mut self) {
+        if self.ready.iter().all(|group| group.yielded) {
+            self.ready.iter_mut().for_each(|group| group.yielded = false);
+        }
         if let Some(at) = self.ready.iter().position(|group| !group.yielded) {
             self.push(self.pc, self.active, Origin::Diverged);
             self.run(at);
@@ -348,7 +366,7 @@ impl Warp {
     }
 
     /// Opens every convergence barrier at which lanes wait, if `may` holds for the lanes that it
-    /// misses: the waiting lanes go on, and no lane waits there again.
+    /// misses: the waiting lanes continue, and no lane waits there again.
     fn open_barriers(&mut self, may: impl Fn(&Self, u32) -> bool) -> bool {
         let mut opened = false;
         for at in 0..self.barriers.len() {
@@ -367,7 +385,8 @@ impl Warp {
         opened
     }
 
-    /// Releases the lanes of every convergence barrier whose members have all come or exited.
+    /// Releases the lanes of every convergence barrier after all its members have arrived or
+    /// exited.
     fn settle(&mut self) {
         for at in (0..self.barriers.len()).rev() {
             let barrier = &mut self.barriers[at];
@@ -387,8 +406,8 @@ impl Warp {
         self.run_next(Pick::Newest)
     }
 
-    /// No lane is active or ready: lanes go on that wait at a convergence barrier for others that
-    /// are parked, but not at an aligned barrier of the block. `false`: there are none.
+    /// No lane is active or ready: resumes lanes that wait at a convergence barrier for parked
+    /// lanes, except at an aligned barrier of the block. `false`: there are none.
     pub fn run_past_parked(&mut self) -> bool {
         let aligned = |parked: &&Parked| parked.wait == Wait::Warp;
         let aligned = self.parked.iter().filter(aligned).fold(0, |all, parked| all | parked.mask);
@@ -434,21 +453,16 @@ impl Warp {
         self.active &= !lanes;
     }
 
-    /// Lanes other than `here` that have not exited: where the next of them are, and how many of
-    /// them are there.
+    /// Lanes other than `here` that have not exited: the position of the next of them, and the
+    /// number of lanes there.
     pub fn elsewhere(&self, here: u32) -> Option<(u32, u32)> {
         let parked = self.parked.iter().map(|parked| (parked.pc, parked.mask));
         let waiting = self.barriers.iter().map(|barrier| (barrier.meet, barrier.waiting));
         parked.chain(waiting).find(|(_, lanes)| lanes & self.live & !here != 0)
     }
 
-    /// Forgets parked lanes for which `which` holds.
-    pub fn unpark(&mut self, which: impl Fn(&Parked) -> bool) {
-        self.parked.retain(|parked| !which(parked));
-    }
-
-    /// The parked lanes for which `which` holds go on after their instruction. Those of one
-    /// instruction go on as one group.
+    /// The parked lanes for which `which` holds continue after their instruction; those of one
+    /// instruction continue as one group.
     pub fn release(&mut self, which: impl Fn(&Parked) -> bool) {
         let mut released: Vec<Parked> = Vec::new();
         self.parked.retain(|parked| {
@@ -480,18 +494,63 @@ impl Warp {
 
     /// `lanes` of the active ones call a function; all active lanes meet at `back`.
     pub fn call(&mut self, target: u32, back: u32, lanes: u32) {
+        let callee = self.push_frame(back, None, (self.active, lanes));
+        (self.pc, self.active, self.frame) = (target, lanes, callee);
+    }
+
+    /// Pushes a frame for `lanes`; all of `members` meet after its call at `back`.
+    fn push_frame(
+        &mut self,
+        back: u32,
+        activation: Option<Box<Activation>>,
+        (members, lanes): (u32, u32),
+    ) -> u32 {
         let callee = self.frames.len() as u32;
-        self.frames.push(Frame { back, caller: self.frame });
+        self.frames.push(Frame { back, caller: self.frame, activation });
         self.barriers.push(ConvergenceBarrier {
             meet: back,
             frame: self.frame,
             callee,
             zone: NOWHERE,
-            members: self.active,
-            waiting: self.active & !lanes,
+            members,
+            waiting: members & !lanes,
             passing: 0,
         });
+        callee
+    }
+
+    /// The lanes of `entry`, some of the active ones, call a function; all meet at `back`.
+    pub fn call_one(&mut self, entry: Entry, back: u32) {
+        let Entry { target, lanes, activation } = entry;
+        let callee = self.push_frame(back, Some(activation), (self.active, lanes));
         (self.pc, self.active, self.frame) = (target, lanes, callee);
+    }
+
+    /// The active lanes call several functions; `on` are the calling lanes. All meet at `back`. The
+    /// smallest group runs first.
+    pub fn call_several(&mut self, mut entries: Vec<Entry>, back: u32, on: u32) {
+        self.arm(back, NOWHERE);
+        if self.active != on {
+            self.push(back, self.active & !on, Origin::Diverged);
+        }
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.lanes.count_ones()));
+        let caller = self.frame;
+        for Entry { target, lanes, activation } in entries {
+            self.frame = caller;
+            self.frame = self.push_frame(back, Some(activation), (lanes, lanes));
+            self.push(target, lanes, Origin::Diverged);
+        }
+        self.run(self.ready.len() - 1);
+    }
+
+    /// Takes the work of the running function's return. The caller puts it back.
+    pub fn take_activation(&mut self) -> Option<Box<Activation>> {
+        self.frames[self.frame as usize].activation.take()
+    }
+
+    /// Puts it back for lanes that have not returned.
+    pub fn put_activation(&mut self, activation: Box<Activation>) {
+        self.frames[self.frame as usize].activation = Some(activation);
     }
 
     /// `lanes` of the active ones return to the caller, or exit if there is none.
@@ -500,30 +559,52 @@ impl Warp {
             return self.exit(lanes);
         }
         let frame = self.frame;
-        for barrier in self.barriers.iter_mut().filter(|barrier| barrier.frame == frame) {
+        let Some(at) = self.barriers.iter().rposition(|barrier| barrier.callee == frame) else {
+            return;
+        };
+        for barrier in self.barriers[at + 1..].iter_mut().filter(|other| other.frame == frame) {
             barrier.forget(lanes);
         }
         self.active &= !lanes;
-        let Some(at) = self.barriers.iter().position(|barrier| barrier.callee == frame) else {
-            return;
-        };
         let barrier = &mut self.barriers[at];
         let (back, caller, passing) = (barrier.meet, barrier.frame, barrier.passing & lanes);
         barrier.passing &= !lanes;
         barrier.waiting |= barrier.members & lanes;
         self.push_released(back, passing, caller);
+        // All others have returned: they continue at once, as they would next.
+        let is_complete = self.active == 0 && self.barriers[at].missing(self.live) == 0;
+        if is_complete && passing == 0 && self.parked.is_empty() && self.is_last(at) {
+            let waiting = self.barriers[at].open(0);
+            self.remove_barrier(at);
+            (self.pc, self.active, self.frame) = (back, waiting, caller);
+        }
     }
 
-    /// The call instructions that the active lanes are inside of, innermost first.
+    /// Whether nothing else can run or come before the lanes that wait at this barrier.
+    fn is_last(&self, at: usize) -> bool {
+        let barrier = &self.barriers[at];
+        let elsewhere =
+            self.ready.iter().all(|other| (other.pc, other.frame) != (barrier.meet, barrier.frame));
+        at + 1 == self.barriers.len() && barrier.passing == 0 && elsewhere
+    }
+
+    /// The call instructions that the active lanes are inside of, innermost first. Of very many
+    /// only the innermost and the outermost ones.
     pub fn callers(&self) -> Vec<u32> {
-        let mut calls = Vec::new();
-        let mut frame = self.frame;
-        while frame != KERNEL {
-            let Frame { back, caller } = self.frames[frame as usize];
-            calls.push(back - 1);
-            frame = caller;
-        }
-        calls
+        let mut calls = self.calls();
+        let innermost: Vec<u32> = calls.by_ref().take(MOST_CALLERS).collect();
+        innermost.into_iter().chain(calls.last()).collect()
+    }
+
+    /// How many calls the active lanes are inside of.
+    pub fn depth(&self) -> usize {
+        self.calls().count()
+    }
+
+    fn calls(&self) -> impl Iterator<Item = u32> {
+        let frame = |at: u32| (at != KERNEL).then(|| &self.frames[at as usize]);
+        let calls = std::iter::successors(frame(self.frame), move |inner| frame(inner.caller));
+        calls.map(|frame| frame.back - 1)
     }
 
     /// `lanes` of the active ones exit.
@@ -546,7 +627,7 @@ mod tests {
         (warp.pc, warp.active)
     }
 
-    /// The active lanes go to `pc`, where lanes may meet, and others run if they wait there.
+    /// The active lanes go to `pc`, where lanes may meet; if they wait there, others run.
     fn go(warp: &mut Warp, pc: u32) -> (u32, u32) {
         warp.pc = pc;
         warp.converge(false);
@@ -577,7 +658,7 @@ mod tests {
 
     #[test]
     fn a_lane_that_leaves_a_zone_is_not_waited_for() {
-        // Lanes 0 and 1 come to 5, lane 2 goes from 3 past it to 7.
+        // Lanes 0 and 1 go to 5, lane 2 goes from 3 past it to 7.
         let mut warp = Warp::new(0, 3);
         let join = Join { meet: 5, zone: 0 };
         warp.diverge(&[(3, 0b110), (5, 0b001)], &Convergence { joins: vec![join], ..meet_at(9) });
@@ -607,7 +688,7 @@ mod tests {
         warp.yield_turn();
         assert_eq!(running(&warp), (7, 1));
         warp.converge(false);
-        assert_eq!(running(&warp), (7, 1), "nobody waits at an open barrier");
+        assert_eq!(running(&warp), (7, 1), "no lane waits at an open barrier");
         warp.exit(1);
         assert!(warp.run_ready());
         assert_eq!(go(&mut warp, 7), (7, 2));
@@ -646,7 +727,6 @@ mod tests {
         warp.ret(0b0011);
         assert_eq!(running(&warp), (20, 0b0100));
         warp.ret(0b0100);
-        assert!(warp.run_ready());
         assert_eq!((running(&warp), warp.callers()), ((3, 0b1111), vec![]));
     }
 

@@ -1,4 +1,4 @@
-//! Where a launch that takes long has got to, kept in a file for whoever ends the process.
+//! The position of a long launch, kept in a file that outlives a killed process.
 //!
 //! Input: a path (`GPUEMU_WHERE`) and, now and then, a place. Output: once a launch has run for a
 //! quarter of a second, a file with a sentence that says where it is, a quarter of a second old at
@@ -32,7 +32,7 @@ impl Watch {
     }
 
     /// The launch is at `place`, if that is to be written again.
-    pub fn look(&self, place: impl FnOnce() -> String) {
+    pub fn record_position(&self, place: impl FnOnce() -> String) {
         // Another thread that writes is as good.
         let Ok(mut next) = self.next.try_lock() else { return };
         let now = Instant::now();
@@ -40,8 +40,8 @@ impl Watch {
             return;
         }
         *next = (now + self.every, true);
-        // Whole or not at all: whoever reads it has just killed the process. A file that cannot be
-        // written says nothing; the launch goes on.
+        // The file is replaced atomically, since the process may be killed at any time. If it
+        // cannot be written, the launch continues without it.
         let new = self.path.with_added_extension("new");
         let _ = std::fs::write(&new, place()).and_then(|()| std::fs::rename(&new, &self.path));
     }
@@ -64,12 +64,12 @@ mod tests {
         let path = std::env::temp_dir().join(format!("gpuprof-place-{}", std::process::id()));
         let told = || std::fs::read_to_string(&path).ok();
         let short = Watch::begin(path.clone());
-        short.look(|| "here".to_owned());
+        short.record_position(|| "here".to_owned());
         assert_eq!(told(), None);
         drop(short);
         let long = Watch::begin_every(path.clone(), Duration::ZERO);
         for place in ["here", "there"] {
-            long.look(|| place.to_owned());
+            long.record_position(|| place.to_owned());
             assert_eq!(told().as_deref(), Some(place));
         }
         drop(long);

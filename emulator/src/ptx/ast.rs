@@ -112,13 +112,13 @@ impl Type {
 pub struct Variable<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Where it lives.
+    /// Its state space.
     pub space: Space,
     /// Element type.
     pub ty: Type,
     /// Alignment in bytes.
     pub align: u32,
-    /// Size in bytes; `None` for `name[]`, whose size the launch decides.
+    /// Size in bytes; `None` for `name[]`, which the launch sizes.
     pub bytes: Option<u32>,
     /// Declared `.extern`.
     pub is_extern: bool,
@@ -126,7 +126,7 @@ pub struct Variable<'a> {
     pub unusable: Option<&'static str>,
     /// Initial values, one an element; elements not named are zero.
     pub init: Vec<Init<'a>>,
-    /// Where it is declared.
+    /// The line of its declaration.
     pub line: u32,
 }
 
@@ -152,11 +152,13 @@ pub struct Function<'a> {
     pub params: Vec<Formal<'a>>,
     /// Return parameters.
     pub returns: Vec<Formal<'a>>,
-    /// Launch bounds and the like.
+    /// Launch bounds and similar directives.
     pub bounds: Bounds,
+    /// An unsupported directive of the kernel, and its line.
+    pub unsupported: Option<(&'a str, u32)>,
     /// The body; `None` for a forward declaration.
     pub body: Option<Vec<Statement<'a>>>,
-    /// Where it is declared.
+    /// The line of its declaration.
     pub line: u32,
 }
 
@@ -167,6 +169,26 @@ pub struct Formal<'a> {
     pub variable: Variable<'a>,
     /// Declared `.reg`.
     pub is_register: bool,
+}
+
+/// The parameters and results of a function that is called by its address.
+#[derive(Debug, Clone)]
+pub struct Prototype<'a> {
+    /// Parameters, in order.
+    pub params: Vec<Formal<'a>>,
+    /// Return parameters.
+    pub returns: Vec<Formal<'a>>,
+}
+
+impl Prototype<'_> {
+    /// Whether a function has parameters and return parameters of the same sizes.
+    pub fn fits(&self, function: &Function<'_>) -> bool {
+        let same = |wanted: &[Formal<'_>], found: &[Formal<'_>]| {
+            let size = |formal: &Formal<'_>| formal.variable.bytes;
+            wanted.iter().map(size).eq(found.iter().map(size))
+        };
+        same(&self.params, &function.params) && same(&self.returns, &function.returns)
+    }
 }
 
 /// Performance-tuning directives that bind a launch.
@@ -193,9 +215,11 @@ pub enum Statement<'a> {
     Block(Vec<Statement<'a>>),
     /// `name: .branchtargets a, b;` (also a label list that `brx.idx` names)
     BranchTargets(&'a str, Vec<&'a str>),
-    /// `name: .callprototype …;`
-    CallPrototype(&'a str),
-    /// `.loc`: the source position of what follows.
+    /// `name: .callprototype (returns) _ (params);`
+    CallPrototype(&'a str, Prototype<'a>),
+    /// `name: .calltargets f, g;`
+    CallTargets(&'a str, Vec<&'a str>),
+    /// `.loc`: the source position of the instructions that follow.
     Loc(Loc),
 }
 
@@ -215,7 +239,7 @@ pub struct Position {
 pub struct Loc {
     /// The position.
     pub position: Position,
-    /// Where the function it belongs to was inlined.
+    /// The call site, if the function was inlined.
     pub inlined_at: Option<Position>,
 }
 
@@ -279,7 +303,7 @@ pub enum Operand<'a> {
     Sink,
 }
 
-/// What an address starts from.
+/// The base of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressBase<'a> {
     /// A register or a variable.

@@ -14,8 +14,8 @@ struct Constant {
     unsigned: bool,
 }
 
-/// Binary operators by precedence, the loosest first, each as its characters. Of those that begin
-/// alike the longer comes first.
+/// Binary operators by precedence, the loosest first, each as its characters. An operator comes
+/// before its own prefixes.
 const LEVELS: [&[&str]; 10] = [
     &["||"],
     &["&&"],
@@ -41,7 +41,7 @@ impl<'a> Parser<'a> {
         self.conditional(0).map(|value| value.bits.cast_signed())
     }
 
-    /// An integer without operators behind it.
+    /// An integer without operators after it.
     pub(super) fn literal(&mut self) -> Result<i64, PtxError> {
         self.prefixed(0).map(|value| value.bits.cast_signed())
     }
@@ -130,7 +130,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// After `(`: an expression, or a cast and what it applies to.
+    /// After `(`: an expression, or a cast and its operand.
     fn parenthesised(&mut self, depth: u32) -> Result<Constant, PtxError> {
         let cast = match self.peek() {
             Token::Dot("s64") => Some(false),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_is_refused_with_its_line() {
+    fn expressions_without_a_value_are_refused_with_their_line() {
         assert_eq!(value("1 / 0").unwrap_err(), "constant expression divides by zero at line 1");
         assert!(value("(1").unwrap_err().contains("expected ')'"));
         let deep = format!("{}1", "-".repeat(100));

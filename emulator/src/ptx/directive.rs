@@ -1,7 +1,7 @@
 //! Variables and functions: everything a module defines.
 
 use super::PtxError;
-use super::ast::{Bounds, Formal, Function, Init, Module, Space, Type, Variable};
+use super::ast::{Bounds, Formal, Function, Init, Module, Prototype, Space, Type, Variable};
 use super::lexer::Token;
 use super::parser::Parser;
 
@@ -13,7 +13,7 @@ fn elements(extents: &[usize]) -> usize {
     extents.iter().fold(1, |product, extent| product.saturating_mul(*extent))
 }
 
-/// What stands before a variable's name.
+/// The words before a variable's name.
 struct Storage {
     space: Space,
     align: Option<u32>,
@@ -293,52 +293,69 @@ impl<'a> Parser<'a> {
         let line = self.line();
         let name = self.word()?;
         let params = if self.peek() == Token::Punct(b'(') { self.formals()? } else { Vec::new() };
-        let mut bounds = Bounds::default();
-        loop {
-            match self.peek() {
-                Token::Dot("maxntid") => {
-                    self.bump();
-                    bounds.max_threads = Some(self.dimensions()?);
-                }
-                Token::Dot("reqntid") => {
-                    self.bump();
-                    bounds.required = Some(self.dimensions()?);
-                }
-                Token::Dot("minnctapersm" | "maxnreg" | "maxnctapersm") => {
-                    self.bump();
-                    self.unsigned()?;
-                }
-                Token::Dot("noreturn") => {
-                    self.bump();
-                }
-                Token::Dot("pragma") => {
-                    self.skip_to_semicolon()?;
-                }
-                Token::Dot(word) => {
-                    return Err(PtxError::unsupported(
-                        self.line(),
-                        format!("unsupported PTX directive '.{word}'"),
-                    ));
-                }
-                Token::Punct(b';') => {
-                    self.bump();
-                    return Ok(Function {
-                        name,
-                        is_entry,
-                        params,
-                        returns,
-                        bounds,
-                        body: None,
-                        line,
-                    });
-                }
-                Token::Punct(b'{') => {
-                    let body = Some(self.body()?);
-                    return Ok(Function { name, is_entry, params, returns, bounds, body, line });
-                }
-                _ => return Err(self.unexpected("a body")),
+        let mut function = Function {
+            name,
+            is_entry,
+            params,
+            returns,
+            bounds: Bounds::default(),
+            unsupported: None,
+            body: None,
+            line,
+        };
+        while let Token::Dot(word) = self.peek() {
+            self.launch_directive(word, &mut function)?;
+        }
+        match self.peek() {
+            Token::Punct(b';') => {
+                self.bump();
+            }
+            Token::Punct(b'{') => function.body = Some(self.body()?),
+            _ => return Err(self.unexpected("a body")),
+        }
+        Ok(function)
+    }
+
+    /// A directive between a function's parameters and its body.
+    fn launch_directive(
+        &mut self,
+        word: &'a str,
+        function: &mut Function<'a>,
+    ) -> Result<(), PtxError> {
+        let line = self.line();
+        if word == "pragma" {
+            return self.skip_pragma();
+        }
+        self.bump();
+        match word {
+            "maxntid" => function.bounds.max_threads = Some(self.dimensions()?),
+            "reqntid" => function.bounds.required = Some(self.dimensions()?),
+            "minnctapersm" | "maxnreg" | "maxnctapersm" | "maxclusterrank" => {
+                self.unsigned()?;
+            }
+            "noreturn" => {}
+            "explicitcluster" | "blocksareclusters" => function.unsupported = Some((word, line)),
+            "reqnctapercluster" => {
+                self.dimensions()?;
+                function.unsupported = Some((word, line));
+            }
+            _ => {
+                let what = format!("unsupported PTX directive '.{word}'");
+                return Err(PtxError::unsupported(line, what));
             }
         }
+        Ok(())
+    }
+
+    /// After `.callprototype`: `(returns) _ (params) .noreturn;`
+    pub(super) fn prototype(&mut self) -> Result<Prototype<'a>, PtxError> {
+        let is_list = self.peek() == Token::Punct(b'(');
+        let returns = if is_list { self.formals()? } else { Vec::new() };
+        self.word()?;
+        let is_list = self.peek() == Token::Punct(b'(');
+        let params = if is_list { self.formals()? } else { Vec::new() };
+        self.skip_to_semicolon()?;
+        Ok(Prototype { params, returns })
     }
 
     fn dimensions(&mut self) -> Result<[u32; 3], PtxError> {

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_named_with_its_line() {
+    fn malformed_text_is_named_with_its_line() {
         assert_eq!(
             tokenize("\n0fXYZ").unwrap_err().to_string(),
             "malformed number '0fXYZ' at line 2"

@@ -1,8 +1,8 @@
 //! PTX text in, syntax tree out.
 //!
 //! [`parse`] reads one module. The tree borrows from the text, keeps the line of everything, and
-//! knows nothing of what an instruction means: an opcode that nobody can execute still parses, and
-//! is refused later by [`lower`](crate::lower), where meaning begins.
+//! does not know the meaning of an instruction: an unknown opcode still parses, and
+//! [`lower`](crate::lower) refuses it later.
 
 pub mod ast;
 mod constant;

@@ -75,7 +75,7 @@ impl<'a> Parser<'a> {
             .map_err(|_| PtxError::invalid(line, "number does not fit in 32 bits"))
     }
 
-    /// An error that says what stands here and what was wanted.
+    /// An error with the text that was found and the text that was expected.
     pub(super) fn unexpected(&self, wanted: &str) -> PtxError {
         let found = match self.peek() {
             Token::Word(word) => format!("'{word}'"),
@@ -123,7 +123,8 @@ impl<'a> Parser<'a> {
                     module.files.push(self.file()?);
                 }
                 Token::Dot("section") => self.skip_section()?,
-                Token::Dot("pragma") | Token::Dot("alias") => self.skip_to_semicolon()?,
+                Token::Dot("pragma") => self.skip_pragma()?,
+                Token::Dot("alias") => self.skip_to_semicolon()?,
                 Token::Punct(b';') => {
                     self.bump();
                 }
@@ -177,6 +178,11 @@ impl<'a> Parser<'a> {
                 _ => {}
             }
         }
+    }
+
+    /// `.pragma "…";`: a hint to ptxas, before, in or after the head of a function.
+    pub(super) fn skip_pragma(&mut self) -> Result<(), PtxError> {
+        self.skip_to_semicolon()
     }
 
     pub(super) fn skip_to_semicolon(&mut self) -> Result<(), PtxError> {

@@ -36,18 +36,25 @@ impl<'a> Parser<'a> {
 
     fn labelled(&mut self, name: &'a str, line: u32) -> Result<Statement<'a>, PtxError> {
         if self.eat_dot("branchtargets") {
-            let mut targets = vec![self.word()?];
-            while self.eat(b',') {
-                targets.push(self.word()?);
-            }
-            self.expect(b';')?;
-            return Ok(Statement::BranchTargets(name, targets));
+            return Ok(Statement::BranchTargets(name, self.names()?));
         }
-        if matches!(self.peek(), Token::Dot("callprototype" | "calltargets")) {
-            self.skip_to_semicolon()?;
-            return Ok(Statement::CallPrototype(name));
+        if self.eat_dot("callprototype") {
+            return Ok(Statement::CallPrototype(name, self.prototype()?));
+        }
+        if self.eat_dot("calltargets") {
+            return Ok(Statement::CallTargets(name, self.names()?));
         }
         Ok(Statement::Label(name, line))
+    }
+
+    /// `a, b;`
+    fn names(&mut self) -> Result<Vec<&'a str>, PtxError> {
+        let mut names = vec![self.word()?];
+        while self.eat(b',') {
+            names.push(self.word()?);
+        }
+        self.expect(b';')?;
+        Ok(names)
     }
 
     fn local_directive(
@@ -64,7 +71,7 @@ impl<'a> Parser<'a> {
                 self.bump();
                 body.push(Statement::Loc(self.loc()?));
             }
-            "pragma" => self.skip_to_semicolon()?,
+            "pragma" => self.skip_pragma()?,
             "shared" | "local" | "param" | "global" | "const" => {
                 body.extend(self.variables(false)?.into_iter().map(Statement::Variable));
             }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use gpuprof_emulator::device::{Device, LaunchConfig, LaunchError, LaunchRecord, Module};
+use gpuprof_emulator::device::{Checks, Device, LaunchConfig, LaunchError, LaunchRecord, Module};
 
 /// A device with the fixture loaded.
 pub struct Bench {
@@ -34,6 +34,13 @@ impl Bench {
 
     pub fn with_threads(ptx: &str, threads: usize) -> Self {
         let mut device = Device::default().with_host_threads(threads);
+        let module = device.load(ptx).unwrap();
+        Self { device, module }
+    }
+
+    /// For kernels with races, of which only the accesses are counted.
+    pub fn unchecked(ptx: &str) -> Self {
+        let mut device = Device::default().with_checks(Checks::NONE);
         let module = device.load(ptx).unwrap();
         Self { device, module }
     }

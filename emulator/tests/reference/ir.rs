@@ -4,6 +4,10 @@
 pub const VARIABLES: u32 = 6;
 /// Words that only are read, at the start of global memory.
 pub const INPUTS: u32 = 64;
+/// Parameters of a function: its first variables. Its last one is the depth that it may call to.
+pub const PARAMETERS: u32 = 3;
+/// Local words of an activation of a function.
+pub const LOCAL: u32 = 4;
 /// Words in each space that only one thread uses.
 pub const OWN: u32 = 2;
 
@@ -74,7 +78,7 @@ pub enum Cond {
     Or(Box<Cond>, Box<Cond>),
 }
 
-/// Operations whose order does not matter.
+/// Commutative operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Commutative {
     Add,
@@ -146,11 +150,11 @@ pub enum Barrier {
 #[derive(Debug, Clone)]
 pub struct Arm {
     pub body: Vec<Stmt>,
-    /// The arm goes on in the next one.
+    /// The arm falls through to the next one.
     pub falls: bool,
 }
 
-/// Where the lanes that part before an exchange come to it, each in its own arm.
+/// An arm in which lanes that parted before an exchange reach it.
 #[derive(Debug, Clone)]
 pub struct MeetArm {
     pub body: Vec<Stmt>,
@@ -211,6 +215,26 @@ pub enum Stmt {
     Break(Cond),
     Continue(Cond),
     Exit(Cond),
+    /// Ends the function; in the kernel it does nothing.
+    Return(Cond),
+    /// One of the functions, by the value modulo their number; the first, called by its name, if
+    /// there is no value. A function calls only while its depth is not 0, with one less.
+    Call {
+        d: Var,
+        functions: Vec<u32>,
+        on: Option<Operand>,
+        arguments: [Operand; PARAMETERS as usize],
+        depth: u32,
+    },
+    /// A word of local memory; a no-op in the kernel, which has none.
+    LoadLocal {
+        d: Var,
+        index: Operand,
+    },
+    StoreLocal {
+        index: Operand,
+        a: Operand,
+    },
     Exchange(Swap),
     /// Lanes part by a variable, and exchange from wherever they are.
     Meet {
@@ -221,7 +245,7 @@ pub enum Stmt {
         b: Operand,
         times: u32,
     },
-    /// Rounds in which the lanes whose value is the first remaining lane's leave.
+    /// Rounds; in each, the lanes with the value of the first remaining lane leave.
     Peel {
         lanes: u32,
         a: Var,
@@ -246,7 +270,7 @@ pub enum Stmt {
         a: Var,
         d: Var,
     },
-    /// The same, and the threads come to the barrier in either arm.
+    /// The same, and the threads reach the barrier in either arm.
     ShareInArms {
         cond: Cond,
         space: Space,
@@ -256,7 +280,7 @@ pub enum Stmt {
         a: Var,
         d: Var,
     },
-    /// The same over the grid, behind a barrier made of a counter. `leader` waits for its block.
+    /// The same over the grid, after a barrier made of a counter. `leader` waits for its block.
     ShareInGrid {
         cells: u32,
         counter: u32,
@@ -308,7 +332,7 @@ pub enum Stmt {
         a: Var,
         d: Var,
     },
-    /// The last of `threads` arrivals reads what all have added.
+    /// The last of `threads` arrivals reads the sum of all.
     LastArriver {
         cells: u32,
         threads: u32,
@@ -326,14 +350,47 @@ pub struct Program {
     pub blocks: u32,
     pub threads: u32,
     pub body: Vec<Stmt>,
-    /// Words behind those of the single threads.
+    /// The bodies of functions. The result is the first variable.
+    pub functions: Vec<Vec<Stmt>>,
+    /// Words after those of the single threads.
     pub global_cells: u32,
     pub shared_cells: u32,
     /// Cells of global memory that begin with all bits set; the other ones begin with zero.
     pub set_cells: Vec<u32>,
 }
 
+impl Stmt {
+    /// The statements inside of it, a list for each body.
+    fn bodies(&self) -> Vec<&[Stmt]> {
+        match self {
+            Self::If { then, otherwise, .. } => vec![then, otherwise],
+            Self::Loop { body, .. } | Self::Lock { body, .. } => vec![body],
+            Self::Switch { arms, .. } => arms.iter().map(|arm| &*arm.body).collect(),
+            Self::Meet { arms, .. } => arms.iter().map(|arm| &*arm.body).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a lane takes a lock in a loop, and gives it back after the loop by `st.release`.
+    ///
+    /// ptxas 13.0 moves such a store past the next `.sync` instruction. The lane that has the
+    /// lock then waits there for lanes that wait for the lock, so the kernel never ends on a GPU:
+    /// `st.release; vote.sync` becomes `WARPSYNC; VOTE; MEMBAR; ST`. By PTX the lane gives the lock
+    /// back first. An `atom.exch` after a fence stays where it is.
+    fn releases_by_store(&self) -> bool {
+        let is_one =
+            matches!(self, Self::Lock { order: Order::Scoped, tries: false, releases: true, .. });
+        is_one || self.bodies().into_iter().flatten().any(Self::releases_by_store)
+    }
+}
+
 impl Program {
+    /// Whether it may hang on a GPU because of what ptxas does to a lock.
+    pub fn releases_by_store(&self) -> bool {
+        let bodies = self.functions.iter().chain([&self.body]);
+        bodies.flatten().any(Stmt::releases_by_store)
+    }
+
     /// Global memory before the launch.
     pub fn memory(&self) -> Vec<u32> {
         // `run_on_gpu.py` computes the same.
@@ -350,7 +407,7 @@ impl Program {
         self.blocks * self.threads
     }
 
-    /// Where the final variables are.
+    /// The index of the final variables.
     pub fn results(&self) -> u32 {
         INPUTS + OWN * self.total_threads()
     }
@@ -362,7 +419,7 @@ impl Program {
         }
     }
 
-    /// Where the cells of a space begin.
+    /// The index of the first cell of a space.
     pub fn cells(&self, space: Space) -> u32 {
         match space {
             Space::Global => self.results() + VARIABLES * self.total_threads(),

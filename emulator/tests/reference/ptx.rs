@@ -7,6 +7,7 @@ use super::flat::*;
 use super::ir::*;
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::ops::Range;
 
 pub const HEADER: &str = ".version 7.8\n.target sm_80\n.address_size 64\n";
 
@@ -17,40 +18,83 @@ pub fn module(name: &str, program: &Program, flat: &Flat) -> String {
 
 pub fn kernel(name: &str, program: &Program, flat: &Flat) -> String {
     let mut text = String::new();
-    let registers = flat.registers;
     let shared = program.words(Space::Shared) * 4;
-    let _ = write!(
+    let _ = writeln!(
         text,
-        "// seed {}, {} blocks of {} threads\n\
-         .visible .entry {name}(.param .u64 memory) {{\n\
-         .reg .pred %p<2>;\n.reg .b32 %r<{registers}>;\n.reg .b32 %t<4>;\n.reg .b64 %d<2>;\n\
-         .shared .align 4 .b8 cells[{shared}];\n\
-         ld.param.u64 %d0, [memory];\ncvta.to.global.u64 %d0, %d0;\nmov.u32 %t3, cells;\n",
+        "// seed {}, {} blocks of {} threads\n.shared .align 4 .b8 {name}_cells[{shared}];",
         program.seed, program.blocks, program.threads,
     );
-    prologue(&mut text);
-    let targets: BTreeSet<usize> = flat.code.iter().flat_map(targets).collect();
-    for (index, op) in flat.code.iter().enumerate() {
-        if targets.contains(&index) {
-            let _ = writeln!(text, "L{index}:");
+    let ends = flat.functions.iter().copied().skip(1).chain([flat.code.len()]);
+    let functions: Vec<_> =
+        flat.functions.iter().zip(ends).map(|(&start, end)| start..end).collect();
+    for number in 0..functions.len() {
+        let _ = writeln!(text, "{};", signature(name, number));
+    }
+    tables(&mut text, name, flat);
+    for (number, range) in functions.iter().enumerate() {
+        let _ = writeln!(text, "{} {{", signature(name, number));
+        prologue(&mut text, name, flat.registers);
+        let _ = writeln!(text, ".local .align 4 .b8 own[{}];", 4 * LOCAL);
+        for register in (0..PARAMETERS).chain([DEPTH]) {
+            let _ = writeln!(text, "ld.param.u32 %r{register}, [a{register}];");
         }
-        Printer { text: &mut text, index }.op(op);
+        body(&mut text, name, flat, range.clone());
     }
-    // A jump to the end has somewhere to go.
-    if targets.contains(&flat.code.len()) {
-        let _ = writeln!(text, "L{}:\nexit;", flat.code.len());
-    }
-    text.push_str("}\n");
+    let _ = writeln!(text, ".visible .entry {name}(.param .u64 memory) {{");
+    prologue(&mut text, name, flat.registers);
+    variables(&mut text);
+    body(&mut text, name, flat, 0..flat.functions.first().copied().unwrap_or(flat.code.len()));
     text
 }
 
-fn prologue(text: &mut String) {
+/// A function takes the address of global memory too.
+fn signature(name: &str, number: usize) -> String {
+    let words: Vec<String> =
+        (0..PARAMETERS).chain([DEPTH]).map(|register| format!(".param .b32 a{register}")).collect();
+    let words = words.join(", ");
+    format!(".func (.param .b32 out) {name}_f{number}({words}, .param .b64 memory)")
+}
+
+/// A table of functions for each call through one.
+fn tables(text: &mut String, name: &str, flat: &Flat) {
+    for (index, op) in flat.code.iter().enumerate() {
+        if let Op::Call { functions, on: Some(_), .. } = op {
+            let names: Vec<String> = functions.iter().map(|f| format!("{name}_f{f}")).collect();
+            let (count, names) = (names.len(), names.join(", "));
+            let _ = writeln!(text, ".global .u64 {name}_t{index}[{count}] = {{{names}}};");
+        }
+    }
+}
+
+fn body(text: &mut String, name: &str, flat: &Flat, range: Range<usize>) {
+    let code = &flat.code[range.clone()];
+    let targets: BTreeSet<usize> = code.iter().flat_map(targets).collect();
+    for (index, op) in range.clone().zip(code) {
+        if targets.contains(&index) {
+            let _ = writeln!(text, "L{index}:");
+        }
+        Printer { text, name, index }.op(op);
+    }
+    // A jump to the end has somewhere to go.
+    if targets.contains(&range.end) {
+        let _ = writeln!(text, "L{}:\nexit;", range.end);
+    }
+    text.push_str("}\n");
+}
+
+fn prologue(text: &mut String, name: &str, registers: Reg) {
     let _ = write!(
         text,
-        "mov.u32 %r{THREAD}, %tid.x;\nmov.u32 %r{BLOCK}, %ctaid.x;\nmov.u32 %t0, %ntid.x;\n\
+        ".reg .pred %p<2>;\n.reg .b32 %r<{registers}>;\n.reg .b32 %t<4>;\n.reg .b64 %d<3>;\n\
+         ld.param.u64 %d0, [memory];\ncvta.to.global.u64 %d0, %d0;\nmov.u32 %t3, {name}_cells;\n\
+         mov.u32 %r{THREAD}, %tid.x;\nmov.u32 %r{BLOCK}, %ctaid.x;\nmov.u32 %t0, %ntid.x;\n\
          and.b32 %r{LANE}, %r{THREAD}, 31;\nshr.u32 %r{WARP}, %r{THREAD}, 5;\n\
          mad.lo.u32 %r{GLOBAL}, %r{BLOCK}, %t0, %r{THREAD};\n"
     );
+}
+
+/// The values that a kernel's variables begin with.
+fn variables(text: &mut String) {
     for variable in 0..VARIABLES {
         let offset = initial(0, variable);
         let factor = initial(1, variable).wrapping_sub(offset);
@@ -136,6 +180,7 @@ impl Space {
 
 struct Printer<'t> {
     text: &'t mut String,
+    name: &'t str,
     index: usize,
 }
 
@@ -189,8 +234,57 @@ impl Printer<'_> {
             Op::Fence { space: Space::Shared } => "membar.cta;".into(),
             Op::Sleep => "nanosleep.u32 20;".into(),
             Op::Exit => "exit;".into(),
+            Op::Call { d, functions, on, arguments } => {
+                return self.call(*d, functions[0], *on, arguments);
+            }
+            Op::Return => "st.param.b32 [out], %r0;\nret;".into(),
+            Op::LoadLocal { d, index } => {
+                let address = self.local(*index);
+                format!("ld.u32 %r{d}, {address};")
+            }
+            Op::StoreLocal { index, a } => {
+                let address = self.local(*index);
+                format!("st.u32 {address}, {};", value(*a))
+            }
         };
         self.line(&line);
+    }
+
+    fn call(&mut self, d: Reg, function: u32, on: Option<Reg>, arguments: &[Value]) {
+        let (name, index) = (self.name, self.index);
+        let names: Vec<String> = (0..arguments.len()).map(|at| format!("q{at}")).collect();
+        self.line("{ .param .b32 result; .param .b64 where; st.param.b64 [where], %d0;");
+        for (argument, name) in arguments.iter().zip(&names) {
+            self.line(&format!(
+                ".param .b32 {name};\nst.param.b32 [{name}], {};",
+                value(*argument)
+            ));
+        }
+        let names = names.join(", ");
+        match on {
+            None => self.line(&format!("call (result), {name}_f{function}, ({names}, where);")),
+            Some(on) => {
+                let words = vec![".param .b32 _"; arguments.len()].join(", ");
+                self.line(&format!(
+                    "P{index}: .callprototype (.param .b32 _) _ ({words}, .param .b64 _);\n\
+                     mov.u64 %d1, {name}_t{index};\nmad.wide.u32 %d1, %r{on}, 8, %d1;\n\
+                     ld.global.u64 %d1, [%d1];\ncall (result), %d1, ({names}, where), P{index};"
+                ));
+            }
+        }
+        self.line(&format!("ld.param.b32 %r{d}, [result]; }}"));
+    }
+
+    /// A word of the function's local memory, as a generic address.
+    fn local(&mut self, index: Value) -> String {
+        self.line("mov.u64 %d1, own;\ncvta.local.u64 %d1, %d1;");
+        match index {
+            Value::Word(word) => format!("[%d1+{}]", 4 * word),
+            Value::Reg(register) => {
+                self.line(&format!("mad.wide.u32 %d1, %r{register}, 4, %d1;"));
+                "[%d1]".into()
+            }
+        }
     }
 
     /// `%p0` is the lowest bit.

@@ -4,18 +4,24 @@
     emulator/tests/reference/run_on_gpu.py FOLDER
 
 CONTRIBUTING.md says how to write FOLDER. Needs Python 3.9 and
-libcuda.so.1, which compiles the PTX, on all cores. Exit code 1: a program differs, or the driver
-refuses one. A kernel that never ends is stopped by --seconds and counted.
+libcuda.so.1, which compiles the PTX, on all cores. A kernel that does not end within --seconds is
+stopped. A program that fails is compiled again without optimisations: ptxas takes a warp to be
+converged behind a call, and then drops `bar.warp.sync`. Exit code 1: a program differs without
+optimisations too, or the driver refuses it.
 """
 import argparse
+import concurrent.futures
 import ctypes
-import multiprocessing
+import json
 import os
+import subprocess
 import sys
 import time
 
-JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_SIZE = 5, 6
+JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_SIZE, JIT_OPTIMIZATION_LEVEL = 5, 6, 7
 NOT_READY = 600
+OPTIMISED = 4
+CHILD = "--child"
 
 
 class Driver:
@@ -39,12 +45,17 @@ class Driver:
             self.lib.cuGetErrorName(result, ctypes.byref(text))
             raise RuntimeError(f"{name}: {(text.value or b'unknown').decode()}")
 
-    def load(self, text):
+    def load(self, text, level):
         module, log = ctypes.c_void_p(), ctypes.create_string_buffer(1 << 14)
-        keys = (ctypes.c_int * 2)(JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_SIZE)
-        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), len(log))
+        options = {
+            JIT_ERROR_LOG_BUFFER: ctypes.addressof(log),
+            JIT_ERROR_LOG_SIZE: len(log),
+            JIT_OPTIMIZATION_LEVEL: level,
+        }
+        keys = (ctypes.c_int * 3)(*options)
+        values = (ctypes.c_void_p * 3)(*options.values())
         try:
-            self.call("cuModuleLoadDataEx", ctypes.byref(module), text, 2, keys, values)
+            self.call("cuModuleLoadDataEx", ctypes.byref(module), text, 3, keys, values)
         except RuntimeError as error:
             raise RuntimeError(f"{error}\n{log.value.decode(errors='replace')}") from None
         return module
@@ -89,34 +100,56 @@ def memory(seed, count, rest):
     return [start(at) for at in range(count)] + words(rest)
 
 
-def run_module(work):
-    """What differs in a module's programs, as lines."""
-    folder, module, programs, seconds = work
-    lines = []
+def run_module(folder, module, programs, seconds, level):
+    """Runs a module's programs until the context is lost.
+
+    Returns how each program that it ran failed, None if it did not.
+    """
+    outcomes = []
     try:
         driver = Driver()
         with open(os.path.join(folder, f"{module}.ptx"), "rb") as file:
-            loaded = driver.load(file.read() + b"\0")
+            loaded = driver.load(file.read() + b"\0", level)
     except RuntimeError as error:
-        return 0, [f"module {module}: {error}"]
-    right = 0
+        return [str(error)] * len(programs)
     for name, blocks, threads, seed, count, rest, changes in programs:
         before = memory(int(seed), int(count), rest)
         expected = [word ^ change for word, change in zip(before, words(changes))]
         try:
             got = driver.run(loaded, name, int(blocks), int(threads), before, seconds)
         except RuntimeError as error:
-            # The context is lost, and with it the other programs of this module.
-            return right, lines + [f"{name}: {error}"]
+            return outcomes + [str(error)]
         if got is None:
-            return right, lines + [f"{name}: has not ended after {seconds} s"]
-        if got == expected:
-            right += 1
-            continue
-        differ = [at for at, pair in enumerate(zip(got, expected)) if pair[0] != pair[1]]
-        some = ", ".join(f"[{at}] {got[at]:#x}, not {expected[at]:#x}" for at in differ[:6])
-        lines.append(f"{name}: {len(differ)} words differ: {some}")
-    return right, lines
+            return outcomes + [f"has not ended after {seconds} s"]
+        outcomes.append(difference(got, expected))
+    return outcomes
+
+
+def difference(got, expected):
+    differ = [word for word, pair in enumerate(zip(got, expected)) if pair[0] != pair[1]]
+    some = ", ".join(f"[{word}] {got[word]:#x}, not {expected[word]:#x}" for word in differ[:6])
+    return f"{len(differ)} words differ: {some}" if differ else None
+
+
+def run_in_process(work):
+    """Runs a module in a process of its own, and the programs behind one that loses the context in
+    another. Yields the work of each program that fails, without optimisations, and how."""
+    folder, module, programs, seconds, level = work
+    while programs:
+        text = json.dumps([folder, module, programs, seconds, level])
+        child = subprocess.run([sys.executable, __file__, CHILD], input=text, text=True,
+                               stdout=subprocess.PIPE, check=True)
+        outcomes = json.loads(child.stdout)
+        for program, how in zip(programs, outcomes):
+            if how:
+                yield (folder, module, [program], seconds, 0), how
+        programs = programs[len(outcomes):]
+
+
+def failures(processes, work):
+    with concurrent.futures.ThreadPoolExecutor(processes) as pool:
+        for failed in pool.map(lambda each: list(run_in_process(each)), work):
+            yield from failed
 
 
 def main():
@@ -130,22 +163,27 @@ def main():
         for line in file:
             module, *program = line.split()
             modules.setdefault(module, []).append(program)
-    # A process a module: one that is lost takes no other one with it, and an endless kernel ends.
-    work = [(options.folder, module, list_, options.seconds) for module, list_ in modules.items()]
-    right, wrong = 0, []
+    work = [(options.folder, module, programs, options.seconds, OPTIMISED)
+            for module, programs in modules.items()]
+    total = sum(len(programs) for programs in modules.values())
     start = time.monotonic()
-    fork = multiprocessing.get_context("spawn")
-    with fork.Pool(options.processes, maxtasksperchild=1) as pool:
-        for count, lines in pool.imap_unordered(run_module, work, chunksize=1):
-            right += count
-            wrong += lines
-            for line in lines:
-                print(line, flush=True)
-    total = sum(len(list_) for list_ in modules.values())
-    print(f"{right} of {total} programs have the reference's result; "
+    failed = []
+    for work, how in failures(options.processes, work):
+        print(f"{work[2][0][0]}: {how}", flush=True)
+        failed.append(work)
+    print(f"{total - len(failed)} of {total} programs have the reference's result; "
+          f"{time.monotonic() - start:.0f} s", flush=True)
+    wrong = 0
+    for work, how in failures(options.processes, failed):
+        print(f"{work[2][0][0]} without optimisations: {how}", flush=True)
+        wrong += 1
+    print(f"{len(failed) - wrong} of the other {len(failed)} have it without optimisations; "
           f"{time.monotonic() - start:.0f} s")
-    sys.exit(right != total)
+    sys.exit(wrong > 0)
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == [CHILD]:
+        print(json.dumps(run_module(*json.load(sys.stdin))), flush=True)
+        os._exit(0)  # a kernel that never ends must not hold the process
     main()

@@ -13,6 +13,15 @@ pub fn shrink(mut program: Program, fails: impl Fn(&Program) -> bool) -> Program
                 break;
             }
         }
+        for index in 0..program.functions.len() {
+            for body in candidates(&program.functions[index]) {
+                let mut candidate = program.clone();
+                candidate.functions[index] = body;
+                if smaller.is_none() && fails(&candidate) {
+                    smaller = Some(candidate);
+                }
+            }
+        }
         for (blocks, threads) in [(1, program.threads), (program.blocks, 32), (1, 1)] {
             let candidate = Program { blocks, threads, ..program.clone() };
             let is_smaller = candidate.total_threads() < program.total_threads();
@@ -27,7 +36,7 @@ pub fn shrink(mut program: Program, fails: impl Fn(&Program) -> bool) -> Program
     }
 }
 
-/// The bodies with one statement less, or with one that is replaced by a smaller one.
+/// The bodies with one statement less, or with one statement replaced by a smaller one.
 fn candidates(body: &[Stmt]) -> Vec<Vec<Stmt>> {
     let mut all = Vec::new();
     for index in 0..body.len() {
@@ -74,6 +83,13 @@ fn smaller(statement: &Stmt) -> Vec<Vec<Stmt>> {
                     all.push(vec![Stmt::Switch { on: *on, table: *table, arms }]);
                 }
             }
+        }
+        Stmt::Call { d, functions, on: Some(_), arguments, depth } => {
+            let (d, arguments, depth) = (*d, *arguments, *depth);
+            all.extend(functions.iter().map(|function| {
+                let functions = vec![*function];
+                vec![Stmt::Call { d, functions, on: None, arguments, depth }]
+            }));
         }
         Stmt::Meet { .. } => all.extend(smaller_meet(statement)),
         Stmt::Exit(cond) => {

@@ -157,13 +157,13 @@ fn devices() -> Result<Answer, Refusal> {
         }
         found => found.map_err(text)?,
     };
-    let record = |device: driver::Shown| DeviceRecord {
+    let record = |device: driver::VisibleDevice| DeviceRecord {
         name: device.name,
         uuid: device.uuid,
         compute_capability: device.compute_capability,
         driver_version: found.version,
         ..DeviceRecord::default()
     };
-    let shown = driver::shown().map_err(text)?;
+    let shown = driver::visible_devices().map_err(text)?;
     Ok(Answer::Driver(shown.into_iter().map(record).collect()))
 }

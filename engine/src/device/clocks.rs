@@ -1,8 +1,8 @@
 //! Clock control: the runner's side.
 //!
-//! Input: a device and the policy. Output: clocks that are locked until this is dropped.
-//! Locking and putting back are done by one process, the [`guard`], so there is no moment at which
-//! clocks are locked and nobody is there to put them back.
+//! Input: a device and the policy. Output: clocks that are locked until this is dropped. One
+//! process, the [`guard`], both locks and restores them, so they are never locked without a process
+//! to restore them.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsFd;
@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
+use gpuprof_model::words::Word;
 
-use super::ClockControl;
 use super::guard::{self, Said};
 use super::lock::{self, Left};
 use super::nvml::{Lockable, MIG_PREFIX};
-use gpuprof_system::awaited::Awaited;
+use gpuprof_model::machine::ClockControl;
+use gpuprof_system::blocking_call::BlockingCall;
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
@@ -34,7 +35,7 @@ pub struct LockedClocks {
     program: PathBuf,
     uuid: String,
     nvml: Option<Utf8PathBuf>,
-    /// What they are locked to.
+    /// The locked clocks.
     pub clocks: Lockable,
 }
 
@@ -74,7 +75,10 @@ pub fn lock(
         }
         Some(Said::Denied(reason)) => {
             let _ = guard.wait();
-            let limit = if option == "base" { "tdp,tdp" } else { "MHZ,MHZ" };
+            let limit = match control {
+                ClockControl::Base => "tdp,tdp",
+                ClockControl::None | ClockControl::Boost => "MHZ,MHZ",
+            };
             let remedy = format!(
                 "Only an administrator can lock them: run as root, or ask one to run `nvidia-smi \
                  -i {uuid} --lock-gpu-clocks={limit}` (afterwards `--reset-gpu-clocks`); \
@@ -108,7 +112,7 @@ fn start(
         Failure::new(ExitCode::NotPossible, message)
     })?;
     let out = guard.stdout.take().expect("standard output is piped");
-    let said = Awaited::start(move || {
+    let said = BlockingCall::start(move || {
         let mut line = String::new();
         // A guard that dies without a word ends the pipe.
         let _ = BufReader::new(out.take(4096)).read_line(&mut line);
@@ -120,7 +124,7 @@ fn start(
             return Ok((guard, serde_json::from_str(&line).ok()));
         }
         if let Some(signal) = interrupt.signal() {
-            // The guard finds its pipe ended, and puts back what it may have locked.
+            // The guard's pipe ends, and it restores the clocks that it may have locked.
             return Err(Failure::new(
                 ExitCode::Signal(signal),
                 "interrupted while clocks were being locked",
@@ -135,7 +139,7 @@ fn unheard(error: io::Error) -> Failure {
     Failure::new(ExitCode::NotPossible, message)
 }
 
-/// `remedy` is a sentence up to its "or"; empty where nobody can do anything but go without.
+/// `remedy` is a sentence up to its "or"; empty if the only remedy is to run without.
 fn refused(uuid: &str, option: &str, reason: &str, remedy: &str) -> Failure {
     let on = if remedy.is_empty() { "Use" } else { "use" };
     let message = format!(
@@ -162,7 +166,7 @@ impl LockedClocks {
     fn end(&mut self) -> Result<()> {
         let Some(mut guard) = self.guard.take() else { return Ok(()) };
         // Waiting closes its standard input first: the guard puts the clocks back and ends.
-        let ended = Awaited::start(move || guard.wait());
+        let ended = BlockingCall::start(move || guard.wait());
         let how = match ended.map(|ended| ended.within(PATIENCE)) {
             Ok(Some(Ok(status))) if status.success() => return Ok(()),
             Ok(Some(Ok(status))) if status.code().is_none() => return self.instead(),
@@ -175,7 +179,7 @@ impl LockedClocks {
         Err(guard::left_locked(&self.uuid, &how))
     }
 
-    /// Has another guard put back what one that was killed did not.
+    /// Has another guard restore the clocks that a killed one did not.
     fn instead(&self) -> Result<()> {
         let never = Interrupt::default();
         let (mut second, said) =
@@ -205,7 +209,7 @@ impl Drop for LockedClocks {
     }
 }
 
-/// Waits until no guard is at work on `uuid`; what one left behind that was killed itself.
+/// Waits until no guard works on `uuid`; returns the state that a killed one left.
 ///
 /// # Errors
 /// An interrupt; a file that cannot be read.

@@ -1,22 +1,20 @@
 //! The guard of locked clocks: a process that outlives the runner and puts the clocks back.
 //!
-//! Input: a device, the clocks to lock, and a pipe as standard input. Output: a line on
-//! standard output that says whether they are locked; then, when the pipe ends, the clocks as they
-//! were before. The kernel ends the pipe when the runner is gone, however it went, so success,
-//! failure, an interrupt and SIGKILL take the same path. The guard has a session of its own and
-//! heeds no signal that can be heeded: a Ctrl-C, a closed terminal or a `kill` of the group are the
-//! runner's to answer, and its end is told by the pipe.
+//! Input: a device, the clocks to lock, and a pipe as standard input. Output: a line on standard
+//! output that says whether they are locked; then, when the pipe ends, the clocks as they were
+//! before. The kernel ends the pipe when the runner is gone, for any reason, so success, failure,
+//! an interrupt and SIGKILL take the same path. The guard has a separate session and ignores
+//! signals: the runner handles a Ctrl-C, a closed terminal or a `kill` of the group, and the pipe
+//! reports the runner's end.
 //!
-//! While clocks are locked the guard holds a lock file with its process id. Whoever wants the
-//! device next waits for it; a file that is left without a lock tells that the guard itself was
-//! killed.
+//! While clocks are locked the guard holds a lock file with its process id. The next user of the
+//! device waits for it; a file without a lock means that the guard itself was killed.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::Args;
 use gpuprof_model::ExitCode;
 use nvml_wrapper::error::NvmlError;
 use serde::{Deserialize, Serialize};
@@ -24,28 +22,25 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::lock::{self, Lock, Owner};
 use super::nvml::{self, Library, Lockable};
-use crate::device::ClockControl;
+use gpuprof_model::machine::ClockControl;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 
 /// The hidden subcommand.
 pub const SUBCOMMAND: &str = "__guard";
 
-/// Options of the guard of locked clocks.
-#[derive(Debug, Clone, Args)]
-pub struct GuardOptions {
-    /// The device's UUID
-    #[arg(long)]
+/// What to guard.
+#[derive(Debug, Clone)]
+pub struct Guarded {
+    /// The device's UUID.
     pub device: String,
-    /// What to lock; with none, locked clocks are only put back
-    #[arg(long, value_enum)]
+    /// The clocks to lock; with none, locked clocks are only put back.
     pub clocks: ClockControl,
-    /// NVML's library, instead of libnvidia-ml.so.1
-    #[arg(long)]
-    pub nvml_path: Option<std::path::PathBuf>,
+    /// NVML's library, instead of libnvidia-ml.so.1.
+    pub nvml_path: Option<PathBuf>,
 }
 
-/// What the guard says once, on standard output.
+/// The guard's message on standard output, sent once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Said {
@@ -55,7 +50,7 @@ pub enum Said {
     Restored,
     /// They are as they were, for this reason.
     Refused(String),
-    /// They are as they were, for want of permission.
+    /// They are unchanged, because of missing permission.
     Denied(String),
 }
 
@@ -68,14 +63,14 @@ pub fn path(uuid: &str) -> PathBuf {
 ///
 /// # Errors
 /// Clocks that could not be put back (exit code 107).
-pub fn guard(options: &GuardOptions) -> Result<ExitCode> {
+pub fn guard(guarded: &Guarded) -> Result<ExitCode> {
     // Fails for the leader of a group only, which a child is not.
     let _ = rustix::process::setsid();
     for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
         let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
     }
     let owner = Owner::this_process();
-    let held = lock::wait(&path(&options.device), &owner, &Interrupt::default(), |_| Ok(()));
+    let held = lock::wait(&path(&guarded.device), &owner, &Interrupt::default(), |_| Ok(()));
     let said = |said: &Said| {
         let line = serde_json::to_string(said).expect("it is plain data");
         let mut out = io::stdout().lock();
@@ -89,7 +84,7 @@ pub fn guard(options: &GuardOptions) -> Result<ExitCode> {
             return Ok(ExitCode::NotPossible);
         }
     };
-    match work(options, held, &said) {
+    match work(guarded, held, &said) {
         Ok(()) => Ok(ExitCode::Success),
         Err(Trouble::Refused(reason)) => {
             said(&Said::Refused(reason));
@@ -99,7 +94,7 @@ pub fn guard(options: &GuardOptions) -> Result<ExitCode> {
             said(&Said::Denied(reason));
             Ok(ExitCode::NotPossible)
         }
-        Err(Trouble::LeftLocked(reason)) => Err(left_locked(&options.device, &reason)),
+        Err(Trouble::LeftLocked(reason)) => Err(left_locked(&guarded.device, &reason)),
     }
 }
 
@@ -109,15 +104,15 @@ enum Trouble {
     LeftLocked(String),
 }
 
-fn work(options: &GuardOptions, held: Lock, said: &dyn Fn(&Said)) -> Result<(), Trouble> {
-    let uuid = &options.device;
-    let library = Library::open(options.nvml_path.as_deref()).map_err(Trouble::Refused)?;
+fn work(guarded: &Guarded, held: Lock, said: &dyn Fn(&Said)) -> Result<(), Trouble> {
+    let uuid = &guarded.device;
+    let library = Library::open(guarded.nvml_path.as_deref()).map_err(Trouble::Refused)?;
     let mut device = library.gpu(uuid).map_err(Trouble::Refused)?;
     let refused = |e: NvmlError| match e {
         NvmlError::NoPermission => Trouble::Denied(nvml::words(&e)),
         e => Trouble::Refused(nvml::words(&e)),
     };
-    if let Some(clocks) = nvml::lockable(&device, options.clocks).map_err(refused)? {
+    if let Some(clocks) = nvml::lockable(&device, guarded.clocks).map_err(refused)? {
         nvml::lock(&mut device, clocks).map_err(refused)?;
         said(&Said::Locked(clocks));
         // Ends with the runner; an error of the pipe means the same.
@@ -129,7 +124,7 @@ fn work(options: &GuardOptions, held: Lock, said: &dyn Fn(&Said)) -> Result<(), 
         held.leave();
         return Err(Trouble::LeftLocked(nvml::words(&error)));
     }
-    if options.clocks == ClockControl::None {
+    if guarded.clocks == ClockControl::None {
         said(&Said::Restored);
     }
     drop(held);

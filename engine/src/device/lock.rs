@@ -1,17 +1,16 @@
 //! The lock of a device: one gpuprof measures on it at a time.
 //!
-//! Input: a device's UUID. Output: a lock that is free again when its process ends, however it
-//! ends, since the kernel keeps it (`flock`). The file holds who has it, so that whoever waits can
-//! say so; what it holds while nobody has the lock means nothing. It stays when the lock is given
-//! back: removing it would let two processes lock two files of one name.
+//! Input: a device's UUID. Output: a lock that the kernel (`flock`) releases when its process ends,
+//! however it ends. The file contains the owner, so that waiting processes can name it; without a
+//! lock its contents mean nothing. The file stays when the lock is released: removing it would let
+//! two processes lock two files of one name.
 //!
-//! The kernel wakes whoever waits for it. The file beside it, the turnstile, lets them in one after
-//! the other: a process that gives the lock back and wants it again does not overtake one that has
-//! waited meanwhile.
+//! The kernel wakes a waiting process. A second file, the turnstile, admits them one after the
+//! other: a process that releases the lock and requests it again does not overtake one that waits.
 //!
-//! All users of a machine must find the same file, so its folder follows from the machine and not
-//! from `TMPDIR` or a user's runtime folder, and everybody may write it. A container has folders of
-//! its own: [`FOLDER_ENV`] names one that it shares.
+//! All users of a machine must find the same file, so its folder depends on the machine and not on
+//! `TMPDIR` or a user's runtime folder, and all users may write to it. A container has its own
+//! folders: [`FOLDER_ENV`] names a shared one.
 
 use std::env;
 use std::ffi::OsString;
@@ -28,7 +27,7 @@ use rustix::fs::{OFlags, inotify};
 use serde::{Deserialize, Serialize};
 
 use gpuprof_model::text::printable;
-use gpuprof_system::awaited::Awaited;
+use gpuprof_system::blocking_call::BlockingCall;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 
@@ -38,7 +37,7 @@ pub const FOLDER_ENV: &str = "GPUPROF_LOCK_DIR";
 /// When an owner that has not named itself will not do so any more.
 const SETTLED: Duration = Duration::from_millis(1100);
 
-/// How much of a command line is told.
+/// The longest command line in messages.
 const COMMAND_CHARS: usize = 120;
 
 /// Who holds a device.
@@ -76,7 +75,7 @@ impl Owner {
 }
 
 impl fmt::Display for Owner {
-    /// Whoever wrote the file may be anybody.
+    /// Any user may have written the file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pid, user, host, command, since } = self;
         let text = format!("process {pid} of {user} on {host}, since {since}: {command}");
@@ -84,12 +83,12 @@ impl fmt::Display for Owner {
     }
 }
 
-/// What became of one try.
+/// The result of one attempt.
 #[derive(Debug)]
 pub enum Try {
     /// The lock is ours.
     Held(Lock),
-    /// Another process holds it, this one where it can be told.
+    /// Another process holds it: this one, if it is known.
     Busy(Option<Owner>),
 }
 
@@ -101,7 +100,7 @@ pub struct Lock {
 }
 
 impl Drop for Lock {
-    /// Leaves an empty file: nobody holds it.
+    /// Leaves an empty file: it has no owner.
     fn drop(&mut self) {
         if !self.left {
             let _ = self.file.set_len(0);
@@ -110,7 +109,7 @@ impl Drop for Lock {
     }
 }
 
-/// What a lock file tells to who does not want the lock.
+/// The content of a lock file for a process that does not want the lock.
 #[derive(Debug)]
 pub enum Left {
     /// Its last owner gave it back, or there never was one.
@@ -121,7 +120,7 @@ pub enum Left {
     Behind(Owner),
 }
 
-/// What `path` tells.
+/// The content of `path`.
 ///
 /// # Errors
 /// A file that cannot be opened or locked (exit code 107).
@@ -172,7 +171,7 @@ pub fn path(folder: &Path, name: &str) -> PathBuf {
 pub fn try_lock(path: &Path, owner: &Owner) -> io::Result<Try> {
     let mut file = open(path)?;
     match file.try_lock() {
-        Ok(()) => Ok(Try::Held(Lock::of(file, owner))),
+        Ok(()) => Ok(Try::Held(Lock::new(file, owner))),
         Err(TryLockError::WouldBlock) => Ok(Try::Busy(read(&mut file))),
         Err(TryLockError::Error(error)) => Err(error),
     }
@@ -180,14 +179,14 @@ pub fn try_lock(path: &Path, owner: &Owner) -> io::Result<Try> {
 
 impl Lock {
     /// The lock of a file that was locked just now.
-    fn of(file: File, owner: &Owner) -> Self {
+    fn new(file: File, owner: &Owner) -> Self {
         let mut lock = Self { file, left: false };
         lock.write(&serde_json::to_vec(owner).unwrap_or_default());
         lock
     }
 
-    /// Replaces what the file says. A file of another user that only he may write stays as it is:
-    /// the lock holds all the same.
+    /// Replaces the file's content. If the file belongs to another user and is read-only, it stays
+    /// unchanged: the lock is valid all the same.
     fn write(&mut self, bytes: &[u8]) {
         let _ = self.file.set_len(0);
         let _ = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.write_all(bytes));
@@ -235,7 +234,7 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// A lock that is waited for, until this is dropped.
 #[derive(Debug)]
-pub struct Claim(Awaited<io::Result<File>>);
+pub struct Claim(BlockingCall<io::Result<File>>);
 
 impl Claim {
     /// Queues for the lock `path`.
@@ -252,16 +251,16 @@ impl Claim {
             drop(passing);
             Ok(file)
         };
-        Awaited::start(locked).map(Self)
+        BlockingCall::start(locked).map(Self)
     }
 
-    /// The lock, once it is ours; a thread of ours may have it by then.
+    /// The lock, once this process has it; one of its threads may have it by then.
     ///
     /// # Errors
     /// A file that cannot be made, opened or locked.
     pub fn held(&self, owner: &Owner) -> io::Result<Option<Lock>> {
-        // The name is written here and not there: whoever reads the file until now waits.
-        self.0.result().map(|file| Ok(Lock::of(file?, owner))).transpose()
+        // The owner is written here, after the wait: until now readers would name the wrong one.
+        self.0.result().map(|file| Ok(Lock::new(file?, owner))).transpose()
     }
 }
 
@@ -282,18 +281,17 @@ fn locked(file: File) -> io::Result<File> {
     }
 }
 
-/// What can be read once nobody holds the lock `path`, which is there; others may have taken it by
-/// then.
+/// Readable once the existing lock `path` is free; others may have taken it by then.
 ///
 /// # Errors
 /// The system cannot wait for that.
-pub fn freed(path: &Path) -> io::Result<Awaited<io::Result<()>>> {
+pub fn freed(path: &Path) -> io::Result<BlockingCall<io::Result<()>>> {
     let path = path.to_owned();
-    Awaited::start(move || locked(open(&path)?).map(drop))
+    BlockingCall::start(move || locked(open(&path)?).map(drop))
 }
 
-/// What can be read when `path` is written. None where the system does not tell: then another owner
-/// is not told of.
+/// Readable when `path` is written. None if the system does not support this: then a change of the
+/// owner is not reported.
 fn changes(path: &Path) -> Option<OwnedFd> {
     let changes =
         inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok()?;
@@ -301,8 +299,7 @@ fn changes(path: &Path) -> Option<OwnedFd> {
     Some(changes)
 }
 
-/// Locks `path`, waiting for it; `busy` is told who has it, whenever that changes, and may refuse
-/// to wait.
+/// Locks `path`, waiting for it; `busy` gets each new owner, and may refuse to wait.
 ///
 /// # Errors
 /// The lock cannot be had at all, or not without waiting (exit code 107); an interrupt.
@@ -336,7 +333,7 @@ pub fn wait(
             .collect();
         interrupt.wait(&others, until).map_err(failed)?;
         if let Some(changes) = &changes {
-            // What changed is read from the file itself.
+            // The change itself is read from the file.
             while rustix::io::read(changes, &mut [0; 4096]).is_ok_and(|count| count > 0) {}
         }
     }
@@ -369,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_it_is_told_and_nobody_once_it_is_free() {
+    fn who_holds_it_is_reported_and_nobody_once_it_is_free() {
         let folder = tempfile::tempdir().unwrap();
         let path = path(folder.path(), "GPU-1");
         let Try::Held(first) = try_lock(&path, &owner("first")).unwrap() else {

@@ -1,17 +1,16 @@
-//! The device that is measured on: who may, at which clocks.
+//! The device to measure on: its lock and its clocks.
 //!
 //! Input: the UUID that CUDA gives and what was asked for. Output: a [`Hold`], while which no
 //! other gpuprof measures on it and its clocks are as asked; both end with it, and with its
 //! process.
 
-pub mod choice;
-mod clock_control;
 pub mod clocks;
 pub mod guard;
 pub mod lock;
 pub mod nvml;
-pub mod profiler;
-mod selection;
+mod requested;
+mod resolve;
+pub mod shared_profiler;
 
 use std::env;
 use std::fmt;
@@ -20,15 +19,15 @@ use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
+use gpuprof_model::machine::ClockControl;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-pub use clock_control::ClockControl;
 use clocks::LockedClocks;
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 use lock::{Lock, Owner};
-pub use selection::{DeviceName, DeviceSelection};
+pub use requested::{DeviceSelection, RequestedDevice};
 
 /// Which devices CUDA shows a process.
 pub const VISIBLE_ENV: &str = "CUDA_VISIBLE_DEVICES";
@@ -38,7 +37,7 @@ pub const VISIBLE_ENV: &str = "CUDA_VISIBLE_DEVICES";
 pub struct Terms<'a> {
     /// What is done to its clocks.
     pub clocks: ClockControl,
-    /// NVML's library, where one was named.
+    /// NVML's library, if the user named one.
     pub nvml: Option<&'a Utf8Path>,
     /// Whether to wait for another gpuprof.
     pub wait: bool,
@@ -47,7 +46,7 @@ pub struct Terms<'a> {
 /// A device that this process alone measures on, until this is dropped.
 #[derive(Debug)]
 pub struct Hold {
-    // Dropped first: whoever has the lock next finds the clocks as they were.
+    // Dropped first: the next owner of the lock finds the original clocks.
     _clocks: Option<LockedClocks>,
     _lock: Lock,
 }
@@ -105,7 +104,7 @@ fn named(owner: Option<&Owner>) -> String {
 struct Waiting<'a> {
     /// For what.
     what: &'a str,
-    /// What another gpuprof does with it.
+    /// The other gpuprof's activity on it.
     why: &'static str,
     began: Instant,
     told: Option<Option<Owner>>,
@@ -142,9 +141,9 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// Whether `owner` is to be told. An owner is written a moment after the lock is taken, and
-    /// removed a moment before it is given back: one without a name is told only where none has
-    /// been told and none shows for a second.
+    /// Whether to report `owner`. An owner is written a moment after the lock is taken, and removed
+    /// a moment before it is released: an unknown owner is reported only if none has been reported
+    /// and none appears for a second.
     fn is_news(&self, owner: Option<&Owner>) -> bool {
         match (&self.told, owner) {
             (Some(told), Some(_)) => told.as_ref() != owner,

@@ -1,9 +1,9 @@
-//! NVML: what the driver says of a device besides CUDA, found by the UUID that CUDA gives.
+//! NVML: the driver's data on a device beyond CUDA's, found by the UUID from CUDA.
 //!
-//! Input: a library and a UUID. Output: clocks to lock, and facts for `doctor`. Ordinals never
-//! serve: CUDA's order follows `CUDA_VISIBLE_DEVICES` and speed, NVML's the bus. A MIG slice has a
-//! UUID of its own and the clocks of its whole GPU. Loaded in child processes only: the guard of
-//! clocks and `__ask`.
+//! Input: a library and a UUID. Output: clocks to lock, and facts for `doctor`. Ordinals do not
+//! work: CUDA's order depends on `CUDA_VISIBLE_DEVICES` and speed, NVML's on the bus. A MIG slice
+//! has a separate UUID and the clocks of its whole GPU. Loaded in child processes only: the guard
+//! of clocks and `__ask`.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 use serde::{Deserialize, Serialize};
 
-use crate::device::ClockControl;
+use gpuprof_model::machine::ClockControl;
 
 pub use gpuprof_model::measurement::MIG_PREFIX;
 
@@ -31,7 +31,7 @@ pub enum Lockable {
     Mhz(u32),
 }
 
-/// What NVML says of a device; `None` where it does not.
+/// NVML's data on a device; `None` if it does not answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// The driver, such as `580.95.05`.
@@ -67,7 +67,7 @@ impl Library {
         })
     }
 
-    /// The GPU of `uuid`: for a MIG slice, the one that it is a slice of.
+    /// The GPU of `uuid`: for a MIG slice, its whole GPU.
     ///
     /// # Errors
     /// NVML does not know it.
@@ -81,7 +81,7 @@ impl Library {
         }
     }
 
-    /// What it says of `uuid`.
+    /// The data on `uuid`.
     ///
     /// # Errors
     /// NVML does not know it.
@@ -107,7 +107,7 @@ impl Library {
     }
 }
 
-/// Reasons for slow clocks that are no setting.
+/// Reasons for slow clocks that are not settings.
 const SLOWED: [(ThrottleReasons, &str); 6] = [
     (ThrottleReasons::SW_POWER_CAP, "power limit"),
     (ThrottleReasons::HW_SLOWDOWN, "hardware slowdown"),
@@ -117,10 +117,10 @@ const SLOWED: [(ThrottleReasons, &str); 6] = [
     (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, "power brake"),
 ];
 
-/// The clocks that `control` stands for on `device`; none where it leaves them alone.
+/// The clocks for `control` on `device`; none if it leaves them unchanged.
 ///
 /// # Errors
-/// NVML tells no highest clock.
+/// NVML does not report the highest clock.
 pub fn lockable(device: &Device<'_>, control: ClockControl) -> Result<Option<Lockable>, NvmlError> {
     match control {
         ClockControl::None => Ok(None),

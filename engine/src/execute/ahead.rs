@@ -1,20 +1,20 @@
-//! How many processes share a device, and what they may do at a time.
+//! The number of processes that share a device, and what they may do at the same time.
 
 use std::num::NonZero;
 use std::thread;
 
 use gpuprof_model::measurement::DeviceRecord;
 
-/// How many processes run beside the one that has the device.
+/// The number of processes that run in addition to the one that has the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ahead {
-    /// Where either of them takes times: they were seen to be 1 % longer in a context that was
-    /// opened beside another one.
+    /// If either of them takes times: times were 1 % longer in a context that was opened next to
+    /// another one.
     pub times: usize,
-    /// Where both collect counters.
+    /// If both collect counters.
     pub counters: usize,
-    /// How many measure at the same time as the first: each has an emulated device of its own,
-    /// whose counters do not depend on what else the processor does.
+    /// The number that measure at the same time as the first: each has its own emulated device,
+    /// with counters that do not depend on the processor's load.
     pub beside: usize,
 }
 
@@ -25,9 +25,9 @@ impl Ahead {
     /// One process at a time.
     pub const NONE: Self = Self { times: 0, counters: 0, beside: 0 };
 
-    /// `number` is what the user asked for. On a GPU it is how many processes prepare, by default
-    /// as many as change nothing that is measured. On the emulated driver (no `gpu`) it is how many
-    /// run beside the first, by default one for each further core.
+    /// `number` is the user's setting. On a GPU it is the number of processes that prepare, by
+    /// default as many as do not affect measurements. On the emulated driver (no `gpu`) it is the
+    /// number that run in addition to the first, by default one for each further core.
     pub fn on(gpu: Option<&DeviceRecord>, number: Option<u8>) -> Self {
         let Some(gpu) = gpu else {
             let cores = || thread::available_parallelism().map_or(1, NonZero::get);

@@ -1,9 +1,10 @@
-//! What the passes of a run on one device have in common.
+//! The common data of the passes of a run on one device.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
+use gpuprof_model::Checks;
 use gpuprof_model::assembled::ModuleResources;
 use gpuprof_model::protocol::Sampling;
 
@@ -14,26 +15,26 @@ use gpuprof_build::declared::Entries;
 
 use super::{Ahead, HarnessProcess};
 
-/// What the kernels of a run were built to, by revision.
+/// The built kernels of a run, by revision.
 pub type Modules = BTreeMap<Side, SideModules>;
 
-/// What the kernels of one revision were built to.
+/// The built kernels of one revision.
 #[derive(Debug, Default)]
 pub struct SideModules {
     /// PTX by package, and by the modules of `declared`.
     pub ptx: BTreeMap<String, Utf8PathBuf>,
     /// The instances of the declared kernels.
     pub declared: Entries,
-    /// What ptxas says of the modules, where no GPU tells.
+    /// ptxas's resources of the modules, if no GPU reports them.
     pub resources: BTreeMap<String, ModuleResources>,
 }
 
-/// What the passes of a run on one device have in common.
+/// The common data of the passes of a run on one device.
 #[derive(Debug)]
 pub struct Execution<'a> {
     /// How processes run.
     pub process: HarnessProcess<'a>,
-    /// What the kernels were built to, by revision.
+    /// The built kernels, by revision.
     pub modules: &'a Modules,
     /// Whether the emulated driver must answer.
     pub emulated: bool,
@@ -41,16 +42,18 @@ pub struct Execution<'a> {
     pub repeat: Repeats,
     /// Processes that prepare while another one measures.
     pub ahead: Ahead,
+    /// The checks of the emulated driver in every series; if none, each annotation selects its own.
+    pub checks: Option<Checks>,
     /// Whether outputs are compared with the host's reference.
     pub verify: bool,
     /// How samples are taken.
     pub sampling: Sampling,
-    /// CUPTI's library or its folder, where one was named.
+    /// CUPTI's library or its folder, if the user named one.
     pub cupti: Option<PathBuf>,
     /// The hardware counters to collect.
     pub counters: Option<Counters>,
-    /// The device's attributes to tell beside those that are always told.
+    /// The device's attributes to record in addition to the standard ones.
     pub attributes: Vec<String>,
-    /// The lock of the profiler, where the device shares it with others (`device::profiler`).
+    /// The lock of the profiler, if the device shares it with others (`device::shared_profiler`).
     pub profiler: Option<PathBuf>,
 }

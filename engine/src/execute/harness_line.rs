@@ -1,8 +1,8 @@
 //! The runner's end of the line to a harness process.
 //!
-//! Input: what the process tells ([`Notice`]). Output: the device, handed over. The other end is
-//! the process' standard input (`runtime/src/host/handover.rs`). What user code writes there, if it
-//! finds it, means nothing or makes the runner look once too often.
+//! Input: the process's messages ([`Notice`]). Output: the device, handed over. The other end is
+//! the process's standard input (`runtime/src/host/handover.rs`). If user code writes to it, the
+//! bytes are ignored or cause one unnecessary check.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,18 +15,18 @@ use gpuprof_model::notice::{Notice, TURN};
 #[derive(Debug)]
 pub(super) struct HarnessLine {
     socket: UnixStream,
-    /// The process has closed its end; it may go on all the same.
+    /// The process has closed its end; it may continue all the same.
     closed: bool,
-    /// What code of the user's it runs.
+    /// The user code that it runs.
     phase: Option<Phase>,
 }
 
-/// Code of the user's that a process runs, of which it tells.
+/// The user code that a process has reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// What makes the kernel's arguments.
+    /// Makes the kernel's arguments.
     Inputs,
-    /// `verify`, the reference on the host, and what compares with it.
+    /// `verify`, the reference on the host, and the comparison with it.
     Reference,
 }
 
@@ -41,26 +41,28 @@ impl Phase {
 }
 
 impl HarnessLine {
-    /// A line, and what the process gets as its standard input.
+    /// A line, and the process's end of it: its standard input.
     pub(super) fn new() -> io::Result<(Self, Stdio)> {
         let (socket, other) = UnixStream::pair()?;
         socket.set_nonblocking(true)?;
         Ok((Self { socket, closed: false, phase: None }, OwnedFd::from(other).into()))
     }
 
-    /// Hands the device over. A process that is gone does not take it; its end tells.
+    /// Hands the device over. If the process is gone, that has no effect.
     pub(super) fn hand_over(&mut self) {
         let _ = self.socket.write(&[TURN]);
     }
 
-    /// What the process told since the last time.
+    /// The process's messages since the last call.
     pub(super) fn heard(&mut self) -> Vec<Notice> {
         let mut heard = Vec::new();
         let mut bytes = [0; 64];
         while !self.closed {
             match self.socket.read(&mut bytes) {
                 Ok(0) => self.closed = true,
-                Ok(count) => heard.extend(bytes[..count].iter().copied().filter_map(Notice::of)),
+                Ok(count) => {
+                    heard.extend(bytes[..count].iter().copied().filter_map(Notice::from_byte))
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(_) => self.closed = true,
@@ -77,13 +79,12 @@ impl HarnessLine {
         heard
     }
 
-    /// What code of the user's the process ran when it last told something; none where it told of
-    /// none.
+    /// The user code in the process's last message; none if it did not report any.
     pub(super) fn phase(&self) -> Option<Phase> {
         self.phase
     }
 
-    /// What can be read when the process tells something.
+    /// Readable when the process sends a message.
     pub(super) fn waited(&self) -> Option<BorrowedFd<'_>> {
         (!self.closed).then(|| self.socket.as_fd())
     }
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_process_tells_is_heard_once_and_its_end_is_not_waited_for() {
+    fn a_notice_is_read_once_without_waiting_for_the_process() {
         let (socket, mut process) = UnixStream::pair().unwrap();
         socket.set_nonblocking(true).unwrap();
         let mut line = HarnessLine { socket, closed: false, phase: None };

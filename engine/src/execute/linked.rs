@@ -1,8 +1,8 @@
-//! Programs that are linked to the driver instead of loading it: where no driver is installed the
-//! system does not even start them, so that they could not say which series they hold.
+//! Programs that are linked to the driver instead of loading it: without a driver the system does
+//! not start them, so they could not list their series.
 //!
-//! Input: harnesses. Output: for those that need it, the emulated driver as a stand-in, which is
-//! found behind every other one.
+//! Input: harnesses. Output: for those that need it, the emulated driver as a stand-in, at the end
+//! of the search path.
 
 use std::fs;
 use std::path::Path;
@@ -18,8 +18,8 @@ use gpuprof_system::error::Result;
 /// The driver's library, as programs that are linked to it name it.
 const LIBRARIES: [&[u8]; 2] = [b"libcuda.so.1", b"libcuda.so"];
 
-/// What the kernel module shows where it is loaded: a driver is installed then, even if its library
-/// is not found.
+/// Present while the kernel module is loaded: a driver is installed then, even if its library is
+/// not found.
 const MODULE: &str = "/proc/driver/nvidia/version";
 
 /// Gives `harnesses` that are linked to the driver a stand-in, unless a driver is installed.
@@ -40,7 +40,7 @@ pub fn stand_in(harnesses: &mut [Harness], target: &Utf8Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether the executable names the driver's library among those that it is linked to.
+/// Whether the executable is linked to the driver's library.
 fn is_linked(harness: &Harness) -> bool {
     let Ok(file) = fs::read(&harness.executable) else { return false };
     let Ok(Some(names)) = elf::named(&file, ".dynstr") else { return false };

@@ -1,16 +1,16 @@
 //! Execution: the only code that starts profiled processes.
 //!
-//! A [`Job`](crate::schedule::Job) is what one process does; a [`Pipeline`] runs jobs one after the other on a device,
-//! and prepares the next while the present one measures.
+//! A [`Job`](crate::schedule::Job) is the work of one process; a [`Pipeline`] runs jobs one after
+//! the other on a device, and prepares the next while the present one measures.
 
 mod ahead;
 mod execution;
 mod harness_line;
 mod linked;
-mod needed;
+mod needed_files;
 mod pipeline;
 mod process;
-mod profiler;
+mod profiler_turn;
 mod program;
 mod reply;
 mod request;
@@ -20,9 +20,9 @@ mod timeout_clock;
 pub use ahead::Ahead;
 pub use execution::{Execution, Modules, SideModules};
 pub use linked::stand_in;
-pub use needed::NeededFiles;
+pub use needed_files::NeededFiles;
 pub use pipeline::{Event, Pipeline, wait};
-pub use process::{Asked, CHECKS_ENV, Ended, HarnessProcess, Running, Stderr};
+pub use process::{CHECKS_ENV, Ended, HarnessProcess, ProcessOptions, Running, Stderr};
 pub use program::{become_program, run_program};
 pub use reply::outcomes;
 pub(crate) use reply::{failed, place, read_reply, unexpected};

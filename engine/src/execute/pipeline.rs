@@ -1,5 +1,5 @@
-//! The jobs under way on a device: one measures while the next ones prepare. On the emulated
-//! driver, where each process has a device of its own, they measure side by side.
+//! The running jobs on a device: one measures while the next ones prepare. On the emulated driver,
+//! each process has its own device, and they measure side by side.
 //!
 //! Input: jobs. Output: for each, in the order they started, its replies, or how its process ended
 //! without one, and then that the process is gone. The first process in the line has the device.
@@ -14,13 +14,13 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use gpuprof_model::ExitCode;
 use gpuprof_model::protocol::{MeasureRequest, RequestBody};
 use gpuprof_model::run::Spent;
+use gpuprof_model::{Checks, ExitCode};
 
 use super::ahead::Ahead;
-use super::process::{Asked, How, NO_REPLY, take_down};
-use super::profiler::Profiler;
+use super::process::{Exit, NO_REPLY, ProcessOptions, take_down};
+use super::profiler_turn::ProfilerTurn;
 use super::stretch::{self, PassOf, Stretch};
 use super::timeout_clock::TimeoutClock;
 use super::{Ended, HarnessProcess, Running};
@@ -35,16 +35,16 @@ pub struct Pipeline<'a> {
     ahead: Ahead,
     line: VecDeque<Started>,
     leaving: VecDeque<Started>,
-    profiler: Profiler,
+    profiler: ProfilerTurn,
     /// How many processes were started.
     started: u32,
-    /// What time went to, since somebody asked.
+    /// Where time went since the last call.
     spent: Vec<Stretch>,
 }
 
 #[derive(Debug)]
 struct Started {
-    /// What it does now: of a job with a part that follows, that part once the times are there.
+    /// Its current part: of a job with a following part, that one once the times are there.
     job: Job,
     /// All of it.
     whole: Job,
@@ -53,7 +53,7 @@ struct Started {
     waits: bool,
     /// Since it has the device, or has replied.
     worked: TimeoutClock,
-    /// What it is called, and its number.
+    /// Its name and number.
     name: String,
     process: u32,
     /// When it was started.
@@ -67,7 +67,7 @@ impl Started {
 
     /// The pass that it makes.
     fn pass(&self, end: Instant) -> Stretch {
-        let pass = Some(PassOf::of(&self.job));
+        let pass = Some(PassOf::from_job(&self.job));
         let what = stretch::pass(&self.job);
         Stretch { pass, ..self.stretch(Spent::Pass, what, self.worked.since(), end) }
     }
@@ -81,7 +81,7 @@ impl Started {
 /// What happened.
 #[derive(Debug)]
 pub enum Event {
-    /// A job's process wrote a reply; it goes on with what follows, or ends by itself.
+    /// A job's process wrote a reply; it continues with the next part, or ends by itself.
     Replied {
         /// The part of the job that it is a reply to.
         job: Job,
@@ -89,12 +89,12 @@ pub enum Event {
         bytes: Vec<u8>,
         /// How long it had the device for it.
         held: Duration,
-        /// Whether it goes on.
+        /// Whether it continues.
         goes_on: bool,
     },
     /// A job's process ended without a reply, or was killed.
     Ended {
-        /// The part of the job that there is no reply to, with the one that would have followed.
+        /// The part of the job without a reply, with the part that would have followed.
         job: Job,
         /// The whole job.
         whole: Job,
@@ -107,7 +107,7 @@ pub enum Event {
     Left {
         /// The whole job.
         job: Job,
-        /// How it ended, where that was not well.
+        /// How it ended, if it failed.
         trouble: Option<String>,
     },
     /// The run was interrupted. Whatever still runs is killed when the pipeline is dropped.
@@ -147,8 +147,8 @@ pub fn wait(pipelines: &mut [&mut Pipeline<'_>]) -> Result<(usize, Event)> {
 }
 
 impl Drop for Pipeline<'_> {
-    /// What an interrupt left is gone before the run gives its device back: the next one may be
-    /// waiting for it.
+    /// Processes that an interrupt left are gone before the run releases its device: the next run
+    /// may wait for it.
     fn drop(&mut self) {
         let all = self.line.iter_mut().chain(&mut self.leaving);
         take_down(all.map(|started| &mut started.running));
@@ -157,14 +157,14 @@ impl Drop for Pipeline<'_> {
 
 impl<'a> Pipeline<'a> {
     /// An empty pipeline in which `ahead` processes prepare while one measures; `profiler` is the
-    /// lock of one that the device shares with others.
+    /// lock of a shared profiler.
     pub fn new(process: &'a HarnessProcess<'a>, ahead: Ahead, profiler: Option<PathBuf>) -> Self {
         let (line, leaving) = (VecDeque::new(), VecDeque::new());
-        let (profiler, spent) = (Profiler::at(profiler), Vec::new());
+        let (profiler, spent) = (ProfilerTurn::at(profiler), Vec::new());
         Self { process, ahead, line, leaving, profiler, started: 0, spent }
     }
 
-    /// What time went to since this was asked before.
+    /// Where time went since the last call.
     pub fn spent(&mut self) -> Vec<Stretch> {
         mem::take(&mut self.spent)
     }
@@ -196,14 +196,15 @@ impl<'a> Pipeline<'a> {
         harness: &Harness,
         asked: Vec<Vec<MeasureRequest>>,
         single_stream: bool,
+        checks: Checks,
     ) -> Result<()> {
         let mut asked = asked.into_iter();
         let body = RequestBody::Measure(asked.next().unwrap_or_default());
         let then = asked.next().unwrap_or_default();
         let queues = !self.line.is_empty() && self.ahead.beside == 0;
         let waits = queues || self.profiler.is_shared_by(&job);
-        let asked = Asked { name, harness, waits, single_stream, then };
-        let running = self.process.start(asked, body)?;
+        let options = ProcessOptions { name, harness, waits, single_stream, checks, then };
+        let running = self.process.start(options, body)?;
         let (whole, begun) = (job.clone(), Instant::now());
         let worked = TimeoutClock::from(begun);
         self.started += 1;
@@ -214,8 +215,7 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Takes back the jobs that have not had the device yet, in their order; their processes are
-    /// killed, and gone with what they held of the device's memory: it may be what something else
-    /// has to run again for.
+    /// killed and have released the device's memory, which a repeated job may need.
     pub fn recall(&mut self) -> Vec<Job> {
         let waiting = self.line.iter().position(|started| started.waits);
         let waiting = waiting.unwrap_or(self.line.len());
@@ -243,8 +243,8 @@ impl<'a> Pipeline<'a> {
         if self.process.interrupt.signal().is_some() {
             return Ok(Some(Event::Interrupted));
         }
-        // Whatever is gone is told first. Where a further reply is always there, as on the emulated
-        // driver, processes would pile up otherwise, each with its file descriptors.
+        // Processes that have ended are reported first. If a reply is always available, as on the
+        // emulated driver, processes and their file descriptors would pile up otherwise.
         if let Some(event) = self.left().or_else(|| self.first()) {
             return Ok(Some(event));
         }
@@ -252,7 +252,7 @@ impl<'a> Pipeline<'a> {
         Ok(idle.then_some(Event::Idle))
     }
 
-    /// What another look is worth after: `ready` can be read then; or the time.
+    /// What ends the wait: `ready` can be read; or the time.
     fn waits_for<'p>(&'p self, ready: &mut Vec<BorrowedFd<'p>>) -> Option<Instant> {
         let mut until = None;
         if let Some(leaving) = self.leaving.front() {
@@ -280,7 +280,7 @@ impl<'a> Pipeline<'a> {
         self.process.timeout.saturating_mul(count)
     }
 
-    /// What the process that has the device came to.
+    /// The outcome of the process that has the device.
     fn first(&mut self) -> Option<Event> {
         let now = Instant::now();
         for started in self.line.iter_mut().filter(|started| !started.waits) {
@@ -296,15 +296,15 @@ impl<'a> Pipeline<'a> {
         let held = first.worked.held(now);
         // The end is looked for before the reply: a reply that is not there after the end never
         // will be.
-        let how = first.running.how();
+        let exit = first.running.exit();
         let reply = first.running.reply();
         // One that still waits for the profiler has not had the device.
         let over = !first.waits && first.worked.over(patience).is_some_and(|over| over <= now);
-        if how.is_none() && reply.is_none() && !over {
+        if exit.is_none() && reply.is_none() && !over {
             return None;
         }
-        // One that ended without a reply is told after those that had the device before it and are
-        // still leaving.
+        // A process that ended without a reply is reported after the earlier ones that are still
+        // leaving.
         if reply.is_none() && !self.leaving.is_empty() {
             return None;
         }
@@ -331,9 +331,9 @@ impl<'a> Pipeline<'a> {
             self.spent.push(started.pass(now));
         }
         self.spent.push(started.whole(now));
-        let ended = match how {
-            Some(How::Well) => started.running.without(NO_REPLY.to_owned()),
-            Some(How::Badly(how)) => started.running.without(how),
+        let ended = match exit {
+            Some(Exit::Success) => started.running.without(NO_REPLY.to_owned()),
+            Some(Exit::Failure(how)) => started.running.without(how),
             None => started.running.timed_out(patience),
         };
         self.profiler.give_back();
@@ -341,27 +341,26 @@ impl<'a> Pipeline<'a> {
         Some(Event::Ended { job, whole, ended, held })
     }
 
-    /// The process that replied longest ago, if it is gone: what is told of a run keeps one order,
-    /// whichever of two processes the system takes longer to take down.
+    /// The process that replied longest ago, if it is gone: events keep one order, whichever of two
+    /// processes the system ends first.
     fn left(&mut self) -> Option<Event> {
         let limit = self.process.timeout;
         let over = |started: &mut Started| {
             let late = started.worked.over(limit).is_some_and(|over| over <= Instant::now());
-            started.running.how().is_some() || late
+            started.running.exit().is_some() || late
         };
         if !self.leaving.front_mut().is_some_and(over) {
             return None;
         }
         let mut started = self.leaving.pop_front()?;
-        let trouble = match started.running.how() {
-            Some(How::Well) => None,
-            Some(How::Badly(how)) => Some(format!(
+        let trouble = match started.running.exit() {
+            Some(Exit::Success) => None,
+            Some(Exit::Failure(how)) => Some(format!(
                 "the process {how} after its reply{}",
                 started.running.stderr().tail()
             )),
             None => {
-                // What it still holds of the device is what others run again for, and have run
-                // again for, alone.
+                // The repeated jobs may need the device memory that it still holds.
                 take_down([&mut started.running]);
                 Some(format!(
                     "the process replied but did not exit within {} s (--timeout raises the \

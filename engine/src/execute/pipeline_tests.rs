@@ -37,18 +37,19 @@ fn harness(folder: &Utf8Path, script: &str) -> Harness {
 /// Starts a timed pass in a process of `harness`.
 fn start(pipeline: &mut Pipeline<'_>, harness: &Harness) {
     let job = Job::new(0, Pass::Timed { repeat: 0 }, vec![0]);
-    pipeline.start(job, "job", harness, vec![Vec::new()], true).unwrap();
+    pipeline.start(job, "job", harness, vec![Vec::new()], true, Checks::default()).unwrap();
 }
 
-/// What a process comes to that has the device for longer than the limit and then replies; it says
-/// `tells` at first.
+/// The outcome of a process that has the device for longer than the limit and then replies; it
+/// first sends `tells`.
 fn that_tells(tells: &str) -> Event {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();
     let (more, reply) = (LIMIT.as_secs() * 2, "echo ended > job.reply.json\nprintf gr >&0\n");
     let harness = harness(folder, &format!("printf '{tells}' >&0\nsleep {more}\n{reply}"));
     let interrupt = Interrupt::default();
-    let process = HarnessProcess { timeout: LIMIT, ..HarnessProcess::asked(folder, &interrupt) };
+    let process =
+        HarnessProcess { timeout: LIMIT, ..HarnessProcess::for_query(folder, &interrupt) };
     let mut pipeline = Pipeline::new(&process, Ahead { times: 1, counters: 1, beside: 0 }, None);
     start(&mut pipeline, &harness);
     wait(&mut [&mut pipeline]).unwrap().1
@@ -61,7 +62,8 @@ fn a_process_that_hangs_after_its_reply_is_gone_when_that_is_told() {
     let script = "echo $$ > id\necho done > job.reply.json\nprintf r >&0\nexec sleep 600\n";
     let harness = harness(folder, script);
     let interrupt = Interrupt::default();
-    let process = HarnessProcess { timeout: LIMIT, ..HarnessProcess::asked(folder, &interrupt) };
+    let process =
+        HarnessProcess { timeout: LIMIT, ..HarnessProcess::for_query(folder, &interrupt) };
     let mut pipeline = Pipeline::new(&process, Ahead::NONE, None);
     start(&mut pipeline, &harness);
     let (_, event) = wait(&mut [&mut pipeline]).unwrap();
@@ -107,7 +109,7 @@ fn who_prepares_follows_from_the_option_and_from_what_the_device_allows() {
 
 /// Two processes that reply only once both have started, the first one half a second later.
 #[test]
-fn on_the_emulated_driver_processes_measure_side_by_side_and_are_told_in_their_order() {
+fn on_the_emulated_driver_processes_measure_side_by_side_and_are_reported_in_their_order() {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();
     let script = "touch \"started-$PPID-$$\"\n\
@@ -116,12 +118,12 @@ fn on_the_emulated_driver_processes_measure_side_by_side_and_are_told_in_their_o
         echo done > $name.reply.json\nprintf r >&0\n";
     let harness = harness(folder, script);
     let interrupt = Interrupt::default();
-    let process = HarnessProcess::asked(folder, &interrupt);
+    let process = HarnessProcess::for_query(folder, &interrupt);
     let mut pipeline = Pipeline::new(&process, Ahead { beside: 1, ..Ahead::NONE }, None);
     for (index, name) in ["first", "second"].into_iter().enumerate() {
         let job = Job::new(0, Pass::Timed { repeat: 0 }, vec![index]);
         assert!(pipeline.has_room(&job));
-        pipeline.start(job, name, &harness, vec![Vec::new()], true).unwrap();
+        pipeline.start(job, name, &harness, vec![Vec::new()], true, Checks::default()).unwrap();
     }
     assert!(!pipeline.has_room(&Job::new(0, Pass::Timed { repeat: 0 }, vec![2])));
     let mut replies = Vec::new();
@@ -135,20 +137,20 @@ fn on_the_emulated_driver_processes_measure_side_by_side_and_are_told_in_their_o
 }
 
 #[test]
-fn a_process_that_is_gone_is_told_before_the_next_reply() {
+fn a_process_that_is_gone_is_reported_before_the_next_reply() {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();
     let script = "case $__GPUPROF_REQUEST in *first*) name=first;; *) name=second;; esac\n\
         echo done > $name.reply.json\nprintf r >&0\n";
     let harness = harness(folder, script);
     let interrupt = Interrupt::default();
-    let process = HarnessProcess::asked(folder, &interrupt);
+    let process = HarnessProcess::for_query(folder, &interrupt);
     let mut pipeline = Pipeline::new(&process, Ahead { beside: 1, ..Ahead::NONE }, None);
     for (index, name) in ["first", "second"].into_iter().enumerate() {
         let job = Job::new(0, Pass::Timed { repeat: 0 }, vec![index]);
-        pipeline.start(job, name, &harness, vec![Vec::new()], true).unwrap();
+        pipeline.start(job, name, &harness, vec![Vec::new()], true, Checks::default()).unwrap();
     }
-    while pipeline.line.iter_mut().any(|started| started.running.how().is_none()) {
+    while pipeline.line.iter_mut().any(|started| started.running.exit().is_none()) {
         std::thread::sleep(Duration::from_millis(5));
     }
     for index in [0, 1] {

@@ -1,8 +1,7 @@
 //! One harness process: started, waited for, killed with everything it started.
 //!
-//! Input: a request. Output: the reply's bytes, or how the process ended without one and the
-//! end of what it wrote to stderr. The request, the reply and both outputs stay in the run's
-//! folder.
+//! Input: a request. Output: the reply's bytes, or how the process ended without one and the end of
+//! its stderr. The request, the reply and both outputs stay in the run's folder.
 
 use std::collections::VecDeque;
 use std::env;
@@ -25,16 +24,16 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::harness_line::HarnessLine;
 use crate::device::VISIBLE_ENV;
 use gpuprof_build::host::Harness;
-use gpuprof_system::awaited::Awaited;
+use gpuprof_system::blocking_call::BlockingCall;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 
-/// Limits a context to one hardware queue for launches, which takes a tenth of a second off opening
-/// one. Only what launches on several streams at once would see it.
+/// Limits a context to one hardware queue for launches, which opens a tenth of a second faster.
+/// Only concurrent launches on several streams are affected.
 const CONNECTIONS_ENV: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 
-/// How long the system may take to take a killed process down: the driver frees what it held, which
-/// takes seconds where that is much.
+/// The longest time for the system to end a killed process: the driver frees its memory, which
+/// takes seconds if that is much.
 const TAKEN_DOWN: Duration = Duration::from_secs(5);
 
 /// The file in which the emulated driver keeps how far a long launch is. Other drivers know none.
@@ -43,48 +42,40 @@ const PLACE_ENV: &str = "GPUEMU_WHERE";
 /// The checks that the emulated driver runs. Other drivers know none.
 pub const CHECKS_ENV: &str = "GPUEMU_CHECK";
 
-/// How long a harness may take to say what it holds.
+/// The longest time for a harness to list its series.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How much of a process' stderr is told.
+/// The most of a process's stderr in messages.
 const TAIL_BYTES: u64 = 4096;
 const TAIL_LINES: usize = 12;
 
-/// What harness processes have in common.
+/// The common settings of harness processes.
 #[derive(Debug, Clone, Copy)]
 pub struct HarnessProcess<'a> {
-    /// Where requests, replies and outputs are kept.
+    /// The folder of requests, replies and outputs.
     pub folder: &'a Utf8Path,
-    /// The folder of the emulated driver, where it is to be found first.
+    /// The folder of the emulated driver, if it is to be found first.
     pub emulator_folder: Option<&'a Utf8Path>,
-    /// The UUID of the only device that is shown to it; none where it sees what this process does.
+    /// The UUID of the only device that the process sees; none if it sees the same devices as the
+    /// runner.
     pub device: Option<&'a str>,
-    /// The checks that the emulated driver runs.
-    pub checks: Checks,
     /// How long a process may take.
     pub timeout: Duration,
-    /// What may end it early.
+    /// Ends it early.
     pub interrupt: &'a Interrupt,
 }
 
 impl<'a> HarnessProcess<'a> {
-    /// Processes that say what they hold and what they see, and measure nothing.
-    pub fn asked(folder: &'a Utf8Path, interrupt: &'a Interrupt) -> Self {
-        Self {
-            folder,
-            emulator_folder: None,
-            device: None,
-            checks: Checks::default(),
-            timeout: DISCOVERY_TIMEOUT,
-            interrupt,
-        }
+    /// Processes that list series and devices, and measure nothing.
+    pub fn for_query(folder: &'a Utf8Path, interrupt: &'a Interrupt) -> Self {
+        Self { folder, emulator_folder: None, device: None, timeout: DISCOVERY_TIMEOUT, interrupt }
     }
 }
 
-/// What a process is asked for, beside the question itself.
+/// The settings of a process, in addition to its request.
 #[derive(Debug, Clone)]
-pub struct Asked<'a> {
-    /// What its files are called.
+pub struct ProcessOptions<'a> {
+    /// The name of its files.
     pub name: &'a str,
     /// The executable.
     pub harness: &'a Harness,
@@ -92,15 +83,17 @@ pub struct Asked<'a> {
     pub waits: bool,
     /// Whether nothing in it launches on several streams at once.
     pub single_stream: bool,
-    /// What it measures once it has replied; nothing where this is empty.
+    /// The checks that the emulated driver runs.
+    pub checks: Checks,
+    /// The requests that it measures after its reply; may be empty.
     pub then: Vec<MeasureRequest>,
 }
 
 /// How a process exited.
 #[derive(Debug)]
-pub(super) enum How {
-    Well,
-    Badly(String),
+pub(super) enum Exit {
+    Success,
+    Failure(String),
 }
 
 /// How a process ended.
@@ -114,27 +107,26 @@ pub enum Ended {
         killed: bool,
         /// `exited with code 3`, `was killed by SIGKILL`.
         how: String,
-        /// What it wrote.
+        /// Its stderr.
         stderr: Stderr,
-        /// The reply that it could not write, where that is why it ended.
+        /// The reply that it could not write, if it ended for that reason.
         unwritten: Option<Utf8PathBuf>,
     },
     /// It took too long and was killed.
     TimedOut {
         /// The limit.
         seconds: u64,
-        /// Where it was, if it told that: in code of the user's, or where its kernel was on the
-        /// emulated driver.
+        /// Its position, if it reported one: in user code, or in a kernel on the emulated driver.
         place: Option<String>,
-        /// What it wrote.
+        /// Its stderr.
         stderr: Stderr,
     },
     /// The run was interrupted and it was killed.
     Interrupted,
 }
 
-/// The end of what a process wrote to stderr.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The end of a process's stderr.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stderr(String);
 
 impl Stderr {
@@ -179,9 +171,15 @@ impl HarnessProcess<'_> {
             RequestBody::PlanCounters(_) => "counters",
         };
         let name = format!("{kind}-{}-{}", harness.package, harness.target);
-        let asked =
-            Asked { name: &name, harness, waits: false, single_stream: true, then: Vec::new() };
-        Ok(self.start(asked, body)?.wait(self.timeout, self.interrupt))
+        let options = ProcessOptions {
+            name: &name,
+            harness,
+            waits: false,
+            single_stream: true,
+            checks: Checks::default(),
+            then: Vec::new(),
+        };
+        Ok(self.start(options, body)?.wait(self.timeout, self.interrupt))
     }
 
     /// Starts asking a harness; the process runs while the caller does something else.
@@ -191,8 +189,8 @@ impl HarnessProcess<'_> {
     ///
     /// # Errors
     /// The request cannot be written or the process not started.
-    pub fn start(&self, asked: Asked<'_>, body: RequestBody) -> Result<Running> {
-        let Asked { name, harness, waits, single_stream, then } = asked;
+    pub fn start(&self, options: ProcessOptions<'_>, body: RequestBody) -> Result<Running> {
+        let ProcessOptions { name, harness, waits, single_stream, checks, then } = options;
         let file = |kind: &str| self.folder.join(format!("{name}.{kind}"));
         let (request_path, reply_path, stderr_path, place_path) =
             (file("request.json"), file("reply.json"), file("stderr"), file("place"));
@@ -221,8 +219,8 @@ impl HarnessProcess<'_> {
             File::create(path).map_err(|e| Failure::output(path.as_std_path(), &e))
         };
         let started = |e: io::Error| {
-            // The harness is a copy in the run's folder; where that is gone, nothing is wrong with
-            // the harness.
+            // The harness is a copy in the run's folder; if that is gone, the harness is not to
+            // blame.
             if !self.folder.is_dir() {
                 return Failure::output(request_path.as_std_path(), &e);
             }
@@ -233,11 +231,11 @@ impl HarnessProcess<'_> {
         };
         let (line, stdin) = HarnessLine::new().map_err(started)?;
         let mut command = self.command(harness, &request_path, single_stream);
-        command.env(PLACE_ENV, &place_path);
+        command.env(PLACE_ENV, &place_path).env(CHECKS_ENV, checks.to_string());
         command.stdin(stdin).stdout(create(&file("stdout"))?).stderr(create(&stderr_path)?);
         let mut child = command.spawn().map_err(started)?;
         let group = Pid::from_child(&child);
-        let status = Awaited::start(move || child.wait()).map_err(|e| {
+        let status = BlockingCall::start(move || child.wait()).map_err(|e| {
             kill(group);
             started(e)
         })?;
@@ -257,7 +255,6 @@ impl HarnessProcess<'_> {
             .env("CARGO_MANIFEST_DIR", &harness.folder)
             .env("CARGO", gpuprof_build::cargo())
             .env("LD_LIBRARY_PATH", self.library_path(harness))
-            .env(CHECKS_ENV, self.checks.to_string())
             .process_group(0);
         if single_stream && env::var_os(CONNECTIONS_ENV).is_none() {
             command.env(CONNECTIONS_ENV, "1");
@@ -268,10 +265,10 @@ impl HarnessProcess<'_> {
         command
     }
 
-    /// The lock of the device's quiet window; none where the device is emulated, each process
-    /// having one of its own.
+    /// The lock of the device's quiet window; none for emulated devices, of which each process has
+    /// one.
     pub(super) fn quiet(&self) -> Option<PathBuf> {
-        // What happens on another device disturbs nobody on this one.
+        // Processes on another device do not disturb this one.
         let name = self.device.map_or_else(|| "quiet".to_owned(), |uuid| format!("quiet-{uuid}"));
         self.emulator_folder.is_none().then(|| self.folder.join(name).into())
     }
@@ -293,7 +290,7 @@ impl HarnessProcess<'_> {
     }
 }
 
-/// How a process ended that seems to have done well and has not said what it found.
+/// How a process ended that succeeded without a reply.
 pub(super) const NO_REPLY: &str = "exited with code 0 before it had replied, as code that calls \
                                    `std::process::exit` makes it";
 
@@ -301,14 +298,14 @@ pub(super) const NO_REPLY: &str = "exited with code 0 before it had replied, as 
 #[derive(Debug)]
 pub struct Running {
     group: Pid,
-    status: Awaited<io::Result<ExitStatus>>,
+    status: BlockingCall<io::Result<ExitStatus>>,
     exited: Option<io::Result<ExitStatus>>,
-    /// Where it tells what it does, and is told to go on.
+    /// The pipe for its progress and our "continue".
     pub(super) line: HarnessLine,
-    /// Where those of its replies go that have not been read.
+    /// The paths of its unread replies.
     replies: VecDeque<Utf8PathBuf>,
     stderr_path: Utf8PathBuf,
-    /// Where the emulated driver keeps how far a long launch is.
+    /// The file in which the emulated driver keeps the progress of a long launch.
     place_path: Utf8PathBuf,
 }
 
@@ -316,7 +313,7 @@ impl Running {
     /// Waits for its end, at most as long as it may take.
     fn wait(mut self, timeout: Duration, interrupt: &Interrupt) -> Ended {
         let over = Instant::now().checked_add(timeout);
-        while self.how().is_none() {
+        while self.exit().is_none() {
             if interrupt.signal().is_some() {
                 return Ended::Interrupted;
             }
@@ -327,26 +324,26 @@ impl Running {
                 return self.without(format!("could not be waited for: {e}"));
             }
         }
-        match (self.how(), self.reply()) {
-            (Some(How::Well), Some(bytes)) => Ended::Replied(bytes),
-            (Some(How::Badly(how)), _) => self.without(how),
+        match (self.exit(), self.reply()) {
+            (Some(Exit::Success), Some(bytes)) => Ended::Replied(bytes),
+            (Some(Exit::Failure(how)), _) => self.without(how),
             _ => self.without(NO_REPLY.to_owned()),
         }
     }
 
     /// How it exited, if it has.
-    pub(super) fn how(&mut self) -> Option<How> {
+    pub(super) fn exit(&mut self) -> Option<Exit> {
         if self.exited.is_none() {
             self.exited = self.status.result();
         }
         Some(match self.exited.as_ref()? {
-            Ok(status) if status.success() => How::Well,
-            Ok(status) => How::Badly(ended_how(*status)),
-            Err(e) => How::Badly(format!("could not be waited for: {e}")),
+            Ok(status) if status.success() => Exit::Success,
+            Ok(status) => Exit::Failure(ended_how(*status)),
+            Err(e) => Exit::Failure(format!("could not be waited for: {e}")),
         })
     }
 
-    /// What can be read once it has exited; none where that is known.
+    /// Readable once it has exited; none if that is known.
     pub(super) fn end(&self) -> Option<BorrowedFd<'_>> {
         self.exited.is_none().then(|| self.status.as_fd())
     }
@@ -358,7 +355,7 @@ impl Running {
         Some(bytes)
     }
 
-    /// The end of what it wrote to stderr.
+    /// The end of its stderr.
     pub(super) fn stderr(&self) -> Stderr {
         Stderr::read(&self.stderr_path)
     }
@@ -387,8 +384,8 @@ impl Running {
     }
 }
 
-/// Kills processes and waits until they are gone, with what they held of the device, but not for
-/// what the system cannot take down.
+/// Kills processes and waits until they have ended and released the device, but not for those that
+/// the system cannot end.
 pub(super) fn take_down<'r>(processes: impl IntoIterator<Item = &'r mut Running>) {
     let processes: Vec<&mut Running> = processes.into_iter().collect();
     processes.iter().for_each(|process| kill(process.group));

@@ -1,5 +1,5 @@
-//! A program of the user's, run to its end with our standard streams, and not longer than this
-//! process: a child that is to become the program asks the system to be killed with its parent.
+//! Runs a user's program to its end with our standard streams, and no longer than this process: the
+//! child asks the system to be killed with its parent.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, getpgrp, kill_process, set_parent_process_dea
 use rustix::termios::tcgetpgrp;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use gpuprof_system::awaited::Awaited;
+use gpuprof_system::blocking_call::BlockingCall;
 use gpuprof_system::interrupt::Interrupt;
 
 /// Runs `command` and waits for its end. The first signal is handed on to the program, but for a
@@ -23,7 +23,7 @@ use gpuprof_system::interrupt::Interrupt;
 pub fn run_program(command: &mut Command, interrupt: &Interrupt) -> io::Result<ExitStatus> {
     let mut child = command.spawn()?;
     let program = Pid::from_child(&child);
-    let status = Awaited::start(move || child.wait())?;
+    let status = BlockingCall::start(move || child.wait())?;
     loop {
         if let Some(ended) = status.result() {
             return ended;

@@ -1,4 +1,4 @@
-//! The reply of a harness: what it found, or why it cannot be read.
+//! The reply of a harness: its results, or why it cannot be read.
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::failure::FailureKind;
@@ -12,7 +12,7 @@ use gpuprof_system::error::{Failure, Result};
 /// Reads a reply's bytes.
 ///
 /// # Errors
-/// A harness of another protocol, with what to do; bytes that are no reply (exit code 104).
+/// A harness of another protocol, with the remedy; bytes that are not a reply (exit code 104).
 pub fn read_reply(bytes: &[u8], harness: &Harness) -> Result<ReplyBody> {
     #[derive(Deserialize)]
     struct Envelope {
@@ -56,8 +56,7 @@ pub fn unexpected(harness: &Harness, reply: &ReplyBody) -> Failure {
     failed(format!("{} sent an unexpected reply: {reply:?}", place(harness)))
 }
 
-/// What the passes of a reply's bytes found; where the reply is none, that the first of them
-/// failed.
+/// The results of the passes of a reply; if it cannot be read, the first of them failed.
 pub fn outcomes(bytes: &[u8], harness: &Harness) -> Vec<PassOutcome> {
     let failed = |reason| vec![PassOutcome::Failed { kind: FailureKind::Other, reason }];
     match read_reply(bytes, harness) {

@@ -13,12 +13,12 @@ use crate::plan::PlannedSeries;
 use crate::schedule::{Handover, Image, Job, Pass};
 
 impl Execution<'_> {
-    /// Where a counter data image lies.
+    /// The path of a counter data image.
     pub fn image(&self, image: &Image) -> Utf8PathBuf {
         self.process.folder.join(&image.file)
     }
 
-    /// What to ask a harness for `job` itself, not for what follows it.
+    /// The request to a harness for `job`, without the part that follows it.
     pub fn request(&self, job: &Job, planned: &PlannedSeries) -> Vec<MeasureRequest> {
         let id = &planned.series.id;
         let one = |(at, &configuration): (usize, &usize)| MeasureRequest {
@@ -70,7 +70,7 @@ impl Execution<'_> {
         modules.map(|(module, file)| (module.clone(), file.into())).collect()
     }
 
-    /// What ptxas says of the modules that a configuration needs.
+    /// ptxas's resources of the modules that a configuration needs.
     fn resources_of(
         &self,
         planned: &PlannedSeries,
@@ -88,7 +88,7 @@ impl Execution<'_> {
         own.map(|own| own.declared.launchable(launched)).unwrap_or_default()
     }
 
-    /// The instance that a configuration launches, where its kernel is declared.
+    /// The instance that a configuration launches, if its kernel is declared.
     fn instance(&self, planned: &PlannedSeries, configuration: usize) -> Option<&DeclaredEntry> {
         let own = self.modules.get(&planned.side)?;
         let configuration = &planned.configurations[configuration];
@@ -98,13 +98,13 @@ impl Execution<'_> {
         }
     }
 
-    /// `text` with declared kernels called as their declarations do.
+    /// `text` with each declared kernel under the name in its declaration.
     pub fn as_written(&self, planned: &PlannedSeries, text: &str) -> String {
         let own = self.modules.get(&planned.side);
         own.map_or_else(|| text.to_owned(), |own| own.declared.as_written(text))
     }
 
-    /// Why a configuration cannot be launched, where that is known without a process.
+    /// Why a configuration cannot be launched, if that is known without a process.
     pub fn refusal(&self, planned: &PlannedSeries, configuration: usize) -> Option<String> {
         let own = self.modules.get(&planned.side)?;
         let configuration = &planned.configurations[configuration];

@@ -1,4 +1,4 @@
-//! What a stretch of a process' time went to, as the pipeline sees it.
+//! The activity of a process during a stretch of time, as the pipeline sees it.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use crate::schedule::{Job, Pass};
 /// A stretch of a process' time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stretch {
-    /// What it went to.
+    /// The activity.
     pub spent: Spent,
     /// What was done.
     pub what: String,
@@ -19,7 +19,7 @@ pub struct Stretch {
     pub begin: Instant,
     /// When it ended.
     pub end: Instant,
-    /// Whose pass it was; none of what is no pass.
+    /// The pass; none if the time belongs to no pass.
     pub pass: Option<PassOf>,
 }
 
@@ -36,13 +36,13 @@ pub struct PassOf {
 
 impl PassOf {
     /// The pass of `job`.
-    pub(super) fn of(job: &Job) -> Self {
+    pub(super) fn from_job(job: &Job) -> Self {
         let is_first = job.pass == Pass::Timed { repeat: 0 };
         Self { series: job.series, configurations: job.configurations.clone(), is_first }
     }
 }
 
-/// What a pass is called.
+/// The name of a pass.
 pub(super) fn pass(job: &Job) -> String {
     match job.pass {
         Pass::Timed { repeat } => format!("times {}", repeat + 1),

@@ -1,16 +1,16 @@
 //! How long a process could work since it got the device: its limit is one on that.
 //!
-//! Input: what the process tells of its waiting for others of the run that prepare and leave
-//! (`runtime/src/host/measure_lock.rs`). Output: the time without that, and when it comes to the
-//! limit. A process that has its window, and one that prepares, do not wait, so what hangs in
-//! either has no more time than before; and no wait for a window lasts for ever: a process that
-//! says that it waits and never anything else has [`LONGEST`] more.
+//! Input: the process's messages about waiting for others of the run that prepare and leave
+//! (`runtime/src/host/measure_lock.rs`). Output: the time without these waits, and when it reaches
+//! the limit. A process that measures or prepares does not wait, so a hang in either gets no more
+//! time; and no wait for a window lasts for ever: a process that reports a wait and then nothing
+//! more gets [`LONGEST`] more.
 
 use std::time::{Duration, Instant};
 
 use gpuprof_model::notice::Notice;
 
-/// What counts of one wait: longer than a process waits.
+/// The longest wait that counts; longer than any real one.
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// The time of a process.
@@ -33,8 +33,7 @@ impl TimeoutClock {
         self.replied.unwrap_or(now).saturating_duration_since(self.since)
     }
 
-    /// The process told this.
-    /// Returns since when it had waited, where it waits no longer.
+    /// Handles a message of the process. Returns the start of a wait that has ended.
     pub(super) fn hears(&mut self, notice: Notice, now: Instant) -> Option<Instant> {
         match notice {
             Notice::Waits => {
@@ -59,8 +58,7 @@ impl TimeoutClock {
         self.since
     }
 
-    /// When it has worked for `limit`, if it goes on as it does now; none where that is beyond all
-    /// time.
+    /// When it will have worked for `limit`, if it continues as now; none if that is out of range.
     pub(super) fn over(&self, limit: Duration) -> Option<Instant> {
         let waits = if self.waits_since.is_some() { LONGEST } else { Duration::ZERO };
         self.since.checked_add(limit)?.checked_add(self.waited)?.checked_add(waits)

@@ -20,13 +20,12 @@ pub(super) struct DeviceQueue<'a> {
     pub(super) queue: Queue,
     /// Those under way.
     pub(super) pipeline: Pipeline<'a>,
-    /// What must run again once the process that has the device is done, if anything must or has
-    /// ended.
+    /// The jobs to repeat after the process that has the device, if any failed or ended early.
     again: Option<Vec<Job>>,
 }
 
 impl<'a> Sweep<'a, '_> {
-    /// What each device has to do.
+    /// The queue of each device.
     pub(super) fn queues(&mut self) -> Vec<DeviceQueue<'a>> {
         let executions = self.planned.executions;
         executions.iter().enumerate().map(|(at, execution)| self.queue(at, execution)).collect()
@@ -41,7 +40,7 @@ impl<'a> Sweep<'a, '_> {
             batch.configurations.retain(|&index| here(batch.series, index));
         }
         batches.retain(|batch| !batch.configurations.is_empty());
-        let batches = self.planned.pairs.put_beside(batches);
+        let batches = self.planned.pairs.insert_partners(batches);
         // Who holds a profiler that others wait for takes no times meanwhile.
         let joined = execution.profiler.is_none();
         let mut queue = Queue::new(batches, least, state::steps(execution), joined);
@@ -54,7 +53,7 @@ impl<'a> Sweep<'a, '_> {
         DeviceQueue { queue, pipeline, again: None }
     }
 
-    /// Adds the timed passes that some of the `configurations` want beyond those that all have.
+    /// Adds the timed passes that some of the `configurations` want in addition to the common ones.
     pub(super) fn add(&mut self, series: usize, configurations: Vec<usize>, queue: &mut Queue) {
         let mut rounds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for index in configurations {
@@ -69,7 +68,7 @@ impl<'a> Sweep<'a, '_> {
         }
         for (repeat, mut configurations) in rounds {
             if self.planned.order == Interleave::Rounds {
-                // As in the rounds that all have, an order of its own for each.
+                // Each round has its own random order, like the common ones.
                 shuffle(&mut configurations, &mut SplitMix(SEED + u64::from(repeat)));
             }
             match self.planned.isolate {
@@ -93,16 +92,16 @@ pub(super) fn leave(job: &Job, states: &mut [State]) {
 }
 
 impl DeviceQueue<'_> {
-    /// Keeps what must run again.
+    /// Keeps the jobs to repeat.
     pub(super) fn run_again(&mut self, again: Option<Vec<Job>>) {
         if let Some(again) = again {
             self.again.get_or_insert_default().extend(again);
         }
     }
 
-    /// Where something must run again or has ended, what waits behind it was prepared for something
-    /// else: it is called back, and what is still wanted of it starts anew. Only when the process
-    /// that found it is done: until then it leaves counter data for what waits.
+    /// If jobs must be repeated or a configuration has ended, the jobs behind it were prepared for
+    /// another situation: they are recalled, and restarted if they are still needed. Only after the
+    /// process that caused this has ended: until then it writes counter data for waiting jobs.
     pub(super) fn call_back(&mut self, states: &mut [Vec<State>]) {
         let Some(again) = self.again.take() else { return };
         let recalled = self.pipeline.recall();

@@ -1,8 +1,7 @@
-//! What the engine tells, as it happens.
+//! The events of the engine.
 //!
-//! Output: typed events, in the order in which things happened. The engine waits for whoever
-//! observes them, so that what an observer has to write is written before the next process
-//! measures.
+//! Output: typed events, in chronological order. The engine waits for its observers, so an
+//! observer's writes are done before the next process measures.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,14 +29,14 @@ pub enum Event<'e> {
     Spent {
         /// The position of the device.
         device: usize,
-        /// What it went to.
+        /// Where it went.
         stretches: Vec<Stretch>,
     },
     /// A timed pass finished.
     PassFinished {
         /// Which.
         step: Step,
-        /// What it found.
+        /// Its result.
         result: &'e PassResult,
     },
     /// A counter pass finished.
@@ -46,7 +45,7 @@ pub enum Event<'e> {
         at: At,
         /// Steps that its counters take.
         of: usize,
-        /// What it has of them now.
+        /// The counters collected so far.
         collected: &'e Collected,
     },
     /// A configuration ended early.
@@ -56,7 +55,7 @@ pub enum Event<'e> {
         /// How.
         status: &'e Status,
     },
-    /// A configuration failed beside others and is retried in isolation.
+    /// A configuration failed in a shared process and is retried in isolation.
     Retried {
         /// Which.
         at: At,
@@ -74,19 +73,19 @@ pub enum Event<'e> {
     ConfigurationFinished {
         /// Which.
         at: At,
-        /// What all of its processes found.
+        /// The results of all its processes.
         found: Found,
     },
 }
 
-/// What the processes of a configuration found.
+/// The results of the processes of a configuration.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// What its timed passes found, in order.
+    /// The results of its timed passes, in order.
     pub passes: Vec<PassResult>,
     /// Its counters.
     pub hardware: BTreeMap<String, HardwareValue>,
-    /// What ended it early.
+    /// The status that ended it early.
     pub ended: Option<Status>,
     /// How long its processes had the device.
     pub held: Duration,
@@ -97,13 +96,13 @@ pub struct Found {
 pub struct Open<'s> {
     /// Which side of which configuration.
     pub at: At,
-    /// What its timed passes found, one a round.
+    /// The results of its timed passes, one a round.
     pub passes: &'s [PassResult],
     /// Its counters.
     pub hardware: &'s BTreeMap<String, HardwareValue>,
 }
 
-/// Who is told.
+/// Receives the events.
 pub trait Observer {
     /// Looks at both sides of the configurations that are `open`, and says of this revision's up to
     /// how many rounds they are to be measured; of what is decided, nothing.
@@ -115,6 +114,6 @@ pub trait Observer {
     /// Takes an event.
     ///
     /// # Errors
-    /// What it has to write could not be written. The engine starts nothing more then.
+    /// An observer's write failed. The engine starts nothing more then.
     fn observe(&mut self, event: Event<'_>) -> Result<()>;
 }

@@ -1,10 +1,9 @@
-//! More rounds for what is not decided, beside another revision or a limit that is a number.
+//! More rounds for undecided configurations, relative to another revision or to an absolute limit.
 //!
-//! Input: how far every configuration is, on both sides where it has two, once nothing is under
-//! way, and what the observer says to that. Output: the rounds to come, in which partners are next
-//! to each other, or the end of a configuration. Whether a configuration goes on depends on what
-//! was measured at a look, so a run that is resumed looks at the same numbers and goes on in the
-//! same way.
+//! Input: the progress of every configuration, on both sides if it has two, once no process runs,
+//! and the observer's decisions. Output: the rounds to come, with partners next to each other, or
+//! the end of a configuration. Each decision depends on the measurements at a look, so a resumed
+//! run sees the same numbers and continues in the same way.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -24,7 +23,7 @@ impl Sweep<'_, '_> {
         let (mut wanted, open) = self.before_the_look();
         let over = rounds.until.is_some_and(|until| until <= Instant::now());
         let asked = if over { BTreeMap::new() } else { self.ask(&open)? };
-        let most = rounds.most.of(open.iter().filter(|at| asked.contains_key(at)).count());
+        let most = rounds.most.limit(open.iter().filter(|at| asked.contains_key(at)).count());
         for at in open {
             let has = self.states[at.0][at.1].passes.len();
             // Nothing is decided between two looks.
@@ -40,8 +39,8 @@ impl Sweep<'_, '_> {
         Ok(!wanted.is_empty())
     }
 
-    /// The configurations that wait for a look, and those of which a run that was killed has more
-    /// rounds on one side; what has ended on either side goes no further.
+    /// The configurations that wait for a look, and those with more rounds on one side in a run
+    /// that was killed; a configuration that has ended on either side stops.
     fn before_the_look(&mut self) -> (Vec<(At, u32)>, Vec<At>) {
         let (mut uneven, mut open) = (Vec::new(), Vec::new());
         for (head, base) in self.planned.pairs.all() {
@@ -92,7 +91,7 @@ impl Sweep<'_, '_> {
         self.observer.look(&open)
     }
 
-    /// Takes what both sides of `head` have for all that there will be.
+    /// Accepts the measurements of both sides of `head` as final.
     fn stop(&mut self, head: At) {
         let sides = [Some(head), self.planned.pairs.partner(head)];
         for (series, index) in sides.into_iter().flatten() {
@@ -120,7 +119,7 @@ impl Sweep<'_, '_> {
             for (device, queue) in queues.iter_mut().enumerate() {
                 let here = heads.iter().filter(|&&at| self.planned.assignment.device(at) == device);
                 let batches = batches(here, repeat, self.planned.isolate);
-                for batch in self.planned.pairs.put_beside(batches) {
+                for batch in self.planned.pairs.insert_partners(batches) {
                     queue.queue.later(batch.series, repeat, batch.configurations);
                 }
             }

@@ -1,4 +1,4 @@
-//! What jobs come to: kept, ended, or to be run again.
+//! Handles the outcomes of jobs: kept, ended, or to be repeated.
 //!
 //! Input: a job with the outcomes of its configurations, or with how its process ended without
 //! any. Output: the states of its configurations, every pass on disk first, and the jobs that
@@ -20,8 +20,8 @@ use crate::schedule::{Handover, Image, Job, Pass, Step};
 use gpuprof_system::error::{Failure, Result};
 
 impl Sweep<'_, '_> {
-    /// Takes what a job's process found. Returns what must run again, if anything must or has
-    /// ended.
+    /// Takes the results of a job's process. Returns the jobs to repeat, if any failed or ended
+    /// early.
     pub(super) fn accept(
         &mut self,
         job: &Job,
@@ -53,7 +53,7 @@ impl Sweep<'_, '_> {
         Ok((ended || !again.is_empty()).then_some(again))
     }
 
-    /// Takes what a job's process found for the configuration at `position`.
+    /// Takes the results of a job's process for the configuration at `position`.
     fn take(&mut self, job: &Job, position: usize, outcome: PassOutcome) -> Result<Outcome> {
         let index = job.configurations[position];
         let at = (job.series, index);
@@ -77,7 +77,7 @@ impl Sweep<'_, '_> {
                 let device = self.planned.assignment.device(at);
                 self.observer.observe(Event::CountersDenied { device, denial: &denial })?;
                 self.denied[device] = Some(denial);
-                // Nothing is wrong with the configuration: it goes on without its counters.
+                // The configuration is fine: it continues without its counters.
                 return Ok(Outcome::Again(job.alone(index)));
             }
         };
@@ -89,8 +89,8 @@ impl Sweep<'_, '_> {
         Ok(Outcome::Ended)
     }
 
-    /// A process that left a configuration of an image for another one had no room for more: those
-    /// that begin from here on leave no places free that nobody would fill.
+    /// A process that gave a configuration to another image had no room for more: later images
+    /// leave no unused slots.
     fn learn_room(&mut self, job: &Job, unreached: usize) {
         let Some(at) = job.configurations.iter().position(|&index| index == unreached) else {
             return;
@@ -102,7 +102,7 @@ impl Sweep<'_, '_> {
         }
     }
 
-    /// Removes the counter data that nobody goes on from any more: some 0.7 MB a launch.
+    /// Removes counter data that no job continues from: some 0.7 MB a launch.
     pub(super) fn tidy(&self, job: &Job) {
         let states = &self.states[job.series];
         let needed: BTreeSet<_> =
@@ -120,8 +120,8 @@ impl Sweep<'_, '_> {
         }
     }
 
-    /// Keeps what a pass found, and tells it before anything else is measured; also where the disk
-    /// is full. Returns why the configuration fails, where it does.
+    /// Keeps a pass's result, and reports it before the next measurement, even on a full disk.
+    /// Returns why the configuration fails, if it does.
     fn keep(
         &mut self,
         pass: Pass,
@@ -158,11 +158,11 @@ impl Sweep<'_, '_> {
         Ok(None)
     }
 
-    /// Takes that a job's process gave no reply. Returns what must run again.
+    /// Handles a job's process that gave no reply. Returns the jobs to repeat.
     ///
     /// # Errors
-    /// The process could not write its reply, or could not find what it needs: what it measured is
-    /// lost, and says nothing against its configuration.
+    /// The process could not write its reply, or could not find a file that it needs: its
+    /// measurements are lost, but its configuration is not to blame.
     pub(super) fn lose(&mut self, job: &Job, ended: &Ended) -> Result<Option<Vec<Job>>> {
         if let Ended::Without { unwritten: Some(path), stderr, .. } = ended {
             let said = stderr.last_line().and_then(|line| line.strip_prefix(UNWRITTEN_REPLY));
@@ -176,7 +176,7 @@ impl Sweep<'_, '_> {
         else {
             return Ok(None);
         };
-        // Where the machine's memory runs out the system kills one of those that run side by side.
+        // If memory runs out, the system kills one of the concurrent processes.
         let beside = job.configurations.first().is_some_and(|&index| {
             self.planned.execution((job.series, index)).ahead.beside > 0 && !job.alone
         });
@@ -186,7 +186,7 @@ impl Sweep<'_, '_> {
             for &index in &job.configurations {
                 self.observer.observe(Event::Retried { at: (job.series, index), reason })?;
             }
-            // It may have left counter data of some, which nobody goes on from.
+            // It may have left counter data that no job continues from.
             self.tidy(job);
             let alone = job.configurations.iter().map(|&index| job.alone(index));
             return Ok(Some(alone.chain(job.then.as_deref().cloned()).collect()));
@@ -204,7 +204,12 @@ impl Sweep<'_, '_> {
     fn status_of(&self, job: &Job, ended: &Ended) -> Status {
         let planned = self.planned.series[job.series];
         let SeriesDescription { file, line, .. } = &planned.series;
-        let mut status = status_of(ended, self.planned.limit, &format!("{file}:{line}"));
+        let mut status = status_of(
+            ended,
+            job.configurations.len(),
+            self.planned.limit,
+            &format!("{file}:{line}"),
+        );
         if let (Status::Failed { reason } | Status::Timeout { reason }, Some(&first)) =
             (&mut status, job.configurations.first())
         {
@@ -224,8 +229,8 @@ impl Sweep<'_, '_> {
     }
 }
 
-/// Why `path` could not be written by a process that could not say so: where the disk is full, its
-/// stderr is on it as well.
+/// Why `path` could not be written by a process that could not say so: on a full disk its stderr is
+/// lost as well.
 fn why_not(path: &Utf8Path) -> io::Error {
     let probe = path.with_extension("probe");
     let written = fs::write(&probe, [0; 1 << 16]);
@@ -233,7 +238,7 @@ fn why_not(path: &Utf8Path) -> io::Error {
     written.err().unwrap_or_else(|| io::Error::other("the process that measured could not"))
 }
 
-/// What became of a configuration in a process.
+/// The outcome of a configuration in a process.
 enum Outcome {
     /// What was found for it is kept.
     Kept,
@@ -243,9 +248,9 @@ enum Outcome {
     Ended,
 }
 
-/// The status that a process without a reply gives its configuration, which is of the series at
-/// `place` in the source.
-fn status_of(ended: &Ended, limit: &str, place: &str) -> Status {
+/// The status that a process without a reply gives its `count` configurations, which are of the
+/// series at `place` in the source. `limit` says who limits the time for each of them.
+fn status_of(ended: &Ended, count: usize, limit: &str, place: &str) -> Status {
     match ended {
         Ended::Replied(_) => Status::Finished,
         Ended::Without { how, stderr, .. } => {
@@ -253,12 +258,48 @@ fn status_of(ended: &Ended, limit: &str, place: &str) -> Status {
         }
         Ended::TimedOut { seconds, place: at, stderr } => Status::Timeout {
             reason: format!(
-                "the process ran for {seconds} s and was killed ({limit}){}; its series is at \
+                "the process ran for {seconds} s and was killed ({}{limit}){}; its series is at \
                  {place}{}",
+                for_each(*seconds, count),
                 at.as_ref().map(|at| format!("; {at}")).unwrap_or_default(),
                 stderr.tail()
             ),
         },
         Ended::Interrupted => Status::Skipped { reason: INTERRUPTED.to_owned() },
+    }
+}
+
+/// The share of each of several configurations in the limit of their process.
+fn for_each(seconds: u64, count: usize) -> String {
+    match u64::try_from(count) {
+        Ok(several @ 2..) => {
+            format!("{} s for each of its {count} configurations, ", seconds / several)
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execute::Stderr;
+
+    #[test]
+    fn a_timeout_of_several_configurations_names_the_limit_of_each() {
+        let ended = Ended::TimedOut { seconds: 1200, place: None, stderr: Stderr::default() };
+        let reason = |count| match status_of(&ended, count, "the limit of --timeout", "lib.rs:7") {
+            Status::Timeout { reason } => reason,
+            status => panic!("{status:?}"),
+        };
+        assert_eq!(
+            reason(10),
+            "the process ran for 1200 s and was killed (120 s for each of its 10 configurations, \
+             the limit of --timeout); its series is at lib.rs:7"
+        );
+        assert_eq!(
+            reason(1),
+            "the process ran for 1200 s and was killed (the limit of --timeout); its series is at \
+             lib.rs:7"
+        );
     }
 }

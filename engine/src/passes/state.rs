@@ -1,7 +1,7 @@
 //! How far a configuration is.
 //!
-//! Input: what each of its passes found, and what ended it early. Output: whether it is over, and
-//! all that was found.
+//! Input: the results of its passes, and the status that ended it early. Output: whether it is
+//! finished, and all results.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -20,29 +20,29 @@ use gpuprof_system::error::Result;
 /// How far a configuration is.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// What its timed passes found, in order.
+    /// The results of its timed passes, in order.
     pub(super) passes: Vec<PassResult>,
     /// How many there should be, once that is known.
     wanted: Option<u32>,
     /// Whether a look says how many those are.
     pub(super) in_rounds: bool,
-    /// What it has of its counters.
+    /// Its counters so far.
     pub(super) collected: Collected,
-    /// The counter data that the next process to be started goes on from: of what is collected, or
-    /// of what is under way.
+    /// The counter data from which the next process continues: the collected data, or that of a
+    /// running job.
     pub(super) image: Option<Image>,
-    /// What ended it early.
+    /// The status that ended it early.
     pub(super) ended: Option<Status>,
     /// Processes that work for it and have not gone.
     pub(super) processes: usize,
     /// How long its processes had the device.
     pub(super) held: Duration,
-    /// Whether it has been told as finished.
+    /// Whether it has been reported as finished.
     pub(super) told: bool,
 }
 
 impl State {
-    /// What a resumed run's journal holds of a configuration.
+    /// A configuration from the journal of a resumed run.
     pub(super) fn replayed(
         replayed: &Replayed,
         execution: &Execution<'_>,
@@ -60,8 +60,7 @@ impl State {
                     let counters = execution.counters.as_ref();
                     counters.is_some_and(|counters| counters.goes_on(collected.steps))
                 };
-                // The counter data of the last step is in a file, without which the passes begin
-                // anew.
+                // The counter data of the last step is in a file; without it the passes restart.
                 let kept = begun.filter(|collected| match &collected.image {
                     Some(image) => execution.image(image).exists(),
                     None => !needs_image(collected),
@@ -70,7 +69,7 @@ impl State {
             }
         };
         let ended = replayed.ended(series, configuration).cloned();
-        // One that ended goes on from nothing.
+        // A configuration that ended does not continue.
         let image = collected.image.filter(|_| ended.is_none());
         Ok(Self {
             passes: passes.collect::<Result<_>>()?,
@@ -81,7 +80,7 @@ impl State {
         })
     }
 
-    /// Whether nothing was left to do when the run was interrupted: what it found need not wait.
+    /// Whether nothing was left to do when the run was interrupted: then its results are final.
     pub(super) fn was_over(&self, execution: &Execution<'_>) -> bool {
         let wanted = match self.medians() {
             medians if medians.len() < execution.repeat.least as usize => execution.repeat.least,
@@ -97,7 +96,7 @@ impl State {
 
     /// Whether `pass` has nothing left to find for it.
     pub(super) fn has(&self, pass: Pass) -> bool {
-        // One that is told has handed its passes over.
+        // A reported configuration has handed its passes over.
         self.told
             || self.ended.is_some()
             || match pass {
@@ -106,8 +105,7 @@ impl State {
             }
     }
 
-    /// The timed passes that it wants beyond those that every configuration has: told once, when
-    /// those have run.
+    /// The timed passes that it wants in addition to the common ones: reported once, after those.
     pub(super) fn wants_more(&mut self, repeat: Repeats) -> Range<u32> {
         let none = repeat.least..repeat.least;
         if self.wanted.is_some() || self.ended.is_some() || self.told {

@@ -1,4 +1,4 @@
-//! What the engine is to do, and how far it is.
+//! The engine's work and its progress.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -18,7 +18,7 @@ use gpuprof_analysis::sequential::Most;
 use gpuprof_build::host::Harness;
 use gpuprof_system::error::Result;
 
-/// Why a configuration was skipped, where nothing went wrong.
+/// Why a configuration was skipped, if nothing failed.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
 
 /// How far the rounds may go.
@@ -43,17 +43,17 @@ pub struct Planned<'a> {
     pub executions: &'a [Execution<'a>],
     /// Who is asked.
     pub harnesses: &'a [Harness],
-    /// What their processes need; where something of it is gone, no failure is a configuration's.
+    /// The files that their processes need; if one is missing, no configuration is to blame.
     pub needed: &'a NeededFiles,
-    /// Where the limit on the time of a process comes from, in words.
+    /// The origin of the limit on the time of a process, in words.
     pub limit: &'a str,
-    /// How far rounds go beyond those that all have, where anything may be measured further.
+    /// The most rounds beyond the common ones, if there can be more.
     pub rounds: Option<Rounds>,
     /// Of each series: whether limits that are numbers speak of noisy metrics of it.
     pub limited: &'a [bool],
     /// In which order passes run.
     pub order: Interleave,
-    /// What has processes of its own.
+    /// The unit that gets separate processes.
     pub isolate: Isolate,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Planned<'a> {
         self.series.iter().map(|it| it.configurations.len()).collect()
     }
 
-    /// The same, of this revision's; those of the other one are put beside them.
+    /// The same of this revision; those of the other revision are added.
     pub(super) fn counts_of_head(&self) -> Vec<usize> {
         let own = self.series.iter().filter(|it| it.side == Side::Head);
         own.map(|it| it.configurations.len()).collect()
@@ -87,10 +87,10 @@ pub(super) struct Sweep<'a, 'o> {
     pub(super) planned: Planned<'a>,
     pub(super) observer: &'o mut dyn Observer,
     pub(super) states: Vec<Vec<State>>,
-    /// Of each device: why its counters can no longer be had, where a pass found that out.
+    /// For each device: why its counters are no longer available, if a pass found that out.
     pub(super) denied: Vec<Option<Denial>>,
-    /// How many configurations of a series have room in one process at once, where that turned out
-    /// to be few.
+    /// The number of configurations of a series that fit in one process, if that turned out to be
+    /// small.
     pub(super) together: BTreeMap<usize, usize>,
 }
 
@@ -106,13 +106,13 @@ impl<'a, 'o> Sweep<'a, 'o> {
         }
     }
 
-    /// Takes up what a resumed run found. What was over then is told at once, so that it need not
-    /// all be in memory.
+    /// Takes over the results of a resumed run. Configurations that were finished are reported at
+    /// once, so that not all need to be in memory.
     pub(super) fn take_up(&mut self, replayed: &Replayed) -> Result<()> {
         for at in self.all() {
             let execution = self.planned.execution(at);
             let rounds = self.planned.rounds.filter(|_| self.planned.may_grow(at));
-            let most = rounds.map_or(execution.repeat.most, |rounds| rounds.most.of_one());
+            let most = rounds.map_or(execution.repeat.most, |rounds| rounds.most.single_limit());
             let most = most.max(execution.repeat.most);
             let mut state = State::replayed(replayed, execution, at, most)?;
             state.in_rounds = rounds.is_some();
@@ -129,7 +129,7 @@ impl<'a, 'o> Sweep<'a, 'o> {
         Ok(())
     }
 
-    /// Why a configuration cannot be launched, where that is known without a process.
+    /// Why a configuration cannot be launched, if that is known without a process.
     fn refusal(&self, at: At) -> Option<String> {
         self.planned.execution(at).refusal(self.planned.series[at.0], at.1)
     }

@@ -1,27 +1,27 @@
-//! What a configuration file leaves out of a series.
+//! Reports configurations that a configuration file excludes.
 //!
 //! Input: series as they are annotated, and a selection. Output: a sentence for each series that
 //! has fewer configurations than its annotation and the command line give it, with the settings
-//! that take them away. Two revisions that are both measured by one file lose the same, so no
-//! comparison of them tells it.
+//! that exclude them. Two revisions that are measured with one file lose the same ones, so no
+//! comparison of them shows it.
 
 use std::collections::HashSet;
 
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::{Configuration, ExitCode};
 
-use super::{Override, PlannedSeries, Selection, of_base, selected_of_base};
+use super::{Override, ParsedOverride, PlannedSeries, Selection, of_base, selected_of_base};
 
-/// What the configuration file leaves out of each of the series `described`, of which `planned` are
-/// to be run; `sampled` is the setting that takes a sample, where it is the file's.
+/// The configurations that the configuration file excludes from each of the series `described`, of
+/// which `planned` are to be run; `sampled` is the setting of a sample, if the file has it.
 pub fn left_out<'s>(
     described: impl IntoIterator<Item = &'s SeriesDescription>,
     planned: &[PlannedSeries],
     selection: &Selection,
     sampled: Option<&str>,
 ) -> Vec<String> {
-    let of_file = |change: &&Override| change.code == ExitCode::Configuration;
-    let given = selection.overrides.iter().filter(|change| !of_file(change)).cloned().collect();
+    let of_file = |parsed: &&ParsedOverride| parsed.change.code == ExitCode::Configuration;
+    let given = selection.overrides.iter().filter(|parsed| !of_file(parsed)).cloned().collect();
     let all = Selection { sample: None, ..selection.clone() };
     let annotated = Selection { overrides: given, ..all.clone() };
     let mut out = Vec::new();
@@ -38,8 +38,9 @@ pub fn left_out<'s>(
         let left = wide.iter().filter(|point| !ours.contains(*point)).count();
         let key = series.id.to_string();
         let counts = |change: &&Override| change.only.as_ref().is_some_and(|o| key.contains(o));
-        let axes = selection.overrides.iter().filter(of_file).filter(counts);
-        let mut by: Vec<String> = axes.map(told).collect();
+        let of_file = selection.overrides.iter().filter(of_file).map(|parsed| &parsed.change);
+        let axes = of_file.filter(counts);
+        let mut by: Vec<String> = axes.map(describe).collect();
         by.extend(sampled.map(str::to_owned));
         if left > 0 && !by.is_empty() {
             let (count, by) = (wide.len(), by.join(", "));
@@ -55,7 +56,7 @@ pub fn left_out<'s>(
     out
 }
 
-fn told(change: &Override) -> String {
+fn describe(change: &Override) -> String {
     let only = change.only.as_deref().unwrap_or_default();
     format!("`{}` of [series.\"{only}\"] in {}", change.text, change.place)
 }

@@ -1,9 +1,9 @@
 //! Overrides: clauses of `--series` and of the configuration file, put over the annotated ones.
 //!
-//! Input: series and clause texts in the order of their weight. Output: the same series with
-//! other values, pairs, formulas and more conditions; never with another axis, since no kernel
-//! would read it. A clause counts for every series that has its axes, and must count for one of
-//! those that are taken: what no filter selects neither needs it nor stands in its way.
+//! Input: series, and clause texts in ascending priority. Output: the same series with other
+//! values, pairs, formulas and more conditions; never with another axis, since no kernel would read
+//! it. A clause applies to every series that has its axes, and must apply to one of the selected
+//! ones; other series neither need it nor conflict with it.
 
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::suggest::did_you_mean;
@@ -16,7 +16,7 @@ use gpuprof_system::error::{Failure, Result};
 pub struct Override {
     /// The clause.
     pub text: String,
-    /// Where it was written: `--series`, or the configuration file.
+    /// Its origin: `--series`, or the configuration file.
     pub place: String,
     /// The text that the keys of its series hold; all series where there is none.
     pub only: Option<String>,
@@ -50,64 +50,71 @@ impl Override {
 }
 
 /// An override with its clause.
-pub(super) struct Read<'o> {
-    change: &'o Override,
+#[derive(Debug, Clone)]
+pub struct ParsedOverride {
+    /// The override.
+    pub change: Override,
     clause: Clause,
 }
 
-/// The clauses of `overrides`, but for those that count for none of `all`: a table of the
-/// configuration file may name a series that is not built.
+/// The clauses of `overrides`, which may speak of the axes of the series `all`. One that applies to
+/// none of these may be wrong: a table of the configuration file may name a series that is not
+/// built.
 ///
 /// # Errors
 /// A clause that does not follow the grammar.
-pub(super) fn read<'o>(
-    all: &[(usize, SeriesDescription)],
-    overrides: &'o [Override],
-) -> Result<Vec<Read<'o>>> {
-    let mut read = Vec::new();
+pub fn parse_overrides<'s>(
+    all: impl IntoIterator<Item = &'s SeriesDescription> + Clone,
+    overrides: Vec<Override>,
+) -> Result<Vec<ParsedOverride>> {
+    let mut parsed = Vec::new();
     for change in overrides {
-        let series = || all.iter().map(|(_, series)| series).filter(|s| change.counts_for(s));
-        if series().next().is_none() {
-            continue;
+        let series = || all.clone().into_iter().filter(|s| change.counts_for(s));
+        match Clause::parse(&change.text, &names(series())) {
+            Ok(clause) => parsed.push(ParsedOverride { change, clause }),
+            Err(_) if series().next().is_none() => {}
+            Err(error) => return Err(change.wrong(&error)),
         }
-        let clause = Clause::parse(&change.text, &names(series())).map_err(|e| change.wrong(&e))?;
-        read.push(Read { change, clause });
     }
-    Ok(read)
+    Ok(parsed)
 }
 
-/// Puts `overrides` over a series, one after the other: those that count for it and whose axes it
-/// has.
+/// Applies `overrides` to a series, one after the other, if it is selected and has their axes.
 ///
 /// # Errors
 /// A clause that does not fit the annotation.
-pub(super) fn apply(series: &mut SeriesDescription, overrides: &[Read<'_>]) -> Result<()> {
-    for read in overrides {
-        if read.fits(series).is_ok_and(|fits| fits) {
-            read.put_over(series)?;
+pub(super) fn apply<'o>(
+    series: &mut SeriesDescription,
+    overrides: impl IntoIterator<Item = &'o ParsedOverride>,
+) -> Result<()> {
+    for parsed in overrides {
+        if parsed.fits(series).is_ok_and(|fits| fits) {
+            parsed.put_over(series)?;
         }
     }
     check(series)
 }
 
-/// Refuses an override that none of the series `taken` has the axes for, where it counts for any.
+/// Refuses an override with axes that no series in `taken` has, if it applies to any.
 ///
 /// # Errors
 /// It speaks of nothing that is taken.
-pub(super) fn check_used(taken: &[&SeriesDescription], overrides: &[Read<'_>]) -> Result<()> {
-    for read in overrides {
+pub(super) fn check_used(taken: &[&SeriesDescription], overrides: &[ParsedOverride]) -> Result<()> {
+    for parsed in overrides {
         let series: Vec<&SeriesDescription> =
-            taken.iter().copied().filter(|series| read.change.counts_for(series)).collect();
-        let mut fits = series.iter().map(|series| read.fits(series));
+            taken.iter().copied().filter(|series| parsed.change.counts_for(series)).collect();
+        let mut fits = series.iter().map(|series| parsed.fits(series));
         match fits.find(|fits| !matches!(fits, Ok(false))) {
             Some(Ok(_)) => {}
             _ if series.is_empty() => {}
             Some(Err(first)) => {
                 if !fits.any(|fits| fits.is_ok()) {
-                    return Err(read.change.wrong(&first));
+                    return Err(parsed.change.wrong(&first));
                 }
             }
-            None => return Err(no_axis(read.change, &read.axes(), &names(series.into_iter()))),
+            None => {
+                return Err(no_axis(&parsed.change, &parsed.axes(), &names(series.into_iter())));
+            }
         }
     }
     Ok(())
@@ -124,7 +131,7 @@ fn names<'s>(series: impl Iterator<Item = &'s SeriesDescription>) -> Vec<String>
     names
 }
 
-impl Read<'_> {
+impl ParsedOverride {
     /// The axes that it gives something to.
     fn axes(&self) -> Vec<&str> {
         match &self.clause {
@@ -138,7 +145,7 @@ impl Read<'_> {
     /// Whether it counts for `series`, which has all of its axes.
     ///
     /// # Errors
-    /// A condition that speaks of what the series does not have.
+    /// A condition on axes that the series does not have.
     fn fits(&self, series: &SeriesDescription) -> Result<bool, ParseError> {
         if !self.change.counts_for(series) {
             return Ok(false);
@@ -152,9 +159,9 @@ impl Read<'_> {
 
     fn put_over(&self, series: &mut SeriesDescription) -> Result<()> {
         match &self.clause {
-            Clause::Axis(axis) | Clause::Constant(axis) => replace(series, self.change, axis),
-            Clause::Zip(axes) => zip(series, self.change, axes),
-            Clause::Derived(derived) => derive(series, self.change, derived),
+            Clause::Axis(axis) | Clause::Constant(axis) => replace(series, &self.change, axis),
+            Clause::Zip(axes) => zip(series, &self.change, axes),
+            Clause::Derived(derived) => derive(series, &self.change, derived),
             Clause::Where(filter) => {
                 series.space.filters.push(filter.clone());
                 Ok(())
@@ -214,7 +221,7 @@ fn replace(series: &mut SeriesDescription, change: &Override, axis: &Axis) -> Re
 }
 
 /// Words that `series` has for an axis and `annotated` does not list, a sentence each: the kernel's
-/// expressions may know others, and a misspelt one would run as none of those that they know.
+/// expressions may know more words, and a misspelt one would run with an unknown word.
 pub(super) fn unlisted(annotated: &SeriesDescription, series: &SeriesDescription) -> Vec<String> {
     let listed = |name: &str| annotated.space.axes.iter().find(|axis| axis.name == name);
     let words = series.space.axes.iter().flat_map(|axis| {
@@ -284,7 +291,7 @@ fn derive(series: &mut SeriesDescription, change: &Override, derived: &Derived) 
     })
 }
 
-/// What must be true of a series once all overrides are applied.
+/// The invariants of a series after all overrides.
 fn check(series: &SeriesDescription) -> Result<()> {
     let space = &series.space;
     for zip in &space.zips {

@@ -5,9 +5,9 @@
 //!
 //! Points come from Latin hypercubes (McKay, Beckman and Conover, Technometrics 1979): every axis
 //! is cut into as many equal parts as there are points, and each part is used once. Conditions are
-//! asked only at the points that come up, so a space of any size can be sampled. Where the
-//! conditions keep so little that some rounds do not find enough, all that is kept is listed, cut
-//! into equal parts, and one is taken at random from each.
+//! evaluated only at generated points, so a space of any size can be sampled. If the conditions
+//! keep so little that some rounds do not find enough, all kept points are listed, cut into equal
+//! parts, and one is taken at random from each.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub(super) fn spread(
     let takes = |point: &Configuration| whole || selection.takes(&format!("{id}/{point}"));
     let mut random = SplitMix(selection.seed);
     let mut taken: BTreeMap<u64, Configuration> = BTreeMap::new();
-    // Where most points are wanted, hypercubes would mostly find those that are taken.
+    // If most points are requested, hypercubes would mostly find points that are taken.
     if combinations / 4 >= count as u64 {
         let points = space.points();
         let lengths = space.lengths();

@@ -4,14 +4,14 @@ use gpuprof_model::ParseError;
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::series::selects;
 
-use super::overrides::Override;
+use super::overrides::ParsedOverride;
 use gpuprof_system::error::Failure;
 
 /// Which series and configurations to take.
 #[derive(Debug, Clone)]
 pub struct Selection {
     /// Clauses that replace the annotated ones, the configuration file's first.
-    pub overrides: Vec<Override>,
+    pub overrides: Vec<ParsedOverride>,
     /// Texts that keys must hold.
     pub filters: Vec<String>,
     /// Words that a filter which finds nothing may be a misspelling of.
@@ -43,7 +43,7 @@ impl Default for Selection {
 /// The most configurations of a run where nothing says otherwise.
 pub const MAX_CONFIGURATIONS: usize = 100_000;
 
-/// The most combinations that are looked at for those that a series keeps.
+/// The most combinations to visit for the points that a series keeps.
 pub(super) const MAX_VISITED: u64 = 1 << 24;
 
 impl Selection {

@@ -14,6 +14,7 @@ fn described(kernel: &str, axes: &[&str]) -> (usize, SeriesDescription) {
         space: Space::from_clauses(axes).unwrap(),
         thresholds: Vec::new(),
         metrics: Vec::new(),
+        check: None,
         device_function: true,
         declared: None,
         launches: Default::default(),
@@ -22,41 +23,58 @@ fn described(kernel: &str, axes: &[&str]) -> (usize, SeriesDescription) {
     (0, series)
 }
 
-fn select(overrides: &[&str], filters: &[&str]) -> Selection {
-    let own = |texts: &[&str]| texts.iter().map(|&t| t.to_owned()).collect();
-    Selection {
-        overrides: overrides.iter().map(|text| Override::command_line(text)).collect(),
-        filters: own(filters),
-        ..Selection::default()
-    }
+fn select(filters: &[&str]) -> Selection {
+    let filters = filters.iter().map(|&filter| filter.to_owned()).collect();
+    Selection { filters, ..Selection::default() }
+}
+
+/// The plan of `all` with `overrides` and `filters` of the command line.
+fn overridden(
+    all: impl IntoIterator<Item = (usize, SeriesDescription)>,
+    overrides: &[&str],
+    filters: &[&str],
+) -> Result<Vec<PlannedSeries>> {
+    let overrides = overrides.iter().map(|text| Override::command_line(text)).collect();
+    with(all, overrides, select(filters)).map(|(planned, _)| planned)
+}
+
+/// The plan of `all` with `overrides`, and the selection that they make of `selection`.
+fn with(
+    all: impl IntoIterator<Item = (usize, SeriesDescription)>,
+    overrides: Vec<Override>,
+    selection: Selection,
+) -> Result<(Vec<PlannedSeries>, Selection)> {
+    let all: Vec<_> = all.into_iter().collect();
+    let overrides = parse_overrides(all.iter().map(|(_, series)| series), overrides)?;
+    let selection = Selection { overrides, ..selection };
+    Ok((plan(all, &selection)?, selection))
 }
 
 #[test]
 fn an_override_replaces_the_values_of_the_series_that_have_the_axis() {
     let all = [described("a", &["block=64,128", "n=1"]), described("b", &["tile=8"])];
-    let planned = plan(all, &select(&["block=32..128"], &[])).unwrap();
+    let planned = overridden(all, &["block=32..128"], &[]).unwrap();
     assert_eq!(planned[0].configurations.len(), 3);
     assert_eq!(planned[1].configurations.len(), 1);
 }
 
 #[test]
 fn an_unknown_axis_is_refused_with_the_nearest() {
-    let failure = plan([described("a", &["block=64"])], &select(&["blok=64"], &[])).unwrap_err();
+    let failure = overridden([described("a", &["block=64"])], &["blok=64"], &[]).unwrap_err();
     assert_eq!(failure.code, ExitCode::Usage);
     assert_eq!(failure.message, "no series has an axis `blok`: did you mean `block`?");
-    let failure = plan([described("a", &["block=64"])], &select(&["zzz=64"], &[])).unwrap_err();
+    let failure = overridden([described("a", &["block=64"])], &["zzz=64"], &[]).unwrap_err();
     assert_eq!(failure.message, "no series has an axis `zzz`: the axes are block");
 }
 
 #[test]
 fn an_override_of_another_kind_is_refused() {
-    let failure =
-        plan([described("a", &["block=64"])], &select(&["block=16x16"], &[])).unwrap_err();
+    let failure = overridden([described("a", &["block=64"])], &["block=16x16"], &[]).unwrap_err();
     assert_eq!(
         failure.message,
         "axis `block` of p::t::a takes whole numbers, but --series gives extents such as 16x16"
     );
-    let planned = plan([described("a", &["block=16x16"])], &select(&["block=256"], &[])).unwrap();
+    let planned = overridden([described("a", &["block=16x16"])], &["block=256"], &[]).unwrap();
     assert_eq!(planned[0].configurations[0].to_string(), "block=256x1");
 }
 
@@ -64,7 +82,7 @@ fn an_override_of_another_kind_is_refused() {
 fn filters_take_series_or_single_configurations() {
     let all = || [described("a", &["block=64,128"]), described("b", &["block=64"])];
     let keys = |filters: &[&str]| -> Vec<String> {
-        let planned = plan(all(), &select(&[], filters)).unwrap();
+        let planned = plan(all(), &select(filters)).unwrap();
         planned
             .iter()
             .flat_map(|p| p.configurations.iter().map(|c| format!("{}/{c}", p.series.id.kernel)))
@@ -72,31 +90,38 @@ fn filters_take_series_or_single_configurations() {
     };
     assert_eq!(keys(&["::a"]), ["a/block=64", "a/block=128"]);
     assert_eq!(keys(&["block=64"]), ["a/block=64", "b/block=64"]);
-    let failure = plan(all(), &select(&[], &["zzz"])).unwrap_err();
+    let failure = plan(all(), &select(&["zzz"])).unwrap_err();
     assert_eq!(failure.code, ExitCode::NoSeries);
     assert_eq!(failure.message, "no series matches `zzz`\nthere are:\n  p::t::a\n  p::t::b");
     // One of several that takes nothing may be a kernel that has another name now.
     assert_eq!(keys(&["::a", "block=64"]), ["a/block=64", "a/block=128", "b/block=64"]);
-    let failure = plan(all(), &select(&[], &["::a", "zzz"])).unwrap_err();
+    let failure = plan(all(), &select(&["::a", "zzz"])).unwrap_err();
     assert_eq!(failure.message, "no series matches `zzz`\nthere are:\n  p::t::a\n  p::t::b");
-    let exact = Selection { exact: true, ..select(&[], &["a"]) };
+    let exact = Selection { exact: true, ..select(&["a"]) };
     assert_eq!(
         plan(all(), &exact).unwrap_err().message,
         "no key equals `a` (--exact compares whole keys)\nthere are:\n  p::t::a\n  p::t::b"
     );
     let refused = |filter: &str| {
-        plan([described("transpose", &["block=64"])], &select(&[], &[filter])).unwrap_err().message
+        plan([described("transpose", &["block=64"])], &select(&[filter])).unwrap_err().message
     };
     for near in ["transpsoe", "t::transpos_e", "transpose2/block=64"] {
         let message = refused(near);
         assert!(message.contains("`: did you mean `transpose`?\nthere are:\n"), "{message}");
     }
+    let in_file = |kernel: &str, file: &str| {
+        let (harness, series) = described(kernel, &["block=64"]);
+        (harness, SeriesDescription { file: file.into(), ..series })
+    };
+    let all = [in_file("ping", "src/cpp.rs"), in_file("scan", "src/lib.rs")];
+    let message = plan(all, &select(&["cpp"])).unwrap_err().message;
+    assert!(message.starts_with("no series matches `cpp`: did you mean `ping`?\n"), "{message}");
     let subcommands = &["compare", "report"];
-    let misspelt = Selection { subcommands, ..select(&[], &["comapre"]) };
+    let misspelt = Selection { subcommands, ..select(&["comapre"]) };
     let message = plan([described("transpose", &["block=64"])], &misspelt).unwrap_err().message;
     assert!(message.contains("`comapre`: did you mean the subcommand `compare`?"), "{message}");
     let many = (0..25).map(|i| described(&format!("k{i}"), &["block=64"]));
-    let message = plan(many, &select(&[], &["zzz"])).unwrap_err().message;
+    let message = plan(many, &select(&["zzz"])).unwrap_err().message;
     let end = "\n  p::t::k19\n  and 5 more; `cargo gpuprof list` shows them all";
     assert!(message.ends_with(end), "{message}");
 }
@@ -111,7 +136,7 @@ fn a_filter_scopes_overrides_to_what_it_selects() {
         ]
     };
     let said = |overrides: &[&str], filters: &[&str]| {
-        let planned = plan(all(), &select(overrides, filters));
+        let planned = overridden(all(), overrides, filters);
         let keys = |planned: Vec<PlannedSeries>| -> Vec<String> {
             let key = |p: &PlannedSeries| p.configurations.iter().map(|c| c.to_string()).collect();
             planned.iter().flat_map(|p| -> Vec<String> { key(p) }).collect()
@@ -159,8 +184,15 @@ fn planned(axes: &[&str], selection: &Selection) -> Vec<String> {
     planned[0].configurations.iter().map(ToString::to_string).collect()
 }
 
+/// The configurations of a series with `axes` under `overrides`.
+fn points(axes: &[&str], overrides: &[&str]) -> Vec<String> {
+    let planned = overridden([described("a", axes)], overrides, &[]);
+    let planned = planned.unwrap_or_else(|e| panic!("{}", e.message));
+    planned[0].configurations.iter().map(ToString::to_string).collect()
+}
+
 fn refused(axes: &[&str], overrides: &[&str]) -> String {
-    let failure = plan([described("a", axes)], &select(overrides, &[])).unwrap_err();
+    let failure = overridden([described("a", axes)], overrides, &[]).unwrap_err();
     assert_eq!(failure.code, ExitCode::Usage);
     failure.message
 }
@@ -168,15 +200,14 @@ fn refused(axes: &[&str], overrides: &[&str]) -> String {
 #[test]
 fn a_condition_of_the_command_line_adds_to_the_annotated_ones() {
     let axes = ["block=64..512", "n=1,2", "where n == 2"];
-    let selection = select(&["where block * n <= 256"], &[]);
-    assert_eq!(planned(&axes, &selection), ["block=64,n=2", "block=128,n=2"]);
-    let failure = plan([described("a", &axes)], &select(&["where blok > 1"], &[])).unwrap_err();
+    assert_eq!(points(&axes, &["where block * n <= 256"]), ["block=64,n=2", "block=128,n=2"]);
+    let failure = overridden([described("a", &axes)], &["where blok > 1"], &[]).unwrap_err();
     assert_eq!(
         failure.message,
         "no axis is named `blok`\n  --> --series\n   |\n   | where blok > 1\n   |       ^^^^\n   = \
          help: did you mean `block`?"
     );
-    let nothing = plan([described("a", &axes)], &select(&["where block > 9999"], &[])).unwrap_err();
+    let nothing = overridden([described("a", &axes)], &["where block > 9999"], &[]).unwrap_err();
     assert_eq!(nothing.code, ExitCode::NoSeries);
     assert_eq!(
         nothing.message,
@@ -187,15 +218,15 @@ fn a_condition_of_the_command_line_adds_to_the_annotated_ones() {
 #[test]
 fn a_condition_that_keeps_nothing_of_one_series_does_not_hide_it() {
     let all = [described("a", &["block=64"]), described("b", &["block=1024"])];
-    let planned = plan(all, &select(&["where block > 512"], &[])).unwrap();
+    let planned = overridden(all, &["where block > 512"], &[]).unwrap();
     assert_eq!(planned.iter().map(|p| p.configurations.len()).collect::<Vec<_>>(), [0, 1]);
 }
 
 #[test]
 fn a_constant_may_only_be_chosen_among_its_compiled_values() {
     let axes = ["const TILE=8,16,32", "n=1"];
-    assert_eq!(planned(&axes, &select(&["TILE=16"], &[])), ["TILE=16,n=1"]);
-    assert_eq!(planned(&axes, &select(&["const TILE=16,8"], &[])), ["TILE=16,n=1", "TILE=8,n=1"]);
+    assert_eq!(points(&axes, &["TILE=16"]), ["TILE=16,n=1"]);
+    assert_eq!(points(&axes, &["const TILE=16,8"]), ["TILE=16,n=1", "TILE=8,n=1"]);
     assert_eq!(
         refused(&axes, &["TILE=16,64"]),
         "axis `TILE` of p::t::a is compiled for 8, 16, 32, not for 64; choose one of these, or add \
@@ -209,17 +240,14 @@ fn a_constant_may_only_be_chosen_among_its_compiled_values() {
 #[test]
 fn zipped_axes_are_overridden_together() {
     let axes = ["zip(a=1,2, b=3,4)"];
-    assert_eq!(planned(&axes, &select(&["a=5,6"], &[])), ["a=5,b=3", "a=6,b=4"]);
-    assert_eq!(planned(&axes, &select(&["zip(a=1,2,3, b=4,5,6)"], &[])).len(), 3);
+    assert_eq!(points(&axes, &["a=5,6"]), ["a=5,b=3", "a=6,b=4"]);
+    assert_eq!(points(&axes, &["zip(a=1,2,3, b=4,5,6)"]).len(), 3);
     assert_eq!(
         refused(&axes, &["a=1,2,3"]),
         "`a` and `b` of p::t::a are zipped, but have 3 and 2 values; give both: --series 'zip(a = \
          …, b = …)'"
     );
-    assert_eq!(
-        planned(&["a=1,2", "b=3,4"], &select(&["zip(a=1,2, b=3,4)"], &[])),
-        ["a=1,b=3", "a=2,b=4"]
-    );
+    assert_eq!(points(&["a=1,2", "b=3,4"], &["zip(a=1,2, b=3,4)"]), ["a=1,b=3", "a=2,b=4"]);
     assert!(
         refused(&["zip(a=1,2, b=3,4)", "c=1"], &["zip(a=1,2, c=3,4)"])
             .contains("is also zipped with `b`")
@@ -229,8 +257,8 @@ fn zipped_axes_are_overridden_together() {
 #[test]
 fn formulas_can_be_overridden_by_formulas_and_by_values() {
     let axes = ["n=1,2", "t = n * 2"];
-    assert_eq!(planned(&axes, &select(&["t = n * 3"], &[])), ["n=1,t=3", "n=2,t=6"]);
-    assert_eq!(planned(&axes, &select(&["t = 7"], &[])), ["n=1,t=7", "n=2,t=7"]);
+    assert_eq!(points(&axes, &["t = n * 3"]), ["n=1,t=3", "n=2,t=6"]);
+    assert_eq!(points(&axes, &["t = 7"]), ["n=1,t=7", "n=2,t=7"]);
     assert!(refused(&axes, &["t = n > 3"]).starts_with("axis `t` cannot be a condition"));
     assert!(
         refused(&axes, &["n = t * 2"]).starts_with("no axis is named `n`")
@@ -251,13 +279,12 @@ fn the_configuration_file_reaches_only_its_series() {
         code: ExitCode::Configuration,
     };
     let all = || [described("a", &["block=64"]), described("b", &["block=64"])];
-    let selection = Selection { overrides: vec![change.clone()], ..Selection::default() };
-    let planned = plan(all(), &selection).unwrap();
+    let plan = |change| with(all(), vec![change], Selection::default());
+    let (planned, _) = plan(change.clone()).unwrap();
     let keys: Vec<String> = planned.iter().map(|p| p.configurations[0].to_string()).collect();
     assert_eq!(keys, ["block=64", "block=32"]);
     let misspelt = Override { text: "blok=32".into(), ..change };
-    let failure =
-        plan(all(), &Selection { overrides: vec![misspelt], ..Selection::default() }).unwrap_err();
+    let failure = plan(misspelt).unwrap_err();
     assert_eq!(failure.code, ExitCode::Configuration);
 }
 
@@ -341,10 +368,10 @@ fn a_hundred_thousand_configurations_hold_under_200_megabytes_and_only_the_kept_
 }
 
 #[test]
-fn a_word_that_the_annotation_does_not_list_is_told_with_the_nearest_that_it_does() {
+fn a_word_that_the_annotation_does_not_list_is_reported_with_the_nearest_that_it_does() {
     let series = || [described("a", &["layout=rows, columns", "n=1"])];
     let unlisted = |values: &str| {
-        let planned = plan(series(), &select(&[values], &[])).unwrap();
+        let planned = overridden(series(), &[values], &[]).unwrap();
         assert_eq!(planned[0].configurations.len(), planned[0].series.space.axes[0].values.len());
         planned[0].unlisted.clone()
     };
@@ -370,8 +397,8 @@ fn what_a_file_leaves_out_is_counted_against_the_annotation_and_the_command_line
         code: ExitCode::Configuration,
     };
     let told = |overrides: Vec<Override>, sample: Option<usize>, sampled: Option<&str>| {
-        let selection = Selection { overrides, sample, ..Selection::default() };
-        let planned = plan(all.clone(), &selection).unwrap();
+        let selection = Selection { sample, ..Selection::default() };
+        let (planned, selection) = with(all.clone(), overrides, selection).unwrap();
         left_out(all.iter().map(|(_, series)| series), &planned, &selection, sampled)
     };
     let axes = "`n=1` of [series.\"t::a\"] in gpuprof.toml";

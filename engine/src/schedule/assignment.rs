@@ -1,15 +1,14 @@
 //! Which device measures which configuration. Pure.
 //!
-//! Input: how many configurations each series has, what each of them costs where that is known, and
-//! how many devices there are, all of one model. Output: one device for every configuration, from
-//! its first pass to its last. It follows from the numbers alone, so that a run that is resumed
-//! goes on in the same way.
+//! Input: the number of configurations of each series, the cost of each if it is known, and the
+//! number of devices, all of one model. Output: one device for every configuration, from its first
+//! pass to its last. It depends on the numbers alone, so a resumed run continues in the same way.
 //!
 //! Two devices of one model differ, by 8 % in the mean on large machines (Sinha et al., SC22), and
-//! no number of processes on one of them tells by how much: what is measured on two of them is
-//! compared by nobody. So a series stays whole as long as there are as many series as devices.
-//! Where there are fewer, a series is dealt out to several devices, at random: in turns, an axis of
-//! two values would meet two devices, one value each, and nothing could be said of it.
+//! no number of processes on one of them shows by how much: measurements of two devices must not be
+//! compared. So a series stays whole as long as there are as many series as devices. If there are
+//! fewer, a series is dealt out to several devices at random: in turns, an axis of two values would
+//! give each device one of them, and the axis could not be judged.
 
 use std::cmp::Reverse;
 
@@ -31,7 +30,7 @@ impl Assignment {
         Self::by_cost(counts, &vec![1; counts.len()], devices)
     }
 
-    /// As [`Self::new`], where a configuration of each series costs what `each` says.
+    /// As [`Self::new`], if a configuration of each series costs `each`.
     pub fn by_cost(counts: &[usize], each: &[u64], devices: usize) -> Self {
         let devices = devices.max(1);
         let costs: Vec<u64> = counts.iter().zip(each).map(|(&n, &each)| cost(n, each)).collect();
@@ -115,8 +114,7 @@ fn whole(order: &[usize], costs: &[u64], devices: usize) -> Vec<(usize, Vec<usiz
     order.iter().map(place).collect()
 }
 
-/// Devices of its own to every series, the more the longer it is, and none that would have nothing
-/// to do.
+/// Separate devices for every series, the more the longer it is, and none that would be idle.
 fn parted(
     order: &[usize],
     (counts, costs): (&[usize], &[u64]),

@@ -1,7 +1,7 @@
-//! Hardware counters: the steps of their collection, and what one configuration has of them so far.
+//! Hardware counters: the steps of their collection, and the progress of one configuration.
 //!
-//! Input: the plan of a run's counters, and what each counter pass found. Output: a value, or
-//! a reason, for every planned counter. Every pass must have launched what pass 0 launched.
+//! Input: the plan of a run's counters, and the result of each counter pass. Output: a value, or a
+//! reason, for every planned counter. Every pass must have the same launches as pass 0.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ pub struct Counters {
     pub cupti: Utf8PathBuf,
     /// The chip, as CUPTI calls it.
     pub chip: String,
-    /// What is collected together; one group but where CUPTI refuses to combine counters.
+    /// The counters that are collected together; one group unless CUPTI refuses to combine
+    /// counters.
     pub groups: Vec<CounterGroup>,
     /// How passes are replayed.
     pub replay: Replay,
@@ -28,7 +29,7 @@ pub struct Counters {
     pub discipline: Discipline,
 }
 
-/// What a configuration has of its counters.
+/// The collected counters of a configuration.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Collected {
     /// Steps that are done.
@@ -37,7 +38,7 @@ pub struct Collected {
     pub hardware: BTreeMap<String, HardwareValue>,
     /// Why the range as a whole has no counters, where `--app-replay-mode relaxed` left it out.
     pub left_out: Option<String>,
-    /// The counter data of the passes so far, where the next step goes on from it.
+    /// The counter data of the passes so far, if the next step continues from it.
     #[serde(default)]
     pub image: Option<Image>,
 }
@@ -71,18 +72,18 @@ impl Counters {
         None
     }
 
-    /// Whether a step goes on from the counter data of the one before it.
+    /// Whether a step continues from the counter data of the one before it.
     pub fn goes_on(&self, step: usize) -> bool {
         self.step(step).is_some_and(|(_, pass)| pass > 0)
     }
 
     /// Whether configurations of a kernel that are collected in one process share an image. CUPTI's
-    /// own replay launches each kernel again by itself, and what would lie between two of them too.
+    /// own replay repeats each launch by itself, and would also repeat work between two launches.
     pub fn shares_images(&self) -> bool {
         self.replay != Replay::Kernel
     }
 
-    /// What a configuration has where the machine does not give counters, for this reason.
+    /// The counters of a configuration if the machine refuses them for this reason.
     pub fn denied(&self, reason: &str) -> Collected {
         let none = |name: &String| (name.clone(), HardwareValue::Unavailable(reason.to_owned()));
         Collected {
@@ -99,11 +100,11 @@ impl Counters {
         }
     }
 
-    /// Adds what a step found to what a configuration has; `timed` is its pass 0, and `image` is
-    /// what it left.
+    /// Adds the results of a step to a configuration; `timed` is its pass 0, and `image` is the new
+    /// counter data.
     ///
     /// # Errors
-    /// A launch that differs, or fewer passes than planned: what makes the configuration fail.
+    /// A launch that differs, or fewer passes than planned: the configuration fails.
     pub fn add(
         &self,
         step: usize,

@@ -1,9 +1,9 @@
-//! Counter data images: which file holds what a configuration has counted so far, and where in it.
+//! Counter data images: the file and slot with the counts of each configuration.
 //!
-//! Input: what each configuration of a job has before it. Output: where it is afterwards.
+//! Input: the image of each configuration of a job before it. Output: its image afterwards.
 //! Configurations of a kernel that are collected in one process share an image, in which each keeps
-//! its slot from the first pass to the last; one that has to run alone for a pass takes the whole
-//! image along, and goes on in a file of its own.
+//! its slot from the first pass to the last; a configuration that has to run alone for a pass takes
+//! a copy of the whole image along.
 
 use std::collections::BTreeMap;
 
@@ -28,16 +28,15 @@ pub struct Image {
 /// The image of one configuration before and after a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handover {
-    /// What the pass goes on from; none where it is the first.
+    /// The image from which the pass continues; none for the first pass.
     pub before: Option<Image>,
-    /// What it leaves for the next.
+    /// The image for the next pass.
     pub after: Image,
 }
 
-/// Where the configurations of the job `name` leave what they count: those that have an image keep
-/// their slots in it, and those that begin share one, as many as may be `together`. Files of
-/// configurations that had different ones stay apart. Configurations that share a file come right
-/// after each other, and else in the order given.
+/// The images of the configurations of the job `name`: those with an image keep their slots in it,
+/// and new ones share one, up to `together` of them. Files of configurations with different images
+/// stay separate. Configurations that share a file are adjacent, and otherwise in the given order.
 pub fn hand_over(
     name: &str,
     together: usize,
@@ -45,7 +44,7 @@ pub fn hand_over(
 ) -> Vec<(usize, Handover)> {
     let beginning = configurations.iter().filter(|(_, before)| before.is_none()).count();
     let mut begun = 0;
-    // The files before, where there are any, numbered as they come; each goes on in one of its own.
+    // The previous files, if any, numbered in order; each continues in its own new file.
     let mut files = BTreeMap::new();
     let mut of = |(configuration, before): (usize, Option<Image>)| {
         let (file, slot, slots) = match &before {
@@ -83,7 +82,7 @@ mod tests {
     }
 
     /// `configuration file slot/slots` of each.
-    fn told(handed: Vec<(usize, Handover)>) -> Vec<String> {
+    fn list_handovers(handed: Vec<(usize, Handover)>) -> Vec<String> {
         let text = |(configuration, Handover { after, .. }): (usize, Handover)| {
             format!("{configuration} {} {}/{}", after.file, after.slot, after.slots)
         };
@@ -93,15 +92,18 @@ mod tests {
     #[test]
     fn those_that_begin_together_share_a_file_unless_each_has_its_own() {
         let begin = vec![(4, None), (2, None)];
-        assert_eq!(told(hand_over("a", 16, begin.clone())), ["4 a.image 0/2", "2 a.image 1/2"]);
-        assert_eq!(told(hand_over("a", 1, begin)), ["4 a.image 0/1", "2 a-1.image 0/1"]);
+        assert_eq!(
+            list_handovers(hand_over("a", 16, begin.clone())),
+            ["4 a.image 0/2", "2 a.image 1/2"]
+        );
+        assert_eq!(list_handovers(hand_over("a", 1, begin)), ["4 a.image 0/1", "2 a-1.image 0/1"]);
     }
 
     #[test]
     fn a_file_holds_a_bounded_number() {
         let handed =
             hand_over("a", MOST_TOGETHER, (0..MOST_TOGETHER + 2).map(|c| (c, None)).collect());
-        let told = told(handed);
+        let told = list_handovers(handed);
         assert_eq!(told[MOST_TOGETHER - 1], "15 a.image 15/16");
         assert_eq!(told[MOST_TOGETHER..], ["16 a-1.image 0/2", "17 a-1.image 1/2"]);
     }
@@ -113,6 +115,6 @@ mod tests {
         let handed =
             hand_over("b", MOST_TOGETHER, vec![(7, shared(0)), (8, alone), (9, shared(3))]);
         assert_eq!(handed[1].1.before, shared(3));
-        assert_eq!(told(handed), ["7 b.image 0/4", "9 b.image 3/4", "8 b-1.image 1/4"]);
+        assert_eq!(list_handovers(handed), ["7 b.image 0/4", "9 b.image 3/4", "8 b-1.image 1/4"]);
     }
 }

@@ -1,17 +1,12 @@
-//! What has processes of its own.
+//! The unit that gets separate processes.
 
-use clap::ValueEnum;
-
-/// Process isolation level.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Isolate {
-    /// Every configuration has its own processes.
-    #[default]
-    Configuration,
-    /// All configurations of a kernel run in each of its processes; one that fails is run again
-    /// alone.
-    Kernel,
+gpuprof_model::words! {
+    /// Process isolation level.
+    pub enum Isolate = Configuration {
+        /// Every configuration has its own processes.
+        Configuration = "configuration",
+        /// All configurations of a kernel run in each of its processes; a failed one is repeated
+        /// alone.
+        Kernel = "kernel",
+    }
 }

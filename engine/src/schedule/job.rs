@@ -1,4 +1,4 @@
-//! What one process does.
+//! The work of one process.
 
 use std::collections::BTreeSet;
 use std::iter;
@@ -23,8 +23,8 @@ pub enum Pass {
     },
 }
 
-/// One pass of one or more configurations of a series, in one process, and what the same process
-/// does next.
+/// One pass of one or more configurations of a series, in one process, and the next part of the
+/// same process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// The position of the series.
@@ -33,10 +33,10 @@ pub struct Job {
     pub pass: Pass,
     /// The positions of the configurations, in the order in which they run.
     pub configurations: Vec<usize>,
-    /// Whether it has the device to itself, its memory too: a second try of what went wrong beside
-    /// others.
+    /// Whether it has the device and its memory to itself: a retry after a failure in a shared
+    /// process.
     pub alone: bool,
-    /// What it hands on of the counters of each configuration, once it is started.
+    /// The counter data of each configuration before and after it, once it is started.
     pub images: Vec<Handover>,
     /// The counter pass that the same process makes once it has replied with the times that this is
     /// to find. They are taken before CUPTI is loaded, and a context costs more than either of the
@@ -51,7 +51,7 @@ impl Job {
         Self { series, pass, configurations, alone: false, images, then }
     }
 
-    /// This one, and what its process does next.
+    /// This part, and the following parts of its process.
     pub fn parts(&self) -> impl Iterator<Item = &Self> {
         iter::successors(Some(self), |job| job.then.as_deref())
     }
@@ -83,7 +83,7 @@ impl Job {
         Self { alone: true, ..Self::new(self.series, self.pass, vec![configuration]) }
     }
 
-    /// What its files are called; no other job of the run has the name.
+    /// The unique name of its files in the run.
     pub fn name(&self, id: &SeriesId) -> String {
         let first = self.configurations.first().copied().unwrap_or_default();
         let others = match self.configurations.len() {

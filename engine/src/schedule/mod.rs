@@ -7,9 +7,9 @@ mod images;
 mod interleave;
 mod isolate;
 mod job;
-mod order;
 mod pairs;
 pub mod partition;
+mod pass_order;
 pub mod queue;
 
 pub use counters::{Collected, Counters};
@@ -17,5 +17,5 @@ pub use images::{Handover, Image, MOST_TOGETHER, hand_over};
 pub use interleave::Interleave;
 pub use isolate::Isolate;
 pub use job::{Job, Pass};
-pub use order::*;
 pub use pairs::Pairs;
+pub use pass_order::*;

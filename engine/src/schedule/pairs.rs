@@ -1,9 +1,9 @@
 //! Which configurations of two revisions are measured side by side. Pure.
 //!
-//! Input: for each series that both revisions have, the positions of the configurations that both
-//! have. Output: the partner of every configuration, and jobs in which partners are next to each
-//! other. Which of the two goes first is the toss of a coin for each round and configuration: that
-//! toss is what makes a test of the paired differences valid, whatever drifts.
+//! Input: for each series of both revisions, the positions of their common configurations. Output:
+//! the partner of every configuration, and jobs with partners next to each other. A coin toss
+//! decides for each round and configuration which side runs first: this toss makes a test of the
+//! paired differences valid, whatever drifts.
 
 use std::collections::BTreeMap;
 
@@ -63,8 +63,8 @@ impl Pairs {
         self.of_base.get(&base).map(|(head, positions)| (*head, positions.as_slice()))
     }
 
-    /// Puts next to each of `batches`, which are of this revision, the same one of the other.
-    pub fn put_beside(&self, batches: Vec<Batch>) -> Vec<Batch> {
+    /// Inserts, next to each of `batches` of this revision, the same batch of the other revision.
+    pub fn insert_partners(&self, batches: Vec<Batch>) -> Vec<Batch> {
         let both = |batch: Batch| {
             let partners = batch.configurations.iter();
             let partners = partners.filter_map(|&index| self.partner((batch.series, index)));
@@ -121,7 +121,7 @@ mod tests {
         let pairs = pairs();
         let rounds = 400;
         let all = batches(&[3, 1], rounds, Interleave::Rounds, Isolate::Configuration);
-        let all = pairs.put_beside(all);
+        let all = pairs.insert_partners(all);
         assert_eq!(all.len(), 6 * rounds as usize);
         let mut head_first = 0;
         for two in all.windows(2).filter(|two| two[0].before_its_partner) {
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_processes_of_a_kernel_are_adjacent_and_keep_one_order() {
-        let all = pairs().put_beside(batches(&[3, 1], 2, Interleave::None, Isolate::Kernel));
+        let all = pairs().insert_partners(batches(&[3, 1], 2, Interleave::None, Isolate::Kernel));
         let told: Vec<_> = all.iter().map(|b| (b.series, b.configurations.clone())).collect();
         assert_eq!(told.len(), 6);
         let both = [(0, vec![0, 1, 2]), (2, vec![0, 1])];

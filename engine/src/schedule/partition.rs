@@ -1,14 +1,13 @@
 //! Which slice of a plan measures which configuration. Pure.
 //!
-//! Input: the series of a whole plan with their configurations, what each of those costs where that
-//! is known, and how many slices there are.
-//! Output: one slice for every configuration. Every machine computes it for itself, so it follows
-//! from the plan alone. `slice` is [`Assignment`], the rule for the devices of one machine: series
-//! stay whole while there are as many of them as slices, and the slices are balanced. `hash` takes
-//! the first eight bytes of the SHA-256 of a name, as a number with the most significant byte
-//! first, modulo the number of slices. That will never change: its test vectors are in the book.
+//! Input: the series of a whole plan with their configurations, the cost of each if it is known,
+//! and the number of slices. Output: one slice for every configuration. Every machine computes it
+//! for itself, so it depends on the plan alone. `slice` is [`Assignment`], the rule for the devices
+//! of one machine: series stay whole while there are as many of them as slices, and the slices are
+//! balanced. `hash` takes the first eight bytes of the SHA-256 of a name, as a number with the most
+//! significant byte first, modulo the number of slices. That will never change: its test vectors
+//! are in the book.
 
-use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -34,16 +33,15 @@ impl Method {
     }
 }
 
-/// What is dealt out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PartitionBy {
-    /// Whole series, as long as there are as many as slices: only what one device measured is
-    /// compared
-    #[default]
-    Series,
-    /// Single configurations; for exact counts, which are the same on every machine
-    Configuration,
+gpuprof_model::words! {
+    /// What is dealt out.
+    pub enum PartitionBy = Series {
+        /// Whole series, as long as there are as many as slices: only measurements of one device
+        /// are compared
+        Series = "series",
+        /// Single configurations; for exact counts, which are the same on every machine
+        Configuration = "configuration",
+    }
 }
 
 /// A series of a plan.
@@ -53,7 +51,7 @@ pub struct Part {
     pub id: String,
     /// Its configurations.
     pub keys: Vec<String>,
-    /// What a configuration costs, beside those of the other series.
+    /// The cost of a configuration, relative to those of other series.
     pub each: u64,
 }
 
@@ -61,7 +59,7 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slices {
     of: Vec<Vec<usize>>,
-    /// Where the series that have no configuration are.
+    /// The slices of the series without configurations.
     home: Vec<usize>,
 }
 
@@ -241,7 +239,7 @@ mod tests {
                 all.sort_unstable();
                 prop_assert_eq!(all, (0..configurations).collect::<Vec<_>>());
                 prop_assert_eq!(&holders, &slices.of_series(series));
-                prop_assert!(!holders.is_empty(), "a series without configurations is told once");
+                prop_assert!(!holders.is_empty(), "a series without configurations is reported once");
                 prop_assert!(!hash || single || holders.len() == 1);
             }
             if single && !hash {

@@ -1,11 +1,10 @@
 //! The jobs of a run, in order. Pure.
 //!
-//! Input: the batches of timed passes, and how many steps the counters take. Output: every job
-//! once. Jobs that were given back come first. Then come the timed passes that all configurations
-//! need; the process of the last one goes on to the first counter step, and the other steps follow.
-//! Nothing comes between a batch and the same one of the other revision: the counters of the first
-//! come behind those of the second. The extra timed passes that some configurations turn out to
-//! need come last, in rounds.
+//! Input: the batches of timed passes, and the number of counter steps. Output: every job once.
+//! Returned jobs come first. Then come the timed passes that all configurations need; the process
+//! of the last one continues with the first counter step, and the other steps follow. Nothing comes
+//! between a batch and the same one of the other revision: the counters of the first come after
+//! those of the second. Additional timed passes of some configurations come last, in rounds.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::vec::IntoIter;
@@ -20,7 +19,7 @@ pub struct Queue {
     steps: usize,
     joined: bool,
     first: VecDeque<Job>,
-    /// The counters of a batch whose partner comes first.
+    /// The counters of a batch that waits for its partner.
     put_off: Vec<Job>,
     later: BTreeMap<u32, VecDeque<Job>>,
 }
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
     use crate::schedule::{Interleave, Isolate, Pairs, batches};
 
-    fn told(jobs: impl Iterator<Item = Job>) -> Vec<String> {
+    fn list_jobs(jobs: impl Iterator<Item = Job>) -> Vec<String> {
         let text = |job: &Job| match job.pass {
             Pass::Timed { repeat } => format!("time {:?} {repeat}", job.configurations),
             Pass::Counters { step } => format!("count {:?} {step}", job.configurations),
@@ -107,17 +106,17 @@ mod tests {
         let one = batches(&[2], 2, Interleave::None, Isolate::Configuration);
         let order =
             ["time [0] 0", "time [0] 1", "count [0] 0", "count [0] 1", "time [1] 0", "time [1] 1"];
-        assert_eq!(told(Queue::new(one, 2, 2, false))[..6], order);
+        assert_eq!(list_jobs(Queue::new(one, 2, 2, false))[..6], order);
         let all = batches(&[2], 2, Interleave::None, Isolate::Kernel);
         let order = ["time [0, 1] 0", "time [0, 1] 1", "count [0, 1] 0"];
-        assert_eq!(told(Queue::new(all, 2, 1, false)), order);
+        assert_eq!(list_jobs(Queue::new(all, 2, 1, false)), order);
     }
 
     #[test]
     fn the_first_counters_share_the_process_of_the_last_timed_pass() {
         let of = |repeats, steps| {
             let batches = batches(&[2], repeats, Interleave::None, Isolate::Kernel);
-            told(Queue::new(batches, repeats, steps, true))
+            list_jobs(Queue::new(batches, repeats, steps, true))
         };
         let both = "time [0, 1] 1, count [0, 1] 0";
         assert_eq!(of(2, 1), ["time [0, 1] 0", both]);
@@ -130,9 +129,9 @@ mod tests {
     fn no_counters_come_between_the_times_of_partners() {
         let mut pairs = Pairs::default();
         pairs.join(0, 1, vec![0]);
-        let one = pairs.put_beside(batches(&[1], 2, Interleave::None, Isolate::Configuration));
+        let one = pairs.insert_partners(batches(&[1], 2, Interleave::None, Isolate::Configuration));
         let jobs: Vec<Job> = Queue::new(one, 2, 2, true).collect();
-        let kinds = told(jobs.iter().cloned());
+        let kinds = list_jobs(jobs.iter().cloned());
         let order = [
             "time [0] 0",
             "time [0] 0",
@@ -151,15 +150,15 @@ mod tests {
     fn what_only_some_want_comes_last_and_in_rounds() {
         let one = batches(&[2], 1, Interleave::None, Isolate::Configuration);
         let mut queue = Queue::new(one, 1, 1, false);
-        assert_eq!(told(queue.by_ref().take(1)), ["time [0] 0"]);
+        assert_eq!(list_jobs(queue.by_ref().take(1)), ["time [0] 0"]);
         [(1, vec![0]), (2, vec![0]), (1, vec![1])]
             .into_iter()
             .for_each(|(repeat, configurations)| queue.later(0, repeat, configurations));
         let order =
             ["count [0] 0", "time [1] 0", "count [1] 0", "time [0] 1", "time [1] 1", "time [0] 2"];
-        assert_eq!(told(queue.by_ref()), order);
+        assert_eq!(list_jobs(queue.by_ref()), order);
         queue.later(0, 3, vec![1]);
-        assert_eq!(told(queue), ["time [1] 3"]);
+        assert_eq!(list_jobs(queue), ["time [1] 3"]);
     }
 
     #[test]
@@ -168,6 +167,6 @@ mod tests {
             Queue::new(batches(&[3], 1, Interleave::None, Isolate::Configuration), 1, 0, true);
         let taken: Vec<Job> = queue.by_ref().take(2).collect();
         queue.again(taken);
-        assert_eq!(told(queue), ["time [0] 0", "time [1] 0", "time [2] 0"]);
+        assert_eq!(list_jobs(queue), ["time [0] 0", "time [1] 0", "time [2] 0"]);
     }
 }

@@ -1,8 +1,8 @@
 //! Baselines: runs kept by name.
 //!
-//! A baseline is a run document, one JSON file, and so anything that reads a run reads it. Two
-//! folders hold them: `.config/gpuprof/baselines` of the workspace, for those that live in git, and
-//! `gpuprof/baselines` of the target folder. Where both have a name, the one in git wins.
+//! A baseline is a run document, one JSON file, so every reader of runs reads it. Two folders hold
+//! them: `.config/gpuprof/baselines` of the workspace, for those in git, and `gpuprof/baselines` of
+//! the target folder. If a name is in both, the one in git wins.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,9 +16,9 @@ use gpuprof_model::suggest::did_you_mean;
 use super::document;
 use super::named::Unnamed;
 use gpuprof_system::error::{Failure, Result};
-use gpuprof_system::whole::write_whole_by;
+use gpuprof_system::whole::{remove_leftovers, write_whole_by};
 
-/// Where checked-in baselines are, below the workspace root.
+/// The folder of checked-in baselines, below the workspace root.
 pub const CHECKED_IN: &str = ".config/gpuprof/baselines";
 
 /// The two folders of baselines.
@@ -33,7 +33,7 @@ pub struct Baselines {
 /// A kept baseline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its file.
     pub path: Utf8PathBuf,
@@ -41,7 +41,7 @@ pub struct Kept {
     pub checked_in: bool,
 }
 
-/// What a baseline's name stands for.
+/// The resolution of a baseline's name.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one of it, for a moment")]
 pub enum Found {
@@ -69,7 +69,7 @@ impl Baselines {
         }
     }
 
-    /// Every baseline by name; of two with one name the one that wins.
+    /// Every baseline by name; of two with one name the one with priority.
     pub fn all(&self) -> Vec<Kept> {
         let mut all: Vec<Kept> = Vec::new();
         for (folder, checked_in) in [(&self.checked_in, true), (&self.local, false)] {
@@ -113,8 +113,8 @@ impl Baselines {
     /// `target_directory`.
     ///
     /// # Errors
-    /// Nothing, or more than one, has the name (exit code 2); a file that is no run document (exit
-    /// code 96).
+    /// Nothing, or more than one, has the name (exit code 2); a file that is not a run document
+    /// (exit code 96).
     pub fn stored(&self, target_directory: &Utf8Path, text: &str) -> Result<Run> {
         let path = match self.find(text) {
             Some(kept) => kept.path,
@@ -143,7 +143,7 @@ impl Baselines {
         format!("no baseline is named `{name}`: {near}")
     }
 
-    /// Where a baseline of this name is to be written: where it is, or in the folder asked for.
+    /// The path for a baseline of this name: its present one, or the requested folder.
     ///
     /// # Errors
     /// A name that cannot be a file's (exit code 2).
@@ -170,7 +170,7 @@ impl Baselines {
     }
 }
 
-/// Writes `run` to `path` as a baseline: indented, so that git can show what changed.
+/// Writes `run` to `path` as a baseline: indented, so that git can show changes.
 ///
 /// # Errors
 /// It cannot be written (exit code 110).
@@ -178,6 +178,7 @@ pub fn write(path: &Utf8Path, run: &Run) -> Result<()> {
     let write = || -> io::Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
+            remove_leftovers(folder);
         }
         write_whole_by(path, |file| {
             serde_json::to_writer_pretty(&mut *file, run)?;
@@ -187,9 +188,9 @@ pub fn write(path: &Utf8Path, run: &Run) -> Result<()> {
     write().map_err(|e| Failure::output(path.as_std_path(), &e))
 }
 
-/// What to tell before `run` replaces the baseline at `path`: that configurations are no longer
-/// held against anything, as where the run was of a part, or a column of a series that goes on, as
-/// where counters could not be had. Nothing where none is, or where there is no baseline.
+/// The warning before `run` replaces the baseline at `path`: configurations that are no longer
+/// compared, for example after a run of a part, or a column of a remaining series, for example
+/// without counters. None if nothing is lost, or if there is no baseline.
 pub fn lost(path: &Utf8Path, run: &Run) -> Option<String> {
     let keys = |run: &Run| -> BTreeSet<String> {
         let of = |series: &SeriesResult| {
@@ -209,8 +210,8 @@ pub fn lost(path: &Utf8Path, run: &Run) -> Option<String> {
     Some(format!("it no longer contains {first}{more}, which the previous one did"))
 }
 
-/// What to tell of a `run` that becomes a baseline and has series without a finished configuration:
-/// no run can be held against them.
+/// The note on a `run` that becomes a baseline and has series without a finished configuration: no
+/// run can be compared with them.
 pub fn unfinished(run: &Run) -> Option<String> {
     let mut all = run.series.iter().filter(|series| !any_finished(series));
     let (first, more) = (all.next()?, all.count());
@@ -238,8 +239,8 @@ fn lost_columns(baseline: &Run, run: &Run) -> Vec<String> {
     baseline.series.iter().flat_map(of).collect()
 }
 
-/// `run` without the samples behind its values, for small files: what each process found stays, and
-/// that is all a comparison needs.
+/// `run` without the samples behind its values, for small files: a comparison needs only the
+/// results of each process, which stay.
 #[must_use]
 pub fn without_samples(mut run: Run) -> Run {
     for row in run.series.iter_mut().flat_map(|series| &mut series.configurations) {

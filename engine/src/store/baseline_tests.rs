@@ -36,7 +36,7 @@ fn the_one_in_git_wins_and_a_run_does_not_replace_it() {
 }
 
 #[test]
-fn a_baseline_that_is_not_there_is_told_and_no_error() {
+fn a_baseline_that_is_not_there_is_reported_and_no_error() {
     let (_keep, all) = baselines();
     write(&all.place("main", false).unwrap(), &run("x")).unwrap();
     assert_eq!(
@@ -90,7 +90,7 @@ fn a_run_of_a_part_that_replaces_the_whole_is_told() {
 }
 
 #[test]
-fn a_column_that_the_new_one_has_no_value_of_is_told() {
+fn a_lost_column_is_reported() {
     use gpuprof_analysis::fixture::{rows, series};
     let (_keep, all) = baselines();
     let path = all.place("main", false).unwrap();

@@ -1,37 +1,41 @@
 //! Stored runs: found by name, read with suspicion.
 //!
-//! Input: what a user calls a run, or a file. Output: the run, or an error with the path and
-//! the byte at which the file stops being one. What must stay true: a torn file is never half a
-//! run, and a file of a newer schema is refused by its number, not by a field that is not known.
+//! Input: the user's name for a run, or a file. Output: the run, or an error with the path and the
+//! first wrong byte. Invariants: a torn file is never half a run, and a file of a newer schema is
+//! refused by its number, not by an unknown field.
 
 use std::collections::HashSet;
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::{Run, SCHEMA_VERSION};
+use gpuprof_analysis::gate::outcome::RunOutcome;
+use gpuprof_model::ExitCode;
+use gpuprof_model::configuration::Configuration;
+use gpuprof_model::metric::{Catalogue, is_own};
+use gpuprof_model::quantity::Unit;
+use gpuprof_model::run::{MetricResult, Run, SCHEMA_VERSION, SeriesResult};
 use serde::Deserialize;
 
 use super::journal;
 use super::named::{Unnamed, named};
-use super::order;
+use super::run_order;
 use super::untrusted::{self, place, wrong};
-use gpuprof_system::calm::{may_steer, neutralised};
 use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::sanitize::{may_steer, sanitize};
 
 /// The run document in a run's folder.
 const FILE: &str = "run.json";
 
-/// The document of the other side there, where a run measured two.
+/// The document of the other side there, if a run measured two.
 pub const BASE_FILE: &str = "base.json";
 
-/// What stands behind the name of a run to mean its other side.
+/// The suffix of a run's name that selects its other side.
 const ITS_BASE: &str = "/base";
 
 /// Reads the run document at `path`.
 ///
 /// # Errors
-/// It cannot be read, or is no run document (exit code 96), with the byte where that shows.
+/// It cannot be read, or is not a run document (exit code 96), with the first wrong byte.
 pub fn read(path: &Utf8Path) -> Result<Run> {
     parse(&untrusted::read(path)?, path)
 }
@@ -39,7 +43,7 @@ pub fn read(path: &Utf8Path) -> Result<Run> {
 /// Reads the run document in `bytes`, which came from `path`.
 ///
 /// # Errors
-/// It is no run document (exit code 96), with the byte where that shows.
+/// It is not a run document (exit code 96), with the first wrong byte.
 pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -57,6 +61,9 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
         Ok(run) => run.schema_version,
         Err(_) => serde_json::from_slice::<Versioned>(bytes).map_err(at)?.schema_version,
     };
+    if schema_version == 0 {
+        return Err(wrong(format!("{path} has schema 0, which no cargo-gpuprof writes")));
+    }
     if schema_version > SCHEMA_VERSION {
         return Err(wrong(format!(
             "{path} has schema {schema_version}, but this cargo-gpuprof only reads up to \
@@ -68,7 +75,7 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
     run.schema_version = SCHEMA_VERSION;
     if may_steer(bytes) {
         drop(run);
-        run = serde_json::from_slice(&neutralised(bytes)).map_err(|e| {
+        run = serde_json::from_slice(&sanitize(bytes)).map_err(|e| {
             wrong(format!("{path} is not a run document: without its control characters, {e}"))
         })?;
     }
@@ -77,6 +84,10 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
     for series in &run.series {
         if !ids.insert(series.id.to_string()) {
             return Err(wrong(format!("{path} holds the series {} twice", series.id)));
+        }
+        if let Some((key, metric)) = negative_time(series) {
+            let id = &series.id;
+            return Err(wrong(format!("{path}: {metric} of {id}/{key} is a negative time")));
         }
         let mut keys = HashSet::with_capacity(series.configurations.len());
         for row in &series.configurations {
@@ -89,14 +100,46 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
     Ok(run)
 }
 
+/// The configuration and the metric of a time below zero in `series`, which no clock measures; a
+/// metric that a user defined may be a difference.
+fn negative_time(series: &SeriesResult) -> Option<(&Configuration, &str)> {
+    series.configurations.iter().find_map(|row| {
+        if row.timings.iter().flat_map(|timing| &timing.samples_ns).any(|sample| *sample < 0.0) {
+            return Some((&row.configuration, "a sample"));
+        }
+        let below = |result: &MetricResult| {
+            let processes = result.processes.iter().map(|process| process.min);
+            result.value.iter().copied().chain(processes).any(|value| value < 0.0)
+        };
+        let mut times =
+            row.metrics.iter().filter(|(name, it)| is_own(name) && it.unit == Unit::Nanoseconds);
+        times.find(|(_, result)| below(result)).map(|(name, _)| (&row.configuration, name))
+    })
+}
+
 /// The run that `text` names: a file, a run's folder, `latest`, an id, or the beginning of one;
 /// with `/base` behind these, the other side that it measured.
 ///
 /// # Errors
-/// Nothing, or more than one, has the name (exit code 2); the file is no run (exit code 96).
+/// Nothing, or more than one, has the name (exit code 2); the file is not a run (exit code 96).
 pub fn find(target_directory: &Utf8Path, text: &str) -> Result<Run> {
     let path = locate(target_directory, text);
     read(&path.map_err(|unnamed| unnamed.failure("file or run", text))?)
+}
+
+/// The outcome of `run`, which `text` names: that of the `verdict.json` next to it, if there is one
+/// of this run.
+pub fn outcome(target_directory: &Utf8Path, text: &str, run: &Run) -> Option<RunOutcome> {
+    #[derive(Deserialize)]
+    struct Verdict {
+        run: String,
+        exit_code: ExitCode,
+        gated: bool,
+    }
+    let path = locate(target_directory, text).ok()?.with_file_name("verdict.json");
+    let verdict: Verdict = serde_json::from_slice(&untrusted::read(&path).ok()?).ok()?;
+    let Verdict { exit_code, gated, .. } = verdict;
+    (verdict.run == run.id).then(|| RunOutcome::of_stored(run, exit_code, gated))
 }
 
 /// The file of the run that `text` names, as [`find`] takes it.
@@ -130,7 +173,7 @@ pub fn resumable(target_directory: &Utf8Path, text: &str) -> Result<Utf8PathBuf>
         unnamed => unnamed.failure("run to resume", text),
     })?;
     // The last run may have been killed before its journal was there; the one before it is another.
-    let last = among(target_directory, text, order::FILE).ok().filter(|_| text == "latest");
+    let last = among(target_directory, text, run_order::FILE).ok().filter(|_| text == "latest");
     match last.filter(|last| *last != found && !last.join(FILE).is_file()) {
         None => Ok(found),
         Some(last) => Err(Failure::usage(format!(
@@ -150,7 +193,7 @@ fn among(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf8Path
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|id| runs.join(id).join(file).is_file())
         .collect();
-    order::sort(&runs, &mut ids);
+    run_order::sort(&runs, &mut ids);
     let chosen = match (text, ids.last()) {
         ("latest", Some(last)) => last,
         (_, Some(_)) => named(&ids, text)?,
@@ -162,8 +205,7 @@ fn among(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf8Path
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpuprof_model::ExitCode;
-    use gpuprof_model::run::SeriesResult;
+    use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
     use proptest::prelude::*;
 
     #[test]
@@ -227,10 +269,10 @@ mod tests {
         let run = target.join("gpuprof/runs/20251121T01-1");
         fs::write(run.join(journal::FILE), "").unwrap();
         assert_eq!(resumable(&target, "latest").unwrap(), run);
-        // A later one that was killed before it had a journal; one that was merged never has any.
+        // A later one that was killed before it had a journal; a merged run never has one.
         let later = target.join("gpuprof/runs/20251121T02-1");
         fs::create_dir_all(&later).unwrap();
-        fs::write(later.join(order::FILE), "1\n").unwrap();
+        fs::write(later.join(run_order::FILE), "1\n").unwrap();
         let refused = resumable(&target, "latest").unwrap_err();
         assert_eq!(refused.code, ExitCode::Usage);
         assert!(
@@ -279,6 +321,44 @@ mod tests {
         assert_eq!(kernels, [("kernel", "ab")]);
     }
 
+    fn measured() -> String {
+        let mut run = run("x");
+        run.provenance.backend = Backend::Cuda;
+        serde_json::to_string(&run).unwrap()
+    }
+
+    #[test]
+    fn a_word_that_no_version_writes_is_named_with_its_file() {
+        let text = measured();
+        for (word, other) in [
+            ("\"backend\":\"cuda\"", "\"backend\":\"metal\""),
+            ("\"cache_control\":\"all\"", "\"cache_control\":\"metal\""),
+            ("\"clock_control\":\"none\"", "\"clock_control\":\"metal\""),
+            ("\"cache_control\"", "\"replay_mode\":\"metal\",\"cache_control\""),
+        ] {
+            assert!(text.contains(word), "{text}");
+            let failure = parse(text.replace(word, other).as_bytes(), "b.json".into()).unwrap_err();
+            assert_eq!(failure.code, ExitCode::Configuration);
+            let message = failure.message;
+            assert!(message.starts_with("b.json is not a run document: byte "), "{message}");
+            assert!(message.contains("unknown variant `metal`, expected "), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_slice_of_version_0_1_that_measured_nothing_is_read() {
+        let text = measured();
+        let words = ["backend\":\"cuda", "cache_control\":\"all", "clock_control\":\"none"];
+        let empty = words.iter().fold(text, |text, word| {
+            assert!(text.contains(word), "{text}");
+            text.replace(word, &word[..word.rfind('"').unwrap() + 1])
+        });
+        let read = parse(empty.as_bytes(), "b.json".into()).unwrap();
+        assert_eq!(read.provenance.backend, Backend::Unknown);
+        assert_eq!(read.provenance.cache_control, CacheControl::All);
+        assert_eq!(read.provenance.clock_control, ClockControl::None);
+    }
+
     #[test]
     fn what_is_there_twice_is_refused() {
         use gpuprof_analysis::fixture::{emulated, series};
@@ -296,9 +376,30 @@ mod tests {
     }
 
     #[test]
+    fn a_negative_time_is_refused() {
+        let refusal = |change: &dyn Fn(&mut MetricResult)| {
+            let mut row = gpuprof_analysis::fixture::gpu(64, 1024, &[5000.0]);
+            change(row.metrics.get_mut("duration").unwrap());
+            let run =
+                Run { series: vec![gpuprof_analysis::fixture::series(vec![row])], ..run("x") };
+            parse(&serde_json::to_vec(&run).unwrap(), Utf8Path::new("b.json"))
+        };
+        refusal(&|_| ()).unwrap();
+        let told = "b.json: duration of saxpy::kernels::saxpy/block=64,n=1024 is a negative time";
+        let below = refusal(&|duration| duration.value = Ok(-5.0)).unwrap_err();
+        assert_eq!((below.message.as_str(), below.code), (told, ExitCode::Configuration));
+        assert_eq!(
+            refusal(&|duration| duration.processes[0].min = -5.0).unwrap_err().message,
+            told
+        );
+    }
+
+    #[test]
     fn hostile_files_are_refused() {
         let path = Utf8Path::new("b.json");
         let deep = "[".repeat(100_000);
+        let zero = parse(br#"{"schema_version":0,"id":"x"}"#, path).unwrap_err();
+        assert_eq!(zero.message, "b.json has schema 0, which no cargo-gpuprof writes");
         for text in ["", "null", "{}", "\0\0\0\0", deep.as_str(), r#"{"schema_version":-1}"#] {
             assert_eq!(parse(text.as_bytes(), path).unwrap_err().code, ExitCode::Configuration);
         }

@@ -13,19 +13,19 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use rustix::io::Errno;
 
-use gpuprof_system::awaited::Awaited;
+use gpuprof_system::blocking_call::BlockingCall;
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 
-/// A wait that is longer is told.
+/// A longer wait is reported.
 const TOLD: Duration = Duration::from_secs(3);
 
-/// What is said where there are no locks.
+/// The message for file systems without locks.
 pub(super) const NO_LOCKS: &str = "this file system has no file locks";
 
-/// Takes the lock on `file`, which is at `path`, at once, where the file system has locks: a run
-/// whose folder must be locked was told before.
+/// Takes the lock on `file`, which is at `path`, at once, if the file system has locks: a missing
+/// lock of the run's folder was reported before.
 ///
 /// # Errors
 /// Another process has it (exit code 75); it cannot be taken (exit code 110).
@@ -38,7 +38,7 @@ pub(super) fn at_once_if_any(file: &File, path: &Utf8Path) -> Result<()> {
     }
 }
 
-/// Takes the lock on `file`, which is at `path`, once who has it gives it back, within `wait`.
+/// Takes the lock on `file`, which is at `path`, once its owner releases it, within `wait`.
 ///
 /// # Errors
 /// Another process has it, or a signal ends the wait (exit code 75); there are no locks, or it
@@ -61,7 +61,7 @@ pub(super) fn within(
         ));
     }
     let fail = |e: io::Error| failed(path, &e);
-    let locked = Awaited::start(move || file.lock().map(|()| file)).map_err(fail)?;
+    let locked = BlockingCall::start(move || file.lock().map(|()| file)).map_err(fail)?;
     let until = Instant::now().checked_add(wait);
     loop {
         interrupt.wait(&[locked.as_fd()], until).map_err(fail)?;
@@ -75,7 +75,7 @@ pub(super) fn within(
     }
 }
 
-/// As [`within`], but goes on without where the file system has no locks, and says so.
+/// As [`within`], but continues without a lock, with a warning, if the file system has none.
 ///
 /// # Errors
 /// As [`within`].
@@ -114,7 +114,7 @@ pub(super) fn failed(path: &Utf8Path, error: &io::Error) -> Failure {
         "cannot lock {path}: {NO_LOCKS}; choose a target folder on one that has (--target-dir), or \
          measure with --slices DIR, which does without"
     );
-    failure.told_as(ExitCode::OutputFailed, text)
+    failure.with_message(ExitCode::OutputFailed, text)
 }
 
 /// Whether `error` says that the file system has no locks.
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_system_without_locks_is_told_in_these_words() {
+    fn a_file_system_without_locks_is_reported_in_these_words() {
         let path = Utf8Path::new("target/gpuprof/runs");
         for errno in [Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOLCK] {
             let told = failed(path, &errno.into());

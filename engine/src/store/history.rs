@@ -11,25 +11,25 @@ use camino::Utf8Path;
 use gpuprof_model::history::{BadLine, Entry};
 
 use super::untrusted::{self, place};
-use gpuprof_system::calm;
 use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::sanitize;
 
-/// Where a workspace keeps its history.
+/// The path of a workspace's history.
 pub const IN_WORKSPACE: &str = ".config/gpuprof/history.jsonl";
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Default)]
 pub struct History {
-    /// What can be read, in the order of the lines.
+    /// The readable entries, in the order of the lines.
     pub entries: Vec<Entry>,
     /// The lines that cannot.
     pub bad: Vec<BadLine>,
 }
 
-/// The history at `path`; none where there is no such file.
+/// The history at `path`; none if the file does not exist.
 ///
 /// # Errors
-/// It cannot be read, or is no ordinary file (exit code 96).
+/// It cannot be read, or is not an ordinary file (exit code 96).
 pub fn read(path: &Utf8Path) -> Result<Option<History>> {
     match path.exists() {
         true => Ok(Some(parsed(&untrusted::read(path)?))),
@@ -62,7 +62,7 @@ pub fn append(path: &Utf8Path, entries: &[Entry]) -> Result<usize> {
     }
     let whole = file.metadata().map_err(failed)?.len();
     file.write_all(&text).and_then(|()| file.sync_data()).map_err(|e| {
-        // A line that is not whole would be told at every reading.
+        // A partial line would be reported at every reading.
         let _ = file.set_len(whole);
         failed(e)
     })?;
@@ -86,7 +86,7 @@ fn parsed(bytes: &[u8]) -> History {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let entry = calm::read::<Entry>(line).map_err(|e| place(line, 0, &e));
+        let entry = sanitize::read::<Entry>(line).map_err(|e| place(line, 0, &e));
         match entry.and_then(|entry| entry.check().map(|()| entry)) {
             Ok(entry) => history.entries.push(entry),
             Err(reason) => history.bad.push(BadLine { line: number, reason }),
@@ -147,7 +147,9 @@ mod tests {
         let good = fs::read_to_string(&path).unwrap();
         let later = good.replace("\"schema\":1", "\"schema\":7");
         let cut = &good[..good.len() / 2];
-        let lines = [&good, "\n", "<<<<<<< ours\n", &later, cut, "\n", &good.replace("r1", "r2")];
+        let word = good.replace("\"backend\":\"cuda\"", "\"backend\":\"metal\"");
+        let last = good.replace("r1", "r2");
+        let lines = [&good, "\n", "<<<<<<< ours\n", &later, cut, "\n", &word, &last];
         // The last line is left open, as some editors leave it.
         fs::write(&path, lines.concat().trim_end()).unwrap();
         assert_eq!(append(&path, &[entry("r3")]).unwrap(), 1);
@@ -155,8 +157,9 @@ mod tests {
         let runs: Vec<&str> = found.entries.iter().map(|entry| entry.run.as_str()).collect();
         assert_eq!(runs, ["r1", "r2", "r3"]);
         let lines: Vec<usize> = found.bad.iter().map(|bad| bad.line).collect();
-        assert_eq!(lines, [3, 4, 5]);
+        assert_eq!(lines, [3, 4, 5, 6]);
         assert!(found.bad[1].reason.starts_with("it is of schema 7"), "{:?}", found.bad);
         assert!(found.bad[2].reason.starts_with("byte "), "{:?}", found.bad);
+        assert!(found.bad[3].reason.contains("unknown variant `metal`"), "{:?}", found.bad);
     }
 }

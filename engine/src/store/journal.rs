@@ -1,15 +1,16 @@
-//! The journal of a run: what has ended, on disk before the next process measures.
+//! The journal of a run: every finished pass, on disk before the next process measures.
 //!
-//! A line of JSON each: first what the run is made of, then one for every pass that ended. A line
-//! is written at once and synchronised; a kill at any instant leaves whole lines and at most the
-//! beginning of one, which is dropped when the run is resumed. Anything else that is no journal is
+//! A line of JSON each: first the run's build and device, then one for every pass that ended. A
+//! line is written at once and synchronised; a kill at any instant leaves whole lines and at most
+//! the beginning of one, which is dropped when the run is resumed. Any other invalid content is
 //! refused with its path and byte. The file is locked while a run writes it, so that two never
-//! write one; and each start of the run has a line, so that two that did, where locks are not to be
-//! trusted, are told apart.
+//! write one; and each start of the run has a line, which distinguishes two writers if locks are
+//! unreliable.
 
 mod grouped;
 mod line;
 mod made;
+mod reader;
 mod replayed;
 mod rows;
 
@@ -85,13 +86,12 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Goes on with the journal in `folder`, whose run must be made of `made`; `start` does. On
-    /// other devices of the same model, series that are not done are measured anew.
+    /// Resumes the journal in `folder`, which must match `made`; `start` begins a start's lines. On
+    /// other devices of the same model, unfinished series are measured again.
     ///
     /// # Errors
-    /// Another process writes it (exit code 75); it was made of something else (exit code 2, or 107
-    /// for another model of device); it is no journal (exit code 96); it cannot be written (exit
-    /// code 110).
+    /// Another process writes it (exit code 75); its build differs (exit code 2, or 107 for another
+    /// model of device); it is not a journal (exit code 96); it cannot be written (exit code 110).
     pub fn resume(folder: &Utf8Path, made: &Made, start: Start) -> Result<(Self, Replayed)> {
         let path = folder.join(FILE);
         let failed = |e: &std::io::Error| Failure::output(path.as_std_path(), e);
@@ -110,7 +110,7 @@ impl Journal {
         };
         let again = if moved { replayed.unfinished() } else { Vec::new() };
         let start = Start { devices, again, ..start };
-        replayed.begin(start.clone());
+        replayed.add_start(start.clone());
         let (done, rows) = (replayed.done().clone(), replayed.rows().clone());
         let mut journal = Self { file, path, by: start.id.clone(), whole, done, rows };
         journal.write(&Line::Begin(Box::new(start)))?;
@@ -170,7 +170,7 @@ impl Journal {
         self.write(&Line::Done { series })
     }
 
-    /// Records the result of a configuration of the series `id`, for who merges slices.
+    /// Records the result of a configuration of the series `id`, for a merge of slices.
     ///
     /// # Errors
     /// As [`Journal::pass`].
@@ -200,8 +200,7 @@ impl Journal {
         let bytes = line::written(line, &self.by);
         let written = self.file.write_all(&bytes).and_then(|()| self.file.sync_data());
         if written.is_err() {
-            // A full disk takes part of a line; what may follow once there is room must not join
-            // it.
+            // A full disk takes part of a line; a later line must not join it.
             let _ = self.file.set_len(self.whole);
         } else {
             self.whole += bytes.len() as u64;
@@ -218,7 +217,7 @@ impl Drop for Journal {
     }
 }
 
-/// Refuses to go on in `folder` with a run made of `now` where it was made of something else
+/// Refuses to resume in `folder` if the run is made of `now` and the journal of something else,
 /// `before`.
 fn check(folder: &Utf8Path, before: &Made, now: &Made) -> Result<()> {
     if let Some((was, is)) = before.models(now) {

@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 /// Runs kept where nothing says otherwise.
 const DEFAULT: NonZeroU32 = NonZeroU32::new(50).expect("50 is not 0");
 
-/// What the setting may be.
+/// The accepted values of the setting.
 const EXPECTED: &str = "a number of runs, at least 1, or \"all\"";
 
 /// How many runs are kept: `keep-runs` of the configuration file, a number or `"all"`.
@@ -60,19 +60,38 @@ impl<'de> Deserialize<'de> for KeepRuns {
             }
 
             fn visit_i64<E: Error>(self, number: i64) -> Result<KeepRuns, E> {
-                let unexpected = || E::invalid_value(Unexpected::Signed(number), &self);
-                let number = u32::try_from(number).ok().and_then(NonZeroU32::new);
-                number.map(KeepRuns::Newest).ok_or_else(unexpected)
+                let unexpected = |_| E::invalid_value(Unexpected::Signed(number), &self);
+                number.to_string().parse().map_err(unexpected)
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<KeepRuns, E> {
-                match text {
-                    "all" => Ok(KeepRuns::All),
-                    _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
-                }
+                text.parse().map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
             }
         }
 
         deserializer.deserialize_any(Written)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_file_and_the_command_line_accept_the_same_texts() {
+        #[derive(serde::Deserialize)]
+        struct File {
+            keep: KeepRuns,
+        }
+        let read = |value: &str| toml::from_str::<File>(&format!("keep = {value}"));
+        for (text, shown) in [("30", "30"), ("all", "all")] {
+            assert_eq!(text.parse::<KeepRuns>().unwrap().to_string(), shown);
+            assert_eq!(read(&format!("\"{text}\"")).unwrap().keep.to_string(), shown);
+        }
+        assert_eq!(read("30").unwrap().keep.to_string(), "30");
+        for wrong in ["0", "-1", "\"0\"", "\"some\"", "true"] {
+            let error = read(wrong).map(|file| file.keep).unwrap_err().to_string();
+            assert!(error.contains(EXPECTED), "{error}");
+        }
     }
 }

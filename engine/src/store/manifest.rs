@@ -1,8 +1,8 @@
-//! The manifest of a slice: what the whole plan is, and what of it is measured here.
+//! The manifest of a slice: the whole plan, and the part that is measured here.
 //!
-//! Input: a plan that is divided, and what one slice of it is made of. Output: a file in the
-//! slice's folder, on disk before the first pass, so that whoever merges slices knows what should
-//! be there, also of those that never began.
+//! Input: a divided plan, and the build and device of one slice. Output: a file in the slice's
+//! folder, on disk before the first pass, so that a merge knows the expected slices, even those
+//! that never began.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ use gpuprof_model::Configuration;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::{Provenance, SectionColumns, SeriesResult};
-use gpuprof_model::verdict::{Layer, Place};
+use gpuprof_model::verdict::{FileLine, Layer};
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Made, Start};
@@ -44,22 +44,22 @@ pub struct Manifest {
     pub plan_hash: String,
     /// Which slice this is, from 1.
     pub slice: u32,
-    /// What of the plan is measured here.
+    /// The part of the plan that is measured here.
     pub own: Vec<OwnSeries>,
-    /// What the slice is made of; none of one that has nothing to measure.
+    /// The slice's build and device; none if it has nothing to measure.
     pub made: Option<Made>,
     /// What is known of the run before its first pass.
     pub provenance: Provenance,
-    /// The other revision, where there is one.
+    /// The other revision, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<OwnBase>,
     /// The devices; none on the emulated driver.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceRecord>,
-    /// What weakens a comparison, as the report of the whole run says it too.
+    /// Notes that weaken a comparison, as in the report of the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// SHA-256 of the archive, where the slice is of one.
+    /// SHA-256 of the archive, if the slice comes from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archive: Option<String>,
     /// The first start of the slice.
@@ -84,13 +84,13 @@ pub struct Outline {
     /// The other revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// What was selected, as far as a baseline's run is to be held against it.
+    /// The selection, as far as it matters for comparing with a baseline's run.
     pub scope: OutlineScope,
     /// Every series.
     pub series: Vec<OutlineSeries>,
 }
 
-/// What a plan was to hold of what it is compared with.
+/// The part of a comparison that a plan covers.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OutlineScope {
     /// Whether all configurations were selected of each series that was.
@@ -114,28 +114,28 @@ pub struct OutlineSeries {
     pub configurations: usize,
     /// SHA-256 of their keys, a line each.
     pub keys: String,
-    /// SHA-256 of what it is judged by, a line each.
+    /// SHA-256 of its thresholds, a line each.
     pub thresholds: String,
     /// The slices that have a part of it, such as `1-3,7`.
     pub slices: String,
-    /// What a configuration was taken to cost, in microseconds; none where the slices have as many
-    /// configurations as each other.
+    /// The assumed cost of a configuration, in microseconds; none if all slices have the same
+    /// number of configurations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
 }
 
-/// What a slice measures of a series.
+/// A slice's part of a series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OwnSeries {
     /// Its position in the plan.
     pub position: usize,
-    /// What its harness says of it.
+    /// Its harness's description.
     pub description: SeriesDescription,
     /// The metrics that are asked for.
     pub columns: Vec<String>,
     /// Its sections.
     pub sections: Vec<SectionColumns>,
-    /// What it is judged by.
+    /// Its thresholds.
     pub thresholds: Vec<OwnThreshold>,
     /// The positions of its configurations among those of the plan.
     pub positions: Vec<usize>,
@@ -143,16 +143,16 @@ pub struct OwnSeries {
     pub configurations: Vec<Configuration>,
 }
 
-/// A threshold and where it was written.
+/// A threshold and its origin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OwnThreshold {
     /// Its text.
     pub text: String,
     /// The layer that it comes from.
     pub origin: Layer,
-    /// The line of the configuration file, where it is written there.
+    /// The line of the configuration file, if it is from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<FileLine>,
 }
 
 /// The other revision of a slice.
@@ -182,7 +182,9 @@ impl Outline {
 
     /// The first thing in which `other` is another plan, in words; none where it is the same.
     pub fn difference(&self, other: &Self) -> Option<String> {
-        let differ = |what: &str, one: &str, two: &str| (one != two).then(|| of(what, one, two));
+        let differ = |what: &str, one: &str, two: &str| {
+            (one != two).then(|| describe_difference(what, one, two))
+        };
         let (ours, theirs) = (self.slices.to_string(), other.slices.to_string());
         let base = |outline: &Self| outline.base.clone().unwrap_or_else(|| "none".to_owned());
         differ("the version of cargo-gpuprof", &self.tool_version, &other.tool_version)
@@ -213,7 +215,7 @@ impl Outline {
                         series.cost.map_or_else(|| "none".to_owned(), |cost| format!("{cost} µs"))
                     };
                     let what = format!("what {} costs (--partition-costs)", one.id);
-                    of(&what, &cost(one), &cost(two))
+                    describe_difference(&what, &cost(one), &cost(two))
                 }
                 () => return None,
             })
@@ -221,8 +223,8 @@ impl Outline {
     }
 }
 
-/// In what two plans differ, in words.
-fn of(what: &str, one: &str, two: &str) -> String {
+/// The difference of two plans, in words.
+fn describe_difference(what: &str, one: &str, two: &str) -> String {
     format!("{what}: `{one}` and `{two}`")
 }
 
@@ -251,7 +253,7 @@ impl OutlineSeries {
     }
 }
 
-/// Ascending numbers, those that follow each other as one range: `1-3,7`.
+/// Ascending numbers, with ranges for consecutive ones: `1-3,7`.
 pub fn ranges(numbers: &[u32]) -> String {
     let mut all: Vec<(u32, u32)> = Vec::new();
     for &number in numbers {
@@ -327,7 +329,7 @@ impl Manifest {
         let starts = [&self.provenance.started, &self.start.at].into_iter();
         let no_time = |at: &&String| at.parse::<jiff::Timestamp>().is_err();
         if let Some(at) = starts.filter(|at| !at.is_empty()).find(no_time) {
-            return Err(format!("it was started at `{at}`, which is no time"));
+            return Err(format!("it was started at `{at}`, which is not a time"));
         }
         for own in &self.own {
             let id = own.description.id.to_string();
@@ -409,7 +411,7 @@ mod tests {
         let start = Start { at: "yesterday".into(), ..Start::default() };
         assert_eq!(
             read(&Manifest { start, ..manifest() }).unwrap_err(),
-            "FOLDER/manifest.json contradicts itself: it was started at `yesterday`, which is no time"
+            "FOLDER/manifest.json contradicts itself: it was started at `yesterday`, which is not a time"
         );
         let newer = Manifest { schema_version: Manifest::VERSION + 1, ..manifest() };
         assert!(read(&newer).unwrap_err().contains("only reads up to"));
@@ -424,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slices_of_a_series_are_told_as_ranges() {
+    fn the_slices_of_a_series_are_reported_as_ranges() {
         assert_eq!(ranges(&[]), "");
         assert_eq!(ranges(&[1, 2, 3, 7, 9, 10]), "1-3,7,9-10");
         let series = OutlineSeries {

@@ -1,4 +1,4 @@
-//! What gpuprof keeps below the target folder: runs, their passes, and the emulated driver.
+//! The data below the target folder: runs, their passes, and the emulated driver.
 //!
 //! Every file is written whole or not at all.
 
@@ -10,10 +10,10 @@ pub mod journal;
 mod keep_runs;
 pub mod manifest;
 pub mod named;
-mod order;
 pub mod plans;
 pub mod prune;
 mod run_folder;
+mod run_order;
 pub mod runs;
 pub mod slices;
 mod untrusted;
@@ -23,22 +23,29 @@ use std::io;
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
-use gpuprof_model::run::{Run, SeriesResult};
-use gpuprof_model::verdict_document::{SCHEMA_VERSION, SeriesJudgements, VerdictDocument};
+use gpuprof_model::run::{Run, SeriesResult, Status};
+use gpuprof_model::verdict_document::{
+    SCHEMA_VERSION, SeriesJudgements, UnverifiedConfiguration, VerdictDocument,
+};
 
 use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::whole::remove_leftovers;
 
 pub use keep_runs::KeepRuns;
 pub use run_folder::RunFolder;
 
-/// Makes sure that `path` can be written, and its folder there, before work is done for it.
+/// Makes sure that `path` can be written, before work is done for it. Its folder must be there: a
+/// mistyped one is no place for a result.
 ///
 /// # Errors
 /// It cannot (exit code 110).
 pub fn check_writable(path: &Utf8Path) -> Result<()> {
     if let Some(parent) = path.parent().filter(|p| !p.as_str().is_empty() && !p.exists()) {
-        fs::create_dir_all(parent).map_err(|e| Failure::output(path.as_std_path(), &e))?;
+        let message = format!("cannot write {path}: there is no folder {parent}");
+        return Err(Failure::new(ExitCode::OutputFailed, message));
     }
+    let folder = path.parent().filter(|parent| !parent.as_str().is_empty());
+    remove_leftovers(folder.unwrap_or(Utf8Path::new(".")));
     let existed = path.exists();
     fs::File::options()
         .append(true)
@@ -60,6 +67,7 @@ pub fn verdict_document(run: &Run, exit_code: ExitCode, gated: bool) -> VerdictD
         line: s.line,
         thresholds: s.judgements.clone(),
         not_applicable: s.not_applicable.clone(),
+        unverified: unverified(s),
     };
     VerdictDocument {
         schema_version: SCHEMA_VERSION,
@@ -71,14 +79,25 @@ pub fn verdict_document(run: &Run, exit_code: ExitCode, gated: bool) -> VerdictD
         }
         .to_owned(),
         gated,
+        not_verified: run.provenance.not_verified.clone(),
         judgements: run.series.iter().map(judgements).collect(),
         comparison: run.comparison.clone(),
         conclusion: run.conclusion.clone(),
     }
 }
 
-/// Makes sure that something can be written below `target_directory`, before anything is built
-/// there: where cargo finds it out, it looks like a failed build.
+fn unverified(series: &SeriesResult) -> Vec<UnverifiedConfiguration> {
+    let rows = series.configurations.iter();
+    rows.filter(|row| row.status == Status::Finished && !row.verified)
+        .map(|row| UnverifiedConfiguration {
+            configuration: row.configuration.to_string(),
+            reason: row.unverified,
+        })
+        .collect()
+}
+
+/// Checks that `target_directory` is writable before anything is built there: cargo's own error
+/// looks like a failed build.
 ///
 /// # Errors
 /// It cannot be written (exit code 110).
@@ -89,4 +108,28 @@ pub fn writable(target_directory: &Utf8Path) -> Result<()> {
         tempfile::tempfile_in(&folder).map(drop)
     };
     write().map_err(|e| Failure::output(folder.as_std_path(), &e))
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuprof_analysis::fixture;
+    use gpuprof_model::measurement::Unverified;
+
+    use super::*;
+
+    #[test]
+    fn the_verdict_names_the_finished_configurations_that_were_not_verified() {
+        let mut verified = fixture::emulated(64, 1024);
+        verified.verified = true;
+        let mut without = fixture::emulated(128, 1024);
+        (without.verified, without.unverified) = (false, Some(Unverified::NoReference));
+        let series = fixture::series(vec![verified, without, fixture::failed(256)]);
+        let run = fixture::run("20251121T01-1", vec![series]);
+        let document = verdict_document(&run, ExitCode::Success, true);
+        let unverified = serde_json::to_value(&document.judgements[0].unverified).unwrap();
+        assert_eq!(
+            unverified,
+            serde_json::json!([{ "configuration": "block=128,n=1024", "reason": "no-reference" }])
+        );
+    }
 }

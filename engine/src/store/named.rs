@@ -12,7 +12,7 @@ use gpuprof_system::error::Failure;
 pub enum Unnamed {
     /// It is the beginning of several ids.
     Several(Vec<String>),
-    /// It is the beginning of none; what may have been meant.
+    /// No run has this prefix; with similar names.
     None(String),
     /// There is nothing to name below this folder.
     Empty(Utf8PathBuf),

@@ -1,9 +1,9 @@
-//! Counter plans of earlier runs: what CUPTI said of a list of counters on a device.
+//! Counter plans of earlier runs: CUPTI's passes for a list of counters on a device.
 //!
-//! Input: everything the plan depends on. Output: the plan with its config images, if an
-//! earlier run kept it. Asking CUPTI takes a second or more; a plan stays true until the device,
-//! its driver, CUPTI or the list changes. One that cannot be read, or whose CUPTI has changed, is
-//! as good as none.
+//! Input: everything the plan depends on. Output: the plan with its config images, if an earlier
+//! run kept it. Asking CUPTI takes a second or more; a plan stays valid until the device, its
+//! driver, CUPTI or the list changes. An unreadable plan, or one of a changed CUPTI, counts as
+//! absent.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use gpuprof_system::sha256::sha256;
 use gpuprof_system::whole::write_whole;
 use serde::{Deserialize, Serialize};
 
-/// What says where CUPTI is, beside the command line.
+/// Variables that locate CUPTI, in addition to the command line.
 const PLACES: [&str; 4] = ["GPUPROF_CUPTI", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH"];
 
-/// Plans that are kept, at most; those that have not been used for longest go.
+/// The most plans to keep; the least recently used go first.
 const MOST: usize = 64;
 
 /// The file of a plan in its folder.
@@ -30,7 +30,7 @@ pub struct Plans {
     folder: Utf8PathBuf,
 }
 
-/// What a plan depends on.
+/// The inputs of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Depends<'a> {
     /// Name, UUID and driver of the device.
@@ -78,13 +78,13 @@ impl Plans {
             fs::copy(place.as_std_path().join(&name), &copy).ok()?;
             group.config_image = copy;
         }
-        // The folder's time says when the plan was last used; it changes with an entry of its own.
+        // The folder's time is the plan's last use; a new entry updates it.
         let _ = fs::remove_file(place.join("used"));
         let _ = fs::write(place.join("used"), "");
         Some(plan)
     }
 
-    /// Keeps `plan`, whose config images are where it says. What cannot be written is not kept.
+    /// Keeps `plan` and its config images. If that cannot be written, the plan is not kept.
     pub fn keep(&self, key: &str, plan: &CounterPlan) {
         let written = || -> Option<()> {
             let place = self.folder.join(key);
@@ -95,7 +95,7 @@ impl Plans {
                 write_whole(&place.join(name), &image).ok()?;
             }
             let kept = Kept { plan: plan.clone(), cupti: stamp(&plan.cupti)? };
-            // Last: a plan without its images would not be found, and one that is found has them.
+            // Last: a plan without its images must not be found.
             write_whole(&place.join(FILE), &serde_json::to_vec(&kept).ok()?).ok()
         };
         if written().is_none() {
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use gpuprof_model::protocol::CounterGroup;
 
-    /// A library, a plan whose image lies beside it, and the plans of a target folder.
+    /// A library, a plan with its image next to it, and the plans of a target folder.
     fn kept(folder: &Utf8Path) -> (CounterPlan, Plans) {
         fs::write(folder.join("libcupti.so"), "library").unwrap();
         fs::write(folder.join("counters-0.config"), "image").unwrap();

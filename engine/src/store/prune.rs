@@ -1,24 +1,24 @@
 //! Pruning: of the runs below a target folder only the newest stay.
 //!
-//! Input: how many to keep. Output: the ids of those that were removed. What must stay true:
-//! nothing that a process uses is removed, nothing but folders named as runs are, and a run that is
-//! being removed is no longer there under its name, so that a kill in between leaves no half of
-//! one. Baselines are copies in folders of their own, which this never looks at.
+//! Input: the number to keep. Output: the ids of the removed runs. Invariants: nothing that a
+//! process uses is removed; only folders named like runs are; and a run is renamed before it is
+//! removed, so that a kill in between leaves no half of one. Baselines are copies in separate
+//! folders, which this never touches.
 
 use std::fs::{self, File};
 
 use camino::Utf8Path;
 
 use super::run_folder::{COPIES, LOCK};
-use super::{journal, order};
+use super::{journal, run_order};
 use crate::store::KeepRuns;
 
 /// A run on its way out.
 const REMOVED: &str = ".removed-";
 
 /// Removes the oldest runs below `target_directory` until no more than `keep` are left, and returns
-/// their ids. Folders of runs that never began, which a refused or broken start leaves behind, go
-/// as well where they are older than the newest run, and are not told.
+/// their ids. Folders of runs that never began, left by a refused or broken start, are removed
+/// without mention if they are older than the newest run.
 pub fn prune(target_directory: &Utf8Path, keep: KeepRuns) -> Vec<String> {
     let runs = target_directory.join("gpuprof/runs");
     sweep(&runs);
@@ -27,7 +27,7 @@ pub fn prune(target_directory: &Utf8Path, keep: KeepRuns) -> Vec<String> {
     let mut idle = Vec::new();
     for entry in fs::read_dir(&runs).into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        // Of the entry itself: a link to a folder is not a folder of ours.
+        // Of the entry itself: a link to a folder is not a run's folder.
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
@@ -36,7 +36,7 @@ pub fn prune(target_directory: &Utf8Path, keep: KeepRuns) -> Vec<String> {
             let _ = fs::remove_dir_all(&folder);
         } else if is_id(&name) {
             let begun = folder.join(journal::FILE).exists() || folder.join("run.json").exists();
-            if begun { &mut began } else { &mut idle }.push(order::place(&runs, name));
+            if begun { &mut began } else { &mut idle }.push(run_order::place(&runs, name));
         }
     }
     began.sort_unstable();
@@ -87,7 +87,7 @@ pub(super) fn remove(runs: &Utf8Path, id: &str) -> bool {
     // The journal was the only lock of earlier versions.
     let lock = |file: &str| match File::options().append(true).open(folder.join(file)) {
         Ok(file) => file.try_lock().ok().map(|()| Some(file)),
-        // What is not there locks nobody out.
+        // A missing lock blocks nothing.
         Err(_) => Some(None),
     };
     let (Some(_own), Some(_journal)) = (lock(LOCK), lock(journal::FILE)) else { return false };
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_began_does_not_count_and_goes_once_it_is_old() {
+    fn what_never_began_does_not_count_and_continuesce_it_is_old() {
         let (_keep, target) = target();
         let runs = target.join("gpuprof/runs");
         for id in ["20251121T030000000Z-1", "20251123T000000000Z-1"] {

@@ -1,8 +1,8 @@
 //! The folder of one run: made whole, held by the process that writes it, kept until it is pruned.
 //!
-//! A folder appears under its name already locked, so that no other process takes it for one that
-//! nobody uses. What a run starts and loads is copied into it first: another run in the same target
-//! folder may build anew while this one measures, and the two must not mix.
+//! A folder is locked before it gets its name, so that no other process takes it for an unused one.
+//! Executables and libraries are copied into it first: another run in the same target folder may
+//! rebuild while this one measures, and the two must not mix.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ use gpuprof_model::run::Run;
 
 use super::document::BASE_FILE;
 use super::manifest::Manifest;
-use super::{file_lock, journal, order, verdict_document};
+use super::{file_lock, journal, run_order, verdict_document};
 use crate::plan::Side;
 use gpuprof_build::declared::file_name;
 use gpuprof_build::host::Harness;
@@ -27,7 +27,7 @@ use gpuprof_system::whole::{write_whole, write_whole_by};
 /// The file that the process of a run holds locked.
 pub(super) const LOCK: &str = "lock";
 
-/// The copies of harnesses and kernels, there while the run goes on.
+/// The copies of harnesses and kernels, present while the run lasts.
 pub(super) const COPIES: &str = "copies";
 
 /// The folder of one run.
@@ -39,11 +39,11 @@ pub struct RunFolder {
     pub path: Utf8PathBuf,
     /// Whether the run has begun before, and is resumed.
     pub resumes: bool,
-    /// Held until the run ends, however it ends; none where nobody else can use the folder, and
-    /// where the file system has no locks.
+    /// Held until the run ends, however it ends; none if no other process can use the folder, and
+    /// on a file system without locks.
     lock: Option<File>,
-    /// Where a slice has what is not for others: the folder itself may lie on a file system that
-    /// many machines share.
+    /// The private folder of a slice: its own folder may lie on a file system that many machines
+    /// share.
     scratch: Option<Scratch>,
 }
 
@@ -63,9 +63,9 @@ impl RunFolder {
             let lock = File::create(new.path().join(LOCK))?;
             lock.lock()?;
             fs::create_dir(new.path().join("passes"))?;
-            let (number, turn) = order::next(&runs)?;
+            let (number, turn) = run_order::next(&runs)?;
             let path = Utf8Path::from_path(new.path()).ok_or(io::ErrorKind::InvalidFilename)?;
-            order::write(path, number)?;
+            run_order::write(path, number)?;
             let id = place(new.path(), &runs)?;
             drop(turn);
             // It has another name by now.
@@ -90,7 +90,7 @@ impl RunFolder {
         Ok(Self { id, path, resumes: true, lock: Some(lock), scratch: None })
     }
 
-    /// The folder of a slice, as long as nobody knows which: one on this machine alone.
+    /// The folder of a slice before its number is known: on this machine alone.
     ///
     /// # Errors
     /// It cannot be made (exit code 110).
@@ -102,12 +102,12 @@ impl RunFolder {
         Ok(Self { id: new_id(), path, resumes: false, lock: None, scratch: Some(scratch) })
     }
 
-    /// Gives a slice its `folder`. Where the slice has begun there, this run is the same and goes
-    /// on, if it `may` and once nobody else has the folder, for which it waits as long as `wait`.
+    /// Gives a slice its `folder`. If the slice has begun there, this run resumes it, if it `may`
+    /// and once the folder is free, for which it waits up to `wait`.
     ///
     /// # Errors
-    /// Another process has it (exit code 75); it has begun, and must not go on (exit code 2); it
-    /// cannot be written (exit code 110).
+    /// Another process has it (exit code 75); it has begun, and must not be resumed (exit code 2);
+    /// it cannot be written (exit code 110).
     pub fn place(
         &mut self,
         folder: &Utf8Path,
@@ -145,13 +145,13 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Where what is not for others lies.
+    /// The folder of private files.
     fn own(&self) -> Utf8PathBuf {
         let scratch = self.scratch.as_ref().map(Scratch::path);
         scratch.map_or_else(|| self.path.clone(), Utf8Path::to_owned)
     }
 
-    /// Where the passes keep their requests, replies and outputs.
+    /// The folder of the passes' requests, replies and outputs.
     pub fn passes(&self) -> Utf8PathBuf {
         self.own().join("passes")
     }
@@ -207,8 +207,9 @@ impl RunFolder {
         }
     }
 
-    /// Writes `run.json`, `base.json` where another revision was measured beside it, and, but for a
-    /// slice, which decides nothing, `verdict.json` with a copy beside all runs. All are tried.
+    /// Writes `run.json`, `base.json` if another revision was measured, and, except for a slice,
+    /// which decides nothing, `verdict.json` with a copy next to all runs. A failure does not stop
+    /// the others.
     ///
     /// # Errors
     /// The first that cannot be written (exit code 110).
@@ -243,8 +244,8 @@ impl RunFolder {
 }
 
 impl Drop for RunFolder {
-    /// What is left is what the run found; the copies are large and can be built again. A run that
-    /// was refused, or only planned, found nothing.
+    /// The results stay; the copies are large and can be rebuilt. A run that was refused, or only
+    /// planned, has no results.
     fn drop(&mut self) {
         let left = [journal::FILE, "run.json"].iter().any(|file| self.path.join(file).exists());
         if self.scratch.is_none() && !self.resumes && !left {
@@ -394,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_uses_is_its_own_while_it_goes_on() {
+    fn what_a_run_uses_is_its_own_while_it_continues() {
         let (_keep, target) = target();
         let built = target.join("k.ptx");
         fs::write(&built, "first").unwrap();

@@ -1,8 +1,8 @@
 //! The runs below a target folder, as `runs` lists and removes them.
 //!
-//! Input: the target folder. Output: what each run was and how it ended, from the documents in its
-//! folder, of which only what is listed is read; and the removal of those that are chosen. A run
-//! that is under way is told by its lock, and never removed.
+//! Input: the target folder. Output: the properties and the outcome of each run, from the documents
+//! in its folder, of which only listed fields are read; and the removal of chosen runs. A running
+//! one is recognised by its lock, and never removed.
 
 use std::fs::{self, File, TryLockError};
 
@@ -15,7 +15,7 @@ use serde::de::IgnoredAny;
 
 use super::prune::{self, is_id};
 use super::run_folder::LOCK;
-use super::{journal, order, untrusted};
+use super::{journal, run_order, untrusted};
 
 /// A stored run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct StoredRun {
 pub enum State {
     /// A process works on it.
     UnderWay,
-    /// It stopped before its document was written; a reason where there is one that cannot be read.
+    /// It stopped before its document was written; with the reason if the document cannot be read.
     Unfinished(Option<String>),
     /// It ended.
     Ended(Outline),
@@ -50,7 +50,7 @@ pub struct Outline {
     pub series: Vec<String>,
     /// How many configurations they have.
     pub configurations: usize,
-    /// What it ended with; none where its verdict is gone.
+    /// Its exit code; none if its verdict is gone.
     pub exit_code: Option<u8>,
 }
 
@@ -58,12 +58,12 @@ pub struct Outline {
 pub fn all(target_directory: &Utf8Path) -> Vec<StoredRun> {
     let runs = target_directory.join("gpuprof/runs");
     let entries = fs::read_dir(&runs).into_iter().flatten().flatten();
-    // Of the entry itself: a link to a folder is not a folder of ours.
+    // Of the entry itself: a link to a folder is not a run's folder.
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let mut ids: Vec<String> =
         folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     ids.retain(|id| is_id(id));
-    order::sort(&runs, &mut ids);
+    run_order::sort(&runs, &mut ids);
     ids.into_iter().filter_map(|id| stored(&runs.join(&id), id)).collect()
 }
 
@@ -150,7 +150,7 @@ mod tests {
 
     const OLD: &str = "20200102T030405678Z-7";
 
-    /// A target folder with a run that ended, one that stopped, and one that never began.
+    /// A target folder with a finished run, a stopped one, and a run that never began.
     fn target() -> (tempfile::TempDir, Utf8PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let target = Utf8PathBuf::from_path_buf(folder.path().to_owned()).unwrap();

@@ -1,15 +1,15 @@
 //! Slices on disk, found and read.
 //!
-//! Input: folders that a user names: of a slice, of a plan, or of several plans, also as artifacts
-//! of a CI's jobs that were unpacked beside each other. Output: every slice in them with its
-//! manifest and what its journal holds. The journal alone is believed: it is what a slice that was
-//! killed left, and what a second process that measured the same slice shows in.
+//! Input: folders that a user names: of a slice, of a plan, or of several plans, also as unpacked
+//! artifacts of a CI's jobs. Output: every slice in them with its manifest and the contents of its
+//! journal. Only the journal is trusted: a killed slice leaves one, and it shows a second process
+//! that measured the same slice.
 
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::run::{SeriesCost, Shared, Span};
+use gpuprof_model::run::{SeriesCost, SharedRows, Span};
 use serde::Deserialize;
 
 use super::journal::{self, Rows};
@@ -26,7 +26,7 @@ const DEPTH: usize = 5;
 pub struct StoredSlice {
     /// Its folder.
     pub folder: Utf8PathBuf,
-    /// What it is.
+    /// Its manifest.
     pub manifest: Manifest,
     /// What is measured of it.
     pub found: Rows,
@@ -59,8 +59,8 @@ impl StoredSlice {
         self.found.whole.as_deref().unwrap_or(&begun.at)
     }
 
-    /// When its last start began, where the time of that went, and what its series cost: none of a
-    /// slice that was killed.
+    /// The start and duration of its last start, and the cost of its series; none of a slice that
+    /// was killed.
     ///
     /// # Errors
     /// Its `run.json` is none (exit code 96).
@@ -80,22 +80,22 @@ impl StoredSlice {
     }
 }
 
-/// Of the document of a run, what its time went to.
+/// The spans of time in the document of a run.
 #[derive(Deserialize)]
 struct Ended {
     id: String,
     provenance: Timed,
 }
 
-/// What the last start of a slice says of its time.
+/// The times of the last start of a slice.
 #[derive(Debug, Deserialize)]
 pub struct Timed {
     /// When it began, RFC 3339.
     pub started: String,
-    /// Where its time went.
+    /// Its spans of time.
     #[serde(default)]
     pub spans: Vec<Span>,
-    /// What its series cost.
+    /// The cost of its series.
     #[serde(default)]
     pub costs: Vec<SeriesCost>,
 }
@@ -104,7 +104,7 @@ pub struct Timed {
 ///
 /// # Errors
 /// A folder that has none, or cannot be read (exit code 2); a slice that is none (exit code 96).
-pub fn all(folders: &[Utf8PathBuf], shared: &mut Shared) -> Result<Vec<StoredSlice>> {
+pub fn all(folders: &[Utf8PathBuf], shared: &mut SharedRows) -> Result<Vec<StoredSlice>> {
     let mut found: Vec<Utf8PathBuf> = Vec::new();
     for folder in folders {
         let before = found.len();
@@ -158,10 +158,10 @@ fn search(folder: &Utf8Path, depth: usize, found: &mut Vec<Utf8PathBuf>) -> std:
     Ok(())
 }
 
-fn read(folder: Utf8PathBuf, shared: &mut Shared) -> Result<StoredSlice> {
+fn read(folder: Utf8PathBuf, shared: &mut SharedRows) -> Result<StoredSlice> {
     let manifest = Manifest::read(&folder)?;
     let path = folder.join(journal::FILE);
-    // A slice that has nothing to measure has none, nor has one that was killed before it began.
+    // A slice without work has none, nor has one that was killed before it began.
     let bytes = if path.exists() { untrusted::read(&path)? } else { Vec::new() };
     let found = Rows::parse(&bytes, &path, shared)?;
     Ok(StoredSlice { folder, manifest, found, journal: sha256(&bytes), bytes: bytes.len() })

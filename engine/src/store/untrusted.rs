@@ -1,10 +1,9 @@
-//! Files that anybody may have written, read with suspicion.
+//! Reads files that anyone may have written.
 //!
-//! Input: a path, or bytes and the error they gave. Output: all bytes of an ordinary file that
-//! memory can hold, or a sentence with the path and the byte at which it stops being what it should
-//! be. What is no file (a folder, a named pipe, which would wait for ever, a device) is refused
-//! unread, and no message repeats what a file holds at length or in a way that could steer a
-//! terminal.
+//! Input: a path, or bytes and their parse error. Output: all bytes of an ordinary file that fits
+//! in memory, or a sentence with the path and the first wrong byte. Anything else (a folder, a
+//! named pipe, which would wait for ever, a device) is refused unread, and no message repeats a
+//! file's contents at length or in a way that could steer a terminal.
 
 use std::fs::{self, File, FileType};
 use std::io::Read;
@@ -19,7 +18,7 @@ use gpuprof_system::error::{Failure, Result};
 /// The longest that a message about a file's content is.
 const MAX_MESSAGE: usize = 300;
 
-/// A file that is not what it should be (exit code 96).
+/// A file with invalid contents (exit code 96).
 pub(super) fn wrong(message: String) -> Failure {
     Failure::new(ExitCode::Configuration, message)
 }
@@ -27,7 +26,7 @@ pub(super) fn wrong(message: String) -> Failure {
 /// All bytes of the file at `path`.
 ///
 /// # Errors
-/// It cannot be read, is no ordinary file, or is too large (exit code 96).
+/// It cannot be read, is not an ordinary file, or is too large (exit code 96).
 pub(super) fn read(path: &Utf8Path) -> Result<Vec<u8>> {
     let failed = |e: std::io::Error| wrong(format!("cannot read {path}: {e}"));
     // Before it is opened: opening a named pipe waits for its other end.
@@ -66,7 +65,7 @@ fn memory() -> u64 {
     known.totalram.saturating_mul(u64::from(known.mem_unit))
 }
 
-/// What is no file is refused.
+/// Only ordinary files are accepted.
 ///
 /// # Errors
 /// As [`read`].

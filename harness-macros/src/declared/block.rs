@@ -35,7 +35,7 @@ const COMPILED: [&str; 4] = ["include", "define", "options", "compiler"];
 const COMPILERS: [(&str, &str); 3] = [("auto", "Auto"), ("nvrtc", "Nvrtc"), ("nvcc", "Nvcc")];
 
 /// The source of kernels.
-pub(crate) enum Source {
+pub(crate) enum SourceKey {
     /// CUDA C++ files of the package.
     Cuda(Vec<LitStr>),
     /// A PTX file of the package.
@@ -50,7 +50,7 @@ pub(crate) enum Source {
 #[derive(Default)]
 pub(crate) struct Block {
     /// Their source; none if it was wrong.
-    source: Option<Source>,
+    source: Option<SourceKey>,
     /// Folders with headers.
     pub(crate) include: Vec<LitStr>,
     /// What is defined for the compiler.
@@ -110,20 +110,20 @@ impl Block {
                 let files = list(value);
                 files.iter().for_each(|file| file::check(file, Kind::File, errors));
                 if !files.is_empty() {
-                    self.source = Some(Source::Cuda(files));
+                    self.source = Some(SourceKey::Cuda(files));
                 }
             }
             "ptx" => match text(value) {
                 Some(file) => {
                     file::check(&file, Kind::File, errors);
-                    self.source = Some(Source::PtxFile(file));
+                    self.source = Some(SourceKey::PtxFile(file));
                 }
-                None => self.source = Some(Source::PtxText(Box::new(value.clone()))),
+                None => self.source = Some(SourceKey::PtxText(Box::new(value.clone()))),
             },
             "cubin" | "fatbin" => match text(value) {
                 Some(file) => {
                     file::check(&file, Kind::File, errors);
-                    self.source = Some(Source::MachineCode(file));
+                    self.source = Some(SourceKey::MachineCode(file));
                 }
                 None => errors.at(value, format!("expected a file of the package: {example}")),
             },
@@ -151,7 +151,7 @@ impl Block {
 
     /// Whether the kernels are compiled, so that constants can be defined.
     pub(crate) fn is_compiled(&self) -> bool {
-        matches!(self.source, Some(Source::Cuda(_)) | None)
+        matches!(self.source, Some(SourceKey::Cuda(_)) | None)
     }
 
     /// Who compiles, as the registry has it; `gp` is the path to gpuprof's private items.
@@ -163,10 +163,10 @@ impl Block {
     /// The source as the registry has it; `gp` is the path to gpuprof's private items.
     pub(crate) fn source(&self, gp: &TokenStream) -> TokenStream {
         match &self.source {
-            Some(Source::Cuda(files)) => quote!(#gp::Source::Cuda(&[#(#files),*])),
-            Some(Source::PtxFile(file)) => quote!(#gp::Source::PtxFile(#file)),
-            Some(Source::PtxText(text)) => quote!(#gp::Source::PtxText(|| #text)),
-            Some(Source::MachineCode(file)) => quote!(#gp::Source::MachineCode(#file)),
+            Some(SourceKey::Cuda(files)) => quote!(#gp::Source::Cuda(&[#(#files),*])),
+            Some(SourceKey::PtxFile(file)) => quote!(#gp::Source::PtxFile(#file)),
+            Some(SourceKey::PtxText(text)) => quote!(#gp::Source::PtxText(|| #text)),
+            Some(SourceKey::MachineCode(file)) => quote!(#gp::Source::MachineCode(#file)),
             None => quote!(#gp::Source::Cuda(&[])),
         }
     }

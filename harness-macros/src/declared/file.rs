@@ -25,13 +25,13 @@ pub(super) enum Kind {
 /// Refuses a path of another kind.
 pub(super) fn check(path: &LitStr, kind: Kind, errors: &mut Errors) {
     let Some(package) = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from) else { return };
-    if let Err(told) = told(&package, &path.value(), kind) {
+    if let Err(told) = check_kind(&package, &path.value(), kind) {
         errors.at(path, told);
     }
 }
 
 /// Why `named`, relative to `package`, is not of the required kind.
-fn told(package: &Path, named: &str, kind: Kind) -> Result<(), String> {
+fn check_kind(package: &Path, named: &str, kind: Kind) -> Result<(), String> {
     let path = package.join(named);
     match (fs::metadata(&path).map(|found| found.is_dir()), kind) {
         (Ok(true), Kind::File) => {
@@ -140,14 +140,14 @@ mod tests {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, "").unwrap();
         }
-        let told = told(&package, named, kind).err().unwrap_or_default();
+        let told = check_kind(&package, named, kind).err().unwrap_or_default();
         let looked_for = format!("\nlooked for {}", package.join(named).display());
         fs::remove_dir_all(&folder).unwrap();
         told.strip_suffix(&looked_for).map_or(told.clone(), |told| format!("{told} …"))
     }
 
     #[test]
-    fn a_wrong_path_is_told_with_what_is_near() {
+    fn a_wrong_path_is_reported_with_what_is_near() {
         let nowhere = |named, near: &str| {
             format!("there is no `{named}` in the package's folder, where paths start{near} …")
         };

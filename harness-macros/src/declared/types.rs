@@ -89,7 +89,7 @@ fn parameter(input: &FnArg, types: &[TypeAxis], errors: &mut Errors) -> Option<P
         other => (Passing::Scalar, other),
     };
     check_attributes(typed, is_struct(bare::ty(&typed.ty), types), errors);
-    if let Some(axis) = type_axis::of(scalar, types) {
+    if let Some(axis) = type_axis::find_axis(scalar, types) {
         check_types(axis, passing, &name, errors)?;
         return Some(Parameter { name, passing, scalar: scalar.clone(), sliced: false });
     }
@@ -164,7 +164,7 @@ pub(super) fn bytes(ty: &Type) -> u32 {
 
 /// Whether it can only be a struct, which derives gpuprof::Parameter.
 fn is_struct(ty: &Type, types: &[TypeAxis]) -> bool {
-    row(ty).is_none() && type_axis::of(ty, types).is_none() && signature::is_value(ty)
+    row(ty).is_none() && type_axis::find_axis(ty, types).is_none() && signature::is_value(ty)
 }
 
 /// Refuses attributes of a parameter but `#[link_name = "ns::Config"]` on a struct.
@@ -173,7 +173,7 @@ fn check_attributes(typed: &syn::PatType, is_struct: bool, errors: &mut Errors) 
         if !attribute.path().is_ident("link_name") {
             errors.at(attribute, "a parameter has no attributes but #[link_name = \"ns::Config\"]");
         } else if !is_struct {
-            errors.at(attribute, "only a struct has a name of its own in C++: remove it");
+            errors.at(attribute, "only a struct has another name in C++: remove it");
         } else if link_name(typed).is_none() {
             errors.at(
                 attribute,
@@ -218,7 +218,7 @@ fn is_void(ty: &Type) -> bool {
 }
 
 /// The type of a parameter, for the registry.
-pub(crate) struct Spelled {
+pub(crate) struct TypeNames {
     /// Its Rust spelling, in which `{T}` is replaced by the type of an axis.
     pub(crate) rust: String,
     /// As CUDA C++ spells it.
@@ -230,8 +230,8 @@ pub(crate) struct Spelled {
 }
 
 /// The type of `parameter`, which is declared as `input`.
-pub(crate) fn spelled(parameter: &Parameter, input: &FnArg, types: &[TypeAxis]) -> Spelled {
-    let (axis, known) = (type_axis::of(&parameter.scalar, types), row(&parameter.scalar));
+pub(crate) fn spelled(parameter: &Parameter, input: &FnArg, types: &[TypeAxis]) -> TypeNames {
+    let (axis, known) = (type_axis::find_axis(&parameter.scalar, types), row(&parameter.scalar));
     if let (None, None, FnArg::Typed(typed)) = (axis, known, input) {
         return structure(typed);
     }
@@ -247,19 +247,19 @@ pub(crate) fn spelled(parameter: &Parameter, input: &FnArg, types: &[TypeAxis]) 
         Passing::Input => (format!("*const {scalar}"), format!("const {cpp} *"), ADDRESS),
         Passing::Output => (format!("*mut {scalar}"), format!("{cpp} *"), ADDRESS),
     };
-    Spelled { rust, cpp, bytes: quote!(#bytes), align: quote!(0) }
+    TypeNames { rust, cpp, bytes: quote!(#bytes), align: quote!(0) }
 }
 
 /// A struct that is taken by value. It is called in C++ as it is in Rust, unless its `link_name`
 /// says otherwise.
-fn structure(typed: &syn::PatType) -> Spelled {
+fn structure(typed: &syn::PatType) -> TypeNames {
     let ty = bare::ty(&typed.ty);
     let own = match ty {
         Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
         _ => None,
     };
     let at = ty.span();
-    Spelled {
+    TypeNames {
         rust: signature::text(ty),
         cpp: link_name(typed).or(own).unwrap_or_default(),
         bytes: quote_spanned!(at=> ::core::mem::size_of::<#ty>() as u32),

@@ -100,7 +100,7 @@ fn promises(promised: &[Expr]) -> Vec<TokenStream> {
 mod tests {
     use super::*;
 
-    fn told(item: &str) -> String {
+    fn expand_fields(item: &str) -> String {
         let item: syn::ItemFn = syn::parse_str(item).unwrap();
         let fields = read(&item.attrs, &syn::parse_quote!(gp)).unwrap().to_string();
         fields.replace(":: core :: option :: Option :: ", "").replace(' ', "")
@@ -109,12 +109,12 @@ mod tests {
     #[test]
     fn bounds_clusters_and_contracts_are_promises() {
         assert_eq!(
-            told("#[launch_bounds(256, 2)] #[cuda_device::cluster_launch(4)] fn k() {}"),
+            expand_fields("#[launch_bounds(256, 2)] #[cuda_device::cluster_launch(4)] fn k() {}"),
             "gp::__private::Contract{max_threads:Some((256)asu64),cluster:Some([4,1,1]),\
              ..gp::__private::Contract::NONE}"
         );
         assert_eq!(
-            told(
+            expand_fields(
                 "#[launch_contract(domain = 2, block = (16, 8, 1), dynamic_shared_range = (0, 4096), \
                  dynamic_shared_alignment = 16, min_compute_capability = (9, 0))] fn k() {}"
             ),
@@ -122,7 +122,7 @@ mod tests {
              capability:Some((9,0)),..gp::__private::Contract::NONE}"
         );
         assert_eq!(
-            told("#[launch_contract(domain = 1)] fn k() {}"),
+            expand_fields("#[launch_contract(domain = 1)] fn k() {}"),
             "gp::__private::Contract{dimensions:Some(1),shared:Some((0,0)),\
              ..gp::__private::Contract::NONE}"
         );

@@ -72,8 +72,8 @@ impl Contract {
             return Some(format!(
                 "`{kernel}` is declared for blocks of {} alone (launch_contract), and this block is \
                  {}",
-                shown(only),
-                shown(block)
+                format_extents(only),
+                format_extents(block)
             ));
         }
         let most = self.max_threads.filter(|most| threads(block) > *most)?;
@@ -94,7 +94,7 @@ impl Contract {
                     "`{kernel}` is declared for {dimensions} {} (launch_contract), and this {what} \
                      is {}",
                     if dimensions == 1 { "dimension" } else { "dimensions" },
-                    shown(extents)
+                    format_extents(extents)
                 )
             })
         })
@@ -128,8 +128,8 @@ impl Contract {
         if let Some(other) = launch.cluster.filter(|other| *other != cluster) {
             return Some(format!(
                 "`{kernel}` is compiled for clusters of {} blocks alone, and this launch asks for {}",
-                shown(cluster),
-                shown(other)
+                format_extents(cluster),
+                format_extents(other)
             ));
         }
         let grid = launch.grid?;
@@ -139,17 +139,17 @@ impl Contract {
             .all(|(&grid, cluster)| cluster != 0 && grid.is_multiple_of(cluster));
         (!fits).then(|| {
             format!(
-                "a grid of {} blocks is no multiple of the cluster of {} that `{kernel}` is \
+                "a grid of {} blocks is not a multiple of the cluster of {} that `{kernel}` is \
                  compiled for",
-                shown(grid),
-                shown(cluster)
+                format_extents(grid),
+                format_extents(cluster)
             )
         })
     }
 }
 
 /// `16x8x1`.
-pub(super) fn shown([x, y, z]: [u32; 3]) -> String {
+pub(super) fn format_extents([x, y, z]: [u32; 3]) -> String {
     format!("{x}x{y}x{z}")
 }
 
@@ -170,7 +170,7 @@ mod tests {
         capability: Some((8, 0)),
     };
 
-    fn told(contract: Contract, launch: KnownLaunch) -> String {
+    fn refusal_text(contract: Contract, launch: KnownLaunch) -> String {
         contract.refusal("k", &launch).unwrap_or_default()
     }
 
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_it_is_told_with_both_sides() {
+    fn what_breaks_it_is_reported_with_both_sides() {
         let none = Contract::NONE;
         for (contract, launch, message) in [
             (
@@ -233,7 +233,7 @@ mod tests {
             (
                 Contract { cluster: Some([4, 1, 1]), ..none },
                 WHOLE,
-                "a grid of 6x1x1 blocks is no multiple of the cluster of 4x1x1 that `k` is compiled for",
+                "a grid of 6x1x1 blocks is not a multiple of the cluster of 4x1x1 that `k` is compiled for",
             ),
             (
                 Contract { cluster: Some([2, 1, 1]), ..none },
@@ -241,7 +241,7 @@ mod tests {
                 "`k` is compiled for clusters of 2x1x1 blocks alone, and this launch asks for 3x1x1",
             ),
         ] {
-            assert_eq!(told(contract, launch), message);
+            assert_eq!(refusal_text(contract, launch), message);
         }
     }
 }

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_run_is_told_with_what_there_is_and_what_to_do() {
+    fn a_driver_failure_is_reported_with_the_remedy() {
         assert_eq!(
             code(&["sm_90"], false).not_emulated("scale"),
             "`scale` is machine code for sm_90 in kernels/scale.cubin, which only a GPU runs, and \

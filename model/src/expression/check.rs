@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::tree::{COMPARISONS, LEVELS, Node, Operator, Term};
+use super::tree::{Node, Term};
 use super::value::Type;
+use crate::operators::{Comparison, Operator};
 use crate::suggest::did_you_mean;
 use crate::text::ParseError;
 
@@ -32,12 +33,17 @@ pub(super) fn check(node: &Node, axes: &[(&str, Type)]) -> Result<Type, ParseErr
             expect(a, Type::Bool, axes)?;
             expect(b, Type::Bool, axes)
         }
-        Term::Binary(Operator::Equal | Operator::Unequal, a, b) => equality(node, a, b, axes),
-        Term::Binary(operator, a, b) => {
+        Term::Binary(Operator::Compare(Comparison::Equal | Comparison::Unequal), a, b) => {
+            equality(node, a, b, axes)
+        }
+        Term::Binary(Operator::Compare(_), a, b) => {
             expect(a, Type::Int, axes)?;
             expect(b, Type::Int, axes)?;
-            let compares = LEVELS[COMPARISONS].iter().any(|(_, other)| other == operator);
-            Ok(if compares { Type::Bool } else { Type::Int })
+            Ok(Type::Bool)
+        }
+        Term::Binary(Operator::Arithmetic(_), a, b) => {
+            expect(a, Type::Int, axes)?;
+            expect(b, Type::Int, axes)
         }
     }
 }

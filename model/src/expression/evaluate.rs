@@ -1,7 +1,8 @@
 //! Values: exact arithmetic on whole numbers, with an error where it would not be.
 
-use super::tree::{Node, Operator, Term};
+use super::tree::{Arithmetic, Node, Term};
 use super::value::Value;
+use crate::operators::{Comparison, Operator};
 use crate::text::ParseError;
 
 /// Looks an axis up; an unknown name is a word.
@@ -30,28 +31,27 @@ pub(super) fn evaluate<'v>(node: &'v Node, axis: Lookup<'_, 'v>) -> Result<Value
         Term::Not(inner) => truth(inner, axis).map(|b| Value::Bool(!b)),
         Term::Binary(Operator::Or, a, b) => Ok(Value::Bool(truth(a, axis)? || truth(b, axis)?)),
         Term::Binary(Operator::And, a, b) => Ok(Value::Bool(truth(a, axis)? && truth(b, axis)?)),
-        Term::Binary(Operator::Equal, a, b) => {
+        Term::Binary(Operator::Compare(Comparison::Equal), a, b) => {
             Ok(Value::Bool(evaluate(a, axis)? == evaluate(b, axis)?))
         }
-        Term::Binary(Operator::Unequal, a, b) => {
+        Term::Binary(Operator::Compare(Comparison::Unequal), a, b) => {
             Ok(Value::Bool(evaluate(a, axis)? != evaluate(b, axis)?))
         }
-        Term::Binary(operator, a, b) => {
+        Term::Binary(Operator::Compare(comparison), a, b) => {
+            Ok(Value::Bool(comparison.holds(&int(a, axis)?, &int(b, axis)?)))
+        }
+        Term::Binary(Operator::Arithmetic(operator), a, b) => {
             let (left, right) = (int(a, axis)?, int(b, axis)?);
-            if right == 0 && matches!(operator, Operator::Divide | Operator::Remainder) {
+            if right == 0 && matches!(operator, Arithmetic::Divide | Arithmetic::Remainder) {
                 return Err(fail("division by zero"));
             }
             let number = match operator {
-                Operator::Less => return Ok(Value::Bool(left < right)),
-                Operator::LessEqual => return Ok(Value::Bool(left <= right)),
-                Operator::Greater => return Ok(Value::Bool(left > right)),
-                Operator::GreaterEqual => return Ok(Value::Bool(left >= right)),
-                Operator::Add => left.checked_add(right),
-                Operator::Subtract => left.checked_sub(right),
-                Operator::Multiply => left.checked_mul(right),
-                Operator::Divide => left.checked_div(right),
-                Operator::Remainder => left.checked_rem(right),
-                _ => u32::try_from(right)
+                Arithmetic::Add => left.checked_add(right),
+                Arithmetic::Subtract => left.checked_sub(right),
+                Arithmetic::Multiply => left.checked_mul(right),
+                Arithmetic::Divide => left.checked_div(right),
+                Arithmetic::Remainder => left.checked_rem(right),
+                Arithmetic::Shift => u32::try_from(right)
                     .ok()
                     .filter(|&shift| shift < 64)
                     .and_then(|shift| left.checked_mul(1 << shift)),

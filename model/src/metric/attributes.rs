@@ -13,7 +13,7 @@ pub const DEVICE_ATTRIBUTE: &str = "device__attribute_";
 const TABLE: &str = include_str!("attributes.txt");
 
 /// The attributes of a device that every pass reports, by their names after `CU_DEVICE_ATTRIBUTE_`
-/// in `cuda.h`: those that a launch can depend on, and those that define the speed of the device.
+/// in `cuda.h`: attributes that a launch can depend on, and the ones behind the device's speed.
 pub const KEPT_ATTRIBUTES: &[&str] = &[
     "max_threads_per_block",
     "max_block_dim_x",

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::metric::attributes::DEVICE_ATTRIBUTE;
 use crate::metric::entry::{Class, Direction, Metric, Origin};
 use crate::metric::legacy::{self, Legacy};
-use crate::metric::{attributes, groups, launch, perfworks, table};
+use crate::metric::{attributes, built_in_table, groups, launch, perfworks};
 use crate::quantity::Unit;
 use crate::suggest::did_you_mean;
 
@@ -36,7 +36,7 @@ impl Catalogue {
     /// names, names of other profilers, and any hardware counter by its PerfWorks name.
     pub fn built_in() -> Self {
         Self {
-            own: table::metrics().map(Arc::new).collect(),
+            own: built_in_table::metrics().map(Arc::new).collect(),
             defined: BTreeMap::new(),
             recorded: BTreeMap::new(),
             directions: BTreeMap::new(),
@@ -231,12 +231,12 @@ fn by_rule(name: &str, chip: Option<&str>) -> Option<Metric> {
 
 /// The metric that every catalogue has under `name`.
 pub fn built_in(name: &str) -> Option<Metric> {
-    table::find(name).or_else(|| by_rule(name, None))
+    built_in_table::find(name).or_else(|| by_rule(name, None))
 }
 
 /// Whether a metric of our table is called `name`.
 pub fn is_own(name: &str) -> bool {
-    table::holds(name)
+    built_in_table::holds(name)
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ fn an_unknown_name_gets_its_nearest() {
 }
 
 #[test]
-fn what_a_run_holds_is_known_as_the_run_has_it_and_what_was_known_stays() {
+fn metrics_of_a_run_keep_their_direction_and_known_ones_stay() {
     let catalogue = Catalogue::built_in()
         .with_recorded("r_loads", Unit::Bytes, Direction::Higher, Class::Exact)
         .with_recorded("r_loads", Unit::Count, Direction::Lower, Class::Noisy)

@@ -33,7 +33,7 @@ pub(super) enum Family {
 
 /// The form of a counter's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum ValueForm {
     Amount,
     Rate,
     ShareOfPeak,
@@ -43,19 +43,19 @@ enum Told {
 
 /// The position of a row's words in a counter's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum At {
+enum WordPosition {
     /// At its beginning.
     Start,
     /// Anywhere, whole words.
     Inside,
 }
 
-use At::{Inside, Start};
 use Family::{Fact, Held, Missed, Throughput, Time, Waste, Work};
+use WordPosition::{Inside, Start};
 
 /// The families of counters by the words of their names, the first that fits. The names are those
 /// that CUPTI 13 has for GV100, TU102, GH100 and GB202.
-const FAMILIES: &[(At, &str, Family)] = &[
+const FAMILIES: &[(WordPosition, &str, Family)] = &[
     (Inside, "lookup_miss", Missed),
     (Inside, "lookup_hit", Fact),
     (Inside, "bank_conflicts", Waste),
@@ -117,7 +117,7 @@ const FAMILIES: &[(At, &str, Family)] = &[
 
 /// The quotients that the hardware calls metrics of their own, by the words of their names, the
 /// first that fits.
-const RATIOS: &[(At, &str, Direction)] = &[
+const RATIOS: &[(WordPosition, &str, Direction)] = &[
     (Inside, "hit_rate", Higher),
     (Inside, "success_rate", Higher),
     (Inside, "compression_rate", Higher),
@@ -140,7 +140,7 @@ const RATIOS: &[(At, &str, Direction)] = &[
 ];
 
 /// Whether the words of `name` hold those of `row` where `at` says.
-fn fits(name: &str, at: At, row: &str) -> bool {
+fn fits(name: &str, at: WordPosition, row: &str) -> bool {
     let ends = |rest: &str| rest.is_empty() || rest.starts_with('_');
     match at {
         Start => name.strip_prefix(row).is_some_and(ends),
@@ -165,7 +165,7 @@ fn family(counter: &str) -> Option<(&'static str, Family)> {
 
 /// The direction of the counter `base`, with its unit and without its submetric, in the form
 /// `suffix`, and the reason.
-pub(super) fn of(base: &str, suffix: &str) -> (Direction, String) {
+pub(super) fn classify(base: &str, suffix: &str) -> (Direction, String) {
     let counter = plain(base.split_once("__").map_or(base, |(_, counter)| counter));
     if let "ratio" | "pct" | "max_rate" = suffix {
         let row = RATIOS.iter().find(|(at, row, _)| fits(counter, *at, row));
@@ -175,35 +175,36 @@ pub(super) fn of(base: &str, suffix: &str) -> (Direction, String) {
             None => (Neither, "a ratio that no row of the table names".into()),
         };
     }
-    let told = told(suffix);
+    let told = value_form(suffix);
     let Some((row, family)) = family(counter) else {
         return (Neither, "a family of counters that no row of the table names".into());
     };
     let direction = match (family, told) {
-        (_, Told::Peak) | (Fact, _) => Neither,
-        (Waste, _) | (Work | Missed | Time, Told::Amount) => Lower,
-        (Work | Held, Told::Rate | Told::ShareOfPeak) | (Throughput, Told::ShareOfPeak) => Higher,
-        (Held | Throughput, Told::Amount) | (Missed, _) => Neither,
+        (_, ValueForm::Peak) | (Fact, _) => Neither,
+        (Waste, _) | (Work | Missed | Time, ValueForm::Amount) => Lower,
+        (Work | Held, ValueForm::Rate | ValueForm::ShareOfPeak)
+        | (Throughput, ValueForm::ShareOfPeak) => Higher,
+        (Held | Throughput, ValueForm::Amount) | (Missed, _) => Neither,
         // Elapsed cycles a second are a clock, which is none of the kernel's doing.
-        (Time | Throughput, Told::Rate) | (Time, Told::ShareOfPeak) => Neither,
+        (Time | Throughput, ValueForm::Rate) | (Time, ValueForm::ShareOfPeak) => Neither,
     };
     (direction, format!("{} of {}: counters called `{row}`", told.word(), family.word()))
 }
 
-fn told(suffix: &str) -> Told {
+fn value_form(suffix: &str) -> ValueForm {
     let submetric = suffix.split_once('.').map_or("", |(_, submetric)| submetric);
     if submetric.starts_with("peak_") {
-        Told::Peak
+        ValueForm::Peak
     } else if submetric.starts_with("pct_") {
-        Told::ShareOfPeak
+        ValueForm::ShareOfPeak
     } else if submetric.starts_with("per_") {
-        Told::Rate
+        ValueForm::Rate
     } else {
-        Told::Amount
+        ValueForm::Amount
     }
 }
 
-impl Told {
+impl ValueForm {
     fn word(self) -> &'static str {
         match self {
             Self::Amount => "the amount",
@@ -234,7 +235,7 @@ mod tests {
 
     fn direction(name: &str) -> Direction {
         let (base, suffix) = name.split_once('.').unwrap();
-        of(base, suffix).0
+        classify(base, suffix).0
     }
 
     #[test]

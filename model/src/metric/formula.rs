@@ -10,6 +10,7 @@
 use std::ops::Range;
 
 use super::share::{are_parts, part_of};
+use crate::operators::{self, ARITHMETIC, Language, Operator};
 use crate::quantity::parse_number;
 use crate::text::{Cursor, ParseError, of_fair_length};
 
@@ -20,66 +21,84 @@ pub struct Formula {
     root: Node,
 }
 
+/// A node of a formula or of a condition.
+pub(super) type Node = operators::Node<Term>;
+
+/// The kinds of nodes; only a condition has a `Not`, a comparison, or an operator between these.
 #[derive(Debug, Clone, PartialEq)]
-enum Node {
+pub(crate) enum Term {
     Number(f64),
     Metric(String),
-    Binary(Operator, Box<Node>, Box<Node>),
-    Rounded(Rounding, Box<Node>),
-    Ranked(Ranked, Vec<Node>),
-    Either(Vec<Node>),
+    Not(Box<Node>),
+    Binary(Operator<Arithmetic>, Box<Node>, Box<Node>),
+    Call(Function, Vec<Node>),
 }
 
-/// Which whole number a value becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rounding {
-    /// The next one below.
+pub(crate) enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Function {
+    /// The next whole number below.
     Floor,
-    /// The next one above.
+    /// The next whole number above.
     Ceil,
-}
-
-impl Rounding {
-    const ALL: [(&str, Self); 2] = [("floor", Self::Floor), ("ceil", Self::Ceil)];
-}
-
-/// The result of ranking several operands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ranked {
+    Max,
+    Min,
     /// The place of the largest.
     Largest,
     /// The place of the one after it.
     NextLargest,
     /// The value of the one after it.
     Second,
+    /// The first that has a value.
+    Either,
 }
 
-impl Ranked {
-    const ALL: [(&str, Self); 3] =
-        [("largest", Self::Largest), ("next_largest", Self::NextLargest), ("second", Self::Second)];
+impl Function {
+    /// Each with its name, and the fewest and the most operands that it takes.
+    const ALL: [(&'static str, Self, usize, usize); 8] = [
+        ("floor", Self::Floor, 1, 1),
+        ("ceil", Self::Ceil, 1, 1),
+        ("max", Self::Max, 2, 2),
+        ("min", Self::Min, 2, 2),
+        ("largest", Self::Largest, 2, usize::MAX),
+        ("next_largest", Self::NextLargest, 2, usize::MAX),
+        ("second", Self::Second, 2, usize::MAX),
+        ("either", Self::Either, 2, usize::MAX),
+    ];
 
-    /// Of at least two values; of equals the first counts as the larger.
-    fn of(self, values: &[f64]) -> f64 {
+    /// The value for these operands, as many as it takes.
+    fn apply(
+        self,
+        mut operands: impl Iterator<Item = Result<f64, Undefined>>,
+    ) -> Result<f64, Undefined> {
+        let first = operands.next().unwrap_or(Ok(f64::NAN));
+        if self == Self::Either {
+            return operands.fold(first, |found, next| found.or(next));
+        }
+        let values = std::iter::once(first).chain(operands).collect::<Result<Vec<f64>, _>>()?;
+        // Of equals the first counts as the larger.
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
         #[expect(clippy::cast_precision_loss, reason = "a few operands")]
         let place = |at: usize| (at + 1) as f64;
-        match self {
+        Ok(match self {
+            Self::Floor => values[0].floor(),
+            Self::Ceil => values[0].ceil(),
+            Self::Max => values[0].max(values[1]),
+            Self::Min => values[0].min(values[1]),
             Self::Largest => place(order[0]),
             Self::NextLargest => place(order[1]),
             Self::Second => values[order[1]],
-        }
+            Self::Either => values[0],
+        })
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Max,
-    Min,
 }
 
 /// Why a formula has no value.
@@ -101,22 +120,12 @@ impl Formula {
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         of_fair_length(text)?;
         let mut cursor = Cursor::new(text);
-        let root = sum(&mut cursor, 0)?;
+        let root: Node = operators::level(&mut cursor, ARITHMETIC, 0)?;
+        number(&root)?;
         if cursor.at_end() {
             return Ok(Self { text: text.to_owned(), root });
         }
         Err(ParseError::new("expected an operator (+ - * /)", cursor.next_span()))
-    }
-
-    /// Parses the formula at `cursor`, up to the first character that belongs to no formula.
-    ///
-    /// # Errors
-    /// The place that does not follow the grammar.
-    pub(super) fn take(cursor: &mut Cursor<'_>) -> Result<Self, ParseError> {
-        let before = cursor.rest();
-        let root = sum(cursor, 0)?;
-        let text = before[..before.len() - cursor.rest().len()].trim().to_owned();
-        Ok(Self { text, root })
     }
 
     /// The text that it was parsed from.
@@ -126,8 +135,8 @@ impl Formula {
 
     /// The metric that the formula is a positive multiple of.
     pub fn multiple_of(&self) -> Option<&str> {
-        match unscaled(&self.root) {
-            Node::Metric(name) => Some(name),
+        match &unscaled(&self.root).term {
+            Term::Metric(name) => Some(name),
             _ => None,
         }
     }
@@ -144,48 +153,41 @@ impl Formula {
     /// # Errors
     /// An operand without a value, or a division by zero.
     pub fn evaluate(&self, value: impl Fn(&str) -> Option<f64>) -> Result<f64, Undefined> {
-        fn walk(node: &Node, value: &dyn Fn(&str) -> Option<f64>) -> Result<f64, Undefined> {
-            Ok(match node {
-                Node::Number(n) => *n,
-                Node::Metric(name) => {
-                    value(name).ok_or_else(|| Undefined::Operand(name.clone()))?
+        evaluate(&self.root, &value)
+    }
+}
+
+/// The value of `node`; that of a condition is 1 if it holds and else 0.
+///
+/// # Errors
+/// As [`Formula::evaluate`], if the value depends on it.
+pub(super) fn evaluate(node: &Node, value: &dyn Fn(&str) -> Option<f64>) -> Result<f64, Undefined> {
+    let of = |node: &Node| evaluate(node, value);
+    let truth = |holds: bool| f64::from(u8::from(holds));
+    match &node.term {
+        Term::Number(n) => Ok(*n),
+        Term::Metric(name) => value(name).ok_or_else(|| Undefined::Operand(name.clone())),
+        Term::Not(inner) => Ok(truth(of(inner)? == 0.0)),
+        Term::Binary(Operator::Or, a, b) => Ok(truth(of(a)? != 0.0 || of(b)? != 0.0)),
+        Term::Binary(Operator::And, a, b) => Ok(truth(of(a)? != 0.0 && of(b)? != 0.0)),
+        Term::Binary(Operator::Compare(comparison), a, b) => {
+            Ok(truth(comparison.holds(&of(a)?, &of(b)?)))
+        }
+        Term::Binary(Operator::Arithmetic(operator), a, b) => {
+            let (left, right) = (of(a)?, of(b)?);
+            Ok(match operator {
+                Arithmetic::Add => left + right,
+                Arithmetic::Subtract => left - right,
+                Arithmetic::Multiply => left * right,
+                Arithmetic::Divide if right == 0.0 => {
+                    let mut names = Vec::new();
+                    names_in(b, &mut names);
+                    return Err(Undefined::DivisionByZero(owned(&names)));
                 }
-                Node::Binary(op, a, b) => {
-                    let (left, right) = (walk(a, value)?, walk(b, value)?);
-                    match op {
-                        Operator::Add => left + right,
-                        Operator::Subtract => left - right,
-                        Operator::Multiply => left * right,
-                        Operator::Max => left.max(right),
-                        Operator::Min => left.min(right),
-                        Operator::Divide if right == 0.0 => {
-                            let mut names = Vec::new();
-                            names_in(b, &mut names);
-                            return Err(Undefined::DivisionByZero(owned(&names)));
-                        }
-                        Operator::Divide => left * possible(a, b, value)? / right,
-                    }
-                }
-                Node::Rounded(rounding, inner) => {
-                    let inner = walk(inner, value)?;
-                    match rounding {
-                        Rounding::Floor => inner.floor(),
-                        Rounding::Ceil => inner.ceil(),
-                    }
-                }
-                Node::Ranked(ranked, operands) => {
-                    let values: Result<Vec<f64>, _> =
-                        operands.iter().map(|operand| walk(operand, value)).collect();
-                    ranked.of(&values?)
-                }
-                Node::Either(operands) => {
-                    let mut values = operands.iter().map(|operand| walk(operand, value));
-                    let first = values.next().unwrap_or(Ok(f64::NAN));
-                    values.fold(first, |found, next| found.or(next))?
-                }
+                Arithmetic::Divide => left * possible(a, b, value)? / right,
             })
         }
-        walk(&self.root, &value)
+        Term::Call(function, operands) => function.apply(operands.iter().map(of)),
     }
 }
 
@@ -219,19 +221,20 @@ fn possible(
 
 /// What is multiplied or divided by a positive number, without that number.
 fn unscaled(node: &Node) -> &Node {
-    let positive = |node: &Node| matches!(node, Node::Number(n) if *n > 0.0);
-    match node {
-        Node::Binary(Operator::Multiply, a, b) if positive(a) => unscaled(b),
-        Node::Binary(Operator::Multiply | Operator::Divide, a, b) if positive(b) => unscaled(a),
+    let positive = |node: &Node| matches!(node.term, Term::Number(n) if n > 0.0);
+    let Term::Binary(Operator::Arithmetic(operator), a, b) = &node.term else { return node };
+    match operator {
+        Arithmetic::Multiply if positive(a) => unscaled(b),
+        Arithmetic::Multiply | Arithmetic::Divide if positive(b) => unscaled(a),
         _ => node,
     }
 }
 
 /// The metrics of a sum of nothing else.
 fn added(node: &Node) -> Option<Vec<&str>> {
-    match node {
-        Node::Metric(name) => Some(vec![name]),
-        Node::Binary(Operator::Add, a, b) => {
+    match &node.term {
+        Term::Metric(name) => Some(vec![name]),
+        Term::Binary(Operator::Arithmetic(Arithmetic::Add), a, b) => {
             let (mut left, right) = (added(a)?, added(b)?);
             left.extend(right);
             Some(left)
@@ -240,123 +243,111 @@ fn added(node: &Node) -> Option<Vec<&str>> {
     }
 }
 
-fn names_in<'n>(node: &'n Node, out: &mut Vec<&'n str>) {
-    match node {
-        Node::Number(_) => {}
-        Node::Metric(name) => out.push(name),
-        Node::Binary(_, a, b) => {
+/// Adds the metrics of `node` to `out`, in order of appearance.
+pub(super) fn names_in<'n>(node: &'n Node, out: &mut Vec<&'n str>) {
+    match &node.term {
+        Term::Number(_) => {}
+        Term::Metric(name) => out.push(name),
+        Term::Not(inner) => names_in(inner, out),
+        Term::Binary(_, a, b) => {
             names_in(a, out);
             names_in(b, out);
         }
-        Node::Rounded(_, inner) => names_in(inner, out),
-        Node::Ranked(_, operands) | Node::Either(operands) => {
-            operands.iter().for_each(|operand| names_in(operand, out));
+        Term::Call(_, operands) => operands.iter().for_each(|operand| names_in(operand, out)),
+    }
+}
+
+/// Refuses a condition.
+fn number(node: &Node) -> Result<(), ParseError> {
+    match is_condition(node) {
+        true => Err(ParseError::new("expected a number, not a condition", node.span.clone())),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a number.
+pub(super) fn condition(node: &Node) -> Result<(), ParseError> {
+    match is_condition(node) {
+        true => Ok(()),
+        false => Err(ParseError::new("expected a comparison", node.span.end..node.span.end)
+            .with_help("compare it: share >= 10 (== != < <= > >=)")),
+    }
+}
+
+fn is_condition(node: &Node) -> bool {
+    match &node.term {
+        Term::Not(_) | Term::Binary(Operator::Or | Operator::And | Operator::Compare(_), ..) => {
+            true
         }
+        Term::Number(_) | Term::Metric(_) | Term::Call(..) => false,
+        Term::Binary(Operator::Arithmetic(_), ..) => false,
     }
 }
 
-const MAX_DEPTH: usize = 64;
+impl Language for Term {
+    type Arithmetic = Arithmetic;
 
-fn sum(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
-    let mut left = product(cursor, depth)?;
-    loop {
-        let op = if cursor.eat("+") {
-            Operator::Add
-        } else if cursor.eat("-") {
-            Operator::Subtract
+    const ARITHMETIC: &'static [&'static [(&'static str, Arithmetic)]] = &[
+        &[("+", Arithmetic::Add), ("-", Arithmetic::Subtract)],
+        &[("*", Arithmetic::Multiply), ("/", Arithmetic::Divide)],
+    ];
+
+    fn operand(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
+        let start = cursor.position();
+        let term = if cursor.eat("!") {
+            let inner: Node = operators::operand(cursor, depth + 1)?;
+            condition(&inner)?;
+            Self::Not(Box::new(inner))
         } else {
-            return Ok(left);
+            let name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+            let (word, span) = cursor.take_while(name);
+            match word.chars().next() {
+                None => {
+                    let message = "expected a number or a metric";
+                    return Err(ParseError::new(message, cursor.next_span()));
+                }
+                Some(c) if c.is_ascii_digit() => Self::Number(literal(cursor, word, span)?),
+                Some(_) => function(cursor, word, depth)?,
+            }
         };
-        left = Node::Binary(op, Box::new(left), Box::new(product(cursor, depth)?));
+        Ok(Node::new(term, start..cursor.position()))
     }
-}
 
-fn product(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
-    let mut left = atom(cursor, depth)?;
-    loop {
-        let op = if cursor.eat("*") {
-            Operator::Multiply
-        } else if cursor.eat("/") {
-            Operator::Divide
-        } else {
-            return Ok(left);
+    fn binary(operator: Operator<Arithmetic>, a: Node, b: Node) -> Result<Self, ParseError> {
+        let check = match operator {
+            Operator::Or | Operator::And => condition,
+            Operator::Compare(_) | Operator::Arithmetic(_) => number,
         };
-        left = Node::Binary(op, Box::new(left), Box::new(atom(cursor, depth)?));
-    }
-}
-
-fn atom(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
-    if depth > MAX_DEPTH {
-        return Err(ParseError::new("parentheses are nested too deeply", cursor.next_span()));
-    }
-    if cursor.eat("(") {
-        let inner = sum(cursor, depth + 1)?;
-        if cursor.eat(")") {
-            return Ok(inner);
-        }
-        return Err(ParseError::new("expected `)`", cursor.next_span()));
-    }
-    let (word, span) = cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
-    match word.chars().next() {
-        None => Err(ParseError::new("expected a number or a metric", cursor.next_span())),
-        Some(c) if c.is_ascii_digit() => number(cursor, word, span).map(Node::Number),
-        Some(_) => function(cursor, word, depth),
+        check(&a).and_then(|()| check(&b))?;
+        Ok(Self::Binary(operator, Box::new(a), Box::new(b)))
     }
 }
 
 /// The function `word`, if its operands follow, or else the metric of that name.
-fn function(cursor: &mut Cursor<'_>, word: &str, depth: usize) -> Result<Node, ParseError> {
-    const TWO: [(&str, Operator); 2] = [("max", Operator::Max), ("min", Operator::Min)];
-    let two = TWO.into_iter().find(|(name, _)| *name == word);
-    let rounding = Rounding::ALL.into_iter().find(|(name, _)| *name == word);
-    let ranked = Ranked::ALL.into_iter().find(|(name, _)| *name == word);
-    let either = word == "either";
-    let known = two.is_some() || rounding.is_some() || ranked.is_some() || either;
-    if !known || !cursor.eat("(") {
-        return Ok(Node::Metric(word.to_owned()));
-    }
-    if let Some((_, ranked)) = ranked {
-        return operands(cursor, depth).map(|all| Node::Ranked(ranked, all));
-    }
-    if either {
-        return operands(cursor, depth).map(Node::Either);
-    }
-    let first = Box::new(sum(cursor, depth + 1)?);
-    let node = match (two, rounding) {
-        (Some((name, operator)), _) => {
-            if !cursor.eat(",") {
-                let message = format!("expected `,` and a second operand of {name}");
-                return Err(ParseError::new(message, cursor.next_span()));
-            }
-            Node::Binary(operator, first, Box::new(sum(cursor, depth + 1)?))
-        }
-        (None, Some((_, rounding))) => Node::Rounded(rounding, first),
-        (None, None) => *first,
+fn function(cursor: &mut Cursor<'_>, word: &str, depth: usize) -> Result<Term, ParseError> {
+    let known = Function::ALL.into_iter().find(|(name, ..)| *name == word);
+    let Some((name, function, least, most)) = known.filter(|_| cursor.eat("(")) else {
+        return Ok(Term::Metric(word.to_owned()));
     };
-    match cursor.eat(")") {
-        true => Ok(node),
-        false => Err(ParseError::new("expected `)`", cursor.next_span())),
+    let mut operands: Vec<Node> = Vec::new();
+    while operands.is_empty() || (operands.len() < most && cursor.eat(",")) {
+        let operand = operators::level(cursor, ARITHMETIC, depth + 1)?;
+        number(&operand)?;
+        operands.push(operand);
     }
-}
-
-/// Two operands or more, up to the closing parenthesis.
-fn operands(cursor: &mut Cursor<'_>, depth: usize) -> Result<Vec<Node>, ParseError> {
-    let mut all = vec![sum(cursor, depth + 1)?];
-    while cursor.eat(",") {
-        all.push(sum(cursor, depth + 1)?);
-    }
-    if all.len() < 2 {
-        return Err(ParseError::new("expected `,` and a second operand", cursor.next_span()));
+    if operands.len() < least {
+        let message = format!("expected `,` and a second operand of {name}");
+        return Err(ParseError::new(message, cursor.next_span()));
     }
     match cursor.eat(")") {
-        true => Ok(all),
+        true => Ok(Term::Call(function, operands)),
         false => Err(ParseError::new("expected `)`", cursor.next_span())),
     }
 }
 
 /// The number that begins with `word`, to which the sign and the digits of an exponent belong, as
 /// in `1e-3`.
-fn number(cursor: &mut Cursor<'_>, word: &str, span: Range<usize>) -> Result<f64, ParseError> {
+fn literal(cursor: &mut Cursor<'_>, word: &str, span: Range<usize>) -> Result<f64, ParseError> {
     let rest = cursor.rest();
     let exponent = rest.strip_prefix(['+', '-']).filter(|_| word.ends_with(['e', 'E']));
     let digits =

@@ -7,7 +7,7 @@
 
 use crate::metric::entry::{Class, Direction, Metric, Origin};
 use crate::metric::formula::Formula;
-use crate::metric::{launch, perfworks, table};
+use crate::metric::{built_in_table, launch, perfworks};
 use crate::quantity::Unit;
 
 const TEXT: &str = include_str!("legacy.txt");
@@ -93,7 +93,8 @@ impl Row {
         match fields[..] {
             ["-", reason] => Legacy::Refused(reason),
             ["=", other] => {
-                let metric = known(other).unwrap_or_else(|| panic!("legacy.txt: {name}: {other}"));
+                let metric =
+                    find_built_in(other).unwrap_or_else(|| panic!("legacy.txt: {name}: {other}"));
                 let origin = Origin::Derived(parsed(other));
                 Legacy::Translated(Metric { name: (*name).into(), origin, ..metric })
             }
@@ -127,9 +128,9 @@ impl Row {
 }
 
 /// The built-in metric called `name`.
-fn known(name: &str) -> Option<Metric> {
+fn find_built_in(name: &str) -> Option<Metric> {
     let of_driver = || launch::find(name).or_else(|| perfworks::find(name));
-    table::find(name).or_else(of_driver).or_else(|| match find(name, None)? {
+    built_in_table::find(name).or_else(of_driver).or_else(|| match find(name, None)? {
         Legacy::Translated(metric) => Some(metric),
         Legacy::Refused(_) => None,
     })
@@ -137,7 +138,7 @@ fn known(name: &str) -> Option<Metric> {
 
 /// What is made of exact counts alone is exact.
 fn class_of(formula: &Formula) -> Class {
-    let metric = |name: &str| table::find(name).or_else(|| perfworks::find(name));
+    let metric = |name: &str| built_in_table::find(name).or_else(|| perfworks::find(name));
     let exact = |name: &str| metric(name).is_some_and(|m| m.class == Class::Exact);
     if formula.names().into_iter().all(exact) { Class::Exact } else { Class::Noisy }
 }

@@ -6,6 +6,7 @@
 //! before anything runs.
 
 use crate::metric::entry::{Class, Metric, Origin};
+use crate::metric::patching::is_patched;
 use crate::metric::{direction, launch};
 use crate::quantity::Unit;
 
@@ -22,7 +23,7 @@ pub(super) fn find(name: &str) -> Option<Metric> {
     Some(Metric {
         name: name.to_owned().into(),
         unit: unit(base, suffix),
-        direction: direction::of(base, suffix).0,
+        direction: direction::classify(base, suffix).0,
         direction_set: None,
         class: class(base, suffix),
         origin: Origin::Hardware(name.to_owned().into()),
@@ -35,7 +36,7 @@ pub(super) fn find(name: &str) -> Option<Metric> {
 pub fn direction_by_family(name: &str) -> Option<String> {
     find(name)?;
     let (base, suffix) = name.split_once('.')?;
-    Some(direction::of(base, suffix).1)
+    Some(direction::classify(base, suffix).1)
 }
 
 fn unit(base: &str, suffix: &str) -> Unit {
@@ -69,17 +70,12 @@ fn class(base: &str, suffix: &str) -> Class {
     let counted = COUNTED.iter().any(|prefix| base.starts_with(prefix));
     let exact = match suffix {
         // Sums and means; which SM has the most is the scheduler's choice.
-        "sum" | "avg" => counted || patched(base),
+        "sum" | "avg" => counted || is_patched(base),
         // Quotients of two sums of one pass.
-        "ratio" | "pct" => patched(base),
+        "ratio" | "pct" => is_patched(base),
         _ => false,
     };
     if exact { Class::Exact } else { Class::Noisy }
-}
-
-/// Whether the counter called `base` is counted by instructions that CUPTI patches into the kernel.
-fn patched(base: &str) -> bool {
-    base.starts_with("smsp__sass_") || base.starts_with("sm__sass_")
 }
 
 /// Whether a GPU gives this counter to the last digit every time.

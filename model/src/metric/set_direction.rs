@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_defines_may_be_directed_by_another() {
+    fn one_file_may_set_the_direction_of_a_metric_of_another() {
         let definition = Definition {
             name: "d_ipc".into(),
             formula: format!("2 * {IPC}"),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_turns_is_known_and_what_it_only_repeats_is_not() {
+    fn only_changed_directions_of_a_file_are_recorded() {
         let directions = [("registers", Direction::Higher), ("ipc", Direction::Higher)];
         let set = Catalogue::built_in().with_directions(directions, "a.toml").unwrap();
         let turned: Vec<_> = set.turned().collect();

@@ -16,13 +16,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::metric_result::{MetricDocument, MetricResult, Traits};
 use super::metrics::{Entry, Metrics};
-use super::{ConfigurationResult, SectionColumns, SeriesResult, Shared, Status};
+use super::{ConfigurationResult, SectionColumns, SeriesResult, SharedRows, Status};
 use crate::axis::Axis;
 use crate::checks::CheckRecord;
 use crate::comparison::Change;
 use crate::configuration::Configuration;
 use crate::language::Language;
-use crate::measurement::{LaunchRecord, OccupancyLimiter, Timing, Unverified};
+use crate::measurement::{LaunchRecord, OccupancyLimiter, Timing, Unverified, Verification};
 use crate::series::SeriesId;
 use crate::verdict::{Judgement, NotApplicable};
 
@@ -93,12 +93,16 @@ struct RowDocument<'a> {
     occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     launches: Cow<'a, [LaunchRecord]>,
-    /// Whether `verify` ran and agreed.
+    /// Whether `verify` ran and agreed. `checks` says whether the check for races ran too.
     verified: bool,
     /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;
     /// none if nothing was verified and if a function of the user compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     largest_error: Option<f64>,
+    /// The elements that `verify` compared, and how closely; none if nothing was verified, and in
+    /// older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    verification: Option<Verification>,
     /// Why nothing was verified, though no difference was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unverified: Option<Unverified>,
@@ -109,7 +113,7 @@ struct RowDocument<'a> {
 
 /// The rows of a series: to be written, or as they were read.
 enum Rows<'a> {
-    Written { rows: &'a [ConfigurationResult], said: Said<'a> },
+    Written { rows: &'a [ConfigurationResult], said: CommonData<'a> },
     Read(Vec<ReadRow>),
 }
 
@@ -126,7 +130,7 @@ struct ReadRow {
 
 /// The common data of the rows in the document of a series.
 #[derive(Default)]
-struct Said<'a> {
+struct CommonData<'a> {
     traits: HashMap<&'a str, Traits>,
     /// Tables in the order of their numbers.
     tables: Vec<BTreeMap<&'a str, &'a str>>,
@@ -135,9 +139,9 @@ struct Said<'a> {
     numbers: HashMap<*const Vec<Entry>, (Option<usize>, Vec<&'a Entry>)>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> CommonData<'a> {
     /// Of `rows`.
-    fn of(rows: &'a [ConfigurationResult]) -> Self {
+    fn collect(rows: &'a [ConfigurationResult]) -> Self {
         let mut said = Self::default();
         let mut alike: HashMap<BTreeMap<&str, &str>, usize> = HashMap::new();
         for row in rows {
@@ -180,7 +184,7 @@ impl<'a> Said<'a> {
         let others = others.iter().map(|(name, result)| (name, result));
         let document = |(name, result): (&'a Arc<str>, &'a MetricResult)| {
             let traits = self.traits.get(&**name).copied();
-            (Cow::Borrowed(&**name), MetricDocument::of(result, traits))
+            (Cow::Borrowed(&**name), MetricDocument::new(result, traits))
         };
         RowDocument {
             configuration: Cow::Borrowed(&row.configuration),
@@ -193,6 +197,7 @@ impl<'a> Said<'a> {
             launches: Cow::Borrowed(&row.launches),
             verified: row.verified,
             largest_error: row.largest_error,
+            verification: row.verification,
             unverified: row.unverified,
             checks: row.checks,
         }
@@ -201,7 +206,7 @@ impl<'a> Said<'a> {
 
 impl Serialize for SeriesResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let said = Said::of(&self.configurations);
+        let said = CommonData::collect(&self.configurations);
         let absent = said.tables.iter().map(|table| {
             table.iter().map(|(&name, &reason)| (name.into(), reason.into())).collect()
         });
@@ -247,7 +252,7 @@ impl<'de> Deserialize<'de> for Rows<'_> {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Self::Value, A::Error> {
-                let (mut rows, mut shared) = (Vec::new(), Shared::default());
+                let (mut rows, mut shared) = (Vec::new(), SharedRows::default());
                 while let Some(row) = all.next_element::<RowDocument<'_>>()? {
                     rows.push(row.read(&mut shared).map_err(Error::custom)?);
                 }
@@ -260,7 +265,7 @@ impl<'de> Deserialize<'de> for Rows<'_> {
 
 impl RowDocument<'_> {
     /// The row as far as it is known without its series.
-    fn read(self, shared: &mut Shared) -> Result<ReadRow, String> {
+    fn read(self, shared: &mut SharedRows) -> Result<ReadRow, String> {
         let configuration = self.configuration.into_owned();
         let (mut own, mut untold) = (Vec::with_capacity(self.metrics.len()), Vec::new());
         for (name, told) in self.metrics {
@@ -279,6 +284,7 @@ impl RowDocument<'_> {
             launches: self.launches.into_owned(),
             verified: self.verified,
             largest_error: self.largest_error,
+            verification: self.verification,
             unverified: self.unverified,
             checks: self.checks,
         };
@@ -309,7 +315,7 @@ impl ReadRow {
                 format!("{configuration} has the table {number} of {}", tables.len())
             })?),
         };
-        self.row.metrics = Metrics::of(self.own, absent)
+        self.row.metrics = Metrics::from_sorted(self.own, absent)
             .map_err(|name| format!("{configuration} has {name} twice"))?;
         Ok(self.row)
     }
@@ -318,7 +324,7 @@ impl ReadRow {
 impl<'de> Deserialize<'de> for SeriesResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let document = SeriesDocument::deserialize(deserializer)?;
-        let mut shared = Shared::default();
+        let mut shared = SharedRows::default();
         let mut tables = Vec::new();
         for table in document.absent {
             let mut entries = Vec::with_capacity(table.len());

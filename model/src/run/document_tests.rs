@@ -18,6 +18,7 @@ fn metric(value: Result<f64, &str>) -> MetricResult {
         source: Source::Emulated,
         statistics: None,
         processes: Vec::new(),
+        perturbation: None,
     }
 }
 
@@ -32,6 +33,7 @@ fn row(block: u64, metrics: Metrics) -> ConfigurationResult {
         launches: Vec::new(),
         verified: true,
         largest_error: None,
+        verification: None,
         unverified: None,
         checks: None,
     }
@@ -76,7 +78,7 @@ fn refusal(document: &Value) -> String {
 }
 
 #[test]
-fn what_rows_have_in_common_is_written_once() {
+fn common_data_of_rows_is_written_once() {
     let document = written(&series((1..4).map(usual).collect()));
     assert_eq!(document["absent"], json!([{"b": REASON, "d": "no"}]));
     let traits =
@@ -113,7 +115,7 @@ fn rows_that_differ_are_read_as_they_were() {
 #[test]
 fn rows_in_memory_refer_to_the_same_names_and_reasons() {
     let mut made = series((1..4).map(usual).collect());
-    let mut shared = Shared::default();
+    let mut shared = SharedRows::default();
     made.configurations.iter_mut().for_each(|row| shared.keep_once(&mut row.metrics));
     for series in [&made, &read(&written(&made))] {
         let [first, rest @ ..] = series.configurations.as_slice() else { panic!("no rows") };

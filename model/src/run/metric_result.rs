@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::comparison::Interval;
 use crate::measurement::Source;
-use crate::metric::{Class, Direction};
+use crate::metric::{Class, Direction, Perturbation};
 use crate::quantity::Unit;
 
 /// One metric of one configuration.
@@ -37,6 +37,8 @@ pub struct MetricResult {
     pub statistics: Option<Box<Statistics>>,
     /// Of a noisy metric: each process' own, in the order the processes ran.
     pub processes: Vec<ProcessValue>,
+    /// Why the patched code that counted it may have moved it, if it may.
+    pub perturbation: Option<Perturbation>,
 }
 
 /// A noisy metric in one process: the statistics of its samples, all the same where there is but
@@ -108,11 +110,14 @@ pub(super) struct MetricDocument<'a> {
     statistics: Option<Cow<'a, Statistics>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     processes: Cow<'a, [ProcessValue]>,
+    /// Why the patched code that counted it may have moved it, if it may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    perturbation: Option<Perturbation>,
 }
 
 impl<'a> MetricDocument<'a> {
     /// Of `metric`, without what is in the `series`' traits.
-    pub(super) fn of(metric: &'a MetricResult, series: Option<Traits>) -> Self {
+    pub(super) fn new(metric: &'a MetricResult, series: Option<Traits>) -> Self {
         let traits = metric.traits();
         let own = Some(traits).filter(|_| series != Some(traits));
         let (value, reason) = match &metric.value {
@@ -131,6 +136,7 @@ impl<'a> MetricDocument<'a> {
             source: own.map(|own| own.source),
             statistics: metric.statistics.as_deref().map(Cow::Borrowed),
             processes: Cow::Borrowed(&metric.processes),
+            perturbation: metric.perturbation,
         }
     }
 
@@ -175,6 +181,7 @@ impl<'a> MetricDocument<'a> {
             source: traits.source,
             statistics: self.statistics.map(|statistics| Box::new(statistics.into_owned())),
             processes: self.processes.into_owned(),
+            perturbation: self.perturbation,
         })
     }
 }
@@ -212,6 +219,7 @@ impl MetricResult {
             source: traits.source,
             statistics: None,
             processes: Vec::new(),
+            perturbation: None,
         }
     }
 
@@ -224,7 +232,7 @@ impl MetricResult {
 
 impl Serialize for MetricResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        MetricDocument::of(self, None).serialize(serializer)
+        MetricDocument::new(self, None).serialize(serializer)
     }
 }
 
@@ -300,6 +308,7 @@ mod tests {
             source: Source::Declared,
             statistics: None,
             processes: Vec::new(),
+            perturbation: None,
         }
     }
 
@@ -316,6 +325,11 @@ mod tests {
             assert_eq!(written(&metric), format!("{head}{rest}"));
             assert_eq!(serde_json::from_str::<MetricResult>(&written(&metric)).unwrap(), metric);
         }
+        let moved =
+            MetricResult { perturbation: Some(Perturbation::Divergence), ..metric(Ok(12.0)) };
+        let text = written(&moved);
+        assert!(text.ends_with(r#""source":"declared","perturbation":"divergence"}"#), "{text}");
+        assert_eq!(serde_json::from_str::<MetricResult>(&text).unwrap(), moved);
         for bad in [
             r#"{"value":null,"#,
             r#"{"value":1.0,"unavailable":"both","#,

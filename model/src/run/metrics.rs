@@ -2,8 +2,9 @@
 //!
 //! Input: names with results. Output: lookups by name, and all of them in the order of their names.
 //! Half of the metrics of a row have no value, for the same reasons as in every other row: a row
-//! refers to a table of those, and rows that have been through one [`Shared`](super::Shared) refer to the same
-//! table. They share the list of names with values in the same way.
+//! refers to a table of those, and rows that have been through one
+//! [`SharedRows`](super::SharedRows) refer to the same table. They share the list of names with
+//! values in the same way.
 
 use std::collections::HashMap;
 use std::ops::Index;
@@ -18,7 +19,7 @@ use crate::metric::Direction;
 pub(super) type Entry = (Arc<str>, MetricResult);
 
 /// The direction of a metric and whether a file set it, if it is to be given to results.
-pub(super) type Known = Option<(Direction, bool)>;
+pub(super) type KnownDirection = Option<(Direction, bool)>;
 
 /// The names of rows' own metrics.
 type Names = Arc<Vec<Arc<str>>>;
@@ -30,18 +31,18 @@ type Table = Arc<Vec<Entry>>;
 pub(super) struct Directions<F> {
     by_name: F,
     // The lists and tables are kept alive, so that no other one can get their address.
-    names: HashMap<*const Vec<Arc<str>>, (Names, Vec<Known>)>,
+    names: HashMap<*const Vec<Arc<str>>, (Names, Vec<KnownDirection>)>,
     tables: HashMap<*const Vec<Entry>, (Table, Table)>,
 }
 
-impl<F: Fn(&str) -> Known> Directions<F> {
+impl<F: Fn(&str) -> KnownDirection> Directions<F> {
     /// Those that `by_name` has.
     pub(super) fn new(by_name: F) -> Self {
         Self { by_name, names: HashMap::new(), tables: HashMap::new() }
     }
 
     /// What is known of each of `names`.
-    fn of_names(&mut self, names: &Names) -> &[Known] {
+    fn of_names(&mut self, names: &Names) -> &[KnownDirection] {
         let known = || names.iter().map(|name| (self.by_name)(name)).collect();
         &self.names.entry(Arc::as_ptr(names)).or_insert_with(|| (names.clone(), known())).1
     }
@@ -60,7 +61,7 @@ impl<F: Fn(&str) -> Known> Directions<F> {
 
 /// Gives `result` the `known` direction; only another file's direction replaces one that a file
 /// set.
-fn turned(result: &mut MetricResult, known: Known) {
+fn turned(result: &mut MetricResult, known: KnownDirection) {
     if let Some((direction, set)) = known.filter(|(_, set)| *set || !result.direction_set) {
         (result.direction, result.direction_set) = (direction, set);
     }
@@ -106,8 +107,8 @@ impl Metrics {
         self.place(name).is_ok()
     }
 
-    /// The identity of its list of own metrics: rows that have been through one [`Shared`](super::Shared) and have
-    /// equal lists have the same.
+    /// The identity of its list of own metrics: rows that have been through one
+    /// [`SharedRows`](super::SharedRows) and have equal lists have the same.
     pub fn list(&self) -> *const () {
         Arc::as_ptr(&self.names).cast()
     }
@@ -159,7 +160,7 @@ impl Metrics {
     }
 
     /// Gives each the direction that `known` has for it; whether its table is another one now.
-    pub(super) fn turn(&mut self, known: &mut Directions<impl Fn(&str) -> Known>) -> bool {
+    pub(super) fn turn(&mut self, known: &mut Directions<impl Fn(&str) -> KnownDirection>) -> bool {
         for (result, &known) in self.own.iter_mut().zip(known.of_names(&self.names)) {
             turned(result, known);
         }
@@ -173,7 +174,7 @@ impl Metrics {
     ///
     /// # Errors
     /// A name that is in both.
-    pub(super) fn of(own: Vec<Entry>, absent: Arc<Vec<Entry>>) -> Result<Self, Arc<str>> {
+    pub(super) fn from_sorted(own: Vec<Entry>, absent: Arc<Vec<Entry>>) -> Result<Self, Arc<str>> {
         let mut metrics = Self { absent, ..Self::default() };
         metrics.set_own(own);
         let names = metrics.iter().map(|(name, _)| name);

@@ -12,7 +12,7 @@ use super::metrics::{Entry, Metrics};
 
 /// The common data of rows.
 #[derive(Debug, Default)]
-pub struct Shared {
+pub struct SharedRows {
     names: HashSet<Arc<str>>,
     /// The names of rows' own metrics.
     lists: HashSet<Arc<Vec<Arc<str>>>>,
@@ -25,7 +25,7 @@ pub struct Shared {
     last_table: Option<[Arc<Vec<Entry>>; 2]>,
 }
 
-impl Shared {
+impl SharedRows {
     /// Makes `metrics` refer to the data of earlier rows.
     pub fn keep_once(&mut self, metrics: &mut Metrics) {
         metrics.divide();

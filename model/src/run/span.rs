@@ -35,7 +35,7 @@ impl Spent {
             Self::Build => "builds",
             Self::Lock => "waiting for devices that others measured on",
             Self::Process => "processes",
-            Self::Turn => "preparing and waiting for the turn, beside others",
+            Self::Turn => "preparing and waiting for the turn, next to others",
             Self::Pass => "passes",
             Self::Waiting => "waiting for others to leave the device",
             Self::Leaving => "ending after the reply",

@@ -7,7 +7,14 @@ use std::ops::Range;
 
 use crate::axis::AxisValue;
 use crate::configuration::Configuration;
+use crate::space::Space;
 use crate::text::{Cursor, ParseError, is_name_char};
+
+/// How many values of an axis a message lists.
+const LISTED: usize = 12;
+
+/// How many configurations a selector is compared with.
+const EXAMINED: usize = 1 << 20;
 
 /// Which configurations a threshold applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +36,35 @@ impl Selector {
         }
     }
 
+    /// Why the selector applies to no configuration of `space`, whose axes it names; none if it
+    /// applies to one, or if `space` has too many to look at each.
+    pub fn excluded_by(&self, space: &Space) -> Option<String> {
+        let Self::Where(pairs) = self else { return None };
+        let listed = |name: &str| space.axes.iter().find(|axis| axis.name == name);
+        for (name, value) in pairs {
+            let Some(axis) = listed(name).filter(|axis| !axis.values.contains(value)) else {
+                continue;
+            };
+            let values: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
+            let (shown, rest) = values.split_at(values.len().min(LISTED));
+            let more = if rest.is_empty() { "" } else { ", …" };
+            let shown = shown.join(", ");
+            return Some(format!("axis `{name}` has no value {value}: it has {shown}{more}"));
+        }
+        let mut points = space.points();
+        let applies = |point: Result<Configuration, _>| point.is_ok_and(|it| self.matches(&it));
+        let none = !points.by_ref().take(EXAMINED).any(applies) && points.next().is_none();
+        none.then(|| "no configuration has these values together".to_owned())
+    }
+
+    /// Whether one configuration, the best, decides.
+    pub fn is_best(&self) -> bool {
+        match self {
+            Self::Best => true,
+            Self::Every | Self::Where(_) => false,
+        }
+    }
+
     /// Whether `other` applies to the same configurations, in whatever order it names their values.
     pub fn means_the_same(&self, other: &Self) -> bool {
         let holds = |all: &[(String, AxisValue)], of: &[(String, AxisValue)]| {
@@ -36,7 +72,8 @@ impl Selector {
         };
         match (self, other) {
             (Self::Where(ours), Self::Where(theirs)) => holds(ours, theirs) && holds(theirs, ours),
-            _ => self == other,
+            (Self::Best, Self::Best) | (Self::Every, Self::Every) => true,
+            (Self::Best | Self::Every | Self::Where(_), _) => false,
         }
     }
 }

@@ -134,14 +134,14 @@ fn a_threshold_may_only_warn_and_speak_of_one_device() {
     let t = parse("warn on \"H200\" best throughput >= 60% of peak");
     assert_eq!((t.severity, t.device.as_deref()), (Severity::Warn, Some("H200")));
     assert_eq!(t.selector, Selector::Best);
-    assert!(t.speaks_of("NVIDIA H200") && !t.speaks_of("NVIDIA H100"));
+    assert!(t.applies_to_device("NVIDIA H200") && !t.applies_to_device("NVIDIA H100"));
     assert_eq!(parse("on 'gtx 1080' duration < 5 us").device.as_deref(), Some("gtx 1080"));
     let plain = parse("duration < 5 us");
-    assert_eq!((plain.severity, plain.speaks_of("any")), (Severity::Hard, true));
+    assert_eq!((plain.severity, plain.applies_to_device("any")), (Severity::Hard, true));
 }
 
 #[test]
-fn baseline_errors_are_told_in_full() {
+fn baseline_errors_are_reported_in_full() {
     for (text, expected) in [
         (
             "duration <= baseline + 5",
@@ -198,7 +198,7 @@ fn baseline_errors_are_told_in_full() {
 }
 
 #[test]
-fn warn_and_device_errors_are_told_in_full() {
+fn warn_and_device_errors_are_reported_in_full() {
     for (text, expected) in [
         (
             "on H200 duration < 5 us",
@@ -314,7 +314,7 @@ fn a_threshold_may_say_which_way_is_better() {
 }
 
 #[test]
-fn what_is_nearly_right_is_told_how_it_is_written() {
+fn what_is_nearly_right_is_reported_how_it_is_written() {
     let help = |text: &str| Threshold::parse(text).unwrap_err().help.unwrap_or_default();
     assert_eq!(help("evry duration <= 5 us"), "did you mean `every`?");
     assert_eq!(help("global_bytes <= 20,000"), "numbers have no commas: write 20000 or 20_000");
@@ -359,4 +359,29 @@ fn a_unit_of_the_gpu_is_a_limit_of_what_limits() {
     );
     let error = parsed("every limited_by == dramm").unwrap_err();
     assert_eq!(error.help.as_deref(), Some("did you mean `dram`?"));
+}
+
+#[test]
+fn a_selector_without_a_configuration_names_the_value_that_the_axis_lacks() {
+    let space = Space::from_clauses(&[
+        "block = 64..1024",
+        "zip(n = [1, 2], m = [3, 4])",
+        "all = block * n",
+        "where block * m <= 512",
+    ])
+    .unwrap();
+    let excluded = |text: &str| parse(text).selector.excluded_by(&space);
+    for held in ["where block==64 and n==2", "where all==128 and n==2", "every", "best"] {
+        assert_eq!(excluded(&format!("{held} duration <= 1 us")), None, "{held}");
+    }
+    let together = "no configuration has these values together";
+    for (text, reason) in [
+        ("where block==96", "axis `block` has no value 96: it has 64, 128, 256, 512, 1024"),
+        // Zipped with another value, refused by a condition, computed by no combination.
+        ("where n==1 and m==4", together),
+        ("where block==512", together),
+        ("where all==65", together),
+    ] {
+        assert_eq!(excluded(&format!("{text} duration <= 1 us")).as_deref(), Some(reason));
+    }
 }

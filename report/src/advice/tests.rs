@@ -56,7 +56,7 @@ fn a_terminal_shows_three_pieces_that_wrap_before_the_verdicts() {
 
 #[test]
 fn markdown_folds_all_pieces_and_escapes_them() {
-    let shown = text(&Markdown, &advised());
+    let shown = text(&Markdown::default(), &advised());
     let from = shown.find("<details><summary>Advice").unwrap();
     let end = from + shown[from..].find("</details>").unwrap();
     insta::assert_snapshot!(&shown[from..end]);
@@ -64,7 +64,7 @@ fn markdown_folds_all_pieces_and_escapes_them() {
 
 #[test]
 fn the_page_and_the_document_hold_all_pieces() {
-    let page = text(&Html, &advised());
+    let page = text(&Html::default(), &advised());
     assert!(page.contains("<h3>Advice</h3>") && page.contains("<summary>1 more</summary>"));
     assert!(page.contains("many &lt;sectors&gt; in vain at block=64 (likely). Do it"), "{page}");
     let document = text(&Json, &advised());

@@ -13,7 +13,7 @@ const ROW: f64 = 22.0;
 /// One bar.
 #[derive(Debug, Clone)]
 pub(crate) struct Bar {
-    /// What it is of.
+    /// Its label.
     pub name: String,
     /// How many percent.
     pub percent: f64,

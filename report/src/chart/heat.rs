@@ -18,11 +18,11 @@ pub(crate) struct Cell {
     pub at: (usize, usize),
     /// How much worse than the best it is, from 0 for the best to 1 for the worst.
     pub badness: f64,
-    /// What it is among the others.
+    /// Its rank among the others.
     pub rank: Rank,
     /// The value.
     pub text: String,
-    /// What a pointer over it is told.
+    /// Its tooltip.
     pub label: String,
     /// The `id` of its row on the page.
     pub row: String,
@@ -31,7 +31,7 @@ pub(crate) struct Cell {
 /// A chart of cells.
 #[derive(Debug, Clone)]
 pub(crate) struct Heat {
-    /// What the chart shows.
+    /// The title of the chart.
     pub title: String,
     /// The name of the axis of the columns, and its values.
     pub columns: (String, Vec<String>),

@@ -14,13 +14,13 @@ const RIGHT: f64 = 18.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 46.0;
 
-/// The most lines that can be told apart: the page's style has a colour for each.
+/// The most distinguishable lines: the page's style has a colour for each.
 pub(crate) const MOST_LINES: usize = 8;
 
 /// A line.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
-    /// What its points have in common; empty for the only one.
+    /// The common property of its points; empty for the only line.
     pub name: String,
     /// Its points, in the order of the axis.
     pub points: Vec<Point>,
@@ -29,7 +29,7 @@ pub(crate) struct Line {
 /// A chart of lines.
 #[derive(Debug, Clone)]
 pub(crate) struct Lines {
-    /// What the chart shows.
+    /// The title of the chart.
     pub title: String,
     /// The name of the horizontal axis.
     pub axis: String,
@@ -72,7 +72,7 @@ pub(crate) fn lines(chart: &Lines) -> Markup {
     let points = || chart.lines.iter().flat_map(|line| &line.points);
     let ends = |p: &Point| p.interval.map_or([p.value; 2], |(low, high)| [low, high]);
     let all = points().flat_map(|p| ends(p).into_iter().chain([p.value]).chain(p.base));
-    let frame = Frame { chart, values: Values::of(all) };
+    let frame = Frame { chart, values: Values::fit(all) };
     html! {
         svg.chart viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(chart.title) {
             (grid(&frame))

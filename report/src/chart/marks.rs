@@ -1,5 +1,5 @@
-//! What stands at a value: a dot, a ring for what ties with the best, a star for the best; and the
-//! small bar that shows an interval beside its limit.
+//! Marks for values: a dot, a ring for a tie with the best, a star for the best; and the small bar
+//! that shows an interval next to its limit.
 
 use gpuprof_analysis::view::rank::Rank;
 use gpuprof_model::Quantity;
@@ -31,8 +31,7 @@ fn star(x: f64, y: f64) -> String {
     format!("M{}Z", (0..10).map(corner).collect::<Vec<_>>().join("L"))
 }
 
-/// A value with its interval beside the limit that it is held against, to scale, with the numbers
-/// of both.
+/// A value with its interval next to its limit, to scale, with the numbers of both.
 pub(crate) fn interval(value: Quantity, ends: Option<(f64, f64)>, limit: Quantity) -> Markup {
     let (low, high) = ends.unwrap_or((value.value, value.value));
     let all = [value.value, low, high, limit.value];

@@ -1,7 +1,7 @@
-//! A memory chart: boxes for the kernel, the memories that it names and the units that hold them,
-//! and between them links with what they carry and how near they are to their peaks.
+//! A memory chart: boxes for the kernel, its memories and the units that hold them, and between
+//! them links with their traffic and percent of peak.
 
-use gpuprof_analysis::why::memory::{Carried, Link, Node, Traffic};
+use gpuprof_analysis::why::memory::{Link, Node, Traffic, TrafficUnit};
 use maud::{Markup, html};
 
 use super::point::place;
@@ -113,21 +113,21 @@ fn drawn(link: &Link) -> Markup {
     }
 }
 
-/// How much a link carries, or that nobody looked.
+/// The traffic of a link, or that it was not measured.
 fn volume(link: &Link) -> String {
     match link.volume {
         None if link.percent.is_some() => String::new(),
         None => "not measured".to_owned(),
-        Some((value, Carried::Bytes)) => {
+        Some((value, TrafficUnit::Bytes)) => {
             let (symbol, size) = Unit::Bytes.scale_for(value);
             format!("{} {symbol}", short(value / size))
         }
         Some((value, carried)) => {
             let what = match carried {
-                Carried::Instructions => "inst",
-                Carried::Sectors => "sectors",
-                Carried::Wavefronts => "waves",
-                Carried::Bytes => "B",
+                TrafficUnit::Instructions => "inst",
+                TrafficUnit::Sectors => "sectors",
+                TrafficUnit::Wavefronts => "waves",
+                TrafficUnit::Bytes => "B",
             };
             let (value, letter) = match value {
                 _ if value >= 1e9 => (value / 1e9, " G"),
@@ -151,7 +151,7 @@ fn short(value: f64) -> String {
     grouped(value, decimals)
 }
 
-/// How a link looks: by its percent of peak, and where nothing moves or nobody looked.
+/// The style of a link: by its percent of peak, or for no traffic or no measurement.
 fn class(link: &Link) -> &'static str {
     match (link.volume, link.percent) {
         (None, None) => "unknown",
@@ -198,8 +198,8 @@ mod tests {
         assert!(text.contains("98.3 k inst") && text.contains("393 k sectors"), "{text}");
     }
 
-    /// What the chart says of a launch on an H200 (`docs/scripts/memory-against-ncu.sh`, driver
-    /// 580), by our counters and by those of the groups `memory__*` of Nsight Compute.
+    /// The chart of a launch on an H200 (`docs/scripts/memory-against-ncu.sh`, driver 580), by our
+    /// counters and by those of the groups `memory__*` of Nsight Compute.
     #[test]
     fn a_chart_of_our_counters_is_that_of_nsight_computes() {
         let golden: BTreeMap<String, serde_json::Value> =
@@ -216,7 +216,7 @@ mod tests {
         for (a, b) in ours.links.iter().zip(&theirs.links) {
             let place = (a.from, a.to);
             assert_eq!(place, (b.from, b.to));
-            // What is written back is what the L2 held before: gpuprof empties it by reading.
+            // The written-back data is the former content of the L2: gpuprof empties it by reading.
             if place == (Node::L2, Node::Device) {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! Parallel coordinates: an upright line for each axis and one for each metric, and a path across
-//! all of them for each configuration. For series of three axes and more, where no plane has room.
+//! Parallel coordinates: a vertical line for each axis and each metric, and a path across all of
+//! them for each configuration. For series of three axes and more, which do not fit a plane.
 
 use gpuprof_analysis::view::rank::Rank;
 use maud::{Markup, html};
@@ -21,11 +21,11 @@ pub(crate) struct Course {
     pub at: Vec<usize>,
     /// Its value of each metric.
     pub values: Vec<f64>,
-    /// What it is among the others.
+    /// Its rank among the others.
     pub rank: Rank,
     /// Whether no other is better in every metric.
     pub front: bool,
-    /// What a pointer over it is told.
+    /// Its tooltip.
     pub label: String,
     /// The `id` of its row on the page.
     pub row: String,
@@ -34,7 +34,7 @@ pub(crate) struct Course {
 /// A chart of courses.
 #[derive(Debug, Clone)]
 pub(crate) struct Parallel {
-    /// What the chart shows.
+    /// The title of the chart.
     pub title: String,
     /// The name and the scale of each axis.
     pub axes: Vec<(String, Scale)>,
@@ -48,7 +48,7 @@ pub(crate) struct Parallel {
 pub(crate) fn parallel(chart: &Parallel) -> Markup {
     let metrics: Vec<Values> = (0..chart.metrics.len())
         .map(|at| {
-            Values::of(chart.courses.iter().filter_map(|course| course.values.get(at)).copied())
+            Values::fit(chart.courses.iter().filter_map(|course| course.values.get(at)).copied())
         })
         .collect();
     let count = (chart.axes.len() + metrics.len()).saturating_sub(1).max(1);

@@ -9,19 +9,19 @@ pub(crate) struct Point {
     pub at: usize,
     /// The value, in the unit of the chart.
     pub value: f64,
-    /// Where the value lies between processes.
+    /// The interval of the value between processes.
     pub interval: Option<(f64, f64)>,
     /// The same metric of the baseline.
     pub base: Option<f64>,
-    /// What it is among the others.
+    /// Its rank among the others.
     pub rank: Rank,
-    /// What a pointer over it is told.
+    /// Its tooltip.
     pub label: String,
     /// The `id` of its row on the page.
     pub row: String,
 }
 
-/// A coordinate, in tenths: what an eye can tell, in few bytes.
+/// A coordinate, in tenths: as precise as the eye, in few bytes.
 pub(super) fn place(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)

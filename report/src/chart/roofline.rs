@@ -41,9 +41,9 @@ pub(crate) struct Spot {
     pub intensity: f64,
     /// Operations a second.
     pub rate: f64,
-    /// What it is among the others.
+    /// Its rank among the others.
     pub rank: Rank,
-    /// What a pointer over it is told.
+    /// Its tooltip.
     pub label: String,
     /// The `id` of its row on the page.
     pub row: String,
@@ -63,7 +63,7 @@ pub(crate) struct Trail {
 /// What is drawn.
 #[derive(Debug, Clone)]
 pub(crate) struct Roofline {
-    /// What the chart shows.
+    /// The title of the chart.
     pub title: String,
     /// The rising roofs.
     pub slopes: Vec<Slope>,
@@ -80,7 +80,7 @@ struct Frame {
 }
 
 impl Frame {
-    fn of(chart: &Roofline) -> Self {
+    fn fit(chart: &Roofline) -> Self {
         let spots = || chart.trails.iter().flat_map(|trail| &trail.spots);
         let base = || chart.trails.iter().flat_map(|trail| &trail.base);
         let highest = most(chart.ceilings.iter().map(|ceiling| ceiling.rate));
@@ -101,7 +101,7 @@ impl Frame {
     }
 }
 
-/// Where a value lies between two others, by their logarithms.
+/// The position of a value between two others, by their logarithms.
 fn along(value: f64, (low, high): (f64, f64)) -> f64 {
     (value / low).ln() / (high / low).ln()
 }
@@ -130,9 +130,9 @@ fn decades((low, high): (f64, f64)) -> Vec<f64> {
     (first..=last).step_by(every).map(|power| 10_f64.powi(power)).collect()
 }
 
-/// Draws `chart`, whose roofs and places are positive numbers.
+/// Draws `chart`; all roofs and points must be positive.
 pub(crate) fn roofline(chart: &Roofline) -> Markup {
-    let frame = Frame::of(chart);
+    let frame = Frame::fit(chart);
     html! {
         svg.chart.roofline viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(chart.title) {
             (grid(&frame))

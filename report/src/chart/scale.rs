@@ -1,8 +1,8 @@
-//! Scales: where a value lies along an axis, and the ticks that name places on it. Pure.
+//! Scales: the positions of values along an axis, and its ticks. Pure.
 //!
-//! Input: the values of an axis. Output: places from 0 to 1. Whole numbers that grow by factors are
-//! on a logarithmic scale, other whole numbers on a linear one, and words and extents stand at
-//! equal distances.
+//! Input: the values of an axis. Output: positions from 0 to 1. Whole numbers that grow by factors
+//! are on a logarithmic scale, other whole numbers on a linear one, and words and extents at equal
+//! distances.
 
 use gpuprof_model::AxisValue;
 
@@ -20,7 +20,7 @@ const TICKS: usize = 12;
 /// An axis of a chart.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scale {
-    /// Where each value lies, from 0 to 1, in the order given.
+    /// The position of each value, from 0 to 1, in the given order.
     pub places: Vec<f64>,
     /// The texts to show, each with its place.
     pub ticks: Vec<(f64, String)>,
@@ -49,7 +49,7 @@ impl Scale {
 /// From this ratio of the largest to the smallest value on, they are on a logarithmic scale.
 const DECADES: f64 = 20.0;
 
-/// An axis of values: what lies on it, and whether to scale of the values or of their logarithms.
+/// An axis of values, on a linear or logarithmic scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Values {
     low: f64,
@@ -60,7 +60,7 @@ pub(super) struct Values {
 impl Values {
     /// The axis of `values`, which has room for all of them. It begins at 0 unless all lie in a
     /// tenth of the largest; it is logarithmic where they span more than a decade.
-    pub fn of(values: impl Iterator<Item = f64>) -> Self {
+    pub fn fit(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
             (low.min(value), high.max(value))
         });
@@ -88,7 +88,7 @@ impl Values {
         (of(value) - of(self.low)) / (of(self.high) - of(self.low))
     }
 
-    /// What a reader must know of the axis, where it does not begin at 0.
+    /// The remark for an axis that does not begin at 0.
     pub fn remark(&self) -> Option<&'static str> {
         match self.logarithmic {
             true => Some("logarithmic"),
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn an_axis_begins_at_zero_unless_the_values_are_close_or_span_decades() {
-        let of = |values: &[f64]| Values::of(values.iter().copied());
+        let of = |values: &[f64]| Values::fit(values.iter().copied());
         assert_eq!(of(&[10.0, 60.0]), Values { low: 0.0, high: 64.0, logarithmic: false });
         assert_eq!(of(&[10.0, 60.0]).remark(), None);
         assert_eq!(of(&[100.0, 102.0]).remark(), Some("this axis does not begin at 0"));
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn ticks_are_round() {
         let texts = |values: &[f64]| -> Vec<String> {
-            Values::of(values.iter().copied()).ticks().into_iter().map(|(_, text)| text).collect()
+            Values::fit(values.iter().copied()).ticks().into_iter().map(|(_, text)| text).collect()
         };
         assert_eq!(texts(&[0.0, 64.0]), ["0", "20", "40", "60"]);
         assert_eq!(texts(&[100.0, 102.0]), ["100.0", "100.5", "101.0", "101.5", "102.0"]);
@@ -227,7 +227,7 @@ mod tests {
 
         #[test]
         fn values_and_ticks_lie_on_their_axis(values in prop::collection::vec(-1e9..1e9_f64, 1..9)) {
-            let axis = Values::of(values.iter().copied());
+            let axis = Values::fit(values.iter().copied());
             let inside = |value: f64| (-1e-6..=1.000_001).contains(&axis.place(value));
             prop_assert!(values.iter().all(|value| inside(*value)));
             let ticks = axis.ticks();

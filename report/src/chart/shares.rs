@@ -12,7 +12,7 @@ const INDENT: f64 = 14.0;
 /// One bar.
 #[derive(Debug, Clone)]
 pub(crate) struct Bar {
-    /// What it is of.
+    /// Its label.
     pub name: String,
     /// How long it is, from 0 to 1.
     pub part: f64,
@@ -20,7 +20,7 @@ pub(crate) struct Bar {
     pub text: String,
     /// Whether it is a part of the one above.
     pub inner: bool,
-    /// What a pointer over it is told: the metric.
+    /// Its tooltip: the metric.
     pub metric: String,
 }
 

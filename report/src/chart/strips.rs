@@ -24,14 +24,14 @@ pub(crate) struct Strip {
     pub values: Vec<(f64, Option<(f64, f64)>)>,
     /// The value of the configuration.
     pub value: f64,
-    /// What it is among the others.
+    /// Its rank among the others.
     pub rank: Rank,
 }
 
 /// Draws strips, one below the other, on one scale.
 pub(crate) fn strips(title: &str, all: &[Strip]) -> Markup {
-    // From the median of each configuration: what a process does is not hidden by what the kernel
-    // does elsewhere.
+    // From the median of each configuration: differences between configurations must not hide those
+    // between processes.
     let off = |strip: &Strip, value: f64| 100.0 * (value / strip.value - 1.0);
     let ends = |&(value, samples): &(f64, Option<(f64, f64)>)| {
         samples.map_or([value; 3], |(low, high)| [low, value, high])
@@ -39,7 +39,7 @@ pub(crate) fn strips(title: &str, all: &[Strip]) -> Markup {
     let offs = all
         .iter()
         .flat_map(|strip| strip.values.iter().flat_map(ends).map(move |value| off(strip, value)));
-    let axis = Values::of(offs.chain([-0.5, 0.5]));
+    let axis = Values::fit(offs.chain([-0.5, 0.5]));
     #[expect(clippy::cast_precision_loss, reason = "few rows")]
     let y = |at: usize| TOP + (at as f64 + 0.5) * ROW;
     let x = |value: f64| LEFT + 8.0 + axis.place(value) * (WIDTH - LEFT - RIGHT - 16.0);

@@ -6,23 +6,21 @@ use comfy_table::{CellAlignment, LineStyle, TableStyle};
 use gpuprof_model::run::Run;
 use gpuprof_model::text::one_line;
 
-use super::{Column, List, Told, of};
+use super::{Column, ConclusionText, List, write_conclusion};
 use crate::paint::Paint;
 
 /// Nothing but a rule under the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
-/// The columns that are left out where there is no room for them, the first one first: the
-/// threshold's own line has the limit, cycles mostly confirm a time, and a change tells more than
-/// the two values that it is of.
+/// The columns to leave out if room is short, the first one first: the threshold's own line has the
+/// limit, cycles mostly confirm a time, and a change matters more than its two values.
 const SPARED: [&str; 4] = ["limit", "in cycles", "base", "head"];
 
 /// The column of metrics.
 const METRIC: &str = "metric";
 
-/// Writes what `run` comes to, in lines of at most `width`; nothing where it was compared with
-/// nothing and measured nothing further: its thresholds then stand below the values that they are
-/// about.
+/// Writes the conclusion of `run`, in lines of at most `width`; nothing if it had no comparison and
+/// no further rounds: its thresholds then appear below their values.
 ///
 /// # Errors
 /// `out` could not be written.
@@ -50,7 +48,7 @@ pub(crate) fn write(
     writeln!(out)
 }
 
-/// Writes the sentence alone, as [`write`] does: who reads a terminal sees its end first.
+/// Writes the sentence alone, like [`write`]: the end of the output is what a terminal shows.
 ///
 /// # Errors
 /// `out` could not be written.
@@ -59,10 +57,10 @@ pub(crate) fn write_sentence(run: &Run, paint: Paint, out: &mut dyn Write) -> io
     writeln!(out, "{}", paint.weight(told.weight, one_line(&told.sentence)))
 }
 
-fn compared(run: &Run) -> Option<Told> {
-    // A run that went on for the sake of a limit says what for.
+fn compared(run: &Run) -> Option<ConclusionText> {
+    // A run that continued because of a limit names it.
     let cost = run.conclusion.as_ref().and_then(|conclusion| conclusion.cost.processes);
-    (run.comparison.is_some() || cost.is_some()).then(|| of(run)).flatten()
+    (run.comparison.is_some() || cost.is_some()).then(|| write_conclusion(run)).flatten()
 }
 
 /// The metric that every line of `list` is about: its heading says it then.
@@ -73,7 +71,7 @@ fn only_metric(list: &List) -> Option<&str> {
     told.all(|cell| cell == first).then_some(first)
 }
 
-/// The heading of `list` and its table, where that fits, or else its lines.
+/// The heading of `list` and its table, if that fits, or else its lines.
 fn laid_out(list: &List, width: Option<u16>) -> (String, Vec<String>) {
     let fits = |lines: &[String]| {
         let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! The charts of a series: which axis is horizontal, which others make lines, cells or pictures of
 //! their own.
 //!
-//! Input: a series and the metric that decides. Output: what the charts draw. The axis with the
+//! Input: a series and the metric that decides. Output: the data of the charts. The axis with the
 //! most values is horizontal; numbers come before words.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const MOST_PICTURES: usize = 6;
 /// The most strips: below them a reader looks for a row, not for a shape.
 const MOST_STRIPS: usize = 60;
 
-/// What the charts of a series are made of.
+/// The data of the charts of a series.
 pub(super) struct Charted<'s> {
     section: &'s Section<'s>,
     series: &'s SeriesResult,
@@ -37,7 +37,7 @@ pub(super) struct Charted<'s> {
 
 impl<'s> Charted<'s> {
     /// The charts of `metric`; none where fewer than two configurations have it.
-    pub fn of(section: &'s Section<'s>, metric: &'s str) -> Option<Self> {
+    pub fn draw(section: &'s Section<'s>, metric: &'s str) -> Option<Self> {
         let series = &*section.viewed.series;
         let rows = &series.configurations;
         let values: Vec<f64> = rows.iter().filter_map(|row| best::value(row, metric)).collect();
@@ -188,8 +188,8 @@ impl<'s> Charted<'s> {
         })
     }
 
-    /// All axes and what decides side by side, for three axes and more; none for fewer. With
-    /// `--pareto`, its metrics, and the front of them.
+    /// All axes and the deciding metric side by side, for three axes and more; none for fewer. With
+    /// `--pareto`, its metrics, and their front.
     pub fn parallel(&self) -> Option<Parallel> {
         let axes = self.axes();
         let rows = &self.series.configurations;
@@ -256,7 +256,7 @@ impl<'s> Charted<'s> {
 fn scale_of(rows: &[ConfigurationResult], metric: &str) -> number::Scale {
     let unit = rows.iter().find_map(|row| Some(best::result(row, metric)?.unit));
     let values: Vec<f64> = rows.iter().filter_map(|row| best::value(row, metric)).collect();
-    number::Scale::of(unit.unwrap_or(Unit::Count), &values)
+    number::Scale::choose(unit.unwrap_or(Unit::Count), &values)
 }
 
 fn titled(metric: &str, scale: &number::Scale) -> String {
@@ -280,7 +280,7 @@ fn short(value: f64) -> String {
     number::grouped(value, if value.fract() == 0.0 { 0 } else { decimals })
 }
 
-/// Where a row stands on `axis`.
+/// The position of a row on `axis`.
 fn position(result: &ConfigurationResult, axis: &Axis) -> Option<usize> {
     let own: &AxisValue = result.configuration.get(&axis.name)?;
     axis.values.iter().position(|value| value == own)

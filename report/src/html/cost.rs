@@ -1,7 +1,7 @@
 //! Where the time of a run went, pass by pass.
 //!
-//! Input: the spans of a run. Output: a line for each kind of pass, with how many there were, how
-//! long they took together, and what part of the run that is.
+//! Input: the spans of a run. Output: a line for each kind of pass, with its number, total time,
+//! and share of the run.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use maud::{Markup, html};
 
 use crate::number::grouped;
 
-/// What a line is about, how many spans it has, and their microseconds.
+/// The subject of a line, the number of its spans, and their microseconds.
 type Line = (String, usize, u64);
 
-/// The cost of `run`; nothing where nobody watched it, as in runs of older versions.
-pub(super) fn shown(run: &Run) -> Markup {
+/// The cost of `run`; nothing without spans, as in runs of older versions.
+pub(super) fn render(run: &Run) -> Markup {
     let spans = &run.provenance.spans;
     let end = spans.iter().map(|span| span.begin_us + span.length_us).max().unwrap_or(0);
     let begin = spans.iter().map(|span| span.begin_us).min().unwrap_or(0);
@@ -47,7 +47,7 @@ pub(super) fn shown(run: &Run) -> Markup {
                 }
                 p.key {
                     @if spans.len() >= MOST_SPANS { "Only the first " (MOST_SPANS) " spans are kept. " }
-                    "Processes prepare beside others, so parts may come to more than the run. "
+                    "Processes prepare while others run, so parts may add up to more than the run. "
                     code { "cargo gpuprof report --format chrome-trace" }
                     " writes every span, for ui.perfetto.dev."
                 }
@@ -56,13 +56,13 @@ pub(super) fn shown(run: &Run) -> Markup {
     }
 }
 
-/// Passes by what they do, everything else by its kind; in the order in which each first began.
+/// Passes by their activity, everything else by its kind; in the order in which each first began.
 fn lines(spans: &[Span]) -> Vec<Line> {
     let mut lines: BTreeMap<String, (u64, usize, u64)> = BTreeMap::new();
     for span in spans {
         let name = match span.spent {
             Spent::Pass | Spent::Build => span.what.clone(),
-            // What its parts say.
+            // Its parts are counted.
             Spent::Process => continue,
             Spent::Lock | Spent::Turn | Spent::Waiting | Spent::Leaving => {
                 span.spent.of_many().to_owned()
@@ -105,14 +105,14 @@ mod tests {
             length_us,
         };
         let mut run = fixture::run("1", Vec::new());
-        assert_eq!(shown(&run).into_string(), "");
+        assert_eq!(render(&run).into_string(), "");
         run.provenance.spans = vec![
             span(Spent::Build, "builds <kernels>", 0, 1_000_000),
             span(Spent::Pass, "times 1", 1_000_000, 500_000),
             span(Spent::Pass, "times 1", 1_500_000, 250_000),
             span(Spent::Process, "000-saxpy", 1_000_000, 1_000_000),
         ];
-        let page = shown(&run).into_string();
+        let page = render(&run).into_string();
         assert!(page.contains("Cost: where 2.00 s went"), "{page}");
         assert!(page.contains("<td>builds &lt;kernels&gt;</td>"), "{page}");
         let times = "<td>times 1</td><td class=\"number\">2</td><td class=\"number\">0.75 s</td>\

@@ -7,13 +7,13 @@
 use std::collections::BTreeSet;
 
 use gpuprof_analysis::view::View;
-use gpuprof_analysis::view::by_device::{Part, parts};
+use gpuprof_analysis::view::by_device::{DeviceRows, parts};
 use gpuprof_model::run::Run;
 use maud::Markup;
 
 use super::charted::Charted;
 use super::section::Section;
-use super::{CHART_STYLE, sections, told, why};
+use super::{CHART_STYLE, escape_characters, sections, why};
 use crate::chart;
 
 /// The most bytes of a file's name that come from a series.
@@ -22,7 +22,7 @@ const MOST_NAME: usize = 80;
 /// A chart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChartFile {
-    /// What its file is called.
+    /// The name of its file.
     pub name: String,
     /// The SVG.
     pub text: String,
@@ -30,7 +30,7 @@ pub struct ChartFile {
 
 /// Every chart of `run` as `view` has it.
 pub fn chart_files(run: &Run, view: &View) -> Vec<ChartFile> {
-    let parts: Vec<Part<'_>> = run.series.iter().flat_map(parts).collect();
+    let parts: Vec<DeviceRows<'_>> = run.series.iter().flat_map(parts).collect();
     let mut taken = BTreeSet::new();
     let mut files = Vec::new();
     for section in sections(&parts, view) {
@@ -39,7 +39,7 @@ pub fn chart_files(run: &Run, view: &View) -> Vec<ChartFile> {
         let charts = charts(&section);
         files.extend(charts.into_iter().map(|(what, drawn)| ChartFile {
             name: format!("{stem}-{what}.svg"),
-            text: told(&standalone(&drawn.into_string())),
+            text: escape_characters(&standalone(&drawn.into_string())),
         }));
     }
     files
@@ -47,7 +47,7 @@ pub fn chart_files(run: &Run, view: &View) -> Vec<ChartFile> {
 
 fn charts(section: &Section<'_>) -> Vec<(String, Markup)> {
     let metric = section.view.headline(&section.viewed.series);
-    let charted = metric.and_then(|metric| Charted::of(section, metric));
+    let charted = metric.and_then(|metric| Charted::draw(section, metric));
     let mut charts = Vec::new();
     if let Some(charted) = &charted {
         let lines = charted.lines();

@@ -1,4 +1,4 @@
-//! A history as a page: how each metric went from revision to revision, and where it changed.
+//! A history as a page: the course of each metric from revision to revision, and its changes.
 //!
 //! Input: timelines. Output: one page of the same style, script and policy as a run's.
 
@@ -27,7 +27,7 @@ pub fn history_page(timelines: &[Timeline]) -> String {
                 h1 { "cargo gpuprof " small { "history" } }
                 p.verdict.none { (sentence(timelines.len(), changes)) }
             }
-            main { @for (at, group) in groups.iter().enumerate() { (shown(at, group)) } }
+            main { @for (at, group) in groups.iter().enumerate() { (render_group(at, group)) } }
         },
     )
 }
@@ -42,7 +42,7 @@ fn sentence(timelines: usize, changes: usize) -> String {
 }
 
 /// The configurations of one metric of one series.
-fn shown(at: usize, group: &[Timeline]) -> Markup {
+fn render_group(at: usize, group: &[Timeline]) -> Markup {
     let drawn: Vec<&Timeline> = group.iter().take(MOST_LINES).collect();
     let changes: Vec<(&Timeline, &Change)> =
         group.iter().flat_map(|t| t.changes.iter().map(move |change| (t, change))).collect();
@@ -81,7 +81,7 @@ fn lines(section: usize, drawn: &[&Timeline]) -> Lines {
     revisions.sort_by(|a, b| a.0.cmp(&b.0));
     let values: Vec<f64> =
         drawn.iter().flat_map(|t| t.points.iter().map(|point| point.value)).collect();
-    let scale = number::Scale::of(drawn[0].unit, &values);
+    let scale = number::Scale::choose(drawn[0].unit, &values);
     let line = |(row, timeline): (usize, &&Timeline)| Line {
         name: timeline.configuration.clone(),
         points: points(timeline, &revisions, &scale, &format!("s{section}r{row}")),
@@ -161,7 +161,7 @@ fn changed(changes: &[(&Timeline, &Change)]) -> Markup {
 }
 
 fn change_row(timeline: &Timeline, change: &Change) -> Markup {
-    let scale = number::Scale::of(timeline.unit, &[change.before, change.after]);
+    let scale = number::Scale::choose(timeline.unit, &[change.before, change.after]);
     let with_unit = |value: f64| format!("{} {}", scale.text(value), scale.symbol);
     let (point, before) = (&timeline.points[change.at], &timeline.points[change.at - 1]);
     html! {
@@ -204,7 +204,7 @@ fn configurations(section: usize, group: &[Timeline]) -> Markup {
 
 fn configuration(id: &str, timeline: &Timeline) -> Markup {
     let values: Vec<f64> = timeline.points.iter().map(|point| point.value).collect();
-    let scale = number::Scale::of(timeline.unit, &values);
+    let scale = number::Scale::choose(timeline.unit, &values);
     let with_unit = |value: Option<&f64>| {
         value.map_or_else(String::new, |&value| format!("{} {}", scale.text(value), scale.symbol))
     };

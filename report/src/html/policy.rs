@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 /// The policy that allows `style` and `script` and nothing else: no request, no frame, no form.
-pub(super) fn of(style: &str, script: &str) -> String {
+pub(super) fn allow(style: &str, script: &str) -> String {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
     format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; \
@@ -20,7 +20,7 @@ mod tests {
     #[test]
     fn a_hash_is_that_of_the_standard() {
         // The example of the W3C's "Content Security Policy Level 3", section 6.7.3.3.
-        let policy = super::of("", "alert('Hello, world.');");
+        let policy = super::allow("", "alert('Hello, world.');");
         let hash = "'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='";
         assert!(policy.contains(hash), "{policy}");
     }

@@ -1,8 +1,8 @@
-//! Sentences on the page: what they quote between backticks is code there.
+//! Sentences on the page: text between backticks is code there.
 
 use maud::{Markup, html};
 
-/// `text`, escaped, with what stands between two backticks of a line as code. A backtick without
+/// `text`, escaped, with the text between two backticks of a line as code. A backtick without
 /// another one on its line stays.
 pub(super) fn prose(text: &str) -> Markup {
     let (parts, rest) = parted(text);
@@ -12,7 +12,7 @@ pub(super) fn prose(text: &str) -> Markup {
     }
 }
 
-/// What is quoted in `text`, each with what stands before it; and what follows the last of them.
+/// The quotations in `text`, each with the text before it; and the text after the last one.
 fn parted(text: &str) -> (Vec<(&str, &str)>, &str) {
     let (mut parts, mut done) = (Vec::new(), 0);
     let mut open: Option<usize> = None;

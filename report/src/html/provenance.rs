@@ -1,4 +1,4 @@
-//! Where a run came from: what must be known to repeat it.
+//! The provenance of a run: everything needed to repeat it.
 
 use gpuprof_model::run::{Run, SlicePart, SliceRecord};
 use maud::{Markup, html};
@@ -7,7 +7,7 @@ use super::cost;
 use crate::measured_by;
 
 /// The provenance of `run`, a line a fact.
-pub(super) fn shown(run: &Run) -> Markup {
+pub(super) fn render(run: &Run) -> Markup {
     let p = &run.provenance;
     let device = p.device.as_ref();
     let optional = [
@@ -17,7 +17,7 @@ pub(super) fn shown(run: &Run) -> Markup {
             device.map(|d| format!("{}.{}", d.compute_capability.0, d.compute_capability.1)),
         ),
         ("multiprocessors", device.map(|d| d.sm_count.to_string())),
-        ("replay mode", p.replay_mode.clone()),
+        ("replay mode", p.replay_mode.map(|mode| mode.to_string())),
         ("order", p.order.clone()),
         ("profile", p.profile.clone()),
         ("kernel architecture", p.kernel_arch.clone()),
@@ -28,15 +28,15 @@ pub(super) fn shown(run: &Run) -> Markup {
     ];
     let always = [
         ("started", p.started.clone()),
-        ("backend", p.backend.clone()),
-        ("cache control", p.cache_control.clone()),
-        ("clock control", p.clock_control.clone()),
+        ("backend", p.backend.to_string()),
+        ("cache control", p.cache_control.to_string()),
+        ("clock control", p.clock_control.to_string()),
         ("gpuprof", p.tool_version.clone()),
     ];
     let facts = always.map(|(name, value)| (name, Some(value))).into_iter().chain(optional);
     html! {
         footer {
-            (cost::shown(run))
+            (cost::render(run))
             details {
                 summary { "Provenance" }
                 dl.notes {
@@ -61,7 +61,7 @@ pub(super) fn shown(run: &Run) -> Markup {
     }
 }
 
-/// What a slice has of the run, and where it was measured.
+/// A slice's part of the run, and its machine.
 fn slice(record: &SliceRecord) -> String {
     let part = |part: &SlicePart| {
         let count: u32 = part

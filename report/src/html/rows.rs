@@ -6,8 +6,8 @@ use maud::{Markup, html};
 use super::section::Section;
 use crate::sheet::{Cell, Column, Sheet};
 
-/// All rows that are shown, with a row's `id` for what links to it.
-pub(super) fn shown(section: &Section<'_>) -> Markup {
+/// All shown rows, with a row's `id` for links.
+pub(super) fn render(section: &Section<'_>) -> Markup {
     let sheet = Sheet::viewed(&section.viewed, section.view);
     let columns: Vec<&Column> = sheet.axes.iter().chain(&sheet.metrics).collect();
     let rows = &section.viewed.series.configurations;
@@ -53,7 +53,7 @@ fn cell(column: &Column, cell: &Cell) -> Markup {
     html! {
         td class=[number(column)] {
             @if cell.best { span.mark title="best" { "★ " } }
-            @if cell.tied { span.mark title="the noise cannot tell it from the best" { "~ " } }
+            @if cell.tied { span.mark title="it is indistinguishable from the best" { "~ " } }
             (cell.text)
         }
     }

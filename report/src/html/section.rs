@@ -1,16 +1,16 @@
 //! A series as the page holds it, and the `id`s by which links find it and its rows.
 
-use gpuprof_analysis::view::by_device::Part;
-use gpuprof_analysis::view::{View, Viewed};
+use gpuprof_analysis::view::by_device::DeviceRows;
+use gpuprof_analysis::view::{SeriesView, View};
 
-/// What the page shows of a series, or of the part of it that one device measured.
+/// A series on the page, or the part of it that one device measured.
 pub(super) struct Section<'s> {
     /// Its position on the page.
     pub(super) at: usize,
     /// The series.
-    pub(super) part: &'s Part<'s>,
+    pub(super) part: &'s DeviceRows<'s>,
     /// The series with the rows that are compared and shown.
-    pub(super) viewed: Viewed<'s>,
+    pub(super) viewed: SeriesView<'s>,
     /// How it is looked at.
     pub(super) view: &'s View,
 }
@@ -21,17 +21,17 @@ impl Section<'_> {
         format!("s{}", self.at)
     }
 
-    /// The `id` of a row, by its position among those that are compared.
+    /// The `id` of a row, by its position among the compared rows.
     pub(super) fn row(&self, row: usize) -> String {
         format!("s{}r{row}", self.at)
     }
 
-    /// The `id` of what explains a row.
+    /// The `id` of the explanation of a row.
     pub(super) fn why(&self, row: usize) -> String {
         format!("s{}w{row}", self.at)
     }
 
-    /// The `id` of the row of the configuration whose text is `key`.
+    /// The `id` of the row of the configuration with the text `key`.
     pub(super) fn row_of(&self, key: &str) -> Option<String> {
         let mut rows = self.viewed.series.configurations.iter();
         let at = rows.position(|row| row.configuration.to_string() == key)?;

@@ -14,14 +14,15 @@ use super::verdict::outcome_class;
 use super::why;
 use crate::chart::{self, Bar};
 use crate::launches::{HEAD, Range};
+use crate::notes::view as remarks;
 use crate::sheet::metric_names;
-use crate::{changes, key, notes, place_of, remarks};
+use crate::{changes, key, notes, place_of};
 
 /// The most bars of a picture.
 const MOST_BARS: usize = 24;
 
 /// Everything of one series.
-pub(super) fn shown(section: &Section<'_>, run: &Run) -> Markup {
+pub(super) fn render(section: &Section<'_>, run: &Run) -> Markup {
     let series = &*section.viewed.series;
     let metric = section.view.headline(series);
     html! {
@@ -32,12 +33,12 @@ pub(super) fn shown(section: &Section<'_>, run: &Run) -> Markup {
             @for remark in remarks::besides_the_best(&section.viewed, section.view) { p { (prose(&remark)) } }
             @if section.viewed.left_out > 0 {
                 p { "There are no charts of so many rows: " code { "--filter" } " chooses fewer." }
-            } @else if let Some(charted) = metric.and_then(|metric| Charted::of(section, metric)) {
+            } @else if let Some(charted) = metric.and_then(|metric| Charted::draw(section, metric)) {
                 (charts(&charted))
             }
-            (why::shown(section, run, metric))
-            (rows::shown(section))
-            @if let Some(range) = Range::of(series) { (launched(&range)) }
+            (why::render(section, run, metric))
+            (rows::render(section))
+            @if let Some(range) = Range::find(series) { (launched(&range)) }
             (changed(section))
             @for columns in &series.sections {
                 @if let Some(shown) = of_section(section, columns, metric) { (shown) }
@@ -121,7 +122,7 @@ fn courses(drawn: &chart::Parallel) -> Markup {
                 @if drawn.metrics.len() > 1 {
                     "the Pareto front: no other is better in all of " (drawn.metrics.join(", "))
                 } @else {
-                    "the noise cannot tell it from the best · " code { "--pareto" }
+                    "it is indistinguishable from the best · " code { "--pareto" }
                     " shows what trades one metric for another"
                 }
             }
@@ -132,7 +133,7 @@ fn courses(drawn: &chart::Parallel) -> Markup {
 fn legend(base: bool) -> Markup {
     html! {
         p.key {
-            "★ best · ○ the noise cannot tell it from the best · band and bars: where the value lies \
+            "★ best · ○ it is indistinguishable from the best · band and bars: where the value lies \
              between processes"
             @if base { " · dashed: the baseline" }
         }
@@ -210,9 +211,9 @@ fn percentages(columns: &SectionColumns, row: &ConfigurationResult) -> Vec<Bar> 
     columns.columns.iter().filter_map(bar).take(MOST_BARS).collect()
 }
 
-/// What changed since the baseline.
+/// The changes since the baseline.
 fn changed(section: &Section<'_>) -> Markup {
-    let changed = changes::of(&section.viewed.series);
+    let changed = changes::list_changes(&section.viewed.series);
     html! {
         @if let Some((lines, counts)) = changed {
             h3 { "Changes" }
@@ -237,10 +238,10 @@ fn changed(section: &Section<'_>) -> Markup {
     }
 }
 
-/// Why values are not there, and what the noise was.
+/// Missing values and noise.
 fn noted(section: &Section<'_>) -> Markup {
     let series = &section.viewed.series;
-    let notes = notes::of(series, &metric_names(series, section.view));
+    let notes = notes::list_notes(series, &metric_names(series, section.view));
     html! {
         @if !notes.is_empty() {
             details open[series.configurations.iter().any(|row| row.status.reason().is_some())] {

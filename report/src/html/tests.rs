@@ -10,7 +10,7 @@ use crate::Report;
 
 fn page(run: &Run) -> String {
     let mut out = Vec::new();
-    Html.write_as(&View::default(), run, &mut out).unwrap();
+    Html::default().write_as(&View::default(), run, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -142,7 +142,7 @@ fn a_run_of_many_rows_is_a_page_of_few() {
         text.contains("1000 of 5000 rows") && text.contains("cargo gpuprof report --all has all")
     );
     let mut out = Vec::new();
-    Html.write_as(&View { all: true, ..View::default() }, &run, &mut out).unwrap();
+    Html::default().write_as(&View { all: true, ..View::default() }, &run, &mut out).unwrap();
     assert_eq!(String::from_utf8(out).unwrap().matches("<tr id=").count(), 5_000);
 }
 

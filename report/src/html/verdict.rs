@@ -1,7 +1,9 @@
-//! The verdict: what the run comes to, and what decided each threshold.
+//! The verdict: the conclusion of the run, and the evidence for each threshold.
 
 use std::cmp::Reverse;
 
+use gpuprof_analysis::gate::conclusion::stored_or_new;
+use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_model::comparison::Outcome;
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{Run, Status};
@@ -14,21 +16,21 @@ use crate::conclusion::{self, List};
 use crate::evidence::{evidence, others};
 use crate::{chart, summary_line};
 
-/// What the run comes to: one sentence, what it rests on, its lists, and the counts behind it.
-pub(super) fn sentence(run: &Run) -> Markup {
-    let told = conclusion::of(run);
+/// The conclusion of a run that ended with `outcome`: one sentence, its reasons, its lists, and the
+/// counts behind it.
+pub(super) fn sentence(run: &Run, outcome: Option<RunOutcome>) -> Markup {
+    let told = conclusion::conclude_ended(run, outcome);
+    let judged = stored_or_new(run).is_some();
     html! {
-        @match &told {
-            Some(told) => {
-                @let (class, sign) = marked(told.weight);
-                p.verdict.(class) { (sign) " " (prose(&told.sentence)) }
-                @for note in &told.notes { p { (prose(note)) } }
-                @for list in &told.lists { (listed(list)) }
-            },
-            None => {
-                (unjudged(run))
-                @if let Some(list) = conclusion::broken(run) { (listed(&list)) }
-            },
+        @if !judged { (unjudged(run)) }
+        @if let Some(told) = &told {
+            @let (class, sign) = marked(told.weight);
+            p.verdict.(class) { (sign) " " (prose(&told.sentence)) }
+            @for note in &told.notes { p { (prose(note)) } }
+            @for list in &told.lists { (listed(list)) }
+        }
+        @if !judged {
+            @if let Some(list) = conclusion::unfinished_list(run) { (listed(&list)) }
         }
         p { (summary_line(run)) "." }
     }
@@ -59,7 +61,7 @@ fn unjudged(run: &Run) -> Markup {
     }
 }
 
-/// A list of what failed, improved or is undecided.
+/// A list of failed, improved or undecided entries.
 fn listed(list: &List) -> Markup {
     html! {
         h2.list { (list.title) }
@@ -88,7 +90,7 @@ fn listed(list: &List) -> Markup {
 /// How many thresholds that pass are shown without being asked for.
 const PASSES: usize = 8;
 
-/// Every judged threshold, the worst first; those that pass are folded where they are many.
+/// Every judged threshold, the worst first; many passing ones are folded.
 pub(super) fn thresholds(sections: &[Section<'_>]) -> Markup {
     let mut all: Vec<(&Section<'_>, &Judgement)> = sections
         .iter()
@@ -143,7 +145,7 @@ fn row(section: &Section<'_>, judgement: &Judgement) -> Markup {
         tr {
             td.(class) { (sign) " " (judgement.word()) }
             td { a href={ "#" (section.id()) } { (section.part.series.id.kernel) } }
-            td { code { (judgement.threshold) } }
+            td { code { (judgement.threshold.text) } }
             td {
                 @if let (Some(value), Some(limit)) = (judgement.value, judgement.limit)
                     && value.unit != Unit::GpuUnit
@@ -176,7 +178,7 @@ fn marked(weight: Weight) -> (&'static str, &'static str) {
     }
 }
 
-/// The class of what came out of a comparison, which says its colour.
+/// The class of the outcome of a comparison, which sets its colour.
 pub(super) fn outcome_class(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Worse | Outcome::Missing => "bad",

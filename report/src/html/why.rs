@@ -33,10 +33,10 @@ const MOST_PARTS: usize = 5;
 const MOST_STATES: usize = 8;
 
 /// All of it; nothing where no configuration finished.
-pub(super) fn shown(section: &Section<'_>, run: &Run, metric: Option<&str>) -> Markup {
+pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> Markup {
     let rows = &section.viewed.series.configurations;
     let chosen = chosen(section, metric);
-    let roofline = chosen.first().and_then(|first| roofline::of(section, metric, first.row));
+    let roofline = chosen.first().and_then(|first| roofline::render(section, metric, first.row));
     let said: Vec<(&Chosen, Markup)> = chosen
         .iter()
         .filter_map(|chosen| Some((chosen, one(section, run, &rows[chosen.row])?)))
@@ -46,7 +46,7 @@ pub(super) fn shown(section: &Section<'_>, run: &Run, metric: Option<&str>) -> M
         .filter_map(|row| Some((row, one(section, run, &rows[row])?)))
         .collect();
     html! {
-        (advised::shown(section, run))
+        (advised::render(section, run))
         @if !chosen.is_empty() {
             h3 { "Why: what limits these configurations" }
             @if let Some(roofline) = &roofline { (roofline) }
@@ -68,7 +68,7 @@ pub(super) fn shown(section: &Section<'_>, run: &Run, metric: Option<&str>) -> M
                     }
                 }
             }
-            (missing::shown(section, run, &chosen, roofline.is_some()))
+            (missing::render(section, run, &chosen, roofline.is_some()))
         }
     }
 }
@@ -103,7 +103,7 @@ fn one(section: &Section<'_>, run: &Run, row: &ConfigurationResult) -> Option<Ma
     let traffic = traffic(row);
     let states = warps::states(row);
     let occupancy = occupancy(row, run.provenance.device.as_ref());
-    let tables = tables::of(row, &series.sections);
+    let tables = tables::render(row, &series.sections);
     let any = !limits.is_empty()
         || traffic.is_some()
         || !states.is_empty()

@@ -246,14 +246,14 @@ mod tests {
     use super::*;
 
     /// A slice on the host, without a launch.
-    fn of(elements: &mut [u32]) -> DisjointSlice<'_, u32> {
+    fn slice_of(elements: &mut [u32]) -> DisjointSlice<'_, u32> {
         DisjointSlice { start: elements.as_mut_ptr(), length: elements.len(), memory: PhantomData }
     }
 
     #[test]
     fn an_index_out_of_bounds_is_none_or_ends_it() {
         let mut elements = [1, 2];
-        let mut slice = of(&mut elements);
+        let mut slice = slice_of(&mut elements);
         let [inside, beyond] = [1, 2].map(ThreadIndex::new);
         *slice.get_mut(inside).unwrap() += 5;
         assert_eq!((slice[inside], slice.get(beyond)), (7, None));

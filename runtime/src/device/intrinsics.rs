@@ -109,12 +109,12 @@ pub(crate) mod redux {
 pub(crate) mod pairs {
     /// A mask, which is 0 if the values differ, and whether they are equal.
     #[repr(C)]
-    pub(crate) struct Matched(pub(crate) u32, pub(crate) bool);
+    pub(crate) struct MatchAll(pub(crate) u32, pub(crate) bool);
 
     unsafe extern "unadjusted" {
         #[link_name = "llvm.nvvm.match.all.sync.i32p"]
-        pub(crate) fn match_all_32(lanes: u32, value: u32) -> Matched;
+        pub(crate) fn match_all_32(lanes: u32, value: u32) -> MatchAll;
         #[link_name = "llvm.nvvm.match.all.sync.i64p"]
-        pub(crate) fn match_all_64(lanes: u32, value: u64) -> Matched;
+        pub(crate) fn match_all_64(lanes: u32, value: u64) -> MatchAll;
     }
 }

@@ -30,7 +30,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
         Some(location) if KNOWN_LOCATION => core::ptr::from_ref(location).cast::<u8>(),
         _ => NO_PLACE.as_ptr(),
     };
-    tell(template, values, place)
+    report(template, values, place)
 }
 
 /// An empty text: the second part is its length, with a set bit.
@@ -67,7 +67,7 @@ core::arch::global_asm!(
 /// from 192 on, whose lower bits give the options that follow.
 #[allow(named_asm_labels, reason = "PTX has no others, and the braces keep them apart")]
 #[inline(always)]
-fn tell(template: *const u8, values: *const u8, place: *const u8) -> ! {
+fn report(template: *const u8, values: *const u8, place: *const u8) -> ! {
     // SAFETY: nothing runs after it, and until then it reads the caller's data, within its bounds,
     // and writes to its own memory.
     unsafe {

@@ -183,7 +183,7 @@ pub fn print<T: Text, V: Values>(values: V) {
 mod tests {
     use super::*;
 
-    fn told(pieces: &[&str], specs: &[(&str, &str)], kinds: &[(&str, u8)]) -> String {
+    fn format_text(pieces: &[&str], specs: &[(&str, &str)], kinds: &[(&str, u8)]) -> String {
         let bytes = format(pieces, specs, kinds);
         let end = bytes.iter().position(|byte| *byte == 0).unwrap();
         String::from_utf8(bytes[..end].to_vec()).unwrap()
@@ -194,10 +194,10 @@ mod tests {
         let kinds = <(u32, i64, f32, f16, usize)>::KINDS;
         let specs = [("", ""), ("05", ""), ("8.3", "f"), ("", "e"), ("#", "x")];
         assert_eq!(
-            told(&["a ", " b ", " ", " ", " 100 % ", "\n"], &specs, kinds),
+            format_text(&["a ", " b ", " ", " ", " 100 % ", "\n"], &specs, kinds),
             "a %u b %05lld %8.3f %e 100 %% %#llx\n"
         );
-        assert_eq!(told(&["{}\n"], &[], &[]), "{}\n");
+        assert_eq!(format_text(&["{}\n"], &[], &[]), "{}\n");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) struct Arena {
 }
 
 /// A buffer in an [`Arena`], which lives as long as the buffer does.
-pub(crate) struct Placed<T> {
+pub(crate) struct ArenaBuffer<T> {
     pub(crate) device: ManuallyDrop<CudaSlice<T>>,
     _arena: Rc<Arena>,
 }
@@ -63,7 +63,7 @@ impl Arena {
     }
 
     /// A buffer of `length` elements that begins at `start`.
-    pub(crate) fn place<T>(self: &Rc<Self>, start: u64, length: usize) -> Placed<T> {
+    pub(crate) fn place<T>(self: &Rc<Self>, start: u64, length: usize) -> ArenaBuffer<T> {
         let bytes = (length * size_of::<T>()) as u64;
         assert!(
             start + bytes <= self.memory.len() as u64,
@@ -74,7 +74,7 @@ impl Arena {
         // them, and they are never freed separately. Other configurations hold the same bytes: each
         // launch fills its own first, on the one stream that all of them share.
         let device = unsafe { self.stream.upgrade_device_ptr::<T>(address, length) };
-        Placed { device: ManuallyDrop::new(device), _arena: self.clone() }
+        ArenaBuffer { device: ManuallyDrop::new(device), _arena: self.clone() }
     }
 }
 

@@ -15,7 +15,7 @@ struct Line<'a> {
 }
 
 /// The driver's report on a failed assertion in this process.
-pub(crate) fn told() -> Option<String> {
+pub(crate) fn find_failed() -> Option<String> {
     in_text(&fs::read_to_string("/proc/self/fd/2").ok()?)
 }
 
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_assertion_of_the_lowest_thread_is_told() {
+    fn the_assertion_of_the_lowest_thread_is_reported() {
         let stderr = "a warning\n\
             src/lib.rs:57: panicked: block: [1,0,0], thread: [8,1,0] Assertion `later` failed.\n\
             src/lib.rs:57: panicked: block: [0,0,0], thread: [9,0,0] Assertion `left _ right\n  \

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DriverError};
 
-use super::arena::{Arena, Placed};
+use super::arena::{Arena, ArenaBuffer};
 use super::arguments::Element;
 use super::checks::Way;
 use super::collect::emulator;
 use super::error::{Error, Result};
-use super::reference::{Compared, HostArguments, Sides, compare, compare_by, unchanged};
+use super::reference::{ComparisonResult, HostArguments, Sides, compare, compare_by, unchanged};
 use super::tolerance::Tolerance;
 
 /// A buffer on the device that knows its contents before the first launch.
@@ -36,7 +36,12 @@ pub(crate) trait Buffer {
     fn initial(&self) -> Box<dyn Any>;
 
     /// Compares it with the reference's buffer at `position`, if the kernel writes it.
-    fn compare(&self, host: &mut HostArguments, position: usize, way: Way<'_>) -> Result<Compared>;
+    fn compare(
+        &self,
+        host: &mut HostArguments,
+        position: usize,
+        way: Way<'_>,
+    ) -> Result<ComparisonResult>;
 
     /// Fails where the kernel takes it to read only and did not leave it as it was.
     fn check_unchanged(&self) -> Result<()>;
@@ -57,7 +62,7 @@ pub(crate) trait Buffer {
 }
 
 /// The source for restoring a buffer.
-enum Kept<T> {
+enum InitialContents<T> {
     Nothing,
     OnDevice(CudaSlice<T>),
     OnHost,
@@ -67,22 +72,22 @@ enum Kept<T> {
 pub(crate) struct TypedBuffer<T> {
     name: &'static str,
     initial: Vec<T>,
-    place: Place<T>,
-    kept: Kept<T>,
+    place: DeviceMemory<T>,
+    kept: InitialContents<T>,
     written: bool,
     stream: Arc<CudaStream>,
 }
 
-enum Place<T> {
+enum DeviceMemory<T> {
     /// In separate memory.
     Own(CudaSlice<T>),
     /// In memory that other configurations use as well.
-    Arena(Placed<T>),
+    Arena(ArenaBuffer<T>),
     /// Nowhere yet.
     None,
 }
 
-impl<T> Place<T> {
+impl<T> DeviceMemory<T> {
     fn device(&self) -> Option<&CudaSlice<T>> {
         match self {
             Self::Own(device) => Some(device),
@@ -103,8 +108,8 @@ impl<T: Element> TypedBuffer<T> {
         Self {
             name,
             initial,
-            place: Place::None,
-            kept: Kept::Nothing,
+            place: DeviceMemory::None,
+            kept: InitialContents::Nothing,
             written,
             stream: stream.clone(),
         }
@@ -127,8 +132,8 @@ impl<T: Element> TypedBuffer<T> {
         Ok(Self {
             name,
             initial,
-            place: Place::Own(device),
-            kept: Kept::Nothing,
+            place: DeviceMemory::Own(device),
+            kept: InitialContents::Nothing,
             written,
             stream: stream.clone(),
         })
@@ -160,9 +165,14 @@ impl<T: Element> Buffer for TypedBuffer<T> {
         Box::new(self.initial.clone())
     }
 
-    fn compare(&self, host: &mut HostArguments, position: usize, way: Way<'_>) -> Result<Compared> {
+    fn compare(
+        &self,
+        host: &mut HostArguments,
+        position: usize,
+        way: Way<'_>,
+    ) -> Result<ComparisonResult> {
         if !self.written || self.initial.is_empty() {
-            return Ok(Compared::default());
+            return Ok(ComparisonResult::default());
         }
         let device = self.place.device().ok_or_else(|| not_placed(self.name))?;
         let device = self.stream.clone_dtoh(device)?;
@@ -196,26 +206,28 @@ impl<T: Element> Buffer for TypedBuffer<T> {
             return Ok(());
         }
         match &mut self.place {
-            Place::Own(device) if self.written => self.stream.memcpy_htod(&self.initial, device)?,
-            Place::Own(_) => {}
-            Place::Arena(placed) => {
+            DeviceMemory::Own(device) if self.written => {
+                self.stream.memcpy_htod(&self.initial, device)?
+            }
+            DeviceMemory::Own(_) => {}
+            DeviceMemory::Arena(placed) => {
                 self.stream.memcpy_htod(&self.initial, &mut *placed.device)?;
             }
-            Place::None => return Err(not_placed(self.name)),
+            DeviceMemory::None => return Err(not_placed(self.name)),
         }
         Ok(())
     }
 
     fn place(&mut self, arena: &Rc<Arena>, start: u64) {
         // An empty buffer still needs an address.
-        self.place = Place::Arena(arena.place(start, self.initial.len().max(1)));
+        self.place = DeviceMemory::Arena(arena.place(start, self.initial.len().max(1)));
     }
 
     fn keep(&mut self) -> Result<()> {
-        let Place::Own(device) = &self.place else { return Err(not_placed(self.name)) };
+        let DeviceMemory::Own(device) = &self.place else { return Err(not_placed(self.name)) };
         self.kept = match self.stream.clone_dtod(device) {
-            Ok(kept) => Kept::OnDevice(kept),
-            Err(DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => Kept::OnHost,
+            Ok(kept) => InitialContents::OnDevice(kept),
+            Err(DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => InitialContents::OnHost,
             Err(error) => return Err(error.into()),
         };
         Ok(())
@@ -223,8 +235,8 @@ impl<T: Element> Buffer for TypedBuffer<T> {
 
     fn reset(&mut self) -> Result<()> {
         match (&self.kept, &mut self.place) {
-            (Kept::Nothing, _) => Ok(()),
-            (Kept::OnDevice(kept), Place::Own(device)) => {
+            (InitialContents::Nothing, _) => Ok(()),
+            (InitialContents::OnDevice(kept), DeviceMemory::Own(device)) => {
                 Ok(self.stream.memcpy_dtod(kept, device)?)
             }
             _ => self.restore(),

@@ -14,7 +14,7 @@ use super::number::{IntoNumber, Number};
     message = "an annotation calculates with Rust's numbers only, and `{Self}` is none",
     note = "compute it in a function, and call that"
 )]
-pub trait Checked: Copy + Display {
+pub trait CheckedNumber: Copy + Display {
     /// The type's name.
     const NAME: &'static str;
     /// Whether the type has numbers below 0.
@@ -37,7 +37,7 @@ pub trait Checked: Copy + Display {
     message = "an annotation shifts Rust's whole numbers only, and `{Self}` is none",
     note = "compute it in a function, and call that"
 )]
-pub trait Shifted: Checked {
+pub trait CheckedInteger: CheckedNumber {
     /// Times a power of two, if the type can hold it.
     fn left(self, by: u32) -> Option<Self>;
     /// Divided by a power of two, if the type has that many bits.
@@ -46,7 +46,7 @@ pub trait Shifted: Checked {
 
 macro_rules! integers {
     ($($t:ident)*) => {$(
-        impl Checked for $t {
+        impl CheckedNumber for $t {
             const NAME: &'static str = stringify!($t);
             const SIGNED: bool = $t::MIN != 0;
             fn sum(self, other: Self) -> Option<Self> { self.checked_add(other) }
@@ -55,7 +55,7 @@ macro_rules! integers {
             fn quotient(self, other: Self) -> Option<Self> { self.checked_div(other) }
             fn rest(self, other: Self) -> Option<Self> { self.checked_rem(other) }
         }
-        impl Shifted for $t {
+        impl CheckedInteger for $t {
             fn left(self, by: u32) -> Option<Self> {
                 self.checked_shl(by).filter(|shifted| shifted >> by == self)
             }
@@ -67,7 +67,7 @@ integers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
 
 macro_rules! floats {
     ($($t:ident)*) => {$(
-        impl Checked for $t {
+        impl CheckedNumber for $t {
             const NAME: &'static str = stringify!($t);
             const SIGNED: bool = true;
             fn sum(self, other: Self) -> Option<Self> { Some(self + other) }
@@ -82,14 +82,14 @@ floats!(f32 f64);
 
 /// A part of an expression: its key, and its text.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct ExpressionPart {
     /// The key or the parameter.
     pub key: &'static str,
     /// The part as it is written.
     pub text: &'static str,
 }
 
-impl Part {
+impl ExpressionPart {
     fn refused(self, why: &str, (a, op, b): (impl Display, &str, impl Display)) -> Error {
         let Self { key, text } = self;
         Error::invalid(format!(
@@ -97,7 +97,7 @@ impl Part {
         ))
     }
 
-    fn too_large<T: Checked>(self, (a, op, b): (T, &str, impl Display)) -> Error {
+    fn too_large<T: CheckedNumber>(self, (a, op, b): (T, &str, impl Display)) -> Error {
         let Self { key, text } = self;
         Error::invalid(format!(
             "`{key}`: `{text}` is more than {} can hold: {a} {op} {b}; check the axes, or write smaller \
@@ -111,7 +111,7 @@ impl Part {
 ///
 /// # Errors
 /// A sum that the type cannot hold.
-pub fn add<T: Checked>(part: Part, a: T, b: T) -> Result<T> {
+pub fn add<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T> {
     a.sum(b).ok_or_else(|| part.too_large((a, "+", b)))
 }
 
@@ -119,7 +119,7 @@ pub fn add<T: Checked>(part: Part, a: T, b: T) -> Result<T> {
 ///
 /// # Errors
 /// A difference that the type cannot hold.
-pub fn subtract<T: Checked>(part: Part, a: T, b: T) -> Result<T> {
+pub fn subtract<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T> {
     a.difference(b).ok_or_else(|| {
         if T::SIGNED {
             part.too_large((a, "-", b))
@@ -133,7 +133,7 @@ pub fn subtract<T: Checked>(part: Part, a: T, b: T) -> Result<T> {
 ///
 /// # Errors
 /// A product that the type cannot hold.
-pub fn multiply<T: Checked>(part: Part, a: T, b: T) -> Result<T> {
+pub fn multiply<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T> {
     a.product(b).ok_or_else(|| part.too_large((a, "*", b)))
 }
 
@@ -141,7 +141,7 @@ pub fn multiply<T: Checked>(part: Part, a: T, b: T) -> Result<T> {
 ///
 /// # Errors
 /// A division of whole numbers by 0.
-pub fn divide<T: Checked>(part: Part, a: T, b: T) -> Result<T> {
+pub fn divide<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T> {
     a.quotient(b).ok_or_else(|| part.refused("divides by 0", (a, "/", b)))
 }
 
@@ -149,7 +149,7 @@ pub fn divide<T: Checked>(part: Part, a: T, b: T) -> Result<T> {
 ///
 /// # Errors
 /// A division of whole numbers by 0.
-pub fn remainder<T: Checked>(part: Part, a: T, b: T) -> Result<T> {
+pub fn remainder<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T> {
     a.rest(b).ok_or_else(|| part.refused("divides by 0", (a, "%", b)))
 }
 
@@ -157,7 +157,7 @@ pub fn remainder<T: Checked>(part: Part, a: T, b: T) -> Result<T> {
 ///
 /// # Errors
 /// A result that the type cannot hold.
-pub fn shift_left<T: Shifted>(part: Part, a: T, b: impl IntoNumber) -> Result<T> {
+pub fn shift_left<T: CheckedInteger>(part: ExpressionPart, a: T, b: impl IntoNumber) -> Result<T> {
     let by = b.into_number();
     bits(by).and_then(|by| a.left(by)).ok_or_else(|| part.too_large((a, "<<", by)))
 }
@@ -166,7 +166,7 @@ pub fn shift_left<T: Shifted>(part: Part, a: T, b: impl IntoNumber) -> Result<T>
 ///
 /// # Errors
 /// More bits than the type has.
-pub fn shift_right<T: Shifted>(part: Part, a: T, b: impl IntoNumber) -> Result<T> {
+pub fn shift_right<T: CheckedInteger>(part: ExpressionPart, a: T, b: impl IntoNumber) -> Result<T> {
     let by = b.into_number();
     bits(by)
         .and_then(|by| a.right(by))
@@ -184,10 +184,10 @@ fn bits(by: Number) -> Option<u32> {
 mod tests {
     use super::*;
 
-    const PART: Part = Part { key: "grid", text: "n OP m" };
+    const PART: ExpressionPart = ExpressionPart { key: "grid", text: "n OP m" };
 
     #[test]
-    fn what_fits_is_what_rust_makes_of_it() {
+    fn values_that_fit_are_converted_as_by_rust() {
         assert_eq!(multiply(PART, 3, add(PART, 1_u64, 2).unwrap()).unwrap(), 9);
         assert_eq!(multiply(PART, 1e300, 10.0).unwrap(), 1e301);
         assert_eq!(subtract(PART, 3, 5).unwrap(), -2);
@@ -198,8 +198,8 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_makes_the_configuration_invalid_and_says_with_which_values() {
-        fn refused<T: Checked>(result: Result<T>) -> String {
+    fn values_that_do_not_fit_make_the_configuration_invalid() {
+        fn refused<T: CheckedNumber>(result: Result<T>) -> String {
             let error = result.err().unwrap();
             assert!(error.is_refusal());
             error.to_string()

@@ -7,8 +7,8 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::buffer_element::BufferElement;
 use super::error::{Error, Result};
-use super::held::Held;
 use super::reference::{Comparer, HostArguments};
 use super::tolerance::{IntoTolerance, Tolerance};
 
@@ -78,7 +78,7 @@ impl<'a> Checks<'a> {
     }
 
     /// Lets `compare` decide whether the kernel's output in `buffer` agrees with the host's.
-    pub fn compare<T: Held, E: Into<Error>>(
+    pub fn compare<T: BufferElement, E: Into<Error>>(
         &mut self,
         buffer: &'static str,
         compare: impl Fn(&[T], &[T]) -> std::result::Result<(), E> + 'a,

@@ -73,7 +73,7 @@ pub(crate) fn opt_in(function: &Function, cluster: [u32; 3]) -> Result<()> {
     Ok(())
 }
 
-/// Queues a launch with clusters.
+/// Queues a launch with `attributes`.
 ///
 /// # Errors
 /// The driver's.
@@ -83,13 +83,13 @@ pub(crate) fn opt_in(function: &Function, cluster: [u32; 3]) -> Result<()> {
 /// the caller is responsible for the kernel's accesses.
 pub(crate) unsafe fn launch(
     function: sys::CUfunction,
-    (grid, block, shared, cluster): ([u32; 3], [u32; 3], u32, [u32; 3]),
+    extents: ([u32; 3], [u32; 3], u32),
+    attributes: &mut [CUlaunchAttribute],
     stream: &CudaStream,
     parameters: &mut [*mut c_void],
 ) -> std::result::Result<(), DriverError> {
-    let mut attribute = dimension(cluster);
-    let config = config((grid, block, shared), stream.cu_stream(), &mut attribute);
-    // SAFETY: the configuration and its one attribute outlive the call, which copies the
+    let config = config(extents, stream.cu_stream(), attributes);
+    // SAFETY: the configuration and its attributes outlive the call, which copies the
     // parameters; the rest is the caller's promise.
     unsafe {
         sys::cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), std::ptr::null_mut())
@@ -127,8 +127,8 @@ fn ask(
         sys::CUfunction,
         *const CUlaunchConfig,
     ) -> sys::CUresult;
-    let mut attribute = dimension(cluster);
-    let config = config((grid, block, shared), std::ptr::null_mut(), &mut attribute);
+    let mut attributes = [dimension(cluster)];
+    let config = config((grid, block, shared), std::ptr::null_mut(), &mut attributes);
     let mut number = 0;
     // SAFETY: the symbol, if it exists, has this type (cuda.h); function and configuration outlive
     // the call, which writes one integer.
@@ -141,7 +141,8 @@ fn ask(
     u32::try_from(number).ok().filter(|_| told)
 }
 
-fn dimension(cluster: [u32; 3]) -> CUlaunchAttribute {
+/// The attribute of a launch with clusters of this extent.
+pub(crate) fn dimension(cluster: [u32; 3]) -> CUlaunchAttribute {
     let mut value = CUlaunchAttributeValue { pad: [0; 64] };
     value.clusterDim.x = cluster[0];
     value.clusterDim.y = cluster[1];
@@ -153,7 +154,7 @@ fn dimension(cluster: [u32; 3]) -> CUlaunchAttribute {
 fn config(
     (grid, block, shared): ([u32; 3], [u32; 3], u32),
     stream: sys::CUstream,
-    attribute: &mut CUlaunchAttribute,
+    attributes: &mut [CUlaunchAttribute],
 ) -> CUlaunchConfig {
     CUlaunchConfig {
         gridDimX: grid[0],
@@ -164,8 +165,8 @@ fn config(
         blockDimZ: block[2],
         sharedMemBytes: shared,
         hStream: stream,
-        attrs: attribute,
-        numAttrs: 1,
+        attrs: attributes.as_mut_ptr(),
+        numAttrs: attributes.len() as u32,
     }
 }
 

@@ -6,14 +6,14 @@
 use gpuprof_model::measurement::InputFile;
 use sha2::{Digest, Sha256};
 
+use super::buffer_element::BufferElement;
 use super::error::{Error, Result};
-use super::generator::{Generator, Place, Read};
-use super::held::Held;
+use super::generator::{FileContents, FillTarget, Generator};
 use super::number::{Number, Scalar};
 
 /// The contents of a buffer.
 #[derive(Debug)]
-pub struct Filled<E> {
+pub struct BufferContents<E> {
     pub(crate) elements: Vec<E>,
     pub(crate) file: Option<InputFile>,
 }
@@ -25,34 +25,34 @@ pub struct Filled<E> {
     note = "a buffer takes a generator, such as random(n), or what a function of yours returns: a \
             Vec<{T}>, or a Result of one"
 )]
-pub trait Contents<T: Held> {
+pub trait Contents<T: BufferElement> {
     /// What `T` consists of, in order; random ones from `seed`.
     #[doc(hidden)]
-    fn fill(self, place: &Place<'_>, seed: u64) -> Result<Filled<T::Lane>>;
+    fn fill(self, place: &FillTarget<'_>, seed: u64) -> Result<BufferContents<T::Lane>>;
 }
 
-impl<T: Held> Contents<T> for Generator {
-    fn fill(self, place: &Place<'_>, seed: u64) -> Result<Filled<T::Lane>> {
+impl<T: BufferElement> Contents<T> for Generator {
+    fn fill(self, place: &FillTarget<'_>, seed: u64) -> Result<BufferContents<T::Lane>> {
         let length = length::<T>(self.length, place)?;
         let (elements, read) = self.elements(length, seed, place)?;
-        Ok(Filled { elements, file: read.map(|read| known(&read, place)) })
+        Ok(BufferContents { elements, file: read.map(|read| input_file(&read, place)) })
     }
 }
 
-impl<T: Held> Contents<T> for Vec<T> {
-    fn fill(self, _: &Place<'_>, _: u64) -> Result<Filled<T::Lane>> {
-        Ok(Filled { elements: T::scatter(self), file: None })
+impl<T: BufferElement> Contents<T> for Vec<T> {
+    fn fill(self, _: &FillTarget<'_>, _: u64) -> Result<BufferContents<T::Lane>> {
+        Ok(BufferContents { elements: T::scatter(self), file: None })
     }
 }
 
-impl<T: Held, const N: usize> Contents<T> for [T; N] {
-    fn fill(self, _: &Place<'_>, _: u64) -> Result<Filled<T::Lane>> {
-        Ok(Filled { elements: T::scatter(self.into()), file: None })
+impl<T: BufferElement, const N: usize> Contents<T> for [T; N] {
+    fn fill(self, _: &FillTarget<'_>, _: u64) -> Result<BufferContents<T::Lane>> {
+        Ok(BufferContents { elements: T::scatter(self.into()), file: None })
     }
 }
 
-impl<T: Held, E: Into<Error>> Contents<T> for std::result::Result<Vec<T>, E> {
-    fn fill(self, place: &Place<'_>, seed: u64) -> Result<Filled<T::Lane>> {
+impl<T: BufferElement, E: Into<Error>> Contents<T> for std::result::Result<Vec<T>, E> {
+    fn fill(self, place: &FillTarget<'_>, seed: u64) -> Result<BufferContents<T::Lane>> {
         let held = self.map_err(|error| {
             let error: Error = error.into();
             let reason = format!("making `{}`: {error}", place.name);
@@ -63,7 +63,10 @@ impl<T: Held, E: Into<Error>> Contents<T> for std::result::Result<Vec<T>, E> {
 }
 
 /// The number of scalars of a buffer of `elements` of `T`.
-fn length<T: Held>(elements: Number, Place { name, .. }: &Place<'_>) -> Result<usize> {
+fn length<T: BufferElement>(
+    elements: Number,
+    FillTarget { name, .. }: &FillTarget<'_>,
+) -> Result<usize> {
     let length = match elements {
         Number::Int(value) => usize::try_from(value).ok(),
         Number::Float(_) => None,
@@ -83,7 +86,7 @@ fn length<T: Held>(elements: Number, Place { name, .. }: &Place<'_>) -> Result<u
 }
 
 /// What is recorded of a file that was read.
-fn known(Read { path, bytes }: &Read, place: &Place<'_>) -> InputFile {
+fn input_file(FileContents { path, bytes }: &FileContents, place: &FillTarget<'_>) -> InputFile {
     let path = match path.is_absolute() {
         true => path.display().to_string(),
         false => format!("{}/{}", place.package, path.display()),

@@ -25,7 +25,7 @@ use super::session::Session;
 const PART_OF_MEMORY: u64 = 64;
 
 /// How many of `requests`, from the first on, are collected together.
-pub(crate) fn together(requests: &[MeasureRequest]) -> usize {
+pub(crate) fn batch_length(requests: &[MeasureRequest]) -> usize {
     let Some(first) = requests.first().and_then(image) else { return requests.len().min(1) };
     requests.iter().take_while(|request| image(request) == Some(first)).count()
 }

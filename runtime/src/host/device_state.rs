@@ -107,7 +107,7 @@ fn global_variables(ptx: &str) -> Vec<&str> {
     names
 }
 
-/// The names in `text`, the rest of a declaration behind its space.
+/// The names in `text`, the rest of a declaration after its space.
 fn declared(text: &str) -> impl Iterator<Item = &str> {
     let end = text.find(['=', ';', '{', ')']).unwrap_or(text.len());
     text[..end].split(',').filter_map(|one| {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_declaration_may_go_on_behind_its_line() {
+    fn a_declaration_may_continue_on_the_next_line() {
         assert_eq!(global_variables(".global .align 1 .b8 text[3] = {\n1, 2,\n3};"), ["text"]);
     }
 }

@@ -110,7 +110,7 @@ impl Error {
         self.meaning == Meaning::Invalid
     }
 
-    /// Whether a refused launch may be behind it, by its kind and its codes.
+    /// Whether a refused launch may be its cause, by its kind and its codes.
     pub(crate) fn may_be_a_refusal(&self) -> bool {
         let source = self.source().and_then(driver_error);
         self.meaning == Meaning::Failed(FailureKind::Other)
@@ -251,7 +251,7 @@ fn meaning_of(error: DriverError) -> Meaning {
 pub(crate) fn describe(error: DriverError) -> String {
     let code = error.0 as u32;
     if error.0 == CUresult::CUDA_ERROR_ASSERT
-        && let Some(told) = assertion::told()
+        && let Some(told) = assertion::find_failed()
     {
         return format!("the kernel ended at {told}");
     }
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denial_is_told_from_a_failure_by_its_code() {
+    fn a_denial_is_reported_from_a_failure_by_its_code() {
         let meaning = |code| Error::cupti(TargetError::Failed(failed(code))).meaning;
         assert_eq!(meaning(Code::HardwareBusy), Meaning::Denied(DenialKind::Other));
         let not_supported = meaning(Code::VirtualizedDeviceNotSupported);
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_launch_may_be_behind_words_and_behind_no_code_that_says_something_else() {
+    fn a_refused_launch_may_cause_an_error_without_a_code_but_not_another_code() {
         let wrapped = |code| Error::from(Wrapped(DriverError(code)));
         assert!(Error::failed("the library returns 1").may_be_a_refusal());
         assert!(wrapped(CUresult::CUDA_ERROR_INVALID_VALUE).may_be_a_refusal());

@@ -16,7 +16,7 @@ const FOLDER_ENV: &str = "GPUPROF_DATA";
 
 /// Whose contents they are.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct FillTarget<'a> {
     /// The buffer's name.
     pub(crate) name: &'a str,
     /// The folder of the package with the annotation.
@@ -78,20 +78,20 @@ fn float(number: impl IntoNumber) -> f64 {
 pub mod generators {
     use super::{Fill, Generator, IntoGenerator, IntoNumber, Number, Path, Range, float};
 
-    fn of(length: impl IntoNumber, fill: Fill) -> Generator {
+    fn generator(length: impl IntoNumber, fill: Fill) -> Generator {
         Generator { length: length.into_number(), fill }
     }
 
     /// `length` random elements: integers over their whole range, floats in 0..1.
     pub fn random(length: impl IntoNumber) -> Generator {
-        of(length, Fill::RandomBits)
+        generator(length, Fill::RandomBits)
     }
 
     /// `length` random elements in `range`, its end excluded.
     pub fn random_in<N: IntoNumber>(length: impl IntoNumber, range: Range<N>) -> Generator {
         let (low, high) = (range.start.into_number(), range.end.into_number());
         let whole = matches!((low, high), (Number::Int(_), Number::Int(_)));
-        of(length, Fill::Random { low: number(low), high: number(high), whole })
+        generator(length, Fill::Random { low: number(low), high: number(high), whole })
     }
 
     fn number(number: Number) -> f64 {
@@ -103,12 +103,12 @@ pub mod generators {
 
     /// `length` zeros.
     pub fn zeros(length: impl IntoNumber) -> Generator {
-        of(length, Fill::Zeros)
+        generator(length, Fill::Zeros)
     }
 
     /// 0, 1, 2, … up to `length`, wrapping where the element type does.
     pub fn iota(length: impl IntoNumber) -> Generator {
-        of(length, Fill::Iota)
+        generator(length, Fill::Iota)
     }
 
     /// `length` floats of the normal distribution with this `mean` and standard `deviation`.
@@ -117,12 +117,12 @@ pub mod generators {
         mean: impl IntoNumber,
         deviation: impl IntoNumber,
     ) -> Generator {
-        of(length, Fill::Normal { mean: float(mean), deviation: float(deviation) })
+        generator(length, Fill::Normal { mean: float(mean), deviation: float(deviation) })
     }
 
     /// The whole numbers below `length`, each once, in random order.
     pub fn permutation(length: impl IntoNumber) -> Generator {
-        of(length, Fill::Permutation)
+        generator(length, Fill::Permutation)
     }
 
     /// What `of` gives, in ascending order; of a length: that many random elements.
@@ -134,7 +134,7 @@ pub mod generators {
     /// `length` elements from the file at `path`, which holds them and nothing else, little end
     /// first. A relative path begins at the package's folder.
     pub fn from_file(length: impl IntoNumber, path: impl AsRef<Path>) -> Generator {
-        of(length, Fill::File(path.as_ref().to_owned()))
+        generator(length, Fill::File(path.as_ref().to_owned()))
     }
 }
 
@@ -147,15 +147,15 @@ impl Generator {
         &self,
         length: usize,
         seed: u64,
-        place: &Place<'_>,
-    ) -> Result<(Vec<T>, Option<Read>)> {
+        place: &FillTarget<'_>,
+    ) -> Result<(Vec<T>, Option<FileContents>)> {
         self.fill.elements(length, &mut Stream(seed), place)
     }
 }
 
 /// A file that a buffer was filled from.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Read {
+pub(crate) struct FileContents {
     /// The path, as the annotation has it.
     pub(crate) path: PathBuf,
     /// Its contents.
@@ -167,8 +167,8 @@ impl Fill {
         &self,
         length: usize,
         stream: &mut Stream,
-        place: &Place<'_>,
-    ) -> Result<(Vec<T>, Option<Read>)> {
+        place: &FillTarget<'_>,
+    ) -> Result<(Vec<T>, Option<FileContents>)> {
         let all = 0..length;
         let elements = match self {
             Self::Zeros => vec![T::from_index(0); length],
@@ -204,7 +204,7 @@ impl Fill {
     }
 }
 
-fn check_range<T: Element>(low: f64, high: f64, place: &Place<'_>) -> Result<()> {
+fn check_range<T: Element>(low: f64, high: f64, place: &FillTarget<'_>) -> Result<()> {
     let (lowest, above) = T::RANGE;
     let wrong = match low < high {
         false => "is empty: write the lower bound first".to_owned(),
@@ -214,8 +214,8 @@ fn check_range<T: Element>(low: f64, high: f64, place: &Place<'_>) -> Result<()>
     Err(Error::invalid(format!("`{}` is random in {low}..{high}, which {wrong}", place.name)))
 }
 
-fn check_normal<T: Element>(mean: f64, deviation: f64, place: &Place<'_>) -> Result<()> {
-    let Place { name, .. } = place;
+fn check_normal<T: Element>(mean: f64, deviation: f64, place: &FillTarget<'_>) -> Result<()> {
+    let FillTarget { name, .. } = place;
     if T::WHOLE {
         return Err(Error::invalid(format!(
             "`normal` gives floats, and `{name}` is of {}: take random_in(n, low..high)",
@@ -231,8 +231,8 @@ fn check_normal<T: Element>(mean: f64, deviation: f64, place: &Place<'_>) -> Res
     )))
 }
 
-fn check_permutation<T: Element>(length: usize, place: &Place<'_>) -> Result<()> {
-    let Place { name, .. } = place;
+fn check_permutation<T: Element>(length: usize, place: &FillTarget<'_>) -> Result<()> {
+    let FillTarget { name, .. } = place;
     if !T::WHOLE {
         return Err(Error::invalid(format!(
             "`permutation` gives whole numbers, and `{name}` is of {}: take an integer type, or \
@@ -259,7 +259,7 @@ fn permutation<T: Element>(length: usize, stream: &mut Stream) -> Vec<T> {
 }
 
 /// The file at `path`, as the annotation has it.
-fn read(path: &Path, place: &Place<'_>) -> Result<Read> {
+fn read(path: &Path, place: &FillTarget<'_>) -> Result<FileContents> {
     let folder = std::env::var_os(FOLDER_ENV).map(PathBuf::from);
     let at = folder.as_deref().unwrap_or(place.folder).join(path);
     let bytes = fs::read(&at).map_err(|error| {
@@ -270,7 +270,7 @@ fn read(path: &Path, place: &Place<'_>) -> Result<Read> {
             at.display()
         ))
     })?;
-    Ok(Read { path: path.to_owned(), bytes })
+    Ok(FileContents { path: path.to_owned(), bytes })
 }
 
 /// `length` elements that `bytes` are, all that the file at `path` holds.
@@ -278,7 +278,7 @@ fn decode<T: Element>(
     bytes: &[u8],
     length: usize,
     path: &Path,
-    place: &Place<'_>,
+    place: &FillTarget<'_>,
 ) -> Result<Vec<T>> {
     let size = size_of::<T>();
     if Some(bytes.len()) == length.checked_mul(size) {

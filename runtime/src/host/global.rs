@@ -114,7 +114,7 @@ fn find<'m>(
 ) -> Result<CudaViewMut<'m, u8>> {
     module.get_global(symbol, stream).map_err(|error| match error.0 {
         CUresult::CUDA_ERROR_NOT_FOUND => Error::failed(format!(
-            "the module has no variable `{symbol}`, which `{name}` stands for"
+            "the module has no variable `{symbol}`, which `{name}` refers to"
         )),
         _ => Error::driver(&format!("finding the variable `{name}`"), error),
     })

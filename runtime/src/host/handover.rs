@@ -79,7 +79,7 @@ impl Handover {
     }
 
     /// Tells the runner. One that is gone ends this process by itself.
-    pub(crate) fn tell(&self, notice: Notice) {
+    pub(crate) fn notify(&self, notice: Notice) {
         if let Some(mut line) = self.line.as_ref() {
             let _ = line.write_all(&[notice.byte()]);
         }
@@ -124,23 +124,23 @@ mod tests {
     }
 
     #[test]
-    fn the_runner_hears_what_it_is_told_in_order() {
+    fn the_runner_receives_notices_in_order() {
         let (handover, mut runner) = Handover::pair();
         for notice in [Notice::Waits, Notice::Works, Notice::Replied] {
-            handover.tell(notice);
+            handover.notify(notice);
         }
         drop(handover);
         let mut heard = Vec::new();
         runner.read_to_end(&mut heard).unwrap();
-        let heard: Vec<_> = heard.into_iter().filter_map(Notice::of).collect();
+        let heard: Vec<_> = heard.into_iter().filter_map(Notice::from_byte).collect();
         assert_eq!(heard, [Notice::Waits, Notice::Works, Notice::Replied]);
     }
 
     #[test]
-    fn a_runner_that_is_gone_is_told_nothing_and_disturbs_nothing() {
+    fn a_runner_that_is_gone_is_reported_nothing_and_disturbs_nothing() {
         let (handover, runner) = Handover::pair();
         drop(runner);
-        handover.tell(Notice::Replied);
-        Handover::none().tell(Notice::Replied);
+        handover.notify(Notice::Replied);
+        Handover::none().notify(Notice::Replied);
     }
 }

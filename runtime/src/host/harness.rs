@@ -23,7 +23,7 @@ use super::listing::{self, Options};
 use super::measure_lock::MeasureLock;
 use super::outcome::{caught, outcome, remember_panics};
 use super::parent_death;
-use super::printed::Printed;
+use super::pass_output::PassOutput;
 use super::refused;
 use super::registry::{self, Body, HarnessTarget, SeriesEntry};
 use super::replay;
@@ -78,7 +78,7 @@ fn measure_all(
     let emulated = first.iter().any(|request| request.emulated);
     let turn = request.waits.then(|| handover.clone());
     let session = caught(|| {
-        let lock = MeasureLock::of(quiet.as_deref(), handover.clone())?;
+        let lock = MeasureLock::open(quiet.as_deref(), handover.clone())?;
         Session::open(emulated, turn, lock)
     })
     .map_err(Error::into_outcome);
@@ -109,7 +109,7 @@ fn measure_each(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutco
     let mut outcomes = Vec::new();
     let mut rest = requests;
     while !rest.is_empty() {
-        let (now, later) = rest.split_at(count::together(rest));
+        let (now, later) = rest.split_at(count::batch_length(rest));
         let found = measure(session, now);
         let all_reached = found.len() == now.len();
         outcomes.extend(found);
@@ -122,7 +122,7 @@ fn measure_each(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutco
     outcomes
 }
 
-/// The outcomes of `requests` that are handled in one step: one, or those that share an image.
+/// The outcomes of `requests` that are handled in one step: one, or several that share an image.
 fn measure(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
     let Some(request) = requests.first() else { return Vec::new() };
     let entry = match entry(&request.kernel) {
@@ -150,10 +150,10 @@ fn measure(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
         }
         _ => {
             let one = |request| {
-                let printed = prints(request).then(Printed::begin);
+                let printed = prints(request).then(PassOutput::begin);
                 let outcome = outcome(caught(|| measure_one(session, &entry, request)));
                 let outcome = match printed {
-                    Some(printed) => printed.told(outcome),
+                    Some(printed) => printed.attach_to(outcome),
                     None => outcome,
                 };
                 declaration::as_written(outcome, request)
@@ -163,7 +163,7 @@ fn measure(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
     }
 }
 
-/// Whether a kernel of the request's modules may print. Output of the user's host code alone is not
+/// Whether a kernel of the request's modules may print. Output of host code alone is not
 /// shown.
 fn prints(request: &MeasureRequest) -> bool {
     // Machine code calls it by the same name.
@@ -205,9 +205,9 @@ fn set_up<'s>(
     let (function, symbol) = session.function(&module, &name, place, module_name)?;
     let package = Package { name: entry.source_package, folder: Path::new(entry.source_folder) };
     let mut run = Run::new(session, request, Call::Whole);
-    run.assembled(Assembly::of(request, module_name.key(), &symbol, &ptx));
+    run.assembled(Assembly::new(request, module_name.key(), &symbol, &ptx));
     let mut kernel = KernelRun::new(run, package, (function, module), (symbol, ptx));
-    session.quiet.tell(Notice::MakesInputs);
+    session.quiet.notify(Notice::MakesInputs);
     set_up(&mut kernel)?;
     Ok(kernel)
 }

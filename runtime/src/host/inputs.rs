@@ -11,7 +11,7 @@ use super::buffer::Buffer;
 use super::checks::Checks;
 use super::error::Result;
 use super::global::Global;
-use super::reference::{Compared, HostArguments};
+use super::reference::{ComparisonResult, HostArguments};
 use super::session::Session;
 
 /// An argument.
@@ -26,7 +26,7 @@ pub(crate) enum Argument {
         /// of elements.
         sliced: Option<u64>,
     },
-    /// A variable of the module: no parameter. It stands behind all that are.
+    /// A variable of the module: no parameter. It follows all that are.
     Global(Global),
 }
 
@@ -170,12 +170,15 @@ pub(crate) fn keep(
 ///
 /// # Errors
 /// The difference.
-pub(crate) fn check(arguments: &mut [Argument], checks: &mut Checks<'_>) -> Result<Compared> {
+pub(crate) fn check(
+    arguments: &mut [Argument],
+    checks: &mut Checks<'_>,
+) -> Result<ComparisonResult> {
     let mut host = HostArguments::new(arguments.iter().map(Argument::host).collect());
     if let Some(reference) = &mut checks.reference {
         reference(&mut host);
     }
-    let mut all = Compared::default();
+    let mut all = ComparisonResult::default();
     for (position, argument) in arguments.iter_mut().enumerate() {
         if let Argument::Buffer { buffer, .. } = argument {
             all = all.and(buffer.compare(&mut host, position, checks.way(buffer.name()))?);

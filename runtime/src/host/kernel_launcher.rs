@@ -13,14 +13,14 @@ use cudarc::driver::{
 use gpuprof_model::declared::DeclaredEntry;
 use gpuprof_model::declared::KnownLaunch;
 
+use super::buffer_element::BufferElement;
 use super::error::{Error, Result};
 use super::extent::IntoExtent;
 use super::function::Function;
 use super::global;
-use super::held::Held;
 use super::launch_limits;
 use super::launch_log::LaunchLog;
-use super::launcher::Launcher;
+use super::launcher::{Attributes, Launcher};
 use super::number::{IntoNumber, convert};
 use super::parameter::{self, Parameter};
 use super::session::Session;
@@ -75,7 +75,7 @@ pub trait Kernel {
 
     /// Hands `arguments` to a launch.
     #[doc(hidden)]
-    fn pass<'a>(arguments: Self::Arguments<'a>, to: &mut Passed<'a>);
+    fn pass<'a>(arguments: Self::Arguments<'a>, to: &mut LaunchArguments<'a>);
 }
 
 /// The location of a kernel's code.
@@ -106,34 +106,34 @@ pub struct RustEntry {
 }
 
 /// The arguments of one launch.
-pub struct Passed<'a> {
+pub struct LaunchArguments<'a> {
     stream: &'a CudaStream,
     parameters: Vec<Vec<u8>>,
     /// Tells cudarc, once the launch is queued, that the stream uses the buffers.
     used: Vec<SyncOnDrop<'a>>,
 }
 
-impl<'a> Passed<'a> {
+impl<'a> LaunchArguments<'a> {
     /// Adds a number or a struct.
     pub fn value(&mut self, value: impl Parameter) {
         self.parameters.push(parameter::bytes(value));
     }
 
     /// Adds memory that the kernel reads, with its length in elements of `T` where it is `sliced`.
-    pub fn input<T: Held>(&mut self, buffer: &'a CudaSlice<T::Lane>, sliced: bool) {
+    pub fn input<T: BufferElement>(&mut self, buffer: &'a CudaSlice<T::Lane>, sliced: bool) {
         let length = buffer.len();
         let (address, used) = buffer.device_ptr(self.stream);
         self.add::<T>(address, used, sliced.then_some(length));
     }
 
     /// Adds memory that the kernel writes, likewise.
-    pub fn output<T: Held>(&mut self, buffer: &'a mut CudaSlice<T::Lane>, sliced: bool) {
+    pub fn output<T: BufferElement>(&mut self, buffer: &'a mut CudaSlice<T::Lane>, sliced: bool) {
         let length = buffer.len();
         let (address, used) = buffer.device_ptr_mut(self.stream);
         self.add::<T>(address, used, sliced.then_some(length));
     }
 
-    fn add<T: Held>(&mut self, address: u64, used: SyncOnDrop<'a>, length: Option<usize>) {
+    fn add<T: BufferElement>(&mut self, address: u64, used: SyncOnDrop<'a>, length: Option<usize>) {
         self.parameters.push(address.to_ne_bytes().to_vec());
         let length = length.map(|lanes| ((lanes / T::LANES) as u64).to_ne_bytes().to_vec());
         self.parameters.extend(length);
@@ -270,7 +270,7 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
         }
         launch_limits::of_kernel(self.session, &self.function, threads, self.shared)?;
         let stream = &self.session.stream;
-        let mut passed = Passed { stream, parameters: Vec::new(), used: Vec::new() };
+        let mut passed = LaunchArguments { stream, parameters: Vec::new(), used: Vec::new() };
         K::pass(arguments, &mut passed);
         let mut launcher = Launcher {
             function: self.function.clone(),
@@ -278,7 +278,7 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
             grid,
             block,
             shared: self.shared,
-            cluster: None,
+            attributes: Attributes::default(),
             parameters: passed.parameters,
         };
         launcher.launch().map_err(|error| {

@@ -20,22 +20,22 @@ use gpuprof_model::series::without_place;
 
 use super::arena::Arena;
 use super::buffer::TypedBuffer;
+use super::buffer_element::BufferElement;
 use super::checks::Checks;
 use super::cluster;
 use super::collect::cupti::Member;
 use super::collect::identity;
-use super::contents::{Contents, Filled};
+use super::contents::{BufferContents, Contents};
 use super::declaration;
 use super::device_state::DeviceState;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
 use super::function::Function;
-use super::generator::Place;
+use super::generator::FillTarget;
 use super::global::Global;
-use super::held::Held;
 use super::inputs::{self, Argument};
 use super::launch_limits;
-use super::launcher::Launcher;
+use super::launcher::{Attributes, Launcher};
 use super::number::{IntoNumber, Scalar, convert};
 use super::parameter::{self, Parameter};
 use super::ptx_reads;
@@ -54,7 +54,7 @@ type Extents = ([u32; 3], [u32; 3], u32, Option<[u32; 3]>);
 
 /// How a kernel takes a buffer.
 #[derive(Clone, Copy)]
-struct Passed {
+struct BufferUse {
     written: bool,
     /// With the number of its elements.
     sliced: bool,
@@ -72,6 +72,8 @@ pub struct KernelRun<'r> {
     seed: u64,
     /// The most threads of a block that it is compiled for, if the annotation says so.
     max_block: Option<u64>,
+    /// Whether the driver has to run all blocks of the grid together.
+    cooperative: bool,
     /// The requested state at timed samples; none: by the kernel's accesses.
     reset: Option<Reset>,
     /// The module.
@@ -100,6 +102,7 @@ impl<'r> KernelRun<'r> {
             arguments: Vec::new(),
             seed: 0,
             max_block: None,
+            cooperative: false,
             reset: None,
             ptx,
             launcher: None,
@@ -176,6 +179,11 @@ impl<'r> KernelRun<'r> {
         self.run.cluster(cluster)
     }
 
+    /// Makes the launch cooperative: all blocks of the grid run together, or the driver refuses it.
+    pub fn cooperative(&mut self, cooperative: bool) {
+        self.cooperative = cooperative;
+    }
+
     /// Says how many threads of a block the kernel is compiled for at most.
     ///
     /// # Errors
@@ -244,51 +252,59 @@ impl<'r> KernelRun<'r> {
     ///
     /// # Errors
     /// Contents that a buffer of `T` cannot have, or memory that cannot be had.
-    pub fn input<T: Held>(&mut self, name: &'static str, contents: impl Contents<T>) -> Result<()> {
-        self.add_buffer::<T>(name, contents, Passed { written: false, sliced: false })
+    pub fn input<T: BufferElement>(
+        &mut self,
+        name: &'static str,
+        contents: impl Contents<T>,
+    ) -> Result<()> {
+        self.add_buffer::<T>(name, contents, BufferUse { written: false, sliced: false })
     }
 
     /// Adds a buffer that the kernel reads, with its length.
     ///
     /// # Errors
     /// As of [`Self::input`].
-    pub fn slice<T: Held>(&mut self, name: &'static str, contents: impl Contents<T>) -> Result<()> {
-        self.add_buffer::<T>(name, contents, Passed { written: false, sliced: true })
+    pub fn slice<T: BufferElement>(
+        &mut self,
+        name: &'static str,
+        contents: impl Contents<T>,
+    ) -> Result<()> {
+        self.add_buffer::<T>(name, contents, BufferUse { written: false, sliced: true })
     }
 
     /// Adds a buffer that the kernel writes.
     ///
     /// # Errors
     /// Contents that a buffer of `T` cannot have, or memory that cannot be had.
-    pub fn output<T: Held>(
+    pub fn output<T: BufferElement>(
         &mut self,
         name: &'static str,
         contents: impl Contents<T>,
     ) -> Result<()> {
-        self.add_buffer::<T>(name, contents, Passed { written: true, sliced: false })
+        self.add_buffer::<T>(name, contents, BufferUse { written: true, sliced: false })
     }
 
     /// Adds a buffer that the kernel writes, with its length.
     ///
     /// # Errors
     /// As of [`Self::output`].
-    pub fn disjoint<T: Held>(
+    pub fn disjoint<T: BufferElement>(
         &mut self,
         name: &'static str,
         contents: impl Contents<T>,
     ) -> Result<()> {
-        self.add_buffer::<T>(name, contents, Passed { written: true, sliced: true })
+        self.add_buffer::<T>(name, contents, BufferUse { written: true, sliced: true })
     }
 
-    fn add_buffer<T: Held>(
+    fn add_buffer<T: BufferElement>(
         &mut self,
         name: &'static str,
         contents: impl Contents<T>,
-        Passed { written, sliced }: Passed,
+        BufferUse { written, sliced }: BufferUse,
     ) -> Result<()> {
         let position = self.arguments.len() as u64;
-        let place = Place { name, folder: self.package.folder, package: self.package.name };
-        let Filled { elements: initial, file } =
+        let place = FillTarget { name, folder: self.package.folder, package: self.package.name };
+        let BufferContents { elements: initial, file } =
             contents.fill(&place, (self.seed << 8 | position) << 32)?;
         self.run.read_file(file);
         let length = initial.len();
@@ -320,16 +336,17 @@ impl<'r> KernelRun<'r> {
     ///
     /// # Errors
     /// Contents that it cannot have, or the driver's.
-    pub fn global<T: Held>(
+    pub fn global<T: BufferElement>(
         &mut self,
         name: &'static str,
         written: bool,
         length: usize,
         contents: impl Contents<T>,
     ) -> Result<()> {
-        let place = Place { name, folder: self.package.folder, package: self.package.name };
+        let place = FillTarget { name, folder: self.package.folder, package: self.package.name };
         let position = self.arguments.len() as u64;
-        let Filled { elements, file } = contents.fill(&place, (self.seed << 8 | position) << 32)?;
+        let BufferContents { elements, file } =
+            contents.fill(&place, (self.seed << 8 | position) << 32)?;
         self.run.read_file(file);
         let given = elements.len() / T::LANES;
         if given != length {
@@ -375,7 +392,7 @@ impl<'r> KernelRun<'r> {
     /// # Errors
     /// A launch that is refused, a driver error, or outputs that differ from the reference.
     pub fn execute(&mut self, mut checks: Checks<'_>) -> Result<()> {
-        self.run.session.quiet.tell(Notice::Goes);
+        self.run.session.quiet.notify(Notice::Goes);
         let emulated = self.run.session.device.emulated;
         let counted = self.run.request.counters.is_some() && !emulated;
         let timed = !counted && !emulated;
@@ -444,11 +461,11 @@ impl<'r> KernelRun<'r> {
         if !self.run.session.device.emulated {
             self.arguments.iter().try_for_each(Argument::check_unchanged)?;
         }
-        self.run.session.quiet.tell(Notice::Verifies);
+        self.run.session.quiet.notify(Notice::Verifies);
         let compared = inputs::check(&mut self.arguments, checks)?;
-        self.run.session.quiet.tell(Notice::Goes);
+        self.run.session.quiet.notify(Notice::Goes);
         match compared.unverified() {
-            None => self.run.mark_verified(compared.largest),
+            None => self.run.mark_verified(compared.largest, Some(compared.verification())),
             Some(why) => self.run.mark_unverified(why),
         }
         Ok(())
@@ -477,7 +494,7 @@ impl<'r> KernelRun<'r> {
             grid,
             block,
             shared,
-            cluster,
+            attributes: Attributes { cluster, cooperative: self.cooperative },
             parameters,
         })
     }
@@ -494,7 +511,7 @@ impl<'r> KernelRun<'r> {
             grid: launcher.grid,
             block: launcher.block,
             shared_bytes: launcher.shared,
-            cluster: launcher.cluster,
+            cluster: launcher.attributes.cluster,
             context,
             stream,
         });

@@ -46,8 +46,8 @@ pub(crate) fn of_kernel(
     .unwrap_or(0);
     if threads > most {
         return Err(Error::invalid(format!(
-            "a block of {threads} threads exceeds this kernel's limit of {most}, which its registers \
-             set"
+            "a block of {threads} threads exceeds this kernel's limit of {most}, set by its registers \
+             or its launch bounds"
         )));
     }
     let fixed =

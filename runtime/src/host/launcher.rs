@@ -6,6 +6,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use cudarc::driver::sys::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue};
 use cudarc::driver::{CudaStream, DriverError, result};
 
 use super::cluster;
@@ -19,8 +20,28 @@ pub(crate) struct Launcher {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared: u32,
-    pub(crate) cluster: Option<[u32; 3]>,
+    pub(crate) attributes: Attributes,
     pub(crate) parameters: Vec<Vec<u8>>,
+}
+
+/// The attributes of a launch by `cuLaunchKernelEx`.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Attributes {
+    pub(crate) cluster: Option<[u32; 3]>,
+    /// Whether all blocks of the grid run together.
+    pub(crate) cooperative: bool,
+}
+
+impl Attributes {
+    fn for_driver(self) -> Vec<CUlaunchAttribute> {
+        let cooperative = self.cooperative.then(|| {
+            let mut value = CUlaunchAttributeValue { pad: [0; 64] };
+            value.cooperative = 1;
+            let id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+            CUlaunchAttribute { id, pad: [0; 4], value }
+        });
+        self.cluster.map(cluster::dimension).into_iter().chain(cooperative).collect()
+    }
 }
 
 impl Launcher {
@@ -33,25 +54,23 @@ impl Launcher {
     }
 
     fn queue(&mut self) -> Result<(), DriverError> {
-        let Self { function, stream, grid, block, shared, cluster, parameters } = self;
+        let Self { function, stream, grid, block, shared, attributes, parameters } = self;
         let mut pointers: Vec<*mut c_void> =
             parameters.iter_mut().map(|bytes| bytes.as_mut_ptr().cast()).collect();
         // SAFETY: the function, stream and buffers outlive the launch, and the parameters are those
         // of the annotated function, in number, order and size. The kernel's author, who declared
         // it `unsafe`, is responsible for its accesses.
         unsafe {
-            match *cluster {
-                Some(cluster) => {
-                    let extents = (*grid, *block, *shared, cluster);
-                    cluster::launch(function.handle(), extents, stream, &mut pointers)
-                }
-                None => queue(function, (*grid, *block, *shared), stream, &mut pointers),
+            let extents = (*grid, *block, *shared);
+            match &mut attributes.for_driver()[..] {
+                [] => queue(function, extents, stream, &mut pointers),
+                some => cluster::launch(function.handle(), extents, some, stream, &mut pointers),
             }
         }
     }
 }
 
-/// Queues a launch of `function` without clusters on `stream`.
+/// Queues a launch of `function` without attributes on `stream`.
 ///
 /// # Errors
 /// The driver's.

@@ -58,9 +58,9 @@ struct Files {
 
 /// A lock that ends with this.
 #[derive(Debug)]
-struct Held(Arc<File>);
+struct LockGuard(Arc<File>);
 
-impl Drop for Held {
+impl Drop for LockGuard {
     fn drop(&mut self) {
         // Only a descriptor that is none is refused.
         let _ = self.0.unlock();
@@ -69,7 +69,7 @@ impl Drop for Held {
 
 /// The time in which nothing else happens on the device; it ends with this.
 pub(crate) struct Window {
-    _held: Option<Held>,
+    _held: Option<LockGuard>,
     /// How long it took to come.
     pub(crate) waited: Duration,
 }
@@ -80,14 +80,14 @@ impl MeasureLock {
     ///
     /// # Errors
     /// The files cannot be opened.
-    pub(crate) fn of(path: Option<&Path>, runner: Rc<Handover>) -> io::Result<Self> {
+    pub(crate) fn open(path: Option<&Path>, runner: Rc<Handover>) -> io::Result<Self> {
         let files = path.map(Files::open).transpose()?;
         Ok(Self { files, runner, patience: PATIENCE, grace: GRACE })
     }
 
     /// Notifies the runner which user code runs, so that it can report where time was spent.
-    pub(crate) fn tell(&self, notice: Notice) {
-        self.runner.tell(notice);
+    pub(crate) fn notify(&self, notice: Notice) {
+        self.runner.notify(notice);
     }
 
     /// Does work that would disturb another process' window. Stages do not nest, nor do they lie in
@@ -112,9 +112,9 @@ impl MeasureLock {
         let held = match files.window_at_once()? {
             Some(held) => held,
             None => {
-                self.runner.tell(Notice::Waits);
+                self.runner.notify(Notice::Waits);
                 let held = files.window_within(self.patience);
-                self.runner.tell(Notice::Works);
+                self.runner.notify(Notice::Works);
                 held?
             }
         };
@@ -137,13 +137,13 @@ impl MeasureLock {
         done
     }
 
-    fn share(&self) -> io::Result<Option<Held>> {
+    fn share(&self) -> io::Result<Option<LockGuard>> {
         let Some(Files { turnstile, device, .. }) = &self.files else { return Ok(None) };
         retried(|| turnstile.lock_shared())?;
-        let waiting = Held(turnstile.clone());
+        let waiting = LockGuard(turnstile.clone());
         retried(|| device.lock_shared())?;
         drop(waiting);
-        Ok(Some(Held(device.clone())))
+        Ok(Some(LockGuard(device.clone())))
     }
 }
 
@@ -154,16 +154,16 @@ impl Files {
     }
 
     /// The window, if it is free now.
-    fn window_at_once(&self) -> io::Result<Option<Held>> {
+    fn window_at_once(&self) -> io::Result<Option<LockGuard>> {
         if !lock_at_once(&self.turnstile)? {
             return Ok(None);
         }
-        let _passing = Held(self.turnstile.clone());
-        Ok(lock_at_once(&self.device)?.then(|| Held(self.device.clone())))
+        let _passing = LockGuard(self.turnstile.clone());
+        Ok(lock_at_once(&self.device)?.then(|| LockGuard(self.device.clone())))
     }
 
     /// The window, if it comes within `patience`.
-    fn window_within(&self, patience: Duration) -> Result<Held> {
+    fn window_within(&self, patience: Duration) -> Result<LockGuard> {
         // Opened again: a lock belongs to an open file, and a thread that is given up may get one
         // while this process is in a stage.
         let files = Self::open(&self.path)?;
@@ -189,15 +189,15 @@ impl Files {
     }
 
     /// Waits for the window, however long that takes.
-    fn window(&self, given_up: &AtomicBool) -> io::Result<Held> {
+    fn window(&self, given_up: &AtomicBool) -> io::Result<LockGuard> {
         retried(|| self.turnstile.lock())?;
-        let passing = Held(self.turnstile.clone());
+        let passing = LockGuard(self.turnstile.clone());
         if given_up.load(Ordering::SeqCst) {
             return Err(io::ErrorKind::TimedOut.into());
         }
         retried(|| self.device.lock())?;
         drop(passing);
-        Ok(Held(self.device.clone()))
+        Ok(LockGuard(self.device.clone()))
     }
 }
 
@@ -238,7 +238,7 @@ fn retried(lock: impl Fn() -> io::Result<()>) -> io::Result<()> {
 impl MeasureLock {
     /// A lock that is always free.
     pub(crate) fn none() -> Self {
-        Self::of(None, Rc::new(Handover::none())).unwrap()
+        Self::open(None, Rc::new(Handover::none())).unwrap()
     }
 }
 
@@ -267,7 +267,7 @@ mod tests {
         /// As another process has it: locks are between files that were opened, not between
         /// processes.
         fn process(&self) -> MeasureLock {
-            MeasureLock::of(Some(&self.path), Rc::new(Handover::none())).unwrap()
+            MeasureLock::open(Some(&self.path), Rc::new(Handover::none())).unwrap()
         }
 
         /// Whether a process waits for a window: stages do not pass.
@@ -294,7 +294,7 @@ mod tests {
         let ((begun, begins), (end, ends)) = (mpsc::channel(), mpsc::channel::<()>());
         let path = device.path.clone();
         thread::spawn(move || {
-            let quiet = MeasureLock::of(Some(&path), Rc::new(Handover::none())).unwrap();
+            let quiet = MeasureLock::open(Some(&path), Rc::new(Handover::none())).unwrap();
             quiet.stage(|| {
                 begun.send(()).unwrap();
                 let _ = ends.recv();
@@ -314,7 +314,7 @@ mod tests {
         let (quiet, is_quiet) = mpsc::channel();
         let (over, is_over) = mpsc::channel::<()>();
         let window = thread::spawn(move || {
-            let measuring = MeasureLock::of(Some(&path), Rc::new(Handover::none())).unwrap();
+            let measuring = MeasureLock::open(Some(&path), Rc::new(Handover::none())).unwrap();
             let _window = measuring.window().unwrap();
             quiet.send(()).unwrap();
             let _ = is_over.recv();
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_that_hangs_is_told_and_the_next_window_comes_when_it_ended() {
+    fn a_stage_that_hangs_is_reported_and_the_next_window_comes_when_it_ended() {
         let device = Device::new();
         let (begun, end) = stage(&device);
         assert!(comes(&begun));
@@ -431,10 +431,10 @@ mod tests {
     }
 
     #[test]
-    fn the_runner_is_told_of_a_wait_and_of_nothing_else() {
+    fn the_runner_is_reported_of_a_wait_and_of_nothing_else() {
         let device = Device::new();
         let (handover, mut runner) = Handover::pair();
-        let mut measuring = MeasureLock::of(Some(&device.path), Rc::new(handover)).unwrap();
+        let mut measuring = MeasureLock::open(Some(&device.path), Rc::new(handover)).unwrap();
         drop(measuring.window().unwrap());
         let (begun, end) = stage(&device);
         assert!(comes(&begun));

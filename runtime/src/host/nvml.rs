@@ -233,7 +233,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_gpu_that_virtual_machines_share_is_told_from_one_that_is_passed_through() {
+    fn a_gpu_that_virtual_machines_share_is_reported_from_one_that_is_passed_through() {
         let (folder, library) = fake();
         let told = || Watch::begin(Some(&library), "GPU-1").unwrap().is_virtual;
         assert_eq!(told(), Some(false));
@@ -245,7 +245,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_cannot_be_watched_says_why() {
+    fn a_failed_watch_reports_its_reason() {
         let missing = Watch::begin(Some(Path::new("/nonexistent/nvml.so")), "GPU-1").err().unwrap();
         assert!(missing.starts_with("NVML (/nonexistent/nvml.so) cannot be loaded: "), "{missing}");
         let (_folder, library) = fake();

@@ -1,6 +1,6 @@
 //! The outcome of a request for any error: errors by their kind, and panics as failures.
 //!
-//! Input: work on a configuration. Output: its [`PassOutcome`]; a panic of the user's code has its
+//! Input: work on a configuration. Output: its [`PassOutcome`]; a panic in user code has its
 //! location.
 
 use std::any::Any;

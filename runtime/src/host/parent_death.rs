@@ -1,8 +1,8 @@
 //! A harness does not outlive its runner.
 //!
-//! The runner kills its harnesses on every exit of its own. If the runner is killed, the system
-//! kills the harness: otherwise a pass that hangs, or that waits for its turn for ever, would never
-//! end, and would keep the device and the profiler from the resumed run.
+//! The runner kills its harnesses on every exit. If the runner itself is killed, the system kills
+//! the harness: otherwise a pass that hangs, or that waits for its turn for ever, would never end,
+//! and would keep the device and the profiler from the resumed run.
 
 use std::io;
 

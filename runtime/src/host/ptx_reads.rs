@@ -9,6 +9,8 @@
 
 use std::collections::BTreeMap;
 
+use gpuprof_model::ptx::without_comments;
+
 /// Parameters by their position, as bits.
 type Parameters = u128;
 
@@ -29,7 +31,7 @@ struct Instruction<'p> {
 /// For each parameter of `entry`, whether memory may be read through it; none if the PTX is not
 /// understood.
 pub(crate) fn reads(ptx: &str, entry: &str) -> Option<Vec<bool>> {
-    let text = without_comments(ptx);
+    let text = statements(ptx);
     let (parameters, body) = find(&text, entry)?;
     if parameters.len() > Parameters::BITS as usize {
         return None;
@@ -76,20 +78,11 @@ fn step<'p>(
 }
 
 /// The PTX without comments and without `.loc` lines, which no semicolon ends.
-fn without_comments(ptx: &str) -> String {
-    let mut text = String::with_capacity(ptx.len());
-    let mut rest = ptx;
-    while let Some(at) = rest.find("/*") {
-        text.push_str(&rest[..at]);
-        rest = rest[at..].split_once("*/").map_or("", |(_, after)| after);
-    }
-    text.push_str(rest);
-    let line = |line: &str| {
-        let code = line.split("//").next().unwrap_or_default();
-        let told = [".loc", ".file"].iter().any(|word| code.trim_start().starts_with(word));
-        if told { String::new() } else { code.to_owned() }
-    };
-    text.lines().map(line).collect::<Vec<_>>().join("\n")
+fn statements(ptx: &str) -> String {
+    let text = without_comments(ptx);
+    let is_place =
+        |line: &&str| [".loc", ".file"].iter().any(|word| line.trim_start().starts_with(word));
+    text.lines().filter(|line| !is_place(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// The names of the parameters of `entry`, and its body.
@@ -130,17 +123,17 @@ fn block(text: &str) -> Option<&str> {
     None
 }
 
-/// The instruction of a statement, behind braces, labels and a predicate; none for a directive.
+/// The instruction of a statement, after braces, labels and a predicate; none for a directive.
 fn instruction(statement: &str) -> Option<Instruction<'_>> {
     let mut text = statement.trim();
     loop {
         if let Some(inside) = text.strip_prefix(['{', '}']) {
             text = inside.trim_start();
-        } else if let Some((label, behind)) = text.split_once(':')
+        } else if let Some((label, after)) = text.split_once(':')
             && names(label) == [label.trim()]
-            && !behind.starts_with(':')
+            && !after.starts_with(':')
         {
-            text = behind.trim_start();
+            text = after.trim_start();
         } else {
             break;
         }
@@ -198,7 +191,7 @@ mod tests {
     use super::*;
 
     /// What is read by the body of a kernel of three pointers, which are in %rd1 to %rd3.
-    fn of(body: &str) -> [bool; 3] {
+    fn parameters_read(body: &str) -> [bool; 3] {
         let ptx = format!(
             ".version 7.0\n.target sm_80\n// .entry k(\n.visible .entry kk(.param .u64 kk_param_0)\n{{\nret;\n}}\n\
              .visible .entry k(\n\t.param .u64 .ptr .align 1 k_param_0,\n\t.param .u64 k_param_1,\n\
@@ -211,24 +204,29 @@ mod tests {
 
     #[test]
     fn a_load_reads_and_a_store_does_not() {
-        assert_eq!(of(""), [false; 3]);
+        assert_eq!(parameters_read(""), [false; 3]);
         assert_eq!(
-            of("ld.global.f32 %f1, [%rd1];\nst.global.f32 [%rd2], %f1;\n"),
+            parameters_read("ld.global.f32 %f1, [%rd1];\nst.global.f32 [%rd2], %f1;\n"),
             [true, false, false]
         );
-        assert_eq!(of("st.global.v2.f32 [%rd3+8], {%f1, %f2};\n"), [false; 3]);
+        assert_eq!(parameters_read("st.global.v2.f32 [%rd3+8], {%f1, %f2};\n"), [false; 3]);
+        let with_comment = "// /*\nld.global.f32 %f1, [%rd1];\n";
+        assert_eq!(parameters_read(with_comment), [true, false, false]);
         assert_eq!(
-            of("@%p1 ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%rd2+16];\n"),
+            parameters_read("@%p1 ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%rd2+16];\n"),
             [false, true, false]
         );
-        assert_eq!(of("prefetch.global.L2 [%rd1];\n"), [false; 3]);
+        assert_eq!(parameters_read("prefetch.global.L2 [%rd1];\n"), [false; 3]);
     }
 
     #[test]
     fn atomics_reductions_and_asynchronous_copies_read() {
-        assert_eq!(of("atom.global.add.u32 %r1, [%rd1], 1;\n"), [true, false, false]);
-        assert_eq!(of("red.global.add.f32 [%rd2], %f1;\n"), [false, true, false]);
-        assert_eq!(of("cp.async.ca.shared.global [%r1], [%rd3], 16;\n"), [false, false, true]);
+        assert_eq!(parameters_read("atom.global.add.u32 %r1, [%rd1], 1;\n"), [true, false, false]);
+        assert_eq!(parameters_read("red.global.add.f32 [%rd2], %f1;\n"), [false, true, false]);
+        assert_eq!(
+            parameters_read("cp.async.ca.shared.global [%r1], [%rd3], 16;\n"),
+            [false, false, true]
+        );
     }
 
     #[test]
@@ -239,30 +237,32 @@ mod tests {
                     cvta.to.global.u64 %rd4, %rd1; mad.wide.u32 %rd5, %r1, 4, %rd4;\n\
                     { .reg .b64 t; mov.b64 t, %rd2; st.global.u32 [t], %r2; }\n\
                     @%p1 bra $L__BB0_1;\n";
-        assert_eq!(of(body), [true, false, false]);
+        assert_eq!(parameters_read(body), [true, false, false]);
         assert_eq!(
-            of("selp.b64 %rd5, %rd1, %rd2, %p1;\nld.global.u32 %r1, [%rd5];\n"),
+            parameters_read("selp.b64 %rd5, %rd1, %rd2, %p1;\nld.global.u32 %r1, [%rd5];\n"),
             [true, true, false]
         );
         let halves = "mov.b64 {%r1, %r2}, %rd3;\nmov.b64 %rd4, {%r1, %r2};\nld.u32 %r3, [%rd4];\n";
-        assert_eq!(of(halves), [false, false, true]);
+        assert_eq!(parameters_read(halves), [false, false, true]);
     }
 
     #[test]
     fn a_pointer_that_is_stored_or_passed_on_may_be_read_anywhere() {
-        assert_eq!(of("st.local.u64 [%SP+8], %rd1;\n"), [true, false, false]);
+        assert_eq!(parameters_read("st.local.u64 [%SP+8], %rd1;\n"), [true, false, false]);
         let call = "{ // callseq 0, 0\n.param .b64 param0;\nst.param.b64 [param0], %rd2;\n\
                     call.uni \n_Zfunction, \n(\nparam0\n);\n}\n";
-        assert_eq!(of(call), [false, true, false]);
-        assert_eq!(of("call (%r1), helper, (%rd3, %r2);\n"), [false, false, true]);
+        assert_eq!(parameters_read(call), [false, true, false]);
+        assert_eq!(parameters_read("call (%r1), helper, (%rd3, %r2);\n"), [false, false, true]);
         assert_eq!(
-            of("mov.b64 %rd4, k_param_2;\nld.param.u64 %rd5, [%rd4];\nld.u8 %r1, [%rd5];\n"),
+            parameters_read(
+                "mov.b64 %rd4, k_param_2;\nld.param.u64 %rd5, [%rd4];\nld.u8 %r1, [%rd5];\n"
+            ),
             [false, false, true]
         );
     }
 
     #[test]
-    fn what_is_not_there_is_not_known() {
+    fn entries_without_a_body_are_not_understood() {
         assert_eq!(reads(".visible .entry other() { ret; }", "k"), None);
         assert_eq!(reads(".visible .entry k(.param .u64 a)", "k"), None);
         assert_eq!(reads("/* .entry k() { */ .entry k { ret; }", "k"), Some(Vec::new()));

@@ -3,13 +3,13 @@
 
 use std::any::Any;
 
-use gpuprof_model::measurement::Unverified;
+use gpuprof_model::measurement::{Unverified, Verification};
 
 use super::arguments::Element;
+use super::buffer_element::BufferElement;
 use super::error::{Error, Result};
-use super::held::Held;
 use super::parameter::Parameter;
-use super::tolerance::{Allowed, Tolerance};
+use super::tolerance::{Margin, Tolerance};
 
 /// Compares the scalars of two buffers, `Vec`s of their element type: the device's and the host's.
 pub(crate) type Comparer<'a> = dyn Fn(&dyn Any, &dyn Any) -> Result<()> + 'a;
@@ -36,7 +36,7 @@ impl HostArguments {
     ///
     /// # Panics
     /// If there is none of this type; the attribute's expansion never asks for one.
-    pub fn take<T: Held>(&mut self, position: usize) -> Vec<T> {
+    pub fn take<T: BufferElement>(&mut self, position: usize) -> Vec<T> {
         T::gather(self.lanes(position))
     }
 
@@ -48,7 +48,7 @@ impl HostArguments {
     }
 
     /// Puts the buffer at `position` back.
-    pub fn put<T: Held>(&mut self, position: usize, buffer: Vec<T>) {
+    pub fn put<T: BufferElement>(&mut self, position: usize, buffer: Vec<T>) {
         self.slots[position] = Box::new(T::scatter(buffer));
     }
 }
@@ -66,21 +66,27 @@ pub(crate) struct Sides<'a, T> {
 
 /// The result of a comparison without a difference.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Compared {
+pub(crate) struct ComparisonResult {
     /// The largest error, in units of the tolerance; none if a function compared.
     pub(crate) largest: Option<f64>,
     /// How many elements were compared.
     pub(crate) elements: usize,
+    /// How many of them a function compared.
+    pub(crate) by_function: usize,
+    /// The largest error that a tolerance accepts, as a share of a buffer's typical value.
+    pub(crate) tolerance: f64,
     /// Whether the reference changes anything.
     pub(crate) changes: bool,
     /// Whether the contents of the buffers before the launch would have failed, or are the expected
     /// ones.
     pub(crate) telling: bool,
+    /// Whether half of at least one expected value would have failed; also if no value has a half.
+    pub(crate) sharp: bool,
     /// How many elements are not numbers (NaN) on both sides.
     pub(crate) nans: usize,
 }
 
-impl Compared {
+impl ComparisonResult {
     /// This result combined with that of another buffer: each comparison must be able to fail. If
     /// only one of them has a largest error, a missing one does not mean that both are equal to the
     /// reference.
@@ -98,9 +104,21 @@ impl Compared {
         Self {
             largest,
             elements: self.elements + other.elements,
+            by_function: self.by_function + other.by_function,
+            tolerance: self.tolerance.max(other.tolerance),
             changes: self.changes || other.changes,
             telling: self.telling && other.telling,
+            sharp: self.sharp && other.sharp,
             nans: self.nans + other.nans,
+        }
+    }
+
+    /// What was compared, and how closely.
+    pub(crate) fn verification(self) -> Verification {
+        Verification {
+            elements: self.elements as u64,
+            by_function: self.by_function as u64,
+            tolerance: self.tolerance,
         }
     }
 
@@ -112,6 +130,7 @@ impl Compared {
             // A kernel that does nothing would agree as well.
             Self { changes: false, .. } => Some(Unverified::NothingChanged),
             Self { telling: false, .. } => Some(Unverified::AnythingAccepted),
+            Self { sharp: false, .. } => Some(Unverified::HalfAccepted),
             _ => None,
         }
     }
@@ -126,7 +145,7 @@ pub(crate) fn compare<T: Element>(
     name: &str,
     sides: Sides<'_, T>,
     tolerance: Tolerance,
-) -> Result<Compared> {
+) -> Result<ComparisonResult> {
     let Sides { initial, device, host } = sides;
     let changes = |at: usize| initial[at].distance(host[at]) > 0.0;
     let mut changed = (0..host.len()).filter(|&at| changes(at)).peekable();
@@ -134,7 +153,7 @@ pub(crate) fn compare<T: Element>(
         let count = (0..host.len()).filter(|&at| changes(at)).count();
         return Err(nothing_changed(name, count, host.len()));
     }
-    let allowed = tolerance.of(host, changes);
+    let allowed = tolerance.resolve(host, changes);
     let error = |at: usize| allowed.error(device[at], host[at]);
     let (mut count, mut first, mut largest) = (0, None, (0.0, 0));
     for at in 0..host.len() {
@@ -151,8 +170,16 @@ pub(crate) fn compare<T: Element>(
         let mut changed = (0..host.len()).filter(|&at| changes(at)).peekable();
         let changes = changed.peek().is_some();
         let telling = !changes || changed.any(|at| allowed.error(initial[at], host[at]) > 1.0);
-        let (elements, nans) = (host.len(), nans(device, host));
-        return Ok(Compared { largest: Some(largest.0), elements, changes, telling, nans });
+        return Ok(ComparisonResult {
+            largest: Some(largest.0),
+            elements: host.len(),
+            by_function: 0,
+            tolerance: tolerance.share(host, |at| initial[at].distance(host[at]) > 0.0),
+            changes,
+            telling,
+            sharp: refuses_half(host, allowed),
+            nans: nans(device, host),
+        });
     };
     Err(Error::failed(format!(
         "verify failed: `{name}` differs from the host in {count} of {} elements; first {name}[{first}]: \
@@ -173,7 +200,7 @@ pub(crate) fn compare_by<T: Element>(
     name: &str,
     sides: Sides<'_, T>,
     by: &Comparer<'_>,
-) -> Result<Compared> {
+) -> Result<ComparisonResult> {
     let Sides { initial, device, host } = sides;
     let differ = |a: &[T], b: &[T]| a.iter().zip(b).filter(|(a, b)| a.distance(**b) > 0.0).count();
     let changed = differ(initial, host);
@@ -186,8 +213,24 @@ pub(crate) fn compare_by<T: Element>(
         Error::failed(reason)
     })?;
     let telling = changed == 0 || by(&initial.to_vec(), &host_lanes).is_err();
-    let (elements, nans) = (host.len(), nans(device, host));
-    Ok(Compared { largest: None, elements, changes: changed > 0, telling, nans })
+    Ok(ComparisonResult {
+        largest: None,
+        elements: host.len(),
+        by_function: host.len(),
+        tolerance: 0.0,
+        changes: changed > 0,
+        telling,
+        sharp: true,
+        nans: nans(device, host),
+    })
+}
+
+/// Whether `allowed` refuses half of any value of `host`; also if none has a size.
+fn refuses_half<T: Element>(host: &[T], allowed: Margin) -> bool {
+    let sizes = host.iter().map(|value| value.magnitude());
+    let mut sizes = sizes.filter(|size| size.is_finite() && *size > 0.0).peekable();
+    sizes.peek().is_none()
+        || sizes.any(|size| size / 2.0 > allowed.absolute + allowed.relative * size)
 }
 
 /// How many elements are not numbers on both sides.
@@ -233,11 +276,11 @@ fn worst(name: &str, (error, at): (f64, usize)) -> String {
 }
 
 /// ` (tolerance 2e-5 + 1e-5 × |host|)`, for floats.
-fn within<T: Element>(allowed: Allowed) -> String {
+fn within<T: Element>(allowed: Margin) -> String {
     if T::TOLERANCE == 0.0 {
         return String::new();
     }
-    let Allowed { absolute, relative } = allowed;
+    let Margin { absolute, relative } = allowed;
     // Three digits are enough to read.
     let absolute: f64 = format!("{absolute:.2e}").parse().unwrap_or(absolute);
     format!(" (tolerance {absolute:e} + {relative:e} × |host|)")
@@ -246,7 +289,7 @@ fn within<T: Element>(allowed: Allowed) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::tolerance::IntoTolerance;
-    use super::super::tolerance::tolerances::absolute;
+    use super::super::tolerance::tolerances::{absolute, relative};
     use super::*;
 
     fn check<T: Element>(
@@ -264,7 +307,7 @@ mod tests {
         device: &[T],
         host: &[T],
         tolerance: impl IntoTolerance,
-    ) -> std::result::Result<Compared, String> {
+    ) -> std::result::Result<ComparisonResult, String> {
         let tolerance = Tolerance::new(tolerance).unwrap();
         compare("y", Sides { initial, device, host }, tolerance).map_err(|error| {
             assert!(!error.is_refusal());
@@ -278,14 +321,15 @@ mod tests {
             compared(initial, device, host, absolute(tolerance)).unwrap().unverified()
         };
         assert_eq!(why(&[0.0], &[1.0], &[3.0], 1e9), Some(Unverified::AnythingAccepted));
-        assert_eq!(why(&[0.0, 0.0], &[1.0, 3.0], &[2.0, 3.0], 2.0), None);
+        assert_eq!(why(&[0.0, 0.0], &[1.0, 3.0], &[2.0, 3.0], 1.0), None);
         assert_eq!(why(&[5.0], &[5.0], &[5.0], 0.0), Some(Unverified::NothingChanged));
         assert_eq!(why(&[], &[], &[], 0.0), Some(Unverified::NothingCompared));
         let nan = f32::NAN;
         assert_eq!(why(&[0.0; 2], &[nan; 2], &[nan; 2], 0.0), Some(Unverified::NothingButNan));
         assert_eq!(why(&[0.0; 2], &[nan, 1.0], &[nan, 1.0], 0.0), None);
         // Of two buffers one may be empty, or left as it was.
-        let (empty, full) = (Compared::default(), compared(&[0], &[1_u8], &[1], 0).unwrap());
+        let (empty, full) =
+            (ComparisonResult::default(), compared(&[0], &[1_u8], &[1], 0).unwrap());
         assert_eq!(empty.and(full).unverified(), None);
         let left = compared(&[5], &[5_u8], &[5], 0).unwrap();
         assert_eq!(
@@ -296,8 +340,18 @@ mod tests {
         // A comparison that says nothing is not made up for by another.
         let lax = compared(&[0.0], &[7.0], &[9.0_f32], absolute(1e9)).unwrap();
         assert_eq!(full.and(lax).unverified(), Some(Unverified::AnythingAccepted));
+        // A kernel that computes half of everything would pass.
+        let half = |tolerance| why(&[0.0; 2], &[2.0, 8.0], &[2.0, 8.0], tolerance);
+        assert_eq!((half(3.9), half(4.0)), (None, Some(Unverified::HalfAccepted)));
+        let half = |share| compared(&[0.0], &[2.0], &[2.0_f32], relative(share)).unwrap();
+        let whole = Verification { elements: 2, by_function: 0, tolerance: 0.25 };
+        assert_eq!(half(0.25).and(full).verification(), whole);
+        let half_unit = compared(&[0.0], &[2.0], &[2.0_f32], absolute(0.5)).unwrap();
+        assert_eq!(half_unit.verification(), Verification { elements: 1, ..whole });
+        assert_eq!(half(0.999).unverified(), Some(Unverified::HalfAccepted));
+        assert_eq!(half(0.49).and(full).unverified(), None);
         // A function compares without an error: the others' says nothing of its buffer.
-        let by = Compared { largest: None, ..full };
+        let by = ComparisonResult { largest: None, ..full };
         assert_eq!((full.largest, full.and(by).largest), (Some(0.0), None));
         assert_eq!(full.and(full).and(empty).largest, Some(0.0));
     }
@@ -373,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kernel_only_reads_is_left_as_it_was() {
+    fn a_changed_read_only_buffer_fails_the_verification() {
         let check = |initial: &[f32], device: &[f32]| {
             unchanged("x", initial, device).map_err(|error| error.to_string())
         };
@@ -386,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_infinite_has_no_largest_error() {
+    fn infinite_differences_have_no_largest_error() {
         assert_eq!(
             check(&[0.0_f32; 2], &[f32::NAN, 2.0], &[2.0, 2.0], 1e-5).unwrap_err(),
             "verify failed: `y` differs from the host in 1 of 2 elements; first y[0]: device NaN, host 2.0 \

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use gpuprof_model::declared::DeclaredKernel;
 use gpuprof_model::protocol::SeriesDescription;
-use gpuprof_model::{SeriesId, Space};
+use gpuprof_model::{Checks, SeriesId, Space};
 
 use super::declaration::Declaration;
 use super::error::Result;
@@ -51,6 +51,9 @@ pub struct SeriesEntry {
     pub thresholds: &'static [&'static str],
     /// The metrics asked for.
     pub metrics: &'static [&'static str],
+    /// The names of the selected checks of the emulated driver, valid since the attribute was
+    /// expanded; empty if the annotation selects none.
+    pub check: &'static [&'static str],
     /// What to run.
     pub body: Body,
 }
@@ -95,8 +98,8 @@ pub(crate) fn entries() -> std::result::Result<Vec<(String, &'static SeriesEntry
     named(&entries)
 }
 
-/// `entries` with their names: the kernel's own, behind its module where several have that name,
-/// and behind its crate as well where those are of several crates.
+/// `entries` with their names: the kernel's own, after its module where several have that name,
+/// and after its crate as well where those are of several crates.
 fn named<'e>(
     entries: &[&'e SeriesEntry],
 ) -> std::result::Result<Vec<(String, &'e SeriesEntry)>, String> {
@@ -177,6 +180,7 @@ fn describe_one(
         space,
         thresholds: entry.thresholds.iter().map(|&t| t.to_owned()).collect(),
         metrics: entry.metrics.iter().map(|&m| m.to_owned()).collect(),
+        check: checks_of(entry).map_err(|e| format!("`check` of `{}`: {e}", entry.kernel))?,
         device_function: matches!(entry.body, Body::Kernel { .. }),
         declared: match entry.body {
             Body::Declared { declaration, .. } => {
@@ -191,6 +195,12 @@ fn describe_one(
         },
         declared_launches: Vec::new(),
     })
+}
+
+/// The checks that the annotation of `entry` selects, if it does.
+fn checks_of(entry: &SeriesEntry) -> std::result::Result<Option<Checks>, String> {
+    let selected = (!entry.check.is_empty()).then(|| Checks::of_names(entry.check));
+    selected.transpose().map_err(|(_, message)| message)
 }
 
 /// The package of `entry`, if series functions may launch its kernel.
@@ -215,6 +225,7 @@ mod tests {
             clauses: &[],
             thresholds: &[],
             metrics: &[],
+            check: &[],
             body: Body::Series(|_| Ok(())),
         }
     }
@@ -225,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_repeats_is_told_with_its_module() {
+    fn a_name_that_repeats_is_reported_with_its_module() {
         let all = [
             entry("p", "scale", 1),
             entry("p::a", "scale", 2),
@@ -236,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_repeats_in_another_crate_is_told_with_its_crate() {
+    fn a_name_that_repeats_in_another_crate_is_reported_with_its_crate() {
         let all = [entry("p::a", "scale", 1), entry("q::a", "scale", 2)];
         assert_eq!(names(&all).unwrap(), ["p::a::scale", "q::a::scale"]);
     }

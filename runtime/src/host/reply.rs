@@ -53,9 +53,9 @@ pub(crate) fn write(path: &Path, body: ReplyBody, handover: &Handover) -> io::Re
 
 /// A reply could not be written.
 #[derive(Debug)]
-pub(crate) struct Unwritten(io::Error);
+pub(crate) struct ReplyError(io::Error);
 
-impl fmt::Display for Unwritten {
+impl fmt::Display for ReplyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The harness adds the prefix.
         let said = UNWRITTEN_REPLY.trim_start_matches("gpuprof: ");
@@ -63,11 +63,11 @@ impl fmt::Display for Unwritten {
     }
 }
 
-impl std::error::Error for Unwritten {}
+impl std::error::Error for ReplyError {}
 
 /// Whether `error` is that a reply could not be written.
 pub(crate) fn is_unwritten(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Unwritten>())
+    error.get_ref().is_some_and(|inner| inner.is::<ReplyError>())
 }
 
 fn put(path: &Path, body: Option<ReplyBody>, handover: &Handover) -> io::Result<()> {
@@ -76,7 +76,7 @@ fn put(path: &Path, body: Option<ReplyBody>, handover: &Handover) -> io::Result<
     unfinished.push(".unfinished");
     let text = serde_json::to_vec(&Reply { header, body })?;
     let written = fs::write(&unfinished, text).and_then(|()| fs::rename(&unfinished, path));
-    written.map_err(|error| io::Error::other(Unwritten(error)))?;
-    handover.tell(Notice::Replied);
+    written.map_err(|error| io::Error::other(ReplyError(error)))?;
+    handover.notify(Notice::Replied);
     Ok(())
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream};
 use gpuprof_model::measurement::{
     CounterPass, HardwareValue, InPlace, InputFile, LaunchRecord, PassResult, Unverified,
+    Verification,
 };
 use gpuprof_model::notice::Notice;
 use gpuprof_model::protocol::MeasureRequest;
@@ -100,7 +101,7 @@ impl<'a> Run<'a> {
             session,
             request,
             result: PassResult {
-                device: session.known(&request.attributes),
+                device: session.device_record(&request.attributes),
                 ..PassResult::default()
             },
             function: None,
@@ -438,7 +439,7 @@ impl<'a> Run<'a> {
             return Err(Error::failed("no launch is refused this time"));
         } else if self.request.counters.is_some() {
             if let Call::Pass(collection) = &mut self.call {
-                collection.pass(&mut [&mut Called(&mut once)])?;
+                collection.pass(&mut [&mut SeriesCall(&mut once)])?;
             } else {
                 self.warm_up(&mut || Ok(()), &mut once)?;
             }
@@ -518,10 +519,10 @@ impl<'a> Run<'a> {
         check: impl FnOnce() -> std::result::Result<(), E>,
     ) -> Result<()> {
         if self.request.verify {
-            self.session.quiet.tell(Notice::Verifies);
+            self.session.quiet.notify(Notice::Verifies);
             check().map_err(Into::into)?;
-            self.session.quiet.tell(Notice::Goes);
-            self.mark_verified(None);
+            self.session.quiet.notify(Notice::Goes);
+            self.mark_verified(None, None);
         }
         Ok(())
     }
@@ -574,11 +575,12 @@ impl<'a> Run<'a> {
         self.result.input_files.extend(file);
     }
 
-    /// Says that what was measured agreed with a reference, and how closely where that is known:
-    /// the largest error in units of the tolerance.
-    pub(crate) fn mark_verified(&mut self, largest_error: Option<f64>) {
+    /// Says that what was measured agreed with a reference, and where it is known, what was
+    /// `compared`, and the `largest` error in units of the tolerance.
+    pub(crate) fn mark_verified(&mut self, largest: Option<f64>, compared: Option<Verification>) {
         self.result.verified = true;
-        self.result.largest_error = largest_error;
+        self.result.largest_error = largest;
+        self.result.verification = compared;
     }
 
     /// Says why nothing is verified, though no difference was found.
@@ -619,9 +621,9 @@ impl<'a> Run<'a> {
 }
 
 /// The launches of one call of a series function, which sets its inputs up itself.
-struct Called<'a>(&'a mut dyn FnMut() -> Result<()>);
+struct SeriesCall<'a>(&'a mut dyn FnMut() -> Result<()>);
 
-impl Member for Called<'_> {
+impl Member for SeriesCall<'_> {
     fn slot(&self) -> u32 {
         0
     }

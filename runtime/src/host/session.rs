@@ -206,11 +206,11 @@ impl Session {
 
     /// What is known of the device by now, with those of its `attributes` that were asked for: more
     /// once NVML watches it.
-    pub(crate) fn known(&self, attributes: &[String]) -> DeviceRecord {
+    pub(crate) fn device_record(&self, attributes: &[String]) -> DeviceRecord {
         let watch = self.watch.get().and_then(|watch| watch.as_ref().ok());
         let virtual_gpu = watch.and_then(|watch| watch.borrow().is_virtual);
         let mut known = DeviceRecord { virtual_gpu, ..self.device.clone() };
-        known.attributes.extend(attributes::asked(self.context.cu_device(), attributes));
+        known.attributes.extend(attributes::query(self.context.cu_device(), attributes));
         known
     }
 

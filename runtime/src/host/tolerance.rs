@@ -133,14 +133,25 @@ impl Tolerance {
         Ok(tolerance)
     }
 
+    /// The largest error that it accepts, as a share of the typical size of the elements `host`, of
+    /// which `changes` selects the changed ones; 0 if none has a size.
+    pub(crate) fn share<T: Element>(self, host: &[T], changes: impl Fn(usize) -> bool) -> f64 {
+        let scale = scale(host, changes);
+        match self.absolute {
+            _ if scale == 0.0 => 0.0,
+            Absolute::OfScale(value) => value + self.relative,
+            Absolute::InUnits(value) => value / scale + self.relative,
+        }
+    }
+
     /// Its value for a buffer with the reference's `host` elements, of which `changes` selects the
     /// changed ones.
-    pub(crate) fn of<T: Element>(self, host: &[T], changes: impl Fn(usize) -> bool) -> Allowed {
+    pub(crate) fn resolve<T: Element>(self, host: &[T], changes: impl Fn(usize) -> bool) -> Margin {
         let absolute = match self.absolute {
             Absolute::InUnits(value) => value,
             Absolute::OfScale(value) => value * scale(host, changes),
         };
-        Allowed { absolute, relative: self.relative }
+        Margin { absolute, relative: self.relative }
     }
 }
 
@@ -163,12 +174,12 @@ fn scale<T: Element>(host: &[T], changes: impl Fn(usize) -> bool) -> f64 {
 
 /// A tolerance for the values of one buffer.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Allowed {
+pub(crate) struct Margin {
     pub(crate) absolute: f64,
     pub(crate) relative: f64,
 }
 
-impl Allowed {
+impl Margin {
     /// The error of `device` in units of what is allowed; up to 1 it agrees with `host`.
     pub(crate) fn error<T: Element>(self, device: T, host: T) -> f64 {
         let distance = device.distance(host);
@@ -188,11 +199,11 @@ mod tests {
     use super::tolerances::{absolute, relative};
     use super::*;
 
-    fn allowed(tolerance: impl IntoTolerance, host: &[f32]) -> Allowed {
-        Tolerance::new(tolerance).unwrap().of(host, |_| true)
+    fn allowed(tolerance: impl IntoTolerance, host: &[f32]) -> Margin {
+        Tolerance::new(tolerance).unwrap().resolve(host, |_| true)
     }
 
-    fn parts(allowed: Allowed) -> (f64, f64) {
+    fn parts(allowed: Margin) -> (f64, f64) {
         (allowed.absolute, allowed.relative)
     }
 
@@ -210,18 +221,18 @@ mod tests {
     fn the_scale_is_that_of_what_the_reference_changes() {
         let tolerance = Tolerance::new((0.5, 0.0)).unwrap();
         let host = [1e6_f32, 1e-6, 3e-6, 2e-6, f32::NAN, f32::INFINITY];
-        let of = |changes: &dyn Fn(usize) -> bool| tolerance.of(&host, changes).absolute;
+        let of = |changes: &dyn Fn(usize) -> bool| tolerance.resolve(&host, changes).absolute;
         assert!((of(&|at| at > 0) - 1e-6).abs() < 1e-12);
         assert!((of(&|at| at == 0) - 5e5).abs() < 1.0);
         assert!((of(&|_| false) - 1e-6).abs() < 1e-12, "none is changed: of all");
-        assert_eq!(tolerance.of(&[f64::MAX; 4], |_| true).absolute, f64::MAX / 2.0);
-        assert_eq!(tolerance.of::<f32>(&[], |_| true).absolute, 0.0);
+        assert_eq!(tolerance.resolve(&[f64::MAX; 4], |_| true).absolute, f64::MAX / 2.0);
+        assert_eq!(tolerance.resolve::<f32>(&[], |_| true).absolute, 0.0);
     }
 
     #[test]
     fn neither_one_huge_element_nor_many_zeros_set_the_scale() {
         let tolerance = Tolerance::new((0.5, 0.0)).unwrap();
-        let of = |host: &[f32]| tolerance.of(host, |_| true).absolute;
+        let of = |host: &[f32]| tolerance.resolve(host, |_| true).absolute;
         let mut host = vec![2.0_f32; 1000];
         for huge in [1e30, f32::MAX, f32::INFINITY, f32::NAN] {
             host[500] = huge;
@@ -234,19 +245,19 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_told_in_units_of_the_tolerance() {
-        let allowed = Allowed { absolute: 0.5, relative: 0.25 };
+    fn an_error_is_reported_in_units_of_the_tolerance() {
+        let allowed = Margin { absolute: 0.5, relative: 0.25 };
         assert_eq!(allowed.error(3.0_f32, 2.0), 1.0);
         assert_eq!(allowed.error(4.0_f32, 2.0), 2.0);
         assert_eq!(allowed.error(f32::NAN, 2.0), f64::INFINITY);
         assert_eq!(allowed.error(f32::MAX, f32::INFINITY), f64::INFINITY);
         assert_eq!(allowed.error(3_u32, 4), f64::INFINITY);
-        let none = Allowed { absolute: 0.0, relative: 0.0 };
+        let none = Margin { absolute: 0.0, relative: 0.0 };
         assert_eq!((none.error(1.0, 1.0), none.error(1.0, 1.5)), (0.0, f64::INFINITY));
     }
 
     #[test]
-    fn what_is_no_tolerance_is_refused() {
+    fn invalid_tolerances_are_refused() {
         for bad in [-1.0, f64::NAN, f64::INFINITY, -f64::INFINITY] {
             assert!(Tolerance::new(bad).is_err());
             assert!(Tolerance::new((bad, 0.0)).is_err());
@@ -262,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_zeros_would_pass_is_refused() {
+    fn a_verification_that_zeros_would_pass_is_refused() {
         for accepting in [1.0, 1e9] {
             assert!(Tolerance::new(accepting).is_err());
             assert!(Tolerance::new((accepting, 0.5)).is_err());

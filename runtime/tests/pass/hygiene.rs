@@ -57,7 +57,7 @@ pub mod names {
     }
 }
 
-/// A series function in a module of its own.
+/// A series function in its own module.
 #[::renamed::series(n = [1 << 20], name = "empty", crate = ::renamed)]
 pub fn series(run: &mut ::gpuprof::Run<'_>) -> ::gpuprof::Result<()> {
     run.measure(|_| -> ::gpuprof::Result<()> { ::std::result::Result::Ok(()) })

@@ -1,4 +1,4 @@
-//! CUDA's names, and what stands for them here.
+//! CUDA's names, and their equivalents here.
 
 /// The name that a CUDA programmer looks for, and the path of the item that the search must find.
 pub const COUNTERPARTS: &[(&str, &str)] = &[

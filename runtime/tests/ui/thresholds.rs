@@ -7,6 +7,7 @@
     threshold("every duraton <= 5 us"),
     threshold("where blok==64 duration <= 5 us"),
     threshold("every duration <= baseline + 5"),
+    threshold("where block==129 duration <= 5 us"),
     threshold(registers),
     threshold(),
 )]

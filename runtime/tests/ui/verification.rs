@@ -18,7 +18,7 @@ kernel!(without_reference, compare(y = same));
 kernel!(no_value, verify = on_host, tolerance(y));
 kernel!(another_type, verify = on_host, compare(z = same));
 kernel!(no_result, verify = on_host, compare(y = |device, host| device == host));
-kernel!(fine, verify = |x, y, z| on_host(x, y, z), compare(y = same), tolerance(z = 0));
+kernel!(ints, verify = |x, y, z| on_host(x, y, z), compare(y = same), tolerance(z = 0));
 
 fn on_host(_x: &[f32], _y: &mut [f32], _z: &mut [u32]) {}
 

@@ -14,11 +14,11 @@ use ureq::Agent;
 
 use crate::picture::Picture;
 
-/// The advice if there is no browser.
+/// The advice without a browser.
 const INSTALL: &str = "these tests need Chromium and ChromeDriver; on Debian and Ubuntu: \
                        apt-get install chromium chromium-driver fonts-dejavu-core";
 
-/// The arguments of Chromium: without them it sends network requests of its own.
+/// The arguments of Chromium: without them it sends other network requests.
 const ARGUMENTS: [&str; 9] = [
     "--headless",
     "--no-sandbox",

@@ -7,6 +7,7 @@ use gpuprof_analysis::fixture::{self, failed, finished, gpu_pass, measured, poin
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::rejudge;
 use gpuprof_analysis::view::View;
+use gpuprof_model::machine::Backend;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Run, SectionColumns, SectionRow, SectionTable};
 use gpuprof_model::{AxisValue, Configuration, Threshold};
@@ -39,7 +40,7 @@ pub fn all() -> Vec<(&'static str, Run)> {
 /// Memory cannot be written.
 pub fn page(run: &Run) -> Vec<u8> {
     let mut page = Vec::new();
-    Html.write_as(&View::default(), run, &mut page).expect("memory can be written");
+    Html::default().write_as(&View::default(), run, &mut page).expect("memory can be written");
     page
 }
 
@@ -154,7 +155,7 @@ fn of(slower: f64) -> Run {
     run.series[0].sections.push(section());
     run.provenance.device = Some(fixture::h200());
     run.provenance.started = "2026-11-23T09:30:00Z".into();
-    run.provenance.backend = "cuda".into();
+    run.provenance.backend = Backend::Cuda;
     run
 }
 

@@ -3,7 +3,7 @@
 use gpuprof_model::advice::Advice;
 use gpuprof_model::run::SeriesResult;
 
-use super::told::piece;
+use super::wording::piece;
 use crate::advice::neighbours::Neighbours;
 use crate::advice::template::number;
 use crate::view::sensitivity::independent_axes;
@@ -12,7 +12,7 @@ use crate::view::sensitivity::independent_axes;
 const SAME_PERCENT: f64 = 2.0;
 
 /// One piece for each such axis.
-pub(super) fn found(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
+pub(super) fn advise(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
     if neighbours.metric != Some("duration") {
         return Vec::new();
     }

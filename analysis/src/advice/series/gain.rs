@@ -4,7 +4,7 @@ use gpuprof_model::advice::{Advice, Gain};
 use gpuprof_model::comparison::Interval;
 use gpuprof_model::run::SeriesResult;
 
-use super::told::{others, piece, place};
+use super::wording::{others, piece, place};
 use crate::advice::neighbours::Neighbours;
 use crate::advice::template::number;
 use crate::view::best;
@@ -14,7 +14,7 @@ use crate::view::sensitivity::independent_axes;
 const LEAST: f64 = 1.02;
 
 /// One piece for each axis that does not change the work, at the most work.
-pub(super) fn found(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
+pub(super) fn advise(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
     let axes = independent_axes(series);
     axes.into_iter().filter_map(|axis| of_axis(series, neighbours, axis)).collect()
 }

@@ -3,7 +3,7 @@
 use gpuprof_model::advice::Advice;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 
-use super::told::{in_order, piece, place};
+use super::wording::{in_order, piece, place};
 use crate::advice::neighbours::Neighbours;
 use crate::advice::template::number;
 use crate::view::best::value;
@@ -18,7 +18,7 @@ const LEAD: f64 = 5.0;
 const ISSUE: &str = "smsp__issue_active.avg.pct_of_peak_sustained_active";
 
 /// The first change along each axis of numbers.
-pub(super) fn found(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
+pub(super) fn advise(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
     let axes = independent_axes(series);
     axes.into_iter().filter_map(|axis| of_axis(series, neighbours, axis)).collect()
 }

@@ -3,7 +3,7 @@
 use gpuprof_model::advice::Advice;
 use gpuprof_model::run::SeriesResult;
 
-use super::told::{in_order, others, piece, place};
+use super::wording::{in_order, others, piece, place};
 use crate::advice::neighbours::Neighbours;
 use crate::advice::template::number;
 use crate::view::best::value;
@@ -15,7 +15,7 @@ const OCCUPANCY: &str = "theoretical_occupancy";
 const LEAST_POINTS: f64 = 5.0;
 
 /// One piece for each axis of numbers.
-pub(super) fn found(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
+pub(super) fn advise(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
     let axes = independent_axes(series);
     axes.into_iter().filter_map(|axis| of_axis(series, neighbours, axis)).collect()
 }

@@ -11,7 +11,7 @@ use gpuprof_model::metric::Class;
 use gpuprof_model::run::SeriesResult;
 use gpuprof_model::threshold::Statistic;
 
-use super::told::{piece, place};
+use super::wording::{piece, place};
 use crate::advice::neighbours::Neighbours;
 use crate::advice::template::number;
 use crate::change::{Evidence, Side};
@@ -25,11 +25,11 @@ const WHOLE: f64 = 0.02;
 const RATES: [&str; 2] = ["throughput", "flop_rate"];
 
 /// The costliest tail along each axis that changes the work.
-pub(super) fn found(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
+pub(super) fn advise(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
     let axes = independent_axes(series);
     let mut pieces = Vec::new();
     for axis in axes {
-        let whole = Whole::along(series, neighbours, axis);
+        let whole = WholeWaves::along(series, neighbours, axis);
         let all = neighbours.bests().into_iter();
         let found = all.filter_map(|at| of_row(&whole, neighbours, at));
         pieces.extend(found.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, piece)| piece));
@@ -39,7 +39,7 @@ pub(super) fn found(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<A
 
 /// The configurations with whole waves, grouped by a single varying axis, with the work behind a
 /// rate, in its order.
-struct Whole<'n> {
+struct WholeWaves<'n> {
     series: &'n SeriesResult,
     axis: &'n str,
     known: HashMap<(&'static str, Key<'n>), Vec<(f64, usize)>>,
@@ -48,7 +48,7 @@ struct Whole<'n> {
 /// The axes of a configuration without one.
 type Key<'n> = Vec<&'n (String, AxisValue)>;
 
-impl<'n> Whole<'n> {
+impl<'n> WholeWaves<'n> {
     fn along(series: &'n SeriesResult, neighbours: &Neighbours<'_>, axis: &'n str) -> Self {
         let mut whole = Self { series, axis, known: HashMap::new() };
         let is_whole =
@@ -94,13 +94,13 @@ fn idle(waves: f64) -> f64 {
 }
 
 /// The cost of the tail of the configuration at `at`, in percent of its time.
-fn of_row(whole: &Whole<'_>, neighbours: &Neighbours<'_>, at: usize) -> Option<(f64, Advice)> {
+fn of_row(whole: &WholeWaves<'_>, neighbours: &Neighbours<'_>, at: usize) -> Option<(f64, Advice)> {
     let axis = whole.axis;
     let own = waves(neighbours, at)?;
     let rate = RATES.into_iter().find(|rate| value(neighbours.row(at), rate).is_some())?;
     let whole = whole.below(at, rate, work(neighbours, at, rate)?)?;
-    let side = |at: usize| Side::of(neighbours.row(at), rate, Statistic::Median).ok();
-    let evidence = Evidence::of(Class::Noisy, &side(whole)?, &side(at)?);
+    let side = |at: usize| Side::from_row(neighbours.row(at), rate, Statistic::Median).ok();
+    let evidence = Evidence::compare(Class::Noisy, &side(whole)?, &side(at)?);
     let percent = evidence.confidence?.percent;
     let loss = -evidence.percent?;
     let possible = 100.0 * idle(own);

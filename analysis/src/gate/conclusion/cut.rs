@@ -10,7 +10,7 @@ const LISTED: usize = 8;
 
 /// A finding that is shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shown<'f> {
+pub struct ListedFinding<'f> {
     /// The finding.
     pub finding: &'f Finding,
     /// How many more there are of the same series and metric, if this is the last one shown.
@@ -21,7 +21,7 @@ pub struct Shown<'f> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cut<'f> {
     /// Some of it.
-    pub shown: Vec<Shown<'f>>,
+    pub shown: Vec<ListedFinding<'f>>,
     /// How many are of series and metrics of which nothing is shown.
     pub rest: usize,
 }
@@ -42,9 +42,9 @@ pub fn cut(all: &[Finding]) -> Cut<'_> {
 }
 
 /// The first `most` of a group, the last of which says how many more there are.
-fn first<'f>(group: &[&'f Finding], most: usize) -> Vec<Shown<'f>> {
+fn first<'f>(group: &[&'f Finding], most: usize) -> Vec<ListedFinding<'f>> {
     let (count, more) = (group.len().min(most), group.len().saturating_sub(most));
-    let of = |(at, finding): (usize, &&'f Finding)| Shown {
+    let of = |(at, finding): (usize, &&'f Finding)| ListedFinding {
         finding,
         more: if at + 1 == count { more } else { 0 },
     };

@@ -9,11 +9,11 @@ use std::collections::{HashMap, HashSet};
 
 use gpuprof_model::comparison::{Change, Outcome};
 use gpuprof_model::conclusion::Finding;
+use gpuprof_model::measurement::Unverified;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Case, Judgement, Verdict};
 
-use super::judged;
 use crate::change::depends_on_time;
 
 /// The maximum probability that an unchanged run reports an improvement of a noisy metric without a
@@ -32,7 +32,7 @@ pub(super) struct Findings {
 }
 
 /// Those of `run`.
-pub(super) fn of(run: &Run) -> Findings {
+pub(super) fn collect(run: &Run) -> Findings {
     let mut all = Findings::default();
     let changes = run.series.iter().flat_map(|series| &series.changes);
     let noisy = changes.filter(|change| change.confidence.is_some()).count();
@@ -43,13 +43,14 @@ pub(super) fn of(run: &Run) -> Findings {
             .map(|change| ((change.configuration.as_str(), change.metric.as_str()), change))
             .collect();
         for judgement in &series.judgements {
-            let asked = Asked { series, judgement, changes: &changes };
+            let asked = JudgedThreshold { series, judgement, changes: &changes };
             all.failed.extend(asked.failed());
             all.improved.extend(asked.all(Verdict::Improved, &judgement.improved));
             all.undecided.extend(asked.undecided());
         }
         all.improved.extend(changed(series, noisy));
     }
+    all.undecided.extend(run.series.iter().flat_map(unverified));
     all.undecided.extend(vanished(run));
     once(&mut all.improved, run);
     all.improved.sort_by(larger_first);
@@ -76,13 +77,13 @@ pub(super) fn scattered(undecided: &[Finding]) -> usize {
 }
 
 /// A threshold that was judged over a series.
-struct Asked<'r> {
+struct JudgedThreshold<'r> {
     series: &'r SeriesResult,
     judgement: &'r Judgement,
     changes: &'r HashMap<(&'r str, &'r str), &'r Change>,
 }
 
-impl Asked<'_> {
+impl JudgedThreshold<'_> {
     fn failed(&self) -> Vec<Finding> {
         match (self.judgement.verdict, self.judgement.violations.as_slice()) {
             (Verdict::Fail, []) => vec![self.whole()],
@@ -103,10 +104,10 @@ impl Asked<'_> {
     }
 
     fn all(&self, verdict: Verdict, cases: &[Case]) -> Vec<Finding> {
-        cases.iter().map(|case| self.of(verdict, case)).collect()
+        cases.iter().map(|case| self.finding(verdict, case)).collect()
     }
 
-    fn of(&self, verdict: Verdict, case: &Case) -> Finding {
+    fn finding(&self, verdict: Verdict, case: &Case) -> Finding {
         let blank = self.blank(verdict);
         let key = (case.configuration.as_str(), blank.metric.as_deref().unwrap_or_default());
         let change = self.changes.get(&key);
@@ -144,11 +145,11 @@ impl Asked<'_> {
     }
 
     fn blank(&self, verdict: Verdict) -> Finding {
-        let threshold = judged::threshold(self.judgement);
+        let threshold = &self.judgement.threshold;
         Finding {
             series: self.series.id.to_string(),
-            metric: threshold.map(|threshold| threshold.metric),
-            threshold: Some(self.judgement.threshold.clone()),
+            metric: threshold.metric().map(str::to_owned),
+            threshold: Some(threshold.text.clone()),
             severity: self.judgement.severity,
             ..nothing(verdict)
         }
@@ -196,23 +197,38 @@ fn changed(series: &SeriesResult, noisy: usize) -> impl Iterator<Item = Finding>
     })
 }
 
+/// Configurations with a reference that rejects no result, of which nothing is known although they
+/// were to be verified.
+fn unverified(series: &SeriesResult) -> impl Iterator<Item = Finding> + '_ {
+    let rows = series.configurations.iter();
+    rows.filter(|row| row.unverified.is_some_and(Unverified::says_nothing)).map(|row| Finding {
+        series: series.id.to_string(),
+        configuration: Some(row.configuration.to_string()),
+        reason: Some("its reference rejects no result".to_owned()),
+        ..nothing(Verdict::Missing)
+    })
+}
+
 /// Entries of one side alone: those of the baseline that the run lacks, and finished configurations
-/// of a series that the baseline lacks.
+/// of a series that the baseline lacks; and checks that are weaker than its own.
 fn vanished(run: &Run) -> impl Iterator<Item = Finding> + '_ {
-    let told = |key: &String, reason: &str| Finding {
-        configuration: Some(key.clone()),
+    let told = |key: &str, reason: &str| Finding {
+        configuration: Some(key.to_owned()),
         reason: Some(reason.to_owned()),
         ..nothing(Verdict::Missing)
     };
     run.comparison.iter().flat_map(move |comparison| {
         let gone = comparison.vanished.iter();
         let gone = gone.map(move |key| told(key, "it is in the baseline and not in this run"));
-        let unheld = comparison.unheld.iter();
-        gone.chain(
-            unheld.map(move |key| {
-                told(key, "the baseline has no finished configuration of this series")
-            }),
-        )
+        let unheld = comparison
+            .unheld
+            .iter()
+            .map(move |key| told(key, "the baseline has no finished configuration of this series"));
+        let weaker = comparison.weaker.iter().map(move |text| {
+            let (key, reason) = text.split_once(": ").unwrap_or(("", text));
+            told(key, reason)
+        });
+        gone.chain(unheld).chain(weaker)
     })
 }
 

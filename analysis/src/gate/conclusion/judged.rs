@@ -6,11 +6,11 @@ use gpuprof_model::comparison::Comparison;
 use gpuprof_model::metric::Class;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::threshold::Threshold;
-use gpuprof_model::verdict::{Judgement, Verdict};
+use gpuprof_model::verdict::Verdict;
 
 /// Configurations of which a value was compared with a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Judged {
+pub(super) struct JudgedCounts {
     /// By any metric.
     pub configurations: usize,
     /// By any metric, relative to the baseline.
@@ -19,9 +19,9 @@ pub(super) struct Judged {
     pub by_time: usize,
 }
 
-impl Judged {
+impl JudgedCounts {
     /// Those of `run`.
-    pub(super) fn of(run: &Run) -> Self {
+    pub(super) fn count(run: &Run) -> Self {
         let appeared: HashSet<&str> =
             run.comparison.iter().flat_map(|c| &c.appeared).map(String::as_str).collect();
         let nothing = |comparison: &Comparison| {
@@ -35,8 +35,9 @@ impl Judged {
             let judgements = series.judgements.iter();
             let compared =
                 judgements.filter(|judgement| judgement.verdict != Verdict::Incomparable);
-            let held = |asked: &Threshold| !(without && asked.needs_baseline());
-            let asked: Vec<Threshold> = compared.filter_map(threshold).filter(held).collect();
+            let asked = compared.filter_map(|judgement| judgement.threshold.parsed.as_ref().ok());
+            let held = |asked: &&Threshold| !(without && asked.needs_baseline());
+            let asked: Vec<&Threshold> = asked.filter(held).collect();
             let is_new = |row: &ConfigurationResult| {
                 appeared.contains(format!("{}/{}", series.id, row.configuration).as_str())
             };
@@ -67,11 +68,6 @@ pub(super) fn unfinished(run: &Run) -> usize {
     let rows = run.series.iter().flat_map(|series| &series.configurations);
     let is = |status: &Status| !matches!(status, Status::Finished | Status::Invalid { .. });
     rows.filter(|row| is(&row.status)).count()
-}
-
-/// The threshold that `judgement` is of; none if its text is of another version of the tool.
-pub(super) fn threshold(judgement: &Judgement) -> Option<Threshold> {
-    Threshold::parse(&judgement.threshold).ok()
 }
 
 /// Whether `asked` held `row` against the baseline or against a number, and the class of its metric

@@ -6,28 +6,28 @@ use gpuprof_model::run::{Run, Status};
 use crate::gate::by_key::ByKey;
 
 /// Those of the configurations that `run` shares with `base`, next to which it was measured.
-pub(super) fn a_side(run: &Run, base: &Run) -> Option<Processes> {
+pub(super) fn processes_per_side(run: &Run, base: &Run) -> Option<Processes> {
     let mut counts: Vec<usize> = Vec::new();
     for series in &run.series {
         let Some(theirs) = base.series.iter().find(|theirs| theirs.id == series.id) else {
             continue;
         };
-        let there = ByKey::of(&theirs.configurations);
+        let there = ByKey::new(&theirs.configurations);
         let shared = series.configurations.iter().filter(|row| there.has(row));
         counts.extend(shared.map(|row| row.timings.len()));
     }
-    told(&counts)
+    summarize(&counts)
 }
 
 /// Those of a run that added processes after its first look; none if it did not.
-pub(super) fn of_looks(run: &Run) -> Option<Processes> {
+pub(super) fn processes_after_looks(run: &Run) -> Option<Processes> {
     let first = run.provenance.first_look?;
     let rows = run.series.iter().flat_map(|series| &series.configurations);
     let timed = rows.filter(|row| row.status == Status::Finished).map(|row| row.timings.len());
-    told(&timed.collect::<Vec<_>>()).filter(|processes| processes.most > first as usize)
+    summarize(&timed.collect::<Vec<_>>()).filter(|processes| processes.most > first as usize)
 }
 
-fn told(counts: &[usize]) -> Option<Processes> {
+fn summarize(counts: &[usize]) -> Option<Processes> {
     let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
     #[expect(clippy::cast_precision_loss, reason = "processes are counted")]
     let average = counts.iter().sum::<usize>() as f64 / counts.len() as f64;

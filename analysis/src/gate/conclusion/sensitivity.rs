@@ -10,9 +10,8 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::conclusion::Sensitivity;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
-use gpuprof_model::threshold::{Limit, Selector, Severity, Statistic, Threshold};
+use gpuprof_model::threshold::{Limit, Severity, Statistic, Threshold};
 
-use super::judged;
 use crate::change::{Side, processes, resolution};
 use crate::gate::beforehand::Ability;
 use crate::gate::budget::Budget;
@@ -39,7 +38,12 @@ const SLOWDOWNS: [f64; 24] = [
 ///
 /// # Errors
 /// Why it is unknown.
-pub(super) fn of(run: &Run, base: &Run, budget: &Budget, most: u32) -> Result<Sensitivity, String> {
+pub(super) fn estimate(
+    run: &Run,
+    base: &Run,
+    budget: &Budget,
+    most: u32,
+) -> Result<Sensitivity, String> {
     let mut recorded = Recorded::default();
     for series in &run.series {
         let Some(theirs) = base.series.iter().find(|theirs| theirs.id == series.id) else {
@@ -129,7 +133,7 @@ fn simulated(
         let draws = (share * f64::from(DRAWS)).ceil() as u32;
         let Group { limit_percent, resolution, ref pool, .. } = *group;
         let trial = Trial { pool, limit_percent, resolution, most, draws, seed };
-        share * trial.of(&budget.relative, slowdown).fail
+        share * trial.simulate(&budget.relative, slowdown).fail
     };
     groups.iter().zip(SEED..).map(of).sum()
 }
@@ -158,11 +162,12 @@ impl Recorded {
                     .filter_map(|case| u32::try_from(case.confidence?.processes).ok()),
             );
         }
-        let limits: Vec<Threshold> = judgements.filter_map(judged::threshold).collect();
-        let there = ByKey::of(&theirs.configurations);
+        let limits: Vec<&Threshold> =
+            judgements.filter_map(|judged| judged.threshold.parsed.as_ref().ok()).collect();
+        let there = ByKey::new(&theirs.configurations);
         for row in &ours.configurations {
             let Some(base) = there.get(row) else { continue };
-            let of = |threshold: &Threshold| {
+            let of = |threshold: &&Threshold| {
                 let allowed = allowed(threshold, row, base)?;
                 Some((allowed, threshold.statistic))
             };
@@ -232,9 +237,9 @@ fn allowed(
 ) -> Option<f64> {
     let Limit::Baseline(tolerance) = threshold.limit else { return None };
     let asks = threshold.metric == "duration"
-        && threshold.selector != Selector::Best
+        && !threshold.selector.is_best()
         && threshold.selector.matches(&row.configuration);
-    let before = Side::of(base, "duration", threshold.statistic).ok().filter(|_| asks)?;
+    let before = Side::from_row(base, "duration", threshold.statistic).ok().filter(|_| asks)?;
     let limit = tolerance.limit(before.value, threshold.comparison);
     // Equal limits of different times differ by how they are rounded.
     let percent = (1e8 * (limit / before.value - 1.0)).round() / 1e6;

@@ -3,19 +3,24 @@
 use std::collections::BTreeSet;
 
 use gpuprof_model::conclusion::{Conclusion, Cost, Ending, Finding, Sensitivity};
+use gpuprof_model::measurement::Unverified;
 use gpuprof_model::run::Run;
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::Verdict;
 
-use super::judged::{Judged, unfinished};
-use super::measured::Measured;
+use super::judged::{JudgedCounts, unfinished};
+use super::measurement_context::MeasurementContext;
+use crate::gate::nothing::Nothing;
+use crate::gate::outcome::unmeasured;
 
 /// The inputs of a sentence.
 pub(super) struct Parts<'p> {
     pub run: &'p Run,
     pub conclusion: &'p Conclusion,
-    pub judged: Judged,
-    pub measured: &'p Measured<'p>,
+    pub judged: JudgedCounts,
+    pub measured: &'p MeasurementContext<'p>,
+    /// The step that the run skipped as a whole.
+    pub nothing: Option<&'p Nothing>,
 }
 
 impl Parts<'_> {
@@ -23,7 +28,7 @@ impl Parts<'_> {
     pub(super) fn sentence(&self) -> String {
         let conclusion = self.conclusion;
         let clauses = match conclusion.ending {
-            Ending::NothingJudged => return format!("Nothing judged: {}.", self.nothing()),
+            Ending::NothingJudged => return self.nothing(),
             Ending::Unfinished => self.unfinished(),
             Ending::Regression => self.failed("Regression"),
             Ending::Violation => self.failed("Threshold violated"),
@@ -48,7 +53,7 @@ impl Parts<'_> {
             Some(format!(
                 "{lead}: {} judged{}",
                 configurations(self.judged.configurations),
-                self.against()
+                self.baseline_clause()
             )),
             self.improved(),
             self.warned(),
@@ -61,7 +66,10 @@ impl Parts<'_> {
         let (open, doubts) = self.open();
         let missing = self.missing();
         let lead = match (open, doubts) {
-            (0, 0) => format!("Undecided: {}", missing.clone().unwrap_or_default()),
+            (0, 0) => {
+                let missing = missing.clone().unwrap_or_else(|| self.first_reason());
+                format!("Undecided: {missing}")
+            }
             (0, _) => format!("Undecided: {} without a verdict", thresholds(doubts)),
             (_, 0) => {
                 format!("Undecided: {open} of {}", judged(self.judged.configurations))
@@ -73,19 +81,19 @@ impl Parts<'_> {
             ),
         };
         let missing = missing.filter(|_| open + doubts > 0);
-        let none = match open {
-            0 => format!("none of {} fails", judged(self.judged.configurations)),
-            _ => "none fails".to_owned(),
+        let none = match (open, self.nothing) {
+            (_, Some(_)) => "nothing is decided".to_owned(),
+            (0, None) => format!("none of {} failed", judged(self.judged.configurations)),
+            _ => "none failed".to_owned(),
         };
         vec![Some(lead), missing, Some(none), self.improved(), self.exact_only(), self.caught()]
     }
 
     fn failed(&self, lead: &str) -> Vec<Option<String>> {
         let count = self.failing();
-        let verb = if count == 1 { "fails" } else { "fail" };
         let all = judged(self.judged.configurations);
         vec![
-            Some(format!("{lead}: {count} of {all} {verb}")),
+            Some(format!("{lead}: {count} of {all} failed")),
             self.worst(),
             self.also_open(),
             self.improved(),
@@ -101,21 +109,33 @@ impl Parts<'_> {
         );
         let judged = match (self.judged.configurations, self.failing()) {
             (0, _) => "nothing judged".to_owned(),
-            (judged, 0) => format!("of {judged} judged none fails"),
-            (judged, 1) => format!("of {judged} judged 1 fails"),
-            (judged, failing) => format!("of {judged} judged {failing} fail"),
+            (judged, 0) => format!("of {judged} judged none failed"),
+            (judged, failing) => format!("of {judged} judged {failing} failed"),
         };
         vec![Some(lead), Some(judged), self.also_open()]
     }
 
-    /// Why there was nothing to judge.
+    /// Why nothing was judged, or nothing compared.
     fn nothing(&self) -> String {
+        let own = match self.conclusion.judged {
+            0 => String::new(),
+            judged => format!("; {} judged by other limits, none failed", configurations(judged)),
+        };
+        match self.nothing {
+            Some(Nothing::Judged(reason)) => format!("Nothing judged: {reason}."),
+            Some(Nothing::Compared(reason)) => format!("Nothing compared: {reason}{own}."),
+            None => format!("Nothing judged: {}.", self.first_reason()),
+        }
+    }
+
+    /// The first reason for which something has no verdict.
+    fn first_reason(&self) -> String {
         let comparison = self.run.comparison.as_ref();
         let obstacle = comparison.and_then(|c| c.absent.clone().or_else(|| c.obstacle()));
         let first = || self.conclusion.undecided.iter().find_map(|found| found.reason.clone());
-        obstacle.or_else(first).unwrap_or_else(|| {
-            "no threshold speaks of what was measured here and in the baseline".to_owned()
-        })
+        obstacle
+            .or_else(first)
+            .unwrap_or_else(|| "no threshold applies to anything measured on both sides".to_owned())
     }
 
     /// How many configurations have a finding of `all` that could fail the run.
@@ -156,19 +176,35 @@ impl Parts<'_> {
         keys.any(|key| key.starts_with(&found.series))
     }
 
-    /// The entries of one side alone; none if there are none.
+    /// What should have been measured or verified and was not; none if nothing is missing.
     fn missing(&self) -> Option<String> {
-        let comparison = self.run.comparison.as_ref()?;
-        let vanished = match comparison.vanished.len() {
-            0 => None,
-            1 => Some("1 entry of the baseline is missing here".to_owned()),
-            more => Some(format!("{more} entries of the baseline are missing here")),
-        };
-        let unheld = comparison.unheld.len();
-        let unheld = (unheld > 0)
-            .then(|| format!("the baseline has no finished configuration of {unheld} series"));
-        let told: Vec<String> = vanished.into_iter().chain(unheld).collect();
-        (!told.is_empty()).then(|| told.join(", "))
+        let comparison = self.run.comparison.as_ref();
+        let [vanished, unheld, weaker] = comparison
+            .map_or([0; 3], |c| [&c.vanished, &c.unheld, &c.weaker].map(|keys| keys.len()));
+        let series = self.run.series.iter();
+        let unmeasured = series.filter(|series| unmeasured(series).is_some()).count();
+        let rows = self.run.series.iter().flat_map(|series| &series.configurations);
+        let unverified = rows.filter(|row| row.unverified.is_some_and(Unverified::says_nothing));
+        let clauses = [
+            counted(vanished, |count| match count {
+                1 => "1 entry of the baseline is missing here".to_owned(),
+                more => format!("{more} entries of the baseline are missing here"),
+            }),
+            counted(unheld, |count| {
+                format!("the baseline has no finished configurations for {count} series")
+            }),
+            counted(weaker, |count| match count {
+                1 => "1 check is weaker than in the baseline".to_owned(),
+                more => format!("{more} checks are weaker than in the baseline"),
+            }),
+            counted(unmeasured, |count| format!("nothing of {count} series was measured")),
+            counted(unverified.count(), |count| match count {
+                1 => "the reference of 1 configuration rejects no result".to_owned(),
+                more => format!("the references of {more} configurations reject no result"),
+            }),
+        ];
+        let clauses: Vec<String> = clauses.into_iter().flatten().collect();
+        (!clauses.is_empty()).then(|| clauses.join(", "))
     }
 
     fn also_open(&self) -> Option<String> {
@@ -182,7 +218,7 @@ impl Parts<'_> {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// The worst failure: `most of all scale at block=64 (duration +5.1 %)`.
+    /// The worst failure: `worst: scale at block=64 (duration +5.1 %)`.
     fn worst(&self) -> Option<String> {
         let worst = self.conclusion.failed.first()?;
         let (configuration, metric) = (worst.configuration.as_ref()?, worst.metric.as_ref()?);
@@ -194,9 +230,9 @@ impl Parts<'_> {
         let by = match (worst.percent, worst.value) {
             (Some(percent), _) => format!("{percent:+.1} %"),
             (None, Some(value)) => value.to_string(),
-            (None, None) => return Some(format!("most of all {place}")),
+            (None, None) => return Some(format!("worst: {place}")),
         };
-        Some(format!("most of all {place} ({metric} {by})"))
+        Some(format!("worst: {place} ({metric} {by})"))
     }
 
     fn improved(&self) -> Option<String> {
@@ -220,7 +256,7 @@ impl Parts<'_> {
         compared.then(|| "by exact metrics and not by time".to_owned())
     }
 
-    fn against(&self) -> String {
+    fn baseline_clause(&self) -> String {
         match &self.run.comparison {
             Some(comparison) if self.measured.stored => {
                 let which = match self.judged.relative {
@@ -242,9 +278,13 @@ impl Parts<'_> {
             often => format!("{often} %"),
         };
         Some(format!(
-            "slowdowns of {slowdown_percent} % would have been caught with {often}{supposed}"
+            "slowdowns of {slowdown_percent} % would have been caught with {often} probability{supposed}"
         ))
     }
+}
+
+fn counted(count: usize, clause: impl FnOnce(usize) -> String) -> Option<String> {
+    (count > 0).then(|| clause(count))
 }
 
 fn configurations(count: usize) -> String {

@@ -13,14 +13,14 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult, Status};
 use gpuprof_model::threshold::{Comparison, Limit, Selector, Statistic, Threshold};
 use gpuprof_model::verdict::{Case, Judgement, Verdict};
 
-use crate::change::{number, processes, resolution};
-use crate::gate::judge::fixed::{Known, Limited, Looks, Sure};
+use crate::change::{is_counted_once, number, processes, resolution};
+use crate::gate::judge::context::JudgeContext;
+use crate::gate::judge::fixed::{LimitTest, Looks, Observation, Sure};
 use crate::gate::judge::reference::{margin_percent, none_has};
-use crate::gate::judge::terms::Terms;
 
 /// Judges `threshold` into `blank`, a judgement that says nothing yet.
 pub(super) fn judge(
-    terms: Terms<'_>,
+    terms: JudgeContext<'_>,
     blank: Judgement,
     threshold: &Threshold,
     configurations: &[ConfigurationResult],
@@ -36,7 +36,7 @@ pub(super) fn judge(
         let samples = c.result.statistics.as_ref().filter(|_| c.result.class == Class::Noisy)?;
         samples.interval.filter(|_| threshold.statistic == Statistic::Median)
     };
-    let case = |(c, sure): &Judged<'_>| {
+    let case = |(c, sure): &JudgedCandidate<'_>| {
         Some(Case {
             configuration: c.configuration.configuration.to_string(),
             value: Quantity::new(c.value, c.result.unit),
@@ -47,7 +47,7 @@ pub(super) fn judge(
             margin_percent: margin(*c),
             confidence: None,
             interval: interval(c),
-            reason: Some(told(sure.clone())).filter(|text| !text.is_empty()),
+            reason: Some(open_reason(sure.clone())).filter(|text| !text.is_empty()),
             rounds: None,
         })
     };
@@ -59,7 +59,7 @@ pub(super) fn judge(
         interval: decider.as_ref().and_then(interval),
         source: decider.map(|d| d.result.source),
         configuration: decider.map(|d| d.configuration.configuration.to_string()),
-        reason,
+        reason: reason.or_else(|| Some(decider?.result.perturbation?.reason().to_owned())),
         violations: violations.iter().filter_map(case).collect(),
         undecided: open.iter().filter_map(case).collect(),
         ..blank
@@ -71,9 +71,9 @@ struct Decision<'r> {
     decider: Option<Candidate<'r>>,
     limit: Option<Quantity>,
     reason: Option<String>,
-    violations: Vec<Judged<'r>>,
+    violations: Vec<JudgedCandidate<'r>>,
     /// The cases of `every` and `where` that are neither within the limit nor beyond it.
-    open: Vec<Judged<'r>>,
+    open: Vec<JudgedCandidate<'r>>,
 }
 
 impl Decision<'_> {
@@ -93,18 +93,19 @@ struct Candidate<'r> {
 }
 
 impl Candidate<'_> {
-    fn known(&self, threshold: &Threshold) -> Known {
-        Known {
+    fn observation(&self, threshold: &Threshold) -> Observation {
+        Observation {
             value: self.value,
             processes: processes(self.result, threshold.statistic),
             class: self.result.class,
+            counted_once: is_counted_once(self.configuration, self.result),
             resolution: resolution(self.configuration, &threshold.metric, self.value),
         }
     }
 }
 
 /// A candidate with its outcome.
-type Judged<'r> = (Candidate<'r>, Sure);
+type JudgedCandidate<'r> = (Candidate<'r>, Sure);
 
 /// The configurations that a threshold's selector finds.
 #[derive(Default)]
@@ -119,20 +120,20 @@ struct Selection<'r> {
 /// Which of the `configurations` a limit leaves open that may be measured further, and up to how
 /// many rounds they are to be measured.
 pub(super) fn wanted<'r>(
-    terms: Terms<'r>,
+    terms: JudgeContext<'r>,
     threshold: &Threshold,
     configurations: &'r [ConfigurationResult],
     looks: Looks,
 ) -> Vec<(&'r Configuration, u32)> {
-    let asked = asked(terms, threshold, configurations, looks);
-    let Ok(Asked { metric, selection, limited }) = asked else { return Vec::new() };
+    let asked = resolve(terms, threshold, configurations, looks);
+    let Ok(ThresholdQuery { metric, selection, limited }) = asked else { return Vec::new() };
     let judged = selection.judged(threshold, &limited, &metric);
     if looks == Looks::Once
         || judged.iter().any(|(_, sure)| *sure == Sure::Within) && limited.one_of > 1
     {
         return Vec::new();
     }
-    let open = |(candidate, sure): Judged<'r>| match sure {
+    let open = |(candidate, sure): JudgedCandidate<'r>| match sure {
         Sure::Open(_, look) => Some((&candidate.configuration.configuration, look?)),
         Sure::Within | Sure::Beyond => None,
     };
@@ -140,18 +141,18 @@ pub(super) fn wanted<'r>(
 }
 
 /// A threshold that can be judged.
-struct Asked<'r> {
+struct ThresholdQuery<'r> {
     metric: Arc<Metric>,
     selection: Selection<'r>,
-    limited: Limited<'r>,
+    limited: LimitTest<'r>,
 }
 
-fn asked<'r>(
-    terms: Terms<'r>,
+fn resolve<'r>(
+    terms: JudgeContext<'r>,
     threshold: &Threshold,
     configurations: &'r [ConfigurationResult],
     looks: Looks,
-) -> Result<Asked<'r>, Decision<'r>> {
+) -> Result<ThresholdQuery<'r>, Decision<'r>> {
     let catalogue = terms.catalogue;
     let undecided = |verdict, reason| Decision::without_value(verdict, reason);
     let metric = catalogue
@@ -164,25 +165,26 @@ fn asked<'r>(
     }
     let limit = limit(threshold, &metric, terms.device)
         .map_err(|reason| undecided(Verdict::Unavailable, reason))?;
-    let one_suffices = threshold.selector == Selector::Best
+    let one_suffices = threshold.selector.is_best()
         && better_is_safe(threshold.comparison, threshold.wanted(&metric));
-    let limited = Limited {
+    let limited = LimitTest {
         comparison: threshold.comparison,
         limit: limit.value,
         budget: terms.budget,
         looks,
         one_of: if one_suffices { selection.candidates.len() } else { 1 },
     };
-    Ok(Asked { metric, selection, limited })
+    Ok(ThresholdQuery { metric, selection, limited })
 }
 
 fn decide<'r>(
-    terms: Terms<'r>,
+    terms: JudgeContext<'r>,
     threshold: &Threshold,
     configurations: &'r [ConfigurationResult],
     looks: Looks,
 ) -> Result<Decision<'r>, Decision<'r>> {
-    let Asked { metric, selection, limited } = asked(terms, threshold, configurations, looks)?;
+    let ThresholdQuery { metric, selection, limited } =
+        resolve(terms, threshold, configurations, looks)?;
     let direction = threshold.wanted(&metric);
     let judged = selection.judged(threshold, &limited, &metric);
     let mut decision = match threshold.selector {
@@ -198,12 +200,13 @@ impl<'r> Selection<'r> {
     fn judged(
         &self,
         threshold: &Threshold,
-        limited: &Limited<'_>,
+        limited: &LimitTest<'_>,
         metric: &Metric,
-    ) -> Vec<Judged<'r>> {
+    ) -> Vec<JudgedCandidate<'r>> {
         let noisy = self.candidates.iter().all(|c| c.result.class == Class::Noisy);
-        let known: Vec<Known> = self.candidates.iter().map(|c| c.known(threshold)).collect();
-        let with = |judge: &dyn Fn(&Known) -> Sure| -> Vec<Judged<'r>> {
+        let known: Vec<Observation> =
+            self.candidates.iter().map(|c| c.observation(threshold)).collect();
+        let with = |judge: &dyn Fn(&Observation) -> Sure| -> Vec<JudgedCandidate<'r>> {
             let all = self.candidates.iter().zip(&known);
             all.map(|(candidate, known)| (*candidate, judge(known))).collect()
         };
@@ -245,7 +248,7 @@ impl<'r> Selection<'r> {
 }
 
 /// Why it is open; nothing where it is not.
-fn told(sure: Sure) -> String {
+fn open_reason(sure: Sure) -> String {
     match sure {
         Sure::Open(text, _) => text,
         Sure::Within | Sure::Beyond => String::new(),
@@ -304,13 +307,13 @@ fn best<'r>(
     comparison: Comparison,
     direction: Direction,
     selection: &Selection<'r>,
-    judged: Vec<Judged<'r>>,
+    judged: Vec<JudgedCandidate<'r>>,
 ) -> Decision<'r> {
     let of = |wanted: &dyn Fn(&Sure) -> bool| {
         let all = judged.iter().filter(|(_, sure)| wanted(sure));
         all.reduce(|a, b| if direction.better(b.0.value, a.0.value) { b } else { a })
     };
-    let failed = |best: &Judged<'r>| Decision {
+    let failed = |best: &JudgedCandidate<'r>| Decision {
         violations: vec![best.clone()],
         ..decided(Verdict::Fail, best.0)
     };
@@ -338,18 +341,18 @@ fn best<'r>(
 }
 
 /// Neither within its limit nor beyond it.
-fn in_doubt<'r>((candidate, sure): &Judged<'r>) -> Decision<'r> {
-    let reason = Some(told(sure.clone()));
+fn in_doubt<'r>((candidate, sure): &JudgedCandidate<'r>) -> Decision<'r> {
+    let reason = Some(open_reason(sure.clone()));
     Decision { reason, ..decided(Verdict::Inconclusive, *candidate) }
 }
 
 fn worst_offender<'r>(
     selection: &Selection<'r>,
     limit: f64,
-    judged: Vec<Judged<'r>>,
+    judged: Vec<JudgedCandidate<'r>>,
 ) -> Decision<'r> {
     let distance = |candidate: &Candidate<'r>| (candidate.value - limit).abs();
-    let of = |wanted: fn(&Sure) -> bool| -> Vec<Judged<'r>> {
+    let of = |wanted: fn(&Sure) -> bool| -> Vec<JudgedCandidate<'r>> {
         judged.iter().filter(|(_, sure)| wanted(sure)).cloned().collect()
     };
     let open = of(|sure| matches!(sure, Sure::Open(..)));
@@ -359,9 +362,11 @@ fn worst_offender<'r>(
     if let Some(&(worst, _)) = violations.first() {
         return Decision { violations, open, ..decided(Verdict::Fail, worst) };
     }
-    let closest = |a: &'_ Judged<'r>, b: &'_ Judged<'r>| distance(&b.0) < distance(&a.0);
-    let nearest =
-        |all: &[Judged<'r>]| all.iter().cloned().reduce(|a, b| if closest(&a, &b) { b } else { a });
+    let closest =
+        |a: &'_ JudgedCandidate<'r>, b: &'_ JudgedCandidate<'r>| distance(&b.0) < distance(&a.0);
+    let nearest = |all: &[JudgedCandidate<'r>]| {
+        all.iter().cloned().reduce(|a, b| if closest(&a, &b) { b } else { a })
+    };
     match (incomplete(selection), nearest(&open), nearest(&judged)) {
         (Some(incomplete), ..) => Decision { open, ..incomplete },
         (None, Some(doubt), _) => Decision { open, ..in_doubt(&doubt) },

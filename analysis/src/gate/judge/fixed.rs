@@ -1,11 +1,11 @@
 //! Whether a configuration surely meets a numeric limit.
 //!
 //! Input: the number of each process, and the limit. Output: within, beyond, or open. An exact
-//! metric has one number, which decides; so does a noisy one of fewer than three processes, since
-//! its noise is unknown. Rounds are decided by the sign test of their looks, other processes by
-//! Student's t. If Student's t leaves the first processes of a run open, the signs of all of them
-//! decide at later looks. The levels of both add up, so it does not matter that they share
-//! processes.
+//! metric has one number, which decides. So has a counter, which one process collects, and any
+//! noisy metric of fewer than three processes: their noise is unknown. The sign test decides rounds
+//! at their looks, and Student's t decides other processes. If Student's t leaves the first
+//! processes of a run open, the signs of all of them decide at later looks. The levels of both add
+//! up, so it does not matter that they share processes.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -30,13 +30,15 @@ pub(in crate::gate) enum Sure {
 }
 
 /// What is known of a configuration.
-pub(in crate::gate) struct Known {
+pub(in crate::gate) struct Observation {
     /// The number that is shown.
     pub value: f64,
     /// That of each process.
     pub processes: Vec<f64>,
     /// Whether it is exact.
     pub class: Class,
+    /// Whether one process counted it and several took times.
+    pub counted_once: bool,
     /// The step in which it is read.
     pub resolution: f64,
 }
@@ -48,13 +50,13 @@ pub(in crate::gate) enum Looks {
     Once,
     /// In the rounds of two revisions.
     InRounds,
-    /// At the first so many, and then at later looks for those that are still open.
+    /// At the first so many, and then at later looks for the open ones.
     After(usize),
 }
 
 /// A limit, and how surely it must be met or violated.
 #[derive(Clone, Copy)]
-pub(in crate::gate) struct Limited<'b> {
+pub(in crate::gate) struct LimitTest<'b> {
     /// On which side a number is to lie.
     pub comparison: Comparison,
     /// The limit.
@@ -67,9 +69,9 @@ pub(in crate::gate) struct Limited<'b> {
     pub one_of: usize,
 }
 
-impl Limited<'_> {
+impl LimitTest<'_> {
     /// The outcome of a configuration.
-    pub(in crate::gate) fn judge(&self, known: &Known) -> Sure {
+    pub(in crate::gate) fn judge(&self, known: &Observation) -> Sure {
         match (self.decide(known), self.looks) {
             (Sure::Open(_, look), Looks::Once | Looks::After(_)) => {
                 Sure::Open(self.doubt(known), look)
@@ -79,8 +81,8 @@ impl Limited<'_> {
     }
 
     /// As [`Self::judge`], without the reason of what is open where that takes time to find.
-    pub(in crate::gate) fn decide(&self, known: &Known) -> Sure {
-        if known.class == Class::Exact {
+    pub(in crate::gate) fn decide(&self, known: &Observation) -> Sure {
+        if known.class == Class::Exact || known.counted_once {
             return self.by_value(known);
         }
         match self.looks {
@@ -93,7 +95,7 @@ impl Limited<'_> {
         }
     }
 
-    fn by_value(&self, known: &Known) -> Sure {
+    fn by_value(&self, known: &Observation) -> Sure {
         match self.comparison.holds(known.value, self.limit) {
             true => Sure::Within,
             false => Sure::Beyond,
@@ -101,12 +103,12 @@ impl Limited<'_> {
     }
 
     /// The outcome of the first look, which is the only one without later looks.
-    pub(in crate::gate) fn at_first(&self, known: &Known) -> Sure {
+    pub(in crate::gate) fn at_first(&self, known: &Observation) -> Sure {
         let first = match self.looks {
             Looks::After(first) => &known.processes[..first.min(known.processes.len())],
             Looks::Once | Looks::InRounds => &known.processes,
         };
-        let distance = Distance::of(first, self.limit, known.resolution);
+        let distance = Distance::from_values(first, self.limit, known.resolution);
         distance.map_or_else(|| self.by_value(known), |distance| self.by_mean(&distance))
     }
 
@@ -139,9 +141,10 @@ impl Limited<'_> {
     }
 
     /// Why `known` is open, and the number of processes that would decide it.
-    fn doubt(&self, known: &Known) -> String {
+    fn doubt(&self, known: &Observation) -> String {
         let count = known.processes.len();
-        let Some(distance) = Distance::of(&known.processes, self.limit, known.resolution) else {
+        let Some(distance) = Distance::from_values(&known.processes, self.limit, known.resolution)
+        else {
             return format!("{count} processes do not decide");
         };
         let (pass, fail) = self.levels();

@@ -7,8 +7,8 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 
 use crate::fixture::{finished, gpu_pass, point};
 use crate::gate::budget::Budget;
-use crate::gate::judge::fixed::{Limited, Looks, Sure};
-use crate::gate::judge::{Baseline, Terms, judge, wanted};
+use crate::gate::judge::fixed::{LimitTest, Looks, Sure};
+use crate::gate::judge::{Baseline, JudgeContext, judge, wanted};
 use crate::sequential::LOOKS;
 use crate::stats::random::SplitMix;
 
@@ -29,7 +29,8 @@ fn timed(centers: &[f64], processes: u32) -> Vec<ConfigurationResult> {
 fn judged(text: &str, rows: &[ConfigurationResult], in_rounds: bool) -> Judgement {
     let budget = Budget::new(rows.len(), rows.len());
     let catalogue = Catalogue::built_in();
-    let terms = Terms { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
+    let terms =
+        JudgeContext { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
     let baseline = match in_rounds {
         true => Baseline::Held { configurations: rows, whole: true, in_rounds },
         false => Baseline::none(),
@@ -47,6 +48,23 @@ fn a_limit_inside_the_noise_is_inconclusive_with_what_would_decide() {
     assert_eq!(doubt.verdict, Verdict::Inconclusive);
     let reason = doubt.reason.unwrap();
     assert!(reason.starts_with("7 processes do not decide: their mean is 0."), "{reason}");
+}
+
+#[test]
+fn a_counter_of_one_process_decides_by_its_value_in_rounds_too() {
+    let counted = |conflicts: f64| {
+        let mut rows = timed(&[100_000.0; 2], 8);
+        for row in &mut rows {
+            let mut result = row.metrics["duration"].clone();
+            result.value = Ok(conflicts);
+            result.processes.truncate(1);
+            result.processes[0].median = conflicts;
+            row.metrics.insert("bank_conflicts", result);
+        }
+        [false, true].map(|in_rounds| judged("every bank_conflicts == 0", &rows, in_rounds).verdict)
+    };
+    assert_eq!(counted(0.0), [Verdict::Pass; 2]);
+    assert_eq!(counted(3.0), [Verdict::Fail; 2]);
 }
 
 #[test]
@@ -98,7 +116,8 @@ fn the_best_of_rounds_is_chosen_by_the_first_and_judged_by_the_rest() {
     let rows = timed(&fast, 7);
     let budget = Budget::new(5, 5);
     let catalogue = Catalogue::built_in();
-    let terms = Terms { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
+    let terms =
+        JudgeContext { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
     let baseline = Baseline::Held { configurations: &rows, whole: true, in_rounds: true };
     let open = wanted(terms, &Threshold::parse(text).unwrap(), &rows, &baseline);
     let open: Vec<(String, u32)> = open.iter().map(|(c, n)| (c.to_string(), *n)).collect();
@@ -116,7 +135,8 @@ fn with_fewer_than_three_processes_the_value_decides() {
 fn looked(text: &str, rows: &[ConfigurationResult]) -> (Judgement, Vec<(String, u32)>) {
     let budget = Budget::new(0, rows.len());
     let catalogue = Catalogue::built_in();
-    let terms = Terms { catalogue: &catalogue, device: None, budget: &budget, first_look: Some(7) };
+    let terms =
+        JudgeContext { catalogue: &catalogue, device: None, budget: &budget, first_look: Some(7) };
     let threshold = Threshold::parse(text).unwrap();
     let more = wanted(terms, &threshold, rows, &Baseline::none());
     let more = more.into_iter().map(|(at, look)| (at.0[0].1.to_string(), look)).collect();
@@ -140,7 +160,8 @@ fn what_the_first_processes_leave_open_is_measured_further_and_nothing_else() {
     // Without looks, nothing is ever asked for.
     let budget = Budget::new(0, 3);
     let catalogue = Catalogue::built_in();
-    let terms = Terms { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
+    let terms =
+        JudgeContext { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
     let threshold = Threshold::parse(text).unwrap();
     assert_eq!(wanted(terms, &threshold, &rows, &Baseline::none()), []);
 }
@@ -162,11 +183,11 @@ fn the_best_of_many_in_doubt_is_chosen_by_the_first_processes_and_measured_furth
 }
 
 /// The share of runs in which one of 50 configurations passes that all are exactly at the limit.
-fn passes_at_the_limit(looks: Looks, judged: impl Fn(&Limited<'_>, &[&[f64]]) -> bool) -> f64 {
+fn passes_at_the_limit(looks: Looks, judged: impl Fn(&LimitTest<'_>, &[&[f64]]) -> bool) -> f64 {
     const RUNS: u32 = 400;
     const CONFIGURATIONS: usize = 50;
     let budget = Budget::up_to(57, 0, CONFIGURATIONS);
-    let limited = Limited {
+    let limited = LimitTest {
         comparison: Comparison::AtMost,
         limit: 100.0,
         budget: &budget,
@@ -188,7 +209,7 @@ fn passes_at_the_limit(looks: Looks, judged: impl Fn(&Limited<'_>, &[&[f64]]) ->
 /// Those that chose the best may not judge it: that flatters the best of 50.
 #[test]
 fn processes_that_chose_the_best_do_not_judge_it() {
-    let by_looks = |limited: &Limited<'_>, all: &[&[f64]]| {
+    let by_looks = |limited: &LimitTest<'_>, all: &[&[f64]]| {
         limited.best_of_looks(all, |a, b| a < b).iter().any(|(_, sure)| *sure == Sure::Within)
     };
     for looks in [Looks::InRounds, Looks::After(7)] {

@@ -34,16 +34,16 @@ use gpuprof_model::threshold::{Limit, Selector, Threshold, Tolerance};
 use gpuprof_model::verdict::{Case, Judgement, Verdict};
 
 use crate::change::defined_anew;
+use crate::gate::judge::context::JudgeContext;
 use crate::gate::judge::reference::{Baseline, margin_percent, none_has};
-use crate::gate::judge::terms::Terms;
 use crate::sequential::Bounds;
 use best::Contest;
 use pairs::Lacks;
-use verdict::Held;
+use verdict::ConfigurationPair;
 
 /// Judges `threshold` into `blank`, a judgement that says nothing yet.
 pub(super) fn judge(
-    terms: Terms<'_>,
+    terms: JudgeContext<'_>,
     blank: Judgement,
     threshold: &Threshold,
     tolerance: Tolerance,
@@ -81,7 +81,7 @@ pub(super) fn judge(
         Selector::Best => best_of_both(threshold, tolerance, &metric, sides, bounds, &mut lacks),
         _ => pairs::every(threshold, configurations, theirs, whole, &mut lacks)
             .into_iter()
-            .map(|pair| Held::new(pair, threshold, tolerance, &metric, bounds))
+            .map(|pair| ConfigurationPair::new(pair, threshold, tolerance, &metric, bounds))
             .collect(),
     };
     let mut judgement = decide(terms, &blank, threshold, tolerance, &metric, &held);
@@ -109,7 +109,7 @@ fn best_of_both<'r>(
     sides: (&'r [ConfigurationResult], &'r [ConfigurationResult]),
     bounds: Option<&'r Bounds>,
     lacks: &mut Lacks,
-) -> Vec<Held<'r>> {
+) -> Vec<ConfigurationPair<'r>> {
     let Some(pair) = pairs::best(threshold, metric, sides.0, sides.1, lacks) else {
         return Vec::new();
     };
@@ -117,14 +117,14 @@ fn best_of_both<'r>(
         bounds.and_then(|bounds| Contest::new(threshold, tolerance, metric, sides, bounds));
     match contest {
         Some(contest) => contest.decider().into_iter().collect(),
-        None => vec![Held::new(pair, threshold, tolerance, metric, None)],
+        None => vec![ConfigurationPair::new(pair, threshold, tolerance, metric, None)],
     }
 }
 
 /// Which of the `configurations` a limit leaves open that were measured in rounds, and up to how
 /// many rounds they are to be measured.
 pub(super) fn wanted<'r>(
-    terms: Terms<'r>,
+    terms: JudgeContext<'r>,
     threshold: &Threshold,
     tolerance: Tolerance,
     configurations: &'r [ConfigurationResult],
@@ -137,13 +137,13 @@ pub(super) fn wanted<'r>(
         return Vec::new();
     };
     let bounds = &terms.budget.relative;
-    if threshold.selector == Selector::Best {
+    if threshold.selector.is_best() {
         let sides = (configurations, theirs);
         let contest = Contest::new(threshold, tolerance, &metric, sides, bounds);
         return contest.map_or_else(Vec::new, |contest| contest.wanted());
     }
     let open = |pair| {
-        let held = Held::new(pair, threshold, tolerance, &metric, Some(bounds));
+        let held = ConfigurationPair::new(pair, threshold, tolerance, &metric, Some(bounds));
         Some((&held.configuration.configuration, held.in_rounds?.wanted()?))
     };
     pairs::every(threshold, configurations, theirs, false, &mut Lacks::default())
@@ -156,7 +156,7 @@ pub(super) fn wanted<'r>(
 /// order of the run; those without a value on both sides are left out. Empty for any other
 /// threshold.
 pub fn verdicts(
-    terms: Terms<'_>,
+    terms: JudgeContext<'_>,
     threshold: &Threshold,
     configurations: &[ConfigurationResult],
     baseline: &[ConfigurationResult],
@@ -167,25 +167,27 @@ pub fn verdicts(
         return Vec::new();
     };
     let mut lacks = Lacks::default();
-    let held: Vec<Held<'_>> = pairs::every(threshold, configurations, baseline, true, &mut lacks)
-        .into_iter()
-        .map(|pair| Held::new(pair, threshold, tolerance, &metric, None))
-        .collect();
+    let held: Vec<ConfigurationPair<'_>> =
+        pairs::every(threshold, configurations, baseline, true, &mut lacks)
+            .into_iter()
+            .map(|pair| ConfigurationPair::new(pair, threshold, tolerance, &metric, None))
+            .collect();
     let level = terms.budget.significance();
     held.iter().map(|h| verdict::verdict(threshold, tolerance, &metric, h, level).0).collect()
 }
 
 fn decide(
-    terms: Terms<'_>,
+    terms: JudgeContext<'_>,
     blank: &Judgement,
     threshold: &Threshold,
     tolerance: Tolerance,
     metric: &Metric,
-    held: &[Held<'_>],
+    held: &[ConfigurationPair<'_>],
 ) -> Judgement {
     let level = terms.budget.significance();
-    let margin = |h: &Held<'_>| margin_percent(threshold.comparison, h.after.value, h.limit);
-    let mut judged: Vec<(&Held<'_>, Verdict, Option<String>)> = held
+    let margin =
+        |h: &ConfigurationPair<'_>| margin_percent(threshold.comparison, h.after.value, h.limit);
+    let mut judged: Vec<(&ConfigurationPair<'_>, Verdict, Option<String>)> = held
         .iter()
         .map(|h| {
             let (verdict, reason) = verdict::verdict(threshold, tolerance, metric, h, level);
@@ -193,7 +195,7 @@ fn decide(
         })
         .collect();
     // The worst first; stable, so that of equals the first configuration decides.
-    let order = |h: &Held<'_>| margin(h).unwrap_or(f64::NEG_INFINITY);
+    let order = |h: &ConfigurationPair<'_>| margin(h).unwrap_or(f64::NEG_INFINITY);
     judged.sort_by(|a, b| order(a.0).total_cmp(&order(b.0)));
     let first = |wanted: Verdict| judged.iter().find(|(_, verdict, _)| *verdict == wanted);
     let improved = judged.iter().rev().find(|(_, verdict, _)| *verdict == Verdict::Improved);
@@ -204,7 +206,7 @@ fn decide(
         .or_else(|| judged.first());
     let Some((decider, verdict, reason)) = decider else { return blank.clone() };
     let quantity = |value: f64| Quantity::new(value, metric.unit);
-    let case = |(h, verdict, reason): &(&Held<'_>, Verdict, Option<String>)| {
+    let case = |(h, verdict, reason): &(&ConfigurationPair<'_>, Verdict, Option<String>)| {
         let rounds = h.rounds_needed().filter(|_| *verdict == Verdict::Inconclusive);
         Case { margin_percent: margin(h), reason: reason.clone(), rounds, ..h.case(metric.unit) }
     };

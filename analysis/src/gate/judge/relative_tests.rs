@@ -1,5 +1,5 @@
-use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::ConfigurationResult;
+use gpuprof_model::metric::{Catalogue, Class, Perturbation};
+use gpuprof_model::run::{ConfigurationResult, ProcessValue};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::{Judgement, Verdict};
 use proptest::prelude::*;
@@ -55,8 +55,35 @@ fn exact_metrics_fail_by_one_and_improve_by_one() {
     assert_eq!(verdict("bank_conflicts <= baseline + 50%", &zero, &one), Verdict::Fail);
 }
 
+/// `global_sectors` of a GPU, counted by patched code in a kernel that diverges.
+fn moved(value: f64) -> Vec<ConfigurationResult> {
+    let mut rows = rows("global_sectors", &[value]);
+    let result = rows[0].metrics.get_mut("global_sectors").unwrap();
+    result.class = Class::Noisy;
+    result.perturbation = Some(Perturbation::Divergence);
+    result.processes = vec![ProcessValue { median: value, p95: value, min: value, mean: value }];
+    rows
+}
+
 #[test]
-fn every_failure_is_told_with_its_values_and_the_worst_decides() {
+fn a_counter_that_patching_may_have_moved_is_judged_by_its_value_with_the_reason() {
+    let reason = |judgement: &Judgement| {
+        let cases = judgement.violations.iter().chain(&judgement.undecided);
+        let reasons = cases.filter_map(|case| case.reason.as_deref());
+        reasons.chain(judgement.reason.as_deref()).any(|text| text.contains("lanes diverge"))
+    };
+    for before in [rows("global_sectors", &[100.0]), moved(100.0)] {
+        for (value, expected) in [(101.0, Verdict::Fail), (100.0, Verdict::Pass)] {
+            let relative = judged("global_sectors <= baseline", &before, &moved(value));
+            assert_eq!((relative.verdict, reason(&relative)), (expected, true), "{relative:?}");
+            let absolute = judged("global_sectors <= 100", &before, &moved(value));
+            assert_eq!((absolute.verdict, reason(&absolute)), (expected, true), "{absolute:?}");
+        }
+    }
+}
+
+#[test]
+fn every_failure_is_reported_with_its_values_and_the_worst_decides() {
     let before = rows("global_sectors", &[100.0, 100.0, 100.0]);
     let after = rows("global_sectors", &[110.0, 100.0, 150.0]);
     let judgement = judged("global_sectors <= baseline + 5%", &before, &after);

@@ -9,7 +9,7 @@ use gpuprof_model::threshold::Comparison;
 
 use super::{Pool, Shares, Source};
 use crate::gate::budget::Budget;
-use crate::gate::judge::fixed::{Known, Limited, Looks, Sure};
+use crate::gate::judge::fixed::{LimitTest, Looks, Observation, Sure};
 use crate::stats::median::median;
 use crate::stats::random::SplitMix;
 
@@ -36,39 +36,25 @@ const FOR_MEDIAN: u32 = 40_001;
 impl FixedTrial<'_> {
     /// The outcomes of configurations with a median process that is `above_percent` above a limit
     /// that it must not exceed.
-    pub fn of(&self, budget: &Budget, above_percent: f64) -> Shares {
+    pub fn simulate(&self, budget: &Budget, above_percent: f64) -> Shares {
         let mut random = SplitMix(self.seed);
         let middle = self.middle(&mut random);
-        let (mut fail, mut pass, mut processes) = (0_u32, 0_u32, 0_u64);
-        for _ in 0..self.draws {
+        Shares::count(above_percent, self.draws, || {
             let mut source = Source::new(self.pool, &mut random);
             let middle = median(source.recorded).unwrap_or(middle);
-            let limited = Limited {
+            let limited = LimitTest {
                 comparison: Comparison::AtMost,
                 limit: middle / (1.0 + above_percent / 100.0),
                 budget,
                 looks: Looks::After(self.first as usize),
                 one_of: 1,
             };
-            let (sure, took) = self.measured(&mut source, &limited);
-            match sure {
-                Sure::Within => pass += 1,
-                Sure::Beyond => fail += 1,
-                Sure::Open(..) => {}
+            match self.measured(&mut source, &limited) {
+                (Sure::Within, took) => (Some(true), took),
+                (Sure::Beyond, took) => (Some(false), took),
+                (Sure::Open(..), took) => (None, took),
             }
-            processes += took as u64;
-        }
-        let share = |count: u32| f64::from(count) / f64::from(self.draws);
-        #[expect(clippy::cast_precision_loss, reason = "processes are counted")]
-        let rounds = processes as f64 / f64::from(self.draws);
-        Shares {
-            slower_percent: above_percent,
-            configurations: self.draws,
-            fail: share(fail),
-            pass: share(pass),
-            undecided: share(self.draws - fail - pass),
-            rounds,
-        }
+        })
     }
 
     /// The median process of the pool, if it is not that of a recording.
@@ -79,24 +65,25 @@ impl FixedTrial<'_> {
     }
 
     /// One configuration, measured until it is decided or there are the most processes.
-    fn measured(&self, source: &mut Source<'_>, limited: &Limited<'_>) -> (Sure, usize) {
+    fn measured(&self, source: &mut Source<'_>, limited: &LimitTest<'_>) -> (Sure, u32) {
         let mut values: Vec<f64> = Vec::new();
         let mut until = self.first;
         loop {
             while values.len() < until as usize {
                 values.push(source.process());
             }
-            let known = Known {
+            let known = Observation {
                 value: median(&values).unwrap_or(f64::NAN),
                 processes: values,
                 class: Class::Noisy,
+                counted_once: false,
                 resolution: self.resolution,
             };
             let sure = limited.decide(&known);
             values = known.processes;
             match sure {
                 Sure::Open(_, Some(look)) if look <= self.most => until = look,
-                sure => return (sure, values.len()),
+                sure => return (sure, until),
             }
         }
     }

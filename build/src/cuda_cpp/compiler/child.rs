@@ -1,4 +1,4 @@
-//! NVRTC in a process of its own.
+//! NVRTC in a separate process.
 //!
 //! Input: a [`Request`]. Output: its [`Reply`], or how the process ended without one. The process
 //! is this executable with a hidden subcommand. NVRTC that aborts is then a diagnosis, several
@@ -14,7 +14,7 @@ use gpuprof_nvrtc::{Nvrtc, Refusal, Source};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-use gpuprof_system::awaited::Awaited;
+use gpuprof_system::blocking_call::BlockingCall;
 use gpuprof_system::interrupt::Interrupt;
 use gpuprof_system::scratch::Scratch;
 
@@ -28,14 +28,14 @@ pub(crate) struct Request {
     pub(crate) library: PathBuf,
     /// What is compiled.
     pub(crate) job: Job,
-    /// Where it writes the trace that lists the headers, without the suffix that it adds.
+    /// The path of the trace that lists the headers, without the suffix that NVRTC adds.
     pub(crate) trace: Option<PathBuf>,
 }
 
 /// One compile.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Job {
-    /// What messages call the text.
+    /// The name of the text in messages.
     pub(crate) name: String,
     /// CUDA C++.
     pub(crate) text: String,
@@ -47,7 +47,7 @@ pub(crate) struct Job {
     pub(crate) options: Vec<String>,
 }
 
-/// What NVRTC answers.
+/// NVRTC's reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Reply {
     /// Its version: major and minor.
@@ -58,7 +58,7 @@ pub(crate) struct Reply {
     pub(crate) log: String,
     /// How it ended.
     pub(crate) ended: Ended,
-    /// The headers that it read; none where it does not tell.
+    /// The headers that it read; none if it does not list them.
     pub(crate) headers: Option<Vec<PathBuf>>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) enum Ended {
     },
     /// The source has errors.
     WithErrors,
-    /// NVRTC took the options not, or lacks its builtins, or has an error of its own.
+    /// NVRTC refused the options, lacks its builtins, or has an internal error.
     Refused(String),
 }
 
@@ -92,7 +92,7 @@ pub(crate) enum NoReply {
     Interrupted(u8),
 }
 
-/// What the child writes.
+/// The child's output.
 type Written = Result<Reply, String>;
 
 /// Compiles in a child process that works in `folder`. An interrupt ends it.
@@ -120,7 +120,7 @@ pub(crate) fn ask(
         .spawn()
         .map_err(NoReply::Start)?;
     let id = Pid::from_child(&child);
-    let ended = Awaited::start(move || child.wait()).map_err(NoReply::Start)?;
+    let ended = BlockingCall::start(move || child.wait()).map_err(NoReply::Start)?;
     let status = loop {
         if let Some(status) = ended.result() {
             break status.map_err(NoReply::Start)?;
@@ -204,8 +204,8 @@ struct Arguments {
     detail: Option<String>,
 }
 
-/// What the trace lists as headers. NVRTC adds the suffix `.json`, and writes none where the
-/// compile fails.
+/// The headers in the trace. NVRTC adds the suffix `.json`, and writes no trace if the compile
+/// fails.
 fn headers_in(trace: &Path) -> Option<Vec<PathBuf>> {
     let bytes = fs::read(trace.with_added_extension("json")).ok()?;
     let trace: Trace = serde_json::from_slice(&bytes).ok()?;

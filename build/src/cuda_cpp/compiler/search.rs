@@ -1,4 +1,4 @@
-//! Where NVRTC may be: the places, in order, and the files to try in each.
+//! The search for NVRTC: the places in order, and the files to try in each.
 
 use std::cmp::Reverse;
 use std::env;
@@ -8,9 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::toolkit::{named_toolkits, path_of};
 use gpuprof_cupti::locate::{site_packages, toolkits_in};
 
-/// What the search goes by. Everything that it takes from outside is in here, so tests choose it.
+/// The inputs of the search. All external inputs are here, so tests can set them.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
     /// The library or its folder, as a setting names it.
@@ -27,8 +28,8 @@ pub struct Search {
     pub loader: bool,
     /// Whether to ask the active Python for its site-packages.
     pub python: bool,
-    /// The newest CUDA version that the driver takes PTX of; none where no driver is asked. A newer
-    /// NVRTC that was not named is passed over.
+    /// The newest CUDA version whose PTX the driver accepts; none if no driver is asked. A newer
+    /// NVRTC is skipped, unless a setting names it.
     pub newest: Option<(u32, u32)>,
 }
 
@@ -74,18 +75,17 @@ const IN_TOOLKIT: [&str; 5] = [
 /// Folders of NVIDIA's wheels: CUDA 13's, then CUDA 12's.
 const IN_PACKAGES: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"];
 
-/// What the library's name begins with.
+/// The prefix of the library's name.
 const LIBRARY: &str = "libnvrtc.so";
 
 impl Search {
     /// The environment of this process.
     #[must_use]
     pub fn from_environment(explicit: Option<&Path>) -> Self {
-        let path = |name| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
         Self {
             explicit: explicit.map(Into::into),
-            variable: path("GPUPROF_NVRTC"),
-            toolkits: [path("CUDA_PATH"), path("CUDA_HOME")].into_iter().flatten().collect(),
+            variable: path_of("GPUPROF_NVRTC"),
+            toolkits: named_toolkits(),
             prefix: Some("/usr/local".into()),
             library_path: env::var_os("LD_LIBRARY_PATH"),
             loader: true,
@@ -94,7 +94,7 @@ impl Search {
         }
     }
 
-    /// The places, in order. Where a path was named, nothing else is tried.
+    /// The places, in order. If the user named a path, it is the only one.
     #[must_use]
     pub fn places(&self) -> Vec<Place> {
         if let Some(path) = &self.explicit {
@@ -145,7 +145,7 @@ impl Place {
 fn libraries_in(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    // Wheels of CUDA 12 hold a second build beside the first: `libnvrtc.alt.so.12`.
+    // Wheels of CUDA 12 contain a second build next to the first: `libnvrtc.alt.so.12`.
     let mut found: Vec<String> = names.filter(|name| is_library(name)).collect();
     found.sort_by_key(|name| (name != LIBRARY, Reverse(numbers(name))));
     distinct(found.into_iter().map(|name| folder.join(name)))

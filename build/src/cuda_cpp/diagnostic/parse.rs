@@ -12,16 +12,16 @@
 //!             instantiation of "void k(T *) [with T=float]" at line 2 of gpuprof-instances
 //! ```
 //!
-//! NVRTC 12.0 writes neither source line nor caret. A message ends at an empty line, or where the
-//! next one begins. The host's compiler, which preprocesses for nvcc, writes `FILE:LINE:COLUMN:`,
-//! and its source lines behind their numbers and a bar.
+//! NVRTC 12.0 writes neither source line nor caret. A message ends at an empty line, or at the
+//! start of the next one. The host's compiler, which preprocesses for nvcc, writes
+//! `FILE:LINE:COLUMN:`, and source lines after their numbers and a bar.
 
 use std::path::PathBuf;
 
 use super::{Diagnostic, Note, Severity, Span};
 use crate::cuda_cpp::program::Place;
 
-/// What a log says.
+/// The content of a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::cuda_cpp) struct Log {
     /// Its messages.
@@ -37,7 +37,7 @@ impl Log {
     }
 }
 
-/// What a message can call itself.
+/// The severities of messages, as logs spell them.
 const SEVERITIES: [(&str, Severity); 6] = [
     ("catastrophic error", Severity::Error),
     ("fatal error", Severity::Error),
@@ -50,7 +50,7 @@ const SEVERITIES: [(&str, Severity); 6] = [
 /// Who speaks without a file and a line.
 const SPEAKERS: [&str; 4] = ["At end of source", "Command-line error", "nvrtc", "ptxas fatal"];
 
-/// What else stands alone.
+/// Closing lines that do not belong to a message.
 const CLOSING: [&str; 4] =
     ["Remark: ", "Error limit reached.", "Compilation terminated.", "Compilation aborted."];
 
@@ -60,7 +60,7 @@ pub(in crate::cuda_cpp) fn log(text: &str) -> Log {
     let lines: Vec<&str> = text.lines().collect();
     let mut at = 0;
     while at < lines.len() {
-        let Some(head) = Head::of(lines[at]) else {
+        let Some(head) = Head::parse(lines[at]) else {
             if !lines[at].trim().is_empty() {
                 log.rest.push(lines[at].trim().to_owned());
             }
@@ -74,15 +74,15 @@ pub(in crate::cuda_cpp) fn log(text: &str) -> Log {
     log
 }
 
-/// Whether a line goes on with the message above it.
+/// Whether a line continues the message above it.
 fn belongs(line: &str) -> bool {
-    line.starts_with([' ', '\t']) && !line.trim().is_empty() && Head::of(line).is_none()
+    line.starts_with([' ', '\t']) && !line.trim().is_empty() && Head::parse(line).is_none()
 }
 
 /// The first line of a message.
 struct Head {
     place: Option<(PathBuf, u32)>,
-    /// The column, where it is told with the line.
+    /// The column, if the line number has one.
     column: Option<u32>,
     severity: Severity,
     number: Option<u32>,
@@ -90,7 +90,7 @@ struct Head {
 }
 
 impl Head {
-    fn of(line: &str) -> Option<Self> {
+    fn parse(line: &str) -> Option<Self> {
         if line.starts_with([' ', '\t']) || CLOSING.iter().any(|it| line.starts_with(it)) {
             return None;
         }
@@ -101,11 +101,13 @@ impl Head {
             return Some(head);
         }
         let speaker = SPEAKERS.iter().find(|it| line.starts_with(**it))?;
-        let (severity, number, message) =
-            Self::said(line[speaker.len()..].trim_start_matches([' ', ':'])).or_else(|| {
-                let said = line[speaker.len()..].trim_start_matches([' ', ':']).to_owned();
-                (*speaker != "nvrtc").then_some((Severity::Error, None, said))
-            })?;
+        let (severity, number, message) = Self::split_severity(
+            line[speaker.len()..].trim_start_matches([' ', ':']),
+        )
+        .or_else(|| {
+            let said = line[speaker.len()..].trim_start_matches([' ', ':']).to_owned();
+            (*speaker != "nvrtc").then_some((Severity::Error, None, said))
+        })?;
         let message = match *speaker {
             "At end of source" => format!("at the end of the source: {message}"),
             _ => message,
@@ -138,11 +140,11 @@ impl Head {
     fn at(line: &str, at: usize) -> Option<Self> {
         let (file, number) = line[..at].rsplit_once('(')?;
         let place = (PathBuf::from(file), number.parse().ok()?);
-        let (severity, number, message) = Self::said(&line[at + "): ".len()..])?;
+        let (severity, number, message) = Self::split_severity(&line[at + "): ".len()..])?;
         Some(Self { place: Some(place), column: None, severity, number, message })
     }
 
-    fn said(text: &str) -> Option<(Severity, Option<u32>, String)> {
+    fn split_severity(text: &str) -> Option<(Severity, Option<u32>, String)> {
         let (word, severity) = SEVERITIES.iter().find(|(word, _)| text.starts_with(word))?;
         let rest = &text[word.len()..];
         if let Some(message) = rest.strip_prefix(": ") {
@@ -160,7 +162,7 @@ impl Head {
     }
 }
 
-/// What follows the first line.
+/// The part after the first line.
 #[derive(Default)]
 struct Body {
     more: Vec<String>,
@@ -170,13 +172,13 @@ struct Body {
 }
 
 impl Body {
-    /// What the host's compiler shows: `    3 | SOURCE`, then marks below it.
+    /// The source excerpt of the host's compiler: `    3 | SOURCE`, then marks below it.
     fn of_the_host(lines: &[&str]) -> Self {
         let source = lines.first().and_then(|line| Some(line.split_once(" | ")?.1.to_owned()));
         Self { source, ..Self::default() }
     }
 
-    fn of(lines: &[&str]) -> Self {
+    fn parse(lines: &[&str]) -> Self {
         let trace = lines.iter().position(|line| line.trim_start().starts_with("detected during"));
         let (message, trace) = lines.split_at(trace.unwrap_or(lines.len()));
         let caret = message.iter().position(|line| line.trim() == "^");
@@ -198,7 +200,7 @@ impl Body {
 /// How far a source line and its caret are indented.
 const INDENT: usize = 2;
 
-/// The lines of a trace without what introduces it.
+/// The lines of a trace without its introduction.
 fn traced(lines: &[&str]) -> Vec<String> {
     let lines = lines.iter().map(|line| line.trim());
     let lines = lines.map(|line| line.strip_prefix("detected during").unwrap_or(line).trim());
@@ -209,7 +211,7 @@ impl Log {
     fn add(&mut self, head: Head, body: &[&str]) {
         let body = match head.column {
             Some(_) => Body::of_the_host(body),
-            None => Body::of(body),
+            None => Body::parse(body),
         };
         let span = head.span(&body);
         let mut message = head.message.clone();

@@ -54,7 +54,7 @@ fn a_message_has_its_source_line_its_caret_and_its_trace() {
 }
 
 #[test]
-fn what_has_no_place_is_a_message_too() {
+fn a_message_without_a_position_is_parsed() {
     let read = log("At end of source: error: expected a \"}\"\n\
                     nvrtc: error: unrecognized option --nope found\n\
                     Command-line error: cannot open source file \"pre.h\"\n\

@@ -1,4 +1,4 @@
-//! What a template takes, and what is wrong with what it is given.
+//! The parameters of a template, and the check of its arguments.
 //!
 //! Input: its parameters as the source writes them, and the arguments of an expression. Output: the
 //! first thing that does not fit, in words.
@@ -79,7 +79,7 @@ impl Template {
                 || ["true", "false"].contains(&argument.as_str());
             let is_type = TYPES.contains(&argument.split(' ').next()?);
             match parameter.kind {
-                Kind::Type if is_value => Some(format!("{whole}: `{argument}` is no type")),
+                Kind::Type if is_value => Some(format!("{whole}: `{argument}` is not a type")),
                 Kind::Flag | Kind::Value if is_type => {
                     Some(format!("{whole}: `{argument}` is a type, no value"))
                 }
@@ -130,8 +130,8 @@ fn joined(words: &[&str]) -> String {
     text
 }
 
-/// What stands between the brackets that `words` begin with, cut at its commas, and how many words
-/// that is with them.
+/// The text between the brackets at the start of `words`, split at its commas, and its number of
+/// words.
 pub(super) fn parts<'s>(words: &[&'s str]) -> (Vec<Vec<&'s str>>, usize) {
     let (mut parts, mut angles, mut others) = (vec![Vec::new()], 0_usize, 0_usize);
     for (at, &word) in words.iter().enumerate() {

@@ -28,7 +28,7 @@ pub(super) fn words(source: &str) -> Vec<&str> {
     words
 }
 
-/// The length of a line, with those that a backslash joins to it.
+/// The length of a line, with the lines that a backslash joins to it.
 fn line(rest: &str) -> usize {
     let mut end = 0;
     for line in rest.split_inclusive('\n') {
@@ -40,7 +40,7 @@ fn line(rest: &str) -> usize {
     end
 }
 
-/// The length of a literal between two `quote`; one that does not end is its first quote.
+/// The length of a literal between two `quote`; if it does not end, of the first quote.
 fn literal(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices().skip(1) {

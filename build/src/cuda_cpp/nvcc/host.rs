@@ -1,7 +1,7 @@
 //! The host's compiler, which nvcc starts, and its headers.
 //!
-//! Input: a header. Output: whether a compiler of the host's may find it where it searches by
-//! itself. What cannot be known, such as a compiler in a place of its own, may be.
+//! Input: a header. Output: whether a host compiler may find it by its own search. If that is
+//! unknown, such as for a compiler in an unusual place, the answer is yes.
 
 use std::env;
 use std::fs;
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use crate::cuda_cpp::compiler::NoReply;
 
-/// Where compilers search for headers.
+/// The default folder of headers.
 const SYSTEM: &str = "/usr/include";
 
-/// What else tells them where.
+/// The variables with further folders.
 const VARIABLES: [&str; 3] = ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"];
 
-/// That there is no compiler of the host's, and what to do about it.
+/// No host compiler was found; with the remedy.
 pub(super) fn none() -> NoReply {
     let reason = "it needs a C++ compiler of the host's and found none: install one (Debian: `apt \
                   install g++`), or name one by NVCC_CCBIN or options = [\"-ccbin=/path/to/g++\"]";
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_library_may_have_is_told_from_a_header_that_is_nowhere() {
+    fn a_system_header_is_distinguished_from_a_missing_one() {
         assert!(may_have("vector"));
         let is_told_more = VARIABLES.iter().any(|name| env::var_os(name).is_some());
         let cannot_tell = is_told_more || !Path::new(SYSTEM).is_dir();

@@ -1,8 +1,8 @@
-//! What nvcc writes, read as NVRTC's words.
+//! Translates nvcc's log into NVRTC's form.
 
 use gpuprof_system::pad;
 
-/// What CUDA's headers make of the words in front of a function, and the words.
+/// The expansions of CUDA's attributes in front of a function, and the attributes.
 const ATTRIBUTES: [(&str, &str); 6] = [
     ("__attribute__((global))", "__global__"),
     ("__attribute__((device))", "__device__"),
@@ -37,7 +37,7 @@ pub(super) fn as_written(log: &str) -> String {
     lines.join("\n")
 }
 
-/// Whether nvcc says that there is no compiler of the host's: `gcc: No such file or directory`.
+/// Whether nvcc reports a missing host compiler: `gcc: No such file or directory`.
 pub(super) fn lacks_host_compiler(log: &str) -> bool {
     let is_of_gcc = |line: &str| {
         line.split_once(": ").is_some_and(|(program, said)| {

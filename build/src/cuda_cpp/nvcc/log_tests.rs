@@ -21,7 +21,7 @@ fn a_source_line_is_shown_as_it_was_written_and_the_caret_stays_below_its_word()
 }
 
 #[test]
-fn a_missing_compiler_of_the_host_is_told_from_a_missing_header() {
+fn a_missing_compiler_of_the_host_is_reported_from_a_missing_header() {
     // As nvcc 13.0.88 wrote it.
     let log = "gcc: No such file or directory\n\
                nvcc fatal   : Failed to preprocess host compiler properties.\n";

@@ -1,4 +1,4 @@
-//! nvcc, which compiles what NVRTC cannot: files whose host code needs the real standard library.
+//! nvcc, for files that NVRTC cannot compile: their host code needs the real standard library.
 //!
 //! Input: an explicit path, or the environment; then jobs, as NVRTC has them. Output: an [`Nvcc`],
 //! or [`NotFound`]; then replies, as NVRTC gives them. Only device code is compiled (`-ptx`); the
@@ -10,7 +10,6 @@ mod log;
 mod search;
 
 use std::ffi::OsString;
-use std::fmt;
 use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
@@ -20,27 +19,24 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-pub use search::Search;
+pub use search::{PROGRAM, Search};
 
 use super::compiler::{Ended, Job, NoReply, Reply};
 use super::diagnostic;
 use super::program::Architecture;
-use gpuprof_system::awaited::Awaited;
+use crate::toolkit::NotFound;
+use gpuprof_system::blocking_call::BlockingCall;
 use gpuprof_system::console::Notes;
 use gpuprof_system::interrupt::Interrupt;
 use gpuprof_system::scratch::Scratch;
 
-/// The command that installs it where there is no toolkit.
-pub const INSTALL: &str = "python3 -m pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt \
-                           nvidia-cuda-runtime nvidia-cuda-cccl";
-
-/// The file that is compiled, and what comes of it.
+/// The compiled file, and its outputs.
 const SOURCE: &str = "gpuprof-sources.cu";
 const PTX: &str = "out.ptx";
 const RULE: &str = "headers";
 const LOG: &str = "log";
 
-/// How long it may take to say what it is.
+/// The longest time for its version.
 const ANSWERS: Duration = Duration::from_secs(10);
 
 /// An nvcc that answers.
@@ -51,7 +47,7 @@ pub struct Nvcc {
     version: (u32, u32),
     /// `13.0.88`.
     release: String,
-    /// What it says of itself.
+    /// Its version text.
     identity: String,
     architectures: Vec<u32>,
     /// Whether the environment adds to its options.
@@ -60,45 +56,17 @@ pub struct Nvcc {
     notes: Notes,
 }
 
-/// There is no nvcc.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotFound {
-    /// What is wrong with those that were found.
-    pub reasons: Vec<String>,
-    /// Whether a path was named, so that nothing else will do.
-    pub named: bool,
-}
-
-impl fmt::Display for NotFound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no nvcc was found")?;
-        for reason in &self.reasons {
-            write!(f, " ({reason})")?;
-        }
-        write!(
-            f,
-            ": it is part of the CUDA toolkit, and `{INSTALL}` installs it with what it needs, but \
-             for a host compiler such as g++ (Debian: `apt install g++`); GPUPROF_NVCC names its file or folder"
-        )
-    }
-}
-
 impl Nvcc {
-    /// The first one of `search` that answers; `interrupt` ends a compile. Unless `quiet`, it tells
-    /// on standard error what it compiles.
+    /// The first one of `search` that answers; `interrupt` ends a compile. Unless `quiet`, it
+    /// reports each compile on standard error.
     ///
     /// # Errors
     /// There is none.
     pub fn find(search: &Search, interrupt: &Interrupt, quiet: bool) -> Result<Self, NotFound> {
-        let mut reasons = Vec::new();
-        for (file, place) in search.candidates() {
-            let found = Self::identified(&file, place, interrupt, quiet);
-            match found.and_then(|found| found.with(&search.settings).allowed(search)) {
-                Ok(found) => return Ok(found),
-                Err(reason) => reasons.push(format!("{}: {reason}", file.display())),
-            }
-        }
-        Err(NotFound { reasons, named: search.variable.is_some() })
+        search.program.locate(&PROGRAM, |file, place| {
+            let found = Self::identified(file, place, interrupt, quiet)?;
+            found.with(&search.settings).allowed(search)
+        })
     }
 
     fn identified(
@@ -107,13 +75,13 @@ impl Nvcc {
         interrupt: &Interrupt,
         quiet: bool,
     ) -> Result<Self, String> {
-        let identity = said(file, "--version", interrupt)?;
+        let identity = ask_nvcc(file, "--version", interrupt)?;
         let release = identity.split_once(", V").and_then(|(_, it)| it.split_whitespace().next());
         let release = release.ok_or("it does not say its version")?.to_owned();
         let mut numbers = release.split('.').map_while(|it| it.parse().ok());
         let version = numbers.next().zip(numbers.next());
         let version = version.ok_or_else(|| format!("`{release}` is no version"))?;
-        let architectures = said(file, "--list-gpu-arch", interrupt)?;
+        let architectures = ask_nvcc(file, "--list-gpu-arch", interrupt)?;
         let architectures = architectures.lines();
         let architectures =
             architectures.filter_map(|it| it.trim().strip_prefix("compute_")?.parse().ok());
@@ -132,7 +100,7 @@ impl Nvcc {
         })
     }
 
-    /// Itself, told apart from what it is with other `settings`.
+    /// Itself, with `settings` in its identity.
     fn with(mut self, settings: &[(&'static str, OsString)]) -> Self {
         self.is_told_more = !settings.is_empty();
         for (name, value) in settings {
@@ -141,13 +109,15 @@ impl Nvcc {
         self
     }
 
-    /// Itself, if the driver takes what it writes or the user named it.
+    /// Itself, if the driver accepts its PTX or the user named it.
     fn allowed(self, search: &Search) -> Result<Self, String> {
         match search.newest {
-            Some(newest) if self.version > newest && search.variable.is_none() => Err(format!(
-                "it is nvcc {}, and the driver takes PTX of CUDA {}.{} at most",
-                self.release, newest.0, newest.1
-            )),
+            Some(newest) if self.version > newest && search.program.variable.is_none() => {
+                Err(format!(
+                    "it is nvcc {}, and the driver accepts PTX of CUDA {}.{} at most",
+                    self.release, newest.0, newest.1
+                ))
+            }
             _ => Ok(self),
         }
     }
@@ -157,7 +127,7 @@ impl Nvcc {
         &self.file
     }
 
-    /// Where it was found.
+    /// Its path.
     pub fn place(&self) -> &str {
         self.place
     }
@@ -167,7 +137,7 @@ impl Nvcc {
         &self.release
     }
 
-    /// What tells this build, and the settings that it obeys, from every other one.
+    /// The identity of this build, with the settings that it obeys.
     pub(super) fn identity(&self) -> &str {
         &self.identity
     }
@@ -177,7 +147,7 @@ impl Nvcc {
         &self.architectures
     }
 
-    /// What ends a compile.
+    /// Ends a compile.
     pub(super) fn interrupt(&self) -> &Interrupt {
         &self.interrupt
     }
@@ -201,7 +171,7 @@ impl Nvcc {
         self.is_told_more || host::may_have(header) || host::is_in(&self.headers(), header)
     }
 
-    /// Compiles `job`, whose expressions are those of the instances `numbers`, in `folder`.
+    /// Compiles `job` in `folder`, with the expressions of the instances `numbers`.
     ///
     /// # Errors
     /// [`NoReply`].
@@ -229,7 +199,7 @@ impl Nvcc {
             .args(&job.options)
             .arg(at(SOURCE))
             .current_dir(folder)
-            // What it makes in between goes with the rest.
+            // Its intermediate files are removed with the folder.
             .env("TMPDIR", own.path())
             // The host's compiler is read in English.
             .env("LC_ALL", "C")
@@ -251,7 +221,7 @@ impl Nvcc {
         };
         let rule = fs::read_to_string(at(RULE)).unwrap_or_default();
         let files = log::files(&rule).into_iter().map(PathBuf::from);
-        // What stands in `#line` is in the list too.
+        // Names in `#line` are in the list too.
         let of_others = |file: &PathBuf| {
             let name = file.to_string_lossy();
             !file.starts_with(own.path()) && !name.starts_with("gpuprof-")
@@ -269,7 +239,7 @@ impl Nvcc {
     fn ended(&self, mut command: Command) -> Result<bool, NoReply> {
         let mut child = command.spawn().map_err(NoReply::Start)?;
         let group = Pid::from_child(&child);
-        let ended = Awaited::start(move || child.wait()).map_err(NoReply::Start)?;
+        let ended = BlockingCall::start(move || child.wait()).map_err(NoReply::Start)?;
         loop {
             if let Some(signal) = self.interrupt.signal() {
                 // It starts others, which do the work.
@@ -288,14 +258,14 @@ impl Nvcc {
     }
 }
 
-/// What the nvcc in `file` answers to `question`.
-fn said(file: &Path, question: &str, interrupt: &Interrupt) -> Result<String, String> {
+/// The answer of the nvcc in `file` to `question`.
+fn ask_nvcc(file: &Path, question: &str, interrupt: &Interrupt) -> Result<String, String> {
     let cannot = |error| format!("cannot be started: {error}");
     let mut command = Command::new(file);
     command.arg(question).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let child = command.process_group(0).spawn().map_err(cannot)?;
     let group = Pid::from_child(&child);
-    let ended = Awaited::start(move || child.wait_with_output()).map_err(cannot)?;
+    let ended = BlockingCall::start(move || child.wait_with_output()).map_err(cannot)?;
     let until = Instant::now().checked_add(ANSWERS);
     let output = loop {
         if let Some(output) = ended.result() {

@@ -1,4 +1,4 @@
-//! What limits the launch of an entry, as its PTX says.
+//! The launch limits of an entry, from its PTX.
 
 use crate::cuda_cpp::program::Layout;
 
@@ -23,12 +23,12 @@ pub struct Entry {
     pub max_cluster_rank: Option<u32>,
     /// Shared memory that it declares, in bytes, without padding between variables.
     pub static_shared: u64,
-    /// Whether it uses shared memory whose size the launch decides.
+    /// Whether it uses shared memory that the launch sizes.
     pub dynamic_shared: bool,
 }
 
 impl Entry {
-    pub(super) fn of<'a>(
+    pub(super) fn parse<'a>(
         name: &str,
         text: &'a str,
         module_shared: impl Iterator<Item = &'a str>,
@@ -55,7 +55,7 @@ impl Entry {
     }
 }
 
-/// Up to three numbers behind a directive; what is not written is 1.
+/// Up to three numbers after a directive; what is not written is 1.
 fn numbers(text: &str, directive: &str) -> Option<[u32; 3]> {
     let rest = text.split_once(directive)?.1;
     // The next directive may stand on the same line.

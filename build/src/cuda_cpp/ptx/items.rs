@@ -1,10 +1,10 @@
-//! The items of a module: its functions, entries, variables, and what stands between them.
+//! The items of a module: its functions, entries, variables, and the directives between them.
 
 /// A piece of a module. All of them one after the other are the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Item<'a> {
-    /// What it declares or defines: `entry`, `func`, `global`, `const`, `shared`; none for the
-    /// module's own directives.
+    /// Its kind: `entry`, `func`, `global`, `const`, `shared`; none for the module's own
+    /// directives.
     pub(super) kind: Option<&'a str>,
     /// Its name.
     pub(super) name: Option<&'a str>,
@@ -12,12 +12,12 @@ pub(super) struct Item<'a> {
     pub(super) text: &'a str,
 }
 
-/// What an item with a name can be.
+/// The kinds of named items.
 const KINDS: [&str; 8] =
     ["entry", "func", "global", "const", "shared", "texref", "surfref", "alias"];
 
 impl<'a> Item<'a> {
-    fn of(text: &'a str) -> Self {
+    fn parse(text: &'a str) -> Self {
         let kind = words(text).find_map(|word| {
             let word = word.strip_prefix('.')?;
             KINDS.into_iter().find(|kind| *kind == word)
@@ -53,7 +53,7 @@ fn name<'a>(text: &'a str, kind: &str) -> Option<&'a str> {
         return words(&rest[..end]).filter(|word| !word.starts_with('.')).last();
     }
     let mut rest = rest.trim_start();
-    // What a function returns stands in parentheses before its name.
+    // The return value is in parentheses before the function's name.
     if let Some(returned) = rest.strip_prefix('(') {
         rest = &returned[returned.find(')')? + 1..];
     }
@@ -73,7 +73,7 @@ pub(super) fn items(ptx: &str) -> Vec<Item<'_>> {
     let mut scan = Scan::default();
     for (at, byte) in ptx.bytes().enumerate() {
         if scan.ends_item(byte, &ptx[start..at]) {
-            items.push(Item::of(&ptx[start..=at]));
+            items.push(Item::parse(&ptx[start..=at]));
             start = at + 1;
             scan = Scan { comment: scan.comment, ..Scan::default() };
         }
@@ -84,7 +84,7 @@ pub(super) fn items(ptx: &str) -> Vec<Item<'_>> {
     items
 }
 
-/// Where in the text the scan is.
+/// The state of the scan.
 #[derive(Default)]
 struct Scan {
     depth: usize,

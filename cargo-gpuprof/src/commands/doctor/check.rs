@@ -4,7 +4,7 @@ use std::fmt;
 
 use gpuprof_model::ExitCode;
 
-/// Where the driver says who may read counters.
+/// The driver's file about who may read counters.
 pub(super) const PARAMETERS: &str = "/proc/driver/nvidia/params";
 
 /// How a check ended.
@@ -31,16 +31,16 @@ pub(super) struct Check {
     pub(super) state: State,
     pub(super) what: &'static str,
     pub(super) found: String,
-    /// What keeps the main job from running at all, where this does.
+    /// The obstacle for the tool's main purpose, if the check found one.
     pub(super) obstacle: Option<Obstacle>,
 }
 
-/// What a failed check comes to.
+/// The consequence of a failed check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Obstacle {
-    /// What a run would exit with.
+    /// The exit code of a run.
     pub(super) code: ExitCode,
-    /// What cannot be done here.
+    /// The impossible task.
     pub(super) sentence: &'static str,
 }
 

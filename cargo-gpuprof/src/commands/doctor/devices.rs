@@ -1,10 +1,10 @@
 //! The devices, each by itself: its settings, whether another gpuprof has it, and a trial session
 //! on it.
 //!
-//! Input: the devices that the driver shows. Output: the checks of each. A process that is
-//! asked about one of several sees no other, as one that measures on it does. The device is held
-//! during its trial, and one that another gpuprof holds gets none: a session beside that one's
-//! would be refused or disturb it.
+//! Input: the visible devices. Output: the checks of each. A process that queries one of several
+//! sees only that one, like a process that measures on it. The device is locked during its trial,
+//! and one that another gpuprof has locked gets no trial: a second session would be refused or
+//! disturb the other.
 
 use gpuprof_model::measurement::DeviceRecord;
 
@@ -13,16 +13,16 @@ use super::gpu;
 use crate::options::DoctorOptions;
 use gpuprof_engine::cupti::{self, Answer, Question};
 use gpuprof_engine::device::lock::{self, Owner, Try};
-use gpuprof_engine::device::{VISIBLE_ENV, profiler};
+use gpuprof_engine::device::{VISIBLE_ENV, shared_profiler};
 use gpuprof_system::error::Result;
 
-/// What the line of the trial is called.
+/// The name of the trial's line.
 const COUNTERS: &str = "counters";
 
 /// A device and what was found of it.
 #[derive(Debug)]
 pub(super) struct Examined {
-    /// Its position among those that the driver shows.
+    /// Its position among the visible devices.
     pub(super) at: usize,
     pub(super) device: DeviceRecord,
     /// Whether a run with the same `--devices` measures on it.
@@ -96,7 +96,7 @@ fn held(device: &DeviceRecord, trial: impl FnOnce() -> Result<Check>) -> Result<
     let own = lock::path(&lock::folder(), &device.uuid);
     let locks = [
         (Some(own), "is measuring on this device"),
-        (profiler::shared(device), "is using the profiler, which GPUs before Hopper share"),
+        (shared_profiler::path(device), "is using the profiler, which GPUs before Hopper share"),
     ];
     let mut held = Vec::new();
     for (path, does) in locks {

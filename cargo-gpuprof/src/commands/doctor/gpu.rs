@@ -22,7 +22,7 @@ pub(super) fn driver(answer: &Answer, expected: bool) -> Check {
     }
 }
 
-/// What a driver that answered says of its version: 13000.
+/// The driver's version, in its own form: 13000.
 pub(super) fn version(answer: &Answer) -> Option<u32> {
     match answer {
         Answer::Driver(devices) => devices.first().map(|device| device.driver_version),
@@ -55,12 +55,12 @@ pub(super) fn permission(parameters: Option<&str>) -> Check {
         None => Check::new(
             State::Warn,
             what,
-            "the driver does not say who may read counters; see the trial under `counters`",
+            "the driver does not say which users may read counters; see the trial under `counters`",
         ),
     }
 }
 
-/// Persistence, MIG, vGPU and clocks of the device `uuid`, as NVML tells them.
+/// NVML's data on persistence, MIG, vGPU and clocks of the device `uuid`.
 pub(super) fn settings(answer: Answer, uuid: &str) -> Vec<Check> {
     match answer {
         Answer::Nvml(facts) => of_facts(&facts, uuid),
@@ -132,7 +132,7 @@ fn mig(facts: &Facts, uuid: &str) -> Check {
             "on, but no slice is visible; remedy: create one with `nvidia-smi mig -cgi … -C`, or \
              turn MIG off with `nvidia-smi -mig 0`",
         ),
-        // What has no MIG says that it is not supported.
+        // A device without MIG reports "not supported".
         Some(false) | None => Check::new(State::Ok, "MIG", "off"),
     }
 }
@@ -166,14 +166,14 @@ mod tests {
         }
     }
 
-    fn told(facts: &Facts, uuid: &str) -> Vec<(State, &'static str)> {
+    fn list_states(facts: &Facts, uuid: &str) -> Vec<(State, &'static str)> {
         of_facts(facts, uuid).into_iter().map(|check| (check.state, check.what)).collect()
     }
 
     #[test]
-    fn a_machine_in_order_is_told_in_three_lines() {
+    fn a_machine_in_order_is_reported_in_three_lines() {
         let expected = [(State::Ok, "persistence"), (State::Ok, "MIG"), (State::Ok, "clocks")];
-        assert_eq!(told(&fine(), "GPU-1"), expected);
+        assert_eq!(list_states(&fine(), "GPU-1"), expected);
         let clocks = of_facts(&fine(), "GPU-1").pop().unwrap().found;
         assert!(clocks.starts_with("SM at 345 MHz, at most 1980 MHz;"), "{clocks}");
     }
@@ -204,6 +204,6 @@ mod tests {
             checks[0].found,
             "persistence mode, MIG and clocks are unknown: NVML does not work: gone"
         );
-        assert_eq!(told(&Facts::default(), "GPU-1")[0], (State::Warn, "persistence"));
+        assert_eq!(list_states(&Facts::default(), "GPU-1")[0], (State::Warn, "persistence"));
     }
 }

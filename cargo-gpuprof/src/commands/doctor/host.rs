@@ -1,4 +1,4 @@
-//! The checks of what builds and profiles: CUPTI, the kernel toolchain, ptxas, NVRTC.
+//! The checks of programs and libraries: CUPTI, the kernel toolchain, ptxas, NVRTC.
 
 use std::env;
 use std::process::{Command, Stdio};
@@ -9,18 +9,19 @@ use super::check::{Check, Obstacle, State};
 use gpuprof_build::cuda_cpp::{self, Compiler, NotFound, Nvcc, Search, nvcc};
 use gpuprof_build::ptxas::{self, Assembler};
 use gpuprof_build::toolchain::{self, Candidates};
+use gpuprof_build::toolkit::{self, Program};
 use gpuprof_engine::cupti::Answer;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 
-/// What the line of the kernels' toolchain is called.
+/// The name of the line of the kernels' toolchain.
 const TOOLCHAIN: &str = "toolchain";
 
 /// Without a toolchain where something is built.
 const NO_KERNELS: Obstacle =
     Obstacle { code: ExitCode::BuildFailed, sentence: "kernels cannot be built here" };
 
-/// Where CUPTI is.
+/// The location of CUPTI.
 pub(super) fn library(located: Answer, has_gpu: bool) -> Check {
     match located {
         Answer::Located(found) => {
@@ -43,7 +44,7 @@ pub(super) fn kernels(asked: Option<&str>) -> Check {
     }
 }
 
-/// Without a toolchain: a machine that has no cargo either is one that runs archives.
+/// Without a toolchain: a machine without cargo as well runs archives.
 fn without(builds: bool, reason: &str) -> Check {
     if builds {
         return Check::obstacle(NO_KERNELS, TOOLCHAIN, reason);
@@ -66,29 +67,32 @@ fn runs(command: &mut Command) -> bool {
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// ptxas, which tells registers where no GPU does.
+/// ptxas, which reports registers if no GPU does.
 pub(super) fn assembler() -> Check {
     const WHAT: &str = "ptxas";
-    match Assembler::find(&ptxas::Search::from_environment()) {
+    match Assembler::find(&toolkit::Search::from_environment(&ptxas::PROGRAM)) {
         Ok(found) => {
             let (version, file, place) = (found.version(), found.file().display(), found.place());
-            let text = format!("{version} at {file} ({place}): emulated runs know registers");
+            let text = format!("{version} at {file} ({place}); emulated runs report registers");
             Check::new(State::Ok, WHAT, text)
         }
-        Err(absent) if absent.named => Check::new(State::Warn, WHAT, absent.to_string()),
-        Err(absent) => {
-            let broken: String = absent.reasons.iter().map(|it| format!("\n{it}")).collect();
-            let text = format!(
-                "not installed; only the registers of emulated runs need it: `{}` installs it{broken}",
-                ptxas::INSTALL
-            );
-            Check::new(State::Ok, WHAT, text)
-        }
+        Err(absent) => not_installed(&absent, "the registers of emulated runs need it"),
     }
 }
 
-/// NVRTC, which only kernels in CUDA C++ need: the one that a run takes, whose driver takes PTX up
-/// to the version `newest`.
+/// The check of a missing program that only some runs need; `for_what` says which.
+fn not_installed(absent: &toolkit::NotFound, for_what: &str) -> Check {
+    let Program { name, install, .. } = absent.program;
+    if absent.named {
+        return Check::new(State::Warn, name, absent.to_string());
+    }
+    let broken: String = absent.reasons.iter().map(|it| format!("\n{it}")).collect();
+    let text = format!("not installed; only {for_what}: `{install}` installs it{broken}");
+    Check::new(State::Ok, name, text)
+}
+
+/// NVRTC, which only kernels in CUDA C++ need: as a run selects it, for a driver that
+/// accepts PTX up to the version `newest`.
 pub(super) fn compiler_of_cuda_cpp(
     newest: Option<(u32, u32)>,
     interrupt: &Interrupt,
@@ -116,7 +120,7 @@ pub(super) fn compiler_of_cuda_cpp(
     })
 }
 
-/// nvcc, for the files that NVRTC does not compile: the one that a run takes.
+/// nvcc, for files that NVRTC cannot compile, as a run selects it.
 pub(super) fn second_compiler(newest: Option<(u32, u32)>, interrupt: &Interrupt) -> Check {
     const WHAT: &str = "nvcc";
     let search = nvcc::Search { newest, ..nvcc::Search::from_environment() };
@@ -125,21 +129,11 @@ pub(super) fn second_compiler(newest: Option<(u32, u32)>, interrupt: &Interrupt)
             let (release, file, place) = (found.release(), found.file().display(), found.place());
             Check::new(State::Ok, WHAT, format!("{release} at {file} ({place})"))
         }
-        Err(absent) if absent.named => Check::new(State::Warn, WHAT, absent.to_string()),
-        Err(absent) => {
-            let broken: String = absent.reasons.iter().map(|it| format!("\n{it}")).collect();
-            let text = format!(
-                "not installed; only CUDA C++ that NVRTC cannot compile needs it: `{}` installs \
-                 it{broken}",
-                nvcc::INSTALL
-            );
-            Check::new(State::Ok, WHAT, text)
-        }
+        Err(absent) => not_installed(&absent, "CUDA C++ that NVRTC cannot compile needs it"),
     }
 }
 
-/// Most packages have no kernel in CUDA C++: nothing is wrong without it, but where one does not
-/// work that is there.
+/// Most packages have no kernel in CUDA C++: a missing NVRTC is fine, but a broken one is not.
 fn without_nvrtc(absent: &NotFound) -> String {
     let broken = absent.searched.iter().filter_map(|it| it.reason.as_ref());
     let broken: String = broken.map(|reason| format!("\n{reason}")).collect();

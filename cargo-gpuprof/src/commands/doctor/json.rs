@@ -1,6 +1,6 @@
 //! The report as one JSON document: what `doctor --message-format json` writes.
 //!
-//! Input: the checks and what they come to. Output: a line that follows
+//! Input: the checks and their conclusion. Output: a line that follows
 //! `docs/schema/doctor.schema.json`.
 
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use super::devices::Examined;
 /// The version of the document.
 const SCHEMA_VERSION: u32 = 1;
 
-/// What this machine can do.
+/// The checks of this machine.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "reason", rename = "doctor")]
@@ -23,7 +23,7 @@ pub(super) struct Document<'r> {
     schema_version: u32,
     /// The exit code of this command: that of a run that can do no more than what was found.
     exit_code: u8,
-    /// What all checks come to, in a sentence for people.
+    /// The conclusion of all checks, in a sentence for people.
     conclusion: &'r str,
     /// The checks of the machine.
     checks: Vec<Line<'r>>,
@@ -39,7 +39,7 @@ struct Line<'r> {
     check: &'static str,
     /// How it is.
     state: State,
-    /// What was found, with the remedy where that is no good, for people.
+    /// The finding, with the remedy for a problem, for people.
     found: &'r str,
 }
 
@@ -60,7 +60,7 @@ enum State {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Device<'r> {
-    /// Its position among those that the driver shows.
+    /// Its position among the visible devices.
     device: usize,
     /// Its name.
     name: &'r str,

@@ -4,12 +4,12 @@ use camino::Utf8PathBuf;
 use gpuprof_model::ExitCode;
 
 use super::check::{Check, Obstacle, State};
-use crate::options::CargoOptions;
+use crate::options::CargoRequest;
 use gpuprof_build::host;
 use gpuprof_build::oxide::{self, Compiler, Search};
 use gpuprof_system::error::Result;
 
-/// What the line is called.
+/// The name of the line.
 const WHAT: &str = "cuda-oxide";
 
 /// Without it where a package needs it.
@@ -18,9 +18,9 @@ const NO_KERNELS: Obstacle = Obstacle {
     sentence: "kernels of NVIDIA's Rust cannot be built here",
 };
 
-/// Whether the backend is there, by what the workspace here needs of it.
+/// Whether the backend is available, if the workspace here needs it.
 pub(super) fn backend() -> Check {
-    let options = CargoOptions::default();
+    let options = CargoRequest::default();
     let metadata = host::metadata(&options).ok();
     let here = || Utf8PathBuf::from(".");
     let root = metadata.as_ref().map_or_else(here, |found| found.workspace_root.clone());
@@ -30,10 +30,10 @@ pub(super) fn backend() -> Check {
     });
     // Which architecture it compiles for is not asked here.
     let found = Compiler::find((&root, None), "sm_80", target.as_deref());
-    told(found, needed, Search::from_environment().named.is_some())
+    check_compiler(found, needed, Search::from_environment().named.is_some())
 }
 
-fn told(found: Result<Compiler>, needed: bool, named: bool) -> Check {
+fn check_compiler(found: Result<Compiler>, needed: bool, named: bool) -> Check {
     match found {
         Ok(compiler) => {
             let (path, place) = (&compiler.backend.path, compiler.backend.place);
@@ -59,7 +59,7 @@ mod tests {
     fn a_backend_is_missed_where_a_package_needs_it_or_where_one_was_named() {
         let missing = || Err(Failure::new(ExitCode::BuildFailed, "it is not here"));
         let state = |needed, named| {
-            let check = told(missing(), needed, named);
+            let check = check_compiler(missing(), needed, named);
             (check.state, check.obstacle.is_some())
         };
         assert_eq!(state(true, false), (State::Fail, true));

@@ -7,15 +7,15 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 
 use super::check::{Check, Obstacle, State};
-use crate::commands::settings::{Layers, build_options};
+use crate::commands::settings::{Layers, Settings};
 use crate::commands::{Opened, Wanted};
-use crate::options::{CargoOptions, ConfigurationOptions};
+use crate::options::{ConfigFile, Given};
 use gpuprof_engine::discover;
 use gpuprof_engine::execute::HarnessProcess;
 use gpuprof_system::error::Result;
 use gpuprof_system::interrupt::Interrupt;
 
-/// What the line of the archive is called.
+/// The name of the archive's line.
 const ARCHIVE: &str = "archive";
 
 /// An archive that does not work here.
@@ -31,17 +31,14 @@ pub(super) fn archive(file: &Utf8Path, interrupt: &Interrupt) -> Check {
 }
 
 fn asked(file: &Utf8Path, interrupt: &Interrupt) -> Result<String> {
-    let cargo = CargoOptions::default();
-    let opened = Opened::new(&Wanted {
-        archive: Some(file),
-        extract_to: None,
-        cargo: &cargo,
-        configuration: &ConfigurationOptions { no_config: true, ..Default::default() },
-    })?;
+    let (archive, configuration) = (Some(file.to_owned()), ConfigFile::None);
+    let wanted = Wanted { archive, configuration, ..Wanted::default() };
+    let opened = Opened::new(&wanted)?;
     let layers = Layers::new(&opened.config, None)?;
-    let (folder, source) = opened.build(build_options(&cargo, true, &layers))?;
+    let settings = Settings::new(Given { quiet: Some(true), ..Given::default() }, &layers);
+    let (folder, source) = opened.build(settings.build_options(wanted.cargo))?;
     let folder = folder.path();
-    let process = HarnessProcess::asked(folder, interrupt);
+    let process = HarnessProcess::for_query(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;
     let series: usize = described.values().map(Vec::len).sum();
     let (count, revision) = (source.harnesses.len(), source.git_revision());

@@ -1,7 +1,7 @@
-//! What of a plan is not measured.
+//! The unmeasured part of a plan.
 //!
-//! Input: the slices of a plan, each once. Output: the slices that are missing, and those of which
-//! only a part is measured, with their series.
+//! Input: the slices of a plan, each once. Output: the missing slices, and the partially measured
+//! ones with their series.
 
 use gpuprof_engine::store::manifest::Outline;
 use gpuprof_engine::store::slices::StoredSlice;
@@ -9,7 +9,7 @@ use gpuprof_engine::store::slices::StoredSlice;
 /// How many series a line names.
 const NAMED: usize = 5;
 
-/// What of a plan is not measured.
+/// The unmeasured part of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Absent {
     /// The slices that nothing is known of.
@@ -20,7 +20,7 @@ pub(super) struct Absent {
 
 impl Absent {
     /// What `slices` lack of their plan.
-    pub(super) fn of(slices: &[StoredSlice]) -> Self {
+    pub(super) fn find(slices: &[StoredSlice]) -> Self {
         let Some(first) = slices.first() else { return Self::default() };
         let there = |number: &u32| slices.iter().any(|slice| slice.manifest.slice == *number);
         let partial = slices.iter().filter(|slice| !slice.is_whole());
@@ -43,9 +43,9 @@ impl Absent {
         list(&all)
     }
 
-    /// Why the merged run is not kept as the baseline `name`; none where everything is measured. A
-    /// later run is held against nothing of what the baseline lacks, so `--partial`, which is about
-    /// this run, does not keep it either.
+    /// Why the merged run is not kept as the baseline `name`; none if everything is measured. A
+    /// later run is not compared with anything that the baseline lacks, so `--partial`, which
+    /// concerns this run only, does not keep it either.
     pub(super) fn no_baseline(&self, name: &str) -> Option<String> {
         let again = self.again();
         (!self.is_none()).then(|| {

@@ -1,9 +1,10 @@
-//! Whether slices are of one plan and were measured alike.
+//! Whether slices belong to one plan and were measured in the same way.
 //!
 //! Input: slices. Output: nothing, or the first thing in which two of them differ, in words: what
 //! differs is two measurements, which `compare` is for.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::measurement::{DeviceRecord, MIG_PREFIX};
@@ -12,7 +13,7 @@ use gpuprof_engine::store::journal::Made;
 use gpuprof_engine::store::slices::StoredSlice;
 use gpuprof_system::error::{Failure, Result};
 
-/// Refuses `slices` that are not of one plan, or not measured alike.
+/// Refuses `slices` of different plans, or with different conditions.
 ///
 /// # Errors
 /// The first difference (exit code 2).
@@ -60,24 +61,21 @@ fn plan(one: &StoredSlice, two: &StoredSlice) -> Option<String> {
     Some(one.plan.difference(&two.plan).unwrap_or_else(|| "the plan".to_owned()))
 }
 
-/// The first setting in which two slices differ; what follows from which series and metrics each
-/// has says nothing.
+/// The first setting in which two slices differ; differences that follow from the series and
+/// metrics of each do not count.
 fn conditions(one: &Made, two: &Made) -> Option<String> {
-    let repeat = [one, two].map(|made| made.repeat.to_string());
-    let checks: [(&str, &str, &str); 4] = [
-        ("--backend", &one.backend, &two.backend),
-        ("--cache-control", &one.cache_control, &two.cache_control),
-        ("--clock-control", &one.clock_control, &two.clock_control),
-        ("--repeat", &repeat[0], &repeat[1]),
-    ];
-    // A slice whose metrics need no counters has no mode.
-    let modes = one.replay_mode.as_deref().zip(two.replay_mode.as_deref());
-    let modes = modes.map(|(one, two)| ("--replay-mode", one, two));
-    let differs = checks.into_iter().chain(modes).find(|(_, one, two)| one != two);
-    differs.map(|(what, one, two)| format!("{what}: `{one}` and `{two}`"))
+    fn differ<T: PartialEq + Display>(option: &str, one: T, two: T) -> Option<String> {
+        (one != two).then(|| format!("{option}: `{one}` and `{two}`"))
+    }
+    differ("--backend", one.backend, two.backend)
+        .or_else(|| differ("--cache-control", one.cache_control, two.cache_control))
+        .or_else(|| differ("--clock-control", one.clock_control, two.clock_control))
+        .or_else(|| differ("--repeat", one.repeat, two.repeat))
+        // A slice with metrics that need no counters has no mode.
+        .or_else(|| differ("--replay-mode", one.replay_mode?, two.replay_mode?))
 }
 
-/// In what the devices of two slices are not of one model.
+/// The difference between the devices of two slices that are not of one model.
 fn device(one: Option<&DeviceRecord>, two: Option<&DeviceRecord>) -> Option<String> {
     let (Some(one), Some(two)) = (one, two) else {
         let name = |device: Option<&DeviceRecord>| match device {
@@ -113,7 +111,7 @@ fn device(one: Option<&DeviceRecord>, two: Option<&DeviceRecord>) -> Option<Stri
         .or_else(|| of("the device", sharing(one), sharing(two)))
 }
 
-/// Refuses two kernels of one package. A slice has those of its own series only.
+/// Refuses two kernels of one package. A slice has only those of its series.
 fn kernels(slices: &[StoredSlice]) -> Result<()> {
     let mut known: BTreeMap<(bool, &str), (&StoredSlice, &str)> = BTreeMap::new();
     for slice in slices {
@@ -132,8 +130,8 @@ fn kernels(slices: &[StoredSlice]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a slice whose journal another slice wrote: its results would count as those of what its
-/// manifest names.
+/// Refuses a slice with a journal that another slice wrote: its results would count as those of its
+/// manifest.
 ///
 /// # Errors
 /// There is one (exit code 2).

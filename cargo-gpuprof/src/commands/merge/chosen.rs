@@ -1,9 +1,9 @@
 //! Which of several measurements of a slice counts.
 //!
-//! Input: slices of one plan. Output: each number once. What is there twice with the same id is one
-//! measurement, of which the longer journal is the later one. Of two measurements the one counts
-//! that was whole first, whatever it found: were it the better one, whoever does not like a result
-//! would roll the dice again.
+//! Input: slices of one plan. Output: each number once. Two copies with the same id are one
+//! measurement, of which the longer journal is the later one. Of two measurements the one that was
+//! complete first counts, whatever its results: if the better one counted, results could be
+//! improved by repeating.
 
 use crate::options::Prefer;
 use gpuprof_engine::store::slices::StoredSlice;
@@ -37,7 +37,7 @@ fn wins(one: &StoredSlice, two: &StoredSlice, prefer: Prefer) -> bool {
     if one.is_whole() != two.is_whole() {
         return one.is_whole();
     }
-    // The run's id, where two clocks say the same: the order of folders must not matter.
+    // The run's id, if both have the same time: the order of folders must not matter.
     let when = |slice: &StoredSlice| (slice.at().to_owned(), slice.manifest.run.clone());
     match (prefer, one.is_whole()) {
         (Prefer::Newest, _) => when(one) > when(two),

@@ -1,23 +1,24 @@
 //! The verdict on a merged run.
 //!
-//! Input: the union of slices, and what it is compared with. Output: the same run, judged as if one
-//! process had measured it: each threshold as it was when the slices were measured, within the
-//! error budget of the whole plan. Verdicts of slices are never added up.
+//! Input: the union of slices, and the other side of the comparison. Output: the same run, judged
+//! as if one process had measured it: each threshold as it was when the slices were measured,
+//! within the error budget of the whole plan. Verdicts of slices are never added up.
 
 use gpuprof_analysis::gate::baseline::Against;
 use gpuprof_analysis::gate::budget::Budget;
-use gpuprof_analysis::gate::conclusion::{self, Measured};
-use gpuprof_analysis::gate::run::{Written, judge};
+use gpuprof_analysis::gate::conclusion::{self, MeasurementContext};
+use gpuprof_analysis::gate::in_force::{self, Counterpart};
+use gpuprof_analysis::gate::run::{ConfiguredThreshold, judge};
 use gpuprof_analysis::sequential::Most;
 use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::Run;
+use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::{ExitCode, Threshold};
 
 use super::union::Union;
 use gpuprof_engine::store::manifest::{Outline, OwnSeries, OwnThreshold};
 use gpuprof_system::error::{Failure, Result};
 
-/// Judges what `union` has of `plan`, whose series are `own`, in the same order.
+/// Judges the results of `union` for `plan`, with its series `own` in the same order.
 ///
 /// # Errors
 /// A threshold that this version does not understand (exit code 96).
@@ -28,12 +29,15 @@ pub(super) fn run(
     against: Option<&Against>,
 ) -> Result<Run> {
     let Union { mut run, positions, .. } = union;
-    let written = own.iter().map(written).collect::<Result<Vec<Vec<Written>>>>()?;
-    let planned = positions.iter().zip(&written).map(|(&position, written)| {
-        let thresholds = written.iter().map(|(threshold, ..)| threshold).collect();
-        (plan.series[position].configurations, thresholds)
-    });
-    let budget = Budget::planned(catalogue, planned, against.is_some());
+    let written = own.iter().map(written).collect::<Result<Vec<Vec<ConfiguredThreshold>>>>()?;
+    let device = run.provenance.device.as_ref();
+    let limits = |(series, written): (&SeriesResult, &Vec<ConfiguredThreshold>)| {
+        let written = written.iter().map(|(threshold, ..)| threshold);
+        in_force::plan(written, device, Counterpart::find(&series.id, against))
+    };
+    let limits: Vec<Vec<Threshold>> = run.series.iter().zip(&written).map(limits).collect();
+    let counts = positions.iter().map(|&position| plan.series[position].configurations);
+    let budget = Budget::planned(catalogue, counts.zip(&limits));
     for (mut series, thresholds) in std::mem::take(&mut run.series).into_iter().zip(&written) {
         judge(catalogue, &mut series, thresholds, &run, against, &budget);
         run.series.push(series);
@@ -42,21 +46,22 @@ pub(super) fn run(
     let in_rounds = against.filter(|against| against.in_rounds);
     // It is a number only where one was given.
     let given = plan.settings.get("max-repeat").and_then(|text| text.parse().ok());
-    let most = given.map_or(Most::DEFAULT, Most::exactly).of_one();
-    let measured = Measured {
+    let most = given.map_or(Most::DEFAULT, Most::exactly).single_limit();
+    let measured = MeasurementContext {
         base: in_rounds.and_then(|against| against.run.as_ref().ok()),
         stored: plan.base.is_none(),
         ability: None,
         budget: Some(&budget),
         most_rounds: in_rounds.map(|_| most),
+        slice: false,
         seconds: None,
     };
-    run.conclusion = conclusion::of(&run, &measured);
+    run.conclusion = conclusion::conclude(&run, &measured);
     Ok(run)
 }
 
-fn written(own: &OwnSeries) -> Result<Vec<Written>> {
-    let one = |own: &OwnThreshold| -> Result<Written> {
+fn written(own: &OwnSeries) -> Result<Vec<ConfiguredThreshold>> {
+    let one = |own: &OwnThreshold| -> Result<ConfiguredThreshold> {
         let threshold = Threshold::parse(&own.text).map_err(|e| {
             Failure::new(ExitCode::Configuration, e.render("manifest.json", &own.text))
         })?;

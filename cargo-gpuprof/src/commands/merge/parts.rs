@@ -1,4 +1,4 @@
-//! Who measured what of a merged run.
+//! The slice and machine of each part of a merged run.
 //!
 //! Input: the rows of each series with the slice that has them and the machine that measured them.
 //! Output: the records of the slices, each with its part of the run.
@@ -15,7 +15,7 @@ pub(super) type Row<'s> = (ConfigurationResult, u32, &'s str);
 /// A series, and the rows that slices have of it by their positions.
 pub(super) type Gathered<'s> = BTreeMap<usize, (&'s OwnSeries, BTreeMap<usize, Row<'s>>)>;
 
-/// Gives `records`, one of each slice, what the slices have of `heads`.
+/// Adds the slices' parts of `heads` to `records`, one record per slice.
 pub(super) fn add(records: &mut [SliceRecord], heads: &Gathered<'_>) {
     for (own, rows) in heads.values() {
         let mut parts: BTreeMap<(u32, &str), Vec<(u32, u32)>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Where the time of a merged run went, and what its series cost.
+//! Where the time of a merged run went, and the cost of its series.
 //!
 //! Input: slices, each with the run that it ended as. Output: the spans of all of them on the clock
 //! of the slice that began first, as far as the machines' clocks agree, and the costs of each
@@ -26,11 +26,11 @@ pub(super) fn add(provenance: &mut Provenance, slices: &[StoredSlice]) -> Result
     for cost in all.iter_mut().flat_map(|(_, timed)| std::mem::take(&mut timed.costs)) {
         added(&mut provenance.costs, cost);
     }
-    provenance.spans = of(all, &provenance.devices);
+    provenance.spans = join(all, &provenance.devices);
     Ok(())
 }
 
-/// Adds what a part of a series cost.
+/// Adds the cost of a part of a series.
 fn added(costs: &mut Vec<SeriesCost>, part: SeriesCost) {
     match costs.iter_mut().find(|cost| cost.series == part.series) {
         Some(cost) => {
@@ -41,8 +41,8 @@ fn added(costs: &mut Vec<SeriesCost>, part: SeriesCost) {
     }
 }
 
-/// The spans of slices, whose rows were measured by `devices`.
-fn of(slices: Vec<(&StoredSlice, Timed)>, devices: &[DeviceName]) -> Vec<Span> {
+/// The spans of slices with rows measured by `devices`.
+fn join(slices: Vec<(&StoredSlice, Timed)>, devices: &[DeviceName]) -> Vec<Span> {
     let begun = |(slice, timed): (_, Timed)| {
         timed.started.parse().ok().map(|started: Timestamp| (started, slice, timed.spans))
     };
@@ -67,7 +67,7 @@ fn of(slices: Vec<(&StoredSlice, Timed)>, devices: &[DeviceName]) -> Vec<Span> {
     first_of(merged)
 }
 
-/// What of `spans` a run keeps: what ended first, without parts of processes that ended later.
+/// The kept part of `spans`: those that ended first, without parts of processes that ended later.
 fn first_of(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_by_key(|span| span.begin_us.saturating_add(span.length_us));
     spans.truncate(MOST_SPANS);

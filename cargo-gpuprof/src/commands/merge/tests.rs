@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 use camino::Utf8PathBuf;
 use gpuprof_analysis::fixture::{self, block, gpu_pass, h200};
 use gpuprof_analysis::gate::budget::Budget;
-use gpuprof_analysis::gate::conclusion::{self, Measured};
-use gpuprof_analysis::gate::run::{Gate, Written, judge};
+use gpuprof_analysis::gate::conclusion::{self, MeasurementContext};
+use gpuprof_analysis::gate::in_force::{Counterpart, plan};
+use gpuprof_analysis::gate::outcome::{Gate, RunOutcome};
+use gpuprof_analysis::gate::run::{ConfiguredThreshold, judge};
+use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::{ConfigurationResult, Provenance, SCHEMA_VERSION};
 use gpuprof_model::series::SeriesId;
 use gpuprof_model::verdict::Layer;
+use gpuprof_model::words::Word;
 use gpuprof_model::{Axis, Space, Threshold};
 use proptest::prelude::*;
 
@@ -43,6 +47,7 @@ fn series(kernel: &str, rows: u64, at: u64) -> (SeriesDescription, Vec<Configura
         space: Space { axes, ..Space::default() },
         thresholds: Vec::new(),
         metrics: vec!["duration".into(), "registers".into()],
+        check: None,
         device_function: true,
         declared: None,
         launches: Default::default(),
@@ -67,14 +72,14 @@ fn baseline() -> Run {
     let all = whole().into_iter().zip(0..).map(|((description, _), _)| {
         let rows = description.space.axes.first().map_or(0, |axis| axis.values.len() as u64);
         let (_, rows) = series(&description.id.kernel, rows, 0);
-        series_result::of(&description, &description.metrics, &[], rows)
+        series_result::assemble(&description, &description.metrics, &[], rows)
     });
     let provenance = Provenance { device: Some(h200()), ..of_start() };
     Run { provenance, ..fixture::run("before", all.collect()) }
 }
 
 fn of_start() -> Provenance {
-    Provenance { backend: "cuda".into(), started: "2026".into(), ..Provenance::default() }
+    Provenance { backend: Backend::Cuda, started: "2026".into(), ..Provenance::default() }
 }
 
 /// The file that every process read.
@@ -92,14 +97,14 @@ fn against() -> Against {
     }
 }
 
-fn written() -> Vec<Written> {
+fn written() -> Vec<ConfiguredThreshold> {
     THRESHOLDS
         .iter()
         .map(|text| (Threshold::parse(text).unwrap(), Layer::Attribute, None))
         .collect()
 }
 
-/// What one process makes of the whole.
+/// The whole, as one process measures it.
 fn undivided() -> Run {
     let catalogue = Catalogue::built_in();
     let provenance =
@@ -107,16 +112,22 @@ fn undivided() -> Run {
     let mut run = Run { provenance, ..fixture::run("id", Vec::new()) };
     run.schema_version = SCHEMA_VERSION;
     let (all, written, against) = (whole(), written(), against());
-    let counts = all.iter().map(|(_, rows)| (rows.len(), written.iter().map(|w| &w.0).collect()));
-    let budget = Budget::planned(&catalogue, counts, true);
+    let limits = |(description, rows): &(SeriesDescription, Vec<ConfigurationResult>)| {
+        let counterpart = Counterpart::find(&description.id, Some(&against));
+        (rows.len(), plan(written.iter().map(|w| &w.0), Some(&h200()), counterpart))
+    };
+    let limits: Vec<_> = all.iter().map(limits).collect();
+    let counts = limits.iter().map(|(count, own)| (*count, own));
+    let budget = Budget::planned(&catalogue, counts);
     for (description, rows) in all {
-        let mut series = series_result::of(&description, &description.metrics, &[], rows);
+        let mut series = series_result::assemble(&description, &description.metrics, &[], rows);
         judge(&catalogue, &mut series, &written, &run, Some(&against), &budget);
         run.series.push(series);
     }
     run.comparison = Some(against.comparison(&run));
-    let known = Measured { stored: true, budget: Some(&budget), ..Measured::default() };
-    run.conclusion = conclusion::of(&run, &known);
+    let known =
+        MeasurementContext { stored: true, budget: Some(&budget), ..MeasurementContext::default() };
+    run.conclusion = conclusion::conclude(&run, &known);
     run
 }
 
@@ -129,9 +140,9 @@ fn made() -> Made {
         base: None,
         device: None,
         devices: Vec::new(),
-        backend: "cuda".into(),
-        cache_control: "all".into(),
-        clock_control: "none".into(),
+        backend: Backend::Cuda,
+        cache_control: CacheControl::All,
+        clock_control: ClockControl::None,
         replay_mode: None,
         order: None,
         repeat: Repeats::exactly(7),
@@ -241,24 +252,24 @@ fn merged(mut slices: Vec<StoredSlice>) -> Run {
     agree::journals(&slices).unwrap();
     slices = chosen::chosen(slices, Prefer::First).0;
     agree::disjoint(&slices).unwrap();
-    let union = union::of("id", &mut slices).unwrap();
+    let union = union::join("id", &mut slices).unwrap();
     let plan = slices[0].manifest.plan.clone();
     let catalogue = Catalogue::built_in();
     judged::run(union, (&plan, &each(&slices)), &catalogue, Some(&against())).unwrap()
 }
 
-/// What people and programs see of a run.
-fn shown(run: &Run) -> Vec<String> {
-    let gate = Gate::default();
-    let code = gate.exit_code(run);
-    let verdict = serde_json::to_string(&verdict_document(run, code, true)).unwrap();
+/// The output of a run for people and programs.
+fn render(run: &Run) -> Vec<String> {
+    let outcome = RunOutcome::decide(run, Gate::default(), []);
+    let verdict = verdict_document(run, outcome.exit_code, true);
+    let verdict = serde_json::to_string(&verdict).unwrap();
     let report = |format: &Format| {
         let mut out = Vec::new();
-        let terms = Terms { exit_code: Some(code), gate, ..Terms::default() };
+        let terms = Terms { outcome: Some(outcome), ..Terms::default() };
         format.report(terms).write(run, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     };
-    [verdict].into_iter().chain(Format::all().iter().map(report)).collect()
+    [verdict].into_iter().chain(Format::ALL.iter().map(|(format, ..)| report(format))).collect()
 }
 
 proptest! {
@@ -273,7 +284,7 @@ proptest! {
         let mut shuffled: Vec<_> = slices.into_iter().zip(order).collect();
         shuffled.sort_by_key(|(_, order)| *order);
         let merged = merged(shuffled.into_iter().map(|(slice, _)| slice).collect());
-        prop_assert_eq!(shown(&merged), shown(&undivided()));
+        prop_assert_eq!(render(&merged), render(&undivided()));
     }
 }
 
@@ -281,7 +292,8 @@ proptest! {
 fn the_divided_run_has_something_to_say() {
     let run = undivided();
     assert!(run.series.iter().take(3).all(|series| series.judgements.len() >= 3), "{run:#?}");
-    assert_eq!(Gate::default().exit_code(&run), ExitCode::ThresholdFailed);
+    let outcome = RunOutcome::decide(&run, Gate::default(), []);
+    assert_eq!(outcome.exit_code, ExitCode::ThresholdFailed);
 }
 
 /// Two slices of the whole, and the second one changed.
@@ -319,10 +331,10 @@ fn what_was_not_measured_alike_is_refused_with_the_first_difference() {
     }
     type OfMade = (fn(&mut Made), &'static str);
     let of_made: [OfMade; 4] = [
-        (|made| made.cache_control = "none".into(), "--cache-control: `all` and `none`"),
-        (|made| made.clock_control = "base".into(), "--clock-control: `none` and `base`"),
+        (|made| made.cache_control = CacheControl::None, "--cache-control: `all` and `none`"),
+        (|made| made.clock_control = ClockControl::Base, "--clock-control: `none` and `base`"),
         (|made| made.repeat = Repeats::exactly(3), "--repeat: `7` and `3`"),
-        (|made| made.backend = "emulator".into(), "--backend: `cuda` and `emulator`"),
+        (|made| made.backend = Backend::Emulator, "--backend: `cuda` and `emulator`"),
     ];
     for (change, said) in of_made {
         let message = refused(&two(|slice| change(slice.manifest.made.as_mut().unwrap())));
@@ -464,7 +476,7 @@ fn what_is_missing_is_named_with_its_series() {
     slices[2].found.rows.pop_first();
     slices[2].found.whole = None;
     slices.remove(1);
-    let absent = Absent::of(&slices);
+    let absent = Absent::find(&slices);
     assert_eq!((&*absent.missing, absent.partial.len()), (&[2][..], 1));
     assert_eq!(absent.again(), "2,3");
     let lines = absent.lines(&plan).join("\n");
@@ -478,8 +490,8 @@ fn what_is_missing_is_named_with_its_series() {
         "{why}"
     );
     assert_eq!(
-        Absent::of(&divided(Method::Slice, PartitionBy::Series, 4)).no_baseline("main"),
+        Absent::find(&divided(Method::Slice, PartitionBy::Series, 4)).no_baseline("main"),
         None
     );
-    assert!(Absent::of(&divided(Method::Hash, PartitionBy::Series, 5)).is_none());
+    assert!(Absent::find(&divided(Method::Hash, PartitionBy::Series, 5)).is_none());
 }

@@ -1,8 +1,8 @@
 //! The run that slices make together.
 //!
 //! Input: slices of one plan, each once. Output: the run as one process would have measured it:
-//! series and configurations in the order of the plan, whatever slice has them. What a slice did
-//! not come to is `skipped`; a slice that is missing leaves nothing. Nothing is judged here.
+//! series and configurations in the order of the plan, whichever slice has them. Unmeasured
+//! configurations of a slice are `skipped`; a missing slice leaves nothing. Nothing is judged here.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -22,12 +22,12 @@ use gpuprof_system::error::{Failure, Result};
 /// Why a configuration of a slice has no result.
 const NOT_MEASURED: &str = "its slice ended before it was measured";
 
-/// What slices make together.
+/// The union of slices.
 #[derive(Debug)]
 pub(super) struct Union {
     /// This revision.
     pub(super) run: Run,
-    /// The other one, where there is one.
+    /// The other one, if there is one.
     pub(super) base: Option<Run>,
     /// Of each series of the run, its position in the plan.
     pub(super) positions: Vec<usize>,
@@ -37,7 +37,7 @@ pub(super) struct Union {
 ///
 /// # Errors
 /// A journal that has something else than its manifest (exit code 96).
-pub(super) fn of(id: &str, slices: &mut [StoredSlice]) -> Result<Union> {
+pub(super) fn join(id: &str, slices: &mut [StoredSlice]) -> Result<Union> {
     let devices = several(slices);
     for row in slices.iter_mut().flat_map(|slice| slice.found.rows.values_mut()) {
         row.device = row.device.take().filter(|_| !devices.is_empty());
@@ -85,10 +85,10 @@ pub(super) fn of(id: &str, slices: &mut [StoredSlice]) -> Result<Union> {
 
 fn series((own, rows): (&OwnSeries, BTreeMap<usize, Row<'_>>)) -> SeriesResult {
     let rows = rows.into_values().map(|(row, ..)| row).collect();
-    series_result::of(&own.description, &own.columns, &own.sections, rows)
+    series_result::assemble(&own.description, &own.columns, &own.sections, rows)
 }
 
-/// Where the `index`th configuration of `own` is in the plan.
+/// The position of the `index`th configuration of `own` in the plan.
 fn position(
     slice: &StoredSlice,
     own: &OwnSeries,
@@ -131,7 +131,7 @@ fn skip(slice: &StoredSlice, heads: &mut Gathered<'_>) {
     }
 }
 
-/// The devices of all rows, where there are several.
+/// The devices of all rows, if there are several.
 fn several(slices: &[StoredSlice]) -> Vec<DeviceName> {
     let rows = slices.iter().flat_map(|slice| slice.found.rows.values());
     let uuids: BTreeSet<&str> = rows.filter_map(|row| row.device.as_deref()).collect();
@@ -144,7 +144,7 @@ fn several(slices: &[StoredSlice]) -> Vec<DeviceName> {
     uuids.into_iter().map(|uuid| DeviceName { uuid: uuid.to_owned(), name: name.clone() }).collect()
 }
 
-/// Where the run comes from: what is the same for all slices, and what only some have.
+/// The provenance: common entries of all slices, and entries that only some have.
 fn provenance(slices: &[StoredSlice], devices: Vec<DeviceName>) -> Provenance {
     let measured = || slices.iter().filter(|slice| slice.manifest.made.is_some());
     let first = measured().next().or(slices.first()).map(|slice| slice.manifest.provenance.clone());
@@ -154,7 +154,7 @@ fn provenance(slices: &[StoredSlice], devices: Vec<DeviceName>) -> Provenance {
         started: each().map(|p| p.started.clone()).min().unwrap_or_default(),
         device: measured().find_map(|slice| slice.found.device.clone()),
         devices,
-        replay_mode: each().find_map(|p| p.replay_mode.clone()),
+        replay_mode: each().find_map(|p| p.replay_mode),
         order: each().find_map(|p| p.order.clone()),
         ptx_sha256: each().flat_map(|p| p.ptx_sha256.clone()).collect(),
         input_sha256: slices.iter().flat_map(|slice| slice.found.input_sha256.clone()).collect(),
@@ -164,8 +164,8 @@ fn provenance(slices: &[StoredSlice], devices: Vec<DeviceName>) -> Provenance {
     }
 }
 
-/// The other revision's run: of each of its series what was measured, in the order of this
-/// revision, and behind it what neither has measured.
+/// The other revision's run: the measured configurations of each of its series, in the order of
+/// this revision, then those that neither has measured.
 fn base(
     head: &Run,
     slices: &[StoredSlice],

@@ -1,9 +1,9 @@
-//! One metric, described: what it is, what counts it, what it costs.
+//! Describes one metric: its meaning, its hardware unit, its cost.
 //!
-//! Input: a name that a threshold could have, or a counter's with or without a roll-up. Output: our
-//! own entry with its formula and passes; for what is one counter of the chip, its kind, hardware
-//! unit and submetrics. NVIDIA's words and the passes are CUPTI's to tell: where it does not
-//! answer, standard error says why.
+//! Input: a name of a threshold, or a counter's with or without a roll-up. Output: our own entry
+//! with its formula and passes; for a single counter of the chip, its kind, hardware unit and
+//! submetrics. NVIDIA's description and the passes come from CUPTI: if it does not answer, standard
+//! error says why.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ use gpuprof_engine::cupti::{self, Answer, Described, Question, Refusal, RefusalK
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 
-/// The chip where none is named: what the emulated driver and the documentation speak of.
+/// The default chip: the one of the emulated driver and the documentation.
 const DEFAULT_CHIP: &str = "GH100";
 
 /// Describes the metric `name`.
@@ -37,7 +37,7 @@ pub(super) fn one(
 ) -> Result<()> {
     let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
     let chip = options.chip.as_deref().unwrap_or(DEFAULT_CHIP).to_uppercase();
-    // What a section defines may be counted otherwise on this chip.
+    // A section's definition may use other counters on this chip.
     let catalogue = sections.catalogue_on(&chip);
     let known = catalogue.find(name);
     let own = known.filter(|metric| metric.origin != Origin::Hardware(metric.name.clone()));
@@ -69,7 +69,7 @@ pub(super) fn one(
     out.write_all(text.as_bytes()).map_err(output)
 }
 
-/// A counter of the chip that is not one of ours.
+/// A counter of the chip that is not one of our metrics.
 fn counter(
     catalogue: &Catalogue,
     name: &str,
@@ -119,7 +119,7 @@ fn counters_name(name: &str) -> bool {
 enum OnChip {
     /// The chip has it.
     Found(OfChip),
-    /// It does not, or nobody knows.
+    /// CUPTI refuses it, or no catalogue knows it.
     Refused(Refusal),
 }
 
@@ -145,8 +145,7 @@ impl OnChip {
 struct OfChip {
     described: Described,
     submetrics: Vec<String>,
-    /// The passes it takes alone, none where it cannot be collected; `None` where CUPTI does not
-    /// tell.
+    /// The passes it takes alone, none if it cannot be collected; `None` if CUPTI does not answer.
     passes: Option<Option<usize>>,
 }
 
@@ -157,14 +156,14 @@ impl OfChip {
         let cost = match self.passes {
             Some(Some(count)) => format!("{} alone", passes(count)),
             Some(None) => "cannot be collected alone".to_owned(),
-            None => "CUPTI would tell its passes".to_owned(),
+            None => "its passes need CUPTI".to_owned(),
         };
         let submetrics = self.submetrics.join(" ");
         format!("{described}\n{more}    on {chip}: {cost}\n{more}    submetrics: {submetrics}\n")
     }
 }
 
-/// What CUPTI says about a counter, or else what this version knows.
+/// A counter's description from CUPTI, or else from this version.
 fn ask_about(name: &str, chip: &str, options: &MetricsOptions) -> Result<OnChip> {
     let question = Question::Describe { chip: chip.to_owned(), name: name.to_owned() };
     let refusal = match cupti::ask(options.cupti_path.as_deref(), question)? {
@@ -193,7 +192,7 @@ fn ask_about(name: &str, chip: &str, options: &MetricsOptions) -> Result<OnChip>
     })
 }
 
-/// What several counters cost together.
+/// The common cost of several counters.
 fn cost(names: &[Cow<'_, str>], chip: &str, options: &MetricsOptions) -> Result<String> {
     let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
     let list = names.join(", ");

@@ -18,7 +18,7 @@ pub(super) enum Line {
     Metric {
         /// Its name.
         name: String,
-        /// What it is, for people.
+        /// Its description, for people.
         description: String,
         /// Its unit; a plain number where there is none.
         unit: Option<String>,
@@ -28,7 +28,7 @@ pub(super) enum Line {
         exact_on_emulator: bool,
         /// Whether it is exact on a GPU.
         exact_on_gpu: bool,
-        /// Its formula, where it is calculated from others.
+        /// Its formula, if it is calculated from others.
         formula: Option<String>,
         /// The hardware counters that it takes on a GPU.
         counters: Vec<String>,
@@ -42,16 +42,16 @@ pub(super) enum Line {
         chip: Option<String>,
         /// `counter`, `ratio` or `throughput`.
         kind: String,
-        /// What it is in NVIDIA's words; empty where CUPTI does not tell.
+        /// NVIDIA's description; empty without CUPTI.
         description: String,
         /// The unit of the GPU that counts it.
         hardware_unit: String,
         /// The dimension of its values.
         dimension: String,
-        /// What can follow its name, where it was described.
+        /// Its submetrics, if it was described.
         #[serde(skip_serializing_if = "Option::is_none")]
         submetrics: Option<Vec<String>>,
-        /// The passes it takes alone, where CUPTI tells them.
+        /// The passes it takes alone, if CUPTI answers.
         #[serde(skip_serializing_if = "Option::is_none")]
         passes: Option<usize>,
     },
@@ -78,7 +78,7 @@ pub(super) enum Line {
     Set {
         /// Its name.
         name: String,
-        /// What it is for, for people.
+        /// Its purpose, for people.
         description: String,
         /// The identifiers of its sections.
         sections: Vec<String>,

@@ -1,15 +1,15 @@
-//! The sets: what each is for, its sections, and with a chip its cost in passes.
+//! The sets: the purpose of each, its sections, and with a chip its cost in passes.
 //!
 //! Input: the sections, and a chip. Output: three lines a set. CUPTI plans the passes, without a
-//! GPU; where it does not answer, those of our own sections are told for the chips for which this
-//! version recorded them, and for others what to install.
+//! GPU; without CUPTI, the recorded passes of our own sections are shown, and for other chips a
+//! hint to install it.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
 use camino::Utf8Path;
-use clap::ValueEnum;
+use gpuprof_model::words::Word;
 
 use super::json::Line;
 use crate::chips::recorded_passes;
@@ -18,21 +18,19 @@ use crate::sections::Sections;
 use gpuprof_engine::cupti::{self, Answer, Question};
 use gpuprof_system::error::{Failure, Result};
 
-/// They, a line each.
+/// One line for each set.
 pub(super) fn lines(sections: &Sections) -> impl Iterator<Item = Line> + '_ {
-    Set::value_variants().iter().map(|set| {
-        let value = set.to_possible_value();
-        let help = value.as_ref().and_then(|v| v.get_help()).map(ToString::to_string);
+    Set::ALL.iter().map(|(set, name, _)| {
         let holds = sections.iter().filter(|section| section.sets.contains(set));
         Line::Set {
-            name: value.map(|v| v.get_name().to_owned()).unwrap_or_default(),
-            description: help.unwrap_or_default(),
+            name: (*name).to_owned(),
+            description: set.meaning().to_owned(),
             sections: holds.map(|section| section.id.clone()).collect(),
         }
     })
 }
 
-/// Lists them.
+/// Lists the sets.
 ///
 /// # Errors
 /// As [`cupti::ask`]; standard output.
@@ -43,24 +41,20 @@ pub(super) fn list(
     out: &mut impl Write,
 ) -> Result<()> {
     let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
-    for &set in Set::value_variants() {
-        let value = set.to_possible_value();
-        let help = value.as_ref().and_then(|v| v.get_help()).map(ToString::to_string);
-        let name = value.map(|v| v.get_name().to_owned()).unwrap_or_default();
+    for &(set, name, _) in Set::ALL {
         let holds = sections.iter().filter(|section| section.sets.contains(&set));
         let ids: Vec<&str> = holds.map(|section| section.id.as_str()).collect();
-        writeln!(out, "{name}\n    {}\n    {}", help.unwrap_or_default(), ids.join(", "))
-            .map_err(output)?;
+        writeln!(out, "{name}\n    {}\n    {}", set.meaning(), ids.join(", ")).map_err(output)?;
         if let Some(chip) = chip {
             let chip = chip.to_uppercase();
-            let cost = cost(sections, set, &name, &chip, cupti)?;
+            let cost = cost(sections, set, name, &chip, cupti)?;
             writeln!(out, "    on {chip}: {cost}").map_err(output)?;
         }
     }
     Ok(())
 }
 
-/// What the set costs on a chip, in words.
+/// The cost of the set on a chip, in words.
 fn cost(
     sections: &Sections,
     set: Set,
@@ -80,7 +74,7 @@ fn cost(
         Answer::Cost(cost) => passes(cost.passes),
         answer => match recorded_passes(chip, &format!("--set={name}")) {
             Some(recorded) => format!("{}, without sections of your own", passes(recorded)),
-            None => format!("CUPTI would tell the passes: {}", answer.refusal()),
+            None => format!("the passes need CUPTI: {}", answer.refusal()),
         },
     })
 }

@@ -77,8 +77,8 @@ pub(super) fn show_grounds(
     writeln!(out, "    unit by {unit}; direction by {direction}; class by {class}")
 }
 
-/// What is said of a chip's metric below its name, without a line's end: NVIDIA's words, where
-/// CUPTI gave them, its kind, its unit and what counts it.
+/// The description of a chip's metric below its name, without a line break: NVIDIA's words, if
+/// CUPTI gave them, its kind, its unit and its hardware unit.
 pub(super) fn described(metric: &Described, indent: &str) -> String {
     let Described { kind, description, hw_unit, dim_unit, .. } = metric;
     let words = match &**description {

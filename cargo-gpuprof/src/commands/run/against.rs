@@ -4,47 +4,48 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::{Run, Status};
 
+use super::request::Request;
 use crate::commands::Source;
+use crate::commands::selection::Named;
 use crate::commands::settings::Settings;
-use crate::options::RunOptions;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
-use gpuprof_analysis::gate::run::Gate;
+use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_engine::store::baseline::{self, Baselines, Found};
 use gpuprof_system::console::{self, Notes};
 use gpuprof_system::error::{Failure, Result};
 
-/// The baseline that the run is held against, read before anything runs.
+/// The baseline of the run, read before anything runs.
 ///
 /// # Errors
-/// There is none of that name, unless nothing is gated or this run is to be it.
+/// There is none of that name, unless nothing is gated or this run is to become it.
 pub(super) fn read(
-    options: &RunOptions,
+    request: &Request,
     settings: &Settings,
     baselines: &Baselines,
     source: &Source,
 ) -> Result<Option<Against>> {
     let Some(name) = settings.baseline_of(&source.root()) else { return Ok(None) };
-    let scope = scope(options, source);
-    let makes_it = options.gate.save_baseline.as_ref() == Some(&name);
+    let scope = scope(request, source);
+    let makes_it = request.save_baseline.as_ref() == Some(&name);
     let run = found(baselines, &name, settings, makes_it)?.into();
     let across_devices = settings.across_devices.value;
     Ok(Some(Against { name, run, across_devices, in_rounds: false, scope }))
 }
 
-/// What a run with these `options` was to hold of what it is compared with.
-pub(super) fn scope(options: &RunOptions, source: &Source) -> Scope {
-    let selection = &options.selection;
+/// The scope of a run of this `request`, for its comparison.
+pub(super) fn scope(request: &Request, source: &Source) -> Scope {
+    let Named { series, filters, exact } = request.named.clone();
     Scope {
-        whole: selection.series.is_empty() && selection.sample.is_none(),
-        filters: selection.filters.clone(),
-        exact: selection.exact,
+        whole: series.is_empty() && request.given.sample.is_none(),
+        filters,
+        exact,
         other_packages: source.other_packages(),
-        targets: options.cargo.bench.clone(),
+        targets: request.wanted.cargo.bench.clone(),
     }
 }
 
-/// The baseline called `name`; where it is missing, only a run that gates nothing or that
-/// `makes_it` goes on.
+/// The baseline called `name`; if it is missing, only a run that gates nothing or that `makes_it`
+/// continues.
 ///
 /// # Errors
 /// It is missing (exit code 2, or 96 where the configuration file names it), or no run.
@@ -63,17 +64,17 @@ pub(in crate::commands) fn found(
     }
 }
 
-/// Keeps `run`, which ended with the code `ended`, as a baseline, unless something of it failed: a
-/// bad run must not become the measure, nor one that lacks what the next is to be held against.
+/// Keeps `run`, which ended with `outcome`, as a baseline, unless a part of it failed: neither a
+/// bad run nor an incomplete one may become the reference.
 pub(in crate::commands) fn save(
     name: &str,
     path: &Utf8Path,
-    (run, ended): (&Run, ExitCode),
-    (gate, notes): (Gate, Notes),
+    (run, outcome): (&Run, RunOutcome),
+    notes: Notes,
 ) -> Result<()> {
     let kept = |status: &Status| matches!(status, Status::Finished | Status::Invalid { .. });
     let mut rows = run.series.iter().flat_map(|series| &series.configurations);
-    let code = Gate { gated: true, ..gate }.exit_code(run);
+    let RunOutcome { exit_code, judged: code, gate } = outcome;
     let obstacle = if !rows.all(|row| kept(&row.status)) {
         "not every configuration finished"
     } else if code == ExitCode::ThresholdFailed {
@@ -83,7 +84,7 @@ pub(in crate::commands) fn save(
     } else if gate.strict && code == ExitCode::NotJudged {
         "a threshold was not judged, which --strict does not accept; `cargo gpuprof baseline \
          accept` keeps it anyway"
-    } else if ended == ExitCode::NotPossible {
+    } else if exit_code == ExitCode::NotPossible {
         "thresholds need hardware counters, which could not be collected; `cargo gpuprof baseline \
          accept` keeps it anyway"
     } else if is_unstable(run) {
@@ -100,7 +101,7 @@ pub(in crate::commands) fn save(
     Ok(())
 }
 
-/// Whether a duration could not be told.
+/// Whether a duration is unstable.
 fn is_unstable(run: &Run) -> bool {
     let mut rows = run.series.iter().flat_map(|series| &series.configurations);
     rows.any(|row| row.metrics.get("duration").is_some_and(|duration| duration.unstable))

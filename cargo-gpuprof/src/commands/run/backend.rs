@@ -3,7 +3,7 @@
 use gpuprof_model::ExitCode;
 use gpuprof_model::protocol::DriverProbe;
 
-use crate::options::Backend;
+use crate::options::BackendChoice;
 use gpuprof_system::error::{Failure, Result};
 
 /// Whether the emulated driver is to answer.
@@ -11,16 +11,16 @@ use gpuprof_system::error::{Failure, Result};
 /// # Errors
 /// A GPU that was asked for and is not there, or a driver that is there and broken (exit code 107).
 pub(super) fn is_emulated(
-    backend: Backend,
+    backend: BackendChoice,
     probe: impl FnOnce() -> Result<DriverProbe>,
 ) -> Result<bool> {
-    if backend == Backend::Emulator {
+    if backend == BackendChoice::Emulator {
         return Ok(true);
     }
     let not_possible = |message: String| Failure::new(ExitCode::NotPossible, message);
     match (probe()?, backend) {
         (DriverProbe::Devices(_), _) => Ok(false),
-        (DriverProbe::Absent, Backend::Auto) => Ok(true),
+        (DriverProbe::Absent, BackendChoice::Auto) => Ok(true),
         (DriverProbe::Absent, _) => Err(not_possible(
             "no NVIDIA driver is installed here (libcuda.so cannot be loaded). Install one, or run \
              without a GPU: --backend emulator"
@@ -60,18 +60,18 @@ fn remedy(code: u32) -> &'static str {
 mod tests {
     use super::*;
 
-    fn decide(backend: Backend, probe: DriverProbe) -> Result<bool> {
+    fn decide(backend: BackendChoice, probe: DriverProbe) -> Result<bool> {
         is_emulated(backend, || Ok(probe))
     }
 
     #[test]
     fn auto_falls_back_only_where_no_driver_is_installed() {
-        assert_eq!(decide(Backend::Auto, DriverProbe::Absent), Ok(true));
-        assert_eq!(decide(Backend::Auto, DriverProbe::Devices(Vec::new())), Ok(false));
-        assert!(decide(Backend::Auto, DriverProbe::NoDevice).is_err());
-        assert!(decide(Backend::Cuda, DriverProbe::Absent).is_err());
+        assert_eq!(decide(BackendChoice::Auto, DriverProbe::Absent), Ok(true));
+        assert_eq!(decide(BackendChoice::Auto, DriverProbe::Devices(Vec::new())), Ok(false));
+        assert!(decide(BackendChoice::Auto, DriverProbe::NoDevice).is_err());
+        assert!(decide(BackendChoice::Cuda, DriverProbe::Absent).is_err());
         assert_eq!(
-            is_emulated(Backend::Emulator, || unreachable!("the driver is not asked")),
+            is_emulated(BackendChoice::Emulator, || unreachable!("the driver is not asked")),
             Ok(true)
         );
     }
@@ -83,7 +83,7 @@ mod tests {
             code: 803,
             name: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH".into(),
         };
-        let failure = decide(Backend::Auto, probe).unwrap_err();
+        let failure = decide(BackendChoice::Auto, probe).unwrap_err();
         assert_eq!(failure.code, ExitCode::NotPossible);
         assert_eq!(
             failure.message,

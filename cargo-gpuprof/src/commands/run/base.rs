@@ -1,18 +1,19 @@
-//! The other revision of a run (`--base`): what it is, and its harnesses.
+//! The other revision of a run (`--base`): its resolution and its harnesses.
 //!
-//! Input: what the command line or the configuration file names. Output: the harnesses of that
-//! revision, built apart from this one's: what cargo makes of it lies below `gpuprof/base` of the
-//! target folder. Everything else of a run (settings, thresholds, selection, libraries) is this
-//! revision's. Nothing of the user's tree changes.
+//! Input: the name on the command line or in the configuration file. Output: the harnesses of that
+//! revision, built separately: cargo's output is below `gpuprof/base` of the target folder.
+//! Everything else of a run (settings, thresholds, selection, libraries) is this revision's. The
+//! user's tree does not change.
 
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 
+use super::request::Request;
 use crate::commands::settings::Settings;
 use crate::commands::{Opened, Source, Wanted};
-use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions, RunOptions};
+use crate::options::{BuildOptions, CargoRequest, ConfigFile};
 use gpuprof_build::revision::{self, Checkout, Commit, Repository};
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
@@ -30,7 +31,7 @@ pub(super) struct Base {
     pub(super) revision: Option<String>,
     /// Its harnesses and kernels.
     pub(super) source: Source,
-    /// Where an archive is unpacked, as long as it is needed.
+    /// The folder of an unpacked archive, as long as it is needed.
     _unpacked: Option<Scratch>,
     /// Its checkout, which no other run changes meanwhile.
     _checkout: Option<Checkout>,
@@ -42,16 +43,16 @@ impl Base {
     /// # Errors
     /// It cannot be had or does not build; the message says that it is this side.
     pub(super) fn open(
-        options: &RunOptions,
+        request: &Request,
         settings: &Settings,
         build: &BuildOptions,
         head: &Source,
     ) -> Result<Option<Self>> {
-        if let Some(file) = &options.gate.base_archive {
+        if let Some(file) = &request.base_archive {
             return of_archive(file, build).map(Some).map_err(|f| blamed(file.as_str(), f));
         }
         // The noise of a machine, and faults, are those of one revision.
-        let named = settings.base_of(&head.root()).filter(|_| options.purpose.takes_base());
+        let named = settings.base_of(&head.root()).filter(|_| request.purpose.takes_base());
         let Some(name) = named else { return Ok(None) };
         let base = of_name(&name, build, head).map_err(|failure| blamed(&name, failure));
         base.map(Some).map_err(|failure| settings.base.blamed(failure))
@@ -64,7 +65,7 @@ impl Base {
 }
 
 /// A revision as people read it, of `git describe --abbrev=40 --dirty`.
-fn shown(revision: &str) -> String {
+fn describe_revision(revision: &str) -> String {
     match revision.strip_suffix("-dirty") {
         Some(clean) => format!("{} with uncommitted changes", short(clean)),
         None => short(revision).to_owned(),
@@ -89,7 +90,7 @@ fn blamed(name: &str, mut failure: Failure) -> Failure {
     failure
 }
 
-/// What the other revision is called means.
+/// The resolution of the other revision's name.
 enum Meant {
     Commit(Commit, Repository),
     Folder(Option<Repository>),
@@ -97,14 +98,14 @@ enum Meant {
 }
 
 impl Meant {
-    /// What `name` means in `folder` of the workspace: what git knows, unless it is written as a
+    /// Resolves `name` in `folder` of the workspace: a git revision, unless it is written as a
     /// path, else a file or a folder.
-    fn of(name: &str, folder: &Utf8Path) -> Result<Self> {
+    fn resolve(name: &str, folder: &Utf8Path) -> Result<Self> {
         let path = Utf8Path::new(name);
-        let repository = Repository::of(folder);
+        let repository = Repository::find(folder);
         let known = match &repository {
             Ok(repository) if !name.starts_with(['.', '/']) => revision::commit(repository, name),
-            Ok(_) => Err(Failure::usage(format!("there is no folder or file {name}"))),
+            Ok(_) => Err(Failure::usage(format!("no folder or file {name}"))),
             Err(failure) => Err(failure.clone()),
         };
         match (known, repository) {
@@ -120,16 +121,13 @@ impl Meant {
 ///
 /// # Errors
 /// It does (exit code 2).
-pub(super) fn check(options: &RunOptions) -> Result<()> {
-    let Some(name) = &options.gate.base else { return Ok(()) };
-    let manifest = options.cargo.manifest_path.as_deref();
-    let folder = manifest.and_then(Utf8Path::parent).filter(|folder| *folder != "");
-    let meant = Meant::of(name, folder.unwrap_or(Utf8Path::new(".")));
-    meant.map(|_| ()).map_err(|failure| blamed(name, failure))
+pub(super) fn check(request: &Request) -> Result<()> {
+    let Some(name) = &request.given.base else { return Ok(()) };
+    Meant::resolve(name, request.folder()).map(|_| ()).map_err(|failure| blamed(name, failure))
 }
 
 fn of_name(name: &str, build: &BuildOptions, head: &Source) -> Result<Base> {
-    match Meant::of(name, &head.root())? {
+    match Meant::resolve(name, &head.root())? {
         Meant::Commit(commit, repository) => of_commit(commit, &repository, build, head),
         Meant::Folder(repository) => of_folder(name, repository, build, head),
         Meant::Archive => of_archive(Utf8Path::new(name), build),
@@ -153,7 +151,7 @@ fn of_folder(
         return Err(Failure::usage(format!("the folder {folder} has no Cargo.toml")));
     };
     let manifest = manifest.canonicalize_utf8().map_err(|e| unreadable(&manifest, &e))?;
-    // What cargo makes of one folder is not what it makes of another, and it does not see that.
+    // cargo does not distinguish two folders, so each needs its own target folder.
     let own = manifest.parent().unwrap_or(folder).as_str().trim_start_matches('/').to_owned();
     let target = absolute(&head.target_directory)?.join(FOLDER).join("folders").join(own);
     let place = Place {
@@ -167,14 +165,14 @@ fn of_folder(
     Ok(Base { revision: base.source.git_revision(), ..base })
 }
 
-/// A revision that is checked out beside the user's.
+/// A revision that is checked out next to the user's.
 fn of_commit(
     commit: Commit,
     repository: &Repository,
     build: &BuildOptions,
     head: &Source,
 ) -> Result<Base> {
-    let own = head.git_revision().map_or_else(|| "unknown".to_owned(), |r| shown(&r));
+    let own = head.git_revision().map_or_else(|| "unknown".to_owned(), |r| describe_revision(&r));
     let (name, hash) = (&commit.name, short(&commit.hash));
     Notes::new(build.quiet).say(format_args!("base: {name}, {hash}; head: {own}"));
     let folder = absolute(&head.target_directory)?.join(FOLDER);
@@ -207,14 +205,14 @@ fn of_commit(
     Ok(Base { revision: Some(commit.hash), ..base })
 }
 
-/// Where and how another revision is built.
+/// The folders of another revision's build.
 struct Place {
     manifest: Utf8PathBuf,
     /// Whether it is the manifest of all, and none of a package that was chosen.
     of_root: bool,
     folder: Option<Utf8PathBuf>,
     config_files: Vec<Utf8PathBuf>,
-    /// The folder for what cargo makes of it.
+    /// cargo's target folder.
     target: Utf8PathBuf,
 }
 
@@ -225,7 +223,7 @@ fn built(
     build: &BuildOptions,
 ) -> Result<Base> {
     let everything = place.of_root && build.cargo.package.is_empty();
-    let cargo = CargoOptions {
+    let cargo = CargoRequest {
         folder: place.folder,
         config_files: place.config_files,
         manifest_path: Some(place.manifest),
@@ -237,8 +235,8 @@ fn built(
     Ok(Base { name, revision: None, source, _unpacked: None, _checkout: checkout })
 }
 
-/// The manifest that says what of this revision is measured, and whether that is the workspace's
-/// because no package was chosen.
+/// The manifest that selects the measured packages of this revision, and whether that is the
+/// workspace's because no package was chosen.
 fn manifest_of_head(build: &BuildOptions, head: &Source) -> Result<(Utf8PathBuf, bool)> {
     let given = build.cargo.manifest_path.clone();
     let here = || present_folder().map(|f| f.join("Cargo.toml")).filter(|path| path.is_file());
@@ -262,7 +260,8 @@ fn unreadable(path: &Utf8Path, error: &std::io::Error) -> Failure {
     Failure::usage(format!("cannot read {path}: {error}"))
 }
 
-/// The configuration files of cargo's from `toplevel` down to `folder`, the one that wins last.
+/// cargo's configuration files from `toplevel` down to `folder`, the one with the highest priority
+/// last.
 fn config_files(toplevel: &Utf8Path, folder: Option<&Utf8Path>) -> Vec<Utf8PathBuf> {
     let folders = folder.into_iter().flat_map(Utf8Path::ancestors);
     let inside = folders.take_while(|folder| folder.starts_with(toplevel));
@@ -275,7 +274,7 @@ fn config_files(toplevel: &Utf8Path, folder: Option<&Utf8Path>) -> Vec<Utf8PathB
     files
 }
 
-/// Where a revision has no lock file, it is built with the dependencies of this one.
+/// A revision without a lock file is built with the dependencies of this one.
 fn lock_alike(here: &Utf8Path, there: &Utf8Path) -> Result<()> {
     let (ours, theirs) = (here.join("Cargo.lock"), there.join("Cargo.lock"));
     if theirs.exists() || !ours.is_file() || !there.is_dir() {
@@ -285,7 +284,7 @@ fn lock_alike(here: &Utf8Path, there: &Utf8Path) -> Result<()> {
     copied.map(|_| ()).map_err(|e| Failure::output(theirs.as_std_path(), &e))
 }
 
-/// Says that a revision asks for another toolchain than the one that builds both.
+/// Warns that a revision requires a different toolchain from that of both builds.
 fn say_toolchain(repository: &Repository, checkout: &Checkout, notes: Notes) {
     let asked = |folder: &Utf8Path| {
         let files = ["rust-toolchain.toml", "rust-toolchain"].map(|name| folder.join(name));
@@ -301,14 +300,9 @@ fn say_toolchain(repository: &Repository, checkout: &Checkout, notes: Notes) {
 }
 
 fn of_archive(file: &Utf8Path, build: &BuildOptions) -> Result<Base> {
-    // What says how this revision is built says nothing of an archive of the other one.
-    let cargo = CargoOptions::default();
-    let opened = Opened::new(&Wanted {
-        archive: Some(file),
-        extract_to: None,
-        cargo: &cargo,
-        configuration: &ConfigurationOptions { no_config: true, ..Default::default() },
-    })?;
+    // The build options of this revision do not apply to an archive of the other one.
+    let (archive, configuration) = (Some(file.to_owned()), ConfigFile::None);
+    let opened = Opened::new(&Wanted { archive, configuration, ..Wanted::default() })?;
     let (folder, source) = opened.build(build.clone())?;
     let (name, revision) = (file.to_string(), source.git_revision());
     Ok(Base { name, revision, source, _unpacked: Some(folder), _checkout: None })

@@ -1,4 +1,4 @@
-//! What a run against a stored baseline will be able to decide, said before it measures anything.
+//! Predicts, before any measurement, what a run against a stored baseline can decide.
 //!
 //! Input: the plan. Output: a line on standard error, and a warning where the baseline has too few
 //! processes: its side cannot grow, so waiting for the run would not help.
@@ -7,45 +7,43 @@ use gpuprof_analysis::gate::beforehand::{Ability, ability, fewest_processes};
 use gpuprof_analysis::stats::two_sample::MIN_PROCESSES;
 use gpuprof_model::run::Run;
 
-use super::inputs::Checked;
-use super::prepared::Plan;
+use super::decided::Plan;
 use super::results::budget;
 use gpuprof_system::console;
 
-/// Says what the stored baseline of `plan` can decide; nothing where the run has none, or takes no
-/// times.
-pub(super) fn tell(plan: &Plan<'_>) {
+/// Reports the decisions that the stored baseline of `plan` allows; nothing if the run has none, or
+/// takes no times.
+pub(super) fn tell(plan: &Plan) {
     let Some((name, found)) = able(plan, plan.repeat.least) else { return };
     let text = sentence(name, &found);
     if found.hopeless > 0 { console::warn(text) } else { plan.inputs.notes().say(text) }
 }
 
-/// What the stored baseline of `plan` decides of `run`, which has been measured.
-pub(super) fn once_measured(plan: &Plan<'_>, run: &Run) -> Option<Ability> {
+/// The same for `run`, which has been measured.
+pub(super) fn once_measured(plan: &Plan, run: &Run) -> Option<Ability> {
     able(plan, fewest_processes(run)?).map(|(_, ability)| ability)
 }
 
-/// What the stored baseline of `plan` can decide with so many processes here; its name comes along.
-fn able<'p>(plan: &'p Plan<'_>, repeat: u32) -> Option<(&'p str, Ability)> {
+/// The decisions that the stored baseline of `plan` allows with so many processes here; with its
+/// name.
+fn able(plan: &Plan, repeat: u32) -> Option<(&str, Ability)> {
     let against = plan.inputs.against.as_ref()?;
     let base = against.run.as_ref().ok().filter(|_| !plan.devices.emulated)?;
-    fn planned(series: &Checked) -> gpuprof_analysis::gate::beforehand::Planned<'_> {
-        let thresholds = series.thresholds.iter().map(|placed| &placed.threshold).collect();
-        (&series.planned.series.id, &series.planned.configurations, thresholds)
-    }
-    let heads = plan.both.heads().iter().map(planned);
+    let limits = plan.limits();
+    let heads = plan.both.heads().iter().map(|head| &head.planned).zip(&limits);
+    let heads = heads.map(|(head, own)| (&head.series.id, &head.configurations[..], &own[..]));
     let found = ability(&plan.catalogue, heads, base, &budget(plan), repeat)?;
     Some((&against.name, found))
 }
 
-/// Of fewer processes than these a forecast is told to be rough.
+/// With fewer processes than these a forecast is marked as rough.
 const FEW: usize = 7;
 
 /// What `ability` says of the baseline called `name`.
 fn sentence(name: &str, ability: &Ability) -> String {
     let Ability { questions, hopeless, processes, repeat, .. } = ability;
     let anew = match ability.needed {
-        Some(count) => format!("make the baseline anew with --repeat {count}, and run with it"),
+        Some(count) => format!("record a new baseline with --repeat {count}, and run with it"),
         None => "no --repeat up to 50 is enough".to_owned(),
     };
     let remedy = format!("--base REV measures both sides here until they are decided; else {anew}");
@@ -107,7 +105,7 @@ mod tests {
         assert!(
             sentence("main", &weak).ends_with(
                 "(noisiest: block=64). --base REV measures both sides here until they are decided; \
-                 else make the baseline anew with --repeat 14, and run with it"
+                 else record a new baseline with --repeat 14, and run with it"
             ),
             "{}",
             sentence("main", &weak)
@@ -117,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forecast_from_few_processes_is_told_to_be_rough() {
+    fn a_forecast_from_few_processes_is_reported_to_be_rough() {
         let few = Ability { processes: 4, ..ability() };
         let text = sentence("main", &few);
         assert!(

@@ -1,8 +1,8 @@
-//! What each series of a run costs, for whoever divides the next one into slices.
+//! The cost of each series of a run, for dividing the next one into slices.
 //!
-//! Input: how long passes had a device. Output: of each series how many configurations were watched
-//! from their first pass to their last, and how long those took together. What a run that is
-//! resumed has in its journal was watched by nobody.
+//! Input: the time that passes had a device. Output: for each series the number of configurations
+//! that were observed from their first pass to their last, and their total time. Configurations in
+//! the journal of a resumed run were not observed.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// What processes of a device did; only their passes cost.
+    /// The activity of a device's processes; only their passes cost.
     pub(super) fn hear(&mut self, stretches: &[Stretch]) {
         for stretch in stretches {
             let Some(pass) = &stretch.pass else { continue };
@@ -35,8 +35,8 @@ impl Costs {
         }
     }
 
-    /// What the series `checked` cost, of which those of the other revision are joined with this
-    /// one's by `pairs`: both are measured wherever one is.
+    /// The cost of the series `checked`; `pairs` joins those of the other revision with this one's:
+    /// both are measured on the same machine.
     pub(super) fn of_series(self, checked: &[Checked], pairs: &Pairs) -> Vec<SeriesCost> {
         let mut all: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
         for ((series, _), (took, from_the_first)) in self.of {

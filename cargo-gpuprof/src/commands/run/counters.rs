@@ -2,8 +2,8 @@
 //!
 //! Input: the columns, sections and thresholds of the checked series. Output: a plan with its
 //! passes, or the reason why counters are `unavailable`, which every metric that needs one then
-//! carries. A name that was asked for and that no metric of the chip has is refused before anything
-//! runs; one that only a section holds is left out, and says why.
+//! carries. A requested name that no metric of the chip has is refused before anything runs; a name
+//! that only a section contains is left out with a note.
 
 mod advised;
 mod by_record;
@@ -15,17 +15,16 @@ use std::collections::BTreeSet;
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::failure::Denial;
 use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::metric::Catalogue;
+use gpuprof_model::metric::{Catalogue, DIVERGENT_BRANCHES, is_patched};
 use gpuprof_model::protocol::{CounterPlan, CounterPlanRequest, CounterProblem, Replay, WITHHELD};
 
 use super::inputs::{Checked, Inputs};
 use crate::commands::settings::Settings;
-use crate::options::ReplayMode;
 use gpuprof_analysis::metrics::replay::Discipline;
 use gpuprof_analysis::view::View;
 use gpuprof_build::host::Harness;
 use gpuprof_engine::cupti::{self, Answer, Cost, Question};
-use gpuprof_engine::device::profiler;
+use gpuprof_engine::device::shared_profiler;
 use gpuprof_engine::discover::{self, NoPlan};
 use gpuprof_engine::execute::HarnessProcess;
 use gpuprof_engine::schedule::Counters;
@@ -49,19 +48,19 @@ pub(super) enum CounterSetup {
 pub(super) struct Planned {
     /// How.
     pub(super) counters: Counters,
-    /// Those that will have no value, each with the reason: of sections, what the chip does not
-    /// have, and what the device withholds.
+    /// Metrics without a value, each with the reason: metrics of sections that the chip lacks, and
+    /// metrics that the device withholds.
     pub(super) left_out: Vec<(String, String)>,
-    /// What the device withholds.
+    /// The metrics that the device withholds.
     withheld: Vec<String>,
-    /// What each costs, where it was asked and could be told.
+    /// The cost of each, if it was requested and is known.
     pub(super) cost: Option<Cost>,
-    /// What the plan is called among the kept ones.
+    /// The plan's key among the kept ones.
     pub(super) key: String,
 }
 
 impl CounterSetup {
-    /// How counters are collected, where they are.
+    /// The collection of counters, if there is one.
     pub(super) fn counters(&self) -> Option<&Counters> {
         match self {
             Self::Planned(planned) => Some(&planned.counters),
@@ -69,7 +68,7 @@ impl CounterSetup {
         }
     }
 
-    /// The counters that the machine denied and why, where it did: before the run, or as a pass
+    /// The counters that the machine denied and the reason: before the run, or as a pass
     /// `found_out`.
     pub(super) fn denied<'a>(
         &'a self,
@@ -118,7 +117,7 @@ pub(super) struct Known<'a> {
     pub(super) device: &'a DeviceRecord,
     /// The chip, as CUPTI calls it.
     pub(super) chip: Option<&'a str>,
-    /// What earlier runs were told by CUPTI.
+    /// CUPTI's plans of earlier runs.
     pub(super) plans: &'a Plans,
     /// The metrics that are known, by the formulas of the chip.
     pub(super) catalogue: &'a Catalogue,
@@ -155,7 +154,7 @@ pub(super) fn plan(
 }
 
 /// As [`plan`], for the `written` metrics and the PerfWorks names that they and sections need.
-/// Where no CUPTI answers, names are not checked.
+/// Without CUPTI, names are not checked.
 fn planned(
     (written, (asked, sections)): (&BTreeSet<&str>, (BTreeSet<String>, BTreeSet<String>)),
     inputs: &Inputs,
@@ -171,7 +170,7 @@ fn planned(
     if metrics.is_empty() {
         return Ok(CounterSetup::NotNeeded);
     }
-    let Some(replay) = replay(settings.replay_mode.value) else {
+    let Some(replay) = settings.replay_mode.value.replay() else {
         let denial = Denial::other("--replay-mode none collects no counters");
         return Ok(CounterSetup::Unavailable(metrics, denial));
     };
@@ -199,8 +198,8 @@ fn planned(
             return Err(Failure::usage(message));
         }
         Err(NoPlan::Counters(CounterProblem::Machine(denial))) => {
-            // That of an earlier run, which a dry run does not go by: the next run is told before
-            // it starts anything.
+            // The plan of an earlier run, which a dry run does not use: the next run gets the
+            // answer before it starts.
             known.plans.forget(&key);
             return Ok(CounterSetup::Unavailable(metrics, denial));
         }
@@ -215,8 +214,8 @@ fn planned(
     Ok(CounterSetup::Planned(Box::new(Planned { counters, left_out, withheld, cost, key })))
 }
 
-/// Refuses written metrics whose counters no chip has. The emulated driver counts for no particular
-/// GPU.
+/// Refuses written metrics with counters that no chip has. The emulated driver counts for no
+/// particular GPU.
 ///
 /// # Errors
 /// There are some (exit code 2).
@@ -239,17 +238,7 @@ fn collected_by(plan: CounterPlan, replay: Replay, settings: &Settings) -> Resul
     })
 }
 
-/// How the harness replays; none where no counters are collected.
-fn replay(mode: ReplayMode) -> Option<Replay> {
-    match mode {
-        ReplayMode::Application => Some(Replay::Application),
-        ReplayMode::Range => Some(Replay::Range),
-        ReplayMode::Kernel => Some(Replay::Kernel),
-        ReplayMode::None => None,
-    }
-}
-
-/// The plan that an earlier run kept under `key`, or what the harness answers to `request`.
+/// The plan that an earlier run kept under `key`, or the harness's answer to `request`.
 fn asked_or_kept(
     known: &Known<'_>,
     (key, dry_run): (&str, bool),
@@ -257,26 +246,27 @@ fn asked_or_kept(
     harness: &Harness,
     request: CounterPlanRequest,
 ) -> std::result::Result<CounterPlan, NoPlan> {
-    // A dry run is asked what would happen: it tries.
+    // A dry run must show the real behaviour: it tries.
     let kept = if dry_run { None } else { known.plans.find(key, process.folder) };
     if let Some(plan) = kept {
         return Ok(plan);
     }
     // It opens a session.
-    let _profiler = profiler::take(known.device, process.interrupt).map_err(NoPlan::Harness)?;
+    let _profiler =
+        shared_profiler::take(known.device, process.interrupt).map_err(NoPlan::Harness)?;
     discover::plan_counters(process, harness, request).inspect(|plan| known.plans.keep(key, plan))
 }
 
-/// The metrics that columns, the view and the thresholds name: of these, those that speak of
-/// `device`. What another device must meet costs no pass here, and need not be known here.
+/// The metrics in columns, the view and the thresholds that apply to `device`. A metric for another
+/// device costs no pass here, and need not be known here.
 fn written<'c>(checked: &'c [Checked], view: &'c View, device: &str) -> BTreeSet<&'c str> {
     let columns = checked.iter().flat_map(|c| &c.columns).map(String::as_str);
     let thresholds = checked.iter().flat_map(|c| &c.thresholds).map(|placed| &placed.threshold);
-    let judged = thresholds.filter(|t| t.speaks_of(device)).map(|t| t.metric.as_str());
+    let judged = thresholds.filter(|t| t.applies_to_device(device)).map(|t| t.metric.as_str());
     columns.chain(judged).chain(view.names()).collect()
 }
 
-/// The PerfWorks names that `written` metrics need, and those that sections need.
+/// The PerfWorks names that `written` metrics need, and the names that sections need.
 fn needed(
     catalogue: &Catalogue,
     checked: &[Checked],
@@ -287,11 +277,16 @@ fn needed(
         metrics.flat_map(|metric| catalogue.hardware_names(&metric)).map(Cow::into_owned).collect()
     };
     let mut in_sections = checked.iter().flat_map(Checked::in_sections).map(String::as_str);
-    (counters(&mut written.iter().copied()), counters(&mut in_sections))
+    let mut asked = counters(&mut written.iter().copied());
+    let sections = counters(&mut in_sections);
+    // It says whether patching may have moved the others, and costs no pass of its own.
+    if asked.union(&sections).any(|name| is_patched(name)) {
+        asked.insert(DIVERGENT_BRANCHES.to_owned());
+    }
+    (asked, sections)
 }
 
-/// What the counters cost on `chip`; none where that cannot be told here, and the harness will say
-/// why.
+/// The cost of the counters on `chip`; none if it is unknown here, and the harness will say why.
 fn cost(
     cupti: Option<&Utf8Path>,
     chip: Option<&str>,

@@ -1,9 +1,8 @@
 //! The devices of a run: found, chosen, held, and asked for their counters.
 //!
-//! Input: what the command line and the configuration say, and a harness to ask. Output: the
-//! devices to measure on, none of them where the emulated driver answers. Without a word about
-//! devices it is the first, in an environment that nothing was changed in; each of those that were
-//! asked for is the only one that its processes see.
+//! Input: the settings of the command line and the configuration, and a harness to ask. Output: the
+//! devices to measure on, none of them if the emulated driver answers. By default it is the first
+//! one, in an unchanged environment; each selected device is the only one that its processes see.
 
 use std::fs;
 
@@ -103,13 +102,12 @@ impl Devices {
         assignment
     }
 
-    /// What the only device that the processes of device `at` see is called; none where they see
-    /// all.
+    /// The name of the only device that the processes of device `at` see; none if they see all.
     pub(super) fn visible(&self, at: usize) -> Option<&str> {
         self.records.get(at).filter(|_| self.asked).map(|device| &*device.uuid)
     }
 
-    /// What they are called, where there are several.
+    /// Their names, if there are several.
     pub(super) fn names(&self) -> Vec<DeviceName> {
         let name = |d: &DeviceRecord| DeviceName { uuid: d.uuid.clone(), name: d.name.clone() };
         match self.records.len() {
@@ -118,7 +116,7 @@ impl Devices {
         }
     }
 
-    /// `reason`, with the device `at` that it is of, where there are several.
+    /// `reason`, with its device `at`, if there are several.
     pub(super) fn blamed(&self, at: usize, reason: &str) -> String {
         match self.records.get(at).filter(|_| self.records.len() > 1) {
             Some(device) => format!("{}: {reason}", device.uuid),
@@ -149,8 +147,8 @@ impl Devices {
     }
 }
 
-/// The emulated device is none of those that can be named. A configuration file is that of machines
-/// with GPUs and of those without; a command line is written for one.
+/// The emulated device cannot be named. A configuration file is shared by machines with and without
+/// GPUs; a command line is written for one machine.
 fn without_gpus(
     asked: &DeviceSelection,
     wanted: &Setting<Option<DeviceSelection>>,

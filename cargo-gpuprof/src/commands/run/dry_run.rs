@@ -1,4 +1,4 @@
-//! `--dry-run`: what a run would start, and about how long it would take.
+//! `--dry-run`: the processes of a run, and about how long it would take.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,16 +6,16 @@ use std::path::Path;
 use gpuprof_model::ExitCode;
 
 use super::counters::CounterSetup;
+use super::decided::Plan;
 use super::inputs::Checked;
-use super::prepared::Plan;
 use super::refusal::Blocked;
 use crate::options::{Isolate, MessageFormat, NOISE_PERCENT, Repeats};
-use gpuprof_engine::device::profiler;
+use gpuprof_engine::device::shared_profiler;
 use gpuprof_engine::plan::Side;
 use gpuprof_engine::schedule::Counters;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::json_text;
-use gpuprof_system::terminal::shown;
+use gpuprof_system::printable_output::show_plain;
 
 /// Seconds of a process that counts on a GPU (H200, `docs/claims.md`), about: a context and
 /// the profiler, while the next one prepares; and of each configuration in it: its warm-up and its
@@ -29,16 +29,15 @@ const TIMED_SECONDS: (f64, f64) = (0.15, 0.07);
 /// Metrics named as costly, at most.
 const NAMED: usize = 5;
 
-/// Shows what a run would start, and that it would be `refused` where it would; its folder is
-/// removed.
+/// Shows the processes of a run, and whether it would be `refused`; its folder is removed.
 ///
 /// # Errors
 /// Standard output.
-pub(super) fn show(plan: &Plan<'_>, refused: Option<&Blocked>, out: &mut impl Write) -> Result<()> {
+pub(super) fn show(plan: &Plan, refused: Option<&Blocked>, out: &mut impl Write) -> Result<()> {
     let written = match plan.inputs.settings.message_format.value {
         MessageFormat::Human => {
             let text = text(plan) + &refused.map(self::refused).unwrap_or_default();
-            shown(out, |out| out.write_all(text.as_bytes()))
+            show_plain(out, |out| out.write_all(text.as_bytes()))
         }
         MessageFormat::Json => json(plan, refused, out),
     };
@@ -48,8 +47,8 @@ pub(super) fn show(plan: &Plan<'_>, refused: Option<&Blocked>, out: &mut impl Wr
 }
 
 /// Configurations, passes, processes, and the time they take.
-fn text(plan: &Plan<'_>) -> String {
-    // The devices are of one model: what differs is what they allow, and the run takes what it
+fn text(plan: &Plan) -> String {
+    // The devices are of one model: they differ in their permissions, and the run takes what it
     // gets.
     let counted = plan.setups.iter().find(|setup| setup.counters().is_some());
     let setup = counted.or(plan.setups.first());
@@ -68,7 +67,7 @@ fn text(plan: &Plan<'_>) -> String {
 }
 
 /// A line for each series, and one for the processes.
-fn json(plan: &Plan<'_>, refused: Option<&Blocked>, out: &mut impl Write) -> std::io::Result<()> {
+fn json(plan: &Plan, refused: Option<&Blocked>, out: &mut impl Write) -> std::io::Result<()> {
     let (passes, steps) = counted(plan);
     for Checked { planned, .. } in &plan.both.checked {
         let configurations = planned.configurations.iter().map(ToString::to_string);
@@ -94,7 +93,7 @@ fn json(plan: &Plan<'_>, refused: Option<&Blocked>, out: &mut impl Write) -> std
 }
 
 /// The counters that will have no value, each with the reason.
-fn obstacles(plan: &Plan<'_>) -> Vec<serde_json::Value> {
+fn obstacles(plan: &Plan) -> Vec<serde_json::Value> {
     let mut all: Vec<serde_json::Value> = Vec::new();
     for (at, setup) in plan.setups.iter().enumerate() {
         for (metric, reason) in setup.without_value() {
@@ -112,13 +111,13 @@ fn obstacles(plan: &Plan<'_>) -> Vec<serde_json::Value> {
 }
 
 /// The counter passes of a configuration, and the processes that make them.
-fn counted(plan: &Plan<'_>) -> (u32, usize) {
+fn counted(plan: &Plan) -> (u32, usize) {
     let counters = plan.setups.iter().find_map(CounterSetup::counters);
     (counters.map_or(0, Counters::passes), counters.map_or(0, Counters::steps))
 }
 
 /// The processes of a run, the fewest and the most.
-fn how_many(plan: &Plan<'_>, steps: usize) -> [usize; 2] {
+fn how_many(plan: &Plan, steps: usize) -> [usize; 2] {
     let units: usize = plan.assignment.loads().into_iter().map(|load| work(load, plan).units).sum();
     let both = usize::from(!shares_profiler(plan) && steps > 0);
     let Repeats { least, most, .. } = plan.repeat;
@@ -126,8 +125,8 @@ fn how_many(plan: &Plan<'_>, steps: usize) -> [usize; 2] {
 }
 
 /// Whether one device counts at a time.
-fn shares_profiler(plan: &Plan<'_>) -> bool {
-    plan.devices.records.first().is_some_and(|device| profiler::shared(device).is_some())
+fn shares_profiler(plan: &Plan) -> bool {
+    plan.devices.records.first().is_some_and(|device| shared_profiler::path(device).is_some())
 }
 
 /// The configurations of a series, of which each is counted in `counted` passes.
@@ -157,8 +156,8 @@ fn of_series(series: &Checked, repeat: Repeats, counted: u32) -> String {
     text
 }
 
-/// The processes, where they run and how long they take; counters take `steps` of a configuration.
-fn processes(plan: &Plan<'_>, steps: usize) -> String {
+/// The processes, their devices and times; counters take `steps` of a configuration.
+fn processes(plan: &Plan, steps: usize) -> String {
     let Plan { devices, repeat, .. } = plan;
     let work: Vec<Work> =
         plan.assignment.loads().into_iter().map(|load| work(load, plan)).collect();
@@ -201,8 +200,8 @@ fn processes(plan: &Plan<'_>, steps: usize) -> String {
     text
 }
 
-/// What a device with these numbers of series and configurations has to do.
-fn work((series, configurations): (usize, usize), plan: &Plan<'_>) -> Work {
+/// The work of a device with these numbers of series and configurations.
+fn work((series, configurations): (usize, usize), plan: &Plan) -> Work {
     let units = match plan.inputs.settings.isolate.value {
         Isolate::Configuration => configurations,
         Isolate::Kernel => series,
@@ -212,7 +211,7 @@ fn work((series, configurations): (usize, usize), plan: &Plan<'_>) -> Work {
 
 /// Which of several devices measures how much, and the series that are not measured on one of them
 /// alone.
-fn who(plan: &Plan<'_>) -> String {
+fn who(plan: &Plan) -> String {
     let Plan { both, devices, assignment, .. } = plan;
     let mut text = String::new();
     for (name, (_, configurations)) in devices.names().iter().zip(assignment.loads()) {
@@ -231,7 +230,7 @@ fn who(plan: &Plan<'_>) -> String {
     text
 }
 
-/// What a device has to do in each pass.
+/// The work of a device in each pass.
 #[derive(Debug, Clone, Copy)]
 struct Work {
     /// Processes.
@@ -247,7 +246,7 @@ struct Passes {
     repeat: usize,
     /// That count.
     steps: usize,
-    /// Of both, those that do both.
+    /// The processes that do both.
     both: usize,
 }
 
@@ -260,7 +259,7 @@ fn refused(blocked: &Blocked) -> String {
     )
 }
 
-/// What is known of the counters: those that cannot be had, and those that cost passes.
+/// Unavailable counters, and counters that cost passes.
 fn known(setup: &CounterSetup) -> String {
     let planned = match setup {
         CounterSetup::NotNeeded => return String::new(),

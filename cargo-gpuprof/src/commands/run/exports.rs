@@ -1,12 +1,13 @@
-//! Exports: what is wrong with their paths is told before anything runs.
+//! Exports: problems of their paths are reported before anything runs.
 //!
 //! Input: the export options. Output: files; and standard output with one document at most, so
 //! that a program can read it. The table gives way to an export and goes to standard error.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use gpuprof_analysis::gate::run::Gate;
+use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::view::View;
 use gpuprof_model::run::Run;
 
@@ -14,7 +15,7 @@ use crate::commands::charts::ChartFolder;
 use crate::commands::settings::Settings;
 use crate::options::MessageFormat;
 use gpuprof_engine::store::check_writable;
-use gpuprof_report::{Csv, Html, Json, Junit, Markdown, Report};
+use gpuprof_report::{Format, Screen, Terms};
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::whole::write_whole_by;
@@ -22,38 +23,33 @@ use gpuprof_system::whole::write_whole_by;
 /// The path that means standard output.
 const STANDARD_OUTPUT: &str = "-";
 
-/// Where the formats go.
+/// The destinations of the formats.
 pub(in crate::commands) struct Exports {
-    files: Vec<(Utf8PathBuf, Box<dyn Report>)>,
+    files: Vec<(Utf8PathBuf, Format)>,
     /// The folder of the charts.
     charts: Option<ChartFolder>,
 }
 
 impl Exports {
     /// Checks that every path can be written, and that standard output and every file are to hold
-    /// one document. A path of the configuration file starts at the workspace's `root`; what `gate`
-    /// fails, `JUnit` fails.
+    /// one document. A path of the configuration file starts at the workspace's `root`.
     ///
     /// # Errors
     /// A path that cannot (exit code 110); two documents for one place (exit code 2).
-    pub(in crate::commands) fn open(
-        settings: &Settings,
-        gate: Gate,
-        root: &Utf8Path,
-    ) -> Result<Self> {
-        let asked: [(_, _, Box<dyn Report>); 5] = [
-            ("--export-csv", &settings.export_csv, Box::new(Csv)),
-            ("--export-html", &settings.export_html, Box::new(Html)),
-            ("--export-json", &settings.export_json, Box::new(Json)),
-            ("--export-junit", &settings.export_junit, Box::new(Junit { gate })),
-            ("--export-markdown", &settings.export_markdown, Box::new(Markdown)),
+    pub(in crate::commands) fn open(settings: &Settings, root: &Utf8Path) -> Result<Self> {
+        let asked = [
+            ("--export-csv", &settings.export_csv, Format::Csv),
+            ("--export-html", &settings.export_html, Format::Html),
+            ("--export-json", &settings.export_json, Format::Json),
+            ("--export-junit", &settings.export_junit, Format::Junit),
+            ("--export-markdown", &settings.export_markdown, Format::Markdown),
         ];
-        let mut files: Vec<(Utf8PathBuf, Box<dyn Report>)> = Vec::new();
+        let mut files: Vec<(Utf8PathBuf, Format)> = Vec::new();
         let mut taken: Vec<(&str, Utf8PathBuf)> = Vec::new();
-        for (name, setting, report) in asked {
+        for (name, setting, format) in asked {
             let Some(path) = Settings::export(setting, root) else { continue };
             taken.push((name, path.clone()));
-            files.push((path, report));
+            files.push((path, format));
         }
         if settings.message_format.value == MessageFormat::Json {
             taken.push(("--message-format json", STANDARD_OUTPUT.into()));
@@ -67,44 +63,83 @@ impl Exports {
         Ok(Self { files, charts })
     }
 
-    /// Writes every file; all are tried, the first failure is told.
+    /// Ends a run: writes the files, lets `save` store it, and shows it to `out`, as an export or
+    /// by `show`. All are tried. `outcome` includes the failure that `ended` the measurement early.
+    /// If output fails, earlier files are written again with the worse outcome.
     ///
     /// # Errors
-    /// A file that could not be written (exit code 110).
-    pub(in crate::commands) fn write_files(&self, run: &Run) -> Result<()> {
-        let mut outcome = Ok(());
-        for (path, report) in self.files.iter().filter(|(path, _)| path != STANDARD_OUTPUT) {
-            let written = write_whole_by(path, |file| report.write(run, file));
-            outcome = outcome.and(written.map_err(|e| Failure::output(path.as_std_path(), &e)));
+    /// The first failure, with the exit code of the outcome.
+    pub(in crate::commands) fn conclude(
+        &self,
+        run: &Run,
+        (outcome, ended): (RunOutcome, Result<()>),
+        save: impl Fn(RunOutcome) -> Result<()>,
+        (notes, out): (Notes, &mut dyn Write),
+        show: impl FnOnce(RunOutcome, &mut dyn Write) -> io::Result<()>,
+    ) -> Result<RunOutcome> {
+        let and = |outcome: RunOutcome, result: &Result<()>| match result {
+            Ok(()) => outcome,
+            Err(failure) => outcome.or_worse(failure.code),
+        };
+        let written = self.write_files(run, outcome);
+        let after_files = and(outcome, &written);
+        let saved = save(after_files);
+        let stored = and(after_files, &saved);
+        let shown = self
+            .show(run, stored, notes, out, |out| show(stored, out))
+            .map_err(|e| Failure::output(Path::new("standard output"), &e));
+        let last = and(stored, &shown);
+        if last != outcome {
+            // The first failure is reported; these files then agree with the exit code.
+            let _ = self.write_files(run, last);
+            let _ = save(last);
+        }
+        let whole = ended.and(written).and(saved).and(shown);
+        whole.map_err(|mut failure| {
+            failure.code = last.exit_code;
+            failure
+        })?;
+        Ok(last)
+    }
+
+    /// Writes every file; a failure does not stop the others, and the first one is reported.
+    fn write_files(&self, run: &Run, outcome: RunOutcome) -> Result<()> {
+        let mut result = Ok(());
+        for (path, format) in self.files.iter().filter(|(path, _)| path != STANDARD_OUTPUT) {
+            let written = write_whole_by(path, |file| write(*format, run, outcome, file));
+            result = result.and(written.map_err(|e| Failure::output(path.as_std_path(), &e)));
         }
         match &self.charts {
-            Some(folder) => outcome.and(folder.write(run, &View::default())),
-            None => outcome,
+            Some(folder) => result.and(folder.write(run, &View::default())),
+            None => result,
         }
     }
 
-    /// Writes what standard output holds: the export that goes there, or else what `shown` writes.
-    /// Beside an export that goes to standard error, as `notes` do.
-    ///
-    /// # Errors
-    /// Those of `out`.
-    pub(in crate::commands) fn show(
+    /// Writes standard output: the export with that destination, or else the output of `shown`. If
+    /// an export takes it, that output goes to standard error, like `notes`.
+    fn show(
         &self,
         run: &Run,
+        outcome: RunOutcome,
         notes: Notes,
         out: &mut dyn Write,
         shown: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
         match self.files.iter().find(|(path, _)| path == STANDARD_OUTPUT) {
             None => shown(&mut *out)?,
-            Some((_, report)) => {
-                report.write(run, &mut *out)?;
+            Some((_, format)) => {
+                write(*format, run, outcome, &mut *out)?;
                 // Whoever reads standard output has the run: a closed standard error loses nothing.
-                notes.shown(shown);
+                notes.show(shown);
             }
         }
         out.flush()
     }
+}
+
+fn write(format: Format, run: &Run, outcome: RunOutcome, out: &mut dyn Write) -> io::Result<()> {
+    let terms = Terms { screen: Screen::default(), outcome: Some(outcome) };
+    format.report(terms).write(run, out)
 }
 
 /// Each place holds one document.

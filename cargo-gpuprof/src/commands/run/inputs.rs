@@ -1,37 +1,39 @@
-//! What a run is made of, before anything is asked of a harness, and its series once they are
-//! known.
+//! The inputs of a run before any harness is asked, and its series once they are known.
 
 use std::sync::Arc;
 
 use camino::Utf8PathBuf;
 use gpuprof_analysis::gate::baseline::Against;
-use gpuprof_analysis::gate::run::Gate;
+use gpuprof_analysis::gate::outcome::Gate;
 use gpuprof_model::metric::{Catalogue, Metric};
 use gpuprof_model::run::SectionColumns;
 
 use super::base::Base;
 use super::exports::Exports;
+use super::request::Request;
 use super::slice::Slice;
 use crate::commands::Source;
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::thresholds::Placed;
 use crate::commands::viewed::PlacedView;
-use gpuprof_engine::plan::PlannedSeries;
+use gpuprof_engine::plan::{PlannedSeries, Selection};
 use gpuprof_engine::store::RunFolder;
 use gpuprof_system::console::Notes;
 use gpuprof_system::scratch::Scratch;
 
-/// What the command line, the configuration and the workspace or archive give.
+/// The inputs from the command line, the configuration and the workspace or archive.
 pub(super) struct Inputs {
+    /// What is asked for.
+    pub(super) request: Request,
     /// How the run is shown.
     pub(super) view: PlacedView,
-    /// What decides its exit code: a slice decides nothing.
+    /// The rules of its exit code: a slice decides nothing.
     pub(super) gate: Gate,
     /// Which files it is written to as well.
     pub(super) exports: Exports,
-    /// Harnesses, and where kernels come from.
+    /// Harnesses, and the source of kernels.
     pub(super) source: Source,
-    /// Where an archive is unpacked, as long as it is needed.
+    /// The folder of an unpacked archive, as long as it is needed.
     pub(super) _unpacked: Scratch,
     /// The run's own folder.
     pub(super) folder: RunFolder,
@@ -45,15 +47,25 @@ pub(super) struct Inputs {
     pub(super) base: Option<Base>,
     /// The baseline to keep the run as: its name and file.
     pub(super) save_to: Option<(String, Utf8PathBuf)>,
-    /// The slice of the plan that is measured, where it is not the whole.
+    /// The slice of the plan that is measured, if it is not the whole.
     pub(super) slice: Option<Slice>,
 }
 
 impl Inputs {
-    /// What is told of how the run goes.
+    /// The progress messages.
     pub(super) fn notes(&self) -> Notes {
         self.settings.notes()
     }
+}
+
+/// The series that a run takes.
+pub(super) struct Chosen {
+    /// Which series and configurations, with the settings of every layer.
+    pub(super) selection: Selection,
+    /// The series of this revision.
+    pub(super) checked: Vec<Checked>,
+    /// Notes on properties that both sides of a comparison share.
+    pub(super) notes: Vec<String>,
 }
 
 /// A planned series with its thresholds and columns.
@@ -64,7 +76,7 @@ pub(super) struct Checked {
     pub(super) columns: Vec<String>,
     pub(super) sections: Vec<SectionColumns>,
     pub(super) viewed: Vec<String>,
-    /// The metrics that rules of advice read, where they are to be collected.
+    /// The metrics that rules of advice read, if they are to be collected.
     pub(super) advice: Vec<String>,
 }
 
@@ -82,7 +94,7 @@ impl Checked {
             .filter_map(|n| catalogue.find(n))
     }
 
-    /// The metrics of its sections, and of rules: those that a chip may lack.
+    /// The metrics of its sections, and of rules: a chip may lack them.
     pub(super) fn in_sections(&self) -> impl Iterator<Item = &String> {
         self.sections.iter().flat_map(SectionColumns::names).chain(&self.advice)
     }

@@ -5,19 +5,20 @@ use std::collections::BTreeSet;
 use camino::Utf8Path;
 use gpuprof_model::assembled::ModuleResources;
 
-use super::prepared::Plan;
+use super::decided::Plan;
 use crate::commands::source::{Kernels, newest_cuda};
 use crate::commands::{KernelTarget, Source};
 use gpuprof_build::declared::Needed;
 use gpuprof_build::ptxas::{self, Assembler};
+use gpuprof_build::toolkit::Search;
 use gpuprof_engine::plan::{PlannedSeries, Side};
 use gpuprof_system::error::Result;
 use gpuprof_system::interrupt::Interrupt;
 
-/// The compute capability of the emulated chip, where it does not tell.
+/// The compute capability of the emulated chip, if it does not report one.
 const EMULATED_CHIP: (u32, u32) = (9, 0);
 
-/// The packages whose device functions `planned` launches.
+/// The packages of the device functions that `planned` launches.
 fn packages_of(planned: &PlannedSeries) -> BTreeSet<String> {
     let mut packages = planned.series.launches.clone();
     if planned.series.device_function {
@@ -30,8 +31,8 @@ fn packages_of(planned: &PlannedSeries) -> BTreeSet<String> {
 ///
 /// # Errors
 /// Toolchain, build, files.
-pub(super) fn of(
-    plan: &Plan<'_>,
+pub(super) fn build(
+    plan: &Plan,
     source: &Source,
     side: Side,
     interrupt: &Interrupt,
@@ -54,11 +55,11 @@ pub(super) fn of(
     Ok(kernels)
 }
 
-/// Asks ptxas what `kernels` take of a multiprocessor, where there is one.
+/// Asks ptxas for the resources of `kernels`, if it is available.
 fn assemble(kernels: &mut Kernels, (major, minor): (u32, u32), target: &Utf8Path) {
     let arch = format!("sm_{major}{minor}");
     let kept = target.join("gpuprof/ptxas");
-    let found = Assembler::find(&ptxas::Search::from_environment());
+    let found = Assembler::find(&Search::from_environment(&ptxas::PROGRAM));
     let machine_code: BTreeSet<&str> = kernels.declared.machine_code().collect();
     let ptx = kernels.modules.iter().filter(|(module, _)| !machine_code.contains(module.as_str()));
     let resources = ptx.map(|(module, file)| {

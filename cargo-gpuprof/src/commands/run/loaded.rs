@@ -1,12 +1,10 @@
-//! `--load-baseline`: a stored run in the place of a new one, as Criterion has it.
+//! `--load-baseline`: a stored run instead of a new one, like Criterion's option.
 //!
-//! Input: the names of two stored runs. Output: the first judged against the second, in the
-//! forms that a run has. Nothing is built, so the annotations' thresholds are those that were
-//! judged when the run was made; those of the configuration file, the preset and the command line
-//! are today's.
+//! Input: the names of two stored runs. Output: the first judged against the second, in a run's
+//! formats. Nothing is built, so the annotations' thresholds are those of the stored run; those of
+//! the configuration file, the preset and the command line are the current ones.
 
 use std::io::Write;
-use std::path::Path;
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
@@ -17,15 +15,16 @@ use gpuprof_model::verdict::Layer;
 use super::against;
 use super::exports::Exports;
 use crate::commands::settings::{Layers, Settings};
-use crate::commands::stored::{check_view, places, with_metrics_of};
+use crate::commands::stored::{check_view, places, refuse_itself, with_metrics_of};
 use crate::commands::thresholds::{self, Annotated, Placed};
 use crate::commands::{StandardOutput, viewed};
-use crate::config::Config;
+use crate::config::{Condition, Config};
 use crate::options::{MessageFormat, RunOptions};
 use crate::sections::{self, Sections};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
-use gpuprof_analysis::gate::run::{Written, rejudge_each};
-use gpuprof_engine::store::baseline::Baselines;
+use gpuprof_analysis::gate::outcome::RunOutcome;
+use gpuprof_analysis::gate::run::{ConfiguredThreshold, rejudge_each};
+use gpuprof_engine::store::baseline::{Baselines, Found};
 use gpuprof_report::{Format, Terms};
 use gpuprof_system::error::{Failure, Result};
 
@@ -43,9 +42,9 @@ pub(super) fn run(
     let (root, target) = places(&options.cargo.place());
     let (config, sections) = configured(options, &root)?;
     let layers = Layers::new(&config, options.configuration.preset.as_deref())?;
-    let settings = Settings::new(options, &layers);
-    let placed = viewed::placed(&options.view, &layers)?;
-    let exports = Exports::open(&settings, settings.gate(), &root)?;
+    let settings = Settings::new(options.into(), &layers);
+    let placed = viewed::placed(&settings, options.view.all)?;
+    let exports = Exports::open(&settings, &root)?;
     let Some(baseline) = settings.baseline_of(&root) else {
         return Err(Failure::usage(format!(
             "--load-baseline {name} has nothing to be compared with: add --baseline OTHER"
@@ -55,44 +54,49 @@ pub(super) fn run(
     let loaded = baselines.stored(&target, name)?;
     let catalogue = with_metrics_of(sections.catalogue().clone(), &loaded);
     check_view(&placed, &catalogue, &loaded)?;
+    let found = against::found(&baselines, &baseline, &settings, false)?;
+    if let Found::Run(before) = &found {
+        refuse_itself((&baseline, before), (name, &loaded))?;
+    }
     let against = Against {
-        run: against::found(&baselines, &baseline, &settings, false)?.into(),
+        run: found.into(),
         name: baseline,
         across_devices: settings.across_devices.value,
         in_rounds: false,
         scope: Scope::whole(),
     };
     let mut all = Vec::new();
+    let given = Condition::all(&options.threshold);
     for series in &loaded.series {
-        all.push((series.id.clone(), written(&catalogue, series, &layers, &options.threshold)?));
+        all.push((series.id.clone(), written(&catalogue, series, &layers, &given)?));
     }
     let of = |series: &SeriesResult| {
         let found = all.iter().find(|(id, _)| *id == series.id);
         found.map(|(_, written)| written.clone()).unwrap_or_default()
     };
     let run = rejudge_each(&catalogue, loaded, of, &against);
-    let gate = settings.gate();
-    let code = gate.exit_code(&run);
+    let outcome = RunOutcome::decide(&run, settings.gate(), []);
     let format = match settings.message_format.value {
         MessageFormat::Json => Format::JsonLines,
         MessageFormat::Human => Format::Table,
     };
-    let written = exports.write_files(&run);
     let screen = stdout.screen(settings.color.value);
-    let report = format.report(Terms { screen, exit_code: Some(code), gate });
-    exports
-        .show(&run, settings.notes(), out, |out| report.write_as(&placed.view, &run, out))
-        .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
-    written?;
-    Ok(code)
+    let show = |outcome, out: &mut dyn Write| {
+        let report = format.report(Terms { screen, outcome: Some(outcome) });
+        report.write_as(&placed.view, &run, out)
+    };
+    let shown = (settings.notes(), out as &mut dyn Write);
+    let outcome = exports.conclude(&run, (outcome, Ok(())), |_| Ok(()), shown, show)?;
+    Ok(outcome.exit_code)
 }
 
 /// The configuration file, and the sections with the metrics that it defines.
 fn configured(options: &RunOptions, root: &Utf8Path) -> Result<(Config, Sections)> {
-    // Definitions in the configuration file may use what our sections define.
+    // Definitions in the configuration file may use those of our sections.
     let ours = Sections::built_in()?;
-    let (config, catalogue) = Config::chosen(root, &options.configuration, ours.catalogue())?;
-    // And its thresholds what the workspace's do.
+    let (config, catalogue) =
+        Config::chosen(root, &options.configuration.file(), ours.catalogue())?;
+    // And its thresholds those of the workspace's.
     let sections = ours.with(&sections::own(root)?, catalogue)?;
     Ok((config, sections))
 }
@@ -101,13 +105,13 @@ fn written(
     catalogue: &Catalogue,
     series: &SeriesResult,
     layers: &Layers,
-    command_line: &[String],
-) -> Result<Vec<Written>> {
-    let judged = series.judgements.iter().map(|judged| (&judged.threshold, &judged.origin));
+    command_line: &[Condition],
+) -> Result<Vec<ConfiguredThreshold>> {
+    let judged = series.judgements.iter().map(|judged| (&judged.threshold.text, &judged.origin));
     let others = series.not_applicable.iter().map(|other| (&other.threshold, &other.origin));
     let all = judged.chain(others).filter(|(_, origin)| **origin == Layer::Attribute);
-    let attribute: Vec<String> = all.map(|(threshold, _)| threshold.clone()).collect();
-    let annotated = Annotated::of_stored(series, &attribute);
-    let placed = thresholds::of(catalogue, &annotated, layers, command_line)?;
+    let attribute = all.map(|(threshold, _)| threshold.as_str().into()).collect();
+    let annotated = Annotated::of_stored(series, attribute);
+    let placed = thresholds::collect(catalogue, &annotated, layers, command_line)?;
     Ok(placed.into_iter().map(Placed::written).collect())
 }

@@ -1,8 +1,8 @@
 //! From a prepared run to its results.
 //!
-//! Input: what is prepared. Output: the run, also one that was cut short. Whoever has to know what
-//! happens meanwhile listens to the engine's events here: the journal, the progress, the results,
-//! the list of what was retried, and the JSON lines.
+//! Input: a prepared run. Output: the run, even one that was cut short. The listeners of the
+//! engine's events are here: the journal, the progress, the results, the list of retries, and the
+//! JSON lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -13,12 +13,12 @@ use gpuprof_model::measurement::DeviceName;
 use gpuprof_model::run::{ConfigurationResult, Provenance, Status};
 
 use super::costs::Costs;
+use super::decided::{Plan, Prepared};
 use super::inputs::Checked;
-use super::prepared::{Plan, Prepared};
 use super::progress::Progress;
-use super::results::{FoundOut, Results};
+use super::results::{Collected, Results};
 use super::scheduler;
-use super::slicing;
+use super::slice_steps;
 use super::stopwatch::Stopwatch;
 use crate::commands::settings::Origin;
 use crate::options::MessageFormat;
@@ -34,28 +34,28 @@ use gpuprof_system::interrupt::Interrupt;
 /// What was measured.
 pub(super) struct Measured {
     /// What is known of it.
-    pub(super) found: FoundOut,
-    /// How long it took; none of a run that was resumed, since nobody knows what came before.
+    pub(super) found: Collected,
+    /// Its duration; none of a resumed run, since the earlier part is unknown.
     pub(super) took: Option<Duration>,
-    /// What kept the engine from its end, where something did.
+    /// The reason why the engine ended early, if it did.
     pub(super) outcome: Result<()>,
 }
 
-/// Measures what is `prepared`; where it `tells_events`, as JSON lines to `out`.
+/// Measures what is `prepared`; if it `tells_events`, as JSON lines to `out`.
 ///
 /// # Errors
 /// A journal that cannot be written, or that is of another run. Nothing has been measured then.
 pub(super) fn measure(
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     tells_events: bool,
     watch: Stopwatch,
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<Measured> {
-    let start = scheduler::start();
+    let start = scheduler::start()?;
     let (journal, replayed) = journal(prepared, start.clone())?;
     let executions = prepared.executions(interrupt);
-    let needed = NeededFiles::of(&executions, &prepared.plan.both.harnesses);
+    let needed = NeededFiles::collect(&executions, &prepared.plan.both.harnesses);
     let series: Vec<_> = prepared.plan.both.checked.iter().map(|it| &it.planned).collect();
     let limit = limit(&prepared.plan.inputs.settings.timeout.origin);
     let begun = Instant::now();
@@ -73,9 +73,9 @@ pub(super) fn measure(
     Ok(Measured { found, took, outcome })
 }
 
-/// What the engine is to do, as `executions` do it.
+/// The engine's work, by `executions`.
 fn planned<'a>(
-    prepared: &'a Prepared<'a>,
+    prepared: &'a Prepared,
     (series, limit): (&'a [&'a PlannedSeries], &'a str),
     executions: &'a [Execution<'a>],
     needed: &'a NeededFiles,
@@ -104,7 +104,7 @@ fn planned<'a>(
     }
 }
 
-/// Where the limit on the time of a process comes from, for who reads that it was reached.
+/// The origin of the limit on the time of a process, for messages.
 fn limit(origin: &Origin) -> String {
     match origin {
         Origin::Default => "the default limit; --timeout raises it".to_owned(),
@@ -113,11 +113,11 @@ fn limit(origin: &Origin) -> String {
     }
 }
 
-/// The journal, with what it holds of a run that is resumed.
-fn journal(prepared: &Prepared<'_>, start: Start) -> Result<(Journal, Replayed)> {
+/// The journal, with the contents from a resumed run.
+fn journal(prepared: &Prepared, start: Start) -> Result<(Journal, Replayed)> {
     let folder = &prepared.plan.inputs.folder;
     if !folder.resumes {
-        slicing::write(prepared, &start)?;
+        slice_steps::write(prepared, &start)?;
         return Ok((Journal::begin(&folder.path, &prepared.made, start)?, Replayed::default()));
     }
     let (journal, replayed) = Journal::resume(&folder.path, &prepared.made, start)?;
@@ -131,22 +131,22 @@ fn journal(prepared: &Prepared<'_>, start: Start) -> Result<(Journal, Replayed)>
     Ok((journal, replayed))
 }
 
-/// Where the run comes from: with the slice that it is of, and with its devices, where it has
-/// several: also those on which a part of it was measured before it was resumed.
-fn provenance(prepared: &Prepared<'_>, replayed: &Replayed, start: &Start) -> Provenance {
+/// The provenance: with its slice, and with its devices, if it has several, including those of the
+/// part before it was resumed.
+fn provenance(prepared: &Prepared, replayed: &Replayed, start: &Start) -> Provenance {
     let mut all = replayed.devices();
     all.extend(prepared.plan.devices.records.iter().map(|d| (&*d.uuid, &*d.name)));
     let name = |(uuid, name): (&str, &str)| DeviceName { uuid: uuid.into(), name: name.into() };
     Provenance {
         devices: if all.len() > 1 { all.into_iter().map(name).collect() } else { Vec::new() },
-        slices: slicing::records(prepared, start),
+        slices: slice_steps::records(prepared, start),
         ..prepared.document.provenance.clone()
     }
 }
 
-/// All that are told.
+/// All listeners.
 struct Listeners<'a, W> {
-    plan: &'a Plan<'a>,
+    plan: &'a Plan,
     journal: Journal,
     results: Results<'a>,
     watch: Stopwatch,
@@ -160,7 +160,7 @@ struct Listeners<'a, W> {
 
 impl<'a, W: Write> Listeners<'a, W> {
     fn new(
-        prepared: &'a Prepared<'a>,
+        prepared: &'a Prepared,
         (journal, provenance): (Journal, Provenance),
         watch: Stopwatch,
         out: Option<&'a mut W>,
@@ -181,14 +181,14 @@ impl<'a, W: Write> Listeners<'a, W> {
         }
     }
 
-    /// Records that everything of a slice is measured, where it is.
+    /// Records that all of a slice is measured, if it is.
     fn whole(&mut self) -> Result<()> {
         let all = self.left.iter().all(|&left| left == 0);
         if all && self.plan.inputs.slice.is_some() { self.journal.whole() } else { Ok(()) }
     }
 
-    /// Records that a configuration has ended, with its result where this is a slice; with the last
-    /// one of its series, and of the series that is measured beside it, those are done.
+    /// Records that a configuration has ended, with its result if this is a slice; after the last
+    /// one of its series, and of the partner series, those are done.
     fn ended(&mut self, (series, index): At, row: Option<ConfigurationResult>) -> Result<()> {
         self.left[series] -= 1;
         if let Some(row) = row {
@@ -216,7 +216,7 @@ impl<'a, W: Write> Listeners<'a, W> {
     }
 
     /// As [`Results::end`].
-    fn end(self) -> FoundOut {
+    fn end(self) -> Collected {
         drop(self.progress);
         if let Some(sentence) = self.retries.sentence(self.plan) {
             self.plan.inputs.notes().say(sentence);
@@ -276,7 +276,7 @@ impl<W: Write> Observer for Listeners<'_, W> {
 }
 
 /// `package::target::kernel/axis=value`, with the revision where it is the other one.
-fn name(plan: &Plan<'_>, (series, index): At) -> String {
+fn name(plan: &Plan, (series, index): At) -> String {
     let planned = &plan.both.checked[series].planned;
     let side = match planned.side {
         Side::Head => "",
@@ -285,8 +285,8 @@ fn name(plan: &Plan<'_>, (series, index): At) -> String {
     format!("{}/{}{side}", planned.series.id, planned.configurations[index])
 }
 
-/// What was retried in isolation: what fails only beside others is a fault that somebody may want
-/// to know of.
+/// The configurations that were retried in isolation: a failure only in shared processes is a fault
+/// that the user may want to know.
 #[derive(Default)]
 struct Retries(Vec<(At, String)>);
 
@@ -295,7 +295,7 @@ impl Retries {
         self.0.push((at, reason.to_owned()));
     }
 
-    fn sentence(&self, plan: &Plan<'_>) -> Option<String> {
+    fn sentence(&self, plan: &Plan) -> Option<String> {
         let (at, why) = self.0.first()?;
         let key = name(plan, *at);
         let count: BTreeSet<_> = self.0.iter().map(|(at, _)| at).collect();
@@ -307,14 +307,14 @@ impl Retries {
     }
 }
 
-/// JSON lines on standard output, where they were asked for.
+/// JSON lines on standard output, if they were requested.
 struct Lines<'a, W> {
     out: Option<&'a mut W>,
-    plan: &'a Plan<'a>,
+    plan: &'a Plan,
 }
 
 impl<W: Write> Lines<'_, W> {
-    fn run_started(&mut self, prepared: &Prepared<'_>) -> Result<()> {
+    fn run_started(&mut self, prepared: &Prepared) -> Result<()> {
         let (document, plan) = (&prepared.document, self.plan);
         let heads = plan.both.heads();
         let (series, configurations) = (heads.len(), heads.iter().map(Checked::count).sum());

@@ -1,10 +1,10 @@
-//! What standard output holds of a run: its events and its table, unless the command that measures
-//! has something else to show.
+//! Standard output of a run: its events and its table, unless the measuring command shows something
+//! else.
 
 use std::io::{self, Write};
 
+use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::view::View;
-use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
 
 use crate::commands::StandardOutput;
@@ -12,27 +12,36 @@ use crate::commands::settings::Settings;
 use crate::options::MessageFormat;
 use gpuprof_report::Report;
 use gpuprof_report::json_lines::Event;
+use gpuprof_system::error::Result;
 
-/// What a command shows of the run that it made.
+/// A command's output for its run.
 pub trait Presenter {
-    /// Whether JSON lines tell what happens meanwhile, where those are asked for.
+    /// Whether JSON lines report events, if they were requested.
     fn tells_events(&self) -> bool;
 
-    /// Shows `run`, which ended with `code`, to `out`.
+    /// Takes `run` once it is measured.
+    ///
+    /// # Errors
+    /// The run does not suffice for the command.
+    fn accept(&mut self, _run: &Run) -> Result<()> {
+        Ok(())
+    }
+
+    /// Shows `run`, which ended with `outcome`, to `out`.
     ///
     /// # Errors
     /// Those of `out`.
     fn show(
         &mut self,
         run: &Run,
-        code: ExitCode,
+        outcome: RunOutcome,
         how: (&Settings, &View),
         out: &mut dyn Write,
     ) -> io::Result<()>;
 }
 
 /// The run itself: a table, or the last of the JSON lines.
-pub(super) struct Table(pub(super) StandardOutput);
+pub struct Table(pub StandardOutput);
 
 impl Presenter for Table {
     fn tells_events(&self) -> bool {
@@ -42,12 +51,12 @@ impl Presenter for Table {
     fn show(
         &mut self,
         run: &Run,
-        code: ExitCode,
+        outcome: RunOutcome,
         (settings, view): (&Settings, &View),
         out: &mut dyn Write,
     ) -> io::Result<()> {
         match settings.message_format.value {
-            MessageFormat::Json => Event::run_finished(run, Some(code)).write(out),
+            MessageFormat::Json => Event::run_finished(run, Some(outcome.exit_code)).write(out),
             MessageFormat::Human => {
                 let screen = self.0.screen(settings.color.value);
                 screen.table().write_as(view, run, out)

@@ -1,5 +1,5 @@
 //! Progress on standard error: a bar with the time left on a terminal, elsewhere plain lines, at
-//! most twenty and those of what went wrong.
+//! most twenty and those of failures.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use gpuprof_system::console::Notes;
 
-/// The most lines of plain progress, and the most of those that are there for a failure alone: the
-/// report names them all.
+/// The most lines of plain progress, and the most of those for failures alone: the report names
+/// them all.
 const MOST_LINES: usize = 20;
 
 /// How far the sweep is.
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
-    /// Where there is no terminal.
+    /// Without a terminal.
     plain: Option<Notes>,
     total: usize,
     done: usize,
@@ -45,7 +45,8 @@ impl Progress {
         }
     }
 
-    /// Tells that a configuration, whose processes had the device for `held`, came to `result`.
+    /// Reports that a configuration, with its processes on the device for `held`, ended with
+    /// `result`.
     pub(super) fn end(&mut self, key: &str, result: &ConfigurationResult, held: Duration) {
         self.done += 1;
         if let Some(bar) = &self.bar {
@@ -61,8 +62,8 @@ impl Progress {
         }
     }
 
-    /// Whether the configuration that came to `status` has a line: each of a short sweep, of a long
-    /// one those that end a twentieth, and the first that failed.
+    /// Whether the configuration with `status` has a line: each of a short sweep; of a long one
+    /// those that end a twentieth, and the first failures.
     fn is_told(&mut self, status: &Status) -> bool {
         let Self { done, total, .. } = *self;
         let parts = total.min(MOST_LINES);
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     /// The positions that have a line, of a sweep in which `failed` fail.
-    fn told(total: usize, failed: impl Fn(usize) -> bool) -> Vec<usize> {
+    fn list_lines(total: usize, failed: impl Fn(usize) -> bool) -> Vec<usize> {
         let mut progress = Progress { bar: None, plain: None, total, done: 0, failures: 0 };
         let mut told = Vec::new();
         for at in 1..=total {
@@ -103,12 +104,12 @@ mod tests {
 
     #[test]
     fn a_long_sweep_has_twenty_lines_and_those_of_its_first_failures() {
-        assert_eq!(told(3, |_| false), [1, 2, 3]);
-        assert_eq!(told(20, |_| false), (1..=20).collect::<Vec<_>>());
-        let lines = told(300, |_| false);
+        assert_eq!(list_lines(3, |_| false), [1, 2, 3]);
+        assert_eq!(list_lines(20, |_| false), (1..=20).collect::<Vec<_>>());
+        let lines = list_lines(300, |_| false);
         assert_eq!((lines.len(), lines[0], lines[19]), (20, 15, 300));
-        assert_eq!(told(21, |_| false).len(), 20);
-        assert!(told(300, |at| at == 31).contains(&31));
-        assert_eq!(told(100_000, |_| true).len(), 40);
+        assert_eq!(list_lines(21, |_| false).len(), 20);
+        assert!(list_lines(300, |at| at == 31).contains(&31));
+        assert_eq!(list_lines(100_000, |_| true).len(), 40);
     }
 }

@@ -1,24 +1,25 @@
-//! What must be known to repeat a run, as far as it is before the first pass.
+//! The provenance of a run, as far as it is known before the first pass.
 
 use std::collections::BTreeMap;
 
 use camino::Utf8PathBuf;
+use gpuprof_model::machine::Backend;
 use gpuprof_model::run::Provenance;
 
 use super::base::Base;
-use super::prepared::Plan;
-use crate::commands::settings::Settings;
+use super::decided::Plan;
+use crate::commands::settings::{Origin, Setting, Settings};
 use crate::commands::source::Kernels;
-use crate::options::{CacheControl, ClockControl, Isolate, ReplayMode, Shown};
+use crate::options::{CacheControl, ClockControl, Isolate, ReplayMode};
 use gpuprof_engine::execute::Ahead;
 use gpuprof_engine::schedule;
 use gpuprof_system::sha256::sha256_of;
 
 /// The provenance of `plan` with `kernels`, which `counts` on hardware or does not; the device of
 /// its first pass is put in when that has ended.
-pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance {
+pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance {
     let Plan { devices, order, inputs, .. } = plan;
-    let conditions = Conditions::of(&inputs.settings);
+    let conditions = Conditions::select(&inputs.settings);
     let Conditions { ahead, clock_control, cache_control, replay_mode, .. } = conditions;
     let Conditions { kernel_arch, profile, isolate, .. } = conditions;
     let ahead = Ahead::on(devices.records.first(), ahead);
@@ -26,18 +27,19 @@ pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance
     Provenance {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         started: jiff::Timestamp::now().to_string(),
-        backend: if devices.emulated { "emulator" } else { "cuda" }.to_owned(),
+        backend: Backend::of_device(devices.emulated),
         device: None,
         devices: devices.names(),
-        cache_control: cache_control.text(),
-        clock_control: clocks.text(),
-        replay_mode: counts.then(|| replay_mode.text()),
+        cache_control,
+        clock_control: clocks,
+        replay_mode: replay_mode.replay().filter(|_| counts),
         ptx_sha256: hashes(kernels),
         // Known when they are read.
         input_sha256: BTreeMap::new(),
         kernel_toolchain: kernels.toolchain.clone(),
         assembler: kernels.assembler.clone(),
         git_revision: inputs.source.git_revision(),
+        not_verified: not_verified(&inputs.settings.verify),
         profile: Some(profile.clone()),
         kernel_arch: Some(kernel_arch.clone()),
         first_look: plan
@@ -67,13 +69,21 @@ pub(super) fn of_base(head: &Provenance, base: &Base, kernels: &Kernels) -> Prov
     }
 }
 
+/// What turned verification off, if something did.
+pub(super) fn not_verified(verify: &Setting<bool>) -> Option<String> {
+    (!verify.value).then(|| match &verify.origin {
+        Origin::Configuration(file) => format!("`verify = false` in {file}"),
+        option => option.to_string(),
+    })
+}
+
 fn hashes(kernels: &Kernels) -> BTreeMap<String, String> {
     let hash = |(package, path): (&String, &Utf8PathBuf)| Some((package.clone(), sha256_of(path)?));
     kernels.modules.iter().filter_map(hash).collect()
 }
 
-/// The settings that change what is measured, or how: what `analysis`' fingerprint compares and
-/// what a resumed run must share.
+/// The settings that change measurements: `analysis`' fingerprint compares them, and a resumed run
+/// must share them.
 struct Conditions<'a> {
     ahead: Option<u8>,
     clock_control: ClockControl,
@@ -86,12 +96,12 @@ struct Conditions<'a> {
 
 impl<'a> Conditions<'a> {
     /// A new setting does not compile before it is said here which of the two kinds it is.
-    fn of(settings: &'a Settings) -> Self {
+    fn select(settings: &'a Settings) -> Self {
         #[rustfmt::skip]
         let Settings {
             ahead, clock_control, cache_control, replay_mode, kernel_arch, profile, isolate,
-            // Recorded from what they led to: the devices, the toolchain, the order, the plan, and
-            // the hashes of what was built.
+            // Recorded by their effects: the devices, the toolchain, the order, the plan, and the
+            // hashes of build results.
             backend: _, devices: _, kernel_toolchain: _, interleave: _, repeat: _,
             features: _, all_features: _, default_features: _,
             // How launches are matched with each other changes which of them count together; the
@@ -101,7 +111,7 @@ impl<'a> Conditions<'a> {
             check: _,
             // What is measured further for the sake of a verdict.
             max_repeat: _, time_budget: _,
-            // Where libraries are, how long to wait, what to select, keep and judge.
+            // Paths of libraries, time limits, selection, retention and judging.
             nvml_path: _, cupti_path: _, timeout: _, wait: _, verify: _, sets: _, sections: _,
             advice: _, rules: _, max_passes: _, sample: _, sample_seed: _, max_configs: _, gate: _, strict: _,
             baseline: _, base: _, across_devices: _, keep_runs: _,

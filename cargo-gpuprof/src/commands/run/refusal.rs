@@ -1,14 +1,14 @@
 //! Counters that are needed and cannot be had.
 //!
-//! Input: the checked series and what became of the plan for the counters of a device. Output:
-//! nothing where every threshold can be decided without them (times and launch facts go on, and the
+//! Input: the checked series and the result of planning the counters of a device. Output: nothing
+//! if every threshold can be decided without them (times and launch facts continue, and the
 //! counters are `unavailable`); else a refusal before anything runs, since an hour of measuring
-//! would end in a verdict that cannot be had. What does not decide the exit code does not decide
-//! this either: soft thresholds, thresholds that speak of other devices or of what other devices of
-//! the run measure, and all of them with `--no-gate`.
+//! would end in an undecidable verdict. A threshold that cannot change the exit code does not cause
+//! a refusal: soft thresholds, thresholds for other devices or for measurements of other devices of
+//! the run, and all of them with `--no-gate`.
 //!
-//! What only the end of a run tells (a pass that was denied, a threshold that its baseline brought)
-//! is read off the verdicts: what could be decided all the same needed nothing.
+//! Reasons that appear only at the end of a run (a pass that was denied, a threshold from its
+//! baseline) are read from the verdicts: a threshold that was decided needed no counters.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ pub(super) struct Blocked {
 }
 
 impl Blocked {
-    /// What a run ends with.
+    /// The exit code of such a run.
     pub(super) const CODE: ExitCode = ExitCode::NotPossible;
 
     /// The failure that a run ends with.
@@ -57,8 +57,7 @@ impl Blocked {
 /// How many thresholds are named before the rest is counted.
 const NAMED: usize = 4;
 
-/// Refuses where a threshold of `checked` cannot be met for want of the counters that `setups` say
-/// a device does not give.
+/// Refuses if a threshold of `checked` cannot be met because `setups` lack counters of a device.
 ///
 /// # Errors
 /// It cannot (exit code 107).
@@ -113,7 +112,7 @@ fn check(
     refuse(catalogue, thresholds, counters, reason, name)
 }
 
-/// What to say of a `run` that has ended, if thresholds of it could not be decided for want of
+/// The message after a `run`, if thresholds of it could not be decided because of missing
 /// `counters`.
 pub(super) fn found_out(
     catalogue: &Catalogue,
@@ -124,7 +123,7 @@ pub(super) fn found_out(
     let undecided = run.series.iter().flat_map(|series| {
         let judged = series.judgements.iter().filter(|j| j.verdict == Verdict::Unavailable);
         let threshold = |judgement: &Judgement| {
-            let threshold = Threshold::parse(&judgement.threshold).ok()?;
+            let threshold = judgement.threshold.parsed.clone().ok()?;
             Some((series.id.to_string(), threshold, judgement.origin.clone()))
         };
         judged.filter_map(threshold)
@@ -147,7 +146,7 @@ fn blocked(
 ) -> Vec<String> {
     let missing: BTreeSet<&str> = counters.iter().map(String::as_str).collect();
     let blocked = |(series, threshold, origin): (String, Threshold, Layer)| {
-        let speaks = device.is_none_or(|device| threshold.speaks_of(device));
+        let speaks = device.is_none_or(|device| threshold.applies_to_device(device));
         let metric = catalogue
             .find(&threshold.metric)
             .filter(|_| threshold.severity == Severity::Hard && speaks)?;

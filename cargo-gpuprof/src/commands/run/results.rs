@@ -5,65 +5,65 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use gpuprof_model::Configuration;
 use gpuprof_model::failure::{Denial, DenialKind};
 use gpuprof_model::measurement::{DeviceRecord, HardwareValue, PassResult};
-use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Shared, Status};
-use gpuprof_model::{Configuration, Threshold};
+use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, SharedRows, Status};
 
 use super::against;
 use super::counters::{self, CounterSetup};
+use super::decided::{Plan, Prepared};
 use super::inputs::{Checked, Inputs};
-use super::prepared::{Plan, Prepared};
 use crate::commands::series_result;
 use crate::commands::thresholds::Placed;
 use gpuprof_analysis::gate::baseline::Against;
 use gpuprof_analysis::gate::budget::Budget;
-use gpuprof_analysis::gate::rounds::{self, Wanted};
+use gpuprof_analysis::gate::rounds::{self, RoundRequest};
 use gpuprof_analysis::gate::run as gate;
-use gpuprof_analysis::metrics::collect::{self, Terms};
+use gpuprof_analysis::metrics::collect::{self, CollectContext};
 use gpuprof_engine::passes::{At, Found, Open};
 use gpuprof_engine::plan::Side;
 
 /// What is known of the run.
 pub(super) struct Results<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a Plan,
     run: Run,
     /// The other revision, as far as it is measured, in the place of a stored baseline.
     base: Option<Against>,
     rows: Vec<Vec<Option<ConfigurationResult>>>,
-    /// What the rows of each series are made by.
-    terms: Vec<Terms<'a>>,
-    /// What the rows have in common.
-    shared: Shared,
+    /// The context of the rows of each series.
+    terms: Vec<CollectContext<'a>>,
+    /// The rows' common data.
+    shared: SharedRows,
     /// Of each series: how many of its configurations have no result yet.
     left: Vec<usize>,
     series: Vec<Option<SeriesResult>>,
-    /// What all thresholds of the run may err in together.
+    /// The error budget of all thresholds of the run.
     budget: Budget,
-    /// Of each device: why its counters can no longer be had, where a pass found that out.
+    /// For each device: why its counters are no longer available, if a pass found that out.
     denied: Vec<Option<Denial>>,
 }
 
 /// What is known in the end.
-pub(super) struct FoundOut {
+pub(super) struct Collected {
     /// The run, with a result for every planned configuration.
     pub(super) run: Run,
     /// What was measured of the other revision, to compare with.
     pub(super) base: Option<Against>,
-    /// Of each device: why its counters could no longer be had, where a pass found that out.
+    /// For each device: why its counters were no longer available, if a pass found that out.
     pub(super) denied: Vec<Option<Denial>>,
-    /// What all thresholds of the run may err in together.
+    /// The error budget of all thresholds of the run.
     pub(super) budget: Budget,
 }
 
 impl<'a> Results<'a> {
     /// No results, of a run with this `provenance`.
-    pub(super) fn new(prepared: &'a Prepared<'a>, provenance: Provenance) -> Self {
+    pub(super) fn new(prepared: &'a Prepared, provenance: Provenance) -> Self {
         let plan = &prepared.plan;
         let run = Run { provenance, ..prepared.document.clone() };
         let none = |series: &Checked| series.planned.configurations.iter().map(|_| None).collect();
         let discipline = counters::discipline(&plan.inputs.settings);
-        let own = Terms::new(&plan.catalogue).under(discipline);
+        let own = CollectContext::new(&plan.catalogue).under(discipline);
         let terms = |series: &Checked| {
             let asked = series.asked(&plan.catalogue);
             own.clone().asking(asked.chain(plan.catalogue.defined().cloned()))
@@ -74,7 +74,7 @@ impl<'a> Results<'a> {
             base: base(prepared),
             rows: plan.both.checked.iter().map(none).collect(),
             terms: plan.both.checked.iter().map(terms).collect(),
-            shared: Shared::default(),
+            shared: SharedRows::default(),
             left: plan.both.checked.iter().map(Checked::count).collect(),
             series: plan.both.checked.iter().map(|_| None).collect(),
             budget: budget(plan),
@@ -116,8 +116,8 @@ impl<'a> Results<'a> {
         ConfigurationResult { device, ..result(found, configuration, &self.terms[at]) }
     }
 
-    /// Up to how many rounds each configuration is to be measured that is `open`, on both sides
-    /// where it has two, and that a threshold leaves undecided.
+    /// The target number of rounds of each configuration that is `open`, on both sides if it has
+    /// two, and undecided by a threshold.
     pub(super) fn look(&mut self, open: &[Open<'_>]) -> BTreeMap<At, u32> {
         let mut rows: BTreeMap<At, ConfigurationResult> = BTreeMap::new();
         for Open { at, passes, hardware } in open {
@@ -129,8 +129,8 @@ impl<'a> Results<'a> {
         series.into_iter().flat_map(|series| self.wanted(series, &rows)).collect()
     }
 
-    /// As [`Results::look`], of one series of this revision, whose open rows are among `rows`; none
-    /// of a series of the other one.
+    /// Like [`Results::look`], for one series of this revision, with its open rows among `rows`;
+    /// none for a series of the other one.
     fn wanted(&self, head: usize, rows: &BTreeMap<At, ConfigurationResult>) -> Vec<(At, u32)> {
         if head >= self.plan.both.heads().len() {
             return Vec::new();
@@ -166,7 +166,7 @@ impl<'a> Results<'a> {
             rounds::wanted(catalogue, &series, &thresholds, &self.run, against, &self.budget);
         let all = &self.plan.both.checked[head].planned.configurations;
         let positions: HashMap<&Configuration, usize> = all.iter().zip(0..).collect();
-        let of = |wanted: Wanted| {
+        let of = |wanted: RoundRequest| {
             let index = *positions.get(&wanted.configuration)?;
             Some(((head, index), wanted.rounds))
         };
@@ -174,7 +174,7 @@ impl<'a> Results<'a> {
     }
 
     /// The thresholds of the series at `head`, as they are judged.
-    fn thresholds(&self, head: usize) -> Vec<gate::Written> {
+    fn thresholds(&self, head: usize) -> Vec<gate::ConfiguredThreshold> {
         let placed = |p: &Placed| (p.threshold.clone(), p.origin.clone(), p.place.clone());
         self.plan.both.checked[head].thresholds.iter().map(placed).collect()
     }
@@ -201,15 +201,15 @@ impl<'a> Results<'a> {
     }
 
     /// All of it.
-    pub(super) fn end(mut self) -> FoundOut {
+    pub(super) fn end(mut self) -> Collected {
         self.take_planned_device();
         self.run.series = self.series.into_iter().flatten().collect();
         let Self { run, base, denied, budget, .. } = self;
-        FoundOut { run, base, denied, budget }
+        Collected { run, base, denied, budget }
     }
 
-    /// Keeps what the first pass says of its device: for both revisions, since one run measures
-    /// both on it, and all passes of one may fail.
+    /// Keeps the device record of the first pass: for both revisions, since one run measures both
+    /// on it, and all passes of one may fail.
     fn take_device(&mut self, at: At, pass: Option<&PassResult>) {
         let Some(pass) = pass else { return };
         let device = self.plan.assignment.device(at);
@@ -233,8 +233,8 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Where no pass ended, the device is the one that was to measure: what fails in all
-    /// configurations has failed on it. Nobody has asked the emulated driver.
+    /// If no pass ended, the device is the planned one: a failure of all configurations has
+    /// happened on it. The emulated driver was never asked.
     fn take_planned_device(&mut self) {
         let Some(planned) = self.plan.devices.records.first() else { return };
         let known = self.described(0, planned.clone());
@@ -245,7 +245,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Keeps what the first pass of a configuration says of the files that it read.
+    /// Keeps the input files that the first pass of a configuration reports.
     fn take_input_files(&mut self, at: At, pass: Option<&PassResult>) {
         let side = self.plan.both.checked[at.0].planned.side;
         let provenance = match (side, &mut self.base) {
@@ -256,7 +256,7 @@ impl<'a> Results<'a> {
         provenance.input_sha256.extend(files.map(|file| (file.path, file.sha256)));
     }
 
-    /// Puts what was `measured` of a series of the other revision before what it has besides.
+    /// Puts the rows `measured` of a series of the other revision before its other rows.
     fn put_into_base(&mut self, mut measured: SeriesResult) {
         let Some(Against { run: Ok(base), .. }) = &mut self.base else { return };
         let Some(known) = base.series.iter_mut().find(|known| known.id == measured.id) else {
@@ -266,7 +266,7 @@ impl<'a> Results<'a> {
         *known = measured;
     }
 
-    /// The series at `at`, whose configurations all have results.
+    /// The series at `at`, once all its configurations have results.
     fn unjudged(&mut self, at: usize) -> SeriesResult {
         let rows = std::mem::take(&mut self.rows[at]).into_iter().flatten().collect();
         self.with_rows(&self.plan.both.checked[at], rows)
@@ -278,11 +278,11 @@ impl<'a> Results<'a> {
         configurations: Vec<ConfigurationResult>,
     ) -> SeriesResult {
         let described = &series.planned.series;
-        series_result::of(described, &series.columns, &series.sections, configurations)
+        series_result::assemble(described, &series.columns, &series.sections, configurations)
     }
 
-    /// The record that a pass gave of `device`, with what CUPTI let out: that it refuses a virtual
-    /// GPU, where NVML did not say that it is one.
+    /// A pass's record of `device`, with one addition from CUPTI: its refusal of a virtual GPU, if
+    /// NVML did not report one.
     fn described(&self, device: usize, record: DeviceRecord) -> DeviceRecord {
         let planned = match &self.plan.setups[device] {
             CounterSetup::Unavailable(_, denial) => Some(denial),
@@ -297,7 +297,7 @@ impl<'a> Results<'a> {
 }
 
 /// The other revision, of which nothing is measured yet.
-fn base(prepared: &Prepared<'_>) -> Option<Against> {
+fn base(prepared: &Prepared) -> Option<Against> {
     let Inputs { base, settings, source, .. } = &prepared.plan.inputs;
     let run = prepared.base.clone()?;
     Some(Against {
@@ -305,22 +305,22 @@ fn base(prepared: &Prepared<'_>) -> Option<Against> {
         run: Ok(run),
         across_devices: settings.across_devices.value,
         in_rounds: !prepared.plan.devices.emulated,
-        scope: against::scope(prepared.plan.options, source),
+        scope: against::scope(&prepared.plan.inputs.request, source),
     })
 }
 
 /// The error budget of the run that `plan` is of.
-pub(super) fn budget(plan: &Plan<'_>) -> Budget {
-    fn of(series: &Checked) -> (usize, Vec<&Threshold>) {
-        let thresholds = series.thresholds.iter().map(|placed| &placed.threshold);
-        (series.planned.configurations.len(), thresholds.collect())
-    }
-    let compared = plan.inputs.against.is_some() || plan.inputs.base.is_some();
-    Budget::planned(&plan.catalogue, plan.both.heads().iter().map(of), compared)
+pub(super) fn budget(plan: &Plan) -> Budget {
+    let counts = plan.both.heads().iter().map(|head| head.planned.configurations.len());
+    Budget::planned(&plan.catalogue, counts.zip(&plan.limits()))
 }
 
 /// The result of a configuration.
-fn result(found: Found, configuration: &Configuration, terms: &Terms<'_>) -> ConfigurationResult {
+fn result(
+    found: Found,
+    configuration: &Configuration,
+    terms: &CollectContext<'_>,
+) -> ConfigurationResult {
     let Found { mut passes, hardware, ended, .. } = found;
     for pass in &mut passes {
         pass.hardware.extend(hardware.clone());

@@ -1,9 +1,9 @@
-//! What a run is made of, so that its journal is only resumed by a run made of the same.
+//! The build and device of a run; only a run with the same may resume its journal.
 
 use gpuprof_model::run::Run;
 
+use super::decided::Plan;
 use super::inputs::Checked;
-use super::prepared::Plan;
 use gpuprof_build::host::Harness;
 use gpuprof_engine::plan::PlannedSeries;
 use gpuprof_engine::store::journal::{Made, MadeOf};
@@ -11,7 +11,7 @@ use gpuprof_system::sha256::{sha256, sha256_of};
 
 /// What `plan` is made of, for the journal of the run that is documented so far in `run`, and of
 /// the other revision in `base`.
-pub(super) fn of(plan: &Plan<'_>, run: &Run, base: Option<&Run>) -> Made {
+pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
     let devices = &plan.devices.records;
     let uuids = devices.iter().map(|device| device.uuid.clone());
     let series = |checked: &Checked| {
@@ -38,10 +38,10 @@ pub(super) fn of(plan: &Plan<'_>, run: &Run, base: Option<&Run>) -> Made {
         }),
         device: devices.first().map(|d| (d.name.clone(), d.uuid.clone(), d.driver_version)),
         devices: if devices.len() > 1 { uuids.collect() } else { Vec::new() },
-        backend: run.provenance.backend.clone(),
-        cache_control: run.provenance.cache_control.clone(),
-        clock_control: run.provenance.clock_control.clone(),
-        replay_mode: run.provenance.replay_mode.clone(),
+        backend: run.provenance.backend,
+        cache_control: run.provenance.cache_control,
+        clock_control: run.provenance.clock_control,
+        replay_mode: run.provenance.replay_mode,
         order: run.provenance.order.clone(),
         repeat: plan.repeat,
         counters: plan.counters(),

@@ -1,4 +1,4 @@
-//! What a scheduler or a CI calls the job that this process is.
+//! The name that a scheduler or a CI gives this process's job.
 //!
 //! Input: the environment. Output: the variables that say which job, which task of an array and
 //! which attempt it is. They are recorded, and nothing is decided by them: a task that is submitted
@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::env;
 
 use gpuprof_engine::store::journal::Start;
+use gpuprof_system::error::Result;
 
 /// The variables of Slurm, PBS, LSF, GitHub and GitLab.
 const VARIABLES: [&str; 18] = [
@@ -32,7 +33,10 @@ const VARIABLES: [&str; 18] = [
 ];
 
 /// A start of a run by this process.
-pub(super) fn start() -> Start {
+///
+/// # Errors
+/// The system gives it no random name (exit code 107).
+pub(super) fn start() -> Result<Start> {
     let told = |&name: &&str| Some((name.to_owned(), env::var(name).ok()?));
     Start::now(VARIABLES.iter().filter_map(told).collect::<BTreeMap<_, _>>())
 }

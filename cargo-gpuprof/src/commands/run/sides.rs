@@ -1,9 +1,9 @@
 //! The series of both revisions, joined by name.
 //!
-//! Input: the series that are planned, and those that the harnesses of the other revision describe.
-//! Output: what is measured of the other revision, which is the configurations that both have, and
-//! how it is paired; and the other revision's document, in which everything that it has is named,
-//! so that what is new, gone or changed is told as with a stored baseline.
+//! Input: the planned series, and those of the other revision's harnesses. Output:
+//! the measured part of the other revision (the configurations that both have) and its pairs; and
+//! the other revision's document, which names everything it has, so that new, vanished and changed
+//! entries are reported as with a stored baseline.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -47,12 +47,12 @@ impl Both {
         Self { harnesses, heads: heads.len(), checked: heads, pairs, known: Vec::new() }
     }
 
-    /// Joins the series of this revision with those that the other one's harnesses describe. Of a
-    /// slice, the configurations of the `whole` plan are told by series: what another slice
-    /// measures is not gone.
+    /// Joins the series of this revision with the series of the other one's harnesses. For a
+    /// slice, `whole` has the configurations of the whole plan by series: those of another slice
+    /// have not vanished.
     ///
     /// # Errors
-    /// They have no configuration in common (exit code 4), and this is no slice.
+    /// They have no configuration in common (exit code 4), and this is not a slice.
     pub(super) fn join(
         (harnesses, heads): (Vec<Harness>, Vec<Checked>),
         (theirs, described): (&[Harness], BTreeMap<usize, Vec<SeriesDescription>>),
@@ -79,8 +79,8 @@ impl Both {
         &self.checked[self.heads..]
     }
 
-    /// The thresholds in annotations of the other revision that this one has not, as notes: a merge
-    /// that loosens what it is judged by says so.
+    /// The thresholds of the other revision's annotations that this one lacks, as notes: a merge
+    /// that loosens its own thresholds is reported.
     pub(super) fn thresholds_gone(&self) -> Vec<String> {
         let of = |(at, base): (usize, &Checked)| {
             let head = self.pairs.head_of(self.heads + at).map(|(head, _)| &self.checked[head])?;
@@ -184,7 +184,7 @@ fn unmeasured(series: &SeriesDescription, configurations: Vec<Configuration>) ->
         id: series.id.clone(),
         file: series.file.clone(),
         line: series.line,
-        language: Language::of(series),
+        language: Language::from_description(series),
         axes: series.space.axes.clone(),
         dependent_axes: series.space.dependent().map(str::to_owned).collect(),
         columns: Vec::new(),

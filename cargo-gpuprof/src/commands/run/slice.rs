@@ -1,6 +1,6 @@
 //! A slice of a plan: which it is, and what is said of it.
 //!
-//! Input: the options, and the plan that [`slicing`](super::slicing) divided. Output: the parts of
+//! Input: the options, and the plan that [`slice_steps`](super::slice_steps) divided. Output: the parts of
 //! the slice's manifest that are known before anything is prepared, and refusals of what is for
 //! whole runs.
 
@@ -10,8 +10,9 @@ use camino::Utf8Path;
 use gpuprof_model::Configuration;
 use gpuprof_model::run::{Provenance, SliceRecord};
 
-use crate::commands::partition::Own;
-use crate::options::{Partition, RunOptions};
+use super::request::Request;
+use crate::commands::divide::Own;
+use crate::options::Partition;
 use gpuprof_engine::store::RunFolder;
 use gpuprof_engine::store::journal::Start;
 use gpuprof_engine::store::manifest::{Manifest, Outline};
@@ -25,26 +26,20 @@ pub(super) struct Slice {
     pub(super) partition: Partition,
     /// The whole plan.
     pub(super) outline: Outline,
-    /// What of it is measured here.
+    /// The part that is measured here.
     pub(super) own: Vec<Own>,
-    /// The configurations of the whole plan by series, where another revision is measured beside.
+    /// The configurations of the whole plan by series, if another revision is measured too.
     pub(super) whole: HashMap<String, HashSet<Configuration>>,
-}
-
-/// The slice that is wanted; none where the run is not of one.
-pub(super) fn wanted(options: &RunOptions) -> Option<Partition> {
-    // The noise of a machine is that of this machine.
-    options.slice.wanted().filter(|_| !options.purpose.needs_times())
 }
 
 /// Refuses options that contradict each other.
 ///
 /// # Errors
 /// They do (exit code 2).
-pub(super) fn check(options: &RunOptions) -> Result<()> {
+pub(super) fn check(request: &Request) -> Result<()> {
     let refused = |text: &str| Err(Failure::usage(text));
-    if wanted(options).is_none() {
-        return match options.goes_on_or_begins() {
+    if request.slice.is_none() {
+        return match request.resumes_or_begins {
             true => refused(
                 "--resume=auto needs --slices DIR: only in a folder of its own can a run tell what \
                  it began from what others did; elsewhere --resume takes the id of a run",
@@ -52,18 +47,18 @@ pub(super) fn check(options: &RunOptions) -> Result<()> {
             false => Ok(()),
         };
     }
-    if options.gate.save_baseline.is_some() {
+    if request.save_baseline.is_some() {
         return refused(
             "--save-baseline belongs to `cargo gpuprof merge`: a slice is no whole run",
         );
     }
-    if options.gate.baseline.is_some() {
+    if request.given.baseline.is_some() {
         return refused(
             "--baseline (GPUPROF_BASELINE) belongs to `cargo gpuprof merge`: a slice decides \
              nothing",
         );
     }
-    if options.gate.resume.is_some() && !options.goes_on_or_begins() {
+    if request.resume.is_some() && !request.resumes_or_begins {
         return refused(
             "a slice is resumed with --resume=auto: its folder follows from --slices and \
              --partition",
@@ -96,12 +91,7 @@ impl Slice {
     }
 
     /// What is known of the slice before it is prepared.
-    pub(super) fn manifest(
-        &self,
-        folder: &RunFolder,
-        start: Start,
-        options: &RunOptions,
-    ) -> Manifest {
+    pub(super) fn manifest(&self, folder: &RunFolder, start: Start, request: &Request) -> Manifest {
         Manifest {
             schema_version: Manifest::VERSION,
             run: folder.id.clone(),
@@ -114,7 +104,7 @@ impl Slice {
             base: None,
             devices: Vec::new(),
             notes: Vec::new(),
-            archive: options.archive_file.as_deref().and_then(sha256_of),
+            archive: request.wanted.archive.as_deref().and_then(sha256_of),
             start,
         }
     }

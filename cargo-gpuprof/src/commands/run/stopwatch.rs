@@ -1,7 +1,7 @@
 //! Where the time of a run goes, from its beginning.
 //!
-//! Input: what the runner does itself, and what the engine tells of its processes. Output: spans,
-//! by the microseconds since the run began; at most [`MOST_SPANS`].
+//! Input: the runner's own work, and the engine's events about its processes. Output: spans, in
+//! microseconds since the run began; at most [`MOST_SPANS`].
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ impl Stopwatch {
         Self { begun: Instant::now(), spans: Vec::new(), processes: HashMap::new() }
     }
 
-    /// What `work` comes to, with the time that it takes.
+    /// The result of `work`; records its time.
     pub(super) fn times<T>(&mut self, spent: Spent, what: &str, work: impl FnOnce() -> T) -> T {
         let begin = Instant::now();
         let done = work();
@@ -33,12 +33,12 @@ impl Stopwatch {
         done
     }
 
-    /// The devices that `take` comes to, with the time until others had left them.
+    /// The result of `take`; records the wait for the devices.
     pub(super) fn locks<T>(&mut self, take: impl FnOnce() -> T) -> T {
         self.times(Spent::Lock, "waits for the devices", take)
     }
 
-    /// What processes of a device did.
+    /// The activity of a device's processes.
     pub(super) fn hear(&mut self, device: usize, stretches: Vec<Stretch>) {
         for Stretch { spent, what, process, begin, end, .. } in stretches {
             let next = u32::try_from(self.processes.len() + 1).unwrap_or(u32::MAX);

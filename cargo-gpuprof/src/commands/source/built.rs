@@ -1,4 +1,4 @@
-//! What kernels were built to.
+//! The build results of kernels.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Kernels {
     pub modules: BTreeMap<String, Utf8PathBuf>,
     /// The instances of the declared kernels.
     pub declared: Entries,
-    /// What ptxas says of the modules, where no GPU tells.
+    /// ptxas's resources of the modules, if no GPU reports them.
     pub resources: BTreeMap<String, ModuleResources>,
     /// Which ptxas that is, and for which architecture.
     pub assembler: Option<String>,

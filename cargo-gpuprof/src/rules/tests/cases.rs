@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A rule, counters at which it speaks, and what one of them is where it does not any more.
+/// A rule, counters for which it gives advice, and a value of one of them for which it no longer
+/// does.
 type Case = (String, Vec<(String, f64)>, (String, f64));
 
 fn case(rule: &str, values: &[(&str, f64)], edge: (&str, f64)) -> Case {
@@ -195,13 +196,13 @@ fn each_rule_speaks_and_is_silent_at_its_edge() {
     assert!(untried.is_empty(), "rules without a case: {untried:?}");
     for (rule, values, (moved, edge)) in &cases {
         let values: Vec<(&str, f64)> = values.iter().map(|(name, v)| (&**name, *v)).collect();
-        let all = said(&values);
+        let all = advise(&values);
         let silenced =
             rules.iter().any(|r| r.instead_of.contains(rule) && piece(&all, &r.id).is_some());
         assert!(piece(&all, rule).is_some() || silenced, "{rule} is silent at {values:?}: {all:?}");
         let mut values = by_name(&values);
         assert!(values.insert(moved, *edge).is_some(), "{rule} does not read {moved}");
         let values: Vec<(&str, f64)> = values.into_iter().collect();
-        assert_eq!(piece(&said(&values), rule), None, "{rule} speaks at {moved} = {edge}");
+        assert_eq!(piece(&advise(&values), rule), None, "{rule} speaks at {moved} = {edge}");
     }
 }

@@ -1,5 +1,5 @@
-//! Rules on what an H200 counted of the examples (`tests/golden/h200-counters.json`), and series on
-//! the times that it took.
+//! Applies rules to an H200's counters of the examples (`tests/golden/h200-counters.json`), and
+//! series rules to its times.
 
 use gpuprof_analysis::advice::of_run;
 use gpuprof_model::run::Run;
@@ -23,7 +23,7 @@ fn the_counters_of_the_examples_say_what_is_known_of_them() {
     for (key, values) in counted() {
         let values: Vec<(&str, f64)> = values.iter().map(|(name, v)| (&**name, *v)).collect();
         let kernel = key.split('/').next().unwrap().to_owned();
-        let rules = said(&values).into_iter().map(|piece| piece.rule);
+        let rules = advise(&values).into_iter().map(|piece| piece.rule);
         by_kernel.entry(kernel).or_default().extend(rules);
     }
     let text: Vec<String> = by_kernel

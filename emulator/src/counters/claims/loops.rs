@@ -2,9 +2,9 @@
 //! and unrolls loops. Then it joins shared accesses of successive rounds, and lanes that leave in
 //! different rounds run the rest of them in other groups than the PTX says.
 
-use super::flow::Flow;
 use super::straight::{Access, Change, plain_access, publishes};
 use super::values::{Value, Values};
+use crate::lower::blocks::{Block, Flow};
 use crate::lower::inst::{ArithOp, FloatOp, Op, Setp, Space};
 use crate::lower::program::Program;
 
@@ -12,15 +12,38 @@ use crate::lower::program::Program;
 const WIDEST: i64 = 16;
 
 /// The plain accesses of loops that ptxas may change, by instruction.
-pub fn changes(program: &Program, flow: &Flow, values: &Values<'_>) -> Vec<(usize, Change)> {
+pub fn changes(
+    program: &Program,
+    (blocks, flow): (&[Block], &Flow),
+    values: &Values<'_>,
+) -> Vec<(usize, Change)> {
     let mut found = Vec::new();
-    for inside in flow.loops() {
+    for inside in (0..blocks.len()).filter_map(|head| loop_of(blocks, flow, head)) {
         found.extend(changes_within(program, &inside, values));
         if is_one_block(program, &inside) && lanes_count_apart(program, &inside, values) {
             found.extend(inside.iter().map(|&pc| (pc, Change::Unrolled)));
         }
     }
     found
+}
+
+/// The instructions of the loop that begins with a block: what reaches an edge back to it without
+/// passing it. An edge leads back if it leads to the same or an earlier place.
+fn loop_of(blocks: &[Block], flow: &Flow, head: usize) -> Option<Vec<usize>> {
+    let back = flow.predecessors[head].iter().copied().filter(|&from| from >= head);
+    let mut open: Vec<usize> = back.collect();
+    if open.is_empty() {
+        return None;
+    }
+    let mut inside = vec![false; blocks.len()];
+    inside[head] = true;
+    while let Some(block) = open.pop() {
+        if !std::mem::replace(&mut inside[block], true) {
+            open.extend(&flow.predecessors[block]);
+        }
+    }
+    let blocks = blocks.iter().zip(inside).filter(|(_, inside)| *inside);
+    Some(blocks.flat_map(|(block, _)| block.start..block.end).collect())
 }
 
 /// Whether a loop runs straight through. ptxas unrolls such loops if they count by a constant.

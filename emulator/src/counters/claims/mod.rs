@@ -1,26 +1,25 @@
 //! Which counters of a kernel carry the hardware's names.
 //!
-//! Input: a lowered kernel. Output: for each kind of access why its counters are not the
-//! hardware's, where they are not. The emulator executes PTX; a GPU executes what ptxas makes of
-//! it. Their counts of accesses are equal (`tests/calibration.rs`) unless ptxas drops, joins or
-//! narrows an access, makes a loop of an atomic, or lets the lanes of a loop leave it one by one.
+//! Input: a lowered kernel. Output: for each kind of access, the reason if its counters differ from
+//! the hardware's. The emulator executes PTX; a GPU executes ptxas's output. Their counts of
+//! accesses are equal (`tests/calibration.rs`) unless ptxas drops, joins or narrows an access,
+//! makes a loop of an atomic, or lets the lanes of a loop leave it one by one.
 //!
-//! The rules were found with ptxas 13.0 for `sm_90`. They err on the safe side: what they find may
-//! still be the hardware's.
+//! The rules were found with ptxas 13.0 for `sm_90`. They err on the safe side: a counter that they
+//! withhold may still equal the hardware's.
 
-mod flow;
 mod loops;
 mod order;
 mod straight;
 mod unused;
 mod values;
 
-use crate::counters::MemoryCounts;
-use crate::lower::inst::{Atomic, AtomicOp, Op, Scalar, Space, TransferOp};
+use crate::counters::{GenericCounts, MemoryCounts};
+use crate::lower::blocks::{Flow, split};
+use crate::lower::inst::{Atomic, AtomicOp, ControlOp, Op, Scalar, Space, TransferOp};
 use crate::lower::program::Program;
-use flow::Flow;
 use straight::Change;
-use unused::{Needed, Unused};
+use unused::{LiveRegisters, Unused};
 use values::Values;
 
 /// A kind of access that hardware counts by itself.
@@ -33,6 +32,21 @@ pub enum Kind {
     SharedLoad,
     SharedStore,
 }
+
+impl Kind {
+    /// The counts of generic accesses that hardware adds to this kind's bytes.
+    fn generic(self, counts: &MemoryCounts) -> GenericCounts {
+        match self {
+            Self::GlobalLoad | Self::SharedLoad => counts.generic_load,
+            Self::GlobalStore | Self::SharedStore => counts.generic_store,
+            Self::Reduction | Self::GlobalAtomic => GenericCounts::default(),
+        }
+    }
+}
+
+/// Why bytes are refused if a generic access left global and shared memory.
+const ELSEWHERE: &str = "the bytes of a generic access to local memory or to parameters were not \
+                         compared with a GPU";
 
 /// The ends of the names of a kind's counters, without the roll-up.
 const NAMES: [(&str, Kind); 12] = [
@@ -50,7 +64,7 @@ const NAMES: [(&str, Kind); 12] = [
     ("op_shared_st", Kind::SharedStore),
 ];
 
-/// The kinds of access whose counters are not the hardware's.
+/// The kinds of access with counters that differ from the hardware's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Claims {
     /// The kinds of access that the kernel has.
@@ -63,8 +77,6 @@ pub struct Claims {
 enum Scope {
     /// All of a kind.
     All(Kind),
-    /// The bytes of loads or of stores.
-    Bytes { stores: bool },
     /// L1's sectors of a kind.
     Sectors(Kind),
     /// L1's sectors of a kind, if lanes updated one address together.
@@ -77,10 +89,6 @@ impl Scope {
         let is_sectors = name.starts_with("l1tex__t_sectors");
         match self {
             Self::All(refused) => refused == kind,
-            Self::Bytes { stores } => {
-                let loads = matches!(kind, Kind::GlobalLoad | Kind::SharedLoad);
-                name.contains("data_bytes") && (if stores { !loads } else { loads })
-            }
             Self::Sectors(refused) => refused == kind && is_sectors,
             Self::Repeated(refused) => {
                 let counted =
@@ -95,10 +103,14 @@ impl Claims {
     /// Of a kernel.
     pub fn new(program: &Program) -> Self {
         let mut claims = Self { accessed: accessed(program), ..Self::default() };
-        let (flow, values) = (Flow::new(program), Values::new(program));
-        let needed = Needed::new(program, &values);
+        if let Some(pc) = program.code.iter().position(|inst| is_unknown_call(&inst.op)) {
+            claims.unknown_call(program, pc);
+            return claims;
+        }
+        let blocks = split(&program.code, 0, &program.tables);
+        let (flow, values) = (Flow::new(&blocks), Values::new(program));
+        let needed = LiveRegisters::new(program, &values);
         for (pc, inst) in program.code.iter().enumerate() {
-            claims.generic(program, pc);
             match inst.op {
                 Op::Load { element, address, .. } if !element.strong => {
                     let reason = match needed.unused(program, inst, element) {
@@ -118,6 +130,19 @@ impl Claims {
                         claims.refuse(Scope::All(kind), reason);
                     }
                 }
+                Op::Fragment(ref moved) => {
+                    let (space, stores) = (moved.address.space, moved.stores);
+                    let name = if stores {
+                        "ptxas makes several stores of a `wmma.store`"
+                    } else {
+                        "ptxas makes several loads of a `wmma.load`"
+                    };
+                    claims.refuse_space(program, pc, space, stores, name);
+                }
+                Op::Transfer(TransferOp::Matrix(rows)) if rows.stores => {
+                    let reason = "`stmatrix` was not compared with a GPU";
+                    claims.refuse_space(program, pc, Space::Shared, true, reason);
+                }
                 Op::Transfer(TransferOp::Copy(copy)) if copy.bytes == 16 => {
                     let reason = "L1 counts the sectors of `cp.async` of 16 bytes differently";
                     claims.refuse(Scope::Sectors(Kind::GlobalLoad), reason.to_owned());
@@ -126,10 +151,10 @@ impl Claims {
             }
         }
         claims.order(program);
-        for (pc, change) in straight::changes(program, &flow, &values) {
+        for (pc, change) in straight::changes(program, (&blocks, &flow), &values) {
             claims.change(program, pc, change);
         }
-        for (pc, change) in loops::changes(program, &flow, &values) {
+        for (pc, change) in loops::changes(program, (&blocks, &flow), &values) {
             claims.change(program, pc, change);
         }
         claims
@@ -146,6 +171,9 @@ impl Claims {
         if let Some(reason) = irregular(counts).filter(|_| self.accessed.contains(&kind)) {
             return Some(reason);
         }
+        if name.contains("data_bytes") && kind.generic(counts).elsewhere > 0 {
+            return Some(ELSEWHERE);
+        }
         let refused = self.refused.iter().find(|(scope, _)| scope.holds(short, kind, counts));
         refused.map(|(_, reason)| &**reason)
     }
@@ -156,23 +184,15 @@ impl Claims {
         }
     }
 
-    /// Refuses bytes of a generic access: hardware counts them as global and as shared ones.
-    fn generic(&mut self, program: &Program, pc: usize) {
-        let (space, stores) = match program.code[pc].op {
-            Op::Load { address, .. } => (address.space, false),
-            Op::Store { address, .. } => (address.space, true),
-            _ => return,
-        };
-        if space == Space::Generic {
-            let reason = format!(
-                "hardware counts the bytes of a generic access as global and as shared{}",
-                at(program, pc)
-            );
-            self.refuse(Scope::Bytes { stores }, reason);
+    /// Refuses everything of a kernel with a call that was not compared with a GPU.
+    fn unknown_call(&mut self, program: &Program, pc: usize) {
+        for kind in self.accessed.clone() {
+            let reason = "calls through pointers and recursive calls were not compared with a GPU";
+            self.refuse(Scope::All(kind), format!("{reason}{}", at(program, pc)));
         }
     }
 
-    /// Refuses what depends on the order of atomics.
+    /// Withholds counters that depend on the order of atomics.
     fn order(&mut self, program: &Program) {
         let found = order::ordered(program);
         let reason = |pc| format!("it depends on the order of atomics{}", at(program, pc));
@@ -268,6 +288,11 @@ fn is_loop(atomic: &Atomic) -> bool {
     halves || (atomic.address.space != Space::Global && (pairs || !native))
 }
 
+/// Whether no rule is known for a kernel with this operation.
+fn is_unknown_call(op: &Op) -> bool {
+    matches!(op, Op::Control(ControlOp::CallWithFrame { .. } | ControlOp::CallIndirect { .. }))
+}
+
 /// The kinds of access that a kernel has.
 fn accessed(program: &Program) -> Vec<Kind> {
     program.code.iter().flat_map(|inst| kinds(&inst.op)).copied().collect()
@@ -276,30 +301,34 @@ fn accessed(program: &Program) -> Vec<Kind> {
 /// The kinds of access that an instruction may make.
 fn kinds(op: &Op) -> &'static [Kind] {
     match op {
-        Op::Load { address, .. } => match address.space {
-            Space::Global => &[Kind::GlobalLoad],
-            Space::Shared => &[Kind::SharedLoad],
-            Space::Generic => &[Kind::GlobalLoad, Kind::SharedLoad],
-            Space::Local | Space::Const | Space::Param => &[],
-        },
-        Op::Store { address, .. } => match address.space {
-            Space::Global => &[Kind::GlobalStore],
-            Space::Shared => &[Kind::SharedStore],
-            Space::Generic => &[Kind::GlobalStore, Kind::SharedStore],
-            Space::Local | Space::Const | Space::Param => &[],
-        },
+        Op::Load { address, .. } => plain(address.space, false),
+        Op::Store { address, .. } => plain(address.space, true),
         Op::Atomic(atomic) if atomic.is_reduction() => &[Kind::Reduction],
         Op::Atomic(atomic) if atomic.address.space == Space::Shared => &[],
         Op::Atomic(_) => &[Kind::GlobalAtomic],
         Op::AtomicVector(_) => &[Kind::Reduction, Kind::GlobalAtomic],
         Op::Transfer(TransferOp::Copy(_)) => &[Kind::GlobalLoad],
+        Op::Fragment(moved) => plain(moved.address.space, moved.stores),
         _ => &[],
     }
 }
 
-/// " (FILE:LINE)" of an instruction in the kernel itself, or the line of the PTX.
+/// The kinds of a load or of a store.
+fn plain(space: Space, stores: bool) -> &'static [Kind] {
+    match (space, stores) {
+        (Space::Global, false) => &[Kind::GlobalLoad],
+        (Space::Shared, false) => &[Kind::SharedLoad],
+        (Space::Generic, false) => &[Kind::GlobalLoad, Kind::SharedLoad],
+        (Space::Global, true) => &[Kind::GlobalStore],
+        (Space::Shared, true) => &[Kind::SharedStore],
+        (Space::Generic, true) => &[Kind::GlobalStore, Kind::SharedStore],
+        (Space::Local | Space::Const | Space::Param, _) => &[],
+    }
+}
+
+/// " (FILE:LINE)" of an instruction in the user's code, or the line of the PTX.
 fn at(program: &Program, pc: usize) -> String {
-    match program.frames(pc as u32).last() {
+    match program.place(pc as u32, &[]).map(|place| place.frame) {
         Some(frame) => format!(" ({}:{})", frame.file, frame.line),
         None => format!(" (line {} of the PTX)", program.positions[pc].ptx_line),
     }

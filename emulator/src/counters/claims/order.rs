@@ -1,7 +1,7 @@
-//! What depends on the order of atomics, which differs from launch to launch on a GPU.
+//! Instructions that depend on the order of atomics, which differs from launch to launch on a GPU.
 //!
-//! Input: a program. Output: the accesses whose address depends on the old value of an atomic, and
-//! whether a branch or a guard does.
+//! Input: a program. Output: the accesses with an address that depends on the old value of an
+//! atomic, and whether a branch or a guard depends on one.
 
 use crate::lower::inst::{Address, File, Guard, Inst, Op, Role, Slot, TransferOp};
 use crate::lower::program::Program;
@@ -10,9 +10,9 @@ use std::collections::HashSet;
 /// A register.
 type Register = (u8, u16);
 
-/// What depends on the order of atomics.
+/// The instructions that depend on the order of atomics.
 #[derive(Default)]
-pub struct Ordered {
+pub struct OrderDependence {
     /// Accesses by instruction.
     pub accesses: Vec<usize>,
     /// A branch or a guarded instruction.
@@ -20,7 +20,7 @@ pub struct Ordered {
 }
 
 /// Finds it in a program.
-pub fn ordered(program: &Program) -> Ordered {
+pub fn ordered(program: &Program) -> OrderDependence {
     let mut registers: HashSet<Register> = HashSet::new();
     loop {
         let before = registers.len();
@@ -36,7 +36,7 @@ pub fn ordered(program: &Program) -> Ordered {
             break;
         }
     }
-    let mut found = Ordered::default();
+    let mut found = OrderDependence::default();
     if registers.is_empty() {
         return found;
     }

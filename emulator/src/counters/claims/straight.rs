@@ -7,15 +7,15 @@
 //! in the same way. It knows less about addresses than this file assumes: it may keep an access
 //! that is found here.
 
-use super::flow::Flow;
 use super::values::{Place, Values, operands};
+use crate::lower::blocks::{Block, Flow};
 use crate::lower::inst::{Address, ControlOp, Element, ExchangeOp, Inst, Op, Space};
 use crate::lower::program::Program;
 
 /// How ptxas may change an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// It drops one that repeats another.
+    /// It drops a repeated access.
     Repeated,
     /// It joins one with a neighbour.
     Joined,
@@ -77,14 +77,20 @@ impl Access {
 }
 
 /// The plain accesses that ptxas may change, by instruction.
-pub fn changes(program: &Program, flow: &Flow, values: &Values<'_>) -> Vec<(usize, Change)> {
+pub fn changes(
+    program: &Program,
+    (blocks, flow): (&[Block], &Flow),
+    values: &Values<'_>,
+) -> Vec<(usize, Change)> {
     let mut found = Vec::new();
-    let mut at_end: Vec<Vec<Access>> = Vec::with_capacity(flow.len());
-    for block in 0..flow.len() {
-        // Only lanes of that block come here.
-        let before = flow.only_predecessor(block).map(|before| at_end[before].clone());
-        let mut known = before.unwrap_or_default();
-        for pc in flow.code(block) {
+    let mut at_end: Vec<Vec<Access>> = Vec::with_capacity(blocks.len());
+    for (at, block) in blocks.iter().enumerate() {
+        // Only lanes of one earlier block come here.
+        let mut known = match flow.predecessors[at][..] {
+            [before] if before < at => at_end[before].clone(),
+            _ => Vec::new(),
+        };
+        for pc in block.start..block.end {
             step(&program.code[pc], pc, values, &mut known, &mut found);
         }
         at_end.push(known);
@@ -151,7 +157,7 @@ pub fn publishes(op: &Op) -> bool {
         | Op::Transfer(_)
         | Op::Mbarrier(_)
         | Op::Barrier(_)
-        | Op::Fence => true,
+        | Op::Fence { .. } => true,
         Op::Exchange(exchange) => matches!(exchange, ExchangeOp::WarpSync { .. }),
         Op::Control(control) => matches!(control, ControlOp::Call { .. }),
         _ => false,

@@ -15,12 +15,12 @@ pub enum Unused {
 }
 
 /// The registers that have an effect, and the instructions that read each.
-pub struct Needed {
+pub struct LiveRegisters {
     live: HashSet<Value>,
     readers: HashMap<Value, Vec<usize>>,
 }
 
-impl Needed {
+impl LiveRegisters {
     /// Of a program.
     pub fn new(program: &Program, values: &Values<'_>) -> Self {
         let mut readers: HashMap<Value, Vec<usize>> = HashMap::new();

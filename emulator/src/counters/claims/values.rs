@@ -77,7 +77,7 @@ impl<'p> Values<'p> {
                 writes.entry(value).or_default().push(pc);
             }
         }
-        // An argument is written by a call, which is no arithmetic.
+        // A call writes arguments; it is not arithmetic.
         let calls = program.code.iter().enumerate().filter_map(|(pc, inst)| match inst.op {
             Op::Control(ControlOp::Call { copies, .. }) => Some((pc, copies)),
             _ => None,

@@ -2,7 +2,7 @@
 
 use super::slot::{File, Slot, Visitor, show};
 
-/// What a barrier does with its arrivals.
+/// The effect of a thread's arrival at a barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are PTX's")]
 pub enum BarrierKind {
@@ -50,7 +50,7 @@ impl Barrier {
     }
 }
 
-/// Control transfers other than plain branches, and what else needs to know where the warp is.
+/// Control transfers other than plain branches, and other operations that need the warp's position.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(missing_docs, reason = "the names are PTX's")]
 pub enum ControlOp {
@@ -63,6 +63,36 @@ pub enum ControlOp {
     Call {
         target: u32,
         copies: u32,
+    },
+    /// A call of a function with a frame, or of which the results are copied: the number of the
+    /// function, and that of the call.
+    CallWithFrame {
+        callee: u32,
+        call: u32,
+    },
+    /// A call of the functions at the addresses that the lanes have.
+    CallIndirect {
+        address: Slot,
+        call: u32,
+    },
+    /// The body of a function that is not executed: `why` is the number of the reason.
+    Refused {
+        why: u32,
+    },
+    /// `alloca`: `size` bytes of stack memory at a multiple of `align`.
+    Alloca {
+        wide: bool,
+        d: Slot,
+        size: Slot,
+        align: u32,
+    },
+    StackSave {
+        wide: bool,
+        d: Slot,
+    },
+    StackRestore {
+        wide: bool,
+        a: Slot,
     },
     Return,
     Exit,
@@ -94,7 +124,16 @@ impl ControlOp {
                 show(see, [], [(File::by_width(*what == Clock::Full), d)]);
             }
             Self::Print { d, .. } => show(see, [], [(File::R32, d)]),
+            Self::CallIndirect { address, .. } => show(see, [(File::R64, address)], []),
+            Self::Alloca { wide, d, size, .. } => {
+                let file = File::by_width(*wide);
+                show(see, [(file, size)], [(file, d)]);
+            }
+            Self::StackSave { wide, d } => show(see, [], [(File::by_width(*wide), d)]),
+            Self::StackRestore { wide, a } => show(see, [(File::by_width(*wide), a)], []),
             Self::Call { .. }
+            | Self::CallWithFrame { .. }
+            | Self::Refused { .. }
             | Self::Return
             | Self::Exit
             | Self::Trap

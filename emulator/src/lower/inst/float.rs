@@ -29,7 +29,7 @@ pub enum Float2 {
     Sub,
     Mul,
     Div,
-    /// `div.approx.f32`, whose reciprocal of a large divisor is 0.
+    /// `div.approx.f32`: the reciprocal of a large divisor is 0.
     DivApprox,
     Min,
     Max,
@@ -78,7 +78,7 @@ pub enum HalfOp {
     Tanh,
 }
 
-/// What becomes of a result of halves.
+/// The final steps on a result of halves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HalfFinish {
     /// `.ftz`: subnormal operands and results are 0.
@@ -104,7 +104,7 @@ pub struct ComparePairs {
     pub negate: bool,
 }
 
-/// Where the results of comparing two pairs go.
+/// The destinations of the results of comparing two pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PairResult {
     /// `setp`: of the lower halves, and of the upper ones.
@@ -167,7 +167,7 @@ pub struct Setp {
     pub negate: bool,
 }
 
-/// What a floating-point instruction counts as.
+/// The class under which a floating-point instruction is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the counters")]
 pub enum FloatCount {

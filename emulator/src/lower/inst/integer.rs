@@ -1,8 +1,8 @@
 //! Integer operations: the kinds that [`arith`](super::arith) names as well, and the group that
 //! runs lane by lane.
 
+use super::rare_integer::{SignOf, WordOp};
 use super::slot::{File, Slot, Visitor, show};
-use super::word::{SignOf, WordOp};
 
 /// One-operand integer operations of one width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Unary {
     FloatAbs,
 }
 
-/// One-operand operations whose result is 32 bits for either width.
+/// One-operand operations with a result of 32 bits for either width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are PTX's")]
 pub enum Count {
@@ -62,7 +62,7 @@ pub enum Binary {
     SubSat,
 }
 
-/// Shifts, whose amount is always 32 bits and clamps at the width.
+/// Shifts. The amount is always 32 bits and clamps at the width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are PTX's")]
 pub enum Shift {
@@ -170,7 +170,7 @@ pub enum IntegerOp {
         d: Slot,
         a: Slot,
     },
-    /// 16-bit operation on operands whose upper halves may hold anything.
+    /// 16-bit operation; the upper halves of its operands are undefined.
     Binary16 {
         op: Binary,
         signed: bool,

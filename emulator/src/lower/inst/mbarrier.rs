@@ -20,7 +20,8 @@ pub enum MbarrierOp {
         count: Slot,
     },
     Invalidate,
-    /// `arrive`, `arrive_drop` (which lowers what later phases expect), each with bytes to expect.
+    /// `arrive`, `arrive_drop` (which lowers the expected count of later phases), each with bytes
+    /// to expect.
     Arrive {
         d: Slot,
         count: Slot,

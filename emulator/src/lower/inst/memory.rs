@@ -1,4 +1,4 @@
-//! Memory operations: what is accessed, where and how.
+//! Memory operations and their addresses, spaces and elements.
 
 use super::slot::{File, Role, Slot, Visitor, show, show_all};
 use super::types::Scalar;
@@ -11,12 +11,30 @@ pub enum Space {
     Global,
     Shared,
     Local,
-    /// Constant variables: global storage whose accesses are not counted as global.
+    /// Constant variables: global storage, but accesses are not counted as global.
     Const,
     Param,
 }
 
-/// What one element of a memory access looks like.
+/// The ordering effect of an access on other blocks of the grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GridOrder {
+    /// `.acquire` at a scope beyond the block.
+    pub acquires: bool,
+    /// `.release` at a scope beyond the block.
+    pub releases: bool,
+}
+
+impl GridOrder {
+    /// That of an access with these dot-words.
+    pub fn from_modifiers(order: Option<&str>, scope: Option<&str>) -> Self {
+        let beyond_block = scope != Some("cta");
+        let is = |word| beyond_block && (order == Some(word) || order == Some("acq_rel"));
+        Self { acquires: is("acquire"), releases: is("release") }
+    }
+}
+
+/// The type of one element of a memory access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Element {
     /// 1, 2, 4 or 8 bytes in memory.
@@ -29,6 +47,10 @@ pub struct Element {
     pub count: u8,
     /// `volatile` or ordered: other threads may access the place at the same time.
     pub strong: bool,
+    /// A compare-and-swap checks what it loads, so other threads may update the place.
+    pub guess: bool,
+    /// The ordering effect on other blocks.
+    pub order: GridOrder,
 }
 
 impl Element {
@@ -38,7 +60,7 @@ impl Element {
     }
 }
 
-/// Where an access goes: `[base + offset]`.
+/// The address of an access: `[base + offset]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Address {
     /// The space that was written.
@@ -82,8 +104,10 @@ pub struct Atomic {
     pub ty: Scalar,
     /// Whether anything reads the old value.
     pub result_used: bool,
-    /// Whether it orders what comes before or after it.
+    /// Whether it orders earlier or later accesses.
     pub orders: bool,
+    /// The ordering effect on other blocks.
+    pub order: GridOrder,
     /// Receives the old value.
     pub d: Slot,
     /// The operand, or for compare-and-swap the value compared with.
@@ -105,8 +129,10 @@ pub struct AtomicVector {
     pub count: u8,
     /// Whether the old values have a register.
     pub result_used: bool,
-    /// Whether it orders what comes before or after it.
+    /// Whether it orders earlier or later accesses.
     pub orders: bool,
+    /// The ordering effect on other blocks.
+    pub order: GridOrder,
     /// Receives the old values.
     pub d: [Slot; 4],
     /// The operands, or for compare-and-swap the values compared with.
@@ -146,8 +172,8 @@ impl Address {
 }
 
 impl Atomic {
-    /// Whether ptxas makes a reduction of it (`RED`): the address is written as global, nothing
-    /// reads the old value, and the operation is no swap.
+    /// Whether ptxas turns it into a reduction (`RED`): the address is written as global, nothing
+    /// reads the old value, and the operation is not an exchange.
     pub fn is_reduction(&self) -> bool {
         let swaps = matches!(self.op, AtomicOp::Exchange | AtomicOp::CompareSwap);
         self.address.space == Space::Global && !self.result_used && !swaps

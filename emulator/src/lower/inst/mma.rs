@@ -1,50 +1,77 @@
-//! Products of small matrices that a warp computes together.
+//! Products of small matrices that a warp computes together, and the moves of their parts.
 
-use super::float::HalfFormat;
-use super::slot::{File, Role, Slot, Visitor, show_all};
+use super::float::{ByteFormat, HalfFormat};
+use super::fragment::{Dealing, Fragment, Matrix, MatrixShape};
+use super::memory::Address;
+use super::slot::{File, Role, Slot, Visitor, show, show_all};
+use super::types::Rounding;
 
-/// `mma.sync…m16n8…row.col`: `d ← a × b + c`, of which every lane holds parts.
+/// `mma` and `wmma.mma`: `d ← a × b + c`, of which every lane holds parts. Of each matrix the first
+/// registers are used, as many as its [`Fragment`] has.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mma {
+    /// The sizes.
+    pub shape: MatrixShape,
     /// What `a` and `b` consist of.
     pub input: MmaInput,
-    /// What `c` and `d` consist of.
+    /// What `c` consists of.
+    pub given: MmaSums,
+    /// What `d` consists of.
     pub sums: MmaSums,
-    /// Columns of `a` and rows of `b`.
-    pub k: u8,
-    /// The registers of `a`, of which the first [`Mma::inputs`] are used.
-    pub a: [Slot; 4],
-    /// The registers of `b`, of which the first half as many are used.
-    pub b: [Slot; 2],
-    /// The registers of `c`, of which the first [`MmaSums::registers`] are used.
-    pub c: [Slot; 4],
-    /// The registers of `d`, as many.
-    pub d: [Slot; 4],
+    /// How each step of a product of doubles is rounded.
+    pub rounding: Rounding,
+    /// How `a` and `b` are dealt out.
+    pub dealing: [Dealing; 2],
+    /// The registers of `a`.
+    pub a: [Slot; 8],
+    /// The registers of `b`.
+    pub b: [Slot; 8],
+    /// The registers of `c`.
+    pub c: [Slot; 8],
+    /// The registers of `d`.
+    pub d: [Slot; 8],
 }
 
 /// The numbers that are multiplied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MmaInput {
-    /// Two in a register.
+    /// Half precision.
     Half(HalfFormat),
     /// `f32` of which the upper 19 bits count.
     Tf32,
-    /// Four in a register.
+    /// Double precision.
+    Double,
+    /// Floats of eight bits.
     Byte {
+        /// The format of `a`.
+        a: ByteFormat,
+        /// The format of `b`.
+        b: ByteFormat,
+    },
+    /// Integers of 8 or 4 bits.
+    Integer {
+        /// How many.
+        bits: u8,
         /// Whether those of `a` have a sign.
         a_signed: bool,
         /// Whether those of `b` have a sign.
         b_signed: bool,
     },
+    /// Single bits, of which those are counted that both have.
+    And,
+    /// Single bits, of which those are counted that differ.
+    Xor,
 }
 
 /// The numbers that the products are added to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MmaSums {
+    /// `f16`
+    F16,
     /// `f32`
     F32,
-    /// Two halves in a register.
-    F16,
+    /// `f64`
+    F64,
     /// Integers with a sign.
     S32 {
         /// `.satfinite`
@@ -53,35 +80,82 @@ pub enum MmaSums {
 }
 
 impl MmaInput {
-    /// Numbers in a register.
-    pub fn per_register(self) -> usize {
+    /// Bits of a number.
+    pub fn bits(self) -> u8 {
         match self {
-            Self::Half(_) => 2,
-            Self::Tf32 => 1,
-            Self::Byte { .. } => 4,
+            Self::Half(_) => 16,
+            Self::Tf32 => 32,
+            Self::Double => 64,
+            Self::Byte { .. } => 8,
+            Self::Integer { bits, .. } => bits,
+            Self::And | Self::Xor => 1,
         }
     }
 }
 
 impl MmaSums {
-    /// Registers of a lane.
-    pub fn registers(self) -> usize {
-        if self == Self::F16 { 2 } else { 4 }
+    /// Bits of a number.
+    pub fn bits(self) -> u8 {
+        match self {
+            Self::F16 => 16,
+            Self::F32 | Self::S32 { .. } => 32,
+            Self::F64 => 64,
+        }
     }
 }
 
 impl Mma {
-    /// How many registers of `a` a lane has.
-    pub fn inputs(&self) -> usize {
-        usize::from(self.k) / (2 * self.input.per_register())
+    /// How `a`, `b`, `c` and `d` lie in their registers.
+    pub fn fragments(&self) -> [Fragment; 4] {
+        let [a, b] = self.dealing;
+        let fragment =
+            |matrix, bits, dealing| Fragment { matrix, shape: self.shape, bits, dealing };
+        [
+            fragment(Matrix::A, self.input.bits(), a),
+            fragment(Matrix::B, self.input.bits(), b),
+            fragment(Matrix::Sums, self.given.bits(), a),
+            fragment(Matrix::Sums, self.sums.bits(), a),
+        ]
     }
 
     /// Shows every slot.
     pub(super) fn slots(&mut self, see: &mut impl Visitor) {
-        let (inputs, sums) = (self.inputs(), self.sums.registers());
-        show_all(see, File::R32, Role::Read, &mut self.a[..inputs]);
-        show_all(see, File::R32, Role::Read, &mut self.b[..inputs / 2]);
-        show_all(see, File::R32, Role::Read, &mut self.c[..sums]);
-        show_all(see, File::R32, Role::Write, &mut self.d[..sums]);
+        let [a, b, c, d] = self.fragments();
+        let parts = [(a, &mut self.a), (b, &mut self.b), (c, &mut self.c), (d, &mut self.d)];
+        for ((fragment, slots), at) in parts.into_iter().zip(0..) {
+            let role = if at == 3 { Role::Write } else { Role::Read };
+            let file = File::by_width(fragment.is_wide());
+            show_all(see, file, role, &mut slots[..fragment.registers()]);
+        }
+    }
+}
+
+/// `wmma.load` and `wmma.store`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FragmentMove {
+    /// Whether it stores.
+    pub stores: bool,
+    /// How the matrix lies in the registers.
+    pub fragment: Fragment,
+    /// Whether columns lie in one piece, and not rows.
+    pub by_columns: bool,
+    /// The address of the first element.
+    pub address: Address,
+    /// Elements from a row or column to the next.
+    pub stride: Slot,
+    /// How many registers there are. Those beyond the fragment's repeat it.
+    pub count: u8,
+    /// The registers.
+    pub registers: [Slot; 8],
+}
+
+impl FragmentMove {
+    /// Shows every slot.
+    pub(super) fn slots(&mut self, see: &mut impl Visitor) {
+        self.address.slots(see);
+        show(see, [(File::R32, &mut self.stride)], []);
+        let role = if self.stores { Role::Read } else { Role::Write };
+        let file = File::by_width(self.fragment.is_wide());
+        show_all(see, file, role, &mut self.registers[..usize::from(self.count)]);
     }
 }

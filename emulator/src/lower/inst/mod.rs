@@ -6,21 +6,23 @@
 //! instructions.
 //!
 //! Operations come in groups, one enum a file, and one module of the machine executes each group.
-//! Every `match` over a group is exhaustive: an operation that nobody executes does not compile.
+//! Every `match` over a group is exhaustive: an operation without an implementation does not
+//! compile.
 
 mod arith;
 mod control;
 mod exchange;
 mod float;
+mod fragment;
 mod integer;
 mod mbarrier;
 mod memory;
 mod mma;
 mod moves;
+mod rare_integer;
 mod slot;
 mod transfer;
 mod types;
-mod word;
 
 pub use arith::ArithOp;
 pub use control::{Barrier, BarrierKind, Clock, ControlOp};
@@ -29,15 +31,16 @@ pub use float::{
     ByteFormat, ComparePairs, Float1, Float2, FloatClass, FloatCount, FloatOp, HalfFinish,
     HalfFormat, HalfOp, PairResult, SetTo, Setp,
 };
+pub use fragment::{Dealing, Fragment, Matrix, MatrixShape};
 pub use integer::{Binary, Carry, Count, IntegerOp, MadCarry, Permute, Shift, Ternary, Unary};
 pub use mbarrier::{Mbarrier, MbarrierOp, Phase};
-pub use memory::{Address, Atomic, AtomicOp, AtomicVector, Element, Space};
-pub use mma::{Mma, MmaInput, MmaSums};
+pub use memory::{Address, Atomic, AtomicOp, AtomicVector, Element, GridOrder, Space};
+pub use mma::{FragmentMove, Mma, MmaInput, MmaSums};
 pub use moves::MoveOp;
+pub use rare_integer::{Lane, PairOp, SignOf, SimdVideo, Video, VideoFinish, VideoOp, WordOp};
 pub use slot::{File, Role, Slot, Visitor};
-pub use transfer::{AsyncCopy, TransferOp};
+pub use transfer::{AsyncCopy, MatrixRows, TransferOp};
 pub use types::{Clamp, Cmp, Combine, Conversion, CvtRounding, FloatMode, Rounding, Scalar};
-pub use word::{Lane, PairOp, SignOf, SimdVideo, Video, VideoFinish, VideoOp, WordOp};
 
 /// When a lane takes part: always, or if a predicate is true or false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,23 +58,33 @@ pub enum Guard {
 pub struct Inst {
     /// Which lanes take part.
     pub guard: Guard,
-    /// What they do.
+    /// The operation.
     pub op: Op,
     /// Lanes that diverged may meet here.
     pub converges: bool,
-    /// Lanes let others of their warp run after it: it accesses memory through which they may wait
-    /// for others.
-    pub yields: bool,
+    /// Whether lanes let others run after it: it accesses memory through which they may wait.
+    pub pause: Pause,
+}
+
+/// How an access counts against the turn of the lanes that execute it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// Nothing.
+    Never,
+    /// After many of them others run.
+    Polls,
+    /// ptxas yields here: other lanes of the warp run.
+    Yields,
 }
 
 impl Inst {
     /// An instruction at which lanes neither meet nor yield.
     pub fn new(guard: Guard, op: Op) -> Self {
-        Self { guard, op, converges: false, yields: false }
+        Self { guard, op, converges: false, pause: Pause::Never }
     }
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Op {
     /// Hot arithmetic.
@@ -104,12 +117,14 @@ pub enum Op {
     Atomic(Atomic),
     /// The same on several elements, or on 128 bits.
     AtomicVector(AtomicVector),
-    /// `cp.async`, `ldmatrix`
+    /// `cp.async`, `ldmatrix`, `stmatrix`, `movmatrix`
     Transfer(TransferOp),
     /// `mbarrier`
     Mbarrier(Mbarrier),
-    /// `mma`
+    /// `mma`, `wmma.mma`
     Mma(Mma),
+    /// `wmma.load`, `wmma.store`
+    Fragment(FragmentMove),
     /// Between the lanes of a warp.
     Exchange(ExchangeOp),
     /// `bar`, `barrier`
@@ -118,13 +133,16 @@ pub enum Op {
     Branch {
         /// The next instruction of the lanes that take it.
         target: u32,
-        /// Where lanes meet that disagree about it: a number of the program's convergences.
+        /// The index in the program's convergences of the point where diverged lanes meet.
         convergence: u32,
     },
     /// Any other control transfer.
     Control(ControlOp),
     /// `membar`, `fence`
-    Fence,
+    Fence {
+        /// Whether its scope is more than the block.
+        beyond_block: bool,
+    },
     /// `nanosleep`: lets other threads run.
     Sleep,
     /// Hints and anything else without an effect here.
@@ -178,10 +196,11 @@ impl Inst {
             Op::Transfer(op) => op.slots(see),
             Op::Mbarrier(barrier) => barrier.slots(see),
             Op::Mma(mma) => mma.slots(see),
+            Op::Fragment(moved) => moved.slots(see),
             Op::Exchange(op) => op.slots(see),
             Op::Barrier(barrier) => barrier.slots(see),
             Op::Control(op) => op.slots(see),
-            Op::Branch { .. } | Op::Fence | Op::Sleep | Op::Nop => {}
+            Op::Branch { .. } | Op::Fence { .. } | Op::Sleep | Op::Nop => {}
         }
     }
 }

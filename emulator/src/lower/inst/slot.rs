@@ -14,7 +14,7 @@ impl Slot {
         Self(index as u16 | Self::PRIVATE)
     }
 
-    /// Where the slot lies in a register file whose warp-private part begins at `base`.
+    /// The slot's index in a register file with a warp-private part that begins at `base`.
     #[inline(always)]
     pub fn index(self, base: usize) -> usize {
         let private = ((self.0 as i16) >> 15) as usize;
@@ -23,7 +23,7 @@ impl Slot {
 }
 
 /// A register file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum File {
     /// Predicates.
     Pred,
@@ -40,7 +40,7 @@ impl File {
     }
 }
 
-/// What an instruction does with a slot.
+/// The use of a slot by an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// It is a source.

@@ -1,9 +1,9 @@
-//! Copies to shared memory that run beside the kernel, and loads of matrices.
+//! Asynchronous copies to shared memory, and moves of matrices of 8 × 8 halves.
 
 use super::memory::Address;
 use super::slot::{File, Role, Slot, Visitor, show, show_all};
 
-/// `cp.async` and `ldmatrix`.
+/// `cp.async`, `ldmatrix`, `stmatrix` and `movmatrix`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TransferOp {
     /// `cp.async.ca`, `cp.async.cg`
@@ -21,19 +21,17 @@ pub enum TransferOp {
     Arrive {
         /// The barrier.
         address: Address,
-        /// `.noinc`: the arrival is one that the barrier expects.
+        /// `.noinc`: the barrier expects this arrival.
         counts: bool,
     },
-    /// `ldmatrix`
-    Matrix {
-        /// Where each row lies.
-        address: Address,
-        /// How many matrices of 8 × 8 halves.
-        count: u8,
-        /// `.trans`
-        transposed: bool,
-        /// A register for each.
-        d: [Slot; 4],
+    /// `ldmatrix`, `stmatrix`
+    Matrix(MatrixRows),
+    /// `movmatrix`: a matrix of 8 × 8 halves is transposed.
+    Transpose {
+        /// The result.
+        d: Slot,
+        /// The matrix.
+        a: Slot,
     },
 }
 
@@ -42,7 +40,7 @@ pub enum TransferOp {
 pub struct AsyncCopy {
     /// Where to, in shared memory.
     pub to: Address,
-    /// Where from, in global memory.
+    /// The source, in global memory.
     pub from: Address,
     /// 4, 8 or 16 bytes.
     pub bytes: u8,
@@ -50,6 +48,21 @@ pub struct AsyncCopy {
     pub read: Option<Slot>,
     /// The predicate that makes all of them 0, and whether it is negated.
     pub ignore: Option<(Slot, bool)>,
+}
+
+/// `ldmatrix` and `stmatrix`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MatrixRows {
+    /// Whether it stores.
+    pub stores: bool,
+    /// The address of each lane's row.
+    pub address: Address,
+    /// How many matrices of 8 × 8 halves.
+    pub count: u8,
+    /// `.trans`
+    pub transposed: bool,
+    /// A register for each.
+    pub registers: [Slot; 4],
 }
 
 impl TransferOp {
@@ -67,10 +80,12 @@ impl TransferOp {
                 }
             }
             Self::Arrive { address, .. } => address.slots(see),
-            Self::Matrix { address, count, d, .. } => {
+            Self::Matrix(MatrixRows { stores, address, count, registers, .. }) => {
                 address.slots(see);
-                show_all(see, File::R32, Role::Write, &mut d[..usize::from(*count)]);
+                let role = if *stores { Role::Read } else { Role::Write };
+                show_all(see, File::R32, role, &mut registers[..usize::from(*count)]);
             }
+            Self::Transpose { d, a } => show(see, [(File::R32, a)], [(File::R32, d)]),
             Self::Commit | Self::Wait { .. } | Self::WaitAll => {}
         }
     }

@@ -51,7 +51,7 @@ pub enum Cmp {
     Nan,
 }
 
-/// What a value is when it is compared or converted.
+/// The interpretation of a value that is compared or converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are PTX's")]
 pub enum Scalar {
@@ -96,7 +96,7 @@ pub enum CvtRounding {
     Integer(Rounding),
 }
 
-/// What becomes of results of a conversion that lie beyond a range.
+/// The treatment of results of a conversion beyond a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Clamp {
     /// `.sat`: to the destination's range, or to [0, 1].
@@ -123,7 +123,7 @@ pub struct Conversion {
     pub rounding: CvtRounding,
     /// Subnormals become zero.
     pub ftz: bool,
-    /// What becomes of results beyond a range.
+    /// The treatment of results beyond a range.
     pub clamp: Clamp,
     /// The source register's file is the 64-bit one.
     pub wide_source: bool,

@@ -1,4 +1,4 @@
-//! Statements of one thread: what branches, repeats and ends.
+//! Statements of one thread: branches, loops and ends.
 
 use super::*;
 
@@ -41,6 +41,12 @@ impl Flattener<'_> {
                 self.bind(on);
             }
             Stmt::Exchange(swap) => self.exchange(swap),
+            Stmt::Return(_)
+            | Stmt::Call { .. }
+            | Stmt::LoadLocal { .. }
+            | Stmt::StoreLocal { .. } => {
+                self.call_statement(statement);
+            }
             Stmt::Forever { d } => {
                 let again = self.label();
                 self.bind(again);
@@ -55,7 +61,7 @@ impl Flattener<'_> {
         self.push(Op::Atomic { op: Atomic::Reduce(op), d: None, place, a, b: ZERO, access });
     }
 
-    /// A jump out of the innermost loop; nothing outside of loops, where shrinking may put it.
+    /// A jump out of the innermost loop; a no-op outside of loops, to which shrinking may move it.
     fn leave(&mut self, cond: &Cond, target: Option<Target>) {
         if let Some(target) = target {
             self.test(cond, true, target);

@@ -1,6 +1,7 @@
 //! From structured statements to a list of operations with jumps, the same for the reference and
 //! the PTX.
 
+mod calls;
 mod control;
 mod sharing;
 
@@ -16,7 +17,9 @@ pub const WARP: Reg = VARIABLES + 2;
 pub const BLOCK: Reg = VARIABLES + 3;
 /// Index in the grid.
 pub const GLOBAL: Reg = VARIABLES + 4;
-const FIRST_FREE: Reg = VARIABLES + 5;
+/// How deep a function may call.
+pub const DEPTH: Reg = VARIABLES + 5;
+const FIRST_FREE: Reg = VARIABLES + 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
@@ -47,7 +50,7 @@ pub enum Atomic {
     CompareSwap,
 }
 
-/// Where a jump goes: first a label's number, then an index into the list.
+/// The target of a jump: first a label's number, then an index into the list.
 pub type Target = usize;
 
 #[derive(Debug, Clone)]
@@ -113,10 +116,30 @@ pub enum Op {
     },
     Sleep,
     Exit,
+    /// Calls the function of the number that is in `on`, or the first.
+    Call {
+        d: Reg,
+        functions: Vec<u32>,
+        on: Option<Reg>,
+        arguments: Vec<Value>,
+    },
+    /// With the first variable as the result.
+    Return,
+    LoadLocal {
+        d: Reg,
+        index: Value,
+    },
+    StoreLocal {
+        index: Value,
+        a: Value,
+    },
 }
 
 pub struct Flat {
+    /// The kernel, then each function.
     pub code: Vec<Op>,
+    /// The first index of each function.
+    pub functions: Vec<usize>,
     pub registers: u32,
 }
 
@@ -132,6 +155,7 @@ struct Flattener<'p> {
     labels: Vec<usize>,
     loops: Vec<Loop>,
     registers: u32,
+    in_function: bool,
 }
 
 const ZERO: Value = Value::Word(0);
@@ -143,10 +167,17 @@ pub fn flatten(program: &Program) -> Flat {
         labels: Vec::new(),
         loops: Vec::new(),
         registers: FIRST_FREE,
+        in_function: false,
     };
     flat.clear_shared();
     flat.body(&program.body);
     flat.finish();
+    flat.in_function = true;
+    let mut functions = Vec::new();
+    for body in &program.functions {
+        functions.push(flat.code.len());
+        flat.function(body);
+    }
     let labels = flat.labels;
     let mut code = flat.code;
     for op in &mut code {
@@ -156,7 +187,7 @@ pub fn flatten(program: &Program) -> Flat {
             _ => {}
         }
     }
-    Flat { code, registers: flat.registers }
+    Flat { code, functions, registers: flat.registers }
 }
 
 impl Flattener<'_> {
@@ -285,7 +316,7 @@ impl Flattener<'_> {
                 self.branch(when(Comparison::Equal), Value::Reg(own), Value::Word(*thread), target);
             }
             Cond::Not(cond) => self.test(cond, !wanted, target),
-            // If both must hold to go there, the first that fails goes on instead.
+            // If both must hold to jump, execution continues at the first that fails.
             Cond::And(a, b) if wanted => self.short(a, b, true, target),
             Cond::Or(a, b) if !wanted => self.short(a, b, false, target),
             Cond::And(a, b) | Cond::Or(a, b) => {

@@ -6,7 +6,7 @@ impl Generator {
     pub(super) fn collective(&mut self, scope: Scope, body: &mut Vec<Stmt>) {
         let whole = self.whole_blocks(scope);
         let once = scope.once && self.exact;
-        let statement = match self.random.below(20) {
+        let statement = match self.random.below(22) {
             0..3 => Stmt::Exchange(self.swap(scope)),
             3..6 => self.meet(scope),
             6 if self.exact && self.sure_lanes(scope) != 0 => self.peel(scope),
@@ -18,6 +18,9 @@ impl Generator {
             15 if scope.depth < 4 => self.rounds(scope),
             16..18 if once && self.sure_lanes(scope) != 0 => return self.hand_over(scope, body),
             18 if whole && once && self.full() && self.program.threads > 32 => self.produce(),
+            19..21 if scope.calls && scope.depth < 3 && self.calls > 0 => {
+                self.collective_call(scope)
+            }
             _ => self.lock(scope),
         };
         body.push(statement);
@@ -27,7 +30,7 @@ impl Generator {
         self.exact && self.alive == u32::MAX && self.program.threads.is_multiple_of(32)
     }
 
-    /// An exchange, who takes part, and the lane or distance that it names.
+    /// An exchange, its members, and the lane or distance that it names.
     fn exchange(&mut self, scope: Scope) -> (Exchange, Members, Operand) {
         let lanes = self.lanes(scope);
         let redux = Exchange::Redux(self.random.pick(&COMMUTATIVE));
@@ -99,7 +102,7 @@ impl Generator {
     fn peel(&mut self, scope: Scope) -> Stmt {
         let (a, d) = (self.var(), self.var());
         let lanes = self.sure_lanes(scope);
-        // In the last warp lanes may be missing, and one that is must not be the first of the set.
+        // The last warp may lack lanes, and a missing lane must not be the first of the set.
         if lanes != self.lanes(scope) || a == d {
             return Stmt::Exchange(self.swap(scope));
         }
@@ -152,7 +155,7 @@ impl Generator {
         }
     }
 
-    /// What all threads of the grid take part in.
+    /// A statement in which all threads of the grid take part.
     fn in_grid(&mut self, scope: Scope, body: &mut Vec<Stmt>) {
         let threads = self.program.total_threads();
         let (a, d) = (self.var(), self.var());
@@ -183,7 +186,7 @@ impl Generator {
         body.push(statement);
     }
 
-    /// Arms of which the generator knows who comes there. One may wait for the other.
+    /// Arms with a statically known set of threads. One may wait for the other.
     fn split(&mut self, scope: Scope, body: &mut Vec<Stmt>) {
         let (mut first, mut second) = (self.inner(scope), self.inner(scope));
         let cond = match self.random.below(5) {
@@ -235,7 +238,7 @@ impl Generator {
             return None;
         }
         let thread = 32 * warp + self.lane_in(lanes);
-        // In shared memory each block has a hand-over of its own.
+        // In shared memory each block has a separate hand-over.
         let shared = from.blocks == to.blocks && self.random.one_in(2);
         let space = if shared { Space::Shared } else { Space::Global };
         let thread = if shared { thread } else { block * self.program.threads + thread };

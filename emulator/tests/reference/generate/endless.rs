@@ -61,7 +61,7 @@ impl Generator {
                 };
                 Stmt::If { cond: one, then: vec![share(1)], otherwise: vec![share(2)] }
             }
-            5 => Stmt::ShareInGrid {
+            5 if self.exact => Stmt::ShareInGrid {
                 cells: self.cells(Space::Global, self.program.total_threads()),
                 counter: self.cells(Space::Global, 1),
                 leader: lane,

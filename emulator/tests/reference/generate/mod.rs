@@ -1,9 +1,10 @@
 //! Makes programs that have no races, end, and have one result.
 //!
-//! Each statement knows which threads come to it ([`Scope`]). Threads exchange and meet only where
-//! the whole of that set comes; a thread waits only for one that does not wait for it; cells that
-//! several threads change are changed by one commutative operation, or under a lock.
+//! Each statement knows the threads that execute it ([`Scope`]). Threads exchange and meet only if
+//! the whole set does; a thread waits only for one that does not wait for it; cells that several
+//! threads change are changed by one commutative operation, or under a lock.
 
+mod calls;
 mod collective;
 mod endless;
 
@@ -22,6 +23,10 @@ struct Scope {
     jumps: bool,
     /// It is executed once.
     once: bool,
+    /// It may hold calls.
+    calls: bool,
+    /// It is in a function that threads may leave early.
+    returns: bool,
     depth: u32,
 }
 
@@ -34,6 +39,10 @@ pub(super) struct Generator {
     exact: bool,
     barriers: u32,
     statements: u32,
+    /// Calls that the kernel or the function may still get.
+    calls: u32,
+    /// The functions that any statement may call, once there are any.
+    shared: Vec<u32>,
 }
 
 const COMPARISONS: [Comparison; 4] =
@@ -50,6 +59,9 @@ const SPACES: [Space; 2] = [Space::Global, Space::Shared];
 const ORDERS: [Order; 3] = [Order::Scoped, Order::Fenced, Order::Atomic];
 /// Statements of a program, at most.
 const STATEMENTS: u32 = 40;
+
+/// Calls in the body of a kernel, at most.
+const CALLS: u32 = 4;
 
 /// The program of a seed.
 pub fn program(seed: u64) -> Program {
@@ -79,8 +91,18 @@ impl Generator {
             global_cells: 0,
             shared_cells: 0,
             set_cells: Vec::new(),
+            functions: Vec::new(),
         };
-        Self { random, program, alive: u32::MAX, exact: true, barriers: 0, statements: 0 }
+        Self {
+            random,
+            program,
+            alive: u32::MAX,
+            exact: true,
+            barriers: 0,
+            statements: 0,
+            calls: CALLS,
+            shared: Vec::new(),
+        }
     }
 
     fn all(&self) -> Scope {
@@ -91,6 +113,8 @@ impl Generator {
             collective: true,
             jumps: false,
             once: true,
+            calls: true,
+            returns: false,
             depth: 0,
         }
     }
@@ -117,7 +141,7 @@ impl Generator {
         if scope.collective && self.lanes(scope) != 0 && !self.random.one_in(3) {
             return self.collective(scope, body);
         }
-        let statement = match self.random.below(if scope.depth < 4 { 16 } else { 7 }) {
+        let statement = match self.random.below(if scope.depth < 4 { 19 } else { 7 }) {
             0..3 => self.compute(),
             3 => self.memory(),
             4 => self.reduce(),
@@ -130,6 +154,8 @@ impl Generator {
             10..12 => self.repeat(scope),
             12 => self.switch(scope),
             13 => self.lock(scope),
+            14..17 if scope.calls && self.calls > 0 => self.call(scope),
+            17 if scope.returns => self.early_return(),
             _ => self.compute(),
         };
         body.push(statement);
@@ -190,8 +216,10 @@ impl Generator {
 
     fn memory(&mut self) -> Stmt {
         let (space, cell, d) = (self.random.pick(&SPACES), self.random.below(OWN), self.var());
-        match self.random.below(3) {
+        match self.random.below(5) {
             0 => Stmt::LoadInput { d, index: self.operand() },
+            3 => Stmt::LoadLocal { d, index: self.operand() },
+            4 => Stmt::StoreLocal { index: self.operand(), a: self.operand() },
             1 => Stmt::LoadOwn { space, cell, d },
             _ => Stmt::StoreOwn { space, cell, a: self.operand() },
         }
@@ -261,7 +289,8 @@ impl Generator {
     /// A loop with lane-dependent rounds.
     fn repeat(&mut self, scope: Scope) -> Stmt {
         let trips = self.operand();
-        let body = self.small_body(Scope { jumps: true, ..self.alone(scope) });
+        let calls = scope.calls && scope.depth == 0;
+        let body = self.small_body(Scope { jumps: true, calls, ..self.alone(scope) });
         let tested_last = self.random.one_in(2);
         Stmt::Loop { trips, limit: self.random.pick(&[1, 3, 3, 7]), tested_last, body }
     }

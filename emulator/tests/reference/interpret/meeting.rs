@@ -1,9 +1,9 @@
-//! Where threads of the reference wait for each other.
+//! The points at which threads of the reference wait for each other.
 
 use super::*;
 
 impl Machine<'_> {
-    /// Serves the exchanges of a warp whose members have all come or ended.
+    /// Serves the exchanges of a warp after all members have arrived or ended.
     pub(super) fn serve_exchanges(&mut self, block: usize, warp: usize) {
         let start = block * self.per_block + warp * 32;
         let end = (start + 32).min((block + 1) * self.per_block);
@@ -56,7 +56,7 @@ impl Machine<'_> {
         self.epoch += 1;
     }
 
-    /// Lets go the barriers of a block that all, or enough, threads have come to.
+    /// Opens the barriers of a block at which all, or enough, threads have arrived.
     pub(super) fn release_barriers(&mut self, block: usize) {
         let threads = block * self.per_block..(block + 1) * self.per_block;
         if self.threads[threads.clone()].iter().all(|thread| thread.state != State::AtBarrier) {

@@ -5,6 +5,7 @@
 //! have not ended wait at an exchange of the same kind and members; one at a barrier, until all
 //! threads of the block that have not ended do, or as many as the barrier counts.
 
+mod calls;
 mod meeting;
 
 use super::flat::*;
@@ -16,7 +17,7 @@ pub enum Outcome {
     Finished(Vec<u32>),
     /// No thread can ever change anything again.
     Endless,
-    /// It went on for longer than any program should.
+    /// It ran for longer than any program should.
     Limit,
 }
 
@@ -38,12 +39,32 @@ enum State {
     Ended,
 }
 
+/// The state with which a thread continues after a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Frame {
+    pc: usize,
+    d: Reg,
+    registers: Vec<u32>,
+    local: [u32; LOCAL as usize],
+}
+
+/// The position and state of a thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Position {
+    pc: usize,
+    registers: Vec<u32>,
+    local: [u32; LOCAL as usize],
+    frames: Vec<Frame>,
+}
+
 struct Thread {
     pc: usize,
     registers: Vec<u32>,
+    local: [u32; LOCAL as usize],
+    frames: Vec<Frame>,
     state: State,
-    /// Since nothing changed: where it was at a backward jump, and the next jump to keep.
-    seen: Option<(u64, usize, Vec<u32>)>,
+    /// Since nothing changed: its position at a backward jump, and the next jump to keep.
+    seen: Option<(u64, Position)>,
     jumps: u32,
     /// When nothing had changed, it came round to the same place with the same registers.
     repeats: Option<u64>,
@@ -51,6 +72,7 @@ struct Thread {
 
 struct Machine<'m> {
     code: &'m [Op],
+    functions: &'m [usize],
     threads: Vec<Thread>,
     per_block: usize,
     global: Vec<u32>,
@@ -78,10 +100,20 @@ pub fn run(program: &Program, flat: &Flat, memory: Vec<u32>, schedule: Schedule)
         for variable in 0..VARIABLES {
             registers[variable as usize] = initial(index as u32, variable);
         }
-        Thread { pc: 0, registers, state: State::Runs, seen: None, jumps: 0, repeats: None }
+        Thread {
+            pc: 0,
+            registers,
+            local: [0; LOCAL as usize],
+            frames: Vec::new(),
+            state: State::Runs,
+            seen: None,
+            jumps: 0,
+            repeats: None,
+        }
     };
     let machine = Machine {
         code: &flat.code,
+        functions: &flat.functions,
         threads: (0..blocks * per_block).map(thread).collect(),
         per_block,
         global: memory,
@@ -158,8 +190,8 @@ impl Machine<'_> {
         let (epoch, thread) = (self.epoch, &mut self.threads[index]);
         if target < thread.pc && self.quiet {
             match &thread.seen {
-                Some((when, pc, registers)) if *when == epoch => {
-                    if (*pc, registers) == (target, &thread.registers) {
+                Some((when, position)) if *when == epoch => {
+                    if thread.is_at(target, position) {
                         thread.repeats = Some(epoch);
                     }
                     thread.jumps += 1;
@@ -167,7 +199,7 @@ impl Machine<'_> {
                 _ => thread.jumps = 1,
             }
             if thread.jumps.is_power_of_two() && thread.repeats != Some(epoch) {
-                thread.seen = Some((epoch, target, thread.registers.clone()));
+                thread.seen = Some((epoch, thread.position(target)));
             }
         }
         thread.pc = target;
@@ -223,11 +255,14 @@ impl Machine<'_> {
             }
             Op::Fence { .. } | Op::Sleep => {}
             Op::Exit => return self.wait(index, State::Ended),
+            Op::Call { .. } => return self.call(index),
+            Op::Return => return self.threads[index].ret(),
+            Op::LoadLocal { .. } | Op::StoreLocal { .. } => self.access_local(index, &code[pc]),
         }
         self.threads[index].pc = pc + 1;
     }
 
-    /// The thread stops, which may be what others wait for.
+    /// The thread stops, which others may wait for.
     fn wait(&mut self, index: usize, state: State) {
         self.threads[index].state = state;
         self.epoch += 1;

@@ -1,32 +1,34 @@
-//! A line of a journal, and who writes it.
+//! A line of a journal, and its writer.
 //!
-//! Every line but the first names the start of the run that wrote it, so that those of a process
-//! that another one took the place of can be told: where a file system has no locks, or gives those
-//! of a machine that is lost away, nothing else keeps the two apart.
+//! Every line but the first names the start of the run that wrote it. This distinguishes the lines
+//! of a process that was replaced by another: on a file system without locks, or one that gives
+//! away the locks of a lost machine, nothing else keeps the two apart.
 
 use std::collections::BTreeMap;
 use std::fs;
 
+use gpuprof_model::ExitCode;
 use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::run::{SeriesResult, Status};
+use gpuprof_system::error::{Failure, Result};
 use serde::{Deserialize, Serialize};
 
 use super::made::Made;
 use crate::schedule::Collected;
 
-/// Where Linux gives a random identifier at each reading.
+/// Linux's source of random identifiers.
 const RANDOM: &str = "/proc/sys/kernel/random/uuid";
 
-/// Where Linux tells which boot of the machine this is.
+/// Linux's identifier of the machine's boot.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
-/// Where Linux tells what the machine is called.
+/// Linux's name of the machine.
 const HOST: &str = "/proc/sys/kernel/hostname";
 
 /// The first start or a later one of a run: the process that works on it, and where.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Start {
-    /// A random name of its own.
+    /// Its random name.
     pub id: String,
     /// When, RFC 3339, UTC.
     pub at: String,
@@ -36,31 +38,48 @@ pub struct Start {
     pub boot: String,
     /// The process there.
     pub process: u32,
-    /// What the scheduler or the CI calls the job, by the names of its variables.
+    /// The job's variables of the scheduler or the CI, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scheduler: BTreeMap<String, String>,
     /// The UUIDs of the devices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<String>,
-    /// The positions of the series that are measured anew from here on.
+    /// The positions of the series that are measured again from here on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<usize>,
 }
 
 impl Start {
     /// A start of this process, which `scheduler` describes.
-    pub fn now(scheduler: BTreeMap<String, String>) -> Self {
+    ///
+    /// # Errors
+    /// The system gives no random name (exit code 107): two starts could have the same.
+    pub fn now(scheduler: BTreeMap<String, String>) -> Result<Self> {
         let told = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
-        Self {
-            id: told(RANDOM),
+        Ok(Self {
+            id: random_name(RANDOM)?,
             at: jiff::Timestamp::now().to_string(),
             host: told(HOST),
             boot: told(BOOT),
             process: std::process::id(),
             scheduler,
             ..Self::default()
-        }
+        })
     }
+}
+
+/// The random name that the system gives at `path`.
+pub(super) fn random_name(path: &str) -> Result<String> {
+    let name = fs::read_to_string(path).map(|name| name.trim().to_owned());
+    match name {
+        Ok(name) if !name.is_empty() => Ok(name),
+        Ok(_) => Err("it is empty".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+    .map_err(|why| {
+        let message = format!("cannot read {path}, which names the start of a run: {why}");
+        Failure::new(ExitCode::NotPossible, message)
+    })
 }
 
 /// A line of a journal.
@@ -78,19 +97,27 @@ pub(super) enum Line {
     Whole { at: String },
 }
 
+/// The kind of a [`Line`], which a reader needs before the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum LineKind {
+    Made,
+    Begin,
+    Pass,
+    Counters,
+    CounterStep,
+    Ended,
+    Row,
+    Done,
+    Whole,
+}
+
 /// A line with the start that wrote it; the first two of a journal have none.
 #[derive(Serialize)]
 struct Signed<'a> {
     by: &'a str,
     #[serde(flatten)]
     line: &'a Line,
-}
-
-/// Who wrote a line.
-#[derive(Deserialize)]
-struct By {
-    #[serde(default)]
-    by: Option<String>,
 }
 
 /// The bytes of `line`, which the start `by` writes.
@@ -108,13 +135,4 @@ pub(super) fn written(line: &Line, by: &str) -> Vec<u8> {
     let mut bytes = bytes.expect("journal lines are plain data");
     bytes.push(b'\n');
     bytes
-}
-
-/// The line in `text`, and who wrote it.
-///
-/// # Errors
-/// It is none.
-pub(super) fn read(text: &[u8]) -> serde_json::Result<(Line, Option<String>)> {
-    let line = serde_json::from_slice(text)?;
-    Ok((line, serde_json::from_slice::<By>(text)?.by))
 }

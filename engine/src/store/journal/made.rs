@@ -1,23 +1,25 @@
-//! What a run is made of, so that its journal is resumed only by a run that is made of the same.
+//! The build and device of a run; only a run with the same may resume its journal.
 //!
-//! Input: what a journal says that its run is made of, and what a run of now is. Output: whether
-//! the second can go on with the first: as it is, or on another device of the same model, where a
-//! series that is not finished is measured anew.
+//! Input: the build and device in a journal, and those of a new run. Output: whether the new run
+//! can resume the journal: unchanged, or on another device of the same model, on which unfinished
+//! series are measured again.
 
 use std::collections::BTreeMap;
 
 use gpuprof_model::Axis;
+use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
+use gpuprof_model::protocol::Replay;
 use serde::{Deserialize, Serialize};
 
 use gpuprof_analysis::stats::repeats::Repeats;
 
-/// What changed, where another version wrote the journal.
+/// The difference if another version wrote the journal.
 pub(super) const TOOL_VERSION: &str = "the version of cargo-gpuprof";
 
-/// What changed, where other counters are collected.
+/// The difference if other counters are collected.
 pub(super) const COUNTERS: &str = "the counters";
 
-/// What a run is made of: a resumed run must be made of the same.
+/// The build and device of a run: a resumed run must have the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Made {
     /// The version of the tool.
@@ -28,24 +30,24 @@ pub struct Made {
     pub harnesses: BTreeMap<String, String>,
     /// The axes of each series, and its configurations as one hash.
     pub series: Vec<(String, Vec<Axis>, String)>,
-    /// The other revision that is measured beside it. Lines count its series behind these.
+    /// The other revision that is measured too. Lines count its series behind these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<MadeOf>,
     /// Name, UUID and driver of the device; none on the emulated driver.
     pub device: Option<(String, String, u32)>,
-    /// The UUIDs of all devices, where the configurations are spread over several.
+    /// The UUIDs of all devices, if the configurations are spread over several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<String>,
     /// The backend.
-    pub backend: String,
+    pub backend: Backend,
     /// What is done to the cache.
-    pub cache_control: String,
+    pub cache_control: CacheControl,
     /// What is done to the clocks; journals before that could be chosen say nothing of them.
-    #[serde(default = "untouched")]
-    pub clock_control: String,
+    #[serde(default)]
+    pub clock_control: ClockControl,
     /// How counters are collected; none where none are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replay_mode: Option<String>,
+    pub replay_mode: Option<Replay>,
     /// In which order passes run.
     pub order: Option<String>,
     /// Processes that time each configuration.
@@ -54,7 +56,7 @@ pub struct Made {
     pub counters: Vec<String>,
 }
 
-/// What the other revision of a run is made of.
+/// The build of a run's other revision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MadeOf {
     /// As [`Made::kernels`].
@@ -63,10 +65,6 @@ pub struct MadeOf {
     pub harnesses: BTreeMap<String, String>,
     /// As [`Made::series`].
     pub series: Vec<(String, Vec<Axis>, String)>,
-}
-
-fn untouched() -> String {
-    "none".to_owned()
 }
 
 impl Made {

@@ -1,10 +1,9 @@
-//! What a journal holds of a run, for who goes on with it.
+//! Reads a journal to resume a run.
 //!
-//! Input: a journal, line by line. Output: what the run is made of, and where in the file the lines
-//! are of what has ended: a pass is read again when its configuration is taken up, since all of
-//! them together can be larger than what the run finds. What a process wrote after another one had
-//! begun in its place does not count, nor does what was measured before of a series that a later
-//! start measures anew.
+//! Input: a journal, line by line. Output: the run's build and device, and the places of the lines
+//! of finished passes: a pass is read again when its configuration is resumed, since all of them
+//! together can be larger than the run's results. Lines of a process that was replaced do not
+//! count, nor do earlier measurements of a series that a later start measures again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -14,18 +13,18 @@ use std::os::unix::fs::FileExt;
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::run::Status;
-use serde::Deserialize;
 
-use super::line::{self, Line, Start};
+use super::line::{Line, Start};
 use super::made::Made;
+use super::reader::{self, Entry, Invalid, Listener};
 use crate::schedule::{Collected, Step};
-use crate::store::untrusted::{place, wrong};
+use crate::store::untrusted::wrong;
 use gpuprof_system::error::{Failure, Result};
 
-/// Where a line is: its first byte, and how many bytes it has.
+/// The place of a line: its first byte, and its length.
 type Place = (u64, usize);
 
-/// What a journal holds of a run that is resumed.
+/// The journal of a resumed run.
 #[derive(Debug, Default)]
 pub struct Replayed {
     /// The journal; none for a run that begins.
@@ -49,7 +48,7 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// What the pass found, if it ended before.
+    /// The pass's result, if it ended before.
     ///
     /// # Errors
     /// The journal cannot be read any more (exit code 96).
@@ -130,7 +129,7 @@ impl Replayed {
         all.difference(&self.done).copied().collect()
     }
 
-    /// Forgets what is known of the series in `again`, which are measured anew.
+    /// Forgets the series in `again`, which are measured again.
     fn forget(&mut self, again: &[usize]) {
         let stays = |series: usize| !again.contains(&series);
         self.passes.retain(|step, _| stays(step.series));
@@ -141,7 +140,8 @@ impl Replayed {
         self.rows.retain(|at| stays(at.0));
     }
 
-    pub(super) fn begin(&mut self, start: Start) {
+    /// Adds a start, which measures some series again.
+    pub(super) fn add_start(&mut self, start: Start) {
         self.forget(&start.again);
         self.starts.push(start);
     }
@@ -156,8 +156,8 @@ impl Replayed {
         self.passes.is_empty()
     }
 
-    /// Takes the line at `place` of the process that works on the run.
-    fn take(&mut self, line: Line, place: Place) {
+    /// Adds the line at `place`.
+    fn add(&mut self, line: Line, place: Place) {
         match line {
             Line::Pass { series, configuration, repeat, result } => {
                 self.passes.insert(Step { series, configuration, repeat }, place);
@@ -179,7 +179,7 @@ impl Replayed {
             Line::Row { series, configuration, .. } => {
                 self.rows.insert((series, configuration));
             }
-            // What is read when slices are merged, and what `parse` takes itself.
+            // The first is for merges of slices, and the reader takes the others itself.
             Line::Whole { .. } | Line::Made(_) | Line::Begin(_) => {}
         }
     }
@@ -189,8 +189,7 @@ impl Replayed {
         let Some(file) = &self.file else { return Err(self.changed()) };
         let mut text = vec![0; length];
         file.read_exact_at(&mut text, start).map_err(failed)?;
-        let (line, _) = line::read(&text).map_err(|_| self.changed())?;
-        Ok(line)
+        serde_json::from_slice(&text).map_err(|_| self.changed())
     }
 
     fn changed(&self) -> Failure {
@@ -198,54 +197,32 @@ impl Replayed {
     }
 }
 
-/// The version of the tool that began the journal whose first line is `first`.
-fn written_by(first: &[u8]) -> Option<String> {
-    #[derive(Deserialize)]
-    struct By {
-        tool_version: String,
+impl Listener for Replayed {
+    fn begin(&mut self, start: Start) -> std::result::Result<(), Invalid> {
+        self.add_start(start);
+        Ok(())
     }
-    Some(serde_json::from_slice::<By>(first).ok()?.tool_version)
+
+    fn take(&mut self, line: Entry<'_>) -> std::result::Result<(), Invalid> {
+        self.add(line.parse()?, (line.at, line.text.len()));
+        Ok(())
+    }
 }
 
-/// What the run was made of, what ended, and how many bytes are whole lines; nothing where another
-/// version than `expected` began the journal, since it may write other lines.
+/// The run's build and device, its finished passes, and the bytes in whole lines; nothing if
+/// another version than `expected` began the journal.
 pub(super) fn parse(
-    mut journal: impl BufRead,
+    journal: impl BufRead,
     path: &Utf8Path,
     expected: &str,
 ) -> Result<Option<(Made, Replayed, u64)>> {
-    let failed = |e: io::Error| wrong(format!("cannot read {path}: {e}"));
-    let mut made = None;
     let mut replayed = Replayed { path: path.to_owned(), ..Replayed::default() };
-    let (mut at, mut line) = (0_u64, Vec::new());
-    loop {
-        line.clear();
-        journal.read_until(b'\n', &mut line).map_err(failed)?;
-        if made.is_none() && written_by(&line).is_some_and(|version| version != expected) {
-            return Ok(None);
-        }
-        let Some(text) = line.strip_suffix(b"\n") else { break };
-        let byte = usize::try_from(at).unwrap_or(usize::MAX);
-        let (parsed, by) = line::read(text)
-            .map_err(|e| wrong(format!("{path} is not a journal: {}", place(text, byte, &e))))?;
-        match (parsed, made.is_some()) {
-            (Line::Made(first), false) => made = Some(*first),
-            (Line::Begin(start), true) => replayed.begin(*start),
-            (Line::Made(_), true) | (_, false) => {
-                return Err(wrong(format!(
-                    "{path} is not a journal: byte {at}: only the first line may, and must, \
-                     describe the run"
-                )));
-            }
-            (parsed, true) if by.as_deref() == replayed.last_start().map(|start| &*start.id) => {
-                replayed.take(parsed, (at, text.len()));
-            }
-            (_, true) => replayed.dropped += 1,
-        }
-        at += line.len() as u64;
-    }
-    match made {
-        Some(made) => Ok(Some((made, replayed, at))),
+    let Some(extent) = reader::read(journal, path, Some(expected), &mut replayed)? else {
+        return Ok(None);
+    };
+    replayed.dropped = extent.dropped;
+    match extent.made {
+        Some(made) => Ok(Some((made, replayed, extent.length))),
         None => Err(wrong(format!(
             "{path} is not a journal: byte 0: it has no complete line, so the run had not begun; \
              start a new one"

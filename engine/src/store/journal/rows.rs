@@ -1,34 +1,32 @@
-//! The results that the journal of a slice holds, for who merges slices.
+//! The results in the journal of a slice, for a merge.
 //!
 //! Input: the bytes of a journal. Output: the result of every configuration that has ended, with
-//! the device it was measured on; passes are passed over, so that this takes no longer than it
-//! must. What a process wrote after another one had begun in its place does not count.
+//! its device; passes are skipped, for speed. Lines of a process that was replaced do not count.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 use gpuprof_model::measurement::{DeviceRecord, PassResult};
-use gpuprof_model::run::{ConfigurationResult, Shared};
+use gpuprof_model::run::{ConfigurationResult, SharedRows};
 use memchr::memmem;
 use serde::Deserialize;
 
-use super::grouped::{Group, Line, Placed, RowLine, Wrong, alone};
-use super::line::Start;
+use super::grouped::{Group, Placed};
+use super::line::{LineKind, Start};
 use super::made::Made;
-use crate::store::untrusted::{place, wrong};
+use super::reader::{self, Entry, Invalid, Listener};
 use gpuprof_system::error::Result;
 
-/// What a journal holds of a slice.
+/// The contents of the journal of a slice.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rows {
-    /// What the run was made of; none where not even that was written.
+    /// The run's build and device; none if not even that was written.
     pub made: Option<Made>,
     /// The results, by the positions of series and configuration in the slice.
     pub rows: BTreeMap<(usize, usize), ConfigurationResult>,
     /// The position of the start that measured each of them.
     pub by: BTreeMap<(usize, usize), usize>,
-    /// When everything was measured, where it was.
+    /// When everything had been measured, if it has.
     pub whole: Option<String>,
     /// Every start, in order.
     pub starts: Vec<Start>,
@@ -38,15 +36,6 @@ pub struct Rows {
     pub input_sha256: BTreeMap<String, String>,
     /// Lines of a process that another one had taken the place of.
     pub dropped: usize,
-}
-
-/// What kind of line it is, and who wrote it.
-#[derive(Deserialize)]
-struct Kind<'a> {
-    #[serde(borrow, default)]
-    by: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    line: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
@@ -60,87 +49,16 @@ struct Whole {
 }
 
 impl Rows {
-    /// What the journal in `bytes`, which came from `path`, holds; `shared` is what rows have in
-    /// common.
+    /// The results of the journal in `bytes`, from the file `path`; `shared` has the rows' common
+    /// data.
     ///
     /// # Errors
-    /// It is no journal (exit code 96).
-    pub fn parse(bytes: &[u8], path: &Utf8Path, shared: &mut Shared) -> Result<Self> {
-        Self::read(bytes, shared).map_err(|Wrong { line, error }| {
-            wrong(format!("{path} is not a journal: {}", place(line.text, line.at, &error)))
-        })
-    }
-
-    fn read<'a>(bytes: &'a [u8], shared: &mut Shared) -> std::result::Result<Self, Wrong<'a>> {
-        let mut found = Self::default();
-        let mut group = Group::default();
-        let mut at = 0;
-        for line in bytes.split_inclusive(|&b| b == b'\n') {
-            let Some(text) = line.strip_suffix(b"\n") else { break };
-            found.line(Line { text, at }, &mut group, shared)?;
-            at += line.len();
-        }
-        found.add(group.take()?, shared);
-        Ok(found)
-    }
-
-    fn line<'a>(
-        &mut self,
-        line: Line<'a>,
-        group: &mut Group<'a>,
-        shared: &mut Shared,
-    ) -> std::result::Result<(), Wrong<'a>> {
-        if let Some(row) = RowLine::of(line) {
-            if self.counts(row.by.as_deref()) {
-                if !group.takes(&row) {
-                    self.add(group.take()?, shared);
-                }
-                group.push(row);
-            }
-            return Ok(());
-        }
-        let failed = |error| line.wrong(error);
-        let kind: Kind<'_> = serde_json::from_slice(line.text).map_err(failed)?;
-        if kind.line == "begin" {
-            self.add(group.take()?, shared);
-            let start: Start = serde_json::from_slice(line.text).map_err(failed)?;
-            self.rows.retain(|at, _| !start.again.contains(&at.0));
-            self.starts.push(start);
-            return Ok(());
-        }
-        if kind.line == "made" {
-            self.made = Some(serde_json::from_slice(line.text).map_err(failed)?);
-            return Ok(());
-        }
-        if !self.counts(kind.by.as_deref()) {
-            return Ok(());
-        }
-        match &*kind.line {
-            "row" => {
-                self.add(group.take()?, shared);
-                self.add(vec![alone(line)?], shared);
-            }
-            "pass" if self.device.is_none() || has_input_files(line.text) => {
-                let PassResult { device, input_files, .. } =
-                    serde_json::from_slice::<Pass>(line.text).map_err(failed)?.result;
-                self.device.get_or_insert(device);
-                let files = input_files.into_iter().map(|file| (file.path, file.sha256));
-                self.input_sha256.extend(files);
-            }
-            "whole" => {
-                let Whole { at } = serde_json::from_slice(line.text).map_err(failed)?;
-                self.whole = Some(at);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Whether what `by` wrote counts: it was the last to begin. What does not is counted.
-    fn counts(&mut self, by: Option<&str>) -> bool {
-        let counts = self.starts.last().is_some_and(|start| Some(&*start.id) == by);
-        self.dropped += usize::from(!counts);
-        counts
+    /// It is not a journal (exit code 96).
+    pub fn parse(bytes: &[u8], path: &Utf8Path, shared: &mut SharedRows) -> Result<Self> {
+        let mut rows = Reading { found: Self::default(), group: Group::default(), shared };
+        let extent = reader::read(bytes, path, None, &mut rows)?.unwrap_or_default();
+        rows.flush().map_err(|line| line.at(path))?;
+        Ok(Self { made: extent.made, dropped: extent.dropped, ..rows.found })
     }
 
     /// The machine that measured what is at this place.
@@ -148,20 +66,73 @@ impl Rows {
         let start = self.by.get(&place).and_then(|&start| self.starts.get(start));
         start.map_or("", |start| start.host.as_str())
     }
+}
+
+/// The results so far, and the rows that are yet to be parsed.
+struct Reading<'s> {
+    found: Rows,
+    group: Group,
+    shared: &'s mut SharedRows,
+}
+
+impl Listener for Reading<'_> {
+    fn begin(&mut self, start: Start) -> std::result::Result<(), Invalid> {
+        self.flush()?;
+        self.found.rows.retain(|at, _| !start.again.contains(&at.0));
+        self.found.starts.push(start);
+        Ok(())
+    }
+
+    fn take(&mut self, line: Entry<'_>) -> std::result::Result<(), Invalid> {
+        match line.kind {
+            LineKind::Row => {
+                let rows = self.group.push(line)?;
+                self.add(rows);
+            }
+            LineKind::Pass => {
+                let Rows { device, input_sha256, .. } = &mut self.found;
+                if device.is_none() || has_input_files(line.text) {
+                    let Pass { result } = line.parse()?;
+                    device.get_or_insert(result.device);
+                    let files = result.input_files.into_iter();
+                    input_sha256.extend(files.map(|file| (file.path, file.sha256)));
+                }
+            }
+            LineKind::Whole => self.found.whole = Some(line.parse::<Whole>()?.at),
+            // Their outcome is in the rows, and the reader takes the first two itself.
+            LineKind::Made
+            | LineKind::Begin
+            | LineKind::Counters
+            | LineKind::CounterStep
+            | LineKind::Ended
+            | LineKind::Done => {}
+        }
+        Ok(())
+    }
+}
+
+impl Reading<'_> {
+    /// Parses the rows of the group.
+    fn flush(&mut self) -> std::result::Result<(), Invalid> {
+        let rows = self.group.take()?;
+        self.add(rows);
+        Ok(())
+    }
 
     /// Adds the results of the last start.
-    fn add(&mut self, rows: Vec<Placed>, shared: &mut Shared) {
-        let only = match self.starts.last().map(|start| &start.devices[..]) {
+    fn add(&mut self, rows: Vec<Placed>) {
+        let Rows { starts, by, rows: all, .. } = &mut self.found;
+        let only = match starts.last().map(|start| &start.devices[..]) {
             Some([device]) => Some(device.clone()),
             _ => None,
         };
-        let start = self.starts.len().saturating_sub(1);
+        let start = starts.len().saturating_sub(1);
         for (place, row) in rows {
             if let Some(mut row) = row {
-                self.by.insert(place, start);
-                shared.keep_once(&mut row.metrics);
+                by.insert(place, start);
+                self.shared.keep_once(&mut row.metrics);
                 row.device = row.device.or_else(|| only.clone());
-                self.rows.insert(place, row);
+                all.insert(place, row);
             }
         }
     }

@@ -3,8 +3,10 @@ use gpuprof_analysis::fixture::{self, gpu_pass};
 use gpuprof_analysis::stats::repeats::Repeats;
 use gpuprof_model::Axis;
 use gpuprof_model::ExitCode;
+use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
 use gpuprof_model::measurement::HardwareValue;
-use gpuprof_model::run::Shared;
+use gpuprof_model::protocol::Replay;
+use gpuprof_model::run::SharedRows;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,9 +20,9 @@ fn made() -> Made {
         base: None,
         device: Some(("NVIDIA H200".into(), "GPU-1".into(), 13000)),
         devices: Vec::new(),
-        backend: "cuda".into(),
-        cache_control: "all".into(),
-        clock_control: "none".into(),
+        backend: Backend::Cuda,
+        cache_control: CacheControl::All,
+        clock_control: ClockControl::None,
         replay_mode: None,
         order: Some("rounds, seed 1".into()),
         repeat: Repeats::exactly(3),
@@ -75,9 +77,9 @@ fn a_kill_at_any_byte_loses_at_most_the_line_in_flight() {
             }
             Ok((mut journal, replayed)) => {
                 let ended = usize::from(replayed.ended(0, 2).is_some());
-                // The first two lines say what the run is made of, and who begins it.
+                // The first two lines hold the parts of the run and the process that begins it.
                 assert_eq!(replayed.len() + ended + 2, whole.max(2), "{cut}");
-                // What was torn is gone, and what follows is whole again.
+                // The torn line is gone, and the following ones are whole.
                 journal.pass(step(9, 9), &gpu_pass(64, 1 << 20, &[1.0])).unwrap();
                 drop(journal);
                 let (_, again) = Journal::resume(&path, &made(), start("b")).unwrap();
@@ -136,7 +138,7 @@ fn a_run_made_of_something_else_is_not_resumed() {
         }),
         ("the choice of devices (--devices)", |m| m.devices = vec!["GPU-2".into()]),
         ("--repeat", |m| m.repeat = Repeats::exactly(5)),
-        ("--replay-mode", |m| m.replay_mode = Some("range".into())),
+        ("--replay-mode", |m| m.replay_mode = Some(Replay::Range)),
     ];
     for (what, change) in changes {
         let (_keep, path) = folder();
@@ -247,23 +249,82 @@ fn two_runs_never_write_one_journal() {
     );
 }
 
+/// Both readers refuse `bytes`: that of a run that is resumed, and that of slices to merge.
+fn refusals(bytes: &[u8]) -> [String; 2] {
+    let resumed = parse(bytes, Utf8Path::new("journal.jsonl"), "0.1.0").unwrap_err();
+    let merged = rows_of(bytes).unwrap_err();
+    [resumed, merged].map(|failure| {
+        assert_eq!(failure.code, ExitCode::Configuration);
+        failure.message
+    })
+}
+
 #[test]
-fn a_hostile_journal_is_refused_with_its_path_and_byte() {
+fn a_line_that_is_none_is_refused_wherever_it_is() {
     let (bytes, ends) = written();
-    let mut broken = bytes.clone();
-    broken[ends[1] + 5] = b'\0';
-    let failure = parse(&broken[..], Utf8Path::new("run/journal.jsonl"), "0.1.0").unwrap_err();
-    assert_eq!(failure.code, ExitCode::Configuration);
-    let start = format!("run/journal.jsonl is not a journal: byte {}:", ends[1] + 5);
-    assert!(failure.message.starts_with(&start), "{}", failure.message);
-    let headless = parse(&bytes[ends[0]..], Utf8Path::new("j"), "0.1.0").unwrap_err();
-    assert!(headless.message.starts_with("j is not a journal: byte 0: only the first line"));
+    let with = |end: usize, line: &[u8]| [&bytes[..end], line, &bytes[end..]].concat();
+    let byte = ends[1] + 5;
+    let broken = [&bytes[..byte], b"\0", &bytes[byte + 1..]].concat();
+    for message in refusals(&broken) {
+        let start = format!("journal.jsonl is not a journal: byte {byte}: ");
+        assert!(message.starts_with(&start), "{message}");
+    }
+    for &end in &ends[1..] {
+        let start = format!("journal.jsonl is not a journal: byte {end}: ");
+        for message in refusals(&with(end, b"\x93\x00\xff\x1b\n")) {
+            assert!(message.starts_with(&start), "{message}");
+        }
+        let kind = b"{\"by\":\"a\",\"line\":\"rumour\",\"series\":0}\n";
+        for message in refusals(&with(end, kind)) {
+            assert!(message.contains("unknown variant `rumour`"), "{message}");
+        }
+    }
+}
+
+#[test]
+fn a_journal_that_does_not_begin_with_the_run_is_refused() {
+    let (bytes, ends) = written();
+    let twice = [&bytes[..ends[1]], &bytes].concat();
+    for (bytes, byte) in [(&bytes[ends[0]..], 0), (&twice[..], ends[1])] {
+        let start = format!("journal.jsonl is not a journal: byte {byte}: only the first line");
+        for message in refusals(bytes) {
+            assert!(message.starts_with(&start), "{message}");
+        }
+    }
+}
+
+#[test]
+fn a_line_that_stops_before_the_last_one_is_refused() {
+    let (bytes, ends) = written();
+    for (from, to) in ends.iter().zip(&ends[1..]).take(ends.len() - 2) {
+        // Its end is lost, with its line break and without.
+        for cut in [*to - 1, *to] {
+            let torn = [&bytes[..(from + to) / 2], &bytes[cut..]].concat();
+            for message in refusals(&torn) {
+                assert!(message.starts_with("journal.jsonl is not a journal: byte "), "{message}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_start_without_a_random_name_is_an_error() {
+    assert!(!Start::now(BTreeMap::new()).unwrap().id.is_empty());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("uuid");
+    for what in ["No such file", "it is empty"] {
+        let failure = line::random_name(path.to_str().unwrap()).unwrap_err();
+        assert_eq!(failure.code, ExitCode::NotPossible);
+        assert!(failure.message.contains(what), "{}", failure.message);
+        fs::write(&path, "\n").unwrap();
+    }
 }
 
 proptest! {
     #[test]
     fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = parse(&bytes[..], Utf8Path::new("j"), "0.1.0");
+        let _ = rows_of(&bytes);
     }
 }
 
@@ -305,7 +366,7 @@ fn with_rows() -> (Vec<u8>, BTreeMap<(usize, usize), ConfigurationResult>) {
 }
 
 fn rows_of(bytes: &[u8]) -> Result<Rows> {
-    Rows::parse(bytes, "journal.jsonl".into(), &mut Shared::default())
+    Rows::parse(bytes, "journal.jsonl".into(), &mut SharedRows::default())
 }
 
 #[test]

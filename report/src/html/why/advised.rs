@@ -1,4 +1,4 @@
-//! What is advised for a series: all pieces, what each is worth, and the metrics that it rests on.
+//! The advice for a series: all pieces, with their gains and metrics.
 
 use gpuprof_model::advice::Advice;
 use gpuprof_model::run::Run;
@@ -11,13 +11,13 @@ use crate::html::section::Section;
 const FIRST: usize = 3;
 
 /// A heading and a list; nothing where nothing is advised.
-pub(super) fn shown(section: &Section<'_>, run: &Run) -> Markup {
-    let pieces = advice::of(run, section.part);
+pub(super) fn render(section: &Section<'_>, run: &Run) -> Markup {
+    let pieces = advice::select_advice(run, section.part);
     let (first, rest) = pieces.split_at(pieces.len().min(FIRST));
     let item = |piece: &Advice| {
         html! {
             li {
-                strong { (advice::worth(piece)) } " " (advice::said(piece)) " "
+                strong { (advice::worth(piece)) } " " (advice::describe_advice(piece)) " "
                 span.key { (piece.rule) ": " (piece.metrics.join(", ")) }
             }
         }

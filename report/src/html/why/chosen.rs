@@ -1,5 +1,5 @@
-//! The configurations that are explained: the best, the one that a threshold failed at, the worst
-//! and the reference, each once; and all others, where they are few.
+//! The explained configurations: the best, the one at which a threshold failed, the worst and the
+//! reference, each once; and all others, if they are few.
 
 use gpuprof_analysis::view::best;
 use gpuprof_model::run::Status;
@@ -7,12 +7,12 @@ use gpuprof_model::verdict::Weight;
 
 use crate::html::section::Section;
 
-/// The most configurations of a page that are explained besides: each costs ten kilobytes.
+/// The most other configurations on a page: each costs ten kilobytes.
 const MOST_OTHERS: usize = 24;
 
 /// One of them.
 pub(super) struct Chosen {
-    /// What it is.
+    /// Its role.
     pub(super) role: &'static str,
     /// Its position among the configurations.
     pub(super) row: usize,
@@ -45,7 +45,7 @@ pub(super) fn chosen(section: &Section<'_>, metric: Option<&str>) -> Vec<Chosen>
     chosen
 }
 
-/// What the configuration is called that decided a violated threshold.
+/// The role of the configuration that decided a violated threshold.
 pub(super) const FAILED: &str = "Beyond its limit";
 
 /// The finished configuration at which the threshold failed that is violated most.

@@ -9,7 +9,7 @@ use super::tables;
 use crate::html::section::Section;
 
 /// The parts that no chosen configuration has.
-pub(super) fn shown(
+pub(super) fn render(
     section: &Section<'_>,
     run: &Run,
     chosen: &[Chosen],
@@ -26,7 +26,7 @@ pub(super) fn shown(
     let carried = |row: &ConfigurationResult| {
         memory::traffic(row).is_some_and(|traffic| 2 * traffic.measured() >= traffic.links.len())
     };
-    let tables = |row: &ConfigurationResult| !tables::of(row, &series.sections).0.is_empty();
+    let tables = |row: &ConfigurationResult| !tables::render(row, &series.sections).0.is_empty();
     let parts = [
         (none(&|row| !limits::limits(row, &[]).is_empty()), "limits", "--set basic"),
         (!has_roofline, "roofline", "--set roofline"),
@@ -41,7 +41,7 @@ pub(super) fn shown(
         @if missing.is_empty() {
         } @else if emulated {
             p.key {
-                "On a GPU, hardware counters tell more: "
+                "On a GPU, hardware counters show more: "
                 (missing.iter().map(|(_, what, _)| *what).collect::<Vec<_>>().join(", ")) "."
             }
         } @else {

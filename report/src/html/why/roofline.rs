@@ -14,7 +14,7 @@ use crate::key;
 use crate::number::grouped;
 
 /// The figure; none where no roof or no work is known.
-pub(super) fn of(section: &Section<'_>, metric: Option<&str>, roofs: usize) -> Option<Markup> {
+pub(super) fn render(section: &Section<'_>, metric: Option<&str>, roofs: usize) -> Option<Markup> {
     let chart = drawn(section, metric, roofs)?;
     let levels: Vec<Level> = Level::ALL.into_iter().collect();
     let precisions: Vec<&str> = chart.1;
@@ -109,7 +109,7 @@ fn trail(
     Trail { colour: colour(path.level), spots: spots.collect(), base: was.collect() }
 }
 
-/// What the baseline had, by configuration and metric.
+/// The baseline's values, by configuration and metric.
 fn base_of<'s>(section: &'s Section<'_>) -> BTreeMap<(&'s str, &'s str), f64> {
     let changes = section.viewed.series.changes.iter();
     let told = changes.filter_map(|change| {

@@ -1,4 +1,4 @@
-//! What the pictures come to, in sentences.
+//! The meaning of the charts, in sentences.
 
 use gpuprof_analysis::why::limits::Share;
 use gpuprof_analysis::why::occupancy::{Less, Occupancy};
@@ -20,13 +20,13 @@ pub(super) fn nearest((first, second): (&Share, Option<&Share>)) -> String {
     format!("Nearest its peak: {}{next}.{far}", of(first))
 }
 
-/// What warps wait for most.
+/// The longest wait of warps.
 pub(super) fn waits(state: &State) -> Option<String> {
     let meaning = meaning(&state.name)?;
     Some(format!("Most of its time ({}%), a warp waits for {meaning}.", grouped(state.percent, 0)))
 }
 
-/// What limits occupancy, and what would give more.
+/// The limit of occupancy, and the remedy.
 pub(super) fn occupancy(occupancy: &Occupancy) -> Vec<String> {
     let percent = |value: f64| format!("{}%", grouped(value, 1));
     let mut sentences = Vec::new();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_from_its_peak_is_called_so() {
+    fn low_utilization_is_named() {
         let [dram, l2] = [share("DRAM", 91.25), share("L2", 40.0)];
         assert_eq!(
             nearest((&dram, Some(&l2))),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_register_less_is_told_with_what_it_gives() {
+    fn a_register_less_is_reported_with_what_it_gives() {
         let less = Less {
             of: "registers a thread",
             now: 33,

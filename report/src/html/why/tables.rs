@@ -1,7 +1,7 @@
 //! The tables of sections at one configuration.
 //!
-//! Input: a configuration and the sections of its series. Output: each table with the rows in which
-//! something happened; a pointer over a cell is told its metric.
+//! Input: a configuration and the sections of its series. Output: each table with its nonzero rows;
+//! a cell's tooltip is its metric.
 
 use gpuprof_analysis::view::best;
 use gpuprof_model::run::{ConfigurationResult, SectionColumns, SectionRow, SectionTable};
@@ -10,7 +10,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::number::Scale;
 
 /// The tables; empty where no cell of any has a value.
-pub(super) fn of(row: &ConfigurationResult, sections: &[SectionColumns]) -> Markup {
+pub(super) fn render(row: &ConfigurationResult, sections: &[SectionColumns]) -> Markup {
     let tables = sections.iter().flat_map(|section| &section.tables);
     let mut all = String::new();
     for table in tables {
@@ -60,7 +60,7 @@ fn one(row: &ConfigurationResult, table: &SectionTable) -> Option<Markup> {
 fn cell(row: &ConfigurationResult, name: &str) -> Markup {
     let result = best::result(row, name);
     let text = result.zip(best::value(row, name)).map(|(result, value)| {
-        let scale = Scale::of(result.unit, &[value]);
+        let scale = Scale::choose(result.unit, &[value]);
         match scale.symbol {
             "" => scale.text(value),
             "%" => format!("{}%", scale.text(value)),

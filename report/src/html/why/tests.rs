@@ -12,7 +12,7 @@ const DRAM: &str = "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed";
 
 fn page(run: &Run) -> String {
     let mut out = Vec::new();
-    Html.write_as(&View::default(), run, &mut out).unwrap();
+    Html::default().write_as(&View::default(), run, &mut out).unwrap();
     String::from_utf8(out).unwrap().split("<script>").next().unwrap().to_owned()
 }
 
@@ -64,7 +64,7 @@ fn the_best_and_the_worst_are_explained_and_what_is_missing_is_named() {
     assert!(!page.contains("<code>--set basic</code>"), "the limits are there");
 }
 
-/// What violates a threshold is explained, and open.
+/// A configuration that violates a threshold is explained, and open.
 #[test]
 fn what_is_beyond_its_limit_is_explained_before_the_worst() {
     let rows = vec![row(64, 9e3, 5.0), row(128, 1e4, 0.0), row(256, 2e4, 7.0)];

@@ -66,7 +66,7 @@ pub unsafe fn reduce<T: Shuffle + SharedElement>(
         }
     }
     block::sync();
-    // SAFETY: it was written before the barrier, and the next call writes it behind a barrier.
+    // SAFETY: it was written before the barrier, and the next call writes it after a barrier.
     unsafe { scratch.read(place.warps) }
 }
 
@@ -201,7 +201,7 @@ pub unsafe fn exclusive_sum<T: Reduce + SharedElement>(value: T, scratch: Shared
     unsafe { exclusive_scan(value, T::ZERO, scratch, T::plus) }
 }
 
-/// The position of a thread in a block whose last warp may lack lanes.
+/// The position of a thread in a block. Its last warp may lack lanes.
 #[derive(Clone, Copy)]
 struct Place {
     lane: u32,
@@ -281,7 +281,7 @@ impl Place {
             // All lanes have read the elements that some write.
             warp::lanes(self.members).sync();
             if self.lane < self.warps {
-                // SAFETY: the element of the next warp, or the one behind all warps.
+                // SAFETY: the element of the next warp, or the one after all warps.
                 unsafe { scratch.write(self.lane + 1, up_to_warp) };
             }
         }

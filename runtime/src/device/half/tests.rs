@@ -61,7 +61,7 @@ fn a_fused_product_and_sum_is_rounded_once() {
 }
 
 #[test]
-fn order_and_extremes_know_what_is_no_number() {
+fn comparisons_and_extremes_handle_nan() {
     assert_eq!(f16::NAN.min(f16::ONE), f16::ONE);
     assert_eq!(f16::ONE.max(f16::NAN), f16::ONE);
     assert_eq!(f16::NAN.max(f16::NAN).to_bits(), 0x7fff);
@@ -83,7 +83,7 @@ fn a_pair_holds_the_first_half_in_its_lower_bits() {
 }
 
 #[test]
-fn what_is_rounded_on_the_way_through_f32_is_rounded_as_once() {
+fn rounding_through_f32_equals_rounding_once() {
     let check = |value: f64| {
         for value in [value, -value] {
             let odd = super::scalar::odd(value);

@@ -110,7 +110,7 @@ pub trait FloatMath: Copy + sealed::Sealed {
     #[doc(alias = "roundf")]
     fn round(self) -> Self;
 
-    /// What is behind the point: `self` less [`trunc`](Self::trunc).
+    /// The fraction: `self` less [`trunc`](Self::trunc).
     ///
     /// ```
     /// use gpuprof::FloatMath;

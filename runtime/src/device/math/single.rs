@@ -195,7 +195,7 @@ fn reduced_far(x: f32) -> (f32, i32) {
     let low = mantissa * window(2);
     let middle = mantissa * window(1) + (low >> 32);
     let high = (mantissa * window(0)).wrapping_add(middle >> 32);
-    // In quarters of a turn: two bits before the point, 62 behind it.
+    // In quarters of a turn: two bits before the point, 62 after it.
     let quarters = high << 32 | middle & 0xffff_ffff;
     let quadrant = (quarters.wrapping_add(1 << 61) >> 62) as i32;
     let fraction = (quarters << 2 | low >> 30 & 3) as i64;

@@ -33,7 +33,7 @@ fn largest_error(ours: fn(f32) -> f32, exact: fn(f64) -> f64) -> f64 {
 }
 
 #[test]
-fn what_kernels_compute_is_within_the_errors_of_the_books_table() {
+fn results_of_kernels_are_within_the_errors_of_the_books_table() {
     type Case = (&'static str, fn(f32) -> f32, fn(f64) -> f64, f64);
     let cases: [Case; 9] = [
         ("exp", single::exp, f64::exp, 1.1),

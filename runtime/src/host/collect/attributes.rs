@@ -11,7 +11,7 @@ use gpuprof_model::metric::attribute_number;
 /// How cudarc, after `cuda.h`, begins their names.
 const PREFIX: &str = "CU_DEVICE_ATTRIBUTE_";
 
-/// The attributes that a launch can depend on, and those that define the speed of the device.
+/// The attributes that a launch can depend on, and the ones that determine its speed.
 const KEPT: &[Attribute] = &[
     CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
     CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
@@ -68,7 +68,7 @@ pub(crate) fn read(device: CUdevice) -> BTreeMap<String, i64> {
 
 /// The attributes among `names` that the driver reports for its `device`. They are queried by their
 /// numbers, since cudarc's bindings may be older than the driver.
-pub(crate) fn asked(device: CUdevice, names: &[String]) -> BTreeMap<String, i64> {
+pub(crate) fn query(device: CUdevice, names: &[String]) -> BTreeMap<String, i64> {
     type Ask = unsafe extern "C" fn(*mut c_int, c_int, CUdevice) -> CUresult;
     let told = |name: &String| {
         let (number, mut value) = (attribute_number(name)?, 0);

@@ -48,7 +48,7 @@ pub(crate) struct Collection<'a> {
     layout: Layout,
     api: HostApi,
     profiler: CuptiSession,
-    steps: Steps,
+    steps: StepTimes,
     passes: usize,
     complete: bool,
 }
@@ -107,7 +107,7 @@ impl<'a> Collection<'a> {
         sampling: &Sampling,
         launches: Option<u32>,
     ) -> Result<Self> {
-        let mut steps = Steps::begin();
+        let mut steps = StepTimes::begin();
         let profiler = session.profiler(&request.cupti)?;
         let (api, target) = (profiler.api, &profiler.target);
         let layout = Layout {
@@ -310,12 +310,12 @@ fn over_launches(name: &str, values: impl Iterator<Item = f64>) -> HardwareValue
 }
 
 /// The time of the steps of a counter pass.
-struct Steps {
+struct StepTimes {
     last: Instant,
     taken: Vec<(String, f64)>,
 }
 
-impl Steps {
+impl StepTimes {
     fn begin() -> Self {
         Self { last: Instant::now(), taken: Vec::new() }
     }

@@ -37,7 +37,7 @@ struct Launch {
 
 /// What the emulated driver counted.
 #[derive(Default)]
-pub(crate) struct Counted {
+pub(crate) struct LaunchCounters {
     /// The launches.
     pub(crate) launches: Vec<LaunchRecord>,
     /// Counters by name, summed over the launches.
@@ -65,13 +65,13 @@ pub(crate) fn is_loaded() -> bool {
 /// What was counted since the last call.
 ///
 /// # Errors
-/// A driver without a report, or one that is no report.
-pub(crate) fn take_report() -> Result<Counted> {
+/// A driver without a report, or with a text that is not a report.
+pub(crate) fn take_report() -> Result<LaunchCounters> {
     let text = take_text(b"gpuemu_take_report\0")
         .ok_or_else(|| Error::failed("the emulated driver gave no report"))?;
     let report: Report = serde_json::from_str(&text)?;
     let checks = report.launches.iter().map(|launch| launch.checks).reduce(CheckRecord::join);
-    let mut counted = Counted { checks, ..Counted::default() };
+    let mut counted = LaunchCounters { checks, ..LaunchCounters::default() };
     for launch in report.launches {
         for (name, value) in launch.counters {
             *counted.counters.entry(name).or_insert(0) += value;

@@ -1,10 +1,10 @@
 //! Pass 0 on a GPU: un-profiled samples by CUDA events.
 //!
 //! Input: a closure that queues the launches of one sample, and the rules of sampling. Output:
-//! every sample with the SM clock around it. Warm-up goes by time, until duration and clock are
-//! steady: a fresh process' first launches read several times slow. With a cold cache, twice the L2
-//! is read before each sample; that also keeps the device busy while the launch is queued, so
-//! the sample holds no launch latency. Inputs that a launch changes are put back before that.
+//! every sample with the SM clock around it. Warm-up lasts until duration and clock are steady: the
+//! first launches of a process take several times as long. With a cold cache, twice the L2 is read
+//! before each sample; that also keeps the device busy while the launch is queued, so the sample
+//! holds no launch latency. Inputs that a launch changes are restored before that.
 
 use std::thread;
 use std::time::Instant;
@@ -13,10 +13,10 @@ use cudarc::driver::sys::CUevent_flags;
 use gpuprof_model::measurement::Timing;
 use gpuprof_model::protocol::Sampling;
 
-use super::batches::{self, Source};
 use super::clock::ClockProbe;
 use super::convergence::{WINDOW, median};
 use super::flush;
+use super::throttling::{self, SampleSource};
 use crate::host::error::Result;
 use crate::host::session::Session;
 
@@ -110,13 +110,13 @@ pub(crate) fn time(
         if sampling.cold_cache { flush::bytes(session.device.l2_bytes) } else { 0 };
     let watch = session.watch(sampling.nvml.as_deref());
     timing.unwatched = watch.as_ref().err().cloned();
-    let mut source = Source {
+    let mut source = SampleSource {
         quiet: &session.quiet,
         take: &mut || sampler.sample(),
         slowed: &mut || watch.as_ref().ok()?.borrow_mut().slowed(),
         pause: &mut thread::sleep,
     };
-    batches::sample(sampling, &mut source, &mut timing)?;
+    throttling::sample(sampling, &mut source, &mut timing)?;
     Ok(timing)
 }
 

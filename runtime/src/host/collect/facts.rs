@@ -27,12 +27,13 @@ pub(crate) struct Assembly {
 
 impl Assembly {
     /// Of the entry point `symbol` in `ptx`, a module that `request` calls `module`.
-    pub(crate) fn of(request: &MeasureRequest, module: &str, symbol: &str, ptx: &str) -> Self {
+    pub(crate) fn new(request: &MeasureRequest, module: &str, symbol: &str, ptx: &str) -> Self {
         let unknown = || Err("ptxas was not asked".to_owned());
-        let resources = request.resources.get(module).map_or_else(unknown, |it| it.of(symbol));
+        let resources =
+            request.resources.get(module).map_or_else(unknown, |it| it.resources(symbol));
         // Read where something follows from it.
         let read = resources.is_ok() || !request.emulated;
-        Self { frame: if read { Frame::of(ptx, symbol) } else { Frame::default() }, resources }
+        Self { frame: if read { Frame::parse(ptx, symbol) } else { Frame::default() }, resources }
     }
 
     /// The bytes that are spilled of `local_bytes`.
@@ -70,7 +71,7 @@ pub(crate) fn read(
     let spilled = match assembly {
         Some(assembly) => assembly.spilled(emulated, local_bytes),
         None if !emulated && local_bytes == 0 => Ok(0),
-        None => Err("registers and spills are told of annotated kernels alone".to_owned()),
+        None => Err("registers and spills are known only for annotated kernels".to_owned()),
     };
     let mut facts = LaunchFacts {
         registers,

@@ -2,7 +2,6 @@
 
 pub(crate) mod attributes;
 pub(crate) mod bandwidth;
-mod batches;
 pub(crate) mod clock;
 mod convergence;
 pub(crate) mod cupti;
@@ -14,3 +13,4 @@ pub(crate) mod identity;
 pub(crate) mod persisting;
 pub(crate) mod plan;
 pub(crate) mod profiler;
+mod throttling;

@@ -38,7 +38,7 @@ pub(crate) fn plan(request: &CounterPlanRequest) -> Result<CounterPlan, CounterP
     let availability = target.counter_availability(&context).map_err(machine)?;
     let host = Host::new(api, &chip, Some(&availability)).map_err(machine)?;
     let whole = || Host::new(api, &chip, None).map_err(machine);
-    let (groups, withheld) = given(&host, whole, &request.metrics)?;
+    let (groups, withheld) = find_available(&host, whole, &request.metrics)?;
     let first = groups.first().ok_or_else(|| other("no counters were asked for"))?;
     let trial = SessionOptions {
         config: first.config.clone(),
@@ -75,7 +75,7 @@ fn other(reason: impl Into<String>) -> CounterProblem {
 
 /// The groups of those of `names` that the device of `host` gives, and the others that its chip
 /// has; `whole` knows the chip without the device.
-fn given(
+fn find_available(
     host: &Host,
     whole: impl FnOnce() -> Result<Host, CounterProblem>,
     names: &[String],

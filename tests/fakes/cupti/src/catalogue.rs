@@ -61,6 +61,7 @@ const COUNTERS: &[Metric] = counters! {
     "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st"
     "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_red"
     "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_atom"
+    "smsp__sass_branch_targets_threads_divergent"
     "smsp__sass_inst_executed_op_shared_ld"
     "smsp__sass_inst_executed_op_shared_st"
     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld"
@@ -142,6 +143,7 @@ pub fn count(raw: &str, launch: &Launch) -> f64 {
     let value = match raw {
         "smsp__inst_executed" => of("ptx__inst_executed.sum"),
         "smsp__thread_inst_executed" => of("ptx__thread_inst_executed.sum"),
+        "smsp__sass_branch_targets_threads_divergent" => of("ptx__branches_divergent.sum"),
         "gpu__time_duration" => launch.nanoseconds,
         "sm__cycles_elapsed" | "sm__cycles_active" | "gpc__cycles_elapsed" => {
             2 * launch.nanoseconds

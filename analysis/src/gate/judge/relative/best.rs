@@ -14,7 +14,7 @@ use gpuprof_model::metric::Metric;
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Threshold, Tolerance};
 
-use super::verdict::Held;
+use super::verdict::ConfigurationPair;
 use crate::change::Side;
 use crate::gate::judge::absolute::better_is_safe;
 use crate::sequential::{Bounds, CHOOSING, CHOSEN, Decision};
@@ -24,7 +24,7 @@ pub(super) struct Contest<'r> {
     /// The base's best.
     reference: &'r Configuration,
     /// The head's configurations, of which the first [`CHOSEN`] were chosen.
-    contenders: Vec<Held<'r>>,
+    contenders: Vec<ConfigurationPair<'r>>,
 }
 
 impl<'r> Contest<'r> {
@@ -43,7 +43,8 @@ impl<'r> Contest<'r> {
             return None;
         }
         let ordered = |rows: &'r [ConfigurationResult]| {
-            let of = |row| Some((row, Side::of(row, &metric.name, threshold.statistic).ok()?));
+            let of =
+                |row| Some((row, Side::from_row(row, &metric.name, threshold.statistic).ok()?));
             let mut all: Vec<(&ConfigurationResult, Side)> = rows.iter().filter_map(of).collect();
             let first = |side: &Side| side.first_processes(CHOOSING).unwrap_or(side.value);
             all.sort_by(|a, b| {
@@ -66,7 +67,7 @@ impl<'r> Contest<'r> {
         let (reference, before) = bases.into_iter().next()?;
         let contender = |((row, after), place): ((&'r ConfigurationResult, Side), usize)| {
             let pair = (row, before.clone(), after);
-            Held::of_the_best(pair, threshold, tolerance, bounds, place < CHOSEN)
+            ConfigurationPair::of_the_best(pair, threshold, tolerance, bounds, place < CHOSEN)
         };
         let contenders = heads.into_iter().zip(0..).map(contender).collect();
         Some(Self { reference: &reference.configuration, contenders })
@@ -74,9 +75,9 @@ impl<'r> Contest<'r> {
 
     /// The one that decides: a chosen one that passes or is open, or else, if each is beyond the
     /// limit, an open one, and otherwise the best.
-    pub(super) fn decider(mut self) -> Option<Held<'r>> {
+    pub(super) fn decider(mut self) -> Option<ConfigurationPair<'r>> {
         let chosen = || self.contenders.iter().take(CHOSEN);
-        let within = |held: &Held<'_>| matches!(decision(held), Decision::Within(_));
+        let within = |held: &ConfigurationPair<'_>| matches!(decision(held), Decision::Within(_));
         let at = chosen()
             .position(within)
             .or_else(|| chosen().position(is_open))
@@ -93,7 +94,7 @@ impl<'r> Contest<'r> {
             return Vec::new();
         }
         let open = if chosen.iter().any(is_open) { chosen } else { &self.contenders };
-        let of = |held: &Held<'r>| {
+        let of = |held: &ConfigurationPair<'r>| {
             let look = held.in_rounds.as_ref()?.wanted()?;
             Some((&held.configuration.configuration, look))
         };
@@ -105,11 +106,11 @@ impl<'r> Contest<'r> {
     }
 }
 
-fn decision(held: &Held<'_>) -> Decision {
+fn decision(held: &ConfigurationPair<'_>) -> Decision {
     held.in_rounds.as_ref().map_or(Decision::OPEN, |rounds| rounds.decision)
 }
 
-fn is_open(held: &Held<'_>) -> bool {
+fn is_open(held: &ConfigurationPair<'_>) -> bool {
     decision(held).is_open()
 }
 

@@ -5,7 +5,7 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 use super::*;
 use crate::fixture::row;
 use crate::gate::budget::Budget;
-use crate::gate::judge::{Baseline, Terms, judge, wanted};
+use crate::gate::judge::{Baseline, JudgeContext, judge, wanted};
 use crate::stats::median::median;
 use crate::stats::random::SplitMix;
 
@@ -28,7 +28,7 @@ const GATE: &str = "best duration <= baseline + 2%";
 
 /// The outcome of a run of these, in rounds or not.
 fn judged(
-    terms: Terms<'_>,
+    terms: JudgeContext<'_>,
     ours: &[ConfigurationResult],
     theirs: &[ConfigurationResult],
     in_rounds: bool,
@@ -40,7 +40,8 @@ fn judged(
 /// The shares of 300 runs that pass and that fail.
 fn shares(head: &[f64], base: &[f64], rounds: usize, in_rounds: bool) -> (f64, f64) {
     let (budget, catalogue) = (Budget::up_to(80, head.len(), 0), Catalogue::built_in());
-    let terms = Terms { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
+    let terms =
+        JudgeContext { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
     let mut random = SplitMix(9);
     let (mut pass, mut fail) = (0, 0);
     for _ in 0..300 {
@@ -85,14 +86,15 @@ fn the_level_holds_though_the_best_was_chosen() {
 }
 
 /// The configurations that request so many rounds after these.
-fn asked(head: &[f64], rounds: usize) -> Vec<(u64, u32)> {
+fn requested_rounds(head: &[f64], rounds: usize) -> Vec<(u64, u32)> {
     let mut random = SplitMix(5);
     let mut base = [115_000.0; 8];
     base[3] = 100_000.0;
     let (ours, theirs) = (timed(head, rounds, &mut random), timed(&base, rounds, &mut random));
     let budget = Budget::up_to(80, ours.len(), 0);
     let catalogue = Catalogue::built_in();
-    let terms = Terms { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
+    let terms =
+        JudgeContext { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
     let baseline = Baseline::Held { configurations: &theirs, whole: true, in_rounds: true };
     let found = wanted(terms, &Threshold::parse(GATE).unwrap(), &ours, &baseline);
     let at = |configuration: &Configuration| {
@@ -108,15 +110,15 @@ fn asked(head: &[f64], rounds: usize) -> Vec<(u64, u32)> {
 fn those_chosen_and_the_base_best_get_more_rounds() {
     let mut head = [120_000.0; 8];
     (head[0], head[5], head[6]) = (101_000.0, 101_500.0, 102_000.0);
-    assert_eq!(asked(&head, 6), [(0, 13), (3, 13), (5, 13), (6, 13)]);
+    assert_eq!(requested_rounds(&head, 6), [(0, 13), (3, 13), (5, 13), (6, 13)]);
     head[5] = 97_000.0;
-    assert_eq!(asked(&head, 15), [], "one passes, and that is enough");
+    assert_eq!(requested_rounds(&head, 15), [], "one passes, and that is enough");
     // All that were chosen are beyond the limit after 22 rounds; the others are asked as well.
     let mut slow = [130_000.0; 8];
     (slow[0], slow[5], slow[6]) = (110_000.0, 110_000.0, 110_000.0);
     (slow[1], slow[2]) = (111_500.0, 111_500.0);
-    assert!(asked(&slow, 13).len() >= 4, "{:?}", asked(&slow, 13));
-    assert_eq!(asked(&slow, 36), [], "each is beyond the limit");
+    assert!(requested_rounds(&slow, 13).len() >= 4, "{:?}", requested_rounds(&slow, 13));
+    assert_eq!(requested_rounds(&slow, 36), [], "each is beyond the limit");
 }
 
 #[test]
@@ -124,7 +126,8 @@ fn what_is_open_says_how_many_rounds_it_needs() {
     let mut random = SplitMix(6);
     let equal = [100_000.0; 4];
     let (budget, catalogue) = (Budget::up_to(80, 4, 0), Catalogue::built_in());
-    let terms = Terms { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
+    let terms =
+        JudgeContext { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
     let sides = [(); 2].map(|()| timed(&equal, 6, &mut random));
     let few = judged(terms, &sides[0], &sides[1], true);
     assert_eq!(few.verdict, Verdict::Inconclusive);

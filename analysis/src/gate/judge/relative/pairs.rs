@@ -53,9 +53,9 @@ pub(super) fn every<'r>(
     lacks: &mut Lacks,
 ) -> Vec<Pair<'r>> {
     let speaks_of = |row: &&ConfigurationResult| threshold.selector.matches(&row.configuration);
-    let (before, after) = (ByKey::of(theirs), ByKey::of(ours));
+    let (before, after) = (ByKey::new(theirs), ByKey::new(ours));
     let [of_theirs, of_ours] =
-        [theirs, ours].map(|rows| Side::alike(rows, &threshold.metric, threshold.statistic));
+        [theirs, ours].map(|rows| Side::correlation(rows, &threshold.metric, threshold.statistic));
     let mut pairs = Vec::new();
     for row in ours.iter().filter(speaks_of) {
         let key = &row.configuration;
@@ -64,9 +64,9 @@ pub(super) fn every<'r>(
         if matches!(before.status, Status::Invalid { .. }) && row.status == Status::Finished {
             continue;
         }
-        let side = |row| Side::of(row, &threshold.metric, threshold.statistic);
+        let side = |row| Side::from_row(row, &threshold.metric, threshold.statistic);
         if let Status::Invalid { reason } = &row.status {
-            // A configuration that never could be launched is ignored; one that no longer can is
+            // A configuration that never could be launched is ignored; if it no longer can, it is
             // gone.
             if side(before).is_ok() {
                 lacks
@@ -77,7 +77,11 @@ pub(super) fn every<'r>(
         }
         match (side(before), side(row)) {
             (Ok(before), Ok(after)) => {
-                pairs.push((row, before.among(of_theirs), after.among(of_ours)));
+                pairs.push((
+                    row,
+                    before.with_correlation(of_theirs),
+                    after.with_correlation(of_ours),
+                ));
             }
             (_, Err(why)) if is_unstable(row, &threshold.metric) => {
                 lacks.unstable.push(format!("{key}: {why}"));
@@ -110,7 +114,7 @@ pub(super) fn best<'r>(
 ) -> Option<Pair<'r>> {
     let best = |rows: &'r [ConfigurationResult]| {
         let sides = rows.iter().filter_map(|row| {
-            Side::of(row, &threshold.metric, threshold.statistic).ok().map(|side| (row, side))
+            Side::from_row(row, &threshold.metric, threshold.statistic).ok().map(|side| (row, side))
         });
         let direction = threshold.wanted(metric);
         sides.reduce(|a, b| if direction.better(b.1.value, a.1.value) { b } else { a })
@@ -119,7 +123,7 @@ pub(super) fn best<'r>(
         (Some((_, before)), Some((row, after))) => Some((row, before, after)),
         (_, None) => {
             let why = ours.iter().find_map(|row| {
-                Side::of(row, &threshold.metric, threshold.statistic).err().map(str::to_owned)
+                Side::from_row(row, &threshold.metric, threshold.statistic).err().map(str::to_owned)
             });
             let unstable = ours.iter().any(|row| is_unstable(row, &threshold.metric));
             let list = if unstable { &mut lacks.unstable } else { &mut lacks.unavailable };

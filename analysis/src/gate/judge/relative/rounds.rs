@@ -114,9 +114,9 @@ impl<'b> InRounds<'b> {
             return format!("a decision needs {first} rounds; there are {count}");
         }
         if let (true, Some(slow)) = (doubt, self.slow_ones()) {
-            return format!("{slow}; more rounds tell whether that is chance");
+            return format!("{slow}; more rounds show whether that is chance");
         }
-        let Some(estimate) = Estimate::of(&self.rounds) else {
+        let Some(estimate) = Estimate::from_rounds(&self.rounds) else {
             return format!("{count} rounds do not decide");
         };
         let Estimate { change, interval, .. } = estimate;
@@ -133,12 +133,14 @@ impl<'b> InRounds<'b> {
 
     /// About how many rounds would decide an open configuration, if the noise stays the same and
     /// the change is the estimated one; none if no number of rounds would.
-    pub(super) fn needed(&self) -> Option<u32> {
+    pub(super) fn rounds_to_decide(&self) -> Option<u32> {
         let count = self.rounds.count();
         let look = match self.decision {
             Decision::Open { .. } if count < LOOKS[0] => Some(LOOKS[0]),
             Decision::Open { doubt: true } => next_look(count),
-            Decision::Open { doubt: false } => self.look_that_decides(&Estimate::of(&self.rounds)?),
+            Decision::Open { doubt: false } => {
+                self.look_that_decides(&Estimate::from_rounds(&self.rounds)?)
+            }
             Decision::Within(_) | Decision::Beyond(_) | Decision::SlowSubpopulation(_) => None,
         };
         Some(look? + self.chose)

@@ -10,12 +10,12 @@ use gpuprof_model::verdict::{Case, Verdict};
 
 use super::pairs::Pair;
 use super::rounds::InRounds;
-use crate::change::{COUNTED_ONCE, Evidence, Side, Wanted, confidence_text};
+use crate::change::{Alternative, Evidence, Side, confidence_text};
 use crate::sequential::Bounds;
 use crate::stats::two_sample::BOUND;
 
 /// A configuration on both sides.
-pub(super) struct Held<'r> {
+pub(super) struct ConfigurationPair<'r> {
     /// The configuration of the run.
     pub configuration: &'r ConfigurationResult,
     /// The baseline's values.
@@ -33,7 +33,7 @@ pub(super) struct Held<'r> {
     incomparable: Option<String>,
 }
 
-impl<'r> Held<'r> {
+impl<'r> ConfigurationPair<'r> {
     /// A pair with its evidence and limit; with `bounds` the sides were measured in rounds.
     pub(super) fn new(
         (configuration, before, after): Pair<'r>,
@@ -50,7 +50,7 @@ impl<'r> Held<'r> {
             .map(|bounds| InRounds::new(bounds, threshold, tolerance, (&before, &after)));
         let evidence = match in_rounds {
             Some(_) => Evidence::of_rounds(&before, &after),
-            None => Evidence::of(class, &before, &after),
+            None => Evidence::compare(class, &before, &after),
         };
         let limit = tolerance.limit(before.value, threshold.comparison);
         let comparison = threshold.comparison;
@@ -108,7 +108,7 @@ impl<'r> Held<'r> {
 
     /// About how many rounds would decide it; none if that is not known.
     pub(super) fn rounds_needed(&self) -> Option<u32> {
-        self.in_rounds.as_ref()?.needed()
+        self.in_rounds.as_ref()?.rounds_to_decide()
     }
 
     /// By how much the mean of the processes changed.
@@ -142,7 +142,7 @@ impl<'r> Held<'r> {
 /// The outcome of a value that misses the improvement that its limit demands.
 fn short_of_it(
     tolerance: Tolerance,
-    held: &Held<'_>,
+    held: &ConfigurationPair<'_>,
     confidence: &Confidence,
     level: f64,
 ) -> (Verdict, Option<String>) {
@@ -168,7 +168,7 @@ pub(super) fn verdict(
     threshold: &Threshold,
     tolerance: Tolerance,
     metric: &Metric,
-    held: &Held<'_>,
+    held: &ConfigurationPair<'_>,
     level: f64,
 ) -> (Verdict, Option<String>) {
     if let Some(reason) = &held.incomparable {
@@ -184,7 +184,8 @@ pub(super) fn verdict(
         direction.better(held.after.value, improvement(tolerance, direction, held));
     let scatters = held.before.scatters() && held.after.scatters();
     if class(metric, held.configuration) == Class::Exact || !scatters {
-        return (by_value(holds, better_by_enough), (!scatters).then(|| COUNTED_ONCE.to_owned()));
+        let reason = (!scatters).then(|| Side::unknown_scatter(&held.before, &held.after));
+        return (by_value(holds, better_by_enough), reason);
     }
     let Some(confidence) = held.evidence.confidence else {
         return (Verdict::Inconclusive, held.evidence.too_few.clone());
@@ -194,9 +195,9 @@ pub(super) fn verdict(
             return short_of_it(tolerance, held, &confidence, level);
         }
         let wanted = match direction {
-            Direction::Neither => Wanted::Different,
-            _ if held.violated_upwards() == (direction == Direction::Lower) => Wanted::Worse,
-            _ => Wanted::Better,
+            Direction::Neither => Alternative::Different,
+            _ if held.violated_upwards() == (direction == Direction::Lower) => Alternative::Worse,
+            _ => Alternative::Better,
         };
         return match held.evidence.sure(direction, wanted, significant) {
             Ok(()) => (Verdict::Fail, None),
@@ -207,7 +208,7 @@ pub(super) fn verdict(
             }
         };
     }
-    if better_by_enough && held.evidence.sure(direction, Wanted::Better, significant).is_ok() {
+    if better_by_enough && held.evidence.sure(direction, Alternative::Better, significant).is_ok() {
         return (Verdict::Improved, None);
     }
     if !threshold.comparison.holds(worst_value(threshold.comparison, held), held.limit) {
@@ -232,7 +233,7 @@ fn by_value(holds: bool, better_by_enough: bool) -> Verdict {
 
 /// The value that the run is on the right side of with [`BOUND`], as a test of non-inferiority
 /// asks: one-sided, since only one side of a limit is wrong.
-fn worst_value(comparison: Comparison, held: &Held<'_>) -> f64 {
+fn worst_value(comparison: Comparison, held: &ConfigurationPair<'_>) -> f64 {
     let Some(difference) = &held.evidence.difference else { return f64::NAN };
     let reach = difference.reach(BOUND);
     let change = match comparison {
@@ -248,7 +249,7 @@ fn class(metric: &Metric, configuration: &ConfigurationResult) -> Class {
 }
 
 /// The value beyond which the run is better than the baseline by more than the tolerance.
-fn improvement(tolerance: Tolerance, direction: Direction, held: &Held<'_>) -> f64 {
+fn improvement(tolerance: Tolerance, direction: Direction, held: &ConfigurationPair<'_>) -> f64 {
     let mirrored = Tolerance { percent: -tolerance.percent.abs(), ..tolerance };
     match direction {
         Direction::Lower | Direction::Neither => {

@@ -1,4 +1,4 @@
-//! What the counters of the rules of advice cost a run.
+//! The cost of the counters of the rules of advice in a run.
 
 use std::collections::BTreeSet;
 
@@ -22,8 +22,7 @@ pub(super) fn otherwise(
     all.into_iter().collect()
 }
 
-/// The cost of what `counters` collects in words, with what would be collected `otherwise`, in how
-/// many passes.
+/// The cost of the `counters` in words, next to the passes `otherwise` needed.
 pub(super) fn cost(counters: &Counters, otherwise: &[String], without: Option<usize>) -> String {
     let metrics = counters.metrics().filter(|metric| !otherwise.contains(metric));
     let passes = counters.groups.iter().map(|group| group.passes).sum();

@@ -1,8 +1,8 @@
-//! Names of counters where no CUPTI answers: held against what CUPTI once listed.
+//! Checks names of counters without CUPTI, against recorded lists.
 //!
-//! Input: the metrics that were written, and the chip; on the emulated driver any chip will do,
-//! since it counts for no particular GPU. Output: nothing, or a refusal with the nearest names.
-//! Where CUPTI answers it decides, and it may be newer.
+//! Input: the written metrics, and the chip; on the emulated driver any chip will do, since it
+//! counts for no particular GPU. Output: nothing, or a refusal with the nearest names. An available
+//! CUPTI decides instead, since it may be newer.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

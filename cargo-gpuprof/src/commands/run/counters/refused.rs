@@ -1,8 +1,8 @@
 //! What is said where the counters that were asked for cannot be collected: the chip does not have
 //! them, or they take more passes than are allowed.
 //!
-//! Input: the problem, and the metrics that were written, which may have other names than their
-//! counters. Output: the text, with what is near and what costs most.
+//! Input: the problem, and the written metrics, which may have other names than their counters.
+//! Output: the text, with the nearest names and the highest costs.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,7 @@ pub(super) fn with_nearest(
     needed_for(catalogue, (problem, refused), written, near)
 }
 
-/// The same, with `near` as the one who knows the nearest names.
+/// The same; `near` finds the nearest names.
 pub(super) fn needed_for(
     catalogue: &Catalogue,
     (mut problem, refused): (String, &[RefusedMetric]),
@@ -96,8 +96,8 @@ pub(super) fn too_many(
     Failure::usage(message)
 }
 
-/// " (as in `gld_efficiency`)", where a shorter name stands for the counter: one that was asked
-/// for, or else one of ours.
+/// " (as in `gld_efficiency`)", if a shorter name for the counter was written, or else if one of
+/// ours exists.
 fn metrics_over(catalogue: &Catalogue, counter: &str, written: &BTreeSet<&str>) -> String {
     let over = |m: &Arc<Metric>| {
         m.name != counter && catalogue.hardware_names(m).iter().any(|name| name == counter)

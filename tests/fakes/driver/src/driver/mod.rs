@@ -12,11 +12,9 @@ mod current;
 mod event;
 #[path = "../../../../../emulator/src/driver/function.rs"]
 mod function;
-#[path = "../../../../../emulator/src/driver/host_cpu.rs"]
-pub mod host_cpu;
 mod ledger;
 #[path = "../../../../../emulator/src/driver/log.rs"]
-#[allow(dead_code, reason = "the emulator's events tell times of this computer; ours do not")]
+#[allow(dead_code, reason = "the emulator's events measure this computer; the fake's do not")]
 mod log;
 mod machine_code;
 #[path = "../../../../../emulator/src/driver/memory.rs"]

@@ -1,0 +1,133 @@
+//! Verification and checks that became weaker since the baseline.
+//!
+//! Input: a series on both sides. Output: a sentence for each way in which less is compared, or
+//! less closely, with the first configuration. Rows that are no longer verified are the baseline's
+//! lost verification (`gate::baseline`).
+
+use gpuprof_model::measurement::Verification;
+use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
+
+use crate::gate::by_key::ByKey;
+
+/// A tolerance in units of a buffer depends on the buffer's values: so much larger may it become.
+const SAME: f64 = 1.01;
+
+/// Why `ours` is verified or checked less than `theirs`, its side of the baseline.
+pub(super) fn of_series(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<String> {
+    let before = ByKey::new(&theirs.configurations);
+    let finished = ours.configurations.iter().filter(|row| row.status == Status::Finished);
+    let pairs: Vec<_> = finished.filter_map(|row| Some((before.get(row)?, row))).collect();
+    let sentence = |way: &dyn Fn(&ConfigurationResult, &ConfigurationResult) -> Option<String>| {
+        let mut all = pairs.iter().filter_map(|&(old, new)| Some((way(old, new)?, new)));
+        let (text, row) = all.next()?;
+        let more = match all.count() {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        Some(format!("{}/{}{more}: {text}", ours.id, row.configuration))
+    };
+    let compared = |way: fn(Verification, Verification) -> Option<String>| {
+        sentence(&move |old, new| way(old.verification?, new.verification?))
+    };
+    let ways = [
+        compared(tolerance),
+        compared(elements),
+        compared(by_function),
+        sentence(&|old, new| {
+            lost_check(old, new)
+                .map(|name| format!("`{name}` is checked in the baseline, and not here"))
+        }),
+    ];
+    ways.into_iter().flatten().collect()
+}
+
+fn tolerance(old: Verification, new: Verification) -> Option<String> {
+    let percent = |share: f64| {
+        let percent = 100.0 * share;
+        if percent >= 0.01 { format!("{percent:.2}") } else { format!("{percent:.0e}") }
+    };
+    (new.tolerance > old.tolerance * SAME).then(|| {
+        format!(
+            "the tolerance accepts {} % of a typical value, and {} % in the baseline",
+            percent(new.tolerance),
+            percent(old.tolerance)
+        )
+    })
+}
+
+fn elements(old: Verification, new: Verification) -> Option<String> {
+    let (before, here) = (old.elements, new.elements);
+    (here < before).then(|| {
+        format!("{here} elements are compared with the reference, and {before} in the baseline")
+    })
+}
+
+fn by_function(old: Verification, new: Verification) -> Option<String> {
+    let (before, here) = (old.by_function, new.by_function);
+    (here > before)
+        .then(|| format!("`compare` judges {here} elements, and {before} in the baseline"))
+}
+
+/// The first check of the emulated driver that ran for `old` and not for `new`.
+fn lost_check(old: &ConfigurationResult, new: &ConfigurationResult) -> Option<&'static str> {
+    let (old, new) = (old.checks?, new.checks?);
+    let lost = [("race", old.race && !new.race), ("init", old.init && !new.init)];
+    lost.into_iter().find_map(|(name, is_lost)| is_lost.then_some(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuprof_model::checks::CheckRecord;
+
+    use super::*;
+    use crate::fixture::{rows, series};
+
+    const WHOLE: Verification = Verification { elements: 4096, by_function: 0, tolerance: 2e-5 };
+
+    fn verified(of: Verification, race: bool) -> SeriesResult {
+        let mut series = series(rows("global_sectors", &[1.0, 2.0]));
+        for row in &mut series.configurations {
+            (row.verified, row.verification) = (true, Some(of));
+            row.checks = Some(CheckRecord { init: true, race, checked_blocks: 1, blocks: 1 });
+        }
+        series
+    }
+
+    #[test]
+    fn a_looser_comparison_is_named_with_both_values() {
+        let told = |new: Verification| of_series(&verified(WHOLE, true), &verified(new, true));
+        let place = "saxpy::kernels::saxpy/block=0, and 1 more: ";
+        for (new, text) in [
+            (
+                Verification { tolerance: 0.8, ..WHOLE },
+                "the tolerance accepts 80.00 % of a typical value, and 2e-3 % in the baseline",
+            ),
+            (
+                Verification { elements: 1, ..WHOLE },
+                "1 elements are compared with the reference, and 4096 in the baseline",
+            ),
+            (
+                Verification { by_function: 4096, tolerance: 0.0, ..WHOLE },
+                "`compare` judges 4096 elements, and 0 in the baseline",
+            ),
+        ] {
+            assert_eq!(told(new), [format!("{place}{text}")]);
+        }
+        for same in [
+            WHOLE,
+            Verification { tolerance: 2.01e-5, ..WHOLE },
+            Verification { tolerance: 0.0, elements: 5000, ..WHOLE },
+        ] {
+            assert_eq!(told(same), [""; 0], "{same:?}");
+        }
+    }
+
+    #[test]
+    fn a_check_that_is_off_since_the_baseline_is_named() {
+        let (with, without) = (verified(WHOLE, true), verified(WHOLE, false));
+        let told = of_series(&with, &without);
+        let text = "`race` is checked in the baseline, and not here";
+        assert_eq!(told, [format!("saxpy::kernels::saxpy/block=0, and 1 more: {text}")]);
+        assert_eq!(of_series(&without, &with), [""; 0]);
+    }
+}

@@ -1,0 +1,169 @@
+//! A prepared run.
+//!
+//! Output: values that hold whatever is decided before the first process measures. They are made
+//! once, by [`prepare`](super::prepare), and nothing changes them afterwards.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use camino::Utf8PathBuf;
+use gpuprof_analysis::advice::rule::Rule;
+use gpuprof_analysis::gate::in_force::{self, Counterpart};
+use gpuprof_analysis::sequential::Most;
+use gpuprof_model::Threshold;
+use gpuprof_model::metric::{Catalogue, KEPT_ATTRIBUTES};
+use gpuprof_model::protocol::Sampling;
+use gpuprof_model::run::Run;
+use gpuprof_model::series::SeriesId;
+
+use super::counters::CounterSetup;
+use super::devices::Devices;
+use super::inputs::{Checked, Inputs};
+use super::sides::Both;
+use crate::options::{CacheControl, Interleave, Repeats};
+use gpuprof_engine::device::shared_profiler;
+use gpuprof_engine::execute::{Ahead, Execution, HarnessProcess, Modules};
+use gpuprof_engine::schedule::assignment::Assignment;
+use gpuprof_engine::store::journal::Made;
+use gpuprof_engine::store::plans::Plans;
+use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::own_file::OwnFile;
+
+/// What is to be measured, and on which devices.
+pub(super) struct Plan {
+    /// Its inputs.
+    pub(super) inputs: Inputs,
+    /// The metrics that are known, by the formulas of the chip.
+    pub(super) catalogue: Catalogue,
+    /// The user's files with rules of advice.
+    pub(super) own_rules: Vec<OwnFile>,
+    /// The rules of advice, ours and the user's.
+    pub(super) rules: Vec<Rule>,
+    /// The series, of both revisions where there are two.
+    pub(super) both: Both,
+    /// The devices.
+    pub(super) devices: Devices,
+    /// Which of them measures what.
+    pub(super) assignment: Assignment,
+    /// How each of them collects counters.
+    pub(super) setups: Vec<CounterSetup>,
+    /// CUPTI's plans of earlier runs.
+    pub(super) plans: Plans,
+    /// In which order passes run.
+    pub(super) order: Interleave,
+    /// Processes that time each configuration.
+    pub(super) repeat: Repeats,
+    /// The most processes for a configuration that a look leaves open; none if nothing is measured
+    /// further.
+    pub(super) most_rounds: Option<Most>,
+    /// For each series of both revisions: whether configurations that absolute limits leave open
+    /// are measured further.
+    pub(super) limited: Vec<bool>,
+    /// Notes on common properties of both sides of a comparison.
+    pub(super) notes: Vec<String>,
+}
+
+impl Plan {
+    /// How many configurations there are.
+    pub(super) fn configurations(&self) -> usize {
+        self.both.checked.iter().map(Checked::count).sum()
+    }
+
+    /// The thresholds that each series of this revision will be judged by, as far as that is known
+    /// before it is measured.
+    pub(super) fn limits(&self) -> Vec<Vec<Threshold>> {
+        let Inputs { against, base, .. } = &self.inputs;
+        let counterpart = |id: &SeriesId| match base {
+            Some(_) if self.both.known.iter().any(|known| known.id == *id) => Counterpart::Known,
+            Some(_) => Counterpart::New,
+            None => Counterpart::find(id, against.as_ref()),
+        };
+        let of = |series: &Checked| {
+            let written = series.thresholds.iter().map(|placed| &placed.threshold);
+            let counterpart = counterpart(&series.planned.series.id);
+            in_force::plan(written, self.devices.records.first(), counterpart)
+        };
+        self.both.heads().iter().map(of).collect()
+    }
+
+    /// The device's attributes that are shown or judged but not recorded by default, each once.
+    fn attributes(&self) -> Vec<String> {
+        let asked = self.both.checked.iter().flat_map(|series| series.asked(&self.catalogue));
+        let mut names: BTreeSet<String> =
+            asked.flat_map(|metric| self.catalogue.device_attributes(&metric)).collect();
+        names.retain(|name| !KEPT_ATTRIBUTES.contains(&name.as_str()));
+        names.into_iter().collect()
+    }
+
+    /// The counters that any device collects, each once.
+    pub(super) fn counters(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let counters = self.setups.iter().filter_map(CounterSetup::counters);
+        for name in counters.flat_map(|counters| counters.metrics()) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+}
+
+/// A run, with whatever is fixed before its first process measures.
+pub(super) struct Prepared {
+    /// What is to be measured, and on which devices.
+    pub(super) plan: Plan,
+    /// The built kernels, by revision.
+    pub(super) modules: Modules,
+    /// The emulated driver, if it answers.
+    pub(super) emulator: Option<Utf8PathBuf>,
+    /// The run's document, as far as it is known: no series yet.
+    pub(super) document: Run,
+    /// The same of the other revision, with all that is known of it.
+    pub(super) base: Option<Run>,
+    /// The properties that a run must share to resume this one.
+    pub(super) made: Made,
+    /// The folder of the processes' requests and replies.
+    pub(super) passes: Utf8PathBuf,
+}
+
+impl Prepared {
+    /// How each device executes.
+    pub(super) fn executions<'a>(&'a self, interrupt: &'a Interrupt) -> Vec<Execution<'a>> {
+        let setups = self.plan.setups.iter().enumerate();
+        setups.map(|(at, setup)| self.execution(at, setup, interrupt)).collect()
+    }
+
+    fn execution<'a>(
+        &'a self,
+        at: usize,
+        setup: &CounterSetup,
+        interrupt: &'a Interrupt,
+    ) -> Execution<'a> {
+        let Plan { devices, inputs, repeat, .. } = &self.plan;
+        let settings = &inputs.settings;
+        let device = devices.records.get(at);
+        Execution {
+            process: HarnessProcess {
+                emulator_folder: self.emulator.as_deref(),
+                device: devices.visible(at),
+                timeout: Duration::from_secs(settings.timeout.value.into()),
+                ..HarnessProcess::for_query(&self.passes, interrupt)
+            },
+            modules: &self.modules,
+            emulated: devices.emulated,
+            attributes: self.plan.attributes(),
+            repeat: *repeat,
+            ahead: Ahead::on(device, settings.ahead.value.map(Into::into)),
+            checks: settings.check.given().copied(),
+            verify: settings.verify.value,
+            sampling: Sampling {
+                cold_cache: settings.cache_control.value == CacheControl::All,
+                nvml: settings.nvml_path(&inputs.source.root()).map(Into::into),
+                ..Sampling::default()
+            },
+            cupti: settings.cupti_path(&inputs.source.root()).map(Into::into),
+            counters: setup.counters().cloned(),
+            profiler: device.and_then(shared_profiler::path),
+        }
+    }
+}

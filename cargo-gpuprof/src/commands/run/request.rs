@@ -1,0 +1,113 @@
+//! The request of a run: one type for all subcommands that run.
+//!
+//! Input: the options of `run`, `check` or `calibrate`. Output: one value, made once.
+//! [`Inputs`](super::inputs::Inputs) resolves its settings with the configuration file.
+
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::commands::Wanted;
+use crate::commands::selection::Named;
+use crate::config::Condition;
+use crate::options::{CheckOptions, Given, Partition, PartitionBy, Purpose, RunOptions};
+
+/// The wishes of a user for one run.
+#[derive(Debug, Clone, Default)]
+pub(in crate::commands) struct Request {
+    /// The purpose of the run.
+    pub purpose: Purpose,
+    /// The settings that the command line gives.
+    pub given: Given,
+    /// Which series and configurations.
+    pub named: Named,
+    /// The workspace or the archive, and its configuration file.
+    pub wanted: Wanted,
+    /// The preset of the configuration file.
+    pub preset: Option<String>,
+    /// Whether every row is shown.
+    pub all_rows: bool,
+    /// The metrics to show instead of the annotated ones.
+    pub metrics: Vec<String>,
+    /// The thresholds of the command line.
+    pub thresholds: Vec<Condition>,
+    /// The archive of the other revision.
+    pub base_archive: Option<Utf8PathBuf>,
+    /// The name of the baseline to keep the run as.
+    pub save_baseline: Option<String>,
+    /// The slice to measure; none for the whole plan.
+    pub slice: Option<Partition>,
+    /// The unit that slices share out.
+    pub partition_by: PartitionBy,
+    /// The run with the costs that balance slices.
+    pub partition_costs: Option<String>,
+    /// The folder of the slices, if it is not the usual one.
+    pub slices: Option<Utf8PathBuf>,
+    /// The run to resume.
+    pub resume: Option<String>,
+    /// Whether a slice is resumed if it has begun, and begun otherwise.
+    pub resumes_or_begins: bool,
+    /// How long to wait while another process works on the run.
+    pub patience: Duration,
+    /// Whether the plan is only shown.
+    pub dry_run: bool,
+    /// Whether the page is opened in the browser.
+    pub open: bool,
+}
+
+impl From<&RunOptions> for Request {
+    fn from(options: &RunOptions) -> Self {
+        let RunOptions { archive_file, extract_to, configuration, metrics, .. } = options.clone();
+        let RunOptions { gate, slice, .. } = options.clone();
+        Self {
+            purpose: Purpose::Profile,
+            given: options.into(),
+            named: (&options.selection).into(),
+            wanted: Wanted {
+                archive: archive_file,
+                extract_to,
+                configuration: configuration.file(),
+                ..(&options.cargo).into()
+            },
+            preset: configuration.preset,
+            all_rows: options.view.all,
+            metrics,
+            thresholds: Condition::all(&options.threshold),
+            base_archive: gate.base_archive,
+            save_baseline: gate.save_baseline,
+            slice: slice.wanted(),
+            partition_by: slice.part.partition_by,
+            partition_costs: slice.part.partition_costs,
+            slices: slice.slices,
+            resumes_or_begins: options.goes_on_or_begins(),
+            patience: options.patience(),
+            resume: gate.resume,
+            dry_run: options.dry_run,
+            open: options.output.open,
+        }
+    }
+}
+
+impl From<&CheckOptions> for Request {
+    fn from(options: &CheckOptions) -> Self {
+        let CheckOptions { selection, cargo, configuration, output, .. } = options;
+        Self {
+            purpose: Purpose::Check,
+            given: options.into(),
+            named: selection.into(),
+            wanted: Wanted { configuration: configuration.file(), ..cargo.into() },
+            preset: configuration.preset.clone(),
+            open: output.open,
+            ..Self::default()
+        }
+    }
+}
+
+impl Request {
+    /// The folder of the manifest; the present one by default.
+    pub(super) fn folder(&self) -> &Utf8Path {
+        let manifest = self.wanted.cargo.manifest_path.as_deref();
+        let folder = manifest.and_then(Utf8Path::parent).filter(|folder| *folder != "");
+        folder.unwrap_or(Utf8Path::new("."))
+    }
+}

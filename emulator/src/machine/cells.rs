@@ -1,0 +1,302 @@
+//! The cells of global memory that the checked blocks of a launch accessed.
+//!
+//! Each cell holds the last write with its value, the last read, and the last read of another block
+//! than that one. A cell of an earlier launch counts as untouched, so pages are used again as they
+//! are. There are at most [`MOST_PAGES`] pages of 1024 cells of 40 bytes: 320 MiB. Further memory
+//! is not checked.
+
+use super::hazard::{By, SEVERAL, STRONG, THREAD, Touch, WARP};
+use std::collections::HashMap;
+
+/// Cells of a page.
+const PAGE: usize = 1024;
+/// Pages of a launch.
+const MOST_PAGES: usize = 8192;
+/// Pages that are kept from launch to launch.
+const KEPT_PAGES: usize = 2048;
+/// Places in which a page is looked for first.
+const CACHED: usize = 64;
+
+/// Who accesses now.
+#[derive(Debug, Clone, Copy)]
+pub struct Accessor {
+    /// The block.
+    pub block: u32,
+    /// The thread and the instruction.
+    pub by: By,
+    /// The tick.
+    pub now: u32,
+    /// When the threads of the block last met.
+    pub met: u32,
+    /// When all lanes of the warp last met.
+    pub warp_met: u32,
+}
+
+/// An access that a cell remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// The tick.
+    pub when: u32,
+    /// The block.
+    pub block: u32,
+    /// The thread and the instruction.
+    pub by: By,
+}
+
+/// A record of each cell of a page.
+#[derive(Debug)]
+struct Records {
+    when: [u32; PAGE],
+    block: [u32; PAGE],
+    by: [i32; PAGE],
+}
+
+/// A record of 32 cells.
+struct Row<'p> {
+    when: &'p mut [u32; 32],
+    block: &'p mut [u32; 32],
+    by: &'p mut [i32; 32],
+}
+
+impl Records {
+    const NONE: Self = Self { when: [0; PAGE], block: [0; PAGE], by: [0; PAGE] };
+
+    fn get(&self, at: usize) -> Record {
+        Record { when: self.when[at], block: self.block[at], by: By(self.by[at]) }
+    }
+
+    fn set(&mut self, at: usize, record: Record) {
+        (self.when[at], self.block[at], self.by[at]) = (record.when, record.block, record.by.0);
+    }
+
+    #[inline(always)]
+    fn row(&mut self, at: usize) -> Option<Row<'_>> {
+        Some(Row {
+            when: self.when.get_mut(at..)?.first_chunk_mut()?,
+            block: self.block.get_mut(at..)?.first_chunk_mut()?,
+            by: self.by.get_mut(at..)?.first_chunk_mut()?,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Page {
+    value: [u32; PAGE],
+    written: Records,
+    read: Records,
+    read_elsewhere: Records,
+}
+
+impl Page {
+    const NONE: Self = Self {
+        value: [0; PAGE],
+        written: Records::NONE,
+        read: Records::NONE,
+        read_elsewhere: Records::NONE,
+    };
+}
+
+/// The cells.
+#[derive(Debug, Default)]
+pub struct Cells {
+    pages: Vec<Box<Page>>,
+    /// How many of them belong to the launch.
+    used: usize,
+    index: HashMap<u64, usize>,
+    /// Page numbers and pages that were found last.
+    cache: Vec<(u64, usize)>,
+    /// The tick at which the launch began.
+    began: u32,
+}
+
+impl Cells {
+    /// A launch begins at `tick`, which is later than all before, unless all is to be forgotten.
+    pub fn begin(&mut self, tick: u32, forget: bool) {
+        self.pages.truncate(if forget { 0 } else { KEPT_PAGES });
+        self.index.clear();
+        self.cache = vec![(u64::MAX, 0); CACHED];
+        (self.used, self.began) = (0, tick);
+    }
+
+    /// The page of a cell, and the cell's place in it; `None` if there are too many pages.
+    fn find(&mut self, cell: u64) -> Option<(&mut Page, usize)> {
+        let number = cell / PAGE as u64;
+        let cached = &mut self.cache[number as usize % CACHED];
+        if cached.0 != number {
+            let known = self.index.get(&number).copied();
+            let at = known.or_else(|| (self.used < MOST_PAGES).then_some(self.used))?;
+            if known.is_none() {
+                self.used += 1;
+                self.index.insert(number, at);
+                if at == self.pages.len() {
+                    self.pages.push(Box::new(Page::NONE));
+                }
+            }
+            *cached = (number, at);
+        }
+        let at = cached.1;
+        Some((&mut self.pages[at], cell as usize % PAGE))
+    }
+
+    /// The record that the access of a cell races with, and whether it is a write. `knows` says
+    /// whether the accessing thread is ordered after a record by more than meetings.
+    pub fn race(
+        &mut self,
+        cell: u64,
+        me: &Accessor,
+        (touch, value): (Touch, u32),
+        knows: impl Fn(&Record) -> bool,
+    ) -> Option<(Record, bool)> {
+        let began = self.began;
+        let (page, at) = self.find(cell)?;
+        let races = |other: &Record| {
+            let apart = other.when >= began && other.by.0 & me.by.0 & STRONG == 0;
+            apart && (other.block != me.block || is_late(other, me)) && !knows(other)
+        };
+        let written = page.written.get(at);
+        if began <= written.when && is_no_change(&written, page.value[at], (touch, value)) {
+            return None;
+        }
+        let (read, elsewhere) = (page.read.get(at), page.read_elsewhere.get(at));
+        if races(&written) && !has_seen(me, &read, &written) {
+            return Some((written, true));
+        }
+        let mut reads = [read, elsewhere].into_iter();
+        if touch == Touch::Read { None } else { reads.find(races).map(|read| (read, false)) }
+    }
+
+    /// Remembers an access that races with none.
+    pub fn note(&mut self, cell: u64, me: &Accessor, (touch, value): (Touch, u32)) {
+        let began = self.began;
+        let Some((page, at)) = self.find(cell) else { return };
+        let (written, read) = (page.written.get(at), page.read.get(at));
+        let mine = Record { when: me.now, block: me.block, by: me.by };
+        if touch == Touch::Read {
+            // What was seen by a strong read stays seen.
+            if began <= read.when && has_seen(me, &read, &written) && !me.by.is_strong() {
+                return;
+            }
+            if began <= read.when && read.block != me.block {
+                page.read_elsewhere.set(at, read);
+            }
+            page.read.set(at, Record { by: By(joined(began, &read, me)), ..mine });
+            return;
+        }
+        let is_old = began <= written.when
+            && is_no_change(&written, page.value[at], (touch, value))
+            && written.block == me.block;
+        if is_old {
+            return;
+        }
+        page.written.set(at, Record { by: By(joined(began, &written, me)), ..mine });
+        page.value[at] = value;
+        if !me.by.is_strong() {
+            // Whoever is ordered after this write is ordered after them.
+            (page.read.when[at], page.read_elsewhere.when[at]) = (0, 0);
+        }
+    }
+
+    /// Each lane reads a cell, from `first` on. `false`: they are to be looked at one by one.
+    pub fn read_row(&mut self, first: u64, me: &Accessor) -> bool {
+        let began = self.began;
+        let Some((page, at)) = self.find(first) else { return true };
+        let (Some(written), Some(read), Some(elsewhere)) =
+            (page.written.row(at), page.read.row(at), page.read_elsewhere.row(at))
+        else {
+            return false;
+        };
+        let mut unsure = false;
+        for lane in 0..32 {
+            unsure |= !is_settled(began, &written, lane, me);
+        }
+        if unsure {
+            return false;
+        }
+        for lane in 0..32 {
+            let other = (read.when[lane] >= began) & (read.block[lane] != me.block);
+            let keep = |own: u32, read: u32| if other { read } else { own };
+            elsewhere.when[lane] = keep(elsewhere.when[lane], read.when[lane]);
+            elsewhere.block[lane] = keep(elsewhere.block[lane], read.block[lane]);
+            elsewhere.by[lane] = if other { read.by[lane] } else { elsewhere.by[lane] };
+            let own = (read.when[lane] >= me.met) & (read.block[lane] == me.block);
+            read.by[lane] = joined_by(own, read.by[lane], me.by.0 + lane as i32);
+        }
+        (*read.when, *read.block) = ([me.now; 32], [me.block; 32]);
+        true
+    }
+
+    /// Each lane writes a cell, from `first` on. `false`: they are to be looked at one by one.
+    pub fn write_row(&mut self, first: u64, me: &Accessor, words: &[u32; 32]) -> bool {
+        let began = self.began;
+        let Some((page, at)) = self.find(first) else { return true };
+        let value = page.value.get_mut(at..).and_then(|row| row.first_chunk_mut::<32>());
+        let (Some(written), Some(read), Some(elsewhere), Some(value)) =
+            (page.written.row(at), page.read.row(at), page.read_elsewhere.row(at), value)
+        else {
+            return false;
+        };
+        let mut unsure = false;
+        for lane in 0..32 {
+            unsure |= !is_settled(began, &written, lane, me)
+                | !is_settled(began, &read, lane, me)
+                | (elsewhere.when[lane] >= began)
+                | ((written.when[lane] >= began) & (value[lane] == words[lane]));
+        }
+        if unsure {
+            return false;
+        }
+        for lane in 0..32 {
+            let own = (written.when[lane] >= me.met) & (written.block[lane] == me.block);
+            written.by[lane] = joined_by(own, written.by[lane], me.by.0 + lane as i32);
+        }
+        (*written.when, *written.block) = ([me.now; 32], [me.block; 32]);
+        (*read.when, *elsewhere.when) = ([0; 32], [0; 32]);
+        *value = *words;
+        true
+    }
+}
+
+/// Whether nothing orders an access of the block of `me` before what `me` does now.
+fn is_late(other: &Record, me: &Accessor) -> bool {
+    is_late_by(other.when, other.by.0, me.by.0, (me.met, me.warp_met))
+}
+
+#[inline(always)]
+fn is_late_by(when: u32, other: i32, me: i32, (met, warp_met): (u32, u32)) -> bool {
+    let apart = other ^ me;
+    let bound = if apart & (WARP | SEVERAL) == 0 { warp_met } else { met };
+    (when >= bound) & (apart & (THREAD | SEVERAL) != 0)
+}
+
+/// Whether a lane's record is of an earlier launch, or of its block and ordered before `me`.
+#[inline(always)]
+fn is_settled(began: u32, row: &Row<'_>, lane: usize, me: &Accessor) -> bool {
+    let (when, by) = (row.when[lane], row.by[lane]);
+    let late = is_late_by(when, by, me.by.0 + lane as i32, (me.met, me.warp_met));
+    (when < began) | ((row.block[lane] == me.block) & !late)
+}
+
+/// Whether an access stores the value that plain stores have put there.
+fn is_no_change(written: &Record, there: u32, (touch, value): (Touch, u32)) -> bool {
+    matches!(touch, Touch::Write(_)) && !written.by.is_strong() && there == value
+}
+
+/// Whether the block of `me` has read a strong write strongly, so that it knows it.
+fn has_seen(me: &Accessor, read: &Record, written: &Record) -> bool {
+    let strong = read.by.is_strong() && written.by.is_strong();
+    strong && read.block == me.block && written.block != me.block && read.when >= written.when
+}
+
+/// What is kept of `me` after the last access of its kind.
+fn joined(began: u32, other: &Record, me: &Accessor) -> i32 {
+    let own = other.when >= me.met.max(began) && other.block == me.block;
+    joined_by(own, other.by.0, me.by.0)
+}
+
+/// The same if `own` says whether that was of the same block, since its threads last met: where
+/// those of several warps come together, the first of them.
+#[inline(always)]
+fn joined_by(own: bool, other: i32, me: i32) -> i32 {
+    let apart = own & ((other ^ me) & (WARP | SEVERAL) != 0);
+    if apart { (other | SEVERAL) & (me | !STRONG) } else { me }
+}

@@ -1,0 +1,76 @@
+//! The order of the lanes of each warp, by exchanges that only some of them take part in.
+//!
+//! An exchange orders what its members did before it, and what was ordered before that, before
+//! what they do after it. Exchanges of whole warps are not kept here: they order all lanes alike.
+
+use super::hazard::By;
+
+/// For each lane of a warp, the tick before which it knows what each lane did.
+type Known = [[u32; 32]; 32];
+
+/// The order of the lanes of a block.
+#[derive(Debug, Default)]
+pub struct LaneOrder {
+    /// Of each warp, once some of its lanes met.
+    warps: Vec<Option<Box<Known>>>,
+}
+
+impl LaneOrder {
+    /// Forgets all, so that ticks may begin anew.
+    pub fn clear(&mut self) {
+        self.warps.clear();
+    }
+
+    /// The lanes of `members` meet at the tick `now`.
+    pub fn meet(&mut self, warp: u32, members: u32, now: u32) {
+        let warp = warp as usize;
+        if self.warps.len() <= warp {
+            self.warps.resize_with(warp + 1, || None);
+        }
+        let known = self.warps[warp].get_or_insert_with(|| Box::new([[0; 32]; 32]));
+        let is_member = |lane: usize| members & (1 << lane) != 0;
+        let mut joined = [0; 32];
+        for lane in (0..32).filter(|&lane| is_member(lane)) {
+            joined = std::array::from_fn(|other| known[lane][other].max(joined[other]));
+        }
+        for lane in (0..32).filter(|&lane| is_member(lane)) {
+            joined[lane] = now;
+        }
+        for lane in (0..32).filter(|&lane| is_member(lane)) {
+            known[lane] = joined;
+        }
+    }
+
+    /// Whether the thread of `me` knows what that of `other` did at the tick `when`.
+    #[inline(never)]
+    pub fn knows(&self, me: By, (other, when): (By, u32)) -> bool {
+        let (warp, several) = (me.thread() / 32, other.of_several_warps());
+        let known = self.warps.get(warp as usize).and_then(Option::as_ref);
+        let [me, other_lane] = [me, other].map(|by| (by.thread() % 32) as usize);
+        !several
+            && other.thread() / 32 == warp
+            && known.is_some_and(|known| when < known[me][other_lane])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exchange_orders_its_members_and_what_they_know() {
+        let mut order = LaneOrder::default();
+        order.meet(1, 0b0011, 5);
+        let knows = |order: &LaneOrder, me: usize, (other, when): (usize, u32)| {
+            let [me, other] =
+                [me, other].map(|thread| By::new(thread as u32 / 32, 0, false).lane(thread % 32));
+            order.knows(me, (other, when))
+        };
+        assert!(knows(&order, 32, (33, 4)) && knows(&order, 33, (32, 4)));
+        assert!(!knows(&order, 32, (33, 5)), "it came after the exchange");
+        assert!(!knows(&order, 34, (33, 4)) && !knows(&order, 0, (1, 4)));
+        order.meet(1, 0b0110, 8);
+        assert!(knows(&order, 34, (32, 4)), "lane 1 knew it");
+        assert!(!knows(&order, 34, (32, 5)) && !knows(&order, 32, (34, 1)));
+    }
+}

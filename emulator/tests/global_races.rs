@@ -1,0 +1,165 @@
+//! Races in global memory are found, with one host thread and with four, and sound kernels are not
+//! blamed.
+
+use crate::common::Bench;
+use gpuprof_emulator::device::{Checks, Device, LaunchConfig, LaunchError};
+
+const KERNELS: &str = include_str!("fixtures/global_races.ptx");
+
+/// The largest number of all threads, by a loop of compare-and-swap. A plain load is the first
+/// guess.
+const GUESS: &str = "
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry maximum(.param .u64 out) {
+    .reg .pred %p<2>;
+    .reg .b32 %r<5>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [out];
+    cvta.to.global.u64 %rd2, %rd1;
+    mov.u32 %r1, %tid.x;
+    ld.global.u32 %r2, [%rd2];
+AGAIN:
+    mov.u32 %r3, %r2;
+    max.u32 %r4, %r3, %r1;
+    atom.global.cas.b32 %r2, [%rd2], %r3, %r4;
+    setp.ne.u32 %p1, %r2, %r3;
+    @%p1 bra AGAIN;
+    ret;
+}";
+
+#[test]
+fn a_load_that_a_compare_and_swap_checks_is_no_race() {
+    let mut bench = Bench::new(GUESS);
+    bench.device = std::mem::take(&mut bench.device).with_checks(Checks::ALL);
+    let out = bench.upload(&[0_u32]);
+    bench.launch("maximum", 4, 64, &[&out]);
+    assert_eq!(bench.download(out, 1, u32::from_le_bytes), [63]);
+    // What nothing checks races.
+    let unchecked = GUESS.replace("%r2, [%rd2], %r3, %r4", "%r2, [%rd2], 0, %r4");
+    let unchecked = unchecked.replace("@%p1 bra AGAIN;", "");
+    let mut bench = Bench::new(&unchecked);
+    bench.device = std::mem::take(&mut bench.device).with_checks(Checks::ALL);
+    let out = bench.upload(&[0_u32]);
+    assert!(bench.fault("maximum", 4, 64, &[&out]).contains("a race"));
+}
+
+const RACY: [(&str, u32, u32); 25] = [
+    ("shift_in_place", 1, 64),
+    ("shift_in_place", 4, 1),
+    ("stencil_in_place", 4, 64),
+    // Large enough for several host threads.
+    ("shift_in_place", 300, 64),
+    ("stencil_in_place", 300, 64),
+    ("vectors_of_the_next_block", 300, 64),
+    ("sum_without_atomics", 1, 32),
+    ("sum_by_leaders", 300, 64),
+    ("histogram_without_atomics", 4, 64),
+    ("append_without_atomics", 1, 64),
+    ("append_without_atomics", 8, 1),
+    ("reset_while_others_count", 4, 64),
+    ("read_while_others_count", 4, 64),
+    ("look_back_by_plain_flag", 8, 32),
+    ("look_back_without_fence", 8, 32),
+    ("look_back_by_block_fence", 8, 32),
+    ("look_back_without_second_fence", 8, 32),
+    ("last_block_without_fence", 8, 64),
+    ("lock_without_fence", 8, 64),
+    ("grid_barrier_without_fence", 4, 64),
+    ("flags_without_block_barrier", 4, 64),
+    ("swap_between_tiles", 1, 32),
+    ("swap_between_tiles", 300, 64),
+    ("bytes_of_the_next_thread", 4, 64),
+    ("vectors_of_the_next_block", 4, 64),
+];
+
+const SOUND: [(&str, u32, u32); 26] = [
+    ("append", 4, 64),
+    ("append_by_warps", 4, 64),
+    ("all_write_one_value", 4, 64),
+    ("each_its_own", 4, 64),
+    ("all_write_one_value", 300, 64),
+    ("each_its_own", 300, 64),
+    ("reverse_in_block", 300, 64),
+    ("reverse_in_block", 4, 64),
+    ("pairs_in_warp", 4, 64),
+    ("grid_barrier", 4, 64),
+    ("grid_barrier", 1, 64),
+    ("grid_sync", 4, 64),
+    ("flags", 4, 64),
+    ("swap_within_tiles", 1, 32),
+    ("swap_within_tiles", 300, 64),
+    ("last_block", 8, 64),
+    ("last_block", 300, 32),
+    ("last_block_of_one_thread", 8, 64),
+    ("look_back_by_fence", 40, 32),
+    ("look_back_by_release", 40, 32),
+    ("look_back_by_one_word", 40, 32),
+    ("lock", 8, 64),
+    ("lock_of_each_thread", 2, 64),
+    ("bytes_of_each_thread", 4, 64),
+    ("read_first_half", 4, 64),
+    ("read_first_half", 1, 32),
+];
+
+/// Words of the buffer that a kernel gets.
+const WORDS: usize = 1 << 17;
+
+/// What is wrong with a launch on so many host threads, repeated on the same memory.
+fn launch(
+    kernel: &str,
+    (blocks, block): (u32, u32),
+    checks: Checks,
+    threads: usize,
+) -> Option<String> {
+    let mut device = Device::default().with_host_threads(threads).with_checks(checks);
+    let module = device.load(KERNELS).unwrap();
+    let mut bench = Bench { device, module };
+    let y = bench.upload(&vec![0_u32; WORDS]);
+    let config = LaunchConfig { grid: [blocks, 1, 1], block: [block, 1, 1], shared_bytes: 0 };
+    let function = bench.module.kernel(kernel).unwrap().clone();
+    for _ in 0..2 {
+        let (params, device) = (y.to_le_bytes(), &mut bench.device);
+        let ran = match kernel {
+            "grid_sync" => device.launch_cooperative(&function, config, &params, 0).map(drop),
+            _ => device.launch(&function, config, &params, 0).map(drop),
+        };
+        match ran {
+            Ok(()) => {}
+            Err(LaunchError::Fault(fault)) => {
+                return Some(format!("{}: {}", fault.kind, fault.message));
+            }
+            Err(error) => panic!("{kernel}: {error}"),
+        }
+        // A counter, a flag or a lock begins at zero.
+        bench.device.memory.fill(y, &[0; 4], WORDS as u64).unwrap();
+    }
+    None
+}
+
+#[test]
+fn races_are_found_and_do_not_depend_on_host_threads() {
+    let mut missed = Vec::new();
+    for (kernel, blocks, block) in RACY {
+        let found = launch(kernel, (blocks, block), Checks::ALL, 1);
+        println!("{kernel}<<<{blocks}, {block}>>>: {found:?}");
+        if !found.as_ref().is_some_and(|found| found.starts_with("race: ")) {
+            missed.push((kernel, blocks, block, found.clone()));
+        }
+        assert_eq!(launch(kernel, (blocks, block), Checks::ALL, 4), found, "{kernel}");
+        assert!(launch(kernel, (blocks, block), Checks::default(), 4).is_some(), "{kernel}");
+        assert_eq!(launch(kernel, (blocks, block), Checks::NONE, 1), None, "{kernel}");
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn sound_kernels_are_not_blamed() {
+    for (kernel, blocks, block) in SOUND {
+        for threads in [1, 4] {
+            let found = launch(kernel, (blocks, block), Checks::ALL, threads);
+            assert_eq!(found, None, "{kernel}<<<{blocks}, {block}>>>");
+        }
+    }
+}

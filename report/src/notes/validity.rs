@@ -1,0 +1,300 @@
+//! Notes on the validity of the values of a row: a reference that its results agreed with, the
+//! checks of the emulated driver, and inputs that were the same for every sample.
+//!
+//! Input: the rows of a series. Output: notes for people, none if nothing was verified or checked
+//! and no kernel reads its own output.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::checks::CheckRecord;
+use gpuprof_model::measurement::{Reset, Unverified};
+use gpuprof_model::run::{ConfigurationResult, Status};
+use gpuprof_model::verdict::Weight;
+
+use crate::note::{Note, keys};
+
+/// The word for verified rows without a check for races.
+const UNRACED: &str = "verified (no race check)";
+
+/// The notes on `rows`.
+pub(super) fn list_notes(rows: &[ConfigurationResult]) -> Vec<Note> {
+    let mut notes = verified(rows);
+    notes.extend(checked(rows));
+    notes.extend(resets(rows));
+    notes
+}
+
+/// Which rows were verified, with the largest error, and for which a comparison said nothing; where
+/// any were compared, also which were not.
+fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
+    let finished = rows.iter().filter(|row| row.status == Status::Finished);
+    let (verified, not): (Vec<_>, Vec<_>) = finished.partition(|row| row.verified);
+    let because = |why| not.iter().copied().filter(|row| row.unverified == why).collect::<Vec<_>>();
+    let [none, nothing, left, anything, halved, no_number] = [
+        Unverified::NoReference,
+        Unverified::NothingCompared,
+        Unverified::NothingChanged,
+        Unverified::AnythingAccepted,
+        Unverified::HalfAccepted,
+        Unverified::NothingButNan,
+    ]
+    .map(|why| because(Some(why)));
+    let not = because(None);
+    let (raced, unraced): (Vec<_>, Vec<_>) =
+        verified.iter().copied().partition(|row| !lacks_race_check(row));
+    let note = |label, group: &[&ConfigurationResult], text: String| {
+        (!group.is_empty()).then(|| Note {
+            label,
+            subject: subject(group, rows),
+            text,
+            weight: Weight::Fine,
+        })
+    };
+    let agreement = |label, group: &[&ConfigurationResult]| {
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            group.iter().copied().partition(|row| row.largest_error.is_some());
+        let agreed = "agreed with the reference".to_owned();
+        [note(label, &known, largest(&known)), note(label, &unknown, agreed)]
+    };
+    let lacking = "compared with no reference: the annotation has no `verify`".to_owned();
+    let all = [&verified, &nothing, &left, &anything, &halved, &no_number];
+    let compared = all.iter().any(|rows| !rows.is_empty());
+    let unverified: &[_] = if compared { &not } else { &[] };
+    let empty = "nothing was compared: what the kernel writes has no elements".to_owned();
+    let same = "the reference changes nothing, so a kernel that does nothing agrees".to_owned();
+    let wide =
+        "the tolerance or `compare` accepts what the buffers held before the launch".to_owned();
+    let half = "the tolerance accepts half of every expected value".to_owned();
+    let nan = "every element is NaN on both sides, in the kernel's result and the reference's";
+    let nan = nan.to_owned();
+    let [known, unknown] = agreement("verified", &raced);
+    let [known_unraced, unknown_unraced] = agreement(UNRACED, &unraced);
+    [
+        known,
+        unknown,
+        known_unraced,
+        unknown_unraced,
+        note("unverified", &none, lacking),
+        note("unverified", &nothing, empty),
+        note("unverified", &left, same),
+        note("unverified", &anything, wide),
+        note("unverified", &halved, half),
+        note("unverified", &no_number, nan),
+        note("unverified", unverified, "compared with no reference".to_owned()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// A note's name for `group`, of `rows`.
+fn subject(group: &[&ConfigurationResult], rows: &[ConfigurationResult]) -> String {
+    let finished = rows.iter().filter(|row| row.status == Status::Finished).count();
+    match group.len() {
+        all if all == rows.len() => "every row".to_owned(),
+        all if all == finished => "every finished row".to_owned(),
+        _ => keys(group),
+    }
+}
+
+/// Whether `row` was emulated without the check for races.
+pub(crate) fn lacks_race_check(row: &ConfigurationResult) -> bool {
+    row.checks.is_some_and(|checks| !checks.race)
+}
+
+/// The checks of the emulated driver that ran, and in how many blocks of all launches.
+fn checked(rows: &[ConfigurationResult]) -> Vec<Note> {
+    let mut found: BTreeMap<(bool, bool), (CheckRecord, Vec<&ConfigurationResult>)> =
+        BTreeMap::new();
+    for row in rows.iter().filter(|row| row.status == Status::Finished) {
+        let Some(checks) = row.checks else { continue };
+        found
+            .entry((checks.init, checks.race))
+            .and_modify(|(all, _)| *all = all.join(checks))
+            .or_insert_with(|| (checks, Vec::new()))
+            .1
+            .push(row);
+    }
+    let note = |(checks, group): (CheckRecord, Vec<&ConfigurationResult>)| Note {
+        label: "checks",
+        subject: subject(&group, rows),
+        text: checks.to_string(),
+        weight: Weight::Fine,
+    };
+    found.into_values().map(note).collect()
+}
+
+/// The largest error of `rows` in words, and its place.
+fn largest(rows: &[&ConfigurationResult]) -> String {
+    let errors = rows.iter().filter_map(|row| Some((row.largest_error?, row)));
+    match errors.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        Some((error, row)) if error > 0.0 => {
+            let of_several =
+                if rows.len() > 1 { format!(", at {}", crate::key(row)) } else { String::new() };
+            format!("largest error {} of the tolerance{of_several}", part(error))
+        }
+        _ => "equal to the reference".to_owned(),
+    }
+}
+
+/// `0.25`, and `3e-4` of what is less than a hundredth.
+pub(super) fn part(error: f64) -> String {
+    if error == 0.0 || error >= 0.01 { format!("{error:.2}") } else { format!("{error:.0e}") }
+}
+
+/// The state of buffers that a kernel reads and writes, at each sample.
+fn resets(rows: &[ConfigurationResult]) -> Vec<Note> {
+    let mut found: BTreeMap<(&[String], bool), Vec<&ConfigurationResult>> = BTreeMap::new();
+    for row in rows {
+        if let Some(in_place) = row.timings.iter().find_map(|timing| timing.in_place.as_ref()) {
+            let each = in_place.reset == Reset::Each;
+            found.entry((&in_place.buffers, each)).or_default().push(row);
+        }
+    }
+    let several = found.len() > 1;
+    let note = |((buffers, each), rows): ((&[String], bool), Vec<&ConfigurationResult>)| {
+        let at = if several { format!(" at {}", keys(&rows)) } else { String::new() };
+        let text = if each {
+            "restored before every sample, outside the timed window"
+        } else {
+            "each sample continues from the previous one's output (reset = once)"
+        };
+        Note {
+            label: "reset",
+            subject: format!("{}{at}", buffers.join(", ")),
+            text: text.to_owned(),
+            weight: Weight::Fine,
+        }
+    };
+    found.into_iter().map(note).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuprof_analysis::fixture::{finished, gpu_pass, point};
+    use gpuprof_model::measurement::{InPlace, PassResult};
+
+    use super::*;
+
+    const N: u64 = 1 << 20;
+
+    fn row(block: u64, change: impl Fn(&mut PassResult)) -> ConfigurationResult {
+        let mut passes = [gpu_pass(block, N, &[5.0]), gpu_pass(block, N, &[5.0])];
+        passes.iter_mut().for_each(&change);
+        finished(point(block, N), &passes)
+    }
+
+    fn verified_to(block: u64, error: Option<f64>) -> ConfigurationResult {
+        row(block, |pass| (pass.verified, pass.largest_error) = (true, error))
+    }
+
+    fn lines(rows: &[ConfigurationResult]) -> Vec<String> {
+        let line = |note: Note| format!("{} {}: {}", note.label, note.subject, note.text);
+        list_notes(rows).into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn the_checks_of_the_emulated_driver_are_named_with_their_blocks() {
+        let checked = |block: u64, race: bool| {
+            row(block, |pass| {
+                (pass.verified, pass.largest_error) = (true, Some(0.0));
+                let (init, checked_blocks) = (true, 31);
+                pass.checks = Some(CheckRecord { init, race, checked_blocks, blocks: 256 });
+            })
+        };
+        assert_eq!(
+            lines(&[checked(64, true), checked(128, true)]),
+            [
+                "verified every row: equal to the reference",
+                "checks every row: init, race in 62 of 512 blocks; memory, sync in all"
+            ]
+        );
+        assert_eq!(
+            lines(&[checked(64, false), checked(128, true)]),
+            [
+                "verified block=128,n=1048576: equal to the reference",
+                "verified (no race check) block=64,n=1048576: equal to the reference",
+                "checks block=64,n=1048576: init in 31 of 256 blocks; memory, sync in all",
+                "checks block=128,n=1048576: init, race in 31 of 256 blocks; memory, sync in all"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_was_verified_is_reported_with_its_largest_error() {
+        let none = row(512, |_| ());
+        assert_eq!(lines(std::slice::from_ref(&none)), [""; 0]);
+        let exact = verified_to(64, Some(0.0));
+        assert_eq!(
+            lines(std::slice::from_ref(&exact)),
+            ["verified every row: equal to the reference"]
+        );
+        let rows = [exact, verified_to(128, Some(0.254)), verified_to(256, None), none];
+        assert_eq!(
+            lines(&rows),
+            [
+                "verified block=64,n=1048576, block=128,n=1048576: largest error 0.25 of the tolerance, at \
+             block=128,n=1048576",
+                "verified block=256,n=1048576: agreed with the reference",
+                "unverified block=512,n=1048576: compared with no reference",
+            ]
+        );
+        assert_eq!(
+            lines(&[verified_to(64, Some(3e-4))]),
+            ["verified every row: largest error 3e-4 of the tolerance"]
+        );
+    }
+
+    #[test]
+    fn a_kernel_without_a_reference_says_so_and_what_nobody_asked_to_verify_says_nothing() {
+        let bare = |block| row(block, |pass| pass.unverified = Some(Unverified::NoReference));
+        let told = "compared with no reference: the annotation has no `verify`";
+        assert_eq!(lines(&[bare(64), bare(128)]), [format!("unverified every row: {told}")]);
+        assert_eq!(lines(&[row(64, |_| ()), row(128, |_| ())]), [""; 0]);
+    }
+
+    #[test]
+    fn a_comparison_that_says_nothing_is_reported_and_verifies_nothing() {
+        let empty = |block| row(block, |pass| pass.unverified = Some(Unverified::NothingCompared));
+        let told = "nothing was compared: what the kernel writes has no elements";
+        assert_eq!(lines(&[empty(64)]), [format!("unverified every row: {told}")]);
+        let nan = row(64, |pass| pass.unverified = Some(Unverified::NothingButNan));
+        let told_of_nan =
+            "every element is NaN on both sides, in the kernel's result and the reference's";
+        assert_eq!(lines(&[nan]), [format!("unverified every row: {told_of_nan}")]);
+        let half = row(64, |pass| pass.unverified = Some(Unverified::HalfAccepted));
+        let told_of_half = "the tolerance accepts half of every expected value";
+        assert_eq!(lines(&[half]), [format!("unverified every row: {told_of_half}")]);
+        let wide = row(128, |pass| pass.unverified = Some(Unverified::AnythingAccepted));
+        assert_eq!(
+            lines(&[empty(64), wide, verified_to(256, Some(0.5)), row(512, |_| ())]),
+            [
+                "verified block=256,n=1048576: largest error 0.50 of the tolerance".to_owned(),
+                format!("unverified block=64,n=1048576: {told}"),
+                "unverified block=128,n=1048576: the tolerance or `compare` accepts what the buffers \
+                 held before the launch"
+                    .to_owned(),
+                "unverified block=512,n=1048576: compared with no reference".to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_samples_found_in_the_buffers_is_reported_once_for_all_rows() {
+        let reset = |block, reset| {
+            row(block, move |pass| {
+                let in_place = InPlace { reset, buffers: vec!["x".into(), "y".into()] };
+                pass.timing.as_mut().unwrap().in_place = Some(in_place);
+            })
+        };
+        let each = "x, y: restored before every sample, outside the timed window";
+        assert_eq!(
+            lines(&[reset(64, Reset::Each), reset(128, Reset::Each)]),
+            [format!("reset {each}")]
+        );
+        assert_eq!(
+            lines(&[reset(64, Reset::Once)]),
+            ["reset x, y: each sample continues from the previous one's output (reset = once)"]
+        );
+    }
+}

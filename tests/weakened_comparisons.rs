@@ -1,0 +1,155 @@
+//! Conditions that weaken a comparison without differing between its sides: the report, the run
+//! document and `verdict.json` name them, and a lost verification is not a pass.
+
+use std::fs;
+
+use crate::support::{Outcome, Packed};
+use serde_json::Value;
+
+/// A run of `gather` on the emulator next to the same archive, with a configuration file.
+fn run_against_itself(packed: &Packed, configuration: &str, arguments: &[&str]) -> Outcome {
+    fs::write(packed.path().join("own.toml"), configuration).unwrap();
+    let base = ["gather", "--base-archive", "packed.tar.zst", "--strict"];
+    let file = ["--config-file", "own.toml"];
+    packed.tool(&[&base[..], &file, arguments].concat()).run()
+}
+
+/// That every place says `note` of the only run: the report, Markdown, the run and the verdict.
+fn is_told(packed: &Packed, outcome: &Outcome, note: &str) {
+    let line = format!("\n note  {note}\n");
+    assert!(outcome.stdout.contains(&line), "{}", outcome.stdout);
+    assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
+    let [run] = &packed.runs()[..] else { panic!("one run") };
+    for document in ["run.json", "verdict.json"] {
+        let bytes = fs::read(run.join(document)).unwrap();
+        let read: Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(read["comparison"]["notes"], serde_json::json!([note]), "{document}");
+    }
+    for format in ["markdown", "html", "table"] {
+        let again = packed.other(&["report", "latest", "--format", format]).run().exits_with(0);
+        // Markdown and HTML escape some of it.
+        let beginning = note.split(['`', '(', '_']).next().unwrap();
+        assert!(again.stdout.contains(beginning), "{format}: {}", again.stdout);
+    }
+}
+
+#[test]
+fn neither_side_is_verified() {
+    let packed = Packed::new();
+    let outcome = run_against_itself(&packed, "", &["--no-verify"]).exits_with(0);
+    is_unverified(&packed, &outcome, "--no-verify");
+    let verified = run_against_itself(&Packed::new(), "", &[]).exits_with(0);
+    assert!(!verified.stdout.contains(" not verified "), "{}", verified.stdout);
+}
+
+/// That every place says that the option or line `why` turned the verification of the only run off.
+fn is_unverified(packed: &Packed, outcome: &Outcome, why: &str) {
+    let line = format!("\n not verified  {why}\n");
+    assert!(outcome.stdout.contains(&line), "{}", outcome.stdout);
+    assert!(outcome.stderr.contains(&format!("not verified: {why}")), "{}", outcome.stderr);
+    let [run] = &packed.runs()[..] else { panic!("one run") };
+    let read = |document: &str| -> Value {
+        serde_json::from_slice(&fs::read(run.join(document)).unwrap()).unwrap()
+    };
+    assert_eq!(read("run.json")["provenance"]["not_verified"], why);
+    assert_eq!(read("verdict.json")["not_verified"], why);
+    assert_eq!(
+        read("verdict.json")["judgements"][0]["unverified"][0],
+        serde_json::json!({ "configuration": "block=64,stride=1,n=4096" })
+    );
+    for (format, label) in [
+        ("markdown", "* not verified: "),
+        ("html", "<dt>not verified</dt>"),
+        ("table", " not verified  "),
+    ] {
+        let again = packed.other(&["report", "latest", "--format", format]).run().exits_with(0);
+        assert!(again.stdout.contains(label), "{format}: {}", again.stdout);
+    }
+}
+
+#[test]
+fn a_run_says_what_turned_its_verification_off() {
+    let packed = Packed::new();
+    let limit = ["gather", "--threshold", "every ptx_instructions >= 1", "--strict"];
+    let outcome = packed.tool(&[&limit[..], &["--no-verify"]].concat()).run().exits_with(0);
+    is_unverified(&packed, &outcome, "--no-verify");
+    let packed = Packed::new();
+    fs::write(packed.path().join("own.toml"), "verify = false\n").unwrap();
+    let of_file = [&limit[..], &["--config-file", "own.toml"]].concat();
+    let outcome = packed.tool(&of_file).run().exits_with(0);
+    is_unverified(&packed, &outcome, "`verify = false` in own.toml");
+}
+
+#[test]
+fn a_file_turns_the_direction_of_a_metric_for_both_sides() {
+    let packed = Packed::new();
+    let turned = "[metrics.global_sectors]\ndirection = \"higher\"\n";
+    let outcome = run_against_itself(&packed, turned, &[]).exits_with(0);
+    let note = "direction of global_sectors set in own.toml: higher is better";
+    is_told(&packed, &outcome, note);
+}
+
+#[test]
+fn a_file_narrows_the_axes_of_both_sides() {
+    let packed = Packed::new();
+    let narrowed = "[series.\"gather\"]\naxes = [\"stride=1\"]\n";
+    let outcome = run_against_itself(&packed, narrowed, &[]).exits_with(0);
+    let note = "3 of 4 configurations of vector::kernels::gather are left out by `stride=1` of \
+                [series.\"gather\"] in own.toml";
+    is_told(&packed, &outcome, note);
+}
+
+#[test]
+fn a_run_that_does_not_verify_what_its_baseline_did_is_no_pass() {
+    let packed = Packed::new();
+    packed.tool(&["gather", "--save-baseline", "main"]).run().exits_with(0);
+    let weaker = ["gather", "--baseline", "main", "--no-verify", "--strict"];
+    let outcome = packed.tool(&weaker).run().exits_with(106);
+    let missing = "\n missing  vector::kernels::gather: verification by its reference is in the \
+                   baseline `main` and not in this run\n";
+    assert!(outcome.stdout.contains(missing), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("\n not verified  --no-verify\n"), "{}", outcome.stdout);
+}
+
+#[test]
+fn a_direction_that_a_file_turned_since_the_baseline_is_no_improvement() {
+    let packed = Packed::new();
+    packed.tool(&["gather", "--save-baseline", "main"]).run().exits_with(0);
+    let turned = "[metrics.global_sectors]\ndirection = \"higher\"\n";
+    fs::write(packed.path().join("own.toml"), turned).unwrap();
+    let compared = ["gather", "--baseline", "main", "--strict", "--config-file", "own.toml"];
+    let outcome = packed.tool(&compared).run().exits_with(106);
+    assert!(outcome.stdout.contains(" INCOMPARABLE  "), "{}", outcome.stdout);
+    assert!(!outcome.stdout.contains("improved"), "{}", outcome.stdout);
+}
+
+#[test]
+fn verification_that_is_weaker_than_the_baselines_is_no_pass() {
+    let packed = Packed::new();
+    packed.tool(&["gather", "--save-baseline", "main"]).run().exits_with(0);
+    let compared = ["gather", "--baseline", "main"];
+    let unchecked = [&compared[..], &["--check", "none"]].concat();
+    let outcome = packed.tool(&unchecked).run().exits_with(0);
+    let weaker = "\n weaker  vector::kernels::gather/block=64,stride=1,n=4096, and 3 more: `race` is \
+                  checked in the baseline, and not here\n";
+    assert!(outcome.stdout.contains(weaker), "{}", outcome.stdout);
+    packed.tool(&[&unchecked[..], &["--strict"]].concat()).run().exits_with(106);
+    let markdown = packed.other(&["report", "latest", "--format", "markdown"]).run().exits_with(0);
+    assert!(markdown.stdout.contains("weaker: "), "{}", markdown.stdout);
+
+    packed.tool(&[&compared[..], &["--strict"]].concat()).run().exits_with(0);
+    // As if the reference had compared more, and more closely.
+    let baseline = packed.path().join("target/gpuprof/baselines/main.json");
+    let mut stored: Value = serde_json::from_slice(&fs::read(&baseline).unwrap()).unwrap();
+    let row = &mut stored["series"][0]["configurations"][1]["verification"];
+    let elements = row["elements"].as_u64().expect("it says how many were compared");
+    row["elements"] = (elements + 1).into();
+    fs::write(&baseline, serde_json::to_vec(&stored).unwrap()).unwrap();
+    let outcome = packed.tool(&[&compared[..], &["--strict"]].concat()).run().exits_with(106);
+    let weaker = format!(
+        "\n weaker  vector::kernels::gather/block=64,stride=2,n=4096: {elements} elements are compared \
+         with the reference, and {} in the baseline\n",
+        elements + 1
+    );
+    assert!(outcome.stdout.contains(&weaker), "{}", outcome.stdout);
+}
