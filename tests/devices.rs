@@ -320,19 +320,45 @@ fn what_cannot_be_meant_is_refused_before_anything_runs() {
 
 #[test]
 fn the_emulated_driver_has_no_devices_to_name() {
-    let run = ["run", "--package", "vector", "scale", "--devices", "0"];
-    let refused = workshop().gpuprof(&run).exits_with(2);
-    let said = "--devices 0 names GPUs, but this run uses the emulated driver, which has a single \
-                device; leave";
-    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    let run = ["run", "--package", "vector", "scale"];
+    let refused = workshop().gpuprof(&[&run[..], &["--devices", "0"]].concat()).exits_with(2);
+    let said = "`0` names GPUs, but the emulated driver answers here, and it has a single device; \
+                leave ";
+    assert!(refused.stderr.contains(&format!("error: --devices: {said}")), "{}", refused.stderr);
+    // The doctor decides like a run, and a variable is called by its name.
+    let doctor = |arguments: &[&str]| workshop().tool(&[&["doctor"], arguments].concat());
+    let refused = doctor(&["--devices", "0"]).run().exits_with(2);
+    assert!(refused.stderr.contains(&format!("error: --devices: {said}")), "{}", refused.stderr);
+    let refused = doctor(&["--backend", "auto"]).env("GPUPROF_DEVICES", "0").run().exits_with(2);
+    let of_variable = format!("error: GPUPROF_DEVICES: {said}GPUPROF_DEVICES out");
+    assert!(refused.stderr.contains(&of_variable), "{}", refused.stderr);
     // A configuration file is that of machines with GPUs as well.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gpuprof.toml");
     fs::write(&file, "devices = \"all\"\n").unwrap();
-    let run = ["run", "--package", "vector", "scale", "--config-file", file.to_str().unwrap()];
-    let outcome = workshop().gpuprof(&run).exits_with(0);
-    let said = format!("gpuprof: devices = all [{}] has no effect", file.display());
-    assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
+    let configured = ["--config-file", file.to_str().unwrap()];
+    let run = workshop().tool(&[&run[..], &configured].concat());
+    for tool in [run, doctor(&configured)] {
+        let outcome = tool.run().exits_with(0);
+        let said = format!("gpuprof: devices = all [{}] has no effect", file.display());
+        assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_variable_with_a_value_that_is_refused_is_named() {
+    for command in ["run", "doctor"] {
+        let tool = |arguments: &[&str]| {
+            let all = [&[command], arguments].concat();
+            workshop().tool(&all).env("GPUPROF_DEVICES", "first").run().exits_with(2).stderr
+        };
+        let refused = tool(&[]);
+        let said = "error: invalid value 'first' for 'GPUPROF_DEVICES': `first` is not a device;";
+        assert!(refused.contains(said), "{refused}");
+        let refused = tool(&["--devices", "last"]);
+        let said = "error: invalid value 'last' for '--devices <DEVICES>': `last` is not";
+        assert!(refused.contains(said), "{refused}");
+    }
 }
 
 #[test]

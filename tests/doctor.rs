@@ -113,6 +113,23 @@ fn every_device_is_named_and_answers_for_itself() {
 }
 
 #[test]
+fn the_settings_are_those_of_a_run() {
+    let (gpu, folder) = (FakeGpu::new(), tempfile::tempdir().unwrap());
+    let file = folder.path().join("gpuprof.toml");
+    std::fs::write(&file, "devices = [1]\n[preset.ci]\ndevices = [2]\n").unwrap();
+    let config = ["--config-file", file.to_str().unwrap()];
+    let second = doctor(&gpu, &config).run().exits_with(0).stdout;
+    assert!(second.contains(&headings()[1]) && !second.contains(&headings()[0]), "{second}");
+    let given = doctor(&gpu, &[&config[..], &["--devices", "0"]].concat()).run().exits_with(0);
+    assert!(given.stdout.contains(&headings()[0]), "{}", given.stdout);
+    let preset = doctor(&gpu, &[&config[..], &["-P", "ci"]].concat()).run().exits_with(96);
+    let said = "error: preset ci: no device matches 2; the driver reports";
+    assert!(preset.stderr.contains(said), "{}", preset.stderr);
+    let none = doctor(&gpu, &["--no-config"]).run().exits_with(0).stdout;
+    assert!(headings().iter().all(|heading| none.contains(heading)), "{none}");
+}
+
+#[test]
 fn a_driver_without_a_device_is_no_machine_for_the_emulator() {
     // A run refuses such a GPU on its own, since it may be hidden or broken; the doctor must agree.
     let gpu = FakeGpu::new();

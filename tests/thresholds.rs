@@ -235,12 +235,12 @@ fn show_config_tells_the_layer_of_every_setting() {
     assert!(untouched.len() > 30, "{human}");
     assert!(untouched.contains(&"repeat            7..10  [default]"), "{human}");
     assert_snapshot!(said.join("\n"), @"
-    backend           emulator  [--backend]
+    backend           emulator  [GPUPROF_BACKEND]
     sets              memory, roofline  [--set]
     sections          Occupancy  [[FOLDER]/gpuprof.toml]
     max-passes        4  [preset ci]
     strict            true  [preset ci]
-    keep-runs         all  [--keep-runs]
+    keep-runs         all  [GPUPROF_KEEP_RUNS]
 
     vector::kernels::scale  vector/src/lib.rs:40
         metrics: load_sectors_per_request

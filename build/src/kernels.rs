@@ -273,7 +273,7 @@ impl CargoBuild<'_> {
         let mut arguments = self.arguments.clone();
         let verbosity = self.build.cargo.verbosity();
         arguments.splice(1..1, verbosity.into_iter().map(str::to_owned));
-        arguments.insert(1, format!("--message-format={}", messages::format()));
+        arguments.insert(1, format!("--message-format={}", self.build.cargo.message_format()));
         let mut command = toolchain.command(&toolchain.cargo);
         command
             .args(arguments)

@@ -3,8 +3,7 @@
 //! Input: a cargo command with a JSON message format. Output: rustc's own text on standard error,
 //! next to cargo's progress, and whether rustc found errors. An LLVM that aborts leaves none.
 
-use std::env;
-use std::io::{BufReader, IsTerminal};
+use std::io::BufReader;
 use std::process::{Command, Stdio};
 
 use cargo_metadata::Message;
@@ -59,16 +58,6 @@ impl Place {
         };
         Self { file: span.file_name, line: span.line_start, column: span.column_start, unknown }
     }
-}
-
-/// The message format in which rustc's text is as it would have been on the terminal.
-pub(super) fn format() -> &'static str {
-    let colour = match env::var("CARGO_TERM_COLOR").as_deref() {
-        Ok("always") => true,
-        Ok("never") => false,
-        _ => std::io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none(),
-    };
-    if colour { "json-diagnostic-rendered-ansi" } else { "json" }
 }
 
 /// Runs `command` and shows rustc's messages.

@@ -74,6 +74,8 @@ pub struct BuildOptions {
     pub kernel_arch: String,
     /// Whether cargo prints no messages.
     pub quiet: bool,
+    /// Whether rustc's messages on kernels are coloured.
+    pub colour: bool,
 }
 
 impl BuildOptions {
@@ -90,6 +92,11 @@ impl BuildOptions {
             (false, true) => Some("--verbose"),
             (false, false) => None,
         }
+    }
+
+    /// The message format in which rustc's text is as it would have been on the terminal.
+    pub fn message_format(&self) -> &'static str {
+        if self.colour { "json-diagnostic-rendered-ansi" } else { "json" }
     }
 
     /// The options of features.

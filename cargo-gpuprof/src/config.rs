@@ -31,7 +31,7 @@ pub const DEFAULT_PATH: &str = ".config/gpuprof.toml";
 
 macro_rules! config {
     ($($(#[$doc:meta])* $name:ident $option:literal:
-        $type:ty => $value:ty = $default:expr, |$o:ident| $given:expr;)*) => {
+        $type:ty => $value:ty = $default:expr;)*) => {
         /// Settings of a workspace. Command-line options win over them.
         #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
         #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]

@@ -4,8 +4,9 @@
 //! variable counts as unset: CI clears variables that way, or passes an empty input on.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 
 use super::structure::{Cargo, Gpuprof};
@@ -13,9 +14,40 @@ use crate::options::{CALIBRATE_REPEAT, defaults};
 
 /// What `arguments` say; help, versions and errors end the process.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Gpuprof {
-    let empty = |name: &std::ffi::OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
+    let empty = |name: &OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
+    let arguments: Vec<_> = arguments.into_iter().collect();
     let mut command = without_variables(command(), &empty);
-    read(&mut command, arguments).unwrap_or_else(|e| e.format(&mut command).exit())
+    read(&mut command, arguments.clone()).unwrap_or_else(|error| {
+        let set = |argument: &Arg| argument.get_env().filter(|name| !empty(name)).map(Into::into);
+        naming_variable(error, &arguments, &set).format(&mut command).exit()
+    })
+}
+
+/// `error` with the environment variable that has the value which is refused, in place of its
+/// option. `set` is the variable of an argument.
+fn naming_variable(
+    mut error: clap::Error,
+    arguments: &[OsString],
+    set: &impl Fn(&Arg) -> Option<OsString>,
+) -> clap::Error {
+    let Some(ContextValue::String(refused)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let mut all = command();
+    all.build();
+    let gpuprof = all.get_subcommands().flat_map(|it| it.get_subcommands().chain([it]));
+    let mut named =
+        gpuprof.flat_map(Command::get_arguments).filter(|it| it.to_string() == *refused);
+    let Some(variable) = named.find_map(set) else { return error };
+    let mut without = without_variables(command(), &|name| name == variable);
+    let same = |other: clap::Error| {
+        other.get(ContextKind::InvalidArg) == error.get(ContextKind::InvalidArg)
+    };
+    if !read(&mut without, arguments.to_vec()).is_err_and(same) {
+        let variable = variable.to_string_lossy().into_owned();
+        error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
+    }
+    error
 }
 
 /// What `arguments` say on the command line `command`.
@@ -43,13 +75,14 @@ pub fn command() -> Command {
 }
 
 fn with_flags_of_cargo(command: Command) -> Command {
-    let flags = [("quiet", 'q'), ("verbose", 'v')];
-    flags.into_iter().fold(command, |command, (name, short)| {
+    // Their ids are not those of the options that do something.
+    let flags = [("quiet", "no-quiet-here", 'q'), ("verbose", "no-verbose-here", 'v')];
+    flags.into_iter().fold(command, |command, (name, id, short)| {
         let has = command.get_arguments().any(|argument| argument.get_long() == Some(name));
         if has || command.is_hide_set() {
             return command;
         }
-        let flag = Arg::new(name).long(name).short(short).action(ArgAction::SetTrue);
+        let flag = Arg::new(id).long(name).short(short).action(ArgAction::SetTrue);
         command.arg(flag.hide(true).global(true).help("Nothing is built here: no effect"))
     })
 }
@@ -77,7 +110,7 @@ fn with_defaults(command: Command, defaults: &[(&'static str, String)]) -> Comma
 }
 
 /// `command` and everything below it, without the variables for which `empty` holds.
-fn without_variables(command: Command, empty: &impl Fn(&std::ffi::OsStr) -> bool) -> Command {
+fn without_variables(command: Command, empty: &impl Fn(&OsStr) -> bool) -> Command {
     let argument = |argument: Arg| match argument.get_env().is_some_and(empty) {
         true => argument.env(None::<&'static str>),
         false => argument,

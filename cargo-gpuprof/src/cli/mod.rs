@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn release_is_what_the_default_is() {
-        let profile = |line| parse(line).run.cargo.profile();
+        let profile = |line| parse(line).run.given.profile.map(|given| given.value);
         assert_eq!(profile("cargo-gpuprof --release nbody").unwrap(), Defaults::profile());
         assert_eq!(profile("cargo-gpuprof --profile dist nbody").unwrap(), "dist");
     }

@@ -32,7 +32,7 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<()> {
     let known = Sections::built_in()?.with(&sections, opened.catalogue.clone())?;
     let sections = OwnFile::below(root, sections);
     let layers = Layers::new(&opened.config, None)?;
-    let settings = Settings::new(options.into(), &layers);
+    let settings = Settings::new(options.given.clone(), &layers);
     let folder = Settings::export(&settings.rules, root);
     let rules = rules::own(root, folder.as_deref())?;
     rules::all(&rules, known.catalogue())?;

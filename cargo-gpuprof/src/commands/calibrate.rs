@@ -63,7 +63,7 @@ fn of_stored(
     let (root, target) = places(&options.cargo.place());
     let run = document::find(&target, text)?;
     let (layers, _) = layers(&root, &options.configuration)?;
-    let format = Settings::new(options.into(), &layers).message_format.value;
+    let format = Settings::new(options.given.clone(), &layers).message_format.value;
     let rated = Rated::prepare(&run, configurations)?;
     rated.write(&run, format, out).map_err(|e| Failure::output(Path::new("standard output"), &e))
 }
@@ -76,8 +76,8 @@ fn of_new(
     out: &mut impl Write,
 ) -> Result<ExitCode> {
     let mut request = Request::from(options);
-    request.given.repeat.get_or_insert(Repeats::exactly(CALIBRATE_REPEAT));
-    request.given.gate = Some(false);
+    request.given.repeat.get_or_insert(Repeats::exactly(CALIBRATE_REPEAT).into());
+    request.given.gate = Some(false.into());
     // The noise of a machine is that of this machine.
     (request.purpose, request.slice) = (Purpose::Noise, None);
     let mut shown = Noise { rated: None, configurations };

@@ -1,11 +1,12 @@
 //! `cargo gpuprof doctor`: the abilities of this machine, and the remedy for each problem.
 //!
-//! Input: which backend and which devices are expected. Output: one line a check, `ok`, `warn`
+//! Input: the settings of a run in the same place. Output: one line a check, `ok`, `warn`
 //! or `fail`, each of the latter with its remedy, those of the machine first and then those of
 //! every device, and whether the main job runs here. Nothing is changed: clocks and permissions are
 //! read. Libraries of other makers (driver, NVML, CUPTI) are asked in child processes.
 
 mod check;
+mod configured;
 mod devices;
 mod gpu;
 mod host;
@@ -18,11 +19,14 @@ use std::io::Write;
 use std::path::Path;
 
 use gpuprof_model::ExitCode;
+use gpuprof_model::protocol::DriverProbe;
 
+use crate::commands::backend::is_emulated;
 use crate::commands::source::newest_cuda;
-use crate::options::{BackendChoice, DoctorOptions, MessageFormat};
+use crate::options::{DoctorOptions, MessageFormat};
 use check::{Check, PARAMETERS, State};
-use devices::Examined;
+use configured::Configured;
+use devices::{Devices, Examined};
 use gpuprof_engine::cupti::{self, Answer, Question};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
@@ -31,21 +35,20 @@ use gpuprof_system::printable_output::show_plain;
 /// Checks this machine.
 ///
 /// # Errors
-/// Devices that are asked for and not there; processes of our own that cannot be started; standard
-/// output.
+/// The configuration file; devices that are asked for and not there; processes of our own that
+/// cannot be started; standard output.
 pub fn doctor(
     options: &DoctorOptions,
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<ExitCode> {
-    let ask = |question| cupti::ask(options.cupti_path.as_deref(), question);
+    let (configured, archive) = Configured::new(options)?;
+    let settings = &configured.settings;
+    let ask = |question| cupti::ask(configured.cupti.as_deref(), question);
     let driver = ask(Question::Driver)?;
     let has_gpu = matches!(driver, Answer::Driver(_));
-    // With a broken driver a run does not fall back to the emulator, so this check fails too.
-    let installed =
-        !matches!(driver, Answer::NoDriver(_)) || Path::new("/proc/driver/nvidia/version").exists();
-    let expected = options.backend == BackendChoice::Cuda
-        || (options.backend == BackendChoice::Auto && (installed || options.devices.is_some()));
+    let expected = !matches!(is_emulated(settings.backend.value, || Ok(probed(&driver))), Ok(true));
+    let devices = Devices::find(&driver, expected, &configured)?;
     let mut checks = vec![gpu::driver(&driver, expected)];
     if has_gpu {
         checks.push(gpu::permission(fs::read_to_string(PARAMETERS).ok().as_deref()));
@@ -53,9 +56,10 @@ pub fn doctor(
     let located = ask(Question::Locate)?;
     let has_cupti = matches!(located, Answer::Located(_));
     checks.push(host::library(located, has_gpu));
-    checks.push(match &options.archive_file {
-        Some(file) => packed::archive(file, interrupt),
-        None => host::kernels(options.kernel_toolchain.as_deref()),
+    let archive = options.archive_file.as_deref().zip(archive);
+    checks.push(match archive {
+        Some((file, archive)) => packed::archive(file, archive, settings, interrupt),
+        None => host::kernels(settings.kernel_toolchain.value.as_deref()),
     });
     checks.push(host::assembler());
     let newest = Some(newest_cuda(gpu::version(&driver)));
@@ -69,12 +73,9 @@ pub fn doctor(
         "emulator",
         "part of this program: exact counters without a GPU, no times",
     ));
-    let examined = match driver {
-        Answer::Driver(shown) => devices::examined(options, shown, has_cupti)?,
-        _ => Vec::new(),
-    };
+    let examined = devices.examine(&configured, has_cupti)?;
     let (code, sentence) = conclusion(&checks, expected, &examined);
-    if options.message_format == MessageFormat::Json {
+    if settings.message_format.value == MessageFormat::Json {
         return json::write(&checks, &examined, code, &sentence, out)
             .map(|()| code)
             .map_err(|e| Failure::output(Path::new("standard output"), &e));
@@ -88,6 +89,18 @@ pub fn doctor(
     show_plain(out, |out| out.write_all(text.as_bytes()))
         .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
     Ok(code)
+}
+
+/// `answer`, as a harness of a run gives it.
+fn probed(answer: &Answer) -> DriverProbe {
+    match answer {
+        Answer::Driver(devices) => DriverProbe::Devices(devices.clone()),
+        // A kernel module without its library is a broken driver.
+        Answer::NoDriver(_) if !Path::new("/proc/driver/nvidia/version").exists() => {
+            DriverProbe::Absent
+        }
+        _ => DriverProbe::NoDevice,
+    }
 }
 
 /// The conclusion of all checks. The code is that of a run with the same `--devices`; the sentence

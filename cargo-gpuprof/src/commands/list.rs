@@ -33,7 +33,7 @@ pub fn list(
     let wanted = Wanted { archive, configuration, ..(&options.cargo).into() };
     let opened = Opened::new(&wanted)?;
     let layers = Layers::new(&opened.config, options.configuration.preset.as_deref())?;
-    let settings = Settings::new(options.into(), &layers);
+    let settings = Settings::new(options.given.clone(), &layers);
     let (folder, source) = opened.build(settings.build_options(wanted.cargo))?;
     let folder = folder.path();
     let process = HarnessProcess::for_query(folder, interrupt);

@@ -114,7 +114,7 @@ impl Opened {
     fn new(options: &MergeOptions) -> Result<Self> {
         let (root, target) = places(&options.place);
         let (layers, catalogue): (Layers, _) = layers(&root, &options.configuration)?;
-        let settings = Settings::new(options.into(), &layers);
+        let settings = Settings::new(options.given.clone(), &layers);
         let view = viewed::placed(&settings, options.view.all)?;
         let exports = Exports::open(&settings, &root)?;
         let baselines = Baselines::new(&root, &target);

@@ -194,7 +194,7 @@ fn nothing(known: &Catalogue, search: &str, chip: Option<&str>) -> String {
 
 /// The nearest folder with settings, as cargo would find the workspace, without asking cargo for
 /// it.
-fn settled_root(here: &Utf8Path) -> &Utf8Path {
+pub(super) fn settled_root(here: &Utf8Path) -> &Utf8Path {
     let settled = |folder: &&Utf8Path| {
         folder.join(config::DEFAULT_PATH).exists() || folder.join(sections::FOLDER).exists()
     };

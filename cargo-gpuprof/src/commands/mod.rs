@@ -1,12 +1,14 @@
 //! The subcommands: each puts the rooms together for one purpose.
 
 pub mod archive;
+mod backend;
 pub mod baselines;
 mod browser;
 pub mod calibrate;
 mod charts;
 pub mod check;
 pub mod completions;
+mod devices;
 mod divide;
 pub mod doctor;
 pub mod emulate;

@@ -17,7 +17,7 @@ use gpuprof_model::suggest::did_you_mean;
 
 use super::settings::Settings;
 use super::stored::{layers, places, with_metrics_of};
-use crate::options::{Given, RulesOptions};
+use crate::options::RulesOptions;
 use crate::rules::{self, load};
 use crate::sections::Sections;
 use gpuprof_engine::cupti::{self, Answer, Question};
@@ -33,8 +33,8 @@ pub fn rules(options: &RulesOptions, out: &mut impl Write) -> Result<()> {
     let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
     let (root, target) = places(&options.place);
     let (layers, known) = layers(&root, &options.configuration)?;
-    let given = Given { rules: options.rules.clone(), ..Given::default() };
-    let folder = Settings::export(&Settings::new(given, &layers).rules, &root);
+    let settings = Settings::new(options.given.clone(), &layers);
+    let folder = Settings::export(&settings.rules, &root);
     let run = match &options.run {
         Some(run) => Some(document::find(&target, run)?),
         None => None,

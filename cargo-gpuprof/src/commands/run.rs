@@ -5,7 +5,6 @@
 //! its events to the listeners in `measure`, and `conclude` judges, writes and shows the results.
 
 pub(super) mod against;
-mod backend;
 mod base;
 mod beforehand;
 mod conclude;

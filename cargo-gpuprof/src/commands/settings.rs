@@ -4,16 +4,18 @@
 //! origin, for `show-config`. Later layers win: default < configuration file < preset < command
 //! line.
 
-use std::fmt;
+use std::{fmt, io};
 
 use camino::Utf8Path;
+use clap::{Arg, Args};
 use gpuprof_model::ExitCode;
 use gpuprof_model::suggest::did_you_mean;
 
 use crate::config::{Config, DEFAULT_PATH};
 use crate::options::types::*;
 use crate::options::{
-    BuildOptions, CargoRequest, Defaults, Given, Shown, below, library_from, settings,
+    BuildOptions, CargoRequest, Defaults, Given, GivenValue, RunOptions, Shown, below,
+    library_from, settings,
 };
 use gpuprof_analysis::gate::outcome::Gate;
 use gpuprof_engine::store::baseline::is_path;
@@ -86,7 +88,7 @@ pub enum Origin {
     Default,
     /// The configuration file, or a preset of it, by its name in messages.
     Configuration(String),
-    /// The command line, by this option.
+    /// The command line, by this option, or the environment, by this variable.
     CommandLine(String),
 }
 
@@ -123,7 +125,7 @@ impl<T: Shown> fmt::Display for Setting<T> {
 
 macro_rules! of_a_run {
     ($($(#[$doc:meta])* $name:ident $option:literal:
-        $type:ty => $value:ty = $default:expr, |$o:ident| $given:expr;)*) => {
+        $type:ty => $value:ty = $default:expr;)*) => {
         /// The settings of a run.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Settings {
@@ -180,6 +182,7 @@ impl Settings {
             default_features: self.default_features.value,
             kernel_arch: self.kernel_arch.value.clone(),
             quiet: self.quiet.value,
+            colour: self.color.value.shows_on(&io::stderr()),
         }
     }
 
@@ -238,7 +241,7 @@ fn library(setting: &Setting<Option<Utf8PathBuf>>, root: &Utf8Path) -> Option<Ut
 }
 
 impl<T> Setting<T> {
-    /// Whether the command line says it.
+    /// Whether the command line or the environment says it.
     pub fn on_command_line(&self) -> bool {
         matches!(self.origin, Origin::CommandLine(_))
     }
@@ -255,13 +258,14 @@ impl<T> Setting<T> {
 /// The value of `option` if it is `given`, else of the last layer that has one.
 fn resolve<T: Shown, V: From<T>>(
     layers: &Layers,
-    given: Option<T>,
+    given: Option<GivenValue<T>>,
     option: &str,
     of: impl Fn(&Config) -> Option<T>,
     default: V,
 ) -> Setting<V> {
-    if let Some(value) = given {
-        let origin = Origin::CommandLine(value.flag(option));
+    if let Some(GivenValue { value, by_variable }) = given {
+        let variable = by_variable.then(|| variable(option)).flatten();
+        let origin = Origin::CommandLine(variable.unwrap_or_else(|| value.flag(option)));
         return Setting { value: value.into(), origin };
     }
     let configured =
@@ -272,6 +276,15 @@ fn resolve<T: Shown, V: From<T>>(
         }
         None => Setting { value: default, origin: Origin::Default },
     }
+}
+
+/// The environment variable that sets `option`.
+fn variable(option: &str) -> Option<String> {
+    let id = option.trim_start_matches('-').replace('-', "_");
+    let run = RunOptions::augment_args(clap::Command::new("run"));
+    let named = |it: &&Arg| it.get_id() == &id || it.get_id() == &format!("{id}_by_environment");
+    let variable = run.get_arguments().filter(named).find_map(Arg::get_env)?;
+    Some(variable.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

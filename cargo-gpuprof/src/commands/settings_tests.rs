@@ -7,7 +7,7 @@ fn settings(file: &str, line: &str) -> Settings {
     let config = Config::parse(file, DEFAULT_PATH.into()).unwrap();
     let options = parsed(line);
     let layers = Layers::new(&config, options.configuration.preset.as_deref()).unwrap();
-    Settings::new((&options).into(), &layers)
+    Settings::new(options.given.clone(), &layers)
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn axes_of_the_preset_come_after_those_of_the_file() {
     let options = parsed("cargo-gpuprof --series block=256");
     let axes = |preset| -> Vec<String> {
         let layers = Layers::new(&config, preset).unwrap();
-        let settings = Settings::new((&options).into(), &layers);
+        let settings = Settings::new(options.given.clone(), &layers);
         let selection = selection(&(&options.selection).into(), (&layers, &settings), []).unwrap();
         selection.overrides.into_iter().map(|axes| axes.change.text).collect()
     };
@@ -187,6 +187,24 @@ fn every_setting_can_come_from_the_file_and_from_a_preset_and_is_seen() {
 }
 
 #[test]
+fn every_setting_can_come_from_the_command_line() {
+    for line in EVERY.lines().filter(|line| !line.is_empty()) {
+        let (key, value) = line.split_once(" = ").unwrap();
+        let value = value.replace(['"', '[', ']', ' '], "");
+        let option = match (key, &*value) {
+            ("sets" | "sections", _) => format!("--{} {value}", &key[..key.len() - 1]),
+            (_, "true") => format!("--{key}"),
+            (_, "false") => format!("--no-{key}"),
+            _ => format!("--{key} {value}"),
+        };
+        let settings = settings("", &format!("cargo-gpuprof {option}"));
+        let text = settings.all().into_iter().find(|(name, _)| name == key).unwrap().1.text();
+        let flag = option.split(' ').next().unwrap();
+        assert!(text.ends_with(&format!("  [{flag}]")), "{option}: {text}");
+    }
+}
+
+#[test]
 fn a_flag_of_the_command_line_takes_back_what_the_file_says() {
     let line = "cargo-gpuprof --wait --verify --gate --no-strict --no-across-devices --no-quiet";
     let all = settings(EVERY, line);
@@ -226,7 +244,7 @@ fn harnesses_are_built_as_the_layers_say() {
     let layers = Layers::new(&config, None).unwrap();
     let built = |line| {
         let options = parsed(line);
-        Settings::new((&options).into(), &layers).build_options((&options.cargo).into())
+        Settings::new(options.given.clone(), &layers).build_options((&options.cargo).into())
     };
     let of_file = built("cargo-gpuprof");
     assert_eq!(of_file.profile, "dist");
@@ -236,7 +254,7 @@ fn harnesses_are_built_as_the_layers_say() {
     assert_eq!(given.profile, "bench");
     assert_eq!(given.feature_args()[..2], ["--features", "narrow"]);
     let options = parsed("cargo-gpuprof");
-    let plain = Settings::new((&options).into(), &Layers::default());
+    let plain = Settings::new(options.given.clone(), &Layers::default());
     let plain = plain.build_options((&options.cargo).into());
     assert_eq!((plain.profile.as_str(), plain.feature_args()), ("bench", Vec::new()));
 }
@@ -250,7 +268,7 @@ fn a_view_has_layers_and_what_is_wrong_with_it_is_reported_with_its_layer() {
     .unwrap();
     let placed = |preset, line| {
         let layers = Layers::new(&config, preset).unwrap();
-        viewed::placed(&Settings::new((&parsed(line)).into(), &layers), false)
+        viewed::placed(&Settings::new(parsed(line).given, &layers), false)
     };
     let view = placed(None, "cargo-gpuprof --top 5").unwrap().view;
     assert_eq!((view.sort.unwrap().descending, view.top), (true, Some(5)));
@@ -281,4 +299,21 @@ fn the_book_lists_every_setting_with_its_default() {
         let row = format!("| `{key}` | `{default}` |");
         assert!(book.contains(&row), "configuration.md has no row that begins {row}");
     }
+}
+
+#[test]
+fn a_value_of_the_environment_is_called_by_its_variable() {
+    let by_variable = true;
+    let given = Given {
+        timeout: NonZeroU32::new(9).map(|value| GivenValue { value, by_variable }),
+        strict: Some(GivenValue { value: false, by_variable }),
+        cupti_path: Some(GivenValue { value: "lib".into(), by_variable }),
+        color: Some(GivenValue { value: Color::Never, by_variable }),
+        ..Given::default()
+    };
+    let settings = Settings::new(given, &Layers::default());
+    assert_eq!(settings.timeout.to_string(), "9  [GPUPROF_TIMEOUT]");
+    assert_eq!(settings.strict.to_string(), "false  [GPUPROF_STRICT]");
+    assert_eq!(settings.cupti_path.to_string(), "lib  [GPUPROF_CUPTI]");
+    assert_eq!(settings.color.to_string(), "never  [CARGO_TERM_COLOR]");
 }

@@ -8,16 +8,14 @@ use gpuprof_report::Screen;
 /// The properties of standard output, before colour is decided.
 #[derive(Debug, Clone, Copy)]
 pub struct StandardOutput {
-    colours: bool,
     width: Option<u16>,
 }
 
 impl StandardOutput {
     /// That of standard output.
     pub fn of_process() -> Self {
-        let colours = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
         let size = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-        Self { colours, width: size.map(|(width, _)| width.0) }
+        Self { width: size.map(|(width, _)| width.0) }
     }
 
     /// Its columns, if it is a terminal and the format is for people.
@@ -27,11 +25,6 @@ impl StandardOutput {
 
     /// How it is written to where `color` says when to colour.
     pub fn screen(self, color: Color) -> Screen {
-        let colour = match color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => self.colours,
-        };
-        Screen { colour, width: self.width }
+        Screen { colour: color.shows_on(&io::stdout()), width: self.width }
     }
 }

@@ -135,7 +135,7 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
     let outcome = document::outcome(&target, &options.run, &run);
     let (layers, known) = layers(&root, &options.configuration)?;
     let catalogue = with_metrics_of(known, &run);
-    let settings = Settings::new(options.into(), &layers);
+    let settings = Settings::new(options.given.clone(), &layers);
     let folder = Settings::export(&settings.rules, &root);
     let rules = rules::of_run(&run, (&root, folder.as_deref()), &catalogue)?;
     // What was advised when the run was made may rest on other rules.
@@ -181,7 +181,7 @@ pub fn compare(
     let after = baselines.stored(&target, &options.run)?;
     refuse_itself((&options.baseline, &before), (&options.run, &after))?;
     let (layers, known) = layers(&root, &options.configuration)?;
-    let settings = Settings::new(options.into(), &layers);
+    let settings = Settings::new(options.given.clone(), &layers);
     // Directions are the run's: those that a file set for the baseline alone do not apply to the
     // run.
     let catalogue = with_names_of(with_metrics_of(known, &after), &before);

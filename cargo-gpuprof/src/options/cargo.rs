@@ -2,7 +2,7 @@
 
 use camino::Utf8PathBuf;
 use clap::Args;
-use gpuprof_build::options::{BENCH, CargoRequest};
+use gpuprof_build::options::CargoRequest;
 
 /// Which packages and targets to build, and how.
 #[derive(Debug, Clone, Default, Args)]
@@ -103,26 +103,6 @@ impl CargoOptions {
     pub fn place(&self) -> PlaceOptions {
         let Self { manifest_path, target_dir, .. } = self.clone();
         PlaceOptions { manifest_path, target_dir }
-    }
-
-    /// The profile that was asked for.
-    pub fn profile(&self) -> Option<String> {
-        self.profile.clone().or_else(|| self.release.then(|| BENCH.to_owned()))
-    }
-
-    /// The features that were asked for.
-    pub fn features(&self) -> Option<Vec<String>> {
-        (!self.features.is_empty()).then(|| self.features.clone())
-    }
-
-    /// Whether all features were requested.
-    pub fn all_features(&self) -> Option<bool> {
-        self.all_features.then_some(true)
-    }
-
-    /// Whether default features were disabled.
-    pub fn default_features(&self) -> Option<bool> {
-        self.no_default_features.then_some(false)
     }
 
     /// The first option that was given and says how to build, or what: an archive is built.

@@ -5,11 +5,16 @@ use std::num::NonZeroU32;
 use clap::Args;
 
 use super::at_least_one::at_least_one;
-use super::{CargoOptions, ConfigurationOptions, KernelOptions, OutputOptions, SelectionOptions};
+use super::{
+    CargoOptions, ConfigurationOptions, Given, KernelOptions, OutputOptions, SelectionOptions,
+};
 
 /// Options of `check`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CheckOptions {
+    /// The settings that are given.
+    #[command(flatten)]
+    pub given: Given,
     /// Which series.
     #[command(flatten)]
     pub selection: SelectionOptions,

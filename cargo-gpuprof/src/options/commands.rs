@@ -9,13 +9,16 @@ use gpuprof_model::machine::ClockControl;
 
 use super::word::word;
 use super::{
-    BackendChoice, CargoOptions, ConfigurationOptions, DeviceSelection, KernelOptions,
+    BackendChoice, CargoOptions, ConfigurationOptions, DeviceSelection, Given, KernelOptions,
     MessageFormat, PartitionOptions, SelectionOptions, library,
 };
 
 /// Options of `list`.
 #[derive(Debug, Args)]
 pub struct ListOptions {
+    /// The settings that are given.
+    #[command(flatten)]
+    pub given: Given,
     /// What to list.
     #[command(flatten)]
     pub selection: SelectionOptions,
@@ -76,9 +79,12 @@ pub struct MetricsOptions {
 /// Options of `doctor`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DoctorOptions {
+    /// The settings that are given.
+    #[command(flatten)]
+    pub given: Given,
     /// Which driver should run kernels
-    #[arg(long, value_parser = word::<BackendChoice>(), default_value_t, value_name = "BACKEND", env = "GPUPROF_BACKEND")]
-    pub backend: BackendChoice,
+    #[arg(long, value_parser = word::<BackendChoice>(), value_name = "BACKEND", env = "GPUPROF_BACKEND")]
+    pub backend: Option<BackendChoice>,
     /// GPUs that have to work, named as for `run` [default: the first; the others are only checked]
     #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES")]
     pub devices: Option<DeviceSelection>,
@@ -94,14 +100,20 @@ pub struct DoctorOptions {
     /// Check this archive, and whether its harnesses start here, instead of the toolchain
     #[arg(long, value_name = "FILE")]
     pub archive_file: Option<Utf8PathBuf>,
+    /// Which configuration file is read.
+    #[command(flatten)]
+    pub configuration: ConfigurationOptions,
     /// Format of standard output
-    #[arg(long, value_parser = word::<MessageFormat>(), default_value_t, value_name = "FORMAT")]
-    pub message_format: MessageFormat,
+    #[arg(long, value_parser = word::<MessageFormat>(), value_name = "FORMAT")]
+    pub message_format: Option<MessageFormat>,
 }
 
 /// Options of `archive`.
 #[derive(Debug, Args)]
 pub struct ArchiveOptions {
+    /// The settings that are given.
+    #[command(flatten)]
+    pub given: Given,
     /// The archive to write, a .tar.zst file.
     #[arg(long, value_name = "FILE")]
     pub archive_file: Utf8PathBuf,

@@ -4,9 +4,10 @@ use camino::Utf8PathBuf;
 use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
 
-use super::either::either;
 use super::word::word;
-use super::{Color, ConfigurationOptions, Interleave, MessageFormat, PlaceOptions, ViewOptions};
+use super::{
+    Color, ConfigurationOptions, Given, Interleave, MessageFormat, PlaceOptions, ViewOptions,
+};
 use gpuprof_report::Format;
 
 /// The baseline of a run, and the rules of the exit code.
@@ -96,26 +97,12 @@ pub struct JudgingOptions {
     pub gate: bool,
 }
 
-impl JudgingOptions {
-    /// What `--strict` or `--no-strict` says, else the environment.
-    pub fn strict(&self) -> Option<bool> {
-        either(self.strict, self.no_strict).or(self.strict_by_environment)
-    }
-
-    /// Whether `--gate` or `--no-gate` was given.
-    pub fn gate(&self) -> Option<bool> {
-        either(self.gate, self.no_gate)
-    }
-
-    /// Whether `--across-devices` or `--no-across-devices` was given.
-    pub fn across_devices(&self) -> Option<bool> {
-        either(self.across_devices, self.no_across_devices)
-    }
-}
-
 /// Options of `report`.
 #[derive(Debug, Args)]
 pub struct ReportOptions {
+    /// The settings that are given.
+    #[command(flatten)]
+    pub given: Given,
     /// The run: `latest`, an id or a prefix of it, or a file
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
@@ -151,6 +138,9 @@ pub struct ReportOptions {
 /// Options of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareOptions {
+    /// The settings that are given.
+    #[command(flatten)]
+    pub given: Given,
     /// The run to compare with: a baseline, `latest`, an id, or a file
     #[arg(value_name = "BASELINE")]
     pub baseline: String,

@@ -1,26 +1,41 @@
-//! The settings that a command line gives.
+//! The settings that a command line gives, or the environment in its place.
 //!
-//! Input: the options of a subcommand. Output: one optional value per row of the settings.
+//! Input: clap's matches of a subcommand. Output: one optional value per row of the settings. A
+//! subcommand gives the settings of its own options.
+
+use clap::error::Error;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use gpuprof_build::options::BENCH;
 
 use super::types::*;
-use super::{
-    ArchiveOptions, CheckOptions, CompareOptions, GateOptions, ListOptions, MergeOptions,
-    OutputOptions, ReportOptions, RunOptions, settings,
-};
+use super::{GivenValue, Shown, settings};
 
 macro_rules! of_a_command_line {
     ($($(#[$doc:meta])* $name:ident $option:literal:
-        $type:ty => $value:ty = $default:expr, |$o:ident| $given:expr;)*) => {
+        $type:ty => $value:ty = $default:expr;)*) => {
         /// The settings that the command line gives.
         #[derive(Debug, Clone, Default)]
         pub struct Given {
-            $($(#[$doc])* pub $name: Option<$type>,)*
+            $($(#[$doc])* pub $name: Option<GivenValue<$type>>,)*
         }
 
-        impl From<&RunOptions> for Given {
-            fn from(options: &RunOptions) -> Self {
-                $(let $name: fn(&RunOptions) -> Option<$type> = |$o| $given;)*
-                Self { $($name: $name(options),)* }
+        impl FromArgMatches for Given {
+            fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+                let mut given = Self {
+                    $($name: <$type>::given(matches, &$option[2..].replace('-', "_")),)*
+                };
+                // The arguments that say a setting by another name than its own.
+                let release = GivenValue::new(matches, "release", || BENCH.to_owned());
+                given.profile = given.profile.or(release);
+                let of = "strict_by_environment";
+                let strict = GivenValue::new(matches, of, || matches.get_one(of) == Some(&true));
+                given.strict = given.strict.or(strict);
+                Ok(given)
+            }
+
+            fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+                *self = Self::from_arg_matches(matches)?;
+                Ok(())
             }
         }
     };
@@ -28,62 +43,14 @@ macro_rules! of_a_command_line {
 
 settings!(of_a_command_line);
 
-// Other subcommands have groups of the options of `run`, which give the same settings there.
-
-impl From<&MergeOptions> for Given {
-    fn from(options: &MergeOptions) -> Self {
-        let (baseline, judging) = (options.baseline.clone(), options.judging.clone());
-        let gate = GateOptions { baseline, judging, ..GateOptions::default() };
-        let (view, output) = (options.view.clone(), options.output.clone());
-        (&RunOptions { gate, view, output, ..RunOptions::default() }).into()
+/// It reads arguments that the other options of a subcommand declare. A subcommand flattens it
+/// before them, since clap removes each argument that an option takes.
+impl Args for Given {
+    fn augment_args(command: Command) -> Command {
+        command
     }
-}
 
-impl From<&CompareOptions> for Given {
-    fn from(options: &CompareOptions) -> Self {
-        let gate = GateOptions { judging: options.judging.clone(), ..GateOptions::default() };
-        let output = OutputOptions { color: options.color, ..OutputOptions::default() };
-        let view = options.view.clone();
-        (&RunOptions { gate, view, output, ..RunOptions::default() }).into()
-    }
-}
-
-impl From<&ReportOptions> for Given {
-    fn from(options: &ReportOptions) -> Self {
-        let output = OutputOptions { color: options.color, ..OutputOptions::default() };
-        let (view, rules) = (options.view.clone(), options.rules.clone());
-        (&RunOptions { view, rules, output, ..RunOptions::default() }).into()
-    }
-}
-
-impl From<&ListOptions> for Given {
-    fn from(options: &ListOptions) -> Self {
-        let (message_format, quiet) = (options.message_format, options.quiet);
-        let output = OutputOptions { message_format, quiet, ..OutputOptions::default() };
-        let (selection, cargo) = (options.selection.clone(), options.cargo.clone());
-        (&RunOptions { selection, cargo, output, ..RunOptions::default() }).into()
-    }
-}
-
-impl From<&CheckOptions> for Given {
-    fn from(options: &CheckOptions) -> Self {
-        let CheckOptions { selection, cargo, kernels, timeout, output, .. } = options.clone();
-        let run =
-            RunOptions { selection, cargo, kernels, timeout, output, ..RunOptions::default() };
-        Self {
-            backend: Some(BackendChoice::Emulator),
-            check: Some(Checks::ALL),
-            verify: Some(true),
-            gate: Some(false),
-            ..Self::from(&run)
-        }
-    }
-}
-
-impl From<&ArchiveOptions> for Given {
-    fn from(options: &ArchiveOptions) -> Self {
-        let output = OutputOptions { quiet: options.quiet, ..OutputOptions::default() };
-        let (cargo, kernels) = (options.cargo.clone(), options.kernels.clone());
-        (&RunOptions { cargo, kernels, output, ..RunOptions::default() }).into()
+    fn augment_args_for_update(command: Command) -> Command {
+        command
     }
 }

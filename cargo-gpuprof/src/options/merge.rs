@@ -4,7 +4,9 @@ use camino::Utf8PathBuf;
 use clap::Args;
 
 use super::word::word;
-use super::{ConfigurationOptions, JudgingOptions, OutputOptions, PlaceOptions, ViewOptions};
+use super::{
+    ConfigurationOptions, Given, JudgingOptions, OutputOptions, PlaceOptions, ViewOptions,
+};
 
 gpuprof_model::words! {
     /// Which of several measurements of one slice counts.
@@ -19,6 +21,9 @@ gpuprof_model::words! {
 /// Options of `merge`.
 #[derive(Debug, Args)]
 pub struct MergeOptions {
+    /// The settings that are given.
+    #[command(flatten)]
+    pub given: Given,
     /// Folders with slices of one plan: that of --slices, of a plan, or of single slices
     #[arg(value_name = "DIR|RUN", required = true)]
     pub from: Vec<Utf8PathBuf>,

@@ -13,10 +13,10 @@ mod check;
 mod commands;
 mod configuration;
 mod duration;
-mod either;
 mod emulate;
 mod gate;
 mod given;
+mod given_value;
 mod history;
 mod library;
 mod merge;
@@ -49,6 +49,7 @@ pub use gate::{
     BaselineAction, BaselineOptions, CompareOptions, GateOptions, JudgingOptions, ReportOptions,
 };
 pub use given::Given;
+pub use given_value::GivenValue;
 pub use gpuprof_analysis::stats::repeats::{NOISE_PERCENT, Repeats, noise_percent};
 pub use gpuprof_build::options::{BuildOptions, CargoRequest};
 pub use gpuprof_engine::device::DeviceSelection;

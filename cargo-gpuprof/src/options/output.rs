@@ -1,10 +1,11 @@
 //! Options of what is printed and written.
 
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice};
 use camino::Utf8PathBuf;
 use clap::Args;
 
 use super::KeepRuns;
-use super::either::either;
 use super::word::word;
 
 gpuprof_model::words! {
@@ -64,13 +65,6 @@ pub struct OutputOptions {
     pub no_quiet: bool,
 }
 
-impl OutputOptions {
-    /// Whether `--quiet` or `--no-quiet` was given.
-    pub fn quiet(&self) -> Option<bool> {
-        either(self.quiet, self.no_quiet)
-    }
-}
-
 gpuprof_model::words! {
     /// When to colour.
     pub enum Color = Auto {
@@ -80,5 +74,17 @@ gpuprof_model::words! {
         Always = "always",
         /// Never.
         Never = "never",
+    }
+}
+
+impl Color {
+    /// Whether text on `stream` is coloured. Without a choice the terminal decides, and the
+    /// variables of the environment that are usual (`NO_COLOR`, `CLICOLOR`).
+    pub fn shows_on(self, stream: &impl RawStream) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => AutoStream::choice(stream) != ColorChoice::Never,
+        }
     }
 }

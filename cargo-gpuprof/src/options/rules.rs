@@ -3,11 +3,14 @@
 use camino::Utf8PathBuf;
 use clap::Args;
 
-use super::{ConfigurationOptions, PlaceOptions, library};
+use super::{ConfigurationOptions, Given, PlaceOptions, library};
 
 /// Options of `rules`.
 #[derive(Debug, Clone, Args)]
 pub struct RulesOptions {
+    /// The settings that are given.
+    #[command(flatten)]
+    pub given: Given,
     /// Show this rule in full
     #[arg(value_name = "RULE")]
     pub rule: Option<String>,

@@ -8,12 +8,12 @@ use clap::Args;
 use gpuprof_model::suggest::did_you_mean;
 
 use super::at_least_one::at_least_one;
-use super::either::either;
 use super::word::word;
 use super::{
     AheadCount, AppReplayMatch, AppReplayMode, BackendChoice, CacheControl, CargoOptions, Checks,
-    ClockControl, ConfigurationOptions, DeviceSelection, GateOptions, Isolate, KernelOptions,
-    OutputOptions, Repeats, ReplayMode, Set, SliceOptions, TimeBudget, ViewOptions, library,
+    ClockControl, ConfigurationOptions, DeviceSelection, GateOptions, Given, Isolate,
+    KernelOptions, OutputOptions, Repeats, ReplayMode, Set, SliceOptions, TimeBudget, ViewOptions,
+    library,
 };
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
@@ -82,6 +82,9 @@ pub struct SelectionOptions {
 /// Options of `run`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct RunOptions {
+    /// The settings that are given.
+    #[command(flatten)]
+    pub given: Given,
     /// Which series.
     #[command(flatten)]
     pub selection: SelectionOptions,
@@ -237,21 +240,6 @@ impl RunOptions {
     pub fn patience(&self) -> Duration {
         let usual = if self.goes_on_or_begins() { LEASE } else { LINGERING };
         self.gate.wait_lock.map_or(usual, |seconds| Duration::from_secs(seconds.into()))
-    }
-
-    /// Whether `--advice` or `--no-advice` was given.
-    pub fn advice(&self) -> Option<bool> {
-        either(self.advice, self.no_advice)
-    }
-
-    /// Whether `--wait` or `--no-wait` was given.
-    pub fn wait(&self) -> Option<bool> {
-        either(self.wait, self.no_wait)
-    }
-
-    /// Whether `--verify` or `--no-verify` was given.
-    pub fn verify(&self) -> Option<bool> {
-        either(self.verify, self.no_verify)
     }
 }
 

@@ -5,8 +5,10 @@
 //! field, with its help, is in [`RunOptions`](super::RunOptions).
 
 use camino::Utf8Path;
+use clap::ArgMatches;
 use serde_json::Value;
 
+use super::GivenValue;
 use gpuprof_build::options::BENCH;
 use gpuprof_engine::plan::MAX_CONFIGURATIONS;
 use gpuprof_model::words::Word;
@@ -25,189 +27,139 @@ pub(crate) mod types {
     };
 }
 
-/// Passes the rows to the macro `$to`. A row is `name "--option": TYPE => VALUE = DEFAULT,
-/// |options| GIVEN;` where TYPE is a layer's value, VALUE the run's value, and GIVEN the command
-/// line's value, if it has one.
+/// Passes the rows to the macro `$to`. A row is `name "--option": TYPE => VALUE = DEFAULT;` where
+/// TYPE is a layer's value, and VALUE the run's value.
 macro_rules! settings {
     ($to:ident) => {
         $to! {
             /// Which driver runs the kernels.
-            backend "--backend": BackendChoice => BackendChoice = BackendChoice::default(),
-                |o| o.backend;
+            backend "--backend": BackendChoice => BackendChoice = BackendChoice::default();
             /// The GPUs that the configurations are spread over; none for the first one.
-            devices "--devices": DeviceSelection => Option<DeviceSelection> = None,
-                |o| o.devices.clone();
+            devices "--devices": DeviceSelection => Option<DeviceSelection> = None;
             /// Processes that time each configuration on a GPU.
-            repeat "--repeat": Repeats => Repeats = Repeats::DEFAULT,
-                |o| o.repeat;
+            repeat "--repeat": Repeats => Repeats = Repeats::DEFAULT;
             /// The most rounds of a configuration that is undecided; none for those of
             /// `sequential::Most::DEFAULT`.
-            max_repeat "--max-repeat": NonZeroU32 => Option<NonZeroU32> = None,
-                |o| o.max_repeat;
+            max_repeat "--max-repeat": NonZeroU32 => Option<NonZeroU32> = None;
             /// How long more rounds may be asked for.
-            time_budget "--time-budget": TimeBudget => Option<TimeBudget> = None,
-                |o| o.time_budget;
+            time_budget "--time-budget": TimeBudget => Option<TimeBudget> = None;
             /// Seconds a process may take.
-            timeout "--timeout": NonZeroU32 => u32 = 120,
-                |o| o.timeout;
+            timeout "--timeout": NonZeroU32 => u32 = 120;
             /// What happens to the L2 cache before each sample.
-            cache_control "--cache-control": CacheControl => CacheControl = CacheControl::default(),
-                |o| o.cache_control;
+            cache_control "--cache-control": CacheControl => CacheControl = CacheControl::default();
             /// What happens to the clocks of the GPU.
-            clock_control "--clock-control": ClockControl => ClockControl = ClockControl::default(),
-                |o| o.clock_control;
+            clock_control "--clock-control": ClockControl => ClockControl = ClockControl::default();
             /// NVML's library, if the default search is not used.
-            nvml_path "--nvml-path": Utf8PathBuf => Option<Utf8PathBuf> = None,
-                |o| o.nvml_path.clone();
+            nvml_path "--nvml-path": Utf8PathBuf => Option<Utf8PathBuf> = None;
             /// Whether a run waits for a GPU on which another one measures.
-            wait "--wait": bool => bool = true,
-                |o| o.wait();
+            wait "--wait": bool => bool = true;
             /// How hardware counters are collected.
-            replay_mode "--replay-mode": ReplayMode => ReplayMode = ReplayMode::default(),
-                |o| o.replay_mode;
+            replay_mode "--replay-mode": ReplayMode => ReplayMode = ReplayMode::default();
             /// The unit that gets separate processes.
-            isolate "--isolate": Isolate => Isolate = Isolate::default(),
-                |o| o.isolate;
+            isolate "--isolate": Isolate => Isolate = Isolate::default();
             /// Processes that prepare while another one works; none to use as many as change no
             /// result.
-            ahead "--ahead": AheadCount => Option<AheadCount> = None,
-                |o| o.ahead;
+            ahead "--ahead": AheadCount => Option<AheadCount> = None;
             /// In which order passes run.
-            interleave "--interleave": Interleave => Interleave = Interleave::default(),
-                |o| o.gate.interleave;
+            interleave "--interleave": Interleave => Interleave = Interleave::default();
             /// CUPTI's library or its folder, if the default search is not used.
-            cupti_path "--cupti-path": Utf8PathBuf => Option<Utf8PathBuf> = None,
-                |o| o.cupti_path.clone();
+            cupti_path "--cupti-path": Utf8PathBuf => Option<Utf8PathBuf> = None;
             /// Whether outputs are compared with the host reference.
-            verify "--verify": bool => bool = true,
-                |o| o.verify();
+            verify "--verify": bool => bool = true;
             /// The checks of the emulated driver.
-            check "--check": Checks => Checks = Checks::default(),
-                |o| o.check;
+            check "--check": Checks => Checks = Checks::default();
             /// Sections to show, by the names of sets.
-            sets "--set": Vec<Set> => Vec<Set> = Vec::new(),
-                |o| (!o.set.is_empty()).then(|| o.set.clone());
+            sets "--set": Vec<Set> => Vec<Set> = Vec::new();
             /// Sections to show, by name.
-            sections "--section": Vec<String> => Vec<String> = Vec::new(),
-                |o| (!o.section.is_empty()).then(|| o.section.clone());
+            sections "--section": Vec<String> => Vec<String> = Vec::new();
             /// Whether the counters of the rules of advice are collected as well.
-            advice "--advice": bool => bool = false,
-                |o| o.advice();
+            advice "--advice": bool => bool = false;
             /// The folder of rules of advice, if it is not the default one.
-            rules "--rules": Utf8PathBuf => Option<Utf8PathBuf> = None,
-                |o| o.rules.clone();
+            rules "--rules": Utf8PathBuf => Option<Utf8PathBuf> = None;
             /// The most counter passes that a configuration may need.
-            max_passes "--max-passes": NonZeroU32 => Option<NonZeroU32> = None,
-                |o| o.max_passes;
+            max_passes "--max-passes": NonZeroU32 => Option<NonZeroU32> = None;
             /// How launches of two passes are matched.
             app_replay_match "--app-replay-match":
-                AppReplayMatch => AppReplayMatch = AppReplayMatch::default(),
-                |o| o.app_replay_match;
+                AppReplayMatch => AppReplayMatch = AppReplayMatch::default();
             /// How far the launches of two passes may differ.
             app_replay_mode "--app-replay-mode":
-                AppReplayMode => AppReplayMode = AppReplayMode::default(),
-                |o| o.app_replay_mode;
+                AppReplayMode => AppReplayMode = AppReplayMode::default();
             /// Configurations to take of each series; none for all.
-            sample "--sample": NonZeroUsize => Option<NonZeroUsize> = None,
-                |o| o.selection.sample;
+            sample "--sample": NonZeroUsize => Option<NonZeroUsize> = None;
             /// The seed of a sample.
-            sample_seed "--sample-seed": u64 => u64 = 0,
-                |o| o.selection.sample_seed;
+            sample_seed "--sample-seed": u64 => u64 = 0;
             /// Maximum number of configurations in a run.
-            max_configs "--max-configs": usize => usize = MAX_CONFIGURATIONS,
-                |o| o.selection.max_configs;
+            max_configs "--max-configs": usize => usize = MAX_CONFIGURATIONS;
             /// The GPU architecture that kernels are compiled for.
-            kernel_arch "--kernel-arch": String => String = "sm_80".to_owned(),
-                |o| o.kernels.kernel_arch.clone();
+            kernel_arch "--kernel-arch": String => String = "sm_80".to_owned();
             /// The toolchain of the kernels, if the default search is not used.
-            kernel_toolchain "--kernel-toolchain": String => Option<String> = None,
-                |o| o.kernels.kernel_toolchain.clone();
+            kernel_toolchain "--kernel-toolchain": String => Option<String> = None;
             /// Whether thresholds decide the exit code.
-            gate "--gate": bool => bool = true,
-                |o| o.gate.judging.gate();
+            gate "--gate": bool => bool = true;
             /// Whether an entry that cannot be judged ends with exit code 106.
-            strict "--strict": bool => bool = false,
-                |o| o.gate.judging.strict();
+            strict "--strict": bool => bool = false;
             /// The baseline to compare with: a name or a file.
-            baseline "--baseline": String => Option<String> = None,
-                |o| o.gate.baseline.clone();
+            baseline "--baseline": String => Option<String> = None;
             /// The other revision that is measured too.
-            base "--base": String => Option<String> = None,
-                |o| o.gate.base.clone();
+            base "--base": String => Option<String> = None;
             /// Whether a baseline of another device is compared with as well.
-            across_devices "--across-devices": bool => bool = false,
-                |o| o.gate.judging.across_devices();
+            across_devices "--across-devices": bool => bool = false;
             /// The metric that decides which configuration is best; none for the headline metric.
-            best_by "--best-by": String => Option<String> = None,
-                |o| o.view.best_by.clone();
+            best_by "--best-by": String => Option<String> = None;
             /// The configuration that the others are compared with, in addition to the best.
-            reference "--reference": String => Option<String> = None,
-                |o| o.view.reference.clone();
+            reference "--reference": String => Option<String> = None;
             /// The condition on the rows that are compared and shown.
-            filter "--filter": String => Option<String> = None,
-                |o| o.view.filter.clone();
+            filter "--filter": String => Option<String> = None;
             /// Axes and metrics to show; none for all axes and the series' metrics.
-            columns "--columns": Vec<String> => Vec<String> = Vec::new(),
-                |o| o.view.columns();
+            columns "--columns": Vec<String> => Vec<String> = Vec::new();
             /// The axis or metric to sort by.
-            sort "--sort": String => Option<String> = None,
-                |o| o.view.sort.clone();
+            sort "--sort": String => Option<String> = None;
             /// The most rows to show.
-            top "--top": NonZeroUsize => Option<NonZeroUsize> = None,
-                |o| o.view.top;
+            top "--top": NonZeroUsize => Option<NonZeroUsize> = None;
             /// The metrics of the marked front.
-            pareto "--pareto": Vec<String> => Vec<String> = Vec::new(),
-                |o| o.view.pareto();
+            pareto "--pareto": Vec<String> => Vec<String> = Vec::new();
             /// The contents of standard output.
             message_format "--message-format":
-                MessageFormat => MessageFormat = MessageFormat::default(),
-                |o| o.output.message_format;
+                MessageFormat => MessageFormat = MessageFormat::default();
             /// The CSV file that is written as well.
-            export_csv "--export-csv": Utf8PathBuf => Option<Utf8PathBuf> = None,
-                |o| o.output.export_csv.clone();
+            export_csv "--export-csv": Utf8PathBuf => Option<Utf8PathBuf> = None;
             /// The HTML page that is written as well.
-            export_html "--export-html": Utf8PathBuf => Option<Utf8PathBuf> = None,
-                |o| o.output.export_html.clone();
+            export_html "--export-html": Utf8PathBuf => Option<Utf8PathBuf> = None;
             /// The JSON file that is written as well.
-            export_json "--export-json": Utf8PathBuf => Option<Utf8PathBuf> = None,
-                |o| o.output.export_json.clone();
+            export_json "--export-json": Utf8PathBuf => Option<Utf8PathBuf> = None;
             /// The JUnit file that is written as well.
-            export_junit "--export-junit": Utf8PathBuf => Option<Utf8PathBuf> = None,
-                |o| o.output.export_junit.clone();
+            export_junit "--export-junit": Utf8PathBuf => Option<Utf8PathBuf> = None;
             /// The Markdown file that is written as well.
-            export_markdown "--export-markdown": Utf8PathBuf => Option<Utf8PathBuf> = None,
-                |o| o.output.export_markdown.clone();
+            export_markdown "--export-markdown": Utf8PathBuf => Option<Utf8PathBuf> = None;
             /// The folder into which each chart is written as well.
-            export_svg "--export-svg": Utf8PathBuf => Option<Utf8PathBuf> = None,
-                |o| o.output.export_svg.clone();
+            export_svg "--export-svg": Utf8PathBuf => Option<Utf8PathBuf> = None;
             /// When to colour.
-            color "--color": Color => Color = Color::default(),
-                |o| o.output.color;
+            color "--color": Color => Color = Color::default();
             /// Whether neither progress nor notes are printed.
-            quiet "--quiet": bool => bool = false,
-                |o| o.output.quiet();
+            quiet "--quiet": bool => bool = false;
             /// The cargo profile of the harness.
-            profile "--profile": String => String = BENCH.to_owned(),
-                |o| o.cargo.profile();
+            profile "--profile": String => String = BENCH.to_owned();
             /// The features to activate.
-            features "--features": Vec<String> => Vec<String> = Vec::new(),
-                |o| o.cargo.features();
+            features "--features": Vec<String> => Vec<String> = Vec::new();
             /// Whether all features are activated.
-            all_features "--all-features": bool => bool = false,
-                |o| o.cargo.all_features();
+            all_features "--all-features": bool => bool = false;
             /// Whether the default features are activated.
-            default_features "--default-features": bool => bool = true,
-                |o| o.cargo.default_features();
+            default_features "--default-features": bool => bool = true;
             /// How many runs are kept below the target folder.
-            keep_runs "--keep-runs": KeepRuns => KeepRuns = KeepRuns::default(),
-                |o| o.output.keep_runs;
+            keep_runs "--keep-runs": KeepRuns => KeepRuns = KeepRuns::default();
         }
     };
 }
 pub(crate) use settings;
 
 /// A value of a setting, as people and programs read it.
-pub trait Shown {
+pub trait Shown: Clone + Send + Sync + 'static {
+    /// The value that `matches` have of the argument `id`.
+    fn given(matches: &ArgMatches, id: &str) -> Option<GivenValue<Self>> {
+        let value = || matches.get_one::<Self>(id).cloned().expect("a given argument has a value");
+        GivenValue::new(matches, id, value)
+    }
+
     /// For people: in words of the command line.
     fn text(&self) -> String;
 
@@ -264,6 +216,11 @@ macro_rules! texts {
 texts!(String, Utf8PathBuf, KeepRuns, DeviceSelection, TimeBudget, Checks);
 
 impl Shown for bool {
+    fn given(matches: &ArgMatches, id: &str) -> Option<GivenValue<Self>> {
+        let denied = || GivenValue::new(matches, &format!("no_{id}"), || false);
+        GivenValue::new(matches, id, || true).or_else(denied)
+    }
+
     fn text(&self) -> String {
         self.to_string()
     }
@@ -288,6 +245,11 @@ impl<T: Shown> Shown for Option<T> {
 }
 
 impl<T: Shown> Shown for Vec<T> {
+    fn given(matches: &ArgMatches, id: &str) -> Option<GivenValue<Self>> {
+        let values = || matches.get_many::<T>(id).into_iter().flatten().cloned().collect();
+        GivenValue::new(matches, id, values)
+    }
+
     fn text(&self) -> String {
         let texts: Vec<String> = self.iter().map(Shown::text).collect();
         if texts.is_empty() { "none".to_owned() } else { texts.join(", ") }
@@ -310,7 +272,7 @@ pub fn below(root: &Utf8Path, path: &Utf8Path) -> Utf8PathBuf {
 
 macro_rules! of_defaults {
     ($($(#[$doc:meta])* $name:ident $option:literal:
-        $type:ty => $value:ty = $default:expr, |$o:ident| $given:expr;)*) => {
+        $type:ty => $value:ty = $default:expr;)*) => {
         /// The option and the default of every setting that has one, as help texts show them.
         pub fn defaults() -> Vec<(&'static str, String)> {
             let mut defaults = Vec::new();

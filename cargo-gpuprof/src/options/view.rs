@@ -35,15 +35,3 @@ pub struct ViewOptions {
     #[arg(long, value_name = "METRICS", value_delimiter = ',', help_heading = "View")]
     pub pareto: Vec<String>,
 }
-
-impl ViewOptions {
-    /// The columns that were asked for.
-    pub fn columns(&self) -> Option<Vec<String>> {
-        (!self.columns.is_empty()).then(|| self.columns.clone())
-    }
-
-    /// The metrics of the front that was asked for.
-    pub fn pareto(&self) -> Option<Vec<String>> {
-        (!self.pareto.is_empty()).then(|| self.pareto.clone())
-    }
-}

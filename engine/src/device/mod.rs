@@ -28,6 +28,7 @@ use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 use lock::{Lock, Owner};
 pub use requested::{DeviceSelection, RequestedDevice};
+pub use resolve::of_one_model;
 
 /// Which devices CUDA shows a process.
 pub const VISIBLE_ENV: &str = "CUDA_VISIBLE_DEVICES";

@@ -38,18 +38,6 @@ impl DeviceSelection {
         Ok(shown)
     }
 
-    /// The devices to measure on, of those `shown`, in the order of their UUIDs.
-    ///
-    /// # Errors
-    /// As [`Self::find`], and devices of different models (exit code 2).
-    pub fn choose(&self, shown: &[DeviceRecord]) -> Result<Vec<DeviceRecord>> {
-        let mut chosen: Vec<&DeviceRecord> =
-            self.find(shown)?.into_iter().map(|at| &shown[at]).collect();
-        one_model(&chosen)?;
-        chosen.sort_by(|a, b| a.uuid.cmp(&b.uuid));
-        Ok(chosen.into_iter().cloned().collect())
-    }
-
     /// The positions in `shown` of the devices asked for, in the order in which they are named.
     ///
     /// # Errors
@@ -105,25 +93,32 @@ fn listed(shown: &[DeviceRecord]) -> String {
     shown.iter().enumerate().map(line).collect()
 }
 
-fn one_model(chosen: &[&DeviceRecord]) -> Result<()> {
+/// `devices` in the order of their UUIDs.
+///
+/// # Errors
+/// They are of different models (exit code 2).
+pub fn of_one_model(mut devices: Vec<DeviceRecord>) -> Result<Vec<DeviceRecord>> {
     /// The properties that must be equal: name, architecture and size.
     fn model(device: &DeviceRecord) -> (&str, (u32, u32), u32, u64) {
         (&device.name, device.compute_capability, device.sm_count, device.l2_bytes)
     }
-    let [first, others @ ..] = chosen else { return Ok(()) };
-    let Some(other) = others.iter().find(|other| model(other) != model(first)) else {
-        return Ok(());
-    };
-    let told = |device: &DeviceRecord| {
-        let (major, minor) = device.compute_capability;
-        format!("{} (sm_{major}{minor}, {} SMs, {})", device.name, device.sm_count, device.uuid)
-    };
-    Err(Failure::usage(format!(
-        "the devices of a run must be of one model, but these differ: {} and {}. Results of two \
-         models cannot be compared: start one run per model and name its devices with --devices",
-        told(first),
-        told(other)
-    )))
+    let first = devices.first();
+    let other = devices.iter().find(|other| Some(model(other)) != first.map(model));
+    if let (Some(first), Some(other)) = (first, other) {
+        let told = |device: &DeviceRecord| {
+            let (major, minor) = device.compute_capability;
+            format!("{} (sm_{major}{minor}, {} SMs, {})", device.name, device.sm_count, device.uuid)
+        };
+        return Err(Failure::usage(format!(
+            "the devices of a run must be of one model, but these differ: {} and {}. Results of \
+             two models cannot be compared: start one run per model and name its devices with \
+             --devices",
+            told(first),
+            told(other)
+        )));
+    }
+    devices.sort_by(|a, b| a.uuid.cmp(&b.uuid));
+    Ok(devices)
 }
 
 #[cfg(test)]

@@ -11,7 +11,9 @@ fn devices() -> Vec<DeviceRecord> {
 
 fn chosen(text: &str) -> Result<Vec<String>> {
     let asked: DeviceSelection = text.parse().unwrap();
-    Ok(asked.choose(&devices())?.into_iter().map(|device| device.uuid).collect())
+    let (shown, found) = (devices(), asked.find(&devices())?);
+    let found = of_one_model(found.into_iter().map(|at| shown[at].clone()).collect())?;
+    Ok(found.into_iter().map(|device| device.uuid).collect())
 }
 
 #[test]
@@ -48,14 +50,14 @@ fn what_cannot_be_meant_is_refused_with_what_is_there() {
 fn different_models_are_refused_by_name() {
     let mut mixed = devices();
     mixed[1].name = "NVIDIA A100".into();
-    let failure = DeviceSelection::All.choose(&mixed).unwrap_err();
+    let failure = of_one_model(mixed.clone()).unwrap_err();
     assert_eq!(
         failure.message,
         "the devices of a run must be of one model, but these differ: NVIDIA H200 (sm_90, 132 SMs, \
          GPU-22-c) and NVIDIA A100 (sm_90, 132 SMs, GPU-11-a). Results of two models cannot be \
          compared: start one run per model and name its devices with --devices"
     );
-    assert!("0,2".parse::<DeviceSelection>().unwrap().choose(&mixed).is_ok());
+    assert!(of_one_model(vec![mixed[0].clone(), mixed[2].clone()]).is_ok());
 }
 
 #[test]
@@ -72,7 +74,7 @@ fn instances_are_asked_for_by_name_and_not_found_by_that_of_their_gpu() {
     let uuids: Vec<&str> = all.iter().map(|device| &*device.uuid).collect();
     assert_eq!((uuids, seen), (vec!["MIG-1-a", "MIG-2-b"], vec!["MIG-2".into(), "MIG-3".into()]));
     let whole: DeviceSelection = "GPU-11".parse().unwrap();
-    let failure = whole.choose(&all).unwrap_err();
+    let failure = whole.find(&all).unwrap_err();
     assert!(failure.message.contains("by its instances: `nvidia-smi -L`"), "{failure}");
 }
 

@@ -1,19 +1,20 @@
 //! The devices, each by itself: its settings, whether another gpuprof has it, and a trial session
 //! on it.
 //!
-//! Input: the visible devices. Output: the checks of each. A process that queries one of several
-//! sees only that one, like a process that measures on it. The device is locked during its trial,
-//! and one that another gpuprof has locked gets no trial: a second session would be refused or
-//! disturb the other.
+//! Input: the visible devices and the settings. Output: the checks of each. A process that queries
+//! one of several sees only that one, like a process that measures on it. The device is locked
+//! during its trial, and one that another gpuprof has locked gets no trial: a second session would
+//! be refused or disturb the other.
 
 use gpuprof_model::measurement::DeviceRecord;
 
 use super::check::{Check, State};
+use super::configured::Configured;
 use super::gpu;
-use crate::options::DoctorOptions;
+use crate::commands::devices;
 use gpuprof_engine::cupti::{self, Answer, Question};
 use gpuprof_engine::device::lock::{self, Owner, Try};
-use gpuprof_engine::device::{VISIBLE_ENV, shared_profiler};
+use gpuprof_engine::device::shared_profiler;
 use gpuprof_system::error::Result;
 
 /// The name of the trial's line.
@@ -47,48 +48,60 @@ impl Examined {
     }
 }
 
-/// Examines the devices that are asked for, of those `shown`; all of them where nothing is.
-/// `has_cupti` says whether a trial makes sense.
-///
-/// # Errors
-/// Devices that are not there (exit code 2); processes of our own that cannot be started.
-pub(super) fn examined(
-    options: &DoctorOptions,
-    mut shown: Vec<DeviceRecord>,
-    has_cupti: bool,
-) -> Result<Vec<Examined>> {
-    let cupti = options.cupti_path.as_deref();
-    let chosen = match &options.devices {
-        None => (0..shown.len()).collect(),
-        Some(asked) => {
-            if std::env::var_os(VISIBLE_ENV).is_none() {
-                shown = asked.with_hidden(shown, |instance| {
-                    Ok(match cupti::ask_on(Some(instance), cupti, Question::Driver)? {
-                        Answer::Driver(found) => found,
-                        _ => Vec::new(),
-                    })
-                })?;
-            }
-            asked.find(&shown)?
-        }
-    };
-    let alone = shown.len() == 1 && options.devices.is_none();
-    let examine = |at: usize| {
-        let device = shown[at].clone();
-        let visible = (!alone).then_some(&*device.uuid);
-        let ask = |question| cupti::ask_on(visible, cupti, question);
-        let (library, uuid) = (options.nvml_path.clone(), device.uuid.clone());
-        let settings = gpu::settings(ask(Question::Nvml { library, uuid })?, &device.uuid);
-        let counters = match has_cupti {
-            true => held(&device, || ask(Question::Trial).map(tried))?,
-            false => {
-                Check::new(State::Fail, COUNTERS, "not tested: CUPTI does not work (see above)")
-            }
+/// The devices that the driver shows, and those that the settings name.
+pub(super) struct Devices {
+    shown: Vec<DeviceRecord>,
+    named: Option<Vec<usize>>,
+}
+
+impl Devices {
+    /// Those of the `driver`, on which a run measures if it is `expected` to answer one.
+    ///
+    /// # Errors
+    /// Devices that a run would refuse (exit code 2, or 96 for the configuration file); processes
+    /// of our own that cannot be started.
+    pub(super) fn find(driver: &Answer, expected: bool, configured: &Configured) -> Result<Self> {
+        let mut shown = match driver {
+            Answer::Driver(shown) => shown.clone(),
+            _ if expected => return Ok(Self { shown: Vec::new(), named: None }),
+            _ => Vec::new(),
         };
-        let used = options.devices.is_some() || at == 0;
-        Ok(Examined { at, device, used, settings, counters })
-    };
-    chosen.into_iter().map(examine).collect()
+        let cupti = configured.cupti.as_deref();
+        let named = devices::named(&configured.settings, !expected, &mut shown, |instance| {
+            Ok(match cupti::ask_on(Some(instance), cupti, Question::Driver)? {
+                Answer::Driver(found) => found,
+                _ => Vec::new(),
+            })
+        })?;
+        Ok(Self { shown, named })
+    }
+
+    /// Examines the devices that are named; all of them if none is. `has_cupti` says whether a
+    /// trial makes sense.
+    ///
+    /// # Errors
+    /// Processes of our own that cannot be started.
+    pub(super) fn examine(self, by: &Configured, has_cupti: bool) -> Result<Vec<Examined>> {
+        let Self { shown, named } = self;
+        let alone = shown.len() == 1 && named.is_none();
+        let examine = |at: usize| {
+            let device = shown[at].clone();
+            let visible = (!alone).then_some(&*device.uuid);
+            let ask = |question| cupti::ask_on(visible, by.cupti.as_deref(), question);
+            let (library, uuid) = (by.nvml.clone(), device.uuid.clone());
+            let settings = gpu::settings(ask(Question::Nvml { library, uuid })?, &device.uuid);
+            let counters = match has_cupti {
+                true => held(&device, || ask(Question::Trial).map(tried))?,
+                false => {
+                    Check::new(State::Fail, COUNTERS, "not tested: CUPTI does not work (see above)")
+                }
+            };
+            let used = named.is_some() || at == 0;
+            Ok(Examined { at, device, used, settings, counters })
+        };
+        let examined = named.clone().unwrap_or_else(|| (0..shown.len()).collect());
+        examined.into_iter().map(examine).collect()
+    }
 }
 
 /// The `trial` of a device that is ours meanwhile, with its profiler.

@@ -1,15 +1,15 @@
 //! The check of an archive: whether it can be unpacked and its harnesses start here.
 //!
-//! Input: its file. Output: one line. The harnesses are asked for their series, as a run would, so
-//! that a system library that is too old shows.
+//! Input: its file, opened. Output: one line. The harnesses are asked for their series, as a run
+//! would, so that a system library that is too old shows.
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 
 use super::check::{Check, Obstacle, State};
-use crate::commands::settings::{Layers, Settings};
-use crate::commands::{Opened, Wanted};
-use crate::options::{ConfigFile, Given};
+use crate::commands::Opened;
+use crate::commands::settings::Settings;
+use crate::options::{BuildOptions, CargoRequest};
 use gpuprof_engine::discover;
 use gpuprof_engine::execute::HarnessProcess;
 use gpuprof_system::error::Result;
@@ -23,20 +23,26 @@ const NO_ARCHIVE: Obstacle =
     Obstacle { code: ExitCode::Archive, sentence: "the archive cannot be run here" };
 
 /// Whether the archive `file` can be run here.
-pub(super) fn archive(file: &Utf8Path, interrupt: &Interrupt) -> Check {
-    match asked(file, interrupt) {
+pub(super) fn archive(
+    file: &Utf8Path,
+    opened: Result<Opened>,
+    settings: &Settings,
+    interrupt: &Interrupt,
+) -> Check {
+    match opened.and_then(|opened| asked(file, opened, settings, interrupt)) {
         Ok(found) => Check::new(State::Ok, ARCHIVE, found),
         Err(failure) => Check::obstacle(NO_ARCHIVE, ARCHIVE, failure.message),
     }
 }
 
-fn asked(file: &Utf8Path, interrupt: &Interrupt) -> Result<String> {
-    let (archive, configuration) = (Some(file.to_owned()), ConfigFile::None);
-    let wanted = Wanted { archive, configuration, ..Wanted::default() };
-    let opened = Opened::new(&wanted)?;
-    let layers = Layers::new(&opened.config, None)?;
-    let settings = Settings::new(Given { quiet: Some(true), ..Given::default() }, &layers);
-    let (folder, source) = opened.build(settings.build_options(wanted.cargo))?;
+fn asked(
+    file: &Utf8Path,
+    opened: Opened,
+    settings: &Settings,
+    interrupt: &Interrupt,
+) -> Result<String> {
+    let build = settings.build_options(CargoRequest::default());
+    let (folder, source) = opened.build(BuildOptions { quiet: true, ..build })?;
     let folder = folder.path();
     let process = HarnessProcess::for_query(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;

@@ -13,7 +13,7 @@ use gpuprof_model::ExitCode;
 use super::request::Request;
 use crate::commands::settings::Settings;
 use crate::commands::{Opened, Source, Wanted};
-use crate::options::{BuildOptions, CargoRequest, ConfigFile};
+use crate::options::{BuildOptions, CargoRequest, ConfigFile, GivenValue};
 use gpuprof_build::revision::{self, Checkout, Commit, Repository};
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
@@ -122,7 +122,7 @@ impl Meant {
 /// # Errors
 /// It does (exit code 2).
 pub(super) fn check(request: &Request) -> Result<()> {
-    let Some(name) = &request.given.base else { return Ok(()) };
+    let Some(GivenValue { value: name, .. }) = &request.given.base else { return Ok(()) };
     Meant::resolve(name, request.folder()).map(|_| ()).map_err(|failure| blamed(name, failure))
 }
 

@@ -7,15 +7,14 @@
 use std::fs;
 
 use camino::Utf8PathBuf;
-use gpuprof_model::ExitCode;
 use gpuprof_model::measurement::{DeviceName, DeviceRecord};
 use gpuprof_model::protocol::DriverProbe;
 
-use super::backend;
-use crate::commands::settings::{Setting, Settings};
-use crate::options::DeviceSelection;
+use crate::commands::backend::is_emulated;
+use crate::commands::devices;
+use crate::commands::settings::Settings;
 use gpuprof_build::host::Harness;
-use gpuprof_engine::device::{Hold, Terms, VISIBLE_ENV};
+use gpuprof_engine::device::{Hold, Terms, of_one_model};
 use gpuprof_engine::discover;
 use gpuprof_engine::execute::HarnessProcess;
 use gpuprof_engine::schedule::assignment::Assignment;
@@ -46,38 +45,26 @@ impl Devices {
         probe: &HarnessProcess<'_>,
         harness: &Harness,
     ) -> Result<Self> {
-        let wanted = &settings.devices;
         let mut shown = Vec::new();
-        let emulated = backend::is_emulated(settings.backend.value, || {
+        let emulated = is_emulated(settings.backend.value, || {
             let found = discover::probe(probe, harness)?;
             if let DriverProbe::Devices(devices) = &found {
                 shown.clone_from(devices);
             }
             Ok(found)
         })?;
-        let Some(asked) = &wanted.value else {
-            shown.truncate(if emulated { 0 } else { 1 });
-            return Ok(Self { records: shown, emulated, asked: false });
-        };
-        if emulated {
-            without_gpus(asked, wanted, settings.notes())?;
-            return Ok(Self { emulated, ..Self::default() });
-        }
-        // The environment may say what is to be seen.
-        if std::env::var_os(VISIBLE_ENV).is_none() {
-            shown = asked.with_hidden(shown, |instance| {
-                let process = HarnessProcess { device: Some(instance), ..*probe };
-                Ok(match discover::probe(&process, harness)? {
-                    DriverProbe::Devices(found) => found,
-                    _ => Vec::new(),
-                })
-            })?;
-        }
-        let placed = |failure: Failure| match wanted.on_command_line() {
-            true => Failure::new(failure.code, format!("{}: {}", wanted.origin, failure.message)),
-            false => wanted.blamed(failure),
-        };
-        Ok(Self { records: asked.choose(&shown).map_err(placed)?, emulated, asked: true })
+        let named = devices::named(settings, emulated, &mut shown, |instance| {
+            let process = HarnessProcess { device: Some(instance), ..*probe };
+            Ok(match discover::probe(&process, harness)? {
+                DriverProbe::Devices(found) => found,
+                _ => Vec::new(),
+            })
+        })?;
+        let asked = named.is_some();
+        let used = named.unwrap_or_else(|| (0..shown.len().min(1)).collect());
+        let records = of_one_model(used.into_iter().map(|at| shown[at].clone()).collect())
+            .map_err(|failure| devices::placed(&settings.devices, failure))?;
+        Ok(Self { records, emulated, asked })
     }
 
     /// How many pipelines there are: one a device, and one for the emulated driver.
@@ -145,28 +132,4 @@ impl Devices {
         fs::create_dir_all(&folder).map_err(|e| Failure::output(folder.as_std_path(), &e))?;
         Ok(folder)
     }
-}
-
-/// The emulated device cannot be named. A configuration file is shared by machines with and without
-/// GPUs; a command line is written for one machine.
-fn without_gpus(
-    asked: &DeviceSelection,
-    wanted: &Setting<Option<DeviceSelection>>,
-    notes: Notes,
-) -> Result<()> {
-    if wanted.on_command_line() {
-        return Err(Failure::new(
-            ExitCode::Usage,
-            format!(
-                "--devices {asked} names GPUs, but this run uses the emulated driver, which has a \
-                 single device; leave out --devices (GPUPROF_DEVICES), or require a GPU with \
-                 --backend cuda"
-            ),
-        ));
-    }
-    notes.say(format_args!(
-        "devices = {asked} [{}] has no effect: the emulated driver has a single device",
-        wanted.origin
-    ));
-    Ok(())
 }

@@ -42,7 +42,7 @@ pub(super) fn run(
     let (root, target) = places(&options.cargo.place());
     let (config, sections) = configured(options, &root)?;
     let layers = Layers::new(&config, options.configuration.preset.as_deref())?;
-    let settings = Settings::new(options.into(), &layers);
+    let settings = Settings::new(options.given.clone(), &layers);
     let placed = viewed::placed(&settings, options.view.all)?;
     let exports = Exports::open(&settings, &root)?;
     let Some(baseline) = settings.baseline_of(&root) else {

@@ -10,7 +10,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::commands::Wanted;
 use crate::commands::selection::Named;
 use crate::config::Condition;
-use crate::options::{CheckOptions, Given, Partition, PartitionBy, Purpose, RunOptions};
+use crate::options::{
+    BackendChoice, CheckOptions, Checks, Given, Partition, PartitionBy, Purpose, RunOptions,
+};
 
 /// The wishes of a user for one run.
 #[derive(Debug, Clone, Default)]
@@ -61,7 +63,7 @@ impl From<&RunOptions> for Request {
         let RunOptions { gate, slice, .. } = options.clone();
         Self {
             purpose: Purpose::Profile,
-            given: options.into(),
+            given: options.given.clone(),
             named: (&options.selection).into(),
             wanted: Wanted {
                 archive: archive_file,
@@ -93,7 +95,13 @@ impl From<&CheckOptions> for Request {
         let CheckOptions { selection, cargo, configuration, output, .. } = options;
         Self {
             purpose: Purpose::Check,
-            given: options.into(),
+            given: Given {
+                backend: Some(BackendChoice::Emulator.into()),
+                check: Some(Checks::ALL.into()),
+                verify: Some(true.into()),
+                gate: Some(false.into()),
+                ..options.given.clone()
+            },
             named: selection.into(),
             wanted: Wanted { configuration: configuration.file(), ..cargo.into() },
             preset: configuration.preset.clone(),

@@ -75,7 +75,7 @@ pub(super) fn too_many(
 ) -> Failure {
     let limit = most.value.map_or(0, NonZeroU32::get);
     let allows = match most.on_command_line() {
-        true => format!("--max-passes allows {limit}"),
+        true => format!("{} allows {limit}", most.origin),
         false => format!("max-passes allows {limit} [{}]", most.origin),
     };
     let mut message = format!(
