@@ -142,8 +142,8 @@ fn text(program: &Program) -> String {
     ptx::module("program", program, &flat::flatten(program))
 }
 
-/// Writes programs with their results for `run_on_gpu.py`: modules of PTX, and one line a program.
-/// The line holds what is needed to make memory, and the bits of memory that change. Programs that
+/// Writes programs with their results for `run_on_gpu.py`: a module and a line a program. The line
+/// holds what is needed to make memory, and the bits of memory that change. Programs that
 /// ptxas makes endless are left out.
 #[test]
 #[ignore = "writes the programs that a GPU runs"]
@@ -154,29 +154,21 @@ fn export() {
     let all = (first_seed()..).map(generate::program);
     let exported: Vec<Program> =
         all.filter(|program| !program.releases_by_store()).take(programs() as usize).collect();
-    for programs in exported.chunks(EXPORTED_PER_MODULE) {
-        let mut module = ptx::HEADER.to_string();
-        let first = programs[0].seed;
-        for program in programs {
-            let seed = program.seed;
-            let flat = flat::flatten(program);
-            let name = format!("program_{seed}");
-            let Outcome::Finished(expected) = reference(program, FAIR) else {
-                panic!("seed {seed} never ends")
-            };
-            module.push_str(&ptx::kernel(&name, program, &flat));
-            let before = program.memory();
-            let changes: Vec<u32> = before.iter().zip(&expected).map(|(a, b)| a ^ b).collect();
-            let Program { blocks, threads, .. } = program;
-            let _ = writeln!(
-                manifest,
-                "{first} {name} {blocks} {threads} {seed} {} {} {}",
-                program.results(),
-                hex(&before[program.results() as usize..]),
-                hex(&changes),
-            );
-        }
-        std::fs::write(folder.join(format!("{first}.ptx")), module).unwrap();
+    for program in &exported {
+        let Program { blocks, threads, seed, .. } = program;
+        let flat = flat::flatten(program);
+        let name = format!("program_{seed}");
+        let Outcome::Finished(expected) = reference(program, FAIR) else {
+            panic!("seed {seed} never ends")
+        };
+        let before = program.memory();
+        let changes: Vec<u32> = before.iter().zip(&expected).map(|(a, b)| a ^ b).collect();
+        let count = program.results();
+        let rest = hex(&before[count as usize..]);
+        let changes = hex(&changes);
+        let _ = writeln!(manifest, "{name} {blocks} {threads} {seed} {count} {rest} {changes}");
+        std::fs::write(folder.join(format!("{name}.ptx")), ptx::module(&name, program, &flat))
+            .unwrap();
     }
     std::fs::write(folder.join("manifest"), manifest).unwrap();
 }
@@ -203,9 +195,6 @@ fn a_lock_in_a_body_that_ptxas_makes_endless_is_found() {
     assert!(found(lock(false, Order::Scoped)));
     assert!(!found(lock(true, Order::Scoped)) && !found(lock(false, Order::Fenced)));
 }
-
-/// How many programs a driver compiles at once.
-const EXPORTED_PER_MODULE: usize = 25;
 
 /// Words in hexadecimal, a run of equal ones as its length and the word.
 fn hex(words: &[u32]) -> String {

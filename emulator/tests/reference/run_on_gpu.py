@@ -22,6 +22,7 @@ JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_SIZE, JIT_OPTIMIZATION_LEVEL = 5, 6, 7
 NOT_READY = 600
 OPTIMISED = 4
 CHILD = "--child"
+PER_PROCESS = 20
 
 
 class Driver:
@@ -100,29 +101,29 @@ def memory(seed, count, rest):
     return [start(at) for at in range(count)] + words(rest)
 
 
-def run_module(folder, module, programs, seconds, level):
-    """Runs a module's programs until the context is lost.
-
-    Returns how each program that it ran failed, None if it did not.
-    """
-    outcomes = []
+def run_program(driver, folder, program, seconds, level):
+    """How the program fails; None if it does not."""
+    name, blocks, threads, seed, count, rest, changes = program
+    before = memory(int(seed), int(count), rest)
+    expected = [word ^ change for word, change in zip(before, words(changes))]
     try:
-        driver = Driver()
-        with open(os.path.join(folder, f"{module}.ptx"), "rb") as file:
+        with open(os.path.join(folder, f"{name}.ptx"), "rb") as file:
             loaded = driver.load(file.read() + b"\0", level)
+        got = driver.run(loaded, name, int(blocks), int(threads), before, seconds)
     except RuntimeError as error:
-        return [str(error)] * len(programs)
-    for name, blocks, threads, seed, count, rest, changes in programs:
-        before = memory(int(seed), int(count), rest)
-        expected = [word ^ change for word, change in zip(before, words(changes))]
-        try:
-            got = driver.run(loaded, name, int(blocks), int(threads), before, seconds)
-        except RuntimeError as error:
-            return outcomes + [str(error)]
-        if got is None:
-            return outcomes + [f"has not ended after {seconds} s"]
-        outcomes.append(difference(got, expected))
-    return outcomes
+        return str(error)
+    return difference(got, expected) if got else f"has not ended after {seconds} s"
+
+
+def run_programs(folder, programs, seconds, level):
+    """Prints how each program fails, one line of JSON each, up to the first that fails: the
+    driver's context may be lost then."""
+    driver = Driver()
+    for program in programs:
+        how = run_program(driver, folder, program, seconds, level)
+        print(json.dumps(how), flush=True)
+        if how:
+            os._exit(0)  # a kernel that never ends must not hold the process
 
 
 def difference(got, expected):
@@ -132,17 +133,19 @@ def difference(got, expected):
 
 
 def run_in_process(work):
-    """Runs a module in a process of its own, and the programs behind one that loses the context in
-    another. Yields the work of each program that fails, without optimisations, and how."""
-    folder, module, programs, seconds, level = work
+    """Runs programs in a process, and those behind one that fails in another. Yields the work of
+    each program that fails, without optimisations, and how."""
+    folder, programs, seconds, level = work
     while programs:
-        text = json.dumps([folder, module, programs, seconds, level])
+        text = json.dumps([folder, programs, seconds, level])
         child = subprocess.run([sys.executable, __file__, CHILD], input=text, text=True,
-                               stdout=subprocess.PIPE, check=True)
-        outcomes = json.loads(child.stdout)
+                               stdout=subprocess.PIPE)
+        outcomes = [json.loads(line) for line in child.stdout.splitlines()]
+        if child.returncode != 0:
+            outcomes.append(f"ends the driver's process with code {child.returncode}")
         for program, how in zip(programs, outcomes):
             if how:
-                yield (folder, module, [program], seconds, 0), how
+                yield (folder, [program], seconds, 0), how
         programs = programs[len(outcomes):]
 
 
@@ -158,24 +161,21 @@ def main():
     parser.add_argument("--seconds", type=float, default=10, help="how long a kernel may run")
     parser.add_argument("--processes", type=int, default=min(os.cpu_count() or 1, 16))
     options = parser.parse_args()
-    modules = {}
     with open(os.path.join(options.folder, "manifest")) as file:
-        for line in file:
-            module, *program = line.split()
-            modules.setdefault(module, []).append(program)
-    work = [(options.folder, module, programs, options.seconds, OPTIMISED)
-            for module, programs in modules.items()]
-    total = sum(len(programs) for programs in modules.values())
+        programs = [line.split() for line in file]
+    total = len(programs)
+    work = [(options.folder, programs[at:at + PER_PROCESS], options.seconds, OPTIMISED)
+            for at in range(0, total, PER_PROCESS)]
     start = time.monotonic()
     failed = []
     for work, how in failures(options.processes, work):
-        print(f"{work[2][0][0]}: {how}", flush=True)
+        print(f"{work[1][0][0]}: {how}", flush=True)
         failed.append(work)
     print(f"{total - len(failed)} of {total} programs have the reference's result; "
           f"{time.monotonic() - start:.0f} s", flush=True)
     wrong = 0
     for work, how in failures(options.processes, failed):
-        print(f"{work[2][0][0]} without optimisations: {how}", flush=True)
+        print(f"{work[1][0][0]} without optimisations: {how}", flush=True)
         wrong += 1
     print(f"{len(failed) - wrong} of the other {len(failed)} have it without optimisations; "
           f"{time.monotonic() - start:.0f} s")
@@ -184,6 +184,6 @@ def main():
 
 if __name__ == "__main__":
     if sys.argv[1:] == [CHILD]:
-        print(json.dumps(run_module(*json.load(sys.stdin))), flush=True)
-        os._exit(0)  # a kernel that never ends must not hold the process
+        run_programs(*json.load(sys.stdin))
+        sys.exit()
     main()
