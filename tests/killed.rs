@@ -172,6 +172,36 @@ fn struck_until_it_ends(blows: &mut usize) -> Value {
 }
 
 #[test]
+fn a_journal_that_was_edited_is_not_resumed_and_one_without_checksums_is() {
+    let packed = Packed::new();
+    let few = ["gather", "--series", "stride=1..3 step 1", "--quiet"];
+    packed.tool(&few).run().exits_with(0);
+    let file = packed.runs()[0].join("journal.jsonl");
+    // As if it had been killed after its second pass.
+    let all = fs::read_to_string(&file).expect("it is kept");
+    let whole: String = all.split_inclusive('\n').take(4).collect();
+    assert_eq!(passes(whole.as_bytes()), [(0, 0, 0), (0, 1, 0)]);
+    let resumed = || packed.tool(&[&few[..], &["--resume"]].concat()).run();
+
+    let counters = whole.rfind("\"counters\":{").expect("the second pass has counters");
+    let value = whole[counters..].match_indices(':').nth(1).expect("it has a first counter").0;
+    let mut edited = whole.clone();
+    edited.insert(counters + value + 1, '9');
+    fs::write(&file, edited).expect("it can be written");
+    let refused = resumed().exits_with(96).stderr;
+    let said = "journal.jsonl, line 4: the line differs from its checksum, so it was changed";
+    assert!(refused.contains(said), "{refused}");
+
+    let unsealed = |line: &str| format!("{{{}", line.split_once(',').expect("it has members").1);
+    let older: String = whole.split_inclusive('\n').map(unsealed).collect();
+    fs::write(&file, &older).expect("it can be written");
+    resumed().exits_with(0);
+    let now = journal(&packed.runs()[0]);
+    assert!(now.starts_with(older.as_bytes()), "nothing is measured again");
+    assert_eq!(passes(&now), [(0, 0, 0), (0, 1, 0), (0, 2, 0)]);
+}
+
+#[test]
 fn a_run_killed_before_its_first_pass_is_no_obstacle() {
     let packed = Packed::new();
     for milliseconds in [0, 4, 10, 20, 40, 80] {

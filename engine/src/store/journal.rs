@@ -1,12 +1,13 @@
 //! The journal of a run: every finished pass, on disk before the next process measures.
 //!
 //! A line of JSON each: first the run's build and device, then one for every pass that ended. A
-//! line is written at once and synchronised; a kill at any instant leaves whole lines and at most
-//! the beginning of one, which is dropped when the run is resumed. Any other invalid content is
-//! refused with its path and byte. The file is locked while a run writes it, so that two never
-//! write one; and each start of the run has a line, which distinguishes two writers if locks are
-//! unreliable.
+//! line has a checksum, and is written at once and synchronised; a kill at any instant leaves whole
+//! lines and at most the beginning of one, which is dropped when the run is resumed. Any other
+//! invalid content is refused with its path and byte. The file is locked while a run writes it, so
+//! that two never write one; and each start of the run has a line, which distinguishes two writers
+//! if locks are unreliable.
 
+mod checksum;
 mod grouped;
 mod line;
 mod made;

@@ -13,6 +13,7 @@ use gpuprof_model::run::{SeriesResult, Status};
 use gpuprof_system::error::{Failure, Result};
 use serde::{Deserialize, Serialize};
 
+use super::checksum;
 use super::made::Made;
 use crate::schedule::Collected;
 
@@ -132,7 +133,7 @@ pub(super) fn written(line: &Line, by: &str) -> Vec<u8> {
         | Line::Done { .. }
         | Line::Whole { .. } => serde_json::to_vec(&Signed { by, line }),
     };
-    let mut bytes = bytes.expect("journal lines are plain data");
+    let mut bytes = checksum::sealed(&bytes.expect("journal lines are plain data"));
     bytes.push(b'\n');
     bytes
 }

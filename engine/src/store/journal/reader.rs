@@ -1,7 +1,8 @@
 //! The lines of a journal, for a run that is resumed and for slices that are merged.
 //!
 //! Input: a journal. Output: the run's build and device, and, to a [`Listener`], every start and
-//! each line that counts. Lines of a process that another one had taken the place of do not.
+//! each line that counts. Lines of a process that another one had taken the place of do not. A line
+//! that differs from its checksum is refused; journals of older versions have no checksums.
 
 use std::io::{self, BufRead};
 
@@ -9,6 +10,7 @@ use camino::Utf8Path;
 use memchr::memmem;
 use serde::Deserialize;
 
+use super::checksum;
 use super::line::{LineKind, Start};
 use super::made::Made;
 use crate::store::untrusted::{place, wrong};
@@ -108,6 +110,21 @@ fn written_by(first: &[u8]) -> Option<String> {
     Some(serde_json::from_slice::<By>(first).ok()?.tool_version)
 }
 
+/// Refuses `text`, the line with this `number` of the file at `path`, if it is not as it was
+/// written. Only in a journal that was begun without checksums (not `sealed`) may a line lack one.
+fn check(text: &[u8], sealed: bool, number: usize, path: &Utf8Path) -> Result<()> {
+    let wrong_sum = match checksum::holds(text) {
+        Some(true) => return Ok(()),
+        None if !sealed => return Ok(()),
+        Some(false) => "differs from its checksum",
+        None => "has no checksum",
+    };
+    Err(wrong(format!(
+        "{path}, line {number}: the line {wrong_sum}, so it was changed after it was written; \
+         measure again, without --resume"
+    )))
+}
+
 /// Gives the lines of `journal`, the file at `path`, to `listener`; nothing if another version than
 /// `expected` began it, since it may write other lines.
 ///
@@ -123,6 +140,7 @@ pub(super) fn read(
     let mut extent = Extent::default();
     let mut last = None;
     let mut line = Vec::new();
+    let (mut number, mut sealed) = (0, false);
     loop {
         line.clear();
         journal.read_until(b'\n', &mut line).map_err(failed)?;
@@ -135,6 +153,8 @@ pub(super) fn read(
         let at = extent.length;
         let Header { by, line: kind } = Header::read(text)
             .map_err(|error| Invalid { text: text.to_owned(), at, error }.at(path))?;
+        number += 1;
+        check(text, sealed, number, path)?;
         let entry = Entry { kind, text, at };
         if (kind == LineKind::Made) != extent.made.is_none() {
             return Err(wrong(format!(
@@ -143,7 +163,10 @@ pub(super) fn read(
             )));
         }
         match kind {
-            LineKind::Made => extent.made = Some(entry.parse().map_err(|line| line.at(path))?),
+            LineKind::Made => {
+                extent.made = Some(entry.parse().map_err(|line| line.at(path))?);
+                sealed = checksum::holds(text).is_some();
+            }
             LineKind::Begin => {
                 let start: Start = entry.parse().map_err(|line| line.at(path))?;
                 last = Some(start.id.clone());

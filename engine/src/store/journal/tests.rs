@@ -378,10 +378,59 @@ fn rows_that_are_read_together_are_those_that_were_written() {
     assert!(found.whole.is_some());
 }
 
+/// The journal in `bytes` as versions without checksums wrote it.
+fn without_checksums(bytes: &[u8]) -> String {
+    let text = std::str::from_utf8(bytes).unwrap();
+    let rest = |line: &str| format!("{{{}", line.split_once(',').unwrap().1);
+    text.split_inclusive('\n').map(rest).collect()
+}
+
+#[test]
+fn a_line_that_was_changed_is_refused_with_its_number() {
+    let (bytes, ends) = written();
+    let text = String::from_utf8(bytes).unwrap();
+    let edited = |from: &str, to: &str| {
+        assert_eq!(text[ends[1]..ends[2]].matches(from).count(), 1, "{from}");
+        [&text[..ends[1]], &text[ends[1]..ends[2]].replacen(from, to, 1), &text[ends[2]..]].concat()
+    };
+    let unsealed = without_checksums(&text.as_bytes()[ends[1]..ends[2]]);
+    let unsealed = [&text[..ends[1]], &unsealed, &text[ends[2]..]].concat();
+    for (changed, what) in [
+        (edited("\"repeat\":0", "\"repeat\":1"), "differs from its checksum"),
+        (edited("\"line\":\"pass\"", "\"line\" :\"pass\""), "differs from its checksum"),
+        (unsealed, "has no checksum"),
+    ] {
+        for message in refusals(changed.as_bytes()) {
+            let said = format!("journal.jsonl, line 3: the line {what}, so it was changed");
+            assert!(message.starts_with(&said), "{message}");
+        }
+    }
+}
+
+#[test]
+fn a_journal_without_checksums_is_resumed_and_gets_them() {
+    let (bytes, _) = written();
+    let (_keep, path) = folder();
+    fs::write(path.join(FILE), without_checksums(&bytes)).unwrap();
+    let (mut journal, replayed) = Journal::resume(&path, &made(), start("b")).unwrap();
+    assert_eq!(replayed.len(), 3);
+    journal.pass(step(5, 0), &gpu_pass(64, 1 << 20, &[1.0, 2.0])).unwrap();
+    drop((journal, replayed));
+    let (_, replayed) = Journal::resume(&path, &made(), start("c")).unwrap();
+    assert_eq!(replayed.len(), 4);
+    let text = fs::read_to_string(path.join(FILE)).unwrap();
+    let edited =
+        text.replacen("\"configuration\":5,\"repeat\":0", "\"configuration\":5,\"repeat\":2", 1);
+    assert_ne!(edited, text);
+    fs::write(path.join(FILE), edited).unwrap();
+    let failure = Journal::resume(&path, &made(), start("d")).unwrap_err();
+    assert!(failure.message.contains("line 8: the line differs"), "{}", failure.message);
+}
+
 #[test]
 fn a_broken_row_is_named_by_its_own_byte() {
     let (bytes, _) = with_rows();
-    let text = String::from_utf8(bytes).unwrap();
+    let text = without_checksums(&bytes);
     let third = text.match_indices("\"status\":").nth(2).unwrap().0;
     let mut broken = text.into_bytes();
     broken[third + 8] = b'?';
@@ -396,6 +445,6 @@ fn rows_in_another_form_are_read_alone() {
     let (bytes, _) = with_rows();
     let expected = rows_of(&bytes).unwrap().rows;
     // Spaces that the subcommand does not write.
-    let text = String::from_utf8(bytes).unwrap().replace(",\"row\":{", ", \"row\": {");
+    let text = without_checksums(&bytes).replace(",\"row\":{", ", \"row\": {");
     assert_eq!(rows_of(text.as_bytes()).unwrap().rows, expected);
 }
