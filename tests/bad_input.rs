@@ -163,7 +163,7 @@ fn a_block_over_the_limit_is_invalid_and_the_sweep_continues() {
       2048  4096                   invalid
 
      invalid   block=2048,n=4096: a block of 2048 threads exceeds the device's limit of 1024
-     verified  every finished row: equal to the reference
+     verified  every finished row: equal to the reference (y: 4096 elements)
      checks    every finished row: memory, init, race, sync in all 12 blocks
 
     3 configurations of 1 series: 2 finished, 1 invalid; no thresholds

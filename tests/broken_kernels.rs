@@ -65,7 +65,7 @@ fn a_write_to_what_a_kernel_only_reads_is_reported_with_the_argument() {
      failed    how=1: kernel 'writes_its_input' at faults/src/lib.rs:52:18, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000040800, 0 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
      failed    how=2: kernel 'writes_its_input' at faults/src/lib.rs:53:28, block (0,0,0), thread (5,0,0): writes 4 bytes of global memory at 0x700000040814, 20 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
      failed    how=3: kernel 'writes_its_input' at faults/src/lib.rs:56:17 (in gpuprof-0.1.0/src/device/atomic/instructions.rs:109:17), block (0,0,0), thread (0,0,0): updates 4 bytes of global memory at 0x70000004080c, 12 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
-     verified  every finished row: equal to the reference
+     verified  every finished row: equal to the reference (y: 32 elements)
      checks    every finished row: memory, init, race, sync in 1 block
 
     4 configurations of 1 series: 1 finished, 3 failed; no thresholds
@@ -87,7 +87,7 @@ fn a_result_that_differs_from_the_hosts_is_shown_next_to_it() {
           3                     failed
 
      failed    factor=3: verify failed: `y` differs from the host in 32 of 32 elements; first y[0]: device 3.0, host 2.0; largest error 2.5e4 times the tolerance, at y[0] (tolerance 2e-5 + 1e-5 × |host|)
-     verified  every finished row: equal to the reference
+     verified  every finished row: equal to the reference (y: 32 elements)
      checks    every finished row: memory, init, race, sync in 1 block
 
     2 configurations of 1 series: 1 finished, 1 failed; no thresholds

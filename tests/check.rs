@@ -91,7 +91,7 @@ fn an_annotation_selects_checks_and_a_report_says_what_its_verification_lacks() 
         1              * 34    1.00x             * 8
        40             1,360   40.00x             320
 
-     verified (no race check)  every row: equal to the reference
+     verified (no race check)  every row: equal to the reference (y: 64 to 2560 elements)
      checks                    every row: init in 20 of 41 blocks; memory, sync in all
 
     2 configurations of 1 series: 2 finished; no thresholds

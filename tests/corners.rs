@@ -27,7 +27,7 @@ fn a_launch_expression_that_falls_below_zero_or_overflows_is_reported_with_its_p
 fn a_row_of_which_nothing_was_compared_is_not_verified_and_says_so() {
     let outcome = gpuprof(&["empties", "loose"]).exits_with(0);
     assert_snapshot!(notes(&outcome, "verified ") + "\n" + &notes(&outcome, "unverified "), @"
-    verified    block=32,n=32: equal to the reference
+    verified    block=32,n=32: equal to the reference (x: 32 elements)
     unverified  block=32,n=0: nothing was compared: what the kernel writes has no elements
     unverified  every row: the tolerance or `compare` accepts what the buffers held before the launch
     ");

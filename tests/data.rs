@@ -232,7 +232,7 @@ fn a_reference_may_use_the_configuration_and_results_are_compared_as_asked() {
     assert_snapshot!(notes.join("\n"), @"
      failed    block=64,n=256,by=elements,share=exact: verify failed: `share` differs from the host in 1 of 1 elements; first share[0]: device 0.46386665, host 0.48828125; largest error 2.4 times the tolerance, at share[0] (tolerance 1e-2 + 0e0 × |host|)
      failed    block=64,n=256,by=order,share=loose, block=64,n=256,by=order,share=exact: verify failed: `kept`: the elements differ by order
-     verified  every finished row: largest error 0.12 of the tolerance
+     verified  every finished row: largest error 0.12 of the tolerance (count: 1, kept: 256, share: 1 elements)
     ");
 }
 

@@ -90,7 +90,7 @@ fn the_table_says_what_was_verified_and_what_samples_found() {
     let arguments = [&run[..], &["--repeat", "1", "bitonic"]].concat();
     let text = FakeGpu::new().tool(&workshop(), &arguments).run().exits_with(0).stdout;
     for note in [
-        " verified  every row: equal to the reference\n",
+        " verified  every row: equal to the reference (keys: 4096 elements)\n",
         " reset     keys: restored before every sample, outside the timed window\n",
         " reset     keys: each sample continues from the previous one's output (reset = once)\n",
     ] {

@@ -44,7 +44,7 @@ fn the_command_of_the_readme_prints_the_series_and_ends_with_0() {
       1024  1048576                         4                          4           655,360         393,216
 
      -         throughput: needs `duration`: the emulator reports no times
-     verified  every row: equal to the reference
+     verified  every row: equal to the reference (y: 1048576 elements)
      checks    every row: init, race in 2064 of 31744 blocks; memory, sync in all
 
      UNAVAILABLE  best throughput >= 20% of peak        needs `duration`: the emulator reports no times  [attribute]
@@ -76,7 +76,7 @@ fn run_is_what_the_bare_subcommand_does() {
         64  4096                         4             2,048           1,024
        128  4096                         4             2,048           1,024
 
-     verified  every row: equal to the reference
+     verified  every row: equal to the reference (y: 4096 elements)
      checks    every row: init, race in 38 of 96 blocks; memory, sync in all
 
     2 configurations of 1 series: 2 finished; no thresholds
@@ -202,7 +202,7 @@ fn is_the_page_of_strides(page: &str) {
     | 64 | 8 | 4096 | 32 | 4 | 2,560 | 4,608 | 4.50x |
 
     * \- duration: the emulator reports no times
-    * verified every row: equal to the reference
+    * verified every row: equal to the reference (y: 4096 elements)
     * checks every row: init, race in 80 of 256 blocks; memory, sync in all
 
     <details><summary>Advice: one piece</summary>
@@ -249,7 +249,7 @@ fn every_export_is_written_to_its_file() {
      stride  1 ▁▂▄█ 8  4.50x
 
      -         duration: the emulator reports no times
-     verified  every row: equal to the reference
+     verified  every row: equal to the reference (y: 4096 elements)
      checks    every row: init, race in 80 of 256 blocks; memory, sync in all
 
      advice
@@ -316,7 +316,7 @@ fn metrics_of_the_command_line_are_shown_instead_of_the_annotated_ones() {
         64  4096                     64                       128                      100
        128  4096                     32                       128                      100
 
-     verified  every row: equal to the reference
+     verified  every row: equal to the reference (y: 4096 elements)
      checks    every row: init, race in 38 of 96 blocks; memory, sync in all
 
     2 configurations of 1 series: 2 finished; no thresholds

@@ -144,7 +144,7 @@ fn a_configuration_file_given_by_name_is_read_instead_of_the_default_one() {
         64       4  4096                          4
         64       8  4096                          4
 
-     verified  every row: equal to the reference
+     verified  every row: equal to the reference (y: 4096 elements)
      checks    every row: init, race in 80 of 256 blocks; memory, sync in all
 
      advice
@@ -182,7 +182,7 @@ fn the_command_line_wins_over_the_configuration_file() {
        128  4096                     32
 
      -         waves: it depends on registers, which the emulator does not assign
-     verified  every row: equal to the reference
+     verified  every row: equal to the reference (y: 4096 elements)
      checks    every row: init, race in 38 of 96 blocks; memory, sync in all
 
      UNAVAILABLE  waves <= 1  it depends on registers, which the emulator does not assign  [--threshold]

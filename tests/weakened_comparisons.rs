@@ -138,18 +138,25 @@ fn verification_that_is_weaker_than_the_baselines_is_no_pass() {
     assert!(markdown.stdout.contains("weaker: "), "{}", markdown.stdout);
 
     packed.tool(&[&compared[..], &["--strict"]].concat()).run().exits_with(0);
-    // As if the reference had compared more, and more closely.
     let baseline = packed.path().join("target/gpuprof/baselines/main.json");
-    let mut stored: Value = serde_json::from_slice(&fs::read(&baseline).unwrap()).unwrap();
-    let row = &mut stored["series"][0]["configurations"][1]["verification"];
-    let elements = row["elements"].as_u64().expect("it says how many were compared");
-    row["elements"] = (elements + 1).into();
-    fs::write(&baseline, serde_json::to_vec(&stored).unwrap()).unwrap();
-    let outcome = packed.tool(&[&compared[..], &["--strict"]].concat()).run().exits_with(106);
-    let weaker = format!(
-        "\n weaker  vector::kernels::gather/block=64,stride=2,n=4096: {elements} elements are compared \
-         with the reference, and {} in the baseline\n",
-        elements + 1
-    );
-    assert!(outcome.stdout.contains(&weaker), "{}", outcome.stdout);
+    let stored: Value = serde_json::from_slice(&fs::read(&baseline).unwrap()).unwrap();
+    // As if the reference had compared more, of all or of a buffer, or after other inputs.
+    for (field, text) in [
+        ("/elements", "4096 elements are compared with the reference, and 4097 in the baseline"),
+        (
+            "/buffers/y",
+            "4096 elements of `y` are compared with the reference, and 4097 in the baseline",
+        ),
+        ("/inputs", "the inputs are not those of the baseline"),
+    ] {
+        let mut other = stored.clone();
+        let path = format!("/series/0/configurations/1/verification{field}");
+        let value = other.pointer_mut(&path).expect("it says what was compared");
+        *value = (value.as_u64().expect("it is a number") + 1).into();
+        fs::write(&baseline, serde_json::to_vec(&other).unwrap()).unwrap();
+        let outcome = packed.tool(&[&compared[..], &["--strict"]].concat()).run().exits_with(106);
+        let weaker =
+            format!("\n weaker  vector::kernels::gather/block=64,stride=2,n=4096: {text}\n");
+        assert!(outcome.stdout.contains(&weaker), "{}", outcome.stdout);
+    }
 }

@@ -316,7 +316,7 @@ pub struct InputFile {
 }
 
 /// What was compared with a reference, over all buffers of a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verification {
     /// How many elements.
@@ -326,6 +326,12 @@ pub struct Verification {
     /// The largest error that a tolerance accepts, as a share of a buffer's typical value; 0 if all
     /// of its elements must be equal.
     pub tolerance: f64,
+    /// How many elements of each buffer, by the kernel's name for it; empty in older documents.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub buffers: BTreeMap<String, u64>,
+    /// A hash of all arguments before the launch; none in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<u32>,
 }
 
 /// Why a kernel is not verified though no comparison found a difference.

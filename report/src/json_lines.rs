@@ -97,7 +97,7 @@ pub struct ConfigurationFinished<'r> {
     pub largest_error: Option<f64>,
     /// What it compared, and how closely.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub verification: Option<Verification>,
+    pub verification: Option<&'r Verification>,
     /// Why a comparison that found no difference verified nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unverified: Option<Unverified>,
@@ -209,7 +209,7 @@ impl<'r> Event<'r> {
             occupancy_limiter: result.occupancy_limiter,
             verified: result.verified,
             largest_error: result.largest_error,
-            verification: result.verification,
+            verification: result.verification.as_ref(),
             unverified: result.unverified,
             checks: result.checks,
         };

@@ -6,9 +6,10 @@
 //! case fails if its judgement makes the exit code other than 0; an unjudged threshold that does
 //! not affect it is skipped with its reason. A configuration with a failed process is an error, and
 //! so is a series without any measurement; the properties of a finished one say whether it was
-//! `verified` and the `largest_error` in units of the tolerance, and its time is that of warm-up
-//! and samples, if it was timed. In a merged run properties give the `slice` of a configuration and
-//! the `host` that measured it. Entries that vanished since the baseline are a separate suite.
+//! `verified`, the `largest_error` in units of the tolerance and the compared elements of each
+//! buffer, and its time is that of warm-up and samples, if it was timed. In a merged run properties
+//! give the `slice` of a configuration and the `host` that measured it. Entries that vanished since
+//! the baseline are a separate suite.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -174,6 +175,12 @@ fn configuration(series: &SeriesResult, row: &ConfigurationResult) -> TestCase {
     }
     if let Some(error) = row.largest_error {
         case.add_property(("largest_error", error.to_string().as_str()));
+    }
+    for (buffer, elements) in row.verification.iter().flat_map(|it| &it.buffers) {
+        case.add_property((
+            format!("verified_elements.{buffer}").as_str(),
+            elements.to_string().as_str(),
+        ));
     }
     if let Some(checks) = row.checks {
         case.add_property(("checks", checks.to_string().as_str()));

@@ -4,7 +4,7 @@
 //! less closely, with the first configuration. Rows that are no longer verified are the baseline's
 //! lost verification (`gate::baseline`).
 
-use gpuprof_model::measurement::Verification;
+use gpuprof_model::measurement::{Reset, Verification};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 
 use crate::gate::by_key::ByKey;
@@ -26,13 +26,24 @@ pub(super) fn of_series(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<Strin
         };
         Some(format!("{}/{}{more}: {text}", ours.id, row.configuration))
     };
-    let compared = |way: fn(Verification, Verification) -> Option<String>| {
-        sentence(&move |old, new| way(old.verification?, new.verification?))
+    let compared = |way: fn(&Verification, &Verification) -> Option<String>| {
+        sentence(&move |old, new| way(old.verification.as_ref()?, new.verification.as_ref()?))
     };
     let ways = [
         compared(tolerance),
         compared(elements),
         compared(by_function),
+        compared(inputs),
+        sentence(&|old, new| {
+            let restored = |row: &ConfigurationResult| {
+                Some(row.timings.first()?.in_place.as_ref()?.reset == Reset::Each)
+            };
+            (restored(old)? && !restored(new)?).then(|| {
+                "`reset` lets a sample continue from the one before, and restores its inputs in \
+                 the baseline"
+                    .to_owned()
+            })
+        }),
         sentence(&|old, new| {
             lost_check(old, new)
                 .map(|name| format!("`{name}` is checked in the baseline, and not here"))
@@ -41,7 +52,7 @@ pub(super) fn of_series(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<Strin
     ways.into_iter().flatten().collect()
 }
 
-fn tolerance(old: Verification, new: Verification) -> Option<String> {
+fn tolerance(old: &Verification, new: &Verification) -> Option<String> {
     let percent = |share: f64| {
         let percent = 100.0 * share;
         if percent >= 0.01 { format!("{percent:.2}") } else { format!("{percent:.0e}") }
@@ -55,14 +66,22 @@ fn tolerance(old: Verification, new: Verification) -> Option<String> {
     })
 }
 
-fn elements(old: Verification, new: Verification) -> Option<String> {
-    let (before, here) = (old.elements, new.elements);
+fn elements(old: &Verification, new: &Verification) -> Option<String> {
+    let of_buffer = old.buffers.iter().find_map(|(name, before)| {
+        let here = new.buffers.get(name).filter(|here| *here < before)?;
+        Some((*before, *here, format!(" of `{name}`")))
+    });
+    let (before, here, of) = of_buffer.unwrap_or((old.elements, new.elements, String::new()));
     (here < before).then(|| {
-        format!("{here} elements are compared with the reference, and {before} in the baseline")
+        format!("{here} elements{of} are compared with the reference, and {before} in the baseline")
     })
 }
 
-fn by_function(old: Verification, new: Verification) -> Option<String> {
+fn inputs(old: &Verification, new: &Verification) -> Option<String> {
+    (old.inputs? != new.inputs?).then(|| "the inputs are not those of the baseline".to_owned())
+}
+
+fn by_function(old: &Verification, new: &Verification) -> Option<String> {
     let (before, here) = (old.by_function, new.by_function);
     (here > before)
         .then(|| format!("`compare` judges {here} elements, and {before} in the baseline"))
@@ -77,17 +96,32 @@ fn lost_check(old: &ConfigurationResult, new: &ConfigurationResult) -> Option<&'
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use gpuprof_model::checks::CheckRecord;
+    use gpuprof_model::measurement::{InPlace, Timing};
 
     use super::*;
     use crate::fixture::{rows, series};
 
-    const WHOLE: Verification = Verification { elements: 4096, by_function: 0, tolerance: 2e-5 };
+    const WHOLE: Verification = Verification {
+        elements: 4096,
+        by_function: 0,
+        tolerance: 2e-5,
+        buffers: BTreeMap::new(),
+        inputs: None,
+    };
+
+    fn of_buffers(lengths: &[(&str, u64)]) -> Verification {
+        let buffers: BTreeMap<_, _> =
+            lengths.iter().map(|(name, length)| ((*name).to_owned(), *length)).collect();
+        Verification { elements: buffers.values().sum(), buffers, ..WHOLE }
+    }
 
     fn verified(of: Verification, race: bool) -> SeriesResult {
         let mut series = series(rows("global_sectors", &[1.0, 2.0]));
         for row in &mut series.configurations {
-            (row.verified, row.verification) = (true, Some(of));
+            (row.verified, row.verification) = (true, Some(of.clone()));
             row.checks = Some(CheckRecord { init: true, race, checked_blocks: 1, blocks: 1 });
         }
         series
@@ -117,9 +151,55 @@ mod tests {
             WHOLE,
             Verification { tolerance: 2.01e-5, ..WHOLE },
             Verification { tolerance: 0.0, elements: 5000, ..WHOLE },
+            Verification { inputs: Some(1), ..WHOLE },
         ] {
-            assert_eq!(told(same), [""; 0], "{same:?}");
+            assert_eq!(told(same.clone()), [""; 0], "{same:?}");
         }
+    }
+
+    #[test]
+    fn a_buffer_that_became_shorter_is_named() {
+        let before = verified(of_buffers(&[("x", 100), ("y", 200)]), true);
+        let told = |lengths| of_series(&before, &verified(of_buffers(lengths), true)).pop();
+        let place = "saxpy::kernels::saxpy/block=0, and 1 more: ";
+        assert_eq!(
+            told(&[("x", 300), ("y", 199)]),
+            Some(format!(
+                "{place}199 elements of `y` are compared with the reference, and 200 in the baseline"
+            ))
+        );
+        assert_eq!(
+            told(&[("x", 299)]),
+            Some(format!(
+                "{place}299 elements are compared with the reference, and 300 in the baseline"
+            ))
+        );
+        assert_eq!(told(&[("a", 100), ("b", 200)]), None, "other names");
+    }
+
+    #[test]
+    fn other_inputs_are_named() {
+        let given = |inputs| verified(Verification { inputs: Some(inputs), ..WHOLE }, true);
+        let place = "saxpy::kernels::saxpy/block=0, and 1 more: ";
+        let told = of_series(&given(1), &given(2));
+        assert_eq!(told, [format!("{place}the inputs are not those of the baseline")]);
+        assert_eq!(of_series(&given(1), &given(1)), [""; 0]);
+    }
+
+    #[test]
+    fn samples_that_are_not_restored_any_more_are_named() {
+        let timed = |reset| {
+            let mut series = verified(WHOLE, true);
+            for row in &mut series.configurations {
+                let in_place = Some(InPlace { reset, buffers: vec!["x".into()] });
+                row.timings = vec![Timing { in_place, ..Timing::default() }];
+            }
+            series
+        };
+        let (each, once) = (timed(Reset::Each), timed(Reset::Once));
+        let [told] = &of_series(&each, &once)[..] else { panic!("one sentence") };
+        assert!(told.contains(": `reset` lets a sample continue"), "{told}");
+        assert_eq!(of_series(&once, &each), [""; 0]);
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub fn finished(
             launches: first.launches.clone(),
             verified: passes.iter().any(|pass| pass.verified),
             largest_error: passes.iter().filter_map(|pass| pass.largest_error).reduce(f64::max),
-            verification: passes.iter().find_map(|pass| pass.verification),
+            verification: passes.iter().find_map(|pass| pass.verification.clone()),
             unverified: passes.iter().find_map(|pass| pass.unverified),
             checks: passes.iter().find_map(|pass| pass.checks),
             configuration,

@@ -102,7 +102,7 @@ struct RowDocument<'a> {
     /// The elements that `verify` compared, and how closely; none if nothing was verified, and in
     /// older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    verification: Option<Verification>,
+    verification: Option<Cow<'a, Verification>>,
     /// Why nothing was verified, though no difference was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unverified: Option<Unverified>,
@@ -197,7 +197,7 @@ impl<'a> CommonData<'a> {
             launches: Cow::Borrowed(&row.launches),
             verified: row.verified,
             largest_error: row.largest_error,
-            verification: row.verification,
+            verification: row.verification.as_ref().map(Cow::Borrowed),
             unverified: row.unverified,
             checks: row.checks,
         }
@@ -284,7 +284,7 @@ impl RowDocument<'_> {
             launches: self.launches.into_owned(),
             verified: self.verified,
             largest_error: self.largest_error,
-            verification: self.verification,
+            verification: self.verification.map(Cow::into_owned),
             unverified: self.unverified,
             checks: self.checks,
         };

@@ -53,7 +53,7 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     let agreement = |label, group: &[&ConfigurationResult]| {
         let (known, unknown): (Vec<_>, Vec<_>) =
             group.iter().copied().partition(|row| row.largest_error.is_some());
-        let agreed = "agreed with the reference".to_owned();
+        let agreed = format!("agreed with the reference{}", compared_elements(&unknown));
         [note(label, &known, largest(&known)), note(label, &unknown, agreed)]
     };
     let lacking = "compared with no reference: the annotation has no `verify`".to_owned();
@@ -124,17 +124,34 @@ fn checked(rows: &[ConfigurationResult]) -> Vec<Note> {
     found.into_values().map(note).collect()
 }
 
-/// The largest error of `rows` in words, and its place.
+/// The largest error of `rows` in words, its place, and what was compared.
 fn largest(rows: &[&ConfigurationResult]) -> String {
     let errors = rows.iter().filter_map(|row| Some((row.largest_error?, row)));
+    let compared = compared_elements(rows);
     match errors.max_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((error, row)) if error > 0.0 => {
             let of_several =
                 if rows.len() > 1 { format!(", at {}", crate::key(row)) } else { String::new() };
-            format!("largest error {} of the tolerance{of_several}", part(error))
+            format!("largest error {} of the tolerance{of_several}{compared}", part(error))
         }
-        _ => "equal to the reference".to_owned(),
+        _ => format!("equal to the reference{compared}"),
     }
+}
+
+/// ` (x: 64, y: 1024 to 4096 elements)`: the elements of each buffer of `rows` that were compared.
+fn compared_elements(rows: &[&ConfigurationResult]) -> String {
+    let mut lengths: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let verifications = rows.iter().filter_map(|row| row.verification.as_ref());
+    for (name, &length) in verifications.flat_map(|verification| &verification.buffers) {
+        let (least, most) = lengths.entry(name).or_insert((length, length));
+        (*least, *most) = (length.min(*least), length.max(*most));
+    }
+    let of_buffer = |(name, (least, most)): (&str, (u64, u64))| {
+        let more = if most > least { format!(" to {most}") } else { String::new() };
+        format!("{name}: {least}{more}")
+    };
+    let all: Vec<String> = lengths.into_iter().map(of_buffer).collect();
+    if all.is_empty() { String::new() } else { format!(" ({} elements)", all.join(", ")) }
 }
 
 /// `0.25`, and `3e-4` of what is less than a hundredth.
@@ -172,7 +189,7 @@ fn resets(rows: &[ConfigurationResult]) -> Vec<Note> {
 #[cfg(test)]
 mod tests {
     use gpuprof_analysis::fixture::{finished, gpu_pass, point};
-    use gpuprof_model::measurement::{InPlace, PassResult};
+    use gpuprof_model::measurement::{InPlace, PassResult, Verification};
 
     use super::*;
 
@@ -217,6 +234,27 @@ mod tests {
                 "checks block=64,n=1048576: init in 31 of 256 blocks; memory, sync in all",
                 "checks block=128,n=1048576: init, race in 31 of 256 blocks; memory, sync in all"
             ]
+        );
+    }
+
+    #[test]
+    fn the_compared_buffers_are_named_with_their_elements() {
+        let of = |block, lengths: &[(&str, u64)]| {
+            let buffers: BTreeMap<_, _> =
+                lengths.iter().map(|(name, length)| ((*name).to_owned(), *length)).collect();
+            row(block, move |pass| {
+                (pass.verified, pass.largest_error) = (true, Some(0.0));
+                pass.verification =
+                    Some(Verification { buffers: buffers.clone(), ..Verification::default() });
+            })
+        };
+        assert_eq!(
+            lines(&[of(64, &[("y", 1024)])]),
+            ["verified every row: equal to the reference (y: 1024 elements)"]
+        );
+        assert_eq!(
+            lines(&[of(64, &[("x", 64), ("y", 4096)]), of(128, &[("x", 64), ("y", 1024)])]),
+            ["verified every row: equal to the reference (x: 64, y: 1024 to 4096 elements)"]
         );
     }
 

@@ -12,6 +12,7 @@ use super::arguments::Element;
 use super::checks::Way;
 use super::collect::emulator;
 use super::error::{Error, Result};
+use super::input_hash::InputHash;
 use super::reference::{ComparisonResult, HostArguments, Sides, compare, compare_by, unchanged};
 use super::tolerance::Tolerance;
 
@@ -34,6 +35,9 @@ pub(crate) trait Buffer {
 
     /// A copy of its initial elements, a `Vec` of its element type.
     fn initial(&self) -> Box<dyn Any>;
+
+    /// Adds its initial elements to `hash`.
+    fn hash(&self, hash: &mut InputHash);
 
     /// Compares it with the reference's buffer at `position`, if the kernel writes it.
     fn compare(
@@ -163,6 +167,12 @@ impl<T: Element> Buffer for TypedBuffer<T> {
 
     fn initial(&self) -> Box<dyn Any> {
         Box::new(self.initial.clone())
+    }
+
+    fn hash(&self, hash: &mut InputHash) {
+        let (start, length) = (self.initial.as_ptr().cast(), size_of_val(&*self.initial));
+        // SAFETY: the elements are numbers without padding, so all of their bytes are initialised.
+        hash.add(unsafe { std::slice::from_raw_parts(start, length) });
     }
 
     fn compare(

@@ -36,6 +36,11 @@ impl Global {
         Self { name, symbol, bytes, written, kept: false, module, stream }
     }
 
+    /// The value that it is given.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Queues its assignment.
     ///
     /// # Errors

@@ -4,13 +4,15 @@
 //! that a launch reads and changes, and the deviation of its results from the reference's.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 
-use gpuprof_model::measurement::{InPlace, Reset};
+use gpuprof_model::measurement::{InPlace, Reset, Verification};
 
 use super::buffer::Buffer;
 use super::checks::Checks;
 use super::error::Result;
 use super::global::Global;
+use super::input_hash::InputHash;
 use super::reference::{ComparisonResult, HostArguments};
 use super::session::Session;
 
@@ -105,6 +107,15 @@ impl Argument {
         in_place.reset == Reset::Each && in_place.buffers.iter().any(|other| other == name)
     }
 
+    /// Adds its value, or its contents before the launch, to `hash`.
+    fn hash(&self, hash: &mut InputHash) {
+        match self {
+            Self::Scalar { bytes, .. } => hash.add(bytes),
+            Self::Buffer { buffer, .. } => buffer.hash(hash),
+            Self::Global(global) => hash.add(global.bytes()),
+        }
+    }
+
     /// The argument as the reference takes it.
     pub(crate) fn host(&self) -> Box<dyn Any> {
         match self {
@@ -166,24 +177,31 @@ pub(crate) fn keep(
 }
 
 /// Compares every output with the reference of `checks` for the initial arguments, and restores the
-/// buffers to these.
+/// buffers to these. The result, and what was compared.
 ///
 /// # Errors
 /// The difference.
 pub(crate) fn check(
     arguments: &mut [Argument],
     checks: &mut Checks<'_>,
-) -> Result<ComparisonResult> {
+) -> Result<(ComparisonResult, Verification)> {
     let mut host = HostArguments::new(arguments.iter().map(Argument::host).collect());
     if let Some(reference) = &mut checks.reference {
         reference(&mut host);
     }
     let mut all = ComparisonResult::default();
+    let mut buffers = BTreeMap::new();
+    let mut hash = InputHash::default();
     for (position, argument) in arguments.iter_mut().enumerate() {
+        argument.hash(&mut hash);
         if let Argument::Buffer { buffer, .. } = argument {
-            all = all.and(buffer.compare(&mut host, position, checks.way(buffer.name()))?);
+            let one = buffer.compare(&mut host, position, checks.way(buffer.name()))?;
+            if one.elements > 0 {
+                buffers.insert(buffer.name().to_owned(), one.elements as u64);
+            }
+            all = all.and(one);
         }
         argument.restore()?;
     }
-    Ok(all)
+    Ok((all, Verification { buffers, inputs: Some(hash.value()), ..all.verification() }))
 }

@@ -462,10 +462,10 @@ impl<'r> KernelRun<'r> {
             self.arguments.iter().try_for_each(Argument::check_unchanged)?;
         }
         self.run.session.quiet.notify(Notice::Verifies);
-        let compared = inputs::check(&mut self.arguments, checks)?;
+        let (compared, verification) = inputs::check(&mut self.arguments, checks)?;
         self.run.session.quiet.notify(Notice::Goes);
         match compared.unverified() {
-            None => self.run.mark_verified(compared.largest, Some(compared.verification())),
+            None => self.run.mark_verified(compared.largest, Some(verification)),
             Some(why) => self.run.mark_unverified(why),
         }
         Ok(())

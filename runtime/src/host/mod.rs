@@ -24,6 +24,7 @@ mod generator;
 mod global;
 mod handover;
 mod harness;
+mod input_hash;
 mod inputs;
 mod kernel_launcher;
 mod kernel_run;

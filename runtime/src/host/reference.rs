@@ -113,12 +113,13 @@ impl ComparisonResult {
         }
     }
 
-    /// What was compared, and how closely.
+    /// How much was compared, and how closely.
     pub(crate) fn verification(self) -> Verification {
         Verification {
             elements: self.elements as u64,
             by_function: self.by_function as u64,
             tolerance: self.tolerance,
+            ..Verification::default()
         }
     }
 
@@ -344,7 +345,7 @@ mod tests {
         let half = |tolerance| why(&[0.0; 2], &[2.0, 8.0], &[2.0, 8.0], tolerance);
         assert_eq!((half(3.9), half(4.0)), (None, Some(Unverified::HalfAccepted)));
         let half = |share| compared(&[0.0], &[2.0], &[2.0_f32], relative(share)).unwrap();
-        let whole = Verification { elements: 2, by_function: 0, tolerance: 0.25 };
+        let whole = Verification { elements: 2, tolerance: 0.25, ..Verification::default() };
         assert_eq!(half(0.25).and(full).verification(), whole);
         let half_unit = compared(&[0.0], &[2.0], &[2.0_f32], absolute(0.5)).unwrap();
         assert_eq!(half_unit.verification(), Verification { elements: 1, ..whole });
