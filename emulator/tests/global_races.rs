@@ -45,6 +45,43 @@ fn a_load_that_a_compare_and_swap_checks_is_no_race() {
     assert!(bench.fault("maximum", 4, 64, &[&out]).contains("a race"));
 }
 
+/// What is wrong with two blocks of 64 threads, of which the first takes the arm of `first` and the
+/// other that of `second`. `%rd2` is the address of a word, and `%r1` the thread's number.
+fn wrong_in_arms(first: &str, second: &str) -> Option<String> {
+    let text = format!(
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 out) {{\n\
+         .reg .pred %p<3>; .reg .b32 %r<6>; .reg .b64 %rd<3>;\nld.param.u64 %rd1, [out];\n\
+         cvta.to.global.u64 %rd2, %rd1;\nmov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n\
+         setp.eq.u32 %p1, %r1, 40;\nsetp.ne.u32 %p2, %r2, 0;\n@%p2 bra SECOND;\n{first}\nret;\n\
+         SECOND:\n{second}\nret;\n}}\n"
+    );
+    let mut bench = Bench::new(&text);
+    let out = bench.upload(&[0_u32; 64]);
+    match bench.try_launch("k", [2, 1, 1], [64, 1, 1], 0, &[&out]) {
+        Ok(_) => None,
+        Err(LaunchError::Fault(fault)) => Some(format!("{}: {}", fault.kind, fault.message)),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn an_update_races_with_plain_accesses_of_other_blocks_alone() {
+    let (add, read) = ("red.global.add.u32 [%rd2], 1;\n", "ld.global.u32 %r3, [%rd2];\n");
+    let write = "st.global.u32 [%rd2], 7;\n";
+    let strong_read = "ld.volatile.global.u32 %r3, [%rd2];\n";
+    let adds = add.repeat(2);
+    assert_eq!(wrong_in_arms(&adds, &format!("{strong_read}{adds}")), None);
+    for (first, second) in [(read, add), (write, add), (&*adds, read), (&*adds, write)] {
+        let found = wrong_in_arms(first, second).unwrap_or_else(|| panic!("{first} {second}"));
+        assert!(found.starts_with("race: ") && found.contains("of block (0,0,0)"), "{found}");
+    }
+    // The first block's plain read is not the last read. The store ends the time in which reads of
+    // the allocation are only kept.
+    let first = format!("st.global.u32 [%rd2+64], 1;\n{read}");
+    let behind = wrong_in_arms(&first, &format!("{strong_read}{add}"));
+    assert!(behind.is_some_and(|found| found.contains("of block (0,0,0) read")));
+}
+
 const RACY: [(&str, u32, u32); 25] = [
     ("shift_in_place", 1, 64),
     ("shift_in_place", 4, 1),

@@ -172,6 +172,16 @@ fn atomics_race_with_plain_accesses_alone() {
         ),
         "{found}"
     );
+    // Updates of several warps hide neither what comes after them nor what came before.
+    let adds = add.repeat(3);
+    let store = "setp.ne.u32 %p1, %r1, 70; @!%p1 st.shared.b32 [16], %r1;\n";
+    right(&format!("{zero}{adds}bar.sync 0;\n{store}bar.sync 0;\n{adds}"), 96);
+    let load = "setp.ne.u32 %p1, %r1, 70; @!%p1 ld.shared.b32 %r5, [16];\n";
+    let later = |plain: &str| format!("{zero}{adds}bar.sync 0;\n{plain}{adds}");
+    for racy in [format!("{zero}{adds}{store}"), later(store), later(load)] {
+        let found = wrong(&racy, 96).expect("a race");
+        assert!(found.contains("a race") && found.contains("(70,0,0)"), "{found}");
+    }
     let unset = wrong(add, 32).expect("no value");
     assert!(unset.starts_with("uninitialised") && unset.contains("updates 4 bytes"), "{unset}");
     // A lock, a flag: an operation that orders memory orders the accesses around it.
@@ -203,6 +213,8 @@ fn an_index_beyond_one_array_does_not_reach_the_next() {
          shared memory at 0x100, just past the end of a shared array of 256 bytes: check the \
          index against the array's length"
     );
+    let updated = wrong(&format!("{FILL}bar.sync 0;\nred.shared.add.u32 [%r2+4], 1;"), 64);
+    assert!(updated.is_some_and(|found| found.contains("just past the end of a shared array")));
     // The second array lies in the banks that it has on hardware.
     right("add.u32 %r3, %r3, %r2; st.shared.b32 [%r3], %r1;", 64);
     let (mut bench, body) = (Bench::new(&kernel("mov.u32 %r4, %total_smem_size;")), [1, 1, 1]);

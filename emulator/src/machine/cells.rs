@@ -119,6 +119,7 @@ impl Cells {
     }
 
     /// The page of a cell, and the cell's place in it; `None` if there are too many pages.
+    #[inline]
     fn find(&mut self, cell: u64) -> Option<(&mut Page, usize)> {
         let number = cell / PAGE as u64;
         let cached = &mut self.cache[number as usize % CACHED];
@@ -194,6 +195,22 @@ impl Cells {
             // Whoever is ordered after this write is ordered after them.
             (page.read.when[at], page.read_elsewhere.when[at]) = (0, 0);
         }
+    }
+
+    /// Remembers an update, unless a plain access of the cell in this launch may race with it.
+    /// Strong accesses do not race with each other.
+    #[inline(always)]
+    pub fn update(&mut self, cell: u64, me: &Accessor) -> bool {
+        let began = self.began;
+        let Some((page, at)) = self.find(cell) else { return true };
+        let may_race =
+            |records: &Records| records.when[at] >= began && !By(records.by[at]).is_strong();
+        if may_race(&page.written) || may_race(&page.read) || may_race(&page.read_elsewhere) {
+            return false;
+        }
+        let by = By(joined(began, &page.written.get(at), me));
+        page.written.set(at, Record { when: me.now, block: me.block, by });
+        true
     }
 
     /// Each lane reads a cell, from `first` on. `false`: they are to be looked at one by one.

@@ -1,7 +1,7 @@
 //! Compares requests to shared memory with earlier ones of the block, and logs those to global
 //! memory for [`Races`](super::race_search::Races).
 
-use super::access_log::LaneAccess;
+use super::access_log::{LaneAccess, lanes_of};
 use super::context::Context;
 use super::fault::{Fault, FaultKind, Outcome};
 use super::hazard::{By, Hazard, Touch};
@@ -82,16 +82,20 @@ pub fn touch_since(
         Verb::Write => Touch::Write(changed & (1 << lane) != 0),
         Verb::Update(_) => Touch::Update,
     };
-    if cx.shadow.touch_cells((by, since.0), bytes, (part.lanes, &part.addresses), touch) {
+    let all = match verb {
+        Verb::Update(_) => cx.shadow.new_updates(bytes, part.lanes, &part.addresses),
+        Verb::Read | Verb::Write => part.lanes,
+    };
+    if cx.shadow.touch_cells((by, since.0), bytes, (all, &part.addresses), touch) {
         return Ok(());
     }
-    for lane in lanes(part) {
+    for lane in lanes_of(all) {
         let (by, address) = (by.lane(lane), part.addresses[lane]);
         if let Some(hazard) = cx.shadow.check_since(since, by, (address, bytes), touch(lane)) {
             return Err(hazardous(cx, part, lane, bytes, verb, hazard));
         }
     }
-    for lane in lanes(part) {
+    for lane in lanes_of(all) {
         cx.shadow.note(by.lane(lane), part.addresses[lane], bytes, touch(lane));
     }
     Ok(())

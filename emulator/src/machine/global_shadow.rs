@@ -285,6 +285,21 @@ impl Reader<'_> {
         }
     }
 
+    /// Remembers the updates of all lanes, unless one of them may race.
+    fn update(&mut self, access: &LaneAccess, first: u64, offsets: &[u32]) -> bool {
+        let (me, grain) = (self.accessor(access.by), self.shadow.grain);
+        let is_one_place = offsets.windows(2).all(|pair| pair[0] == pair[1]);
+        // A cell keeps the highest lane.
+        let lanes = if is_one_place { 1 << access.lanes.ilog2() } else { access.lanes };
+        lanes_of(lanes).zip(offsets).all(|(lane, offset)| {
+            let me = Accessor { by: me.by.lane(lane), ..me };
+            let address = first + u64::from(*offset);
+            let last = address + u64::from(access.bytes) - 1;
+            let mut cells = address >> grain..(last >> grain) + 1;
+            cells.all(|cell| self.shadow.cells.update(cell, &me))
+        })
+    }
+
     /// Looks at all lanes of an access, then remembers them.
     fn access(
         &mut self,
@@ -294,6 +309,9 @@ impl Reader<'_> {
         values: &[u32],
     ) -> Result<(), GlobalRace> {
         self.touch();
+        if access.touch == Touch::Update && self.update(access, first, offsets) {
+            return Ok(());
+        }
         let grain = self.shadow.grain;
         let places = lanes_of(access.lanes).zip(offsets).enumerate();
         let cells = places.flat_map(|(at, (lane, offset))| {

@@ -63,6 +63,7 @@ mod rows;
 mod scalar;
 mod shadow;
 mod shape;
+mod shared_cells;
 mod softfloat;
 mod transfer;
 mod undefined;

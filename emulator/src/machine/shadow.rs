@@ -22,13 +22,12 @@ use super::access_log::{AccessLog, lanes_of};
 use super::arrivals::Arrivals;
 use super::checks::Checks;
 use super::fault::Fault;
-use super::hazard::{By, Hazard, SEVERAL, STRONG, THREAD, Touch, WARP};
+use super::hazard::{By, Hazard, Touch, WARP};
 use super::lane_order::LaneOrder;
 use super::origins::Origins;
+use super::shared_cells::{Cells, NEVER, is_late, is_ordered, joined, row_mut};
 use std::ops::Range;
 
-/// A tick that never comes: the time of accesses outside of arrays.
-const NEVER: i32 = i32::MAX;
 /// From here on the ticks restart with the next block.
 const LATE: i32 = 1 << 30;
 
@@ -66,15 +65,6 @@ pub struct Shadow {
     origins: Origins,
     /// The block's accesses to global memory, which other blocks read.
     pub log: AccessLog,
-}
-
-/// For each cell the last write and the last read.
-#[derive(Debug, Default)]
-struct Cells {
-    written: Vec<i32>,
-    writer: Vec<i32>,
-    read: Vec<i32>,
-    reader: Vec<i32>,
 }
 
 impl Shadow {
@@ -334,6 +324,22 @@ impl Shadow {
         hazard
     }
 
+    /// The lanes with updates that need a look. Each other lane follows strong writes by several
+    /// warps since all threads last met, and no further update races with those.
+    #[inline(always)]
+    pub fn new_updates(&self, bytes: u32, lanes: u32, addresses: &[u64; 32]) -> u32 {
+        if bytes != 1 << self.layout.grain {
+            return lanes;
+        }
+        let mut new = 0;
+        for lane in lanes_of(lanes) {
+            let cell = (addresses[lane] >> self.layout.grain) as usize;
+            let is_known = self.cells.is_updated_by_several(cell, self.met);
+            new |= u32::from(!is_known) << lane;
+        }
+        new
+    }
+
     /// Each lane accesses a cell. `false`: a lane may race or read unwritten memory, or `bytes` are
     /// not the size of a cell. The caller then looks at each lane.
     #[inline(always)]
@@ -465,123 +471,4 @@ impl Shadow {
 fn row_words(steps: [i32; 5]) -> usize {
     let bits = (0..5).zip(steps).take_while(|(bit, step)| *step == 4 << bit).count();
     1 << bits
-}
-
-/// Whether all cells were written in the block, before its threads last met.
-#[inline(always)]
-fn is_ordered(written: &[i32], began: i32, met: i32) -> bool {
-    let is_late = |written: i32| (written < began) | (written >= met);
-    !written.iter().fold(false, |late, &written| late | is_late(written))
-}
-
-type Row<'c> = (&'c mut [i32; 32], &'c mut [i32; 32]);
-
-/// 32 cells from `first` on: ticks and threads.
-#[inline(always)]
-fn row_mut<'c>(when: &'c mut [i32], who: &'c mut [i32], first: usize) -> Option<Row<'c>> {
-    Some((when.get_mut(first..)?.first_chunk_mut()?, who.get_mut(first..)?.first_chunk_mut()?))
-}
-
-impl Cells {
-    /// Whether something may be wrong with a read of 32 cells, a lane each.
-    #[inline(always)]
-    fn reads_of_row(&self, first: usize, by: By, began: i32, bounds: (i32, i32)) -> bool {
-        let (Some(written), Some(writer)) = (
-            self.written.get(first..).and_then(|row| row.first_chunk::<32>()),
-            self.writer.get(first..).and_then(|row| row.first_chunk::<32>()),
-        ) else {
-            return true;
-        };
-        // Mostly all was written before the last barrier.
-        !is_ordered(written, began, bounds.0)
-            && (0..32).any(|lane| {
-                let me = by.0 + lane as i32;
-                written[lane] < began || is_late(written[lane], writer[lane], me, bounds)
-            })
-    }
-
-    /// Whether an access of a cell is certainly right: all earlier accesses of the cell came before
-    /// `met`, when all threads last met, or they and this one are strong.
-    #[inline(always)]
-    fn is_sure(&self, cell: usize, by: By, reads: bool, (began, met): (i32, i32)) -> bool {
-        let is_ordered =
-            |when: i32, other: i32| (when < met) | (by.0 & other & STRONG != 0 && when < NEVER);
-        let written = self.written[cell];
-        written >= began
-            && is_ordered(written, self.writer[cell])
-            && (reads || is_ordered(self.read[cell], self.reader[cell]))
-    }
-
-    #[inline(always)]
-    fn hazard(
-        &self,
-        cell: usize,
-        by: By,
-        touch: Touch,
-        (began, bounds): (i32, (i32, i32)),
-        knows: impl Fn(By, i32) -> bool,
-    ) -> Option<Hazard> {
-        let (written, writer) = (self.written[cell], self.writer[cell]);
-        if written == NEVER {
-            return Some(Hazard::Outside);
-        }
-        if touch == Touch::Write(false) && written >= began {
-            return None;
-        }
-        let races = |when: i32, other: i32| {
-            let both_strong = by.0 & other & STRONG != 0;
-            is_late(when, other, by.0, bounds) && !both_strong && !knows(By(other), when)
-        };
-        if races(written, writer) {
-            return Some(Hazard::Race { other: By(writer), wrote: true, block: None });
-        }
-        let (read, reader) = (self.read[cell], self.reader[cell]);
-        let races = touch != Touch::Read && races(read, reader);
-        races.then_some(Hazard::Race { other: By(reader), wrote: false, block: None })
-    }
-
-    #[inline(always)]
-    fn note_read(&mut self, cell: usize, by: By, now: i32, met: i32) {
-        self.reader[cell] = joined(self.read[cell], self.reader[cell], by.0, met);
-        self.read[cell] = now;
-    }
-
-    /// Lanes read a cell each, the first of them by `by`.
-    #[inline(always)]
-    fn note_row(&mut self, cells: Range<usize>, by: By, now: i32, met: i32) {
-        let (Some(read), Some(reader)) =
-            (self.read.get_mut(cells.clone()), self.reader.get_mut(cells))
-        else {
-            return;
-        };
-        for ((read, reader), lane) in read.iter_mut().zip(reader).zip(0..) {
-            *reader = joined(*read, *reader, by.0 + lane, met);
-            *read = now;
-        }
-    }
-
-    #[inline(always)]
-    fn note_write(&mut self, cell: usize, by: By, now: i32, met: i32) {
-        self.writer[cell] = joined(self.written[cell], self.writer[cell], by.0, met);
-        self.written[cell] = now;
-    }
-}
-
-/// Whether an access of `other` is one of another thread that nothing orders before what `me` does
-/// now. `bounds` are when the block and when this warp last met.
-#[inline(always)]
-fn is_late(when: i32, other: i32, me: i32, bounds: (i32, i32)) -> bool {
-    let apart = other ^ me;
-    let bound = if apart & (WARP | SEVERAL) == 0 { bounds.1 } else { bounds.0 };
-    (when >= bound) & (apart & (THREAD | SEVERAL) != 0)
-}
-
-/// Merges an access by `me` with the last one of its kind: if accesses of several warps coincide,
-/// the first is kept.
-#[inline(always)]
-fn joined(when: i32, other: i32, me: i32, met: i32) -> i32 {
-    let apart = (when >= met) & ((other ^ me) & (WARP | SEVERAL) != 0);
-    // Both are strong, or the two together are not.
-    let several = (other | SEVERAL) & (me | !STRONG);
-    if apart { several } else { me }
 }

@@ -1,0 +1,146 @@
+//! The cells of a block's shared memory: for each the last write and the last read.
+//!
+//! An access is its tick and its thread ([`By`]). The ticks are those of the shadow.
+
+use super::hazard::{By, Hazard, SEVERAL, STRONG, THREAD, Touch, WARP};
+use std::ops::Range;
+
+/// A tick that never comes: the time of accesses outside of arrays.
+pub const NEVER: i32 = i32::MAX;
+
+/// For each cell the last write and the last read.
+#[derive(Debug, Default)]
+pub struct Cells {
+    pub written: Vec<i32>,
+    pub writer: Vec<i32>,
+    pub read: Vec<i32>,
+    pub reader: Vec<i32>,
+}
+
+/// Whether all cells were written in the block, before its threads last met.
+#[inline(always)]
+pub fn is_ordered(written: &[i32], began: i32, met: i32) -> bool {
+    let is_late = |written: i32| (written < began) | (written >= met);
+    !written.iter().fold(false, |late, &written| late | is_late(written))
+}
+
+type Row<'c> = (&'c mut [i32; 32], &'c mut [i32; 32]);
+
+/// 32 cells from `first` on: ticks and threads.
+#[inline(always)]
+pub fn row_mut<'c>(when: &'c mut [i32], who: &'c mut [i32], first: usize) -> Option<Row<'c>> {
+    Some((when.get_mut(first..)?.first_chunk_mut()?, who.get_mut(first..)?.first_chunk_mut()?))
+}
+
+impl Cells {
+    /// Whether something may be wrong with a read of 32 cells, a lane each.
+    #[inline(always)]
+    pub fn reads_of_row(&self, first: usize, by: By, began: i32, bounds: (i32, i32)) -> bool {
+        let (Some(written), Some(writer)) = (
+            self.written.get(first..).and_then(|row| row.first_chunk::<32>()),
+            self.writer.get(first..).and_then(|row| row.first_chunk::<32>()),
+        ) else {
+            return true;
+        };
+        // Mostly all was written before the last barrier.
+        !is_ordered(written, began, bounds.0)
+            && (0..32).any(|lane| {
+                let me = by.0 + lane as i32;
+                written[lane] < began || is_late(written[lane], writer[lane], me, bounds)
+            })
+    }
+
+    /// Whether threads of several warps have written the cell strongly since `met`. A plain access
+    /// of another warp since then would be a race, so no further update can race with any.
+    #[inline(always)]
+    pub fn is_updated_by_several(&self, cell: usize, met: i32) -> bool {
+        let flags = SEVERAL | STRONG;
+        // The writer of cells outside of arrays is negative.
+        self.written[cell] >= met && self.writer[cell] & (flags | i32::MIN) == flags
+    }
+
+    /// Whether an access of a cell is certainly right: all earlier accesses of the cell came before
+    /// `met`, when all threads last met, or they and this one are strong.
+    #[inline(always)]
+    pub fn is_sure(&self, cell: usize, by: By, reads: bool, (began, met): (i32, i32)) -> bool {
+        let is_ordered =
+            |when: i32, other: i32| (when < met) | (by.0 & other & STRONG != 0 && when < NEVER);
+        let written = self.written[cell];
+        written >= began
+            && is_ordered(written, self.writer[cell])
+            && (reads || is_ordered(self.read[cell], self.reader[cell]))
+    }
+
+    #[inline(always)]
+    pub fn hazard(
+        &self,
+        cell: usize,
+        by: By,
+        touch: Touch,
+        (began, bounds): (i32, (i32, i32)),
+        knows: impl Fn(By, i32) -> bool,
+    ) -> Option<Hazard> {
+        let (written, writer) = (self.written[cell], self.writer[cell]);
+        if written == NEVER {
+            return Some(Hazard::Outside);
+        }
+        if touch == Touch::Write(false) && written >= began {
+            return None;
+        }
+        let races = |when: i32, other: i32| {
+            let both_strong = by.0 & other & STRONG != 0;
+            is_late(when, other, by.0, bounds) && !both_strong && !knows(By(other), when)
+        };
+        if races(written, writer) {
+            return Some(Hazard::Race { other: By(writer), wrote: true, block: None });
+        }
+        let (read, reader) = (self.read[cell], self.reader[cell]);
+        let races = touch != Touch::Read && races(read, reader);
+        races.then_some(Hazard::Race { other: By(reader), wrote: false, block: None })
+    }
+
+    #[inline(always)]
+    pub fn note_read(&mut self, cell: usize, by: By, now: i32, met: i32) {
+        self.reader[cell] = joined(self.read[cell], self.reader[cell], by.0, met);
+        self.read[cell] = now;
+    }
+
+    /// Lanes read a cell each, the first of them by `by`.
+    #[inline(always)]
+    pub fn note_row(&mut self, cells: Range<usize>, by: By, now: i32, met: i32) {
+        let (Some(read), Some(reader)) =
+            (self.read.get_mut(cells.clone()), self.reader.get_mut(cells))
+        else {
+            return;
+        };
+        for ((read, reader), lane) in read.iter_mut().zip(reader).zip(0..) {
+            *reader = joined(*read, *reader, by.0 + lane, met);
+            *read = now;
+        }
+    }
+
+    #[inline(always)]
+    pub fn note_write(&mut self, cell: usize, by: By, now: i32, met: i32) {
+        self.writer[cell] = joined(self.written[cell], self.writer[cell], by.0, met);
+        self.written[cell] = now;
+    }
+}
+
+/// Whether an access of `other` is one of another thread that nothing orders before what `me` does
+/// now. `bounds` are when the block and when this warp last met.
+#[inline(always)]
+pub fn is_late(when: i32, other: i32, me: i32, bounds: (i32, i32)) -> bool {
+    let apart = other ^ me;
+    let bound = if apart & (WARP | SEVERAL) == 0 { bounds.1 } else { bounds.0 };
+    (when >= bound) & (apart & (THREAD | SEVERAL) != 0)
+}
+
+/// Merges an access by `me` with the last one of its kind: if accesses of several warps coincide,
+/// the first is kept.
+#[inline(always)]
+pub fn joined(when: i32, other: i32, me: i32, met: i32) -> i32 {
+    let apart = (when >= met) & ((other ^ me) & (WARP | SEVERAL) != 0);
+    // Both are strong, or the two together are not.
+    let several = (other | SEVERAL) & (me | !STRONG);
+    if apart { several } else { me }
+}
