@@ -12,6 +12,7 @@ use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, Status};
 use serde::Serialize;
 
+use crate::change::resolution;
 use crate::gate::beforehand::smallest_caught;
 use crate::gate::default_gate::default_gate;
 use crate::gate::rates::{Draw, Rates, Trial, rates};
@@ -19,8 +20,17 @@ use crate::stats::median::median;
 use crate::stats::repeats::{Repeats, noise_percent};
 use crate::stats::two_sample::{MIN_PROCESSES, SIGNIFICANCE};
 
-/// How often processes are drawn of each configuration.
-pub const DRAWS: usize = 200;
+/// How often processes are drawn of each configuration of a small run.
+const DRAWS: usize = 200;
+
+/// How often they are drawn in all, so that calibration takes no longer for many configurations:
+/// a share of 10 % is then known to ±0.4 points (standard errors 0.2).
+const DRAWS_IN_ALL: usize = 25_000;
+
+/// How often processes are drawn of each of `configurations`.
+pub fn draws(configurations: usize) -> usize {
+    (DRAWS_IN_ALL / configurations.max(1)).clamp(1, DRAWS)
+}
 
 /// The fewest processes a configuration needs.
 pub const MIN_SPLIT: usize = 2 * MIN_PROCESSES;
@@ -41,11 +51,12 @@ pub const SLOWDOWN_PERCENT: f64 = 3.0;
 /// How often the default gate on time is right on the processes of `run`, for several `--repeat`.
 pub fn rate_default_gate(catalogue: &Catalogue, run: &Run) -> Vec<Rates> {
     let threshold = Threshold::parse(&default_gate()).expect("a test parses it");
+    let draws = draws(run.series.iter().map(|series| series.configurations.len()).sum());
     let of = |processes| {
         let draw = Draw::Random;
         let slowdown_percent = SLOWDOWN_PERCENT;
         let threshold = &threshold;
-        let trial = Trial { catalogue, threshold, processes, slowdown_percent, draws: DRAWS, draw };
+        let trial = Trial { catalogue, threshold, processes, slowdown_percent, draws, draw };
         rated(run, trial)
     };
     RATED.into_iter().filter_map(of).collect()
@@ -71,7 +82,7 @@ pub struct Calibrated {
     /// configurations, and the largest.
     pub noise_percent: (f64, f64),
     /// The smallest change seen with 95 % at this many processes on either side, in percent: of the
-    /// noisiest configuration.
+    /// noisiest configuration, and at least the largest step in which a value is read.
     pub visible_percent: f64,
     /// Failures of the proposed threshold where nothing changed, in percent of configurations.
     pub false_alarms_percent: f64,
@@ -90,22 +101,35 @@ pub fn calibrate(catalogue: &Catalogue, run: &Run) -> Vec<Calibrated> {
     names.into_iter().filter_map(|name| metric(catalogue, run, name)).collect()
 }
 
+/// A configuration with enough processes.
+struct Measured {
+    direction: Direction,
+    /// The value of each process.
+    values: Vec<f64>,
+    /// The step in which they are read, in percent of their median.
+    step_percent: f64,
+}
+
 fn metric(catalogue: &Catalogue, run: &Run, name: &str) -> Option<Calibrated> {
     let rows = run.series.iter().flat_map(|series| &series.configurations);
-    let of_row = |row: &ConfigurationResult| -> Option<(Direction, Vec<f64>)> {
+    let of_row = |row: &ConfigurationResult| -> Option<Measured> {
         let finished = row.status == Status::Finished;
         let result: &MetricResult = row.metrics.get(name).filter(|_| finished)?;
         let values: Vec<f64> = result.processes.iter().map(|p| p.median).collect();
         let enough = result.class == Class::Noisy && values.len() >= MIN_SPLIT;
-        enough.then_some((result.direction, values))
+        let center = median(&values)?;
+        let step_percent = 100.0 * resolution(row, name, center) / center.abs();
+        enough.then_some(Measured { direction: result.direction, values, step_percent })
     };
-    let measured: Vec<(Direction, Vec<f64>)> = rows.filter_map(of_row).collect();
-    let direction = measured.first()?.0;
-    let mut noise: Vec<f64> = measured.iter().map(|(_, values)| noise_percent(values)).collect();
+    let measured: Vec<Measured> = rows.filter_map(of_row).collect();
+    let direction = measured.first()?.direction;
+    let mut noise: Vec<f64> = measured.iter().map(|row| noise_percent(&row.values)).collect();
     noise.sort_by(f64::total_cmp);
-    let processes = measured.iter().map(|(_, values)| values.len()).min()?;
+    let processes = measured.iter().map(|row| row.values.len()).min()?;
     let largest = *noise.last()?;
-    let visible_percent = visible(largest, processes);
+    // No gate sees less than a step of the clock.
+    let step_percent = measured.iter().map(|row| row.step_percent).fold(0.0, f64::max);
+    let visible_percent = visible(largest, processes).max(step_percent);
     // Half percents read well, and no gate should ask for less than one.
     let tolerance = (2.0 * visible_percent).ceil().max(1.0) / 2.0;
     let proposed = match direction {
@@ -115,7 +139,7 @@ fn metric(catalogue: &Catalogue, run: &Run, name: &str) -> Option<Calibrated> {
         Direction::Neither => return None,
     };
     let threshold = Threshold::parse(&proposed).ok()?;
-    let (draws, draw) = (DRAWS, Draw::Random);
+    let (draws, draw) = (draws(measured.len()), Draw::Random);
     let trial = Trial {
         catalogue,
         threshold: &threshold,
@@ -183,9 +207,22 @@ mod tests {
     }
 
     #[test]
+    fn no_limit_is_below_a_step_of_the_clock() {
+        let all = calibrate(&Catalogue::built_in(), &run(&[992.0; 12]));
+        // A step of 32 ns is 3.2 %.
+        assert_eq!(all[0].proposed, "every duration <= baseline + 3.5%");
+    }
+
+    #[test]
+    fn many_configurations_are_drawn_as_often_in_all_as_few() {
+        assert_eq!([draws(0), draws(34), draws(125), draws(12_500)], [200, 200, 200, 2]);
+        assert_eq!(draws(1_000_000), 1);
+    }
+
+    #[test]
     fn five_processes_are_too_few_to_split() {
-        assert_eq!(calibrate(&Catalogue::built_in(), &run(&[1.0; 5])), []);
-        assert_eq!(calibrate(&Catalogue::built_in(), &run(&[1.0; 6])).len(), 3);
+        assert_eq!(calibrate(&Catalogue::built_in(), &run(&[1000.0; 5])), []);
+        assert_eq!(calibrate(&Catalogue::built_in(), &run(&[1000.0; 6])).len(), 3);
     }
 
     #[test]

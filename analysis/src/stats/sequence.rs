@@ -19,13 +19,15 @@ const OUTLIER_SCORE: f64 = 3.5;
 /// (xᵢ−x̄)²` (Box & Jenkins, *Time Series Analysis*, 1970). `None` under three samples or if all
 /// are equal.
 pub fn autocorrelation(samples: &[f64]) -> Option<f64> {
-    if samples.len() < 3 {
+    let [first, rest @ ..] = samples else { return None };
+    // The mean of equal samples is rounded, so their distances from it need not be 0.
+    if samples.len() < 3 || rest.iter().all(|sample| sample == first) {
         return None;
     }
     let mean = statistical::mean(samples);
     let total: f64 = samples.iter().map(|x| (x - mean).powi(2)).sum();
     let lagged: f64 = samples.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
-    (total > 0.0).then(|| lagged / total)
+    Some(lagged / total)
 }
 
 /// How far the samples drift from the first half to the second, in percent of their median; `None`
@@ -81,6 +83,8 @@ mod tests {
         assert_eq!(autocorrelation(&[1.0, 2.0, 3.0, 4.0, 5.0]), Some(0.4));
         assert_eq!(autocorrelation(&[1.0, -1.0, 1.0, -1.0]), Some(-0.75));
         assert_eq!(autocorrelation(&[1.0, 1.0, 1.0]), None);
+        // A third of their sum is not 0.1.
+        assert_eq!(autocorrelation(&[0.1, 0.1, 0.1]), None);
         assert_eq!(autocorrelation(&[1.0, 2.0]), None);
     }
 

@@ -13,7 +13,7 @@ use super::stored::{layers, places, with_metrics_of};
 use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat};
 use crate::options::{Purpose, Repeats, RunOptions};
 use gpuprof_analysis::gate::calibrate::{
-    Calibrated, DRAWS, MIN_SPLIT, SLOWDOWN_PERCENT, calibrate as found_in, rate_default_gate,
+    Calibrated, MIN_SPLIT, SLOWDOWN_PERCENT, calibrate as found_in, draws, rate_default_gate,
 };
 use gpuprof_analysis::gate::default_gate::default_gate;
 use gpuprof_analysis::gate::forecast::{Forecast, forecast};
@@ -313,9 +313,10 @@ fn human(run: &Run, all: &[Calibrated], out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     let (configurations, processes) = (all[0].configurations, all[0].processes);
+    let draws = draws(configurations);
     writeln!(
         out,
-        "\n{configurations} configurations in {processes} processes each, drawn for two sides {DRAWS} times. Noise is that of one session: \
+        "\n{configurations} configurations in {processes} processes each, drawn for two sides {draws} times. Noise is that of one session: \
          days apart it is larger, so compare runs of one job"
     )
 }
