@@ -82,6 +82,27 @@ fn an_update_races_with_plain_accesses_of_other_blocks_alone() {
     assert!(behind.is_some_and(|found| found.contains("of block (0,0,0) read")));
 }
 
+#[test]
+fn the_last_reader_of_a_warp_does_not_hide_the_others() {
+    let at_once = "ld.global.u32 %r3, [%rd2]; setp.eq.u32 %p2, %r1,";
+    let reads = [
+        &format!("{at_once} 0;"),
+        &format!("{at_once} 31;"),
+        "setp.eq.u32 %p2, %r1, 3; @%p2 ld.global.u32 %r3, [%rd2]; setp.eq.u32 %p2, %r1, 5; \
+         @%p2 ld.global.u32 %r3, [%rd2];",
+    ];
+    let (upper, write) = ("setp.gt.u32 %p1, %r1, 31; @%p1 ret;", "@%p2 st.global.u32 [%rd2], 77;");
+    for read in reads {
+        // The first store ends the time in which reads of the allocation are only kept.
+        for begin in ["", "st.global.u32 [%rd2+64], 1;"] {
+            let found = wrong_in_arms(&format!("{begin}{upper}{read}\n{write}"), "");
+            assert!(found.is_some_and(|found| found.starts_with("race: ")), "{begin}{read}");
+            let ordered = format!("{begin}{upper}{read}\nbar.warp.sync -1;\n{write}");
+            assert_eq!(wrong_in_arms(&ordered, ""), None, "{begin}{read}");
+        }
+    }
+}
+
 const RACY: [(&str, u32, u32); 25] = [
     ("shift_in_place", 1, 64),
     ("shift_in_place", 4, 1),

@@ -159,6 +159,39 @@ fn an_exchange_orders_the_lanes_of_its_members_alone() {
     assert!(wrong(&write(64), 32).is_some());
 }
 
+/// Lanes read the word at 4. The lane of `%p2` writes it next.
+const LAST_READER: [(&str, &str); 4] = [
+    ("all at once, and the first writes", "ld.shared.b32 %r5, [4]; setp.eq.u32 %p2, %r1, 0;"),
+    ("all at once, and the last writes", "ld.shared.b32 %r5, [4]; setp.eq.u32 %p2, %r1, 31;"),
+    (
+        "in groups of eight",
+        "shr.u32 %r4, %r1, 3; shl.b32 %r4, %r4, 2; ld.shared.b32 %r5, [%r4]; \
+      setp.eq.u32 %p2, %r1, 15;",
+    ),
+    (
+        "one after the other",
+        "setp.eq.u32 %p1, %r1, 3; setp.eq.u32 %p2, %r1, 5; \
+      @%p1 ld.shared.b32 %r5, [4]; @%p2 ld.shared.b32 %r5, [4];",
+    ),
+];
+
+#[test]
+fn the_last_reader_of_a_warp_does_not_hide_the_others() {
+    let write = "@%p2 st.shared.b32 [4], 77;";
+    for (how, read) in LAST_READER {
+        let found = wrong(&format!("{FILL}bar.sync 0;\n{read}\n{write}"), 32);
+        let found = found.unwrap_or_else(|| panic!("{how}"));
+        assert!(found.contains("writes 4 bytes of shared memory at 0x4"), "{found}");
+        right(&format!("{FILL}bar.sync 0;\n{read}\nbar.warp.sync -1;\n{write}"), 32);
+    }
+    // Lanes 3 and 5 meet, before or after lane 5 reads.
+    let (_, read) = LAST_READER[3];
+    let meet = "or.pred %p3, %p1, %p2; @!%p3 bra B; bar.warp.sync 0x28; B:\n";
+    right(&format!("{FILL}bar.sync 0;\n{read}\n{meet}{write}"), 32);
+    let between = read.replace("[4]; @%p2", &format!("[4];\n{meet}@%p2"));
+    right(&format!("{FILL}bar.sync 0;\n{between}\n{write}"), 32);
+}
+
 #[test]
 fn atomics_race_with_plain_accesses_alone() {
     let zero =

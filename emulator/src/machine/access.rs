@@ -8,7 +8,7 @@ use super::access_log::LaneAccess;
 use super::context::Context;
 use super::fault::Outcome;
 use super::generic;
-use super::hazard::Touch;
+use super::hazard::{By, Touch};
 use super::lanes::{FULL, Lanes32};
 use super::per_lane;
 use super::shape::{self, Steps};
@@ -152,8 +152,8 @@ fn load_words(cx: &mut Context<'_>, address: Address, d: Slot) -> Option<()> {
             cx.lanes.set32(d, &[value; 32], FULL);
             if space == Space::Global {
                 count_global(&mut cx.counts.memory.load, 1, 4);
-                // The highest lane represents all: if one of them writes later, it is the lowest.
-                log_words(cx, 1 << 31, &[first; 32]);
+                // One lane represents all.
+                log_words(cx, cx.by(false).and_others(), 1, &[first; 32]);
             }
         }
         (Space::Global, Pattern::Affine(_) | Pattern::General) => scattered_words(cx, address, d)?,
@@ -167,7 +167,7 @@ fn load_words(cx: &mut Context<'_>, address: Address, d: Slot) -> Option<()> {
         }
         (Space::Shared, Pattern::Uniform) => {
             let value = cx.shared[shared_range(cx, first, 1)?.start];
-            if cx.shadow.touch(cx.by(false), first, 4, Touch::Read).is_some() {
+            if cx.shadow.touch(cx.by(false).and_others(), first, 4, Touch::Read).is_some() {
                 return None;
             }
             cx.lanes.set32(d, &[value; 32], FULL);
@@ -208,14 +208,14 @@ fn scattered_words(cx: &mut Context<'_>, address: Address, d: Slot) -> Option<()
     cx.lanes.set32(d, &value, FULL);
     let touched = sectors::touched(&addresses, FULL, 4, (low, high));
     count_global(&mut cx.counts.memory.load, touched.sectors, touched.bytes);
-    log_words(cx, FULL, &addresses);
+    log_words(cx, cx.by(false), FULL, &addresses);
     Some(())
 }
 
 /// Logs that lanes read a word of global memory each.
 #[inline(always)]
-fn log_words(cx: &mut Context<'_>, lanes: u32, addresses: &[u64; 32]) {
-    let (by, touch, order) = (cx.by(false), Touch::Read, GridOrder::default());
+fn log_words(cx: &mut Context<'_>, by: By, lanes: u32, addresses: &[u64; 32]) {
+    let (touch, order) = (Touch::Read, GridOrder::default());
     cx.shadow.log.access(LaneAccess { by, touch, order, bytes: 4, lanes }, addresses, |_, _| 0);
 }
 

@@ -5,7 +5,7 @@
 //! are. There are at most [`MOST_PAGES`] pages of 1024 cells of 40 bytes: 320 MiB. Further memory
 //! is not checked.
 
-use super::hazard::{By, SEVERAL, STRONG, THREAD, Touch, WARP};
+use super::hazard::{By, LANES, SEVERAL, STRONG, THREAD, Touch, WARP};
 use std::collections::HashMap;
 
 /// Cells of a page.
@@ -16,6 +16,8 @@ const MOST_PAGES: usize = 8192;
 const KEPT_PAGES: usize = 2048;
 /// Places in which a page is looked for first.
 const CACHED: usize = 64;
+/// A tick that never comes.
+const NEVER: u32 = u32::MAX;
 
 /// Who accesses now.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +32,8 @@ pub struct Accessor {
     pub met: u32,
     /// When all lanes of the warp last met.
     pub warp_met: u32,
+    /// The same for a read that is remembered; never if only some of the lanes have met since.
+    pub read_met: u32,
 }
 
 /// An access that a cell remembers.
@@ -180,7 +184,7 @@ impl Cells {
             if began <= read.when && read.block != me.block {
                 page.read_elsewhere.set(at, read);
             }
-            page.read.set(at, Record { by: By(joined(began, &read, me)), ..mine });
+            page.read.set(at, Record { by: By(joined(began, &read, me, me.read_met)), ..mine });
             return;
         }
         let is_old = began <= written.when
@@ -189,7 +193,7 @@ impl Cells {
         if is_old {
             return;
         }
-        page.written.set(at, Record { by: By(joined(began, &written, me)), ..mine });
+        page.written.set(at, Record { by: By(joined(began, &written, me, NEVER)), ..mine });
         page.value[at] = value;
         if !me.by.is_strong() {
             // Whoever is ordered after this write is ordered after them.
@@ -208,7 +212,7 @@ impl Cells {
         if may_race(&page.written) || may_race(&page.read) || may_race(&page.read_elsewhere) {
             return false;
         }
-        let by = By(joined(began, &page.written.get(at), me));
+        let by = By(joined(began, &page.written.get(at), me, NEVER));
         page.written.set(at, Record { when: me.now, block: me.block, by });
         true
     }
@@ -235,7 +239,9 @@ impl Cells {
             elsewhere.when[lane] = keep(elsewhere.when[lane], read.when[lane]);
             elsewhere.block[lane] = keep(elsewhere.block[lane], read.block[lane]);
             elsewhere.by[lane] = if other { read.by[lane] } else { elsewhere.by[lane] };
-            let own = (read.when[lane] >= me.met) & (read.block[lane] == me.block);
+            let block = read.block[lane] == me.block;
+            let own =
+                (block & (read.when[lane] >= me.met), block & (read.when[lane] >= me.read_met));
             read.by[lane] = joined_by(own, read.by[lane], me.by.0 + lane as i32);
         }
         (*read.when, *read.block) = ([me.now; 32], [me.block; 32]);
@@ -264,7 +270,7 @@ impl Cells {
         }
         for lane in 0..32 {
             let own = (written.when[lane] >= me.met) & (written.block[lane] == me.block);
-            written.by[lane] = joined_by(own, written.by[lane], me.by.0 + lane as i32);
+            written.by[lane] = joined_by((own, false), written.by[lane], me.by.0 + lane as i32);
         }
         (*written.when, *written.block) = ([me.now; 32], [me.block; 32]);
         (*read.when, *elsewhere.when) = ([0; 32], [0; 32]);
@@ -282,7 +288,7 @@ fn is_late(other: &Record, me: &Accessor) -> bool {
 fn is_late_by(when: u32, other: i32, me: i32, (met, warp_met): (u32, u32)) -> bool {
     let apart = other ^ me;
     let bound = if apart & (WARP | SEVERAL) == 0 { warp_met } else { met };
-    (when >= bound) & (apart & (THREAD | SEVERAL) != 0)
+    (when >= bound) & ((apart & (THREAD | SEVERAL)) | ((other | me) & LANES) != 0)
 }
 
 /// Whether a lane's record is of an earlier launch, or of its block and ordered before `me`.
@@ -304,16 +310,21 @@ fn has_seen(me: &Accessor, read: &Record, written: &Record) -> bool {
     strong && read.block == me.block && written.block != me.block && read.when >= written.when
 }
 
-/// What is kept of `me` after the last access of its kind.
-fn joined(began: u32, other: &Record, me: &Accessor) -> i32 {
-    let own = other.when >= me.met.max(began) && other.block == me.block;
-    joined_by(own, other.by.0, me.by.0)
+/// What is kept of `me` after the last access of its kind, which several lanes may have done since
+/// `lanes_met`.
+fn joined(began: u32, other: &Record, me: &Accessor, lanes_met: u32) -> i32 {
+    let own = |met: u32| other.when >= met.max(began) && other.block == me.block;
+    joined_by((own(me.met), own(lanes_met)), other.by.0, me.by.0)
 }
 
-/// The same if `own` says whether that was of the same block, since its threads last met: where
-/// those of several warps come together, the first of them.
+/// The same if `own` says whether that was of the same block, since its threads last met and since
+/// the lanes did: of accesses of several warps the first is kept, and of several lanes the last.
 #[inline(always)]
-fn joined_by(own: bool, other: i32, me: i32) -> i32 {
-    let apart = own & ((other ^ me) & (WARP | SEVERAL) != 0);
-    if apart { (other | SEVERAL) & (me | !STRONG) } else { me }
+fn joined_by(own: (bool, bool), other: i32, me: i32) -> i32 {
+    let apart = other ^ me;
+    let several = own.0 & (apart & (WARP | SEVERAL) != 0);
+    let lanes = own.1 & ((apart & THREAD) | (other & LANES) != 0) & (apart & STRONG == 0);
+    let of_several = (other | SEVERAL) & (me | !STRONG);
+    let of_warp = if lanes { me | LANES } else { me };
+    if several { of_several } else { of_warp }
 }

@@ -243,7 +243,9 @@ impl Reader<'_> {
     fn accessor(&self, by: By) -> Accessor {
         let warp_met = self.met.warps[(by.thread() / 32) as usize].max(self.met.all);
         let (block, now, met) = (self.block, self.shadow.now, self.met.all);
-        Accessor { block, by, now, met, warp_met }
+        let in_parts = self.met.lanes.last(by) > warp_met;
+        let read_met = if in_parts { u32::MAX } else { warp_met };
+        Accessor { block, by, now, met, warp_met, read_met }
     }
 
     fn meet(&mut self, meeting: Meeting) {

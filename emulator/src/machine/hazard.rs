@@ -1,13 +1,15 @@
 //! Accesses to shared and global memory and their hazards.
 
-/// Of an access: its thread's number in the block, the instruction above it, and two flags.
+/// Of an access: its thread's number in the block, the instruction above it, and three flags.
 pub(super) const THREAD: i32 = (1 << 10) - 1;
 pub(super) const WARP: i32 = THREAD & !31;
 /// Threads of several warps did it since the last tick of the block.
 pub(super) const SEVERAL: i32 = 1 << 10;
 /// It was atomic, or ordered.
 pub(super) const STRONG: i32 = 1 << 11;
-const INSTRUCTION: u32 = 12;
+/// Other lanes of the warp did it too, since all lanes last met.
+pub(super) const LANES: i32 = 1 << 12;
+const INSTRUCTION: u32 = 13;
 const LAST_INSTRUCTION: u32 = (1 << (31 - INSTRUCTION)) - 1;
 
 /// A thread's access to a cell.
@@ -37,6 +39,12 @@ impl By {
     #[inline(always)]
     pub fn lane(self, lane: usize) -> Self {
         Self(self.0 | lane as i32)
+    }
+
+    /// The same by further lanes of the warp too.
+    #[inline(always)]
+    pub fn and_others(self) -> Self {
+        Self(self.0 | LANES)
     }
 
     /// Its thread's number in the block.

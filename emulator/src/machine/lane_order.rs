@@ -13,17 +13,21 @@ type Known = [[u32; 32]; 32];
 pub struct LaneOrder {
     /// Of each warp, once some of its lanes met.
     warps: Vec<Option<Box<Known>>>,
+    /// When some lanes of each warp last met.
+    last: [u32; 32],
 }
 
 impl LaneOrder {
     /// Forgets all, so that ticks may begin anew.
     pub fn clear(&mut self) {
         self.warps.clear();
+        self.last = [0; 32];
     }
 
     /// The lanes of `members` meet at the tick `now`.
     pub fn meet(&mut self, warp: u32, members: u32, now: u32) {
         let warp = warp as usize;
+        self.last[warp % 32] = now;
         if self.warps.len() <= warp {
             self.warps.resize_with(warp + 1, || None);
         }
@@ -39,6 +43,12 @@ impl LaneOrder {
         for lane in (0..32).filter(|&lane| is_member(lane)) {
             known[lane] = joined;
         }
+    }
+
+    /// When some lanes of the warp of `by` last met.
+    #[inline(always)]
+    pub fn last(&self, by: By) -> u32 {
+        self.last[(by.thread() / 32) as usize]
     }
 
     /// Whether the thread of `me` knows what that of `other` did at the tick `when`.

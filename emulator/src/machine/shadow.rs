@@ -200,6 +200,15 @@ impl Shadow {
         (self.met, self.met.max(self.warp_met[((by.0 & WARP) >> 5) as usize]))
     }
 
+    /// When all threads and all lanes of the warp last met, for a read that is remembered; never if
+    /// only some of the lanes have met since: which of them is then not kept.
+    #[inline(always)]
+    fn read_bounds(&self, by: By) -> (i32, i32) {
+        let (met, warp_met) = self.bounds(by);
+        let in_parts = self.lane_order.last(by).cast_signed() > warp_met;
+        (met, if in_parts { NEVER } else { warp_met })
+    }
+
     /// Whether anything is checked.
     #[inline(always)]
     pub fn is_on(&self) -> bool {
@@ -282,10 +291,10 @@ impl Shadow {
     /// Remembers that it does.
     #[inline(always)]
     pub fn note(&mut self, by: By, address: u64, bytes: u32, touch: Touch) {
-        let (now, met) = (self.now, self.met);
+        let (now, met, read_bounds) = (self.now, self.met, self.read_bounds(by));
         for cell in self.cells_of(address, bytes) {
             match touch {
-                Touch::Read => self.cells.note_read(cell, by, now, met),
+                Touch::Read => self.cells.note_read(cell, by, now, read_bounds),
                 Touch::Write(false) if self.cells.written[cell] >= self.began => {}
                 Touch::Write(_) | Touch::Update => {
                     if self.arrivals.any() {
@@ -378,7 +387,7 @@ impl Shadow {
         if self.layout.grain != 2 || self.cells.reads_of_row(cell, by, self.began, bounds) {
             return false;
         }
-        let (met, now) = (self.met, self.now);
+        let (met, now) = (self.read_bounds(by), self.now);
         let cells = &mut self.cells;
         let Some((read, reader)) = row_mut(&mut cells.read, &mut cells.reader, cell) else {
             return false;
@@ -423,8 +432,10 @@ impl Shadow {
         if !firsts[..count].iter().all(is_sure) {
             return false;
         }
+        let met = self.read_bounds(by);
+        let by = if steps.contains(&0) { by.and_others() } else { by };
         for (&first, &lane) in firsts[..count].iter().zip(&lanes) {
-            self.cells.note_row(first..first + words, By(by.0 | lane), self.now, self.met);
+            self.cells.note_row(first..first + words, By(by.0 | lane), self.now, met);
         }
         true
     }

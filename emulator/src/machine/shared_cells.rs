@@ -2,7 +2,7 @@
 //!
 //! An access is its tick and its thread ([`By`]). The ticks are those of the shadow.
 
-use super::hazard::{By, Hazard, SEVERAL, STRONG, THREAD, Touch, WARP};
+use super::hazard::{By, Hazard, LANES, SEVERAL, STRONG, THREAD, Touch, WARP};
 use std::ops::Range;
 
 /// A tick that never comes: the time of accesses outside of arrays.
@@ -100,14 +100,14 @@ impl Cells {
     }
 
     #[inline(always)]
-    pub fn note_read(&mut self, cell: usize, by: By, now: i32, met: i32) {
+    pub fn note_read(&mut self, cell: usize, by: By, now: i32, met: (i32, i32)) {
         self.reader[cell] = joined(self.read[cell], self.reader[cell], by.0, met);
         self.read[cell] = now;
     }
 
     /// Lanes read a cell each, the first of them by `by`.
     #[inline(always)]
-    pub fn note_row(&mut self, cells: Range<usize>, by: By, now: i32, met: i32) {
+    pub fn note_row(&mut self, cells: Range<usize>, by: By, now: i32, met: (i32, i32)) {
         let (Some(read), Some(reader)) =
             (self.read.get_mut(cells.clone()), self.reader.get_mut(cells))
         else {
@@ -121,6 +121,8 @@ impl Cells {
 
     #[inline(always)]
     pub fn note_write(&mut self, cell: usize, by: By, now: i32, met: i32) {
+        // Of lanes that write in one instruction the highest is kept.
+        let met = (met, NEVER);
         self.writer[cell] = joined(self.written[cell], self.writer[cell], by.0, met);
         self.written[cell] = now;
     }
@@ -132,15 +134,19 @@ impl Cells {
 pub fn is_late(when: i32, other: i32, me: i32, bounds: (i32, i32)) -> bool {
     let apart = other ^ me;
     let bound = if apart & (WARP | SEVERAL) == 0 { bounds.1 } else { bounds.0 };
-    (when >= bound) & (apart & (THREAD | SEVERAL) != 0)
+    (when >= bound) & ((apart & (THREAD | SEVERAL)) | ((other | me) & LANES) != 0)
 }
 
-/// Merges an access by `me` with the last one of its kind: if accesses of several warps coincide,
-/// the first is kept.
+/// Merges an access by `me` with the last one of its kind, of a tick since the first of `met` if
+/// all threads have not met, and since the second if the lanes of the warp have not. If accesses of
+/// several warps coincide, the first is kept, and of several lanes the last.
 #[inline(always)]
-pub fn joined(when: i32, other: i32, me: i32, met: i32) -> i32 {
-    let apart = (when >= met) & ((other ^ me) & (WARP | SEVERAL) != 0);
+pub fn joined(when: i32, other: i32, me: i32, met: (i32, i32)) -> i32 {
+    let apart = other ^ me;
+    let several = (when >= met.0) & (apart & (WARP | SEVERAL) != 0);
+    let lanes = (when >= met.1) & ((apart & THREAD) | (other & LANES) != 0) & (apart & STRONG == 0);
     // Both are strong, or the two together are not.
-    let several = (other | SEVERAL) & (me | !STRONG);
-    if apart { several } else { me }
+    let of_several = (other | SEVERAL) & (me | !STRONG);
+    let of_warp = if lanes { me | LANES } else { me };
+    if several { of_several } else { of_warp }
 }
