@@ -83,6 +83,26 @@ fn an_update_races_with_plain_accesses_of_other_blocks_alone() {
 }
 
 #[test]
+fn an_update_does_not_hide_the_plain_write_before_it() {
+    let (write, add) = ("@%p1 st.global.u32 [%rd2], 7;\n", "@%p1 red.global.add.u32 [%rd2], 1;\n");
+    let flag = "@%p1 st.release.gpu.global.u32 [%rd2+64], 1;\n";
+    let wait = "mov.u32 %r3, 1; @!%p1 bra END; WAIT: ld.acquire.gpu.global.u32 %r3, [%rd2+64];\n\
+                setp.eq.u32 %p2, %r3, 0; @%p2 bra WAIT;\n";
+    let barrier = "bar.sync 0;\n";
+    let other_thread = "setp.eq.u32 %p2, %r1, 3; @%p2 red.global.add.u32 [%rd2], 1;\n";
+    for first in [format!("{write}{add}"), format!("{write}{barrier}{other_thread}")] {
+        let found = wrong_in_arms(&first, add).expect("a race");
+        assert!(found.starts_with("race: ") && found.contains("thread (40,0,0) of block (0,0,0)"));
+        assert!(found.contains("wrote"), "{found}");
+    }
+    // The flag orders the write, and the update behind it needs no order.
+    assert_eq!(
+        wrong_in_arms(&format!("{write}{add}{flag}{add}"), &format!("{wait}{add}END:")),
+        None
+    );
+}
+
+#[test]
 fn the_last_reader_of_a_warp_does_not_hide_the_others() {
     let at_once = "ld.global.u32 %r3, [%rd2]; setp.eq.u32 %p2, %r1,";
     let reads = [

@@ -225,6 +225,20 @@ fn atomics_race_with_plain_accesses_alone() {
 }
 
 #[test]
+fn an_update_does_not_hide_the_plain_write_before_it() {
+    let zero = "setp.ne.u32 %p1, %r1, 0; mov.u32 %r4, 0; @!%p1 st.shared.b32 [16], %r4;\n";
+    let first_lanes = "and.b32 %r4, %r1, 31; setp.eq.u32 %p2, %r4, 0;\n";
+    let add = "@%p2 red.shared.add.u32 [16], 1;\n";
+    let racy = format!("{zero}{first_lanes}{add}{add}");
+    let found = wrong(&racy, 96).expect("a race");
+    assert!(found.contains("thread (32,0,0): updates 4 bytes of shared memory at 0x10"), "{found}");
+    assert!(found.contains("which thread (0,0,0) wrote"), "{found}");
+    right(&racy, 32);
+    right(&format!("{zero}bar.sync 0;\n{first_lanes}{add}{add}"), 96);
+    right(&format!("{zero}{first_lanes}{add}bar.sync 0;\n{add}"), 32);
+}
+
+#[test]
 fn bytes_of_one_word_belong_to_their_threads() {
     let bytes = "cvt.u16.u32 %h1, %r1; st.shared.u8 [%r1], %h1;\n";
     right(bytes, 64);

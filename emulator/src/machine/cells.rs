@@ -1,9 +1,9 @@
 //! The cells of global memory that the checked blocks of a launch accessed.
 //!
 //! Each cell holds the last write with its value, the last read, and the last read of another block
-//! than that one. A cell of an earlier launch counts as untouched, so pages are used again as they
-//! are. There are at most [`MOST_PAGES`] pages of 1024 cells of 40 bytes: 320 MiB. Further memory
-//! is not checked.
+//! than that one; and the last plain write, if a strong one followed it. A cell of an earlier launch
+//! counts as untouched, so pages are used again as they are. There are at most [`MOST_PAGES`] pages
+//! of 1024 cells of 40 bytes: 320 MiB. Further memory is not checked.
 
 use super::hazard::{By, LANES, SEVERAL, STRONG, THREAD, Touch, WARP};
 use std::collections::HashMap;
@@ -109,6 +109,8 @@ pub struct Cells {
     index: HashMap<u64, usize>,
     /// Page numbers and pages that were found last.
     cache: Vec<(u64, usize)>,
+    /// The plain writes that a strong write of the same cell followed.
+    plain: HashMap<u64, Record>,
     /// The tick at which the launch began.
     began: u32,
 }
@@ -118,6 +120,7 @@ impl Cells {
     pub fn begin(&mut self, tick: u32, forget: bool) {
         self.pages.truncate(if forget { 0 } else { KEPT_PAGES });
         self.index.clear();
+        self.plain.clear();
         self.cache = vec![(u64::MAX, 0); CACHED];
         (self.used, self.began) = (0, tick);
     }
@@ -166,8 +169,20 @@ impl Cells {
         if races(&written) && !has_seen(me, &read, &written) {
             return Some((written, true));
         }
+        if let Some(plain) = self.plain_before(cell, &written).filter(races) {
+            return Some((plain, true));
+        }
         let mut reads = [read, elsewhere].into_iter();
         if touch == Touch::Read { None } else { reads.find(races).map(|read| (read, false)) }
+    }
+
+    /// The plain write of a cell before `written`, if that is a strong one.
+    #[inline(always)]
+    fn plain_before(&self, cell: u64, written: &Record) -> Option<Record> {
+        if self.plain.is_empty() || !written.by.is_strong() {
+            return None;
+        }
+        self.plain.get(&cell).copied()
     }
 
     /// Remembers an access that races with none.
@@ -195,7 +210,11 @@ impl Cells {
         }
         page.written.set(at, Record { by: By(joined(began, &written, me, NEVER)), ..mine });
         page.value[at] = value;
-        if !me.by.is_strong() {
+        if me.by.is_strong() {
+            if began <= written.when && !written.by.is_strong() {
+                self.plain.insert(cell, written);
+            }
+        } else {
             // Whoever is ordered after this write is ordered after them.
             (page.read.when[at], page.read_elsewhere.when[at]) = (0, 0);
         }
@@ -205,6 +224,9 @@ impl Cells {
     /// Strong accesses do not race with each other.
     #[inline(always)]
     pub fn update(&mut self, cell: u64, me: &Accessor) -> bool {
+        if !self.plain.is_empty() && self.plain.contains_key(&cell) {
+            return false;
+        }
         let began = self.began;
         let Some((page, at)) = self.find(cell) else { return true };
         let may_race =

@@ -86,6 +86,7 @@ impl Shadow {
                 writer: vec![-1; cells],
                 read: vec![0; cells],
                 reader: vec![0; cells],
+                ..Cells::default()
             },
             checks,
             checking: false,
@@ -140,6 +141,7 @@ impl Shadow {
     pub fn meet(&mut self) {
         self.arrivals.clear();
         self.log.meet();
+        self.cells.plain.clear();
         self.now = (self.now + 1).min(NEVER - 1);
         self.met = self.now;
     }

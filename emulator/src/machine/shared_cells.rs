@@ -1,8 +1,10 @@
-//! The cells of a block's shared memory: for each the last write and the last read.
+//! The cells of a block's shared memory: for each the last write and the last read, and the last
+//! plain write if a strong one followed it.
 //!
 //! An access is its tick and its thread ([`By`]). The ticks are those of the shadow.
 
 use super::hazard::{By, Hazard, LANES, SEVERAL, STRONG, THREAD, Touch, WARP};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// A tick that never comes: the time of accesses outside of arrays.
@@ -15,6 +17,8 @@ pub struct Cells {
     pub writer: Vec<i32>,
     pub read: Vec<i32>,
     pub reader: Vec<i32>,
+    /// The plain writes since all threads last met that a strong write of the same cell followed.
+    pub plain: HashMap<usize, (i32, i32)>,
 }
 
 /// Whether all cells were written in the block, before its threads last met.
@@ -56,7 +60,15 @@ impl Cells {
     pub fn is_updated_by_several(&self, cell: usize, met: i32) -> bool {
         let flags = SEVERAL | STRONG;
         // The writer of cells outside of arrays is negative.
-        self.written[cell] >= met && self.writer[cell] & (flags | i32::MIN) == flags
+        self.written[cell] >= met
+            && self.writer[cell] & (flags | i32::MIN) == flags
+            && self.plain_before(cell).is_none()
+    }
+
+    /// The plain write of a cell before its last write, which is strong.
+    #[inline(always)]
+    fn plain_before(&self, cell: usize) -> Option<(i32, i32)> {
+        if self.plain.is_empty() { None } else { self.plain.get(&cell).copied() }
     }
 
     /// Whether an access of a cell is certainly right: all earlier accesses of the cell came before
@@ -68,6 +80,7 @@ impl Cells {
         let written = self.written[cell];
         written >= began
             && is_ordered(written, self.writer[cell])
+            && self.plain_before(cell).is_none()
             && (reads || is_ordered(self.read[cell], self.reader[cell]))
     }
 
@@ -91,7 +104,9 @@ impl Cells {
             let both_strong = by.0 & other & STRONG != 0;
             is_late(when, other, by.0, bounds) && !both_strong && !knows(By(other), when)
         };
-        if races(written, writer) {
+        let writes = [Some((written, writer)), self.plain_before(cell)];
+        if let Some((_, writer)) = writes.into_iter().flatten().find(|&(when, by)| races(when, by))
+        {
             return Some(Hazard::Race { other: By(writer), wrote: true, block: None });
         }
         let (read, reader) = (self.read[cell], self.reader[cell]);
@@ -121,9 +136,14 @@ impl Cells {
 
     #[inline(always)]
     pub fn note_write(&mut self, cell: usize, by: By, now: i32, met: i32) {
+        let (written, writer) = (self.written[cell], self.writer[cell]);
+        if !by.is_strong() {
+            self.plain.remove(&cell);
+        } else if (met..NEVER).contains(&written) && !By(writer).is_strong() {
+            self.plain.entry(cell).or_insert((written, writer));
+        }
         // Of lanes that write in one instruction the highest is kept.
-        let met = (met, NEVER);
-        self.writer[cell] = joined(self.written[cell], self.writer[cell], by.0, met);
+        self.writer[cell] = joined(written, writer, by.0, (met, NEVER));
         self.written[cell] = now;
     }
 }
