@@ -147,12 +147,12 @@ fn a_block_beyond_the_launch_bounds_is_invalid_and_the_bounds_are_in_the_ptx() {
     assert_snapshot!(told.join("\n"), @r#"
     "MOST=128,block=128,n=1024" "finished" null
     "MOST=128,block=64,n=1024" "finished" null
-    "MOST=64,block=128,n=1024" "invalid" "a block of 128 threads exceeds `max_block`, 64, for which the kernel is compiled"
+    "MOST=64,block=128,n=1024" "invalid" "a block of 128 threads exceeds this kernel's launch bounds of 64, for which it is compiled (max_block)"
     "MOST=64,block=64,n=1024" "finished" null
     "block=128,n=1024" "invalid" "a block of 128 threads exceeds this kernel's limit of 64, set by its registers or its launch bounds"
     "block=32x2,n=1024" "finished" null
     "block=64,n=1024" "finished" null
-    "block=64x2,n=1024" "invalid" "a block of 128 threads exceeds `max_block`, 64, for which the kernel is compiled"
+    "block=64x2,n=1024" "invalid" "a block of 128 threads exceeds this kernel's launch bounds of 64, for which it is compiled (max_block)"
     "#);
     let entries = entries();
     for (name, bounds) in [

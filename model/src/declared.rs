@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::axis::AxisValue;
 use crate::configuration::Configuration;
-pub use launch::{Contract, KnownLaunch};
-use launch::{format_extents, threads};
+use launch::format_extents;
+pub use launch::{BlockLimit, Contract, KnownLaunch, threads};
 pub use machine_code::MachineCode;
 
 /// A kernel as its declaration describes it.
@@ -283,12 +283,8 @@ impl DeclaredEntry {
                 format_extents(block)
             ));
         }
-        let most = self.max_threads.filter(|most| threads(block) > *most)?;
-        Some(format!(
-            "a block of {} threads exceeds the launch bounds of `{name}`, {most}, for which it is \
-             compiled (.maxntid)",
-            threads(block)
-        ))
+        let limit = BlockLimit::Bounds { kernel: name, written: ".maxntid" };
+        limit.refusal(threads(block), self.max_threads?)
     }
 }
 

@@ -56,6 +56,43 @@ pub struct KnownLaunch {
     pub capability: Option<(u32, u32)>,
 }
 
+/// A limit on the threads of a block, by its origin.
+#[derive(Debug, Clone, Copy)]
+pub enum BlockLimit<'k> {
+    /// The device.
+    Device,
+    /// The code of the kernel: its registers, or launch bounds that only the driver knows.
+    Code,
+    /// The launch bounds of `kernel`, with the word that they are written with.
+    Bounds {
+        /// The kernel; empty for that of the annotation.
+        kernel: &'k str,
+        /// `.maxntid`, `launch_bounds` or `max_block`.
+        written: &'static str,
+    },
+}
+
+impl BlockLimit<'_> {
+    /// Why no block has so many `threads` where this limit is `most`, if it has not.
+    pub fn refusal(self, threads: u64, most: u64) -> Option<String> {
+        let limit = || match self {
+            Self::Device => format!("the device's limit of {most}"),
+            Self::Code => {
+                format!("this kernel's limit of {most}, set by its registers or its launch bounds")
+            }
+            Self::Bounds { kernel: "", written } => {
+                format!(
+                    "this kernel's launch bounds of {most}, for which it is compiled ({written})"
+                )
+            }
+            Self::Bounds { kernel, written } => format!(
+                "the launch bounds of `{kernel}`, {most}, for which it is compiled ({written})"
+            ),
+        };
+        (threads > most).then(|| format!("a block of {threads} threads exceeds {}", limit()))
+    }
+}
+
 impl Contract {
     /// Why a launch of `kernel` breaks the promise, if it does.
     pub fn refusal(&self, kernel: &str, launch: &KnownLaunch) -> Option<String> {
@@ -76,11 +113,8 @@ impl Contract {
                 format_extents(block)
             ));
         }
-        let most = self.max_threads.filter(|most| threads(block) > *most)?;
-        Some(format!(
-            "a block of {} threads exceeds the launch bounds of `{kernel}`, {most} (launch_bounds)",
-            threads(block)
-        ))
+        let limit = BlockLimit::Bounds { kernel, written: "launch_bounds" };
+        limit.refusal(threads(block), self.max_threads?)
     }
 
     fn extents(&self, kernel: &str, launch: &KnownLaunch) -> Option<String> {
@@ -154,7 +188,7 @@ pub(super) fn format_extents([x, y, z]: [u32; 3]) -> String {
 }
 
 /// The threads of a block.
-pub(super) fn threads(block: [u32; 3]) -> u64 {
+pub fn threads(block: [u32; 3]) -> u64 {
     block.iter().map(|&extent| u64::from(extent)).product()
 }
 
@@ -201,7 +235,8 @@ mod tests {
             (
                 Contract { max_threads: Some(64), ..none },
                 WHOLE,
-                "a block of 128 threads exceeds the launch bounds of `k`, 64 (launch_bounds)",
+                "a block of 128 threads exceeds the launch bounds of `k`, 64, for which it is \
+                 compiled (launch_bounds)",
             ),
             (
                 Contract { dimensions: Some(1), ..none },

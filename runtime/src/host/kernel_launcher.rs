@@ -11,14 +11,13 @@ use cudarc::driver::{
     CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop,
 };
 use gpuprof_model::declared::DeclaredEntry;
-use gpuprof_model::declared::KnownLaunch;
 
 use super::buffer_element::BufferElement;
 use super::error::{Error, Result};
 use super::extent::IntoExtent;
 use super::function::Function;
 use super::global;
-use super::launch_limits;
+use super::launch_limits::{self, Promised};
 use super::launch_log::LaunchLog;
 use super::launcher::{Attributes, Launcher};
 use super::number::{IntoNumber, convert};
@@ -257,18 +256,9 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
     ) -> Result<()> {
         let grid = grid.into_extent("grid")?.launch("grid")?;
         let block = block.into_extent("block")?.launch("block")?;
-        let threads = launch_limits::of_device(self.session, block)?;
-        let known = KnownLaunch {
-            grid: Some(grid),
-            block: Some(block),
-            shared: Some(u64::from(self.shared)),
-            cluster: None,
-            capability: Some(self.session.device.compute_capability),
-        };
-        if let Some(reason) = self.declared.as_ref().and_then(|entry| entry.refusal(&known)) {
-            return Err(Error::invalid(reason));
-        }
-        launch_limits::of_kernel(self.session, &self.function, threads, self.shared)?;
+        let extents = (grid, block, self.shared, None);
+        let promised = Promised { declared: self.declared.as_ref(), max_block: None };
+        launch_limits::check(self.session, &self.function, extents, promised)?;
         let stream = &self.session.stream;
         let mut passed = LaunchArguments { stream, parameters: Vec::new(), used: Vec::new() };
         K::pass(arguments, &mut passed);

@@ -10,7 +10,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaModule};
-use gpuprof_model::declared::KnownLaunch;
 use gpuprof_model::measurement::{
     CounterPass, HardwareValue, InPlace, LaunchRecord, PassResult, Reset, Unverified,
 };
@@ -34,7 +33,7 @@ use super::function::Function;
 use super::generator::FillTarget;
 use super::global::Global;
 use super::inputs::{self, Argument};
-use super::launch_limits;
+use super::launch_limits::{self, Promised};
 use super::launcher::{Attributes, Launcher};
 use super::number::{IntoNumber, Scalar, convert};
 use super::parameter::{self, Parameter};
@@ -48,9 +47,6 @@ pub(crate) struct Package {
     pub(crate) name: &'static str,
     pub(crate) folder: &'static Path,
 }
-
-/// Grid, block, dynamic shared memory and cluster of a launch.
-type Extents = ([u32; 3], [u32; 3], u32, Option<[u32; 3]>);
 
 /// How a kernel takes a buffer.
 #[derive(Clone, Copy)]
@@ -482,7 +478,10 @@ impl<'r> KernelRun<'r> {
         };
         let cluster = config.cluster().map(<[u32; 3]>::from);
         let cluster = cluster.filter(|&extents| !cluster::is_trivial(extents));
-        self.check_launch((grid, block, shared, cluster))?;
+        let promised =
+            Promised { declared: self.run.request.declared.as_ref(), max_block: self.max_block };
+        let extents = (grid, block, shared, cluster);
+        launch_limits::check(self.run.session, &self.function, extents, promised)?;
         if let Some(cluster) = cluster {
             cluster::check(cluster, grid, self.run.session.device.compute_capability)?;
             cluster::opt_in(&self.function, cluster)?;
@@ -589,31 +588,6 @@ impl<'r> KernelRun<'r> {
         self.run.take_facts(&config)?;
         self.run.counted(pass, hardware);
         self.run.finish(&self.symbol)
-    }
-
-    /// Refuses launches that the driver would refuse, with the broken limit, and opts in to large
-    /// shared memory.
-    fn check_launch(&self, (grid, block, shared, cluster): Extents) -> Result<()> {
-        let session = self.run.session;
-        let threads = launch_limits::of_device(session, block)?;
-        let declared = self.run.request.declared.as_ref();
-        let launch = KnownLaunch {
-            grid: Some(grid),
-            block: Some(block),
-            shared: Some(u64::from(shared)),
-            cluster,
-            capability: Some(session.device.compute_capability),
-        };
-        if let Some(reason) = declared.and_then(|entry| entry.refusal(&launch)) {
-            return Err(Error::invalid(reason));
-        }
-        if let Some(most) = self.max_block.filter(|most| threads > *most) {
-            return Err(Error::invalid(format!(
-                "a block of {threads} threads exceeds `max_block`, {most}, for which the kernel is \
-                 compiled"
-            )));
-        }
-        launch_limits::of_kernel(session, &self.function, threads, shared)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The limits of a launch: those of the device, and of the kernel on it.
+//! The limits of a launch: those of the device, of the annotation and of the kernel's code.
 //!
 //! Input: the extents and shared memory of a launch. Output: nothing, or that the configuration is
 //! invalid, with the broken limit.
@@ -6,6 +6,7 @@
 use cudarc::driver::sys::{
     CUdevice_attribute as Attribute, CUfunction_attribute_enum as FunctionAttribute,
 };
+use gpuprof_model::declared::{BlockLimit, DeclaredEntry, KnownLaunch, threads};
 
 use super::error::{Error, Result};
 use super::function::Function;
@@ -14,42 +15,49 @@ use super::session::Session;
 /// Dynamic shared memory that needs no opt-in.
 const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
 
-/// The threads of `block`.
-///
-/// # Errors
-/// More than a block may have on the device: the configuration is invalid.
-pub(crate) fn of_device(session: &Session, block: [u32; 3]) -> Result<u64> {
-    let threads: u64 = block.iter().map(|&extent| u64::from(extent)).product();
-    let most = session.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
-    if threads > most {
-        return Err(Error::invalid(format!(
-            "a block of {threads} threads exceeds the device's limit of {most}"
-        )));
-    }
-    Ok(threads)
+/// Grid, block, dynamic shared memory and cluster of a launch.
+pub(crate) type Extents = ([u32; 3], [u32; 3], u32, Option<[u32; 3]>);
+
+/// The promises of an annotation on the launches of its kernel.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Promised<'a> {
+    /// The instance, if the kernel is a declared one.
+    pub(crate) declared: Option<&'a DeclaredEntry>,
+    /// The key `max_block`.
+    pub(crate) max_block: Option<u64>,
 }
 
-/// Refuses blocks and shared memory that `function` cannot have, and opts in to large shared
-/// memory.
+/// Refuses a launch that the device, the annotation or `function` does not allow, and opts in to
+/// large shared memory.
 ///
 /// # Errors
 /// A limit that is exceeded: the configuration is invalid. The driver's errors.
-pub(crate) fn of_kernel(
+pub(crate) fn check(
     session: &Session,
     function: &Function,
-    threads: u64,
-    shared: u32,
+    (grid, block, shared, cluster): Extents,
+    promised: Promised<'_>,
 ) -> Result<()> {
-    let most = u64::try_from(
-        function.attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
-    )
-    .unwrap_or(0);
-    if threads > most {
-        return Err(Error::invalid(format!(
-            "a block of {threads} threads exceeds this kernel's limit of {most}, set by its registers \
-             or its launch bounds"
-        )));
-    }
+    let refuse = |reason: Option<String>| reason.map_or(Ok(()), |it| Err(Error::invalid(it)));
+    let threads = threads(block);
+    let most = session.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
+    refuse(BlockLimit::Device.refusal(threads, most))?;
+    let known = KnownLaunch {
+        grid: Some(grid),
+        block: Some(block),
+        shared: Some(u64::from(shared)),
+        cluster,
+        capability: Some(session.device.compute_capability),
+    };
+    refuse(promised.declared.and_then(|entry| entry.refusal(&known)))?;
+    let bounds = BlockLimit::Bounds { kernel: "", written: "max_block" };
+    refuse(promised.max_block.and_then(|most| bounds.refusal(threads, most)))?;
+    let most = function.attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
+    refuse(BlockLimit::Code.refusal(threads, u64::try_from(most).unwrap_or(0)))?;
+    shared_memory(session, function, shared)
+}
+
+fn shared_memory(session: &Session, function: &Function, shared: u32) -> Result<()> {
     let fixed =
         u64::try_from(function.attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?)
             .unwrap_or(0);

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::error::{Error, Result};
 use super::extent::IntoExtent;
 use super::function::Function;
-use super::launch_limits;
+use super::launch_limits::{self, Promised};
 use super::launch_log::LaunchLog;
 use super::launcher;
 use super::number::{IntoNumber, convert};
@@ -173,8 +173,8 @@ impl RawFunction<'_> {
     ) -> Result<()> {
         let grid = grid.into_extent("grid")?.launch("grid")?;
         let block = block.into_extent("block")?.launch("block")?;
-        let threads = launch_limits::of_device(self.session, block)?;
-        launch_limits::of_kernel(self.session, &self.function, threads, self.shared)?;
+        let extents = (grid, block, self.shared, None);
+        launch_limits::check(self.session, &self.function, extents, Promised::default())?;
         let given = parameters.len();
         if let Some(has) = self.parameters.filter(|&has| has != given) {
             let shown = &self.shown;
