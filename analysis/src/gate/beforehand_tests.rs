@@ -2,9 +2,9 @@ use super::*;
 use crate::fixture::{self, finished, gpu_pass, point, series};
 use crate::gate::default_gate::default_gate;
 use crate::gate::in_force::{Counterpart, plan};
-use crate::gate::judge::{JudgeContext, verdicts};
+use crate::gate::judge::{Baseline, JudgeContext, judge};
 use crate::stats::random::SplitMix;
-use gpuprof_model::verdict::Verdict;
+use gpuprof_model::verdict::{Layer, Verdict};
 
 /// A run of one configuration in which so many processes scatter by `percent` about a time.
 fn run(processes: usize, (time, percent): (f64, f64), random: &mut SplitMix) -> Run {
@@ -47,7 +47,10 @@ fn the_forecast_is_what_the_judge_then_says() {
                     budget: &budget,
                     first_look: None,
                 };
-                verdicts(terms, &gate, &rows(&head), &rows(&base))[0]
+                let rows = [&head, &base].map(rows);
+                let [head, configurations] = rows.each_ref().map(Vec::as_slice);
+                let base = Baseline::Held { configurations, whole: true, in_rounds: false };
+                judge(terms, &gate, Layer::Default, head, &base).verdict
             };
             passed += f64::from(u8::from(verdict(100_000.0) == Verdict::Pass));
             let slower = 1.0 + found.catches_percent.unwrap() / 100.0;

@@ -38,7 +38,6 @@ use gpuprof_model::verdict::{Judgement, Layer, Verdict};
 pub use context::JudgeContext;
 use fixed::Looks;
 pub use reference::Baseline;
-pub use relative::verdicts;
 
 /// Judges `threshold`, written in `origin`, over the `configurations` of one series. `baseline` is
 /// the reference of relative limits.

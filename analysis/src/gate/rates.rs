@@ -10,11 +10,11 @@
 use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 use gpuprof_model::threshold::Threshold;
-use gpuprof_model::verdict::Verdict;
+use gpuprof_model::verdict::{Layer, Verdict};
 use serde::Serialize;
 
 use crate::gate::budget::Budget;
-use crate::gate::judge::{JudgeContext, verdicts};
+use crate::gate::judge::{Baseline, JudgeContext, judge};
 use crate::stats::median::median;
 use crate::stats::random::{SEED, SplitMix, shuffle};
 use crate::stats::repeats::Repeats;
@@ -118,26 +118,26 @@ pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option
         let (mut before, mut after, mut slower) = (Vec::new(), Vec::new(), Vec::new());
         for row in &recorded {
             let found = &row.metrics[metric].processes;
-            let (mut first, mut second) = sides(found.len(), trial, &mut random);
-            for side in [&mut first, &mut second] {
-                let medians: Vec<f64> = side.iter().map(|&at| found[at].median).collect();
-                side.truncate(trial.processes.wanted(&medians) as usize);
-            }
+            let [first, second] = drawn(found, trial, &mut random);
             before.push(subset(row, metric, &first, 1.0));
             after.push(subset(row, metric, &second, 1.0));
             slower.push(subset(row, metric, &second, factor));
         }
-        let plain = verdicts(terms, trial.threshold, &after, &before);
-        alarms += plain.iter().filter(|v| **v == Verdict::Fail).count();
-        undecided += plain.iter().filter(|v| **v == Verdict::Inconclusive).count();
+        let judge = |rows: &[ConfigurationResult], base: &[ConfigurationResult]| {
+            let base = Baseline::Held { configurations: base, whole: true, in_rounds: false };
+            judge(terms, trial.threshold, Layer::Default, rows, &base)
+        };
+        let plain = judge(&after, &before);
+        alarms += plain.violations.len();
+        undecided += plain.undecided.len();
         if trial.slowdown_percent == 0.0 {
             continue;
         }
         for (at, row) in slower.into_iter().enumerate() {
             // The level is that of a run with all of them, so that each is judged alone.
-            match verdicts(terms, trial.threshold, &[row], &before[at..=at])[..] {
-                [Verdict::Fail] => caught += 1,
-                [Verdict::Pass | Verdict::Improved] => missed += 1,
+            match judge(&[row], &before[at..=at]).verdict {
+                Verdict::Fail => caught += 1,
+                Verdict::Pass | Verdict::Improved => missed += 1,
                 _ => {}
             }
         }
@@ -151,6 +151,17 @@ pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option
         undecided_percent: percent(undecided),
         caught_percent: percent(caught),
         missed_percent: percent(missed),
+    })
+}
+
+/// The positions, among the processes `found`, of those of the baseline and of the run: as many as
+/// the first of each side want.
+fn drawn(found: &[ProcessValue], trial: Trial<'_>, random: &mut SplitMix) -> [Vec<usize>; 2] {
+    let (first, second) = sides(found.len(), trial, random);
+    [first, second].map(|mut side| {
+        let medians: Vec<f64> = side.iter().map(|&at| found[at].median).collect();
+        side.truncate(trial.processes.wanted(&medians) as usize);
+        side
     })
 }
 

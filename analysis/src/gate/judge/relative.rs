@@ -30,7 +30,7 @@ use gpuprof_model::configuration::Configuration;
 use gpuprof_model::metric::Metric;
 use gpuprof_model::quantity::Quantity;
 use gpuprof_model::run::ConfigurationResult;
-use gpuprof_model::threshold::{Limit, Selector, Threshold, Tolerance};
+use gpuprof_model::threshold::{Selector, Threshold, Tolerance};
 use gpuprof_model::verdict::{Case, Judgement, Verdict};
 
 use crate::change::defined_anew;
@@ -150,30 +150,6 @@ pub(super) fn wanted<'r>(
         .into_iter()
         .filter_map(open)
         .collect()
-}
-
-/// The verdict of each configuration of a run under a `threshold` relative to the baseline, in the
-/// order of the run; those without a value on both sides are left out. Empty for any other
-/// threshold.
-pub fn verdicts(
-    terms: JudgeContext<'_>,
-    threshold: &Threshold,
-    configurations: &[ConfigurationResult],
-    baseline: &[ConfigurationResult],
-) -> Vec<Verdict> {
-    let (Limit::Baseline(tolerance), Some(metric)) =
-        (threshold.limit, terms.catalogue.find(&threshold.metric))
-    else {
-        return Vec::new();
-    };
-    let mut lacks = Lacks::default();
-    let held: Vec<ConfigurationPair<'_>> =
-        pairs::every(threshold, configurations, baseline, true, &mut lacks)
-            .into_iter()
-            .map(|pair| ConfigurationPair::new(pair, threshold, tolerance, &metric, None))
-            .collect();
-    let level = terms.budget.significance();
-    held.iter().map(|h| verdict::verdict(threshold, tolerance, &metric, h, level).0).collect()
 }
 
 fn decide(
