@@ -108,7 +108,7 @@ fn misses_a_goal(found: &Finding) -> bool {
 fn ending(run: &Run, conclusion: &Conclusion, slice: bool, nothing: Option<&Nothing>) -> Ending {
     let mut hard = conclusion.failed.iter().filter(|found| found.severity == Severity::Hard);
     let strict = Gate { strict: true, slice, ..Gate::default() };
-    match strict.exit_code(run) {
+    match strict.exit_code_with(run, nothing) {
         _ if unfinished(run) > 0 => Ending::Unfinished,
         ExitCode::ThresholdFailed => {
             match hard.any(|found| found.baseline.is_some() && !misses_a_goal(found)) {

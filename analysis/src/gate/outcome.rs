@@ -12,7 +12,7 @@ use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Judgement, Verdict};
 
-use crate::gate::nothing;
+use crate::gate::nothing::{self, Nothing};
 
 /// How strictly a run is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +63,14 @@ impl Gate {
         if self.slice { ExitCode::Success } else { ExitCode::NoSeries }
     }
 
-    /// The exit code that the parts of `run` amount to.
+    /// As [`RunOutcome::decide`], without other causes.
+    #[cfg(test)]
     pub(crate) fn exit_code(self, run: &Run) -> ExitCode {
+        RunOutcome::decide(run, self, []).exit_code
+    }
+
+    /// The exit code that the parts of `run` amount to, which judges or compares `nothing`.
+    pub(crate) fn exit_code_with(self, run: &Run, nothing: Option<&Nothing>) -> ExitCode {
         let of_series = |series: &SeriesResult| {
             let rows = series.configurations.iter().map(|row| self.of_configuration(row));
             let judged =
@@ -81,8 +87,7 @@ impl Gate {
                 || !comparison.weaker.is_empty()
         });
         let code = if lost { code.or_worse(self.vanished_exit_code()) } else { code };
-        let may_lack = code == ExitCode::Success && self.gated && !self.slice;
-        let lacks = may_lack && nothing::found(run, self.first).is_some();
+        let lacks = nothing.is_some() && code == ExitCode::Success && self.gated && !self.slice;
         if lacks { ExitCode::NotJudged } else { code }
     }
 }
@@ -120,8 +125,10 @@ impl RunOutcome {
     /// Decides the outcome of `run`; `others` are the exit codes of other causes: a signal,
     /// an error, counters that a device denies.
     pub fn decide(run: &Run, gate: Gate, others: impl IntoIterator<Item = ExitCode>) -> Self {
-        let exit_code = others.into_iter().fold(gate.exit_code(run), ExitCode::or_worse);
-        let judged = Gate { gated: true, ..gate }.exit_code(run);
+        let nothing = nothing::found(run, gate.first);
+        let own = gate.exit_code_with(run, nothing.as_ref());
+        let exit_code = others.into_iter().fold(own, ExitCode::or_worse);
+        let judged = Gate { gated: true, ..gate }.exit_code_with(run, nothing.as_ref());
         Self { exit_code, judged, gate }
     }
 
