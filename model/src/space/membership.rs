@@ -1,6 +1,7 @@
 //! Whether a configuration is a point of a space, without making its other points.
 
-use super::{Space, axis_value};
+use super::Space;
+use super::points::axis_value;
 use crate::axis::AxisValue;
 use crate::configuration::Configuration;
 use crate::expression::Value;
