@@ -12,6 +12,7 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::suggest::did_you_mean;
+use gpuprof_model::threshold::WrittenThreshold;
 use serde::Deserialize;
 
 use crate::options::types::*;
@@ -24,7 +25,7 @@ mod written;
 
 pub use elsewhere::elsewhere;
 pub use metrics::{MetricDefinition, Metrics, define, direct, on_itself};
-pub use written::{Condition, Written};
+pub use written::Written;
 
 /// The path of the file, below the workspace root.
 pub const DEFAULT_PATH: &str = ".config/gpuprof.toml";
@@ -176,9 +177,9 @@ impl Config {
     fn check(&self, path: &Utf8Path) -> Result<()> {
         let wrong = |message: String| Failure::new(ExitCode::Configuration, message);
         let all = self.series.values().flat_map(|s| &s.thresholds).chain(&self.thresholds);
-        for Written { condition: Condition { text, threshold }, line, .. } in all {
+        for Written { threshold: WrittenThreshold { text, parsed }, line, .. } in all {
             let place = format!("{path}:{line}");
-            threshold.as_ref().map_err(|e| wrong(e.render(&place, text)))?;
+            parsed.as_ref().map_err(|e| wrong(e.render(&place, text)))?;
         }
         Ok(())
     }

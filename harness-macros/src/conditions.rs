@@ -1,8 +1,7 @@
 //! `metrics(…)`, `threshold("…")` and `check(…)`, read with the model's grammars and catalogue.
 
 use gpuprof_model::metric::{Catalogue, group as group_of_metrics};
-use gpuprof_model::threshold::Selector;
-use gpuprof_model::{Checks, ParseError, Threshold, suggest};
+use gpuprof_model::{Checks, ParseError, Threshold};
 use proc_macro2::{Group, Ident};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
@@ -72,39 +71,28 @@ pub(crate) fn checks(list: &Group, errors: &mut Errors) -> Vec<String> {
 /// Refuses a threshold that does not follow the grammar, names an axis or metric that is not there,
 /// or applies to no configuration of `declared`.
 pub(crate) fn check(thresholds: &[LitStr], declared: &DeclaredSpace, errors: &mut Errors) {
-    let axes = &declared.names;
+    let names: Vec<String> = declared.names.iter().map(ToString::to_string).collect();
+    let axes: Vec<&str> = names.iter().map(String::as_str).collect();
     let catalogue = Catalogue::built_in();
     for literal in thresholds {
         let text = literal.value();
+        let mut check = |result: Result<(), ParseError>| {
+            let _ = result.map_err(|error| errors.at(literal, pointed(&error, &text)));
+        };
         let threshold = match Threshold::parse(&text) {
             Ok(threshold) => threshold,
             Err(error) => {
-                errors.at(literal, pointed(&error, &text));
+                check(Err(error));
                 continue;
             }
         };
-        let checked = catalogue.find(&threshold.metric).map(|metric| threshold.check(&metric));
-        if let Some(Err(error)) = checked {
-            errors.at(literal, pointed(&error, &text));
+        let name = &threshold.metric;
+        if catalogue.find(name).is_some() || unknown(&catalogue, name).is_some() {
+            check(threshold.metric_of(&catalogue).map(|_| ()));
         }
-        if let Some(problem) = unknown(&catalogue, &threshold.metric) {
-            let error = ParseError::new(problem, threshold.metric_span.clone());
-            errors.at(literal, pointed(&error, &text));
-        }
-        let Selector::Where(pairs) = &threshold.selector else { continue };
-        let unknown = pairs.iter().filter(|(axis, _)| !axes.iter().any(|known| known == axis));
-        let unknown: Vec<&String> = unknown.map(|(axis, _)| axis).collect();
-        if let Some(space) = declared.space.as_ref().filter(|_| unknown.is_empty())
-            && let Err(error) = threshold.check_selector(&[space])
-        {
-            errors.at(literal, pointed(&error, &text));
-        }
-        for axis in unknown {
-            let names: Vec<String> = axes.iter().map(ToString::to_string).collect();
-            let near = suggest::did_you_mean(axis, names.iter().map(String::as_str))
-                .map_or_else(String::new, |near| format!(": {near}"));
-            errors.at(literal, format!("the series has no axis `{axis}`{near}"));
-        }
+        check(threshold.check_axes("the series", &axes, "").and_then(|()| {
+            declared.space.as_ref().map_or(Ok(()), |space| threshold.check_selector(&[space]))
+        }));
     }
 }
 

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::threshold::WrittenThreshold;
 use gpuprof_model::verdict::{Layer, written_in};
 
 use super::run::planned_for;
 use super::settings::Settings;
 use super::{thresholds, viewed};
-use crate::config::Condition;
 use crate::options::{Checks, MessageFormat, RunOptions};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
@@ -31,7 +31,7 @@ pub fn show_config(
     viewed::placed(&settings, options.view.all)?;
     let chosen = sections.choose(&settings.sets.value, &settings.sections.value, None);
     chosen.map_err(|failure| settings.sections.blamed(failure))?;
-    let given = Condition::all(&options.threshold);
+    let given = WrittenThreshold::all(&options.threshold);
     let mut series = Vec::new();
     for planned in &planned {
         let annotated = (&planned.series).into();

@@ -7,9 +7,8 @@ use std::path::Path;
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{MetricResult, Run, SeriesResult};
-use gpuprof_model::suggest::did_you_mean;
-use gpuprof_model::threshold::Selector;
-use gpuprof_model::{ExitCode, ParseError, Threshold};
+use gpuprof_model::threshold::WrittenThreshold;
+use gpuprof_model::{ExitCode, Threshold};
 
 use super::StandardOutput;
 use super::browser;
@@ -186,8 +185,7 @@ pub fn compare(
     // run.
     let catalogue = with_names_of(with_metrics_of(known, &after), &before);
     let view = view(&options.view, &settings, options.format, (&catalogue, &after))?;
-    let given = conditions(&catalogue, &options.threshold)?;
-    check_axes(&given, &after)?;
+    let given = conditions(&catalogue, &options.threshold, &after)?;
     let mut in_force = HashMap::new();
     for series in &after.series {
         let own = thresholds::of_stored(&catalogue, series, &layers, &given)?;
@@ -241,43 +239,24 @@ pub(super) fn layers(
     Ok((Layers::new(&config, options.preset.as_deref())?, known))
 }
 
-/// All of `texts`, or the errors of every invalid one.
-fn conditions(catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Threshold>> {
-    let (right, wrong): (Vec<_>, Vec<_>) =
-        texts.iter().map(|text| condition(catalogue, text)).partition(Result::is_ok);
-    let messages: Vec<String> = wrong.into_iter().filter_map(|w| Some(w.err()?.message)).collect();
-    if messages.is_empty() {
-        right.into_iter().collect()
-    } else {
-        Err(Failure::usage(messages.join("\n")))
-    }
-}
-
-/// Refuses a condition on an axis that no series of `run` has.
-fn check_axes(thresholds: &[Threshold], run: &Run) -> Result<()> {
+/// All of `texts`, or the errors of every one that no series of `run` can have.
+fn conditions(catalogue: &Catalogue, texts: &[String], run: &Run) -> Result<Vec<Threshold>> {
     let axes: BTreeSet<&str> =
         run.series.iter().flat_map(view::types).map(|(axis, _)| axis).collect();
-    for threshold in thresholds {
-        let Selector::Where(pairs) = &threshold.selector else { continue };
-        if let Some((axis, _)) = pairs.iter().find(|(axis, _)| !axes.contains(axis.as_str())) {
-            let message = format!("no series has an axis `{axis}`");
-            let all: Vec<&str> = axes.iter().copied().collect();
-            let help = did_you_mean(axis, all.iter().copied())
-                .unwrap_or_else(|| format!("the axes are {}", all.join(", ")));
-            let error = ParseError::new(message, threshold.axis_span(axis)).with_help(help);
-            return Err(Failure::usage(error.render("--threshold", &threshold.text)));
-        }
-    }
-    Ok(())
-}
-
-fn condition(catalogue: &Catalogue, text: &str) -> Result<Threshold> {
-    let usage = |e: ParseError| Failure::usage(e.render("--threshold", text));
-    let threshold = Threshold::parse(text).map_err(usage)?;
-    let Some(known) = catalogue.find(&threshold.metric) else {
-        let message = catalogue.unknown(&threshold.metric);
-        return Err(usage(ParseError::new(message, threshold.metric_span.clone())));
+    let axes: Vec<&str> = axes.into_iter().collect();
+    let checked = |written: WrittenThreshold| {
+        let checked = written.parsed.and_then(|threshold| {
+            threshold.metric_of(catalogue)?;
+            threshold.check_axes("the run", &axes, "")?;
+            Ok(threshold)
+        });
+        checked.map_err(|error| error.render("--threshold", &written.text))
     };
-    threshold.check(&known).map_err(usage)?;
-    Ok(threshold)
+    let written = WrittenThreshold::all(texts).into_iter();
+    let (right, wrong): (Vec<_>, Vec<_>) = written.map(checked).partition(Result::is_ok);
+    let messages: Vec<String> = wrong.into_iter().filter_map(Result::err).collect();
+    match messages.is_empty() {
+        true => Ok(right.into_iter().flatten().collect()),
+        false => Err(Failure::usage(messages.join("\n"))),
+    }
 }

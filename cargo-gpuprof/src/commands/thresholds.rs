@@ -8,14 +8,13 @@
 use gpuprof_model::metric::{Catalogue, group};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::SeriesResult;
-use gpuprof_model::suggest::did_you_mean;
-use gpuprof_model::threshold::{Selector, WrittenThreshold};
+use gpuprof_model::threshold::WrittenThreshold;
 use gpuprof_model::verdict::{FileLine, Layer};
 use gpuprof_model::{ExitCode, ParseError, Space, Threshold};
 
 use super::settings::Layers;
 use crate::chips::{BREAKDOWN, Chips};
-use crate::config::{Condition, Config, DEFAULT_PATH, Written};
+use crate::config::{Config, DEFAULT_PATH, Written};
 use gpuprof_analysis::{gate::run as gate, view};
 use gpuprof_system::error::{Failure, Result};
 
@@ -47,7 +46,7 @@ pub struct Annotated<'s> {
     /// The position of the annotation, as `file:line`.
     pub place: String,
     /// The thresholds of the annotation.
-    pub thresholds: Vec<Condition>,
+    pub thresholds: Vec<WrittenThreshold>,
     /// The axes.
     pub axes: Vec<&'s str>,
     /// The axes with their values: those of the run, then those of the annotation; none if they are
@@ -60,7 +59,7 @@ impl<'s> From<&'s SeriesDescription> for Annotated<'s> {
         Self {
             key: series.id.to_string(),
             place: format!("{}:{}", series.file, series.line),
-            thresholds: Condition::all(&series.thresholds),
+            thresholds: WrittenThreshold::all(&series.thresholds),
             axes: series.space.names().collect(),
             spaces: vec![&series.space],
         }
@@ -69,7 +68,7 @@ impl<'s> From<&'s SeriesDescription> for Annotated<'s> {
 
 impl<'s> Annotated<'s> {
     /// A stored `series`, with the `thresholds` of its annotation.
-    pub fn of_stored(series: &'s SeriesResult, thresholds: Vec<Condition>) -> Self {
+    pub fn of_stored(series: &'s SeriesResult, thresholds: Vec<WrittenThreshold>) -> Self {
         Self {
             key: series.id.to_string(),
             place: format!("{}:{}", series.file, series.line),
@@ -89,7 +88,7 @@ pub fn collect(
     catalogue: &Catalogue,
     series: &Annotated<'_>,
     layers: &Layers,
-    command_line: &[Condition],
+    command_line: &[WrittenThreshold],
 ) -> Result<Vec<Placed>> {
     let mut all = with_replaced(catalogue, series, layers, command_line)?;
     all.retain(|placed| placed.replaced_by.is_none());
@@ -104,16 +103,16 @@ pub fn with_replaced(
     catalogue: &Catalogue,
     series: &Annotated<'_>,
     layers: &Layers,
-    command_line: &[Condition],
+    command_line: &[WrittenThreshold],
 ) -> Result<Vec<Placed>> {
     let attribute = format!("the attribute at {}", series.place);
-    let mut written: Vec<(&Condition, Layer, Option<FileLine>)> = Vec::new();
+    let mut written: Vec<(&WrittenThreshold, Layer, Option<FileLine>)> = Vec::new();
     written.extend(series.thresholds.iter().map(|own| (own, Layer::Attribute, None)));
     for (config, origin) in layers.configs() {
         let own = config.for_series(&series.key).flat_map(|s| &s.thresholds);
-        for Written { condition, line, .. } in config.thresholds.iter().chain(own) {
+        for Written { threshold, line, .. } in config.thresholds.iter().chain(own) {
             let place = FileLine { file: layers.file(), line: *line };
-            written.push((condition, Layer::Configuration(origin.clone()), Some(place)));
+            written.push((threshold, Layer::Configuration(origin.clone()), Some(place)));
         }
     }
     written.extend(command_line.iter().map(|given| (given, Layer::CommandLine, None)));
@@ -203,32 +202,13 @@ fn stored(series: &SeriesResult) -> Result<Vec<gate::ConfiguredThreshold>> {
 
 fn check(
     catalogue: &Catalogue,
-    condition: &Condition,
+    condition: &WrittenThreshold,
     (series, spaces): (&Annotated<'_>, &[&Space]),
 ) -> Result<Threshold, ParseError> {
-    let threshold = condition.threshold.clone()?;
-    let Some(metric) = catalogue.find(&threshold.metric) else {
-        let message = catalogue.unknown(&threshold.metric);
-        return Err(ParseError::new(message, threshold.metric_span.clone()));
-    };
-    threshold.check(&metric)?;
-    if let Selector::Where(pairs) = &threshold.selector {
-        for (axis, _) in pairs {
-            if !series.axes.contains(&axis.as_str()) {
-                let place = threshold.axis_span(axis);
-                let mut error =
-                    ParseError::new(format!("{} has no axis `{axis}`", series.key), place);
-                error.help = did_you_mean(axis, series.axes.iter().copied()).or_else(|| {
-                    Some(format!(
-                        "its axes are {}; [series.\"KEY\"] in {DEFAULT_PATH} applies to chosen \
-                         series only",
-                        series.axes.join(", ")
-                    ))
-                });
-                return Err(error);
-            }
-        }
-    }
+    let threshold = condition.parsed.clone()?;
+    threshold.metric_of(catalogue)?;
+    let advice = format!("; [series.\"KEY\"] in {DEFAULT_PATH} applies to chosen series only");
+    threshold.check_axes(&series.key, &series.axes, &advice)?;
     threshold.check_selector(spaces)?;
     Ok(threshold)
 }

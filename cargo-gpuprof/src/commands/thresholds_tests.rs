@@ -4,7 +4,8 @@ use gpuprof_model::verdict::NotApplicable;
 
 /// The thresholds of a series with the axes `block` and `h`, each with the layer that replaces it.
 fn layered(attribute: &[&str], file: &str, line: &[&str]) -> Result<Vec<(String, Option<String>)>> {
-    let conditions = |texts: &[&str]| texts.iter().map(|&text| text.into()).collect::<Vec<_>>();
+    let conditions =
+        |texts: &[&str]| texts.iter().map(|&text| text.to_owned().into()).collect::<Vec<_>>();
     let line = conditions(line);
     let run = Space::from_clauses(&["block = [64]", "h = 1..4"]).unwrap();
     let annotation = Space::from_clauses(&["block = [64, 128]", "h = 1..4"]).unwrap();

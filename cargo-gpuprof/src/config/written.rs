@@ -1,36 +1,14 @@
-//! Thresholds as users write them, parsed once.
+//! The thresholds of the configuration file, parsed once.
 
-use gpuprof_model::{ParseError, Threshold};
+use gpuprof_model::threshold::WrittenThreshold;
 use serde::Deserialize;
-
-/// The text of a threshold.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Condition {
-    /// The text.
-    pub text: String,
-    /// Its threshold, or the place in the text that does not follow the grammar.
-    pub threshold: Result<Threshold, ParseError>,
-}
-
-impl From<&str> for Condition {
-    fn from(text: &str) -> Self {
-        Self { text: text.to_owned(), threshold: Threshold::parse(text) }
-    }
-}
-
-impl Condition {
-    /// Those of `texts`.
-    pub fn all(texts: &[String]) -> Vec<Self> {
-        texts.iter().map(|text| text.as_str().into()).collect()
-    }
-}
 
 /// A threshold of the configuration file, and its position.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "toml::Spanned<String>")]
 pub struct Written {
     /// The threshold.
-    pub condition: Condition,
+    pub threshold: WrittenThreshold,
     /// Its line, from 1.
     pub line: u32,
     start: usize,
@@ -38,8 +16,8 @@ pub struct Written {
 
 impl From<toml::Spanned<String>> for Written {
     fn from(spanned: toml::Spanned<String>) -> Self {
-        let condition = spanned.get_ref().as_str().into();
-        Self { condition, line: 1, start: spanned.span().start }
+        let start = spanned.span().start;
+        Self { threshold: spanned.into_inner().into(), line: 1, start }
     }
 }
 

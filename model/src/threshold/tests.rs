@@ -1,6 +1,6 @@
 use super::*;
 use crate::metric::built_in;
-use crate::{AxisValue, Quantity};
+use crate::{AxisValue, Quantity, Space, Unit};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Threshold {

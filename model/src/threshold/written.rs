@@ -19,6 +19,11 @@ pub struct WrittenThreshold {
 }
 
 impl WrittenThreshold {
+    /// Those of `texts`.
+    pub fn all(texts: &[String]) -> Vec<Self> {
+        texts.iter().cloned().map(Self::from).collect()
+    }
+
     /// The name of the metric; none if the text does not follow the grammar.
     pub fn metric(&self) -> Option<&str> {
         self.parsed.as_ref().ok().map(|threshold| threshold.metric.as_str())

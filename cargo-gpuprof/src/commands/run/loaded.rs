@@ -10,6 +10,7 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::SeriesResult;
+use gpuprof_model::threshold::WrittenThreshold;
 use gpuprof_model::verdict::Layer;
 
 use super::against;
@@ -18,7 +19,7 @@ use crate::commands::settings::{Layers, Settings};
 use crate::commands::stored::{check_view, places, refuse_itself, with_metrics_of};
 use crate::commands::thresholds::{self, Annotated, Placed};
 use crate::commands::{StandardOutput, viewed};
-use crate::config::{Condition, Config};
+use crate::config::Config;
 use crate::options::{MessageFormat, RunOptions};
 use crate::sections::{self, Sections};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
@@ -66,7 +67,7 @@ pub(super) fn run(
         scope: Scope::whole(),
     };
     let mut all = Vec::new();
-    let given = Condition::all(&options.threshold);
+    let given = WrittenThreshold::all(&options.threshold);
     for series in &loaded.series {
         all.push((series.id.clone(), written(&catalogue, series, &layers, &given)?));
     }
@@ -105,12 +106,12 @@ fn written(
     catalogue: &Catalogue,
     series: &SeriesResult,
     layers: &Layers,
-    command_line: &[Condition],
+    command_line: &[WrittenThreshold],
 ) -> Result<Vec<ConfiguredThreshold>> {
     let judged = series.judgements.iter().map(|judged| (&judged.threshold.text, &judged.origin));
     let others = series.not_applicable.iter().map(|other| (&other.threshold, &other.origin));
     let all = judged.chain(others).filter(|(_, origin)| **origin == Layer::Attribute);
-    let attribute = all.map(|(threshold, _)| threshold.as_str().into()).collect();
+    let attribute = all.map(|(threshold, _)| threshold.clone().into()).collect();
     let annotated = Annotated::of_stored(series, attribute);
     let placed = thresholds::collect(catalogue, &annotated, layers, command_line)?;
     Ok(placed.into_iter().map(Placed::written).collect())

@@ -6,10 +6,10 @@
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::threshold::WrittenThreshold;
 
 use crate::commands::Wanted;
 use crate::commands::selection::Named;
-use crate::config::Condition;
 use crate::options::{
     BackendChoice, CheckOptions, Checks, Given, Partition, PartitionBy, Purpose, RunOptions,
 };
@@ -32,7 +32,7 @@ pub(in crate::commands) struct Request {
     /// The metrics to show instead of the annotated ones.
     pub metrics: Vec<String>,
     /// The thresholds of the command line.
-    pub thresholds: Vec<Condition>,
+    pub thresholds: Vec<WrittenThreshold>,
     /// The archive of the other revision.
     pub base_archive: Option<Utf8PathBuf>,
     /// The name of the baseline to keep the run as.
@@ -74,7 +74,7 @@ impl From<&RunOptions> for Request {
             preset: configuration.preset,
             all_rows: options.view.all,
             metrics,
-            thresholds: Condition::all(&options.threshold),
+            thresholds: WrittenThreshold::all(&options.threshold),
             base_archive: gate.base_archive,
             save_baseline: gate.save_baseline,
             slice: slice.wanted(),
