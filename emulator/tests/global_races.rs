@@ -83,6 +83,23 @@ fn an_update_races_with_plain_accesses_of_other_blocks_alone() {
 }
 
 #[test]
+fn a_launch_says_that_it_accessed_more_memory_than_is_searched_for_races() {
+    // Each thread writes a word of its own 4 KiB, a page of the records.
+    let text = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 out) {\n\
+                .reg .b32 %r<4>; .reg .b64 %rd<3>;\nld.param.u64 %rd1, [out];\n\
+                cvta.to.global.u64 %rd1, %rd1;\nmov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;\n\
+                mad.lo.u32 %r1, %r1, 1024, %r2;\nmad.wide.u32 %rd2, %r1, 4096, %rd1;\n\
+                st.global.u32 [%rd2], %r1;\nret;\n}\n";
+    let mut bench = Bench::new(text);
+    bench.device = std::mem::take(&mut bench.device).with_checks(Checks::ALL);
+    let out = bench.upload(&vec![0_u32; 9 << 20]);
+    for (blocks, in_part) in [(8, false), (9, true), (8, false)] {
+        let launched = bench.try_launch("k", [blocks, 1, 1], [1024, 1, 1], 0, &[&out]);
+        assert_eq!(launched.expect("it ends").races_in_part, in_part, "{blocks}");
+    }
+}
+
+#[test]
 fn an_update_does_not_hide_the_plain_write_before_it() {
     let (write, add) = ("@%p1 st.global.u32 [%rd2], 7;\n", "@%p1 red.global.add.u32 [%rd2], 1;\n");
     let flag = "@%p1 st.release.gpu.global.u32 [%rd2+64], 1;\n";

@@ -107,6 +107,10 @@ impl fmt::Display for Checks {
     }
 }
 
+/// Follows the checks of a launch whose races were looked for in part.
+const IN_PART: &str =
+    "; races in a part of global memory alone, since the kernel accesses more than is recorded";
+
 /// The checks of shared memory that ran in the launches of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -115,6 +119,9 @@ pub struct CheckRecord {
     pub init: bool,
     /// Whether races were looked for.
     pub race: bool,
+    /// Whether a launch accessed more global memory than the search for races records.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub races_in_part: bool,
     /// The number of blocks in which they were looked for.
     pub checked_blocks: u64,
     /// The number of blocks of all launches.
@@ -128,6 +135,7 @@ impl CheckRecord {
         Self {
             init: self.init && other.init,
             race: self.race && other.race,
+            races_in_part: self.races_in_part || other.races_in_part,
             checked_blocks: self.checked_blocks + other.checked_blocks,
             blocks: self.blocks + other.blocks,
         }
@@ -149,13 +157,15 @@ impl fmt::Display for CheckRecord {
             (true, true) => "init, race",
         };
         if checked_blocks == blocks {
-            write!(f, "{MEMORY}, {of_shared_memory}, {SYNC} in {all}")
+            write!(f, "{MEMORY}, {of_shared_memory}, {SYNC} in {all}")?;
         } else {
             write!(
                 f,
                 "{of_shared_memory} in {checked_blocks} of {blocks} blocks; {MEMORY}, {SYNC} in all"
-            )
+            )?;
         }
+        let in_part = self.race && self.races_in_part;
+        f.write_str(if in_part { IN_PART } else { "" })
     }
 }
 
@@ -196,7 +206,13 @@ mod tests {
 
     #[test]
     fn a_record_says_which_checks_ran_in_how_many_blocks() {
-        let record = CheckRecord { init: true, race: true, checked_blocks: 31, blocks: 256 };
+        let record = CheckRecord {
+            init: true,
+            race: true,
+            races_in_part: false,
+            checked_blocks: 31,
+            blocks: 256,
+        };
         let partly = "init, race in 31 of 256 blocks; memory, sync in all";
         assert_eq!(record.to_string(), partly);
         let small = CheckRecord { race: false, checked_blocks: 2, blocks: 2, ..record };
@@ -207,5 +223,8 @@ mod tests {
         assert_eq!(joined, "init in 33 of 258 blocks; memory, sync in all");
         let none = CheckRecord { init: false, checked_blocks: 0, ..small };
         assert_eq!(none.to_string(), "memory, sync in all 2 blocks");
+        let in_part = CheckRecord { races_in_part: true, ..record };
+        assert_eq!(in_part.to_string(), format!("{partly}{IN_PART}"));
+        assert_eq!(CheckRecord { race: false, ..in_part }.to_string().find("races"), None);
     }
 }

@@ -122,7 +122,13 @@ mod tests {
         let mut series = series(rows("global_sectors", &[1.0, 2.0]));
         for row in &mut series.configurations {
             (row.verified, row.verification) = (true, Some(of.clone()));
-            row.checks = Some(CheckRecord { init: true, race, checked_blocks: 1, blocks: 1 });
+            row.checks = Some(CheckRecord {
+                init: true,
+                race,
+                races_in_part: false,
+                checked_blocks: 1,
+                blocks: 1,
+            });
         }
         series
     }

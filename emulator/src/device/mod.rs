@@ -233,6 +233,7 @@ impl Device {
             watch: self.place_file.clone().map(Watch::begin),
         };
         let (ran, printed) = launch.run(&mut self.shadow);
+        let races_in_part = self.shadow.is_full();
         match &mut self.kept_output {
             Some(output) => output.push_str(&printed),
             None => print(&printed),
@@ -240,7 +241,15 @@ impl Device {
         let counts = ran.map_err(LaunchError::Fault)?;
         let Reported { counters, unclaimed } = counters::report(program, kernel.claims(), &counts);
         let kernel = program.name.clone();
-        self.launches.push(LaunchRecord { kernel, config, stream, checks, counters, unclaimed });
+        self.launches.push(LaunchRecord {
+            kernel,
+            config,
+            stream,
+            checks,
+            races_in_part,
+            counters,
+            unclaimed,
+        });
         Ok(self.launches.last().expect("just pushed"))
     }
 

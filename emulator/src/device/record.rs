@@ -24,6 +24,8 @@ pub struct LaunchRecord {
     pub stream: u64,
     /// The checks that ran in it.
     pub checks: Checks,
+    /// Whether it accessed more global memory than the search for races records.
+    pub races_in_part: bool,
     /// Counters by name.
     pub counters: Vec<(String, u64)>,
     /// The counters that differ from the hardware's in this kernel, with the reasons.

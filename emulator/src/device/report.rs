@@ -36,7 +36,8 @@ pub fn launch_json(launch: &LaunchRecord) -> String {
         unclaimed.map(|(name, reason)| format!("{}:{}", quote(name), quote(reason))).collect();
     format!(
         "{{\"kernel\":{},\"grid\":{},\"block\":{},\"shared_bytes\":{},\"stream\":{},\
-         \"checks\":{{\"init\":{},\"race\":{},\"checked_blocks\":{},\"blocks\":{}}},\
+         \"checks\":{{\"init\":{},\"race\":{},\"races_in_part\":{},\"checked_blocks\":{},\
+         \"blocks\":{}}},\
          \"counters\":{{{}}},\"unclaimed\":{{{}}}}}",
         quote(&launch.kernel),
         triple(launch.config.grid),
@@ -45,6 +46,7 @@ pub fn launch_json(launch: &LaunchRecord) -> String {
         launch.stream,
         launch.checks.init,
         launch.checks.race,
+        launch.races_in_part,
         launch.checks.covered(launch.blocks()),
         launch.blocks(),
         counters.join(","),

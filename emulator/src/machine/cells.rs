@@ -113,6 +113,8 @@ pub struct Cells {
     plain: HashMap<u64, Record>,
     /// The tick at which the launch began.
     began: u32,
+    /// Whether the launch has accessed cells for which there was no page.
+    pub is_full: bool,
 }
 
 impl Cells {
@@ -122,7 +124,7 @@ impl Cells {
         self.index.clear();
         self.plain.clear();
         self.cache = vec![(u64::MAX, 0); CACHED];
-        (self.used, self.began) = (0, tick);
+        (self.used, self.began, self.is_full) = (0, tick, false);
     }
 
     /// The page of a cell, and the cell's place in it; `None` if there are too many pages.
@@ -132,6 +134,7 @@ impl Cells {
         let cached = &mut self.cache[number as usize % CACHED];
         if cached.0 != number {
             let known = self.index.get(&number).copied();
+            self.is_full |= known.is_none() && self.used == MOST_PAGES;
             let at = known.or_else(|| (self.used < MOST_PAGES).then_some(self.used))?;
             if known.is_none() {
                 self.used += 1;

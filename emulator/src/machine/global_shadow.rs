@@ -92,6 +92,11 @@ impl GlobalShadow {
         (self.grain, self.orders) = (grain, orders);
     }
 
+    /// Whether the launch accessed more memory than is recorded, so that races may be missed.
+    pub fn is_full(&self) -> bool {
+        self.cells.is_full
+    }
+
     fn tick(&mut self) -> u32 {
         self.now = (self.now + 1).min(LAST);
         self.now

@@ -216,7 +216,13 @@ mod tests {
             row(block, |pass| {
                 (pass.verified, pass.largest_error) = (true, Some(0.0));
                 let (init, checked_blocks) = (true, 31);
-                pass.checks = Some(CheckRecord { init, race, checked_blocks, blocks: 256 });
+                pass.checks = Some(CheckRecord {
+                    init,
+                    race,
+                    races_in_part: false,
+                    checked_blocks,
+                    blocks: 256,
+                });
             })
         };
         assert_eq!(
