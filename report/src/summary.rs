@@ -67,6 +67,9 @@ pub struct VerdictCounts {
     pub incomparable: usize,
     /// The metric cannot be had on this machine.
     pub unavailable: usize,
+    /// Thresholds for other devices, which are not among all.
+    #[serde(skip)]
+    pub not_applicable: usize,
 }
 
 impl Summary {
@@ -97,6 +100,7 @@ impl Summary {
             } += 1;
         }
         let by_verdict = &mut self.thresholds;
+        by_verdict.not_applicable += series.not_applicable.len();
         for judgement in &series.judgements {
             by_verdict.total += 1;
             *match judgement.verdict {
@@ -131,7 +135,8 @@ impl fmt::Display for Summary {
         )?;
         let t = &self.thresholds;
         if t.total == 0 {
-            f.write_str("; no thresholds")?;
+            let other = if t.not_applicable > 0 { " for this device" } else { "" };
+            write!(f, "; no thresholds{other}")?;
             return self.lacks(f);
         }
         counts(

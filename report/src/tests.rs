@@ -362,6 +362,13 @@ fn the_summary_counts_and_knows_its_plurals() {
         summary_line(&run(h200(), Vec::new())),
         "0 configurations of 0 series; no thresholds"
     );
+    let mut elsewhere = series(Vec::new());
+    let threshold = serde_json::json!("on \"A100\" duration <= 1 ms");
+    elsewhere.not_applicable = vec![serde_json::from_value(threshold).unwrap()];
+    assert_eq!(
+        summary_line(&run(h200(), vec![elsewhere])),
+        "0 configurations of 1 series; no thresholds for this device"
+    );
 }
 
 /// A GPU run with two sections, one of them with a metric that no row has.
