@@ -44,10 +44,7 @@ pub(super) fn of_series(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<Strin
                     .to_owned()
             })
         }),
-        sentence(&|old, new| {
-            lost_check(old, new)
-                .map(|name| format!("`{name}` is checked in the baseline, and not here"))
-        }),
+        sentence(&lost_check),
     ];
     ways.into_iter().flatten().collect()
 }
@@ -87,11 +84,22 @@ fn by_function(old: &Verification, new: &Verification) -> Option<String> {
         .then(|| format!("`compare` judges {here} elements, and {before} in the baseline"))
 }
 
-/// The first check of the emulated driver that ran for `old` and not for `new`.
-fn lost_check(old: &ConfigurationResult, new: &ConfigurationResult) -> Option<&'static str> {
+/// The first check of the emulated driver that ran for `old` and not for `new`; or that they no
+/// longer run in all blocks. A sample covers all blocks of a small grid, so a larger one is no
+/// sign.
+fn lost_check(old: &ConfigurationResult, new: &ConfigurationResult) -> Option<String> {
     let (old, new) = (old.checks?, new.checks?);
     let lost = [("race", old.race && !new.race), ("init", old.init && !new.init)];
-    lost.into_iter().find_map(|(name, is_lost)| is_lost.then_some(name))
+    if let Some((name, _)) = lost.into_iter().find(|(_, is_lost)| *is_lost) {
+        return Some(format!("`{name}` is checked in the baseline, and not here"));
+    }
+    let was_whole = old.checked_blocks == old.blocks && new.blocks <= old.blocks;
+    (was_whole && new.checked_blocks < new.blocks).then(|| {
+        format!(
+            "the checks run in {} of {} blocks, and in all in the baseline",
+            new.checked_blocks, new.blocks
+        )
+    })
 }
 
 #[cfg(test)]
@@ -160,6 +168,34 @@ mod tests {
             Verification { inputs: Some(1), ..WHOLE },
         ] {
             assert_eq!(told(same.clone()), [""; 0], "{same:?}");
+        }
+    }
+
+    #[test]
+    fn checks_of_fewer_blocks_are_named() {
+        let checked = |checked_blocks, blocks| {
+            let mut series = verified(WHOLE, true);
+            for row in &mut series.configurations {
+                let checks = row.checks.expect("there are some");
+                row.checks = Some(CheckRecord { checked_blocks, blocks, ..checks });
+            }
+            series
+        };
+        let told = |old, new| of_series(&old, &new);
+        assert_eq!(
+            told(checked(96, 96), checked(22, 96)),
+            [
+                "saxpy::kernels::saxpy/block=0, and 1 more: the checks run in 22 of 96 blocks, and in \
+              all in the baseline"
+            ]
+        );
+        for (old, new) in [
+            (checked(22, 96), checked(22, 96)),
+            (checked(16, 16), checked(22, 96)),
+            (checked(79, 1000), checked(78, 992)),
+            (checked(22, 96), checked(96, 96)),
+        ] {
+            assert_eq!(told(old, new), [""; 0]);
         }
     }
 
