@@ -14,7 +14,7 @@ fn tells(line: &str) -> bool {
 }
 
 fn verdict(commits: &Commits) -> Value {
-    let bytes = fs::read(commits.workspace.target.join("gpuprof/verdict.json")).unwrap();
+    let bytes = fs::read(commits.workspace.stored().join("verdict.json")).unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 

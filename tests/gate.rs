@@ -101,9 +101,7 @@ impl Repository {
                 assert!(here.exists(), "{} can be made", here.display());
             }
         }
-        for left in ["runs", "baselines"] {
-            let _ = fs::remove_dir_all(workspace.target.join("gpuprof").join(left));
-        }
+        let _ = fs::remove_dir_all(workspace.target.join("gpuprof/workspaces"));
         Self { folder, workspace }
     }
 
@@ -169,7 +167,7 @@ fn a_merge_is_let_through_or_not(repository: &Repository) {
      worse  block=64  global_sectors            16 → 128 (+700.00%)
     ");
     let verdict: Value = serde_json::from_slice(
-        &fs::read(repository.workspace.target.join("gpuprof/verdict.json")).expect("it is written"),
+        &fs::read(repository.workspace.stored().join("verdict.json")).expect("it is written"),
     )
     .expect("it is JSON");
     assert_eq!(verdict["exit_code"], 100);
@@ -283,7 +281,7 @@ fn stored_runs_are_looked_at_as_runs_are(tool: &dyn Fn(&[&str]) -> Outcome) {
 }
 
 fn two_baselines_are_compared_without_measuring(repository: &Repository) {
-    let runs = repository.workspace.target.join("gpuprof/runs");
+    let runs = repository.workspace.stored().join("runs");
     let count = || fs::read_dir(&runs).expect("there are runs").count();
     let before = count();
     let worse = repository.run(&["--load-baseline", "after", "--baseline", "before"]);

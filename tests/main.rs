@@ -55,6 +55,7 @@ mod replay_ended;
 mod replay_shared;
 mod reproducible;
 mod runs;
+mod shared_target;
 mod side_by_side;
 mod slices;
 mod support;

@@ -140,7 +140,7 @@ impl Commits {
         fs::create_dir_all(&root).expect("the folder can be made");
         let busy = File::create(root.join("lock")).expect("the folder can be written");
         busy.lock().expect("files can be locked");
-        for left in ["project", "built/gpuprof/runs"] {
+        for left in ["project", "built/gpuprof/workspaces"] {
             let _ = fs::remove_dir_all(root.join(left));
         }
         let lock = fs::read(repository_folder().join("Cargo.lock")).expect("it is locked");

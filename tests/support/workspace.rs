@@ -7,6 +7,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use sha2::{Digest, Sha256};
+
 use crate::support::tool::built;
 use crate::support::{Outcome, Tool, repository_folder, target_folder};
 
@@ -119,7 +121,22 @@ impl Workspace {
 
     /// The folder of the run `id`.
     pub fn run_folder(&self, id: &str) -> PathBuf {
-        self.target.join("gpuprof/runs").join(id)
+        self.stored().join("runs").join(id)
+    }
+
+    /// The folder of its runs, baselines and last verdict.
+    ///
+    /// # Panics
+    /// The workspace is not there.
+    pub fn stored(&self) -> PathBuf {
+        if self.target.starts_with(&self.root) {
+            return self.target.join("gpuprof");
+        }
+        let root = self.root.canonicalize().expect("it is there");
+        let name = root.file_name().expect("it has a name").to_string_lossy().into_owned();
+        let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
+        let hash: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        self.target.join(format!("gpuprof/workspaces/{name}-{hash}/gpuprof"))
     }
 }
 

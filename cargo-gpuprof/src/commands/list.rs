@@ -44,7 +44,7 @@ pub fn list(
     let mut planned = plan::plan(flat, &selection)?;
     if let Some(part) = options.part.partition {
         let named = options.part.partition_costs.as_deref();
-        let costs = Costs::read(named, part.method, (&source.root(), &source.target_directory))?;
+        let costs = Costs::read(named, part.method, (&source.root(), &source.stored))?;
         let by = options.part.partition_by;
         let slices = divide::slices(planned.iter(), part, by, costs.as_ref());
         let own = divide::own(&slices, planned.len(), part);

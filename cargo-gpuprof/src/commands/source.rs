@@ -20,7 +20,9 @@ use gpuprof_build::declared::{self, Needed, Tools};
 use gpuprof_build::host::{self, Harness};
 use gpuprof_build::kernels::KernelBuild;
 use gpuprof_build::toolchain::{self, Candidates, Toolchain};
+use gpuprof_engine::store::own_folder::{OwnFolder, Workspace};
 use gpuprof_engine::{execute, store};
+use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 use gpuprof_system::own_file::OwnFile;
@@ -31,8 +33,10 @@ use gpuprof_system::scratch::Scratch;
 pub struct Source {
     /// The harnesses.
     pub harnesses: Vec<Harness>,
-    /// The folder of everything gpuprof writes.
+    /// The folder of everything that gpuprof builds.
     pub target_directory: Utf8PathBuf,
+    /// The folder of the workspace's runs and baselines.
+    pub stored: Utf8PathBuf,
     /// The settings.
     pub config: Config,
     /// The metrics that are known with our sections and the settings.
@@ -164,23 +168,36 @@ impl Opened {
     /// The build; a target folder that cannot be written.
     pub fn build(self, options: BuildOptions) -> Result<(Scratch, Source)> {
         let Self { config, catalogue, place, folder } = self;
-        let (mut harnesses, target_directory, origin) = match place {
+        let (mut harnesses, target_directory, stored, origin) = match place {
             Place::Workspace(metadata) => {
                 let target_directory = host::target_directory(&metadata, &options.cargo);
                 store::writable(&target_directory)?;
                 let harnesses = host::build(&metadata, &options)?;
+                let notes = Notes::new(options.quiet);
+                let stored = own_folder(&metadata, &target_directory, notes);
                 let cargo = Box::new(options);
-                (harnesses, target_directory, Origin::Workspace { metadata, cargo })
+                (harnesses, target_directory, stored, Origin::Workspace { metadata, cargo })
             }
             Place::Archive(unpacked) => {
                 let target = options.cargo.target_dir.clone();
                 let target = target.unwrap_or_else(|| "target".into());
-                (unpacked.harnesses(), target, Origin::Archive(unpacked))
+                (unpacked.harnesses(), target.clone(), target, Origin::Archive(unpacked))
             }
         };
         execute::stand_in(&mut harnesses, &target_directory)?;
-        Ok((folder, Source { harnesses, target_directory, config, catalogue, origin }))
+        Ok((folder, Source { harnesses, target_directory, stored, config, catalogue, origin }))
     }
+}
+
+/// The folder of the runs and baselines of a workspace with this target folder. Prints what moved
+/// there.
+pub fn own_folder(metadata: &Metadata, target: &Utf8Path, notes: Notes) -> Utf8PathBuf {
+    let packages = metadata.workspace_packages();
+    let packages: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
+    let workspace = Workspace { root: &metadata.workspace_root, packages: &packages };
+    let OwnFolder { path, moved } = workspace.own_folder(target);
+    moved.into_iter().for_each(|moved| notes.say(moved));
+    path
 }
 
 /// The configuration file of an archive, if it has one.
@@ -209,6 +226,7 @@ impl Source {
         execute::stand_in(&mut harnesses, &target_directory)?;
         Ok(Self {
             harnesses,
+            stored: target_directory.clone(),
             target_directory,
             config: Config::default(),
             catalogue: Sections::built_in()?.catalogue().clone(),

@@ -14,6 +14,7 @@ use super::StandardOutput;
 use super::browser;
 use super::charts::ChartFolder;
 use super::settings::{Layers, Settings};
+use super::source::own_folder;
 use super::thresholds;
 use super::viewed::{self, PlacedView};
 use crate::config::Config;
@@ -31,10 +32,11 @@ use gpuprof_build::host;
 use gpuprof_engine::store::baseline::Baselines;
 use gpuprof_engine::store::document;
 use gpuprof_report::{Format, Terms};
+use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::whole::write_whole_by;
 
-/// The workspace root and the target folder.
+/// The workspace root, and the folder of its runs and baselines.
 ///
 /// Outside a workspace, as where an archive ran, they are the present folder and `target`.
 pub(super) fn places(options: &PlaceOptions) -> (Utf8PathBuf, Utf8PathBuf) {
@@ -42,7 +44,8 @@ pub(super) fn places(options: &PlaceOptions) -> (Utf8PathBuf, Utf8PathBuf) {
     match host::metadata(&cargo) {
         Ok(metadata) => {
             let target = host::target_directory(&metadata, &cargo);
-            (metadata.workspace_root, target)
+            let stored = own_folder(&metadata, &target, Notes::new(false));
+            (metadata.workspace_root, stored)
         }
         Err(_) => (".".into(), options.target_dir.clone().unwrap_or_else(|| "target".into())),
     }

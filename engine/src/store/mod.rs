@@ -10,6 +10,7 @@ pub mod journal;
 mod keep_runs;
 pub mod manifest;
 pub mod named;
+pub mod own_folder;
 pub mod plans;
 pub mod prune;
 mod run_folder;

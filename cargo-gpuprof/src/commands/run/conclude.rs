@@ -86,7 +86,7 @@ pub(super) fn conclude(
         against::save(name, path, (&run, outcome), inputs.notes())?;
     }
     if inputs.slice.is_none() {
-        prune(&source.target_directory, settings.keep_runs.value, inputs.notes());
+        prune(&source.stored, settings.keep_runs.value, inputs.notes());
     }
     Ok((outcome, run))
 }
@@ -169,9 +169,9 @@ impl Ending<'_> {
 
 /// Removes the oldest runs, and says so once for each number that is to be kept: from then on every
 /// run removes as many as it adds.
-pub(in crate::commands) fn prune(target_directory: &Utf8Path, keep: KeepRuns, notes: Notes) {
-    let removed = prune::prune(target_directory, keep);
-    let (told, limit) = (target_directory.join("gpuprof/pruned-to"), keep.to_string());
+pub(in crate::commands) fn prune(stored: &Utf8Path, keep: KeepRuns, notes: Notes) {
+    let removed = prune::prune(stored, keep);
+    let (told, limit) = (stored.join("gpuprof/pruned-to"), keep.to_string());
     let is_told = fs::read_to_string(&told).is_ok_and(|before| before == limit);
     if !removed.is_empty() && !is_told && !notes.quiet() {
         let runs = if removed.len() == 1 { "run" } else { "runs" };

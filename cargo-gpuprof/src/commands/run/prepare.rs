@@ -70,9 +70,9 @@ pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> 
     let mut base = Base::open(&request, &settings, &build, &source)?;
     let folder = match &request.resume {
         _ if slice => RunFolder::of_slice()?,
-        None => RunFolder::create(&source.target_directory)?,
+        None => RunFolder::create(&source.stored)?,
         Some(text) => {
-            let path = document::resumable(&source.target_directory, text)?;
+            let path = document::resumable(&source.stored, text)?;
             RunFolder::reopen(&path, request.patience, interrupt)?
         }
     };
@@ -80,7 +80,7 @@ pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> 
     if let Some(base) = &mut base {
         folder.copy_harnesses(Side::Base, &mut base.source.harnesses)?;
     }
-    let baselines = Baselines::new(&source.root(), &source.target_directory);
+    let baselines = Baselines::new(&source.root(), &source.stored);
     let save_to = match &request.save_baseline {
         Some(name) => Some((name.clone(), baselines.place_of_run(name)?)),
         None => None,

@@ -63,7 +63,7 @@ pub(super) fn cut(inputs: &Inputs, checked: Vec<Checked>) -> Result<(Vec<Checked
     let Some(partition) = inputs.request.slice else { return Ok((checked, None)) };
     let Inputs { request, source, .. } = inputs;
     let (by, named) = (request.partition_by, request.partition_costs.as_deref());
-    let places = (&*source.root(), &*source.target_directory);
+    let places = (&*source.root(), &*source.stored);
     let costs = Costs::read(named, partition.method, places)?;
     let planned = || checked.iter().map(|c| &c.planned);
     let slices = divide::slices(planned(), partition, by, costs.as_ref());
