@@ -82,14 +82,11 @@ fn a_view_narrows_the_table_and_nothing_else() {
      TILE     n  static_shared [B]
     ───────────────────────────────
        32  1024                128
-       32  1024                128
+       32  2048                128
 
      --filter keeps 4 of 6 rows
-     --top shows 2 of 4 rows, the best by ptx_instructions
-
-     ptx_instructions along each axis, largest mean over smallest:
-     DOUBLE  false ▁█ true  1.04x  0.3% of the variance
-     n       1024 ▁█ 2048   2.00x  99.6% of the variance
+     --top shows 2 of 4 rows, in series order
+     no row is best: the rows have buffers of different sizes, and the annotation declares no work (`bytes`, `flops`); `cargo gpuprof report --best-by METRIC` chooses by one metric
 
      verified  every row: equal to the reference (y: 1024 to 2048 elements)
      checks    every row: init, race in 76 of 192 blocks; memory, sync in all

@@ -86,10 +86,12 @@ fn an_annotation_selects_checks_and_a_report_says_what_its_verification_lacks() 
     ----- stdout -----
     faults::kernels::races_unseen  faults/src/lib.rs:126  on the emulated H200 (sm_90), counters only
 
-     grid  ptx_instructions  vs best  global_sectors
-    ─────────────────────────────────────────────────
-        1              * 34    1.00x             * 8
-       40             1,360   40.00x             320
+     grid  ptx_instructions  global_sectors
+    ────────────────────────────────────────
+        1                34               8
+       40             1,360             320
+
+     no row is best: the rows have buffers of different sizes, and the annotation declares no work (`bytes`, `flops`); `cargo gpuprof report --best-by METRIC` chooses by one metric
 
      verified (no race check)  every row: equal to the reference (y: 64 to 2560 elements)
      checks                    every row: init in 20 of 41 blocks; memory, sync in all

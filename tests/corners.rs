@@ -24,6 +24,18 @@ fn a_launch_expression_that_falls_below_zero_or_overflows_is_reported_with_its_p
 }
 
 #[test]
+fn declared_work_of_more_than_twice_the_counted_is_named_with_both_numbers() {
+    let outcome =
+        gpuprof(&["overstated", "--metrics", "global_bytes,global_sectors"]).exits_with(0);
+    assert_snapshot!(notes(&outcome, "declared "), @"
+    declared    bytes at block=32,n=64: 250 KiB by the annotation, but global loads, stores and atomics ask for 256 B
+    declared    flops at block=32,n=64: 64,000 by the annotation, but the additions and multiplications are 64
+    ");
+    let row = outcome.stdout.lines().find(|line| line.trim_start().starts_with("32 ")).unwrap();
+    assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["32", "64", "256", "8"], "{row}");
+}
+
+#[test]
 fn a_row_of_which_nothing_was_compared_is_not_verified_and_says_so() {
     let outcome = gpuprof(&["empties", "loose"]).exits_with(0);
     assert_snapshot!(notes(&outcome, "verified ") + "\n" + &notes(&outcome, "unverified "), @"

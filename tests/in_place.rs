@@ -63,6 +63,26 @@ fn consumed_inputs_are_restored_for_every_launch() {
     }
 }
 
+#[test]
+fn sizes_are_not_ranked_by_time_without_declared_work() {
+    let run = ["run", "--quiet", "--no-config", "--package", "in-place", "--replay-mode", "none"];
+    let sizes = ["--repeat", "1", "bitonic_step", "--series", "n=1024,4096"];
+    let table = |more: &[&str]| {
+        let arguments = [&run[..], &sizes, more].concat();
+        FakeGpu::new().tool(&workshop(), &arguments).run().exits_with(0).stdout
+    };
+    let text = table(&[]);
+    let why = "no row is best: the rows have buffers of different sizes, and the annotation declares \
+               no work (`bytes`, `flops`)";
+    assert!(text.contains(why), "{text}");
+    assert!(
+        !text.contains("vs best") && !text.contains('*') && !text.contains("variance"),
+        "{text}"
+    );
+    // Of one size, blocks are compared.
+    assert!(table(&["--series", "n=4096"]).contains("vs best"));
+}
+
 /// The table of `kernel` on the emulated driver.
 fn table(kernel: &str) -> Outcome {
     workshop().gpuprof(&["run", "--quiet", "--package", "in-place", kernel])

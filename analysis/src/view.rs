@@ -7,6 +7,7 @@ pub mod best;
 pub mod by_device;
 pub mod columns;
 mod cut;
+pub mod declared_work;
 pub mod pareto;
 pub mod rank;
 pub mod sensitivity;

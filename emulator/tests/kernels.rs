@@ -18,6 +18,7 @@ fn reduce() {
     assert_eq!(bench.floats(output, 1), [values.iter().sum::<f32>()]);
     assert_eq!(record.counter("l1tex__t_requests_pipe_lsu_mem_global_op_red.sum"), Some(8));
     assert_eq!(record.counter("l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"), Some(0));
+    assert_eq!(record.counter("ptx__global_atomic_bytes.sum"), Some(8 * 4));
     assert_eq!(record.counter("ptx__shuffles.sum"), Some(8 * (8 * 5 + 5)));
     assert_eq!(record.counter("ptx__barriers.sum"), Some(8 * 8));
 }

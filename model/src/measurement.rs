@@ -277,6 +277,9 @@ pub struct PassResult {
     pub timing: Option<Timing>,
     /// Launch facts, if the launched function is known.
     pub facts: Option<LaunchFacts>,
+    /// The bytes of the kernel's buffers; none of a series function, which has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer_bytes: Option<u64>,
     /// Bytes the annotation says the kernel must move.
     pub declared_bytes: Option<u64>,
     /// Floating-point operations the annotation says the kernel must do.

@@ -378,6 +378,8 @@ pub struct ConfigurationResult {
     pub occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     pub launches: Vec<LaunchRecord>,
+    /// The bytes of the kernel's buffers; none of a series function, and in older documents.
+    pub buffer_bytes: Option<u64>,
     /// Whether `verify` ran and agreed.
     pub verified: bool,
     /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;

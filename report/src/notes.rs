@@ -9,15 +9,19 @@ pub(super) mod view;
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use gpuprof_model::Quantity;
 use gpuprof_model::measurement::Source;
+use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::verdict::Weight;
 
+use super::key;
 use super::noise;
 use super::note::{Note, keys, span};
 use super::patched;
 use super::sheet::{NO_VALUE, UNSTABLE};
 use gpuprof_analysis::view::best;
+use gpuprof_analysis::view::declared_work::{Excess, excesses};
 
 /// How many metrics a note names before it counts the rest: a section can hold twenty of one
 /// reason.
@@ -31,6 +35,7 @@ pub(super) fn list_notes(series: &SeriesResult, columns: &[String]) -> Vec<Note>
     notes.extend(patched::list_notes(&series.configurations, &names));
     notes.extend(hidden(series));
     notes.extend(unexpected_sources(series, columns));
+    notes.extend(excessive(&series.configurations));
     notes.extend(slowed(&series.configurations));
     notes.extend(validity::list_notes(&series.configurations));
     notes.extend(noise::list_notes(series));
@@ -193,12 +198,52 @@ fn unexpected_sources(series: &SeriesResult, columns: &[String]) -> Option<Note>
     })
 }
 
+/// Declarations of more than twice what was counted, with the numbers of the worst row.
+fn excessive(rows: &[ConfigurationResult]) -> Vec<Note> {
+    let found = excesses(rows);
+    let of = |(metric, unit, what): (&str, Unit, &str)| {
+        let mut found = found.iter().filter(|excess| excess.metric == metric);
+        let first = found.next()?;
+        let times = |excess: &Excess<'_>| excess.declared / excess.counted;
+        let worst = found.fold(first, |a, b| if times(b) > times(a) { b } else { a });
+        let [declared, counted] =
+            [worst.declared, worst.counted].map(|value| Quantity::new(value, unit));
+        Some(Note {
+            label: "declared",
+            subject: format!("{metric} at {}", key(worst.row)),
+            text: format!("{declared} by the annotation, but {what} {counted}"),
+            weight: Weight::Doubtful,
+        })
+    };
+    let bytes = ("bytes", Unit::Bytes, "global loads, stores and atomics ask for");
+    let flops = ("flops", Unit::Count, "the additions and multiplications are");
+    [bytes, flops].into_iter().filter_map(of).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use gpuprof_analysis::fixture;
     use gpuprof_analysis::metrics::collect;
 
     use super::*;
+
+    #[test]
+    fn work_that_the_counts_contradict_is_named_with_the_worst_row() {
+        let row = |n: u64, times: u64| {
+            let mut pass = fixture::emulated_pass(64, n);
+            pass.declared_bytes = Some(12 * n * times);
+            fixture::finished(fixture::point(64, n), &[pass])
+        };
+        let [note] = &excessive(&[row(1 << 10, 1), row(1 << 20, 1000), row(1 << 10, 3)])[..] else {
+            panic!("one note");
+        };
+        assert_eq!(note.subject, "bytes at block=64,n=1048576");
+        assert_eq!(
+            note.text,
+            "11.72 GiB by the annotation, but global loads, stores and atomics ask for 12 MiB"
+        );
+        assert_eq!(excessive(&[row(1 << 10, 1), row(1 << 10, 2)]), []);
+    }
 
     fn too_large(block: u64) -> ConfigurationResult {
         let reason = format!("a block of {block} threads exceeds the device's limit of 1024");

@@ -118,11 +118,9 @@ fn deciding(series: &SeriesResult) -> Result<&str, Option<String>> {
         None => {
             let mut told = shown.iter().filter(|name| direction(name, rows) != Direction::Neither);
             let Some(first) = told.next() else { return Err(None) };
-            Err(Some(if different_work(rows) {
-                "the rows declare different work, and no column is a time or a rate of it"
-                    .to_owned()
-            } else {
-                format!("`{first}` says nothing about cost")
+            Err(Some(match different_work(rows) {
+                Some(why) => why.to_owned(),
+                None => format!("`{first}` says nothing about cost"),
             }))
         }
     }
@@ -159,12 +157,23 @@ pub fn comparable(metric: &str, configurations: &[ConfigurationResult]) -> bool 
     let directed = direction(metric, configurations) != Direction::Neither;
     directed
         && !is_ratio_of_counts(metric, configurations)
-        && (!different_work(configurations) || !grows_with_work(metric, configurations))
+        && (different_work(configurations).is_none() || !grows_with_work(metric, configurations))
 }
 
-/// Whether the rows declare different work.
-fn different_work(configurations: &[ConfigurationResult]) -> bool {
-    varied("bytes", configurations) || varied("flops", configurations)
+/// Why the rows do different work: they declare it, or they declare none and the buffers of their
+/// kernels differ in size.
+fn different_work(configurations: &[ConfigurationResult]) -> Option<&'static str> {
+    const DECLARED: [&str; 2] = ["bytes", "flops"];
+    if DECLARED.iter().any(|name| varied(name, configurations)) {
+        return Some("the rows declare different work, and no column is a time or a rate of it");
+    }
+    let mut sizes = configurations.iter().filter_map(|row| row.buffer_bytes);
+    let first = sizes.next();
+    let declares = DECLARED.iter().any(|name| available(name, configurations));
+    (!declares && sizes.any(|size| Some(size) != first)).then_some(
+        "the rows have buffers of different sizes, and the annotation declares no work (`bytes`, \
+         `flops`)",
+    )
 }
 
 /// Whether `metric` is a quotient of counts: more of both is the same. For a metric that a user
@@ -245,7 +254,7 @@ fn varied(name: &str, configurations: &[ConfigurationResult]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{emulated, gpu, series};
+    use crate::fixture::{emulated, finished, gpu, gpu_pass, point, series};
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|&name| name.to_owned()).collect()
@@ -356,6 +365,32 @@ mod tests {
         let all = series_with_columns(&["ptx_instructions", "global_sectors"], rows);
         assert_eq!(headline(&all), None);
         assert!(undecided(&all).unwrap().contains("declare different work"));
+    }
+
+    #[test]
+    fn rows_with_buffers_of_different_sizes_and_no_declared_work_have_no_best() {
+        let row = |n: u64, ns: f64| {
+            let mut pass = gpu_pass(64, n, &[ns]);
+            (pass.declared_bytes, pass.declared_flops) = (None, None);
+            pass.buffer_bytes = Some(8 * n);
+            finished(point(64, n), &[pass])
+        };
+        let of = |rows| series_with_columns(&["duration"], rows);
+        let different = of(vec![row(1000, 100.0), row(2000, 200.0)]);
+        assert_eq!(headline(&different), None);
+        let why = undecided(&different).unwrap();
+        assert!(
+            why.contains("buffers of different sizes, and the annotation declares no"),
+            "{why}"
+        );
+        let same = of(vec![row(1000, 100.0), row(1000, 200.0)]);
+        assert_eq!(headline(&same), Some("duration"));
+        let mut declared = different;
+        for row in &mut declared.configurations {
+            let flops = gpu(64, 1024, &[1.0]).metrics.get("flops").unwrap().clone();
+            row.metrics.insert("flops", flops);
+        }
+        assert_eq!(headline(&declared), Some("duration"), "they declare the same work");
     }
 
     #[test]

@@ -86,6 +86,8 @@ pub fn report(program: &Program, claims: &Claims, counts: &Counts) -> Reported {
     // Hardware counts a generic access as a global and as a shared one.
     put("smsp__sass_data_bytes_mem_global_op_ld.sum", memory.load.bytes + loads.shared_bytes);
     put("smsp__sass_data_bytes_mem_global_op_st.sum", memory.store.bytes + stores.shared_bytes);
+    // Those of hardware's atomics were not compared.
+    put("ptx__global_atomic_bytes.sum", memory.reduction.bytes + memory.atomic.bytes);
     let shared: [(&str, SharedCounts, GenericCounts); 2] =
         [("ld", memory.shared_load, loads), ("st", memory.shared_store, stores)];
     for (op, count, generic) in shared {

@@ -204,8 +204,10 @@ const ROWS: &[Row] = &[
         Bytes,
         Lower,
         Exact,
-        "smsp__sass_data_bytes_mem_global_op_ld.sum + smsp__sass_data_bytes_mem_global_op_st.sum",
-        "bytes that the threads of global loads and stores ask for",
+        "smsp__sass_data_bytes_mem_global_op_ld.sum + smsp__sass_data_bytes_mem_global_op_st.sum + \
+         either(ptx__global_atomic_bytes.sum, \
+         smsp__sass_data_bytes_mem_global_op_red.sum + smsp__sass_data_bytes_mem_global_op_atom.sum)",
+        "bytes that the threads of global loads, stores and atomics ask for",
     ),
     derived(
         "sectors_per_request",
@@ -445,6 +447,7 @@ const ROWS: &[Row] = &[
         "ptx__thread_inst_executed_op_dfma_pred_on.sum",
         "64-bit fused multiply-adds by threads",
     ),
+    counter("ptx__global_atomic_bytes.sum", "bytes of global atomics"),
     counter("ptx__local_ld.sum", "warp requests of local loads"),
     counter("ptx__local_st.sum", "warp requests of local stores"),
     metric(

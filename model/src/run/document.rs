@@ -93,6 +93,9 @@ struct RowDocument<'a> {
     occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     launches: Cow<'a, [LaunchRecord]>,
+    /// The bytes of the kernel's buffers; none of a series function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    buffer_bytes: Option<u64>,
     /// Whether `verify` ran and agreed. `checks` says whether the check for races ran too.
     verified: bool,
     /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;
@@ -195,6 +198,7 @@ impl<'a> CommonData<'a> {
             timings: Cow::Borrowed(&row.timings),
             occupancy_limiter: row.occupancy_limiter,
             launches: Cow::Borrowed(&row.launches),
+            buffer_bytes: row.buffer_bytes,
             verified: row.verified,
             largest_error: row.largest_error,
             verification: row.verification.as_ref().map(Cow::Borrowed),
@@ -282,6 +286,7 @@ impl RowDocument<'_> {
             timings: self.timings.into_owned(),
             occupancy_limiter: self.occupancy_limiter,
             launches: self.launches.into_owned(),
+            buffer_bytes: self.buffer_bytes,
             verified: self.verified,
             largest_error: self.largest_error,
             verification: self.verification.map(Cow::into_owned),

@@ -1,7 +1,6 @@
 //! A series on the page: what is best, the charts, the rows, and what is known of them.
 
 use gpuprof_analysis::view::best;
-use gpuprof_analysis::view::rank::ranking;
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, Run, SectionColumn, SectionColumns};
 use maud::{Markup, html};
@@ -14,7 +13,7 @@ use super::verdict::outcome_class;
 use super::why;
 use crate::chart::{self, Bar};
 use crate::launches::{HEAD, Range};
-use crate::notes::view as remarks;
+use crate::notes::view::{self as remarks, Ties};
 use crate::sheet::metric_names;
 use crate::{changes, key, notes, place_of};
 
@@ -54,15 +53,13 @@ fn best_of(section: &Section<'_>, metric: &str) -> Markup {
     let best = best::best(rows, metric);
     let ratios = best::ratios(rows, metric).into_iter().flatten();
     let worst = ratios.filter(|ratio| ratio.is_finite()).fold(1.0, f64::max);
-    let hidden: Vec<usize> = match (best, ranking(rows, metric)) {
-        (Some(best), Some(ranking)) => ranking.tied().filter(|&row| row != best).collect(),
-        (_, _) => Vec::new(),
-    };
     html! {
         @if let Some(best) = best {
+            @let Ties { equal, hidden } = Ties::of(rows, metric, best);
             p.best {
                 "Best by " (metric) ": "
                 a href={ "#" (section.row(best)) } { strong { (key(&rows[best])) } }
+                @if let Some(equal) = remarks::named(rows, &equal) { "; equal: " (equal) " (○)" }
                 @if let Some(tied) = remarks::tied(rows, &hidden) { "; " (tied) " (○)" }
                 @if worst >= 1.005 { (format!("; the worst is {worst:.2} times worse")) }
                 "."

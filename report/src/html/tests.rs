@@ -1,4 +1,6 @@
-use gpuprof_analysis::fixture::{failed, finished, gpu_pass, judge, point, row, run, series};
+use gpuprof_analysis::fixture::{
+    emulated, failed, finished, gpu_pass, judge, point, row, run, series,
+};
 use gpuprof_analysis::gate::judge::Baseline;
 use gpuprof_analysis::view::View;
 use gpuprof_model::metric::Catalogue;
@@ -169,4 +171,17 @@ fn many_passing_thresholds_are_folded_and_the_violated_one_is_not() {
 
 fn own((before, after): (&str, &str)) -> (String, String) {
     (before.to_owned(), after.to_owned())
+}
+
+#[test]
+fn equal_exact_values_are_equal_and_not_hidden_by_noise() {
+    let mut more = emulated(128, 1 << 20);
+    more.metrics.get_mut("global_sectors").unwrap().value = Ok(1e9);
+    let rows = vec![emulated(64, 1 << 20), emulated(256, 1 << 20), more];
+    let mut series = series(rows);
+    series.columns = vec!["global_sectors".into()];
+    let page = page(&run("20261123T010203-1", vec![series]));
+    let sentence = page.split("<p class=\"best\">").nth(1).unwrap().split("</p>").next().unwrap();
+    assert!(sentence.contains("; equal: block=256,n=1048576 (○)"), "{sentence}");
+    assert!(!sentence.contains("indistinguishable"), "{sentence}");
 }

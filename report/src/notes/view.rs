@@ -10,7 +10,7 @@ use gpuprof_analysis::stats::two_sample::MIN_PROCESSES;
 use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::columns;
 use gpuprof_analysis::view::pareto;
-use gpuprof_analysis::view::rank::ranking;
+use gpuprof_analysis::view::rank::{Ranking, ranking};
 use gpuprof_analysis::view::{SeriesView, View};
 
 /// How many configurations that tie are named before the rest is counted.
@@ -67,9 +67,7 @@ pub(crate) fn besides_the_best(viewed: &SeriesView<'_>, view: &View) -> Vec<Stri
 fn best_by(rows: &[ConfigurationResult], metric: &str, asked: bool) -> Option<String> {
     let best = best::best(rows, metric)?;
     let ranking = ranking(rows, metric)?;
-    let value = best::value(&rows[best], metric);
-    let (equal, hidden): (Vec<usize>, Vec<usize>) =
-        ranking.tied().partition(|&row| best::value(&rows[row], metric) == value);
+    let Ties { equal, hidden } = Ties::split(rows, metric, best, &ranking);
     if !asked && hidden.is_empty() {
         return None;
     }
@@ -114,13 +112,42 @@ fn few_processes(
     })
 }
 
+/// The rows that tie with the best.
+#[derive(Default)]
+pub(crate) struct Ties {
+    /// Those with the same value.
+    pub(crate) equal: Vec<usize>,
+    /// Those that the noise hides.
+    pub(crate) hidden: Vec<usize>,
+}
+
+impl Ties {
+    /// The ties of `ranking` with `best`, by `metric`.
+    fn split(rows: &[ConfigurationResult], metric: &str, best: usize, ranking: &Ranking) -> Self {
+        let value = best::value(&rows[best], metric);
+        let (equal, hidden) =
+            ranking.tied().partition(|&row| best::value(&rows[row], metric) == value);
+        Self { equal, hidden }
+    }
+
+    /// The ties with `best`, by `metric`.
+    pub(crate) fn of(rows: &[ConfigurationResult], metric: &str, best: usize) -> Self {
+        let ranking = ranking(rows, metric);
+        ranking.map_or_else(Self::default, |it| Self::split(rows, metric, best, &it))
+    }
+}
+
 /// The rows `hidden` are indistinguishable from the best; none if there are none.
 pub(crate) fn tied(rows: &[ConfigurationResult], hidden: &[usize]) -> Option<String> {
-    let named: Vec<String> = hidden.iter().take(NAMED).map(|&row| crate::key(&rows[row])).collect();
-    let more = match hidden.len().saturating_sub(NAMED) {
+    Some(format!("it is indistinguishable from {}", named(rows, hidden)?))
+}
+
+/// The first keys of `some` of the rows, and how many more there are; none if there are none.
+pub(crate) fn named(rows: &[ConfigurationResult], some: &[usize]) -> Option<String> {
+    let named: Vec<String> = some.iter().take(NAMED).map(|&row| crate::key(&rows[row])).collect();
+    let more = match some.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let named = (!named.is_empty()).then(|| named.join(", "))?;
-    Some(format!("it is indistinguishable from {named}{more}"))
+    (!named.is_empty()).then(|| format!("{}{more}", named.join(", ")))
 }

@@ -60,6 +60,14 @@ impl Argument {
         }
     }
 
+    /// The bytes of a buffer; 0 of anything else.
+    pub(crate) fn buffer_bytes(&self) -> u64 {
+        match self {
+            Self::Buffer { buffer, .. } => buffer.bytes(),
+            Self::Scalar { .. } | Self::Global(_) => 0,
+        }
+    }
+
     /// Whether it is a variable of the device.
     pub(crate) fn is_global(&self) -> bool {
         matches!(self, Self::Global(_))

@@ -389,6 +389,7 @@ impl<'r> KernelRun<'r> {
     /// A launch that is refused, a driver error, or outputs that differ from the reference.
     pub fn execute(&mut self, mut checks: Checks<'_>) -> Result<()> {
         self.run.session.quiet.notify(Notice::Goes);
+        self.run.takes_buffers(self.arguments.iter().map(Argument::buffer_bytes).sum());
         let emulated = self.run.session.device.emulated;
         let counted = self.run.request.counters.is_some() && !emulated;
         let timed = !counted && !emulated;

@@ -570,6 +570,11 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Records the bytes of all buffers.
+    pub(crate) fn takes_buffers(&mut self, bytes: u64) {
+        self.result.buffer_bytes = Some(bytes);
+    }
+
     /// Says from which file a buffer was filled.
     pub(crate) fn read_file(&mut self, file: Option<InputFile>) {
         self.result.input_files.extend(file);
