@@ -140,6 +140,24 @@ fn the_last_reader_of_a_warp_does_not_hide_the_others() {
     }
 }
 
+#[test]
+fn a_fence_and_a_flag_order_those_warps_of_a_block_that_look_at_the_flag() {
+    let block = |poll: &str| {
+        format!(
+            "setp.gt.u32 %p1, %r1, 31; @%p1 bra READ;\nsetp.ne.u32 %p1, %r1, 0; @%p1 ret;\n\
+             st.global.u32 [%rd2], 77;\nfence.acq_rel.gpu;\nst.volatile.global.u32 [%rd2+64], 1;\n\
+             ret;\nREAD:\n{poll}\nld.global.u32 %r3, [%rd2];"
+        )
+    };
+    let until_set = "setp.ne.u32 %p1, %r3, 1; @%p1 bra READ;";
+    let found = wrong_in_arms(&block(""), "");
+    assert!(found.is_some_and(|found| found.starts_with("race: ")));
+    for look in ["ld.volatile.global.u32 %r3, [%rd2+64];", "atom.global.or.b32 %r3, [%rd2+64], 0;"]
+    {
+        assert_eq!(wrong_in_arms(&block(&format!("{look}\n{until_set}")), ""), None, "{look}");
+    }
+}
+
 const RACY: [(&str, u32, u32); 25] = [
     ("shift_in_place", 1, 64),
     ("shift_in_place", 4, 1),

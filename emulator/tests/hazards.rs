@@ -192,6 +192,31 @@ fn the_last_reader_of_a_warp_does_not_hide_the_others() {
     right(&format!("{FILL}bar.sync 0;\n{between}\n{write}"), 32);
 }
 
+/// A block of three warps. Thread 1 writes the word at 4, executes a fence and sets the flag at 0,
+/// the second warp waits for the flag and reads the word, and the third executes `other`.
+fn with_flag(other: &str) -> String {
+    format!(
+        "setp.eq.u32 %p2, %r1, 1; mov.u32 %r7, 0;\n@%p2 st.shared.b32 [0], %r7;\n\
+         @%p2 st.shared.b32 [4], %r7;\nbar.sync 0;\nsetp.ge.u32 %p1, %r1, 32; @%p1 bra READERS;\n\
+         @!%p2 bra E;\nst.shared.b32 [4], 77;\nfence.acq_rel.cta;\n\
+         st.volatile.shared.b32 [0], 1;\nbra E;\n\
+         READERS:\nsetp.ge.u32 %p1, %r1, 64; @%p1 bra OTHER;\n\
+         POLL:\nld.volatile.shared.b32 %r5, [0];\nsetp.ne.u32 %p1, %r5, 1; @%p1 bra POLL;\n\
+         ld.shared.b32 %r5, [4];\nbra E;\nOTHER:\n{other}\nE:"
+    )
+}
+
+#[test]
+fn a_fence_and_a_flag_order_those_who_look_at_the_flag() {
+    let read = "ld.shared.b32 %r5, [4];";
+    let found = wrong(&with_flag(read), 96).expect("a race");
+    assert!(found.contains("which thread (1,0,0) wrote"), "{found}");
+    right(&with_flag("bra POLL;"), 96);
+    // Many poll with a relaxed atomic, and execute no fence afterwards.
+    let atomic = "atom.shared.or.b32 %r5, [0], 0;\nsetp.ne.u32 %p1, %r5, 1; @%p1 bra OTHER;\n";
+    right(&with_flag(&format!("{atomic}{read}")), 96);
+}
+
 #[test]
 fn atomics_race_with_plain_accesses_alone() {
     let zero =

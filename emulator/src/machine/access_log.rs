@@ -18,6 +18,10 @@ const MOST_PARTS: usize = 64;
 pub struct Meeting {
     /// All threads of the block met.
     pub block: bool,
+    /// Warps that executed a fence or another operation that orders memory.
+    pub ordering: u32,
+    /// Warps that executed a relaxed atomic after such an operation of another warp.
+    pub caught_up: u32,
     /// Warps of which all lanes met.
     pub warps: u32,
     /// A fence beyond the block was executed.
@@ -130,6 +134,18 @@ impl AccessLog {
         if self.parts.len() == MOST_PARTS {
             self.push_meetings();
         }
+    }
+
+    /// A warp executes a fence or another operation that orders memory.
+    #[inline(always)]
+    pub fn order(&mut self, warp: u32) {
+        self.meeting.ordering |= 1 << (warp & 31);
+    }
+
+    /// A warp executes a relaxed atomic after such an operation of another warp.
+    #[inline(always)]
+    pub fn catch_up(&mut self, warp: u32) {
+        self.meeting.caught_up |= 1 << (warp & 31);
     }
 
     /// A fence beyond the block.

@@ -18,7 +18,9 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
     let (b, c) = (cx.lanes.any(atomic.b, wide), cx.lanes.any(atomic.c, wide));
     let mut old = [0; 32];
     if atomic.orders {
-        cx.shadow.meet();
+        cx.shadow.order(cx.warp.index);
+    } else {
+        cx.shadow.catch_up(cx.warp.index);
     }
     for part in parts(cx, atomic.address, on).iter() {
         if atomic_half::is_of(atomic) {

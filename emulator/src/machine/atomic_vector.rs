@@ -23,7 +23,9 @@ pub fn execute(cx: &mut Context<'_>, how: &AtomicVector, on: u32) -> Result<(), 
     let [b, c] = [how.b, how.c].map(|slots| slots.map(|slot| cx.lanes.any(slot, wide)));
     let mut old = [[0; 32]; 4];
     if how.orders {
-        cx.shadow.meet();
+        cx.shadow.order(cx.warp.index);
+    } else {
+        cx.shadow.catch_up(cx.warp.index);
     }
     for part in parts(cx, how.address, on).iter() {
         let verb = Verb::Update(how.result_used);

@@ -48,8 +48,36 @@ pub struct GlobalRace {
 #[derive(Debug)]
 struct Met {
     all: u32,
+    /// For each warp a tick: all that the block did before it comes before the warp's next access.
+    ordered: [u32; 32],
+    /// When all met, or a warp last executed an operation that orders memory.
+    last_order: u32,
     warps: [u32; 32],
     lanes: LaneOrder,
+}
+
+impl Met {
+    /// Of a block that begins at this tick.
+    fn new(tick: u32) -> Self {
+        let (ordered, warps, lanes) = ([0; 32], [0; 32], LaneOrder::default());
+        Self { all: tick, ordered, last_order: tick, warps, lanes }
+    }
+
+    /// Threads meet, or warps order memory, at this tick.
+    fn meet(&mut self, meeting: Meeting, tick: u32) {
+        if meeting.block || meeting.ordering != 0 {
+            self.last_order = tick;
+        }
+        if meeting.block {
+            self.all = tick;
+        }
+        for warp in lanes_of(meeting.ordering | meeting.caught_up) {
+            self.ordered[warp] = self.last_order;
+        }
+        for warp in lanes_of(meeting.warps) {
+            self.warps[warp] = tick;
+        }
+    }
 }
 
 /// The shadow.
@@ -108,11 +136,7 @@ impl GlobalShadow {
     /// The first access that races with an earlier one.
     pub fn read(&mut self, block: u32, log: &AccessLog) -> Result<(), GlobalRace> {
         let met = self.blocks.remove(&block);
-        let met = met.unwrap_or_else(|| Met {
-            all: self.tick(),
-            warps: [0; 32],
-            lanes: LaneOrder::default(),
-        });
+        let met = met.unwrap_or_else(|| Met::new(self.tick()));
         let mut reader = Reader { shadow: self, block, checked: log.checking, met };
         let mut words = log.words.as_slice();
         let found = log.entries.iter().try_for_each(|entry| reader.follow(entry, &mut words));
@@ -246,8 +270,10 @@ impl Reader<'_> {
     }
 
     fn accessor(&self, by: By) -> Accessor {
-        let warp_met = self.met.warps[(by.thread() / 32) as usize].max(self.met.all);
-        let (block, now, met) = (self.block, self.shadow.now, self.met.all);
+        let warp = (by.thread() / 32) as usize;
+        let met = self.met.all.max(self.met.ordered[warp]);
+        let warp_met = met.max(self.met.warps[warp]);
+        let (block, now) = (self.block, self.shadow.now);
         let in_parts = self.met.lanes.last(by) > warp_met;
         let read_met = if in_parts { u32::MAX } else { warp_met };
         Accessor { block, by, now, met, warp_met, read_met }
@@ -258,13 +284,9 @@ impl Reader<'_> {
             self.fence();
         }
         let now = self.shadow.tick();
-        if meeting.block {
-            self.met.all = now;
-        }
-        for warp in lanes_of(meeting.warps) {
-            self.met.warps[warp] = now;
-        }
-        if self.shadow.orders {
+        self.met.meet(meeting, now);
+        let is_caught_up = Meeting { caught_up: 0, ..meeting } == Meeting::default();
+        if self.shadow.orders && !is_caught_up {
             self.shadow.order.meet(self.block);
         }
     }

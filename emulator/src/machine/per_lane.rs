@@ -209,7 +209,7 @@ pub fn load(
     for part in parts(cx, address, on).iter() {
         admit(cx, part, element.total(), Verb::Read)?;
         if element.strong {
-            cx.shadow.meet();
+            cx.shadow.order(cx.warp.index);
         }
         let how = (element.total(), element.strong || element.guess);
         log(cx, part, how, Touch::Read, element.order, |_, _| 0);
@@ -264,7 +264,7 @@ pub fn store(
     for part in parts(cx, address, on).iter() {
         admit(cx, part, element.total(), Verb::Write)?;
         if element.strong {
-            cx.shadow.meet();
+            cx.shadow.order(cx.warp.index);
         }
         let changed = if part.space == Space::Shared { changed(cx, part, element, a) } else { 0 };
         touch(cx, part, (element.total(), element.strong), Verb::Write, changed)?;

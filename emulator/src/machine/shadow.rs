@@ -5,9 +5,10 @@
 //! race, a read of unwritten memory, an access between two arrays.
 //!
 //! Two accesses race if they come from two threads, one of them writes, and nothing orders them. A
-//! barrier of the block, a fence, a strong load or store, or an atomic with `.acquire` or
-//! `.release` orders all threads; a `bar.warp.sync` or another `.sync` exchange orders the lanes of
-//! its member mask (`LaneOrder`).
+//! barrier of the block orders all threads. A fence, a strong load or store, or an atomic with
+//! `.acquire` or `.release` orders all that the block did before it before what its warp does after
+//! it; a relaxed atomic, all that it did before the last of those. A `bar.warp.sync` or another
+//! `.sync` exchange orders the lanes of its member mask (`LaneOrder`).
 //! An arrival at an `mbarrier` does not order later writes of its warp (`Arrivals`). That is more
 //! than PTX promises, so a race may be missed, and none is made up. Atomics and `volatile` or
 //! `relaxed` accesses do not race among themselves, a store of the value that is already there
@@ -51,6 +52,10 @@ pub struct Shadow {
     began: i32,
     /// When all of its threads last met.
     met: i32,
+    /// For each warp a tick: all that the block did before it comes before the warp's next access.
+    ordered: Vec<i32>,
+    /// When all threads last met, or a warp last executed an operation that orders memory.
+    last_order: i32,
     /// When all lanes of each warp last met.
     warp_met: Vec<i32>,
     lane_order: LaneOrder,
@@ -78,6 +83,8 @@ impl Shadow {
             now: 0,
             began: 0,
             met: 0,
+            ordered: vec![0; warps as usize],
+            last_order: 0,
             warp_met: vec![0; warps as usize],
             lane_order: LaneOrder::default(),
             arrivals: Arrivals::default(),
@@ -100,6 +107,7 @@ impl Shadow {
 
     fn clear(&mut self) {
         self.now = 1;
+        self.ordered.fill(0);
         self.warp_met.fill(0);
         self.lane_order.clear();
         self.cells.read.fill(0);
@@ -127,13 +135,34 @@ impl Shadow {
         self.origins.clear();
     }
 
-    /// A fence, possibly with a scope beyond the block.
+    /// A warp executes a fence, possibly with a scope beyond the block.
     #[inline]
-    pub fn fence(&mut self, beyond_block: bool) {
+    pub fn fence(&mut self, warp: u32, beyond_block: bool) {
         if beyond_block {
             self.log.fence();
         }
-        self.meet();
+        self.order(warp);
+    }
+
+    /// A warp executes an operation that orders memory: its next accesses come after all that the
+    /// block did before.
+    #[inline]
+    pub fn order(&mut self, warp: u32) {
+        self.arrivals.clear();
+        self.log.order(warp);
+        self.now = (self.now + 1).min(NEVER - 1);
+        self.last_order = self.now;
+        self.ordered[warp as usize] = self.now;
+    }
+
+    /// A warp executes a relaxed atomic, perhaps on a flag: its next accesses come after all that
+    /// the block did before the last such operation of any warp.
+    #[inline]
+    pub fn catch_up(&mut self, warp: u32) {
+        if self.ordered[warp as usize].max(self.met) < self.last_order {
+            self.log.catch_up(warp);
+            self.ordered[warp as usize] = self.last_order;
+        }
     }
 
     /// All threads meet.
@@ -143,7 +172,7 @@ impl Shadow {
         self.log.meet();
         self.cells.plain.clear();
         self.now = (self.now + 1).min(NEVER - 1);
-        self.met = self.now;
+        (self.met, self.last_order) = (self.now, self.now);
     }
 
     /// A warp arrives at an `mbarrier`, which orders its writes so far.
@@ -196,10 +225,13 @@ impl Shadow {
         (address >> self.layout.grain) as usize..(last >> self.layout.grain) as usize + 1
     }
 
-    /// When all threads and when all lanes of the warp last met.
+    /// Before which ticks accesses of other warps and of the warp's lanes are ordered before its
+    /// next access.
     #[inline(always)]
     pub fn bounds(&self, by: By) -> (i32, i32) {
-        (self.met, self.met.max(self.warp_met[((by.0 & WARP) >> 5) as usize]))
+        let warp = ((by.0 & WARP) >> 5) as usize;
+        let met = self.met.max(self.ordered[warp]);
+        (met, met.max(self.warp_met[warp]))
     }
 
     /// When all threads and all lanes of the warp last met, for a read that is remembered; never if
@@ -269,11 +301,11 @@ impl Shadow {
 
     /// The hazard of such a read now.
     pub fn unwritten(&self) -> Hazard {
-        Hazard::Unwritten { met: self.met, in_part: false }
+        Hazard::Unwritten { met: self.last_order, in_part: false }
     }
 
     /// The write of these bytes by another warp that nothing orders after a read of them as
-    /// unwritten, when the block had last met at `met`.
+    /// unwritten, when anything in the block was last ordered at `met`.
     pub fn race_with_read(
         &self,
         (warp, met): (u32, i32),
@@ -285,7 +317,7 @@ impl Shadow {
             is_written && By(self.cells.writer[*cell]).thread() / 32 != warp
         };
         let cell = self.cells_of(address, bytes).find(races)?;
-        let is_checked = self.checks.race && self.met == met;
+        let is_checked = self.checks.race && self.last_order == met;
         let other = By(self.cells.writer[cell]);
         is_checked.then_some(Hazard::Race { other, wrote: true, block: None })
     }
@@ -293,7 +325,7 @@ impl Shadow {
     /// Remembers that it does.
     #[inline(always)]
     pub fn note(&mut self, by: By, address: u64, bytes: u32, touch: Touch) {
-        let (now, met, read_bounds) = (self.now, self.met, self.read_bounds(by));
+        let (now, met, read_bounds) = (self.now, self.bounds(by).0, self.read_bounds(by));
         for cell in self.cells_of(address, bytes) {
             match touch {
                 Touch::Read => self.cells.note_read(cell, by, now, read_bounds),
@@ -336,7 +368,7 @@ impl Shadow {
     }
 
     /// The lanes with updates that need a look. Each other lane follows strong writes by several
-    /// warps since all threads last met, and no further update races with those.
+    /// warps since anything was last ordered, and no further update races with those.
     #[inline(always)]
     pub fn new_updates(&self, bytes: u32, lanes: u32, addresses: &[u64; 32]) -> u32 {
         if bytes != 1 << self.layout.grain {
@@ -345,7 +377,7 @@ impl Shadow {
         let mut new = 0;
         for lane in lanes_of(lanes) {
             let cell = (addresses[lane] >> self.layout.grain) as usize;
-            let is_known = self.cells.is_updated_by_several(cell, self.met);
+            let is_known = self.cells.is_updated_by_several(cell, self.last_order);
             new |= u32::from(!is_known) << lane;
         }
         new
