@@ -1,9 +1,9 @@
 //! The cells of global memory that the checked blocks of a launch accessed.
 //!
 //! Each cell holds the last write with its value, the last read, and the last read of another block
-//! than that one; and the last plain write, if a strong one followed it. A cell of an earlier launch
-//! counts as untouched, so pages are used again as they are. There are at most [`MOST_PAGES`] pages
-//! of 1024 cells of 40 bytes: 320 MiB. Further memory is not checked.
+//! than that one; and the last plain write, if a strong one followed it. A cell of an earlier
+//! launch counts as untouched, so pages are used again as they are. There are at most
+//! [`MOST_PAGES`] pages of 1024 cells of 40 bytes: 320 MiB. Further memory is not checked.
 
 use super::hazard::{By, LANES, SEVERAL, STRONG, THREAD, Touch, WARP};
 use std::collections::HashMap;
