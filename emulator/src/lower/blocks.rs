@@ -1,7 +1,8 @@
 //! The basic blocks of a function: straight runs of instructions, and the successors of each.
 
 use super::inst::{ControlOp, Guard, Inst, Op};
-use super::post_dominators::{Graph, post_order};
+use super::post_dominators::{Graph, post_order, reversed};
+use std::collections::HashSet;
 
 /// Instructions that run one after the other.
 #[derive(Debug)]
@@ -40,12 +41,7 @@ impl Flow {
     /// The flow between blocks, of which the first is the function's entry.
     pub fn new(blocks: &[Block]) -> Self {
         let successors: Vec<Vec<usize>> = blocks.iter().map(|b| b.successors.clone()).collect();
-        let mut predecessors = vec![Vec::new(); blocks.len()];
-        for (at, nexts) in successors.iter().enumerate() {
-            for &next in nexts {
-                predecessors[next].push(at);
-            }
-        }
+        let predecessors = reversed(&successors);
         let mut rank = vec![usize::MAX; blocks.len()];
         for (position, block) in post_order(&successors, 0).into_iter().rev().enumerate() {
             rank[block] = position;
@@ -75,11 +71,11 @@ impl Flow {
     /// Whether all ways to `block` go through `above`.
     pub fn dominates(&self, above: usize, block: usize) -> bool {
         // A block comes before the blocks that it dominates.
-        let mut next = Some(block).filter(|&block| self.rank[above] <= self.rank[block]);
-        while let Some(at) = next.filter(|at| *at != above) {
+        let mut next = Some(block);
+        while let Some(at) = next.filter(|&at| self.rank[at] > self.rank[above]) {
             next = self.dominators[at];
         }
-        next.is_some()
+        next == Some(above)
     }
 }
 
@@ -136,13 +132,8 @@ pub fn split(code: &[Inst], start: usize, tables: &[Vec<u32>]) -> Vec<Block> {
             if last.guard != Guard::Always || !ends_block(&last.op) {
                 successors.extend(block_at(end));
             }
-            let mut seen = Vec::new();
-            successors.retain(|next| {
-                !seen.contains(next) && {
-                    seen.push(*next);
-                    true
-                }
-            });
+            let mut seen = HashSet::new();
+            successors.retain(|next| seen.insert(*next));
             let returns = matches!(last.op, Op::Control(ControlOp::Return));
             Block { start: begin, end, successors, leaves: leaves(&last.op), returns }
         })

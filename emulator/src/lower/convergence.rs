@@ -6,9 +6,9 @@
 //! convergence barrier at both kinds, and removes a lane from the second kind where it can no
 //! longer reach the block.
 
+use super::block_set::BlockSet;
 use super::blocks::{Block, Flow};
 use super::inst::NOWHERE;
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The meeting points of the lanes of a branch.
@@ -88,7 +88,7 @@ impl Convergences {
 struct SharedBlock {
     block: usize,
     /// Its zone, with the block that dominates it and the block itself.
-    zone: BTreeSet<usize>,
+    zone: BlockSet,
     /// `None` if its zone crosses that of a join.
     join: Option<Join>,
 }
@@ -121,10 +121,10 @@ impl SharedBlocks {
             }
             let zone = find_zone(flow, above, block);
             let join = (!this.is_crossed(block, &zone, above)).then(|| {
-                zones.push(Zone::new(blocks, &zone));
+                zones.push(Zone::new(blocks, zone.iter()));
                 Join { meet: blocks[block].start as u32, zone: zones.len() as u32 - 1 }
             });
-            zone.iter().for_each(|&at| this.by_block[at].push(this.list.len()));
+            zone.iter().for_each(|at| this.by_block[at].push(this.list.len()));
             this.list.push(SharedBlock { block, zone, join });
         }
         this
@@ -141,37 +141,34 @@ impl SharedBlocks {
 
     /// Whether the zone of `block` and that of a join share more than the block above them, and
     /// neither lies in the other.
-    fn is_crossed(&self, block: usize, zone: &BTreeSet<usize>, above: usize) -> bool {
-        let inside = zone.iter().filter(|&&at| at != above);
-        let near: BTreeSet<usize> = inside.flat_map(|&at| &self.by_block[at]).copied().collect();
-        near.into_iter().map(|at| &self.list[at]).filter(|other| other.join.is_some()).any(
-            |other| {
-                let is_inner = other.zone.contains(&block) && zone.is_subset(&other.zone);
-                let is_outer = zone.contains(&other.block) && other.zone.is_subset(zone);
-                !is_inner && !is_outer
-            },
-        )
+    fn is_crossed(&self, block: usize, zone: &BlockSet, above: usize) -> bool {
+        self.list.iter().filter(|other| other.join.is_some()).any(|other| {
+            let is_inner = other.zone.contains(block) && zone.is_subset(&other.zone);
+            let is_outer = zone.contains(other.block) && other.zone.is_subset(zone);
+            zone.meets(&other.zone, above) && !is_inner && !is_outer
+        })
     }
 }
 
 /// The blocks on the ways from `above` to `join`, both included.
-fn find_zone(flow: &Flow, above: usize, join: usize) -> BTreeSet<usize> {
-    let mut zone = BTreeSet::from([above]);
+fn find_zone(flow: &Flow, above: usize, join: usize) -> BlockSet {
+    let mut zone = BlockSet::new(flow.rank.len());
+    zone.insert(above);
     let mut waiting = vec![join];
     while let Some(block) = waiting.pop() {
         if zone.insert(block) {
             let lead = flow.predecessors[block].iter().copied();
-            waiting.extend(lead.filter(|&at| flow.is_reached(at)));
+            waiting.extend(lead.filter(|&at| flow.is_reached(at) && !zone.contains(at)));
         }
     }
     zone
 }
 
 impl Zone {
-    /// The instructions of blocks.
-    pub fn new(blocks: &[Block], inside: &BTreeSet<usize>) -> Self {
+    /// The instructions of blocks, given in order.
+    pub fn new(blocks: &[Block], inside: impl Iterator<Item = usize>) -> Self {
         let mut zone: Vec<Range<u32>> = Vec::new();
-        for block in inside.iter().map(|&at| &blocks[at]) {
+        for block in inside.map(|at| &blocks[at]) {
             let range = block.start as u32..block.end as u32;
             match zone.last_mut() {
                 Some(last) if last.end == range.start => last.end = range.end,

@@ -35,8 +35,8 @@ pub fn set_convergence(
         let zone = meets[at].filter(|_| meets[at] != strict[at]).map_or(NOWHERE, |meet| {
             *known.entry(meet).or_insert_with(|| {
                 let leads = flow.leading_to(|block| block == meet);
-                let inside = (0..blocks.len()).filter(|&block| leads[block]).collect();
-                convergences.zones.push(Zone::new(&blocks, &inside));
+                let inside = (0..blocks.len()).filter(|&block| leads[block]);
+                convergences.zones.push(Zone::new(&blocks, inside));
                 convergences.zones.len() as u32 - 1
             })
         });

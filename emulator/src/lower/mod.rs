@@ -6,6 +6,7 @@
 
 pub mod address;
 mod atomic_vector;
+mod block_set;
 pub mod blocks;
 mod builder;
 mod built_in;

@@ -18,12 +18,8 @@ impl Graph<'_> {
         for &block in ends {
             successors[block].push(end);
         }
-        let mut predecessors = vec![Vec::new(); end + 1];
-        for (block, nexts) in successors.iter().enumerate() {
-            for &next in nexts {
-                predecessors[next].push(block);
-            }
-        }
+        successors.push(Vec::new());
+        let predecessors = reversed(&successors);
         let order = post_order(&predecessors, end);
         let mut rank = vec![usize::MAX; end + 1];
         for (position, &block) in order.iter().enumerate() {
@@ -66,6 +62,17 @@ fn intersect(dominator: &[Option<usize>], rank: &[usize], mut a: usize, mut b: u
         }
     }
     a
+}
+
+/// The edges in the other direction.
+pub fn reversed(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut reversed = vec![Vec::new(); edges.len()];
+    for (from, nexts) in edges.iter().enumerate() {
+        for &to in nexts {
+            reversed[to].push(from);
+        }
+    }
+    reversed
 }
 
 /// The blocks that `root` leads to, each after those it leads to, loops apart.
