@@ -57,6 +57,61 @@ fn a_function_that_returns_early_returns_to_its_callers() {
 }
 
 #[test]
+fn two_scopes_can_have_labels_of_one_name() {
+    // CUTLASS's barrier wait, inlined twice.
+    let wait = |last: u32| {
+        format!(
+            "{{ .reg .pred P1;\nLAB_WAIT: add.u32 %r2, %r2, 1; setp.lt.u32 P1, %r2, {last};\n\
+             @!P1 bra DONE;\nbra LAB_WAIT;\nDONE:\n}}\n"
+        )
+    };
+    let inner = "{ add.u32 %r2, %r2, 100; { bra DONE; } DONE: }\nDONE: ";
+    let body = format!(
+        "mov.u32 %r2, 0; {}{}bra DONE; {inner} st.global.u32 [%rd1], %r2;",
+        wait(5),
+        wait(9)
+    );
+    assert_eq!(run("", &body, 1).0, [9]);
+    let lists = "{ T: .branchtargets A, B; brx.idx 1, T; A: add.u32 %r2, %r2, 1;\nB: }\n\
+                 { T: .branchtargets A, C; brx.idx 1, T; A: add.u32 %r2, %r2, 10; }\n\
+                 C: st.global.u32 [%rd1], %r2;";
+    assert_eq!(run("", &format!("mov.u32 %r2, 0; {lists}"), 1).0, [0]);
+}
+
+#[test]
+fn a_call_takes_the_prototype_of_its_own_scope() {
+    let functions = ".func (.param .b32 r) f(.param .b32 a) { .reg .b32 %x; ld.param.b32 %x, [a];\n\
+                     add.u32 %x, %x, 7; st.param.b32 [r], %x; ret; }\n.func g() { ret; }";
+    let body = "mov.u64 %rd2, g; { p: .callprototype _ (); call %rd2, (), p; }\n\
+        { .param .b32 q; .param .b32 t; st.param.b32 [q], %r1; mov.u64 %rd2, f;\n\
+        p: .callprototype (.param .b32 _) _ (.param .b32 _); call (t), %rd2, (q), p;\n\
+        ld.param.b32 %r2, [t]; }\nst.global.u32 [%rd1], %r2;";
+    assert_eq!(run(functions, body, 2).0, [7, 8]);
+}
+
+#[test]
+fn a_second_definition_is_refused_with_its_line() {
+    let twice = ".func f() { ret; }\n.entry k() { ret; }";
+    assert_eq!(refusal(twice, ""), "second definition of 'k' at line 6");
+    assert_eq!(
+        refusal(".func f();\n.func f();\n.func f() { ret; }\n.func f() { ret; }", ""),
+        "second definition of 'f' at line 7"
+    );
+}
+
+#[test]
+fn deep_nesting_is_refused_with_its_line() {
+    let nested =
+        |open: &str, close: &str| format!("{}{}", open.repeat(60_000), close.repeat(60_000));
+    let deep = "text is nested too deeply at line 8";
+    assert_eq!(refusal("", &nested("{", "}")), deep);
+    assert_eq!(refusal("", &format!("mov.b64 {}, 1;", nested("{", "}"))), deep);
+    assert_eq!(refusal("", &format!("mov.b32 %r1{}, 1;", "|%r1".repeat(60_000))), deep);
+    let initial = format!(".global .u32 a[1] = {};", nested("{", "}"));
+    assert_eq!(refusal(&initial, ""), "text is nested too deeply at line 4");
+}
+
+#[test]
 fn generic_accesses_count_in_the_space_they_reach() {
     let shared = ".shared .align 4 .b8 buffer[256];";
     let body = "mov.u64 %rd2, buffer; cvta.shared.u64 %rd3, %rd2; mul.wide.u32 %rd4, %r1, 4; add.s64 %rd5, %rd3, %rd4;\n\
@@ -322,6 +377,8 @@ fn unsupported_instructions_are_refused_by_name_and_line() {
              targets at line 8",
         ),
         ("", "bra NOWHERE;", "unknown label 'NOWHERE' at line 8"),
+        ("", "bra L; { L: }", "label 'L' is in a scope that the branch is outside of at line 8"),
+        ("", "L: L:", "second label 'L' in a scope at line 8"),
         ("", "add.u32 %r1, %rd1, 1;", "operand '%rd1' is not a register of 32 bits at line 8"),
         ("", "add.u32 %r1, %r2;", "'add.u32' takes 3 operands but has 2 at line 8"),
         (

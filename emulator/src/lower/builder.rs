@@ -144,8 +144,8 @@ pub struct Builder<'m, 'a> {
     pub(super) meeting: Vec<usize>,
     /// Why functions are not executed.
     pub(super) refusals: Vec<String>,
-    /// The body of the function that is being lowered.
-    pub(super) body: &'m [Statement<'a>],
+    /// The body of the function that is being lowered, and the blocks in it that are open.
+    pub(super) bodies: Vec<&'m [Statement<'a>]>,
     pub(super) frame: Option<StackFrame>,
     /// The statements around an instruction hold one call.
     pub(super) has_one_call: bool,
@@ -189,7 +189,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             links: Vec::new(),
             meeting: Vec::new(),
             refusals: Vec::new(),
-            body: &[],
+            bodies: Vec::new(),
             frame: None,
             has_one_call: false,
             carry: None,

@@ -5,6 +5,7 @@
 //! fits its `.callprototype` if the module takes its address somewhere: other kernels may have left
 //! pointers in memory.
 
+use super::post_dominators::{post_order, reversed};
 use crate::ptx::ast::{Function, Init, Instruction, Module, Operand, Prototype, Statement};
 use std::collections::{HashMap, HashSet};
 
@@ -12,6 +13,8 @@ use std::collections::{HashMap, HashSet};
 pub struct ReachableFunction<'m, 'a> {
     /// The function.
     pub function: &'m Function<'a>,
+    /// Its number in the module.
+    pub number: usize,
     /// Only a pointer leads to it.
     pub is_optional: bool,
     /// It can be called while it is active in the same thread.
@@ -42,26 +45,6 @@ pub fn callee<'a>(i: &Instruction<'a>) -> Option<(&'a str, Option<&'a str>)> {
     Some((names.next()?, names.next()))
 }
 
-/// The kernel and every device function that it can call, callers first.
-pub fn reachable<'m, 'a>(
-    module: &'m Module<'a>,
-    kernel: &'m Function<'a>,
-) -> Vec<ReachableFunction<'m, 'a>> {
-    let mut graph = Graph::new(module);
-    let Some(&root) = graph.numbers.get(kernel.name) else { return Vec::new() };
-    let required = graph.walk(root, false);
-    let order = graph.walk(root, true);
-    order
-        .iter()
-        .map(|&at| ReachableFunction {
-            function: &module.functions[at],
-            is_optional: !required.contains(&at),
-            is_recursive: graph.is_recursive(at),
-            allocates: allocates(&module.functions[at]),
-        })
-        .collect()
-}
-
 fn allocates(function: &Function<'_>) -> bool {
     let mut found = false;
     each_instruction(function.body.as_deref().unwrap_or_default(), &mut |i| {
@@ -70,17 +53,19 @@ fn allocates(function: &Function<'_>) -> bool {
     found
 }
 
-struct Graph<'m, 'a> {
+/// The calls of a module, found when a kernel first needs them.
+pub struct CallGraph<'m, 'a> {
     module: &'m Module<'a>,
     /// The functions that have a body.
     numbers: HashMap<&'a str, usize>,
     edges: HashMap<usize, Edges>,
-    /// The functions with an address that the module takes; found when a call first needs them.
+    /// The functions with an address that the module takes.
     pointed: Option<Vec<usize>>,
 }
 
-impl<'m, 'a> Graph<'m, 'a> {
-    fn new(module: &'m Module<'a>) -> Self {
+impl<'m, 'a> CallGraph<'m, 'a> {
+    /// The calls between a module's functions.
+    pub fn new(module: &'m Module<'a>) -> Self {
         let with_body = module
             .functions
             .iter()
@@ -89,6 +74,25 @@ impl<'m, 'a> Graph<'m, 'a> {
             .filter(|(_, function)| function.body.is_some());
         let numbers = with_body.map(|(at, function)| (function.name, at)).collect();
         Self { module, numbers, edges: HashMap::new(), pointed: None }
+    }
+
+    /// A kernel and every device function that it can call, callers first.
+    pub fn reachable(&mut self, kernel: &Function<'a>) -> Vec<ReachableFunction<'m, 'a>> {
+        let Some(&root) = self.numbers.get(kernel.name) else { return Vec::new() };
+        let required: HashSet<usize> = self.walk(root, false).into_iter().collect();
+        let order = self.walk(root, true);
+        let recursive = self.recursive(&order);
+        order
+            .iter()
+            .zip(recursive)
+            .map(|(&at, is_recursive)| ReachableFunction {
+                function: &self.module.functions[at],
+                number: at,
+                is_optional: !required.contains(&at),
+                is_recursive,
+                allocates: allocates(&self.module.functions[at]),
+            })
+            .collect()
     }
 
     /// The functions that `root` leads to, itself first, through pointers too if `indirect`.
@@ -114,19 +118,19 @@ impl<'m, 'a> Graph<'m, 'a> {
         let body = self.module.functions[at].body.as_deref().unwrap_or_default();
         let mut edges = Edges::default();
         let mut lists = Vec::new();
-        each_instruction(body, &mut |i| match callee(i).filter(|_| i.opcode == "call") {
-            Some((_, Some(list))) => lists.push(list),
+        each_call(body, &mut Vec::new(), &mut |i, bodies| match callee(i) {
+            Some((_, Some(list))) => lists.extend(find_list(bodies, list)),
             Some((name, None)) => edges.direct.extend(self.numbers.get(name)),
             None => {}
         });
-        lists.sort_unstable();
-        lists.dedup();
+        lists.sort_unstable_by_key(|list| std::ptr::from_ref(*list));
+        lists.dedup_by_key(|list| std::ptr::from_ref(*list));
         for list in lists {
-            match find_list(body, list) {
-                Some(Statement::CallTargets(_, names)) => {
+            match list {
+                Statement::CallTargets(_, names) => {
                     edges.indirect.extend(names.iter().filter_map(|name| self.numbers.get(name)));
                 }
-                Some(Statement::CallPrototype(_, prototype)) => {
+                Statement::CallPrototype(_, prototype) => {
                     edges.indirect.extend(self.fitting(prototype));
                 }
                 _ => {}
@@ -169,30 +173,41 @@ impl<'m, 'a> Graph<'m, 'a> {
         found
     }
 
-    /// Whether calls lead from a function, of which the edges are known, back to it.
-    fn is_recursive(&self, at: usize) -> bool {
-        let mut seen = HashSet::new();
-        let mut waiting: Vec<usize> = self.edges[&at].all().collect();
-        while let Some(next) = waiting.pop() {
-            if next == at {
-                return true;
-            }
-            if seen.insert(next) {
-                waiting.extend(self.edges[&next].all());
+    /// Whether calls lead from each of these functions back to it. The first leads to all others.
+    fn recursive(&self, order: &[usize]) -> Vec<bool> {
+        let place: HashMap<usize, usize> =
+            order.iter().enumerate().map(|(place, &at)| (at, place)).collect();
+        let callees: Vec<Vec<usize>> = order
+            .iter()
+            .map(|at| self.edges[at].all().map(|callee| place[&callee]).collect())
+            .collect();
+        // Functions that lead to each other are one component (Kosaraju's algorithm).
+        let callers = reversed(&callees);
+        let mut component = vec![None; order.len()];
+        let mut sizes = vec![0; order.len()];
+        for root in post_order(&callees, 0).into_iter().rev() {
+            let mut waiting = Vec::from_iter(component[root].is_none().then_some(root));
+            while let Some(at) = waiting.pop() {
+                if component[at].is_none() {
+                    component[at] = Some(root);
+                    sizes[root] += 1;
+                    waiting.extend(&callers[at]);
+                }
             }
         }
-        false
+        let is_recursive = |at: usize| {
+            component[at].is_some_and(|root| sizes[root] > 1) || callees[at].contains(&at)
+        };
+        (0..order.len()).map(is_recursive).collect()
     }
 }
 
-/// The statement that declares a list of targets or a prototype.
-pub fn find_list<'m, 'a>(body: &'m [Statement<'a>], list: &str) -> Option<&'m Statement<'a>> {
-    body.iter().find_map(|statement| match statement {
-        Statement::CallTargets(name, _) | Statement::CallPrototype(name, _) => {
-            (*name == list).then_some(statement)
-        }
-        Statement::Block(inner) => find_list(inner, list),
-        _ => None,
+/// The statement that declares a list of targets or a prototype, in the innermost of the `{ … }`
+/// that are open.
+pub fn find_list<'m, 'a>(bodies: &[&'m [Statement<'a>]], list: &str) -> Option<&'m Statement<'a>> {
+    bodies.iter().rev().copied().flatten().find(|statement| match statement {
+        Statement::CallTargets(name, _) | Statement::CallPrototype(name, _) => *name == list,
+        _ => false,
     })
 }
 
@@ -201,6 +216,23 @@ pub fn has_one_call(body: &[Statement<'_>]) -> bool {
     let mut calls = 0;
     each_instruction(body, &mut |i| calls += u32::from(i.opcode == "call"));
     calls == 1
+}
+
+/// Each call, with the `{ … }` around it, the outermost first.
+fn each_call<'m, 'a>(
+    body: &'m [Statement<'a>],
+    bodies: &mut Vec<&'m [Statement<'a>]>,
+    see: &mut impl FnMut(&'m Instruction<'a>, &[&'m [Statement<'a>]]),
+) {
+    bodies.push(body);
+    for statement in body {
+        match statement {
+            Statement::Instruction(i) if i.opcode == "call" => see(i, bodies),
+            Statement::Block(inner) => each_call(inner, bodies, see),
+            _ => {}
+        }
+    }
+    bodies.pop();
 }
 
 fn each_instruction<'m, 'a>(body: &'m [Statement<'a>], see: &mut impl FnMut(&'m Instruction<'a>)) {

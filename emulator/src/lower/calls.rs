@@ -66,10 +66,9 @@ impl<'m, 'a> Builder<'m, 'a> {
                 }
                 (Err(error), _) | (_, Err(error)) => return Err(error),
             };
-            let index = self.module.function_index(function.name).unwrap_or_default();
             let mut callee = Callee {
                 name: function.name.to_owned(),
-                address: function_address(index),
+                address: function_address(each.number),
                 params,
                 returns,
                 has_frame: each.is_recursive || each.allocates,
@@ -217,7 +216,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         (address, list): (Slot, &'a str),
     ) -> Lowered<Op> {
         let numbers = &self.numbers;
-        let targets = match find_list(self.body, list) {
+        let targets = match find_list(&self.bodies, list) {
             Some(Statement::CallTargets(_, names)) => {
                 names.iter().filter_map(|name| numbers.get(name).copied()).collect()
             }

@@ -1,13 +1,14 @@
 //! One kernel with its device functions: statements, labels, storage.
 
 use super::builder::{Binding, Builder, Lowered, Scope, Symbols};
-use super::call_graph::{self, ReachableFunction, has_one_call};
+use super::call_graph::{CallGraph, ReachableFunction, has_one_call};
 use super::convergence::Convergences;
 use super::flow;
 use super::guess;
 use super::inst::{
     AtomicOp, ControlOp, File, Guard, Inst, NOWHERE, Op, Role, Scalar, Slot, Space as MachineSpace,
 };
+use super::jumps::Jumps;
 use super::modifiers::{Modifiers, operands, unsupported};
 use super::place::SourceFiles;
 use super::program::{MOST_LOCAL_BYTES, Program};
@@ -17,27 +18,18 @@ use super::unwritten;
 use super::yields;
 use crate::ptx::ast::{Function, Instruction, Module, Operand, Space, Statement, Variable};
 use crate::ptx::{PtxError, PtxErrorKind};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Jumps of the function being lowered, to targets that are not known yet.
-#[derive(Default)]
-struct Jumps<'a> {
-    labels: HashMap<&'a str, u32>,
-    branches: Vec<(usize, &'a str, u32)>,
-    lists: HashMap<&'a str, Vec<&'a str>>,
-    tables: Vec<(usize, &'a str, u32)>,
-}
-
 /// Lowers one kernel.
-pub fn lower_kernel(
-    module: &Module<'_>,
-    symbols: &Symbols,
-    kernel: &Function<'_>,
+pub fn lower_kernel<'m, 'a>(
+    (module, calls): (&'m Module<'a>, &mut CallGraph<'m, 'a>),
+    symbols: &'m Symbols,
+    kernel: &'m Function<'a>,
     files: &Arc<SourceFiles>,
 ) -> Lowered<Program> {
     check_directives(kernel)?;
-    let reached = call_graph::reachable(module, kernel);
+    let reached = calls.reachable(kernel);
     let mut builder = Builder::new(module, symbols);
     builder.lay_out_shared(&reached.iter().map(|each| each.function).collect::<Vec<_>>())?;
     let (params, param_bytes) = builder.bind_launch_params(kernel)?;
@@ -169,6 +161,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         };
         match lowered {
             Err(error) if each.is_optional && error.kind == PtxErrorKind::Unsupported => {
+                self.bodies.clear();
                 self.code.truncate(start);
                 self.positions.truncate(start);
                 self.scopes.truncate(depth);
@@ -215,9 +208,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         }
         let mut jumps = Jumps::default();
         let body = function.body.as_deref().unwrap_or_default();
-        self.body = body;
-        self.has_one_call = has_one_call(body);
-        self.statements(body, &mut jumps, function.line)?;
+        self.block(body, &mut jumps, function.line)?;
         let open = |inst: &Inst| {
             inst.guard != Guard::Always
                 || !matches!(
@@ -233,68 +224,63 @@ impl<'m, 'a> Builder<'m, 'a> {
                         )
                 )
         };
-        let labelled_end = jumps.labels.values().any(|at| *at as usize == self.code.len());
-        if labelled_end || self.code.last().is_none_or(open) {
+        if jumps.leads_to(self.code.len()) || self.code.last().is_none_or(open) {
             self.emit(Guard::Always, ControlOp::Return.into(), function.line);
         }
-        self.resolve(jumps)?;
+        self.resolve(&jumps)?;
         self.scopes.pop();
         Ok(())
     }
 
-    fn resolve(&mut self, jumps: Jumps<'a>) -> Lowered<()> {
-        let find = |label: &str, line| {
-            let target = jumps.labels.get(label).copied();
-            target.ok_or_else(|| PtxError::invalid(line, format!("unknown label '{label}'")))
-        };
-        for (at, label, line) in &jumps.branches {
-            let destination = find(label, *line)?;
-            if let Op::Branch { target, .. } = &mut self.code[*at].op {
+    fn resolve(&mut self, jumps: &Jumps<'m>) -> Lowered<()> {
+        for branch in jumps.branches() {
+            let (at, destination) = branch?;
+            if let Op::Branch { target, .. } = &mut self.code[at].op {
                 *target = destination;
             }
         }
-        for (table, list, line) in &jumps.tables {
-            let Some(labels) = jumps.lists.get(list) else {
-                return Err(PtxError::invalid(
-                    *line,
-                    format!("unknown '.branchtargets' list '{list}'"),
-                ));
-            };
-            self.tables[*table] =
-                labels.iter().map(|label| find(label, *line)).collect::<Lowered<_>>()?;
+        for table in jumps.tables() {
+            let (at, targets) = table?;
+            self.tables[at] = targets;
         }
+        Ok(())
+    }
+
+    /// `{ … }` in a scope of its own.
+    fn block(
+        &mut self,
+        body: &'m [Statement<'a>],
+        jumps: &mut Jumps<'m>,
+        line: u32,
+    ) -> Lowered<()> {
+        let outer = std::mem::replace(&mut self.has_one_call, has_one_call(body));
+        self.bodies.push(body);
+        jumps.open();
+        self.statements(body, jumps, line)?;
+        jumps.close();
+        self.bodies.pop();
+        self.has_one_call = outer;
         Ok(())
     }
 
     fn statements(
         &mut self,
         body: &'m [Statement<'a>],
-        jumps: &mut Jumps<'a>,
+        jumps: &mut Jumps<'m>,
         line: u32,
     ) -> Lowered<()> {
         for statement in body {
             match statement {
-                Statement::Label(name, line) => {
-                    if jumps.labels.insert(name, self.code.len() as u32).is_some() {
-                        return Err(PtxError::unsupported(
-                            *line,
-                            format!("unsupported second label '{name}' in a function"),
-                        ));
-                    }
-                }
+                Statement::Label(name, line) => jumps.label(name, self.code.len(), *line)?,
                 Statement::Loc(loc) => self.site = Some(self.sites.number(loc)),
                 Statement::Registers(ty, names) => self.declare_registers(*ty, names, line)?,
                 Statement::Variable(variable) => self.local_variable(variable)?,
-                Statement::BranchTargets(name, labels) => {
-                    jumps.lists.insert(name, labels.clone());
-                }
+                Statement::BranchTargets(name, labels) => jumps.list(name, labels),
                 Statement::CallPrototype(..) | Statement::CallTargets(..) => {}
                 Statement::Block(inner) => {
-                    let outer = std::mem::replace(&mut self.has_one_call, has_one_call(inner));
                     self.scopes.push(Scope::default());
-                    self.statements(inner, jumps, line)?;
+                    self.block(inner, jumps, line)?;
                     self.scopes.pop();
-                    self.has_one_call = outer;
                 }
                 Statement::Instruction(instruction) => self.instruction(instruction, jumps)?,
             }
@@ -341,7 +327,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         Ok(())
     }
 
-    fn instruction(&mut self, i: &'m Instruction<'a>, jumps: &mut Jumps<'a>) -> Lowered<()> {
+    fn instruction(&mut self, i: &'m Instruction<'a>, jumps: &mut Jumps<'m>) -> Lowered<()> {
         if !table::runs(i.opcode) {
             return Err(unsupported(i));
         }
@@ -352,7 +338,7 @@ impl<'m, 'a> Builder<'m, 'a> {
                 words.take("uni");
                 words.done(i)?;
                 let [Operand::Name(label)] = operands(i)? else { return Err(unsupported(i)) };
-                jumps.branches.push((self.code.len(), label, i.line));
+                jumps.branch(self.code.len(), label, i.line);
                 Op::Branch { target: NOWHERE, convergence: Convergences::NONE }
             }
             "brx" => {
@@ -365,7 +351,7 @@ impl<'m, 'a> Builder<'m, 'a> {
                     return Err(unsupported(i));
                 }
                 let index = self.source32(index, crate::ptx::ast::Type::Unsigned(4), i.line)?;
-                jumps.tables.push((self.tables.len(), list, i.line));
+                jumps.table(self.tables.len(), list, i.line);
                 self.tables.push(Vec::new());
                 let table = self.tables.len() as u32 - 1;
                 ControlOp::BranchIndexed { index, table, convergence: Convergences::NONE }.into()

@@ -24,6 +24,7 @@ mod guess;
 mod half;
 pub mod inst;
 mod integer;
+mod jumps;
 mod memory;
 mod mma;
 mod modifiers;
@@ -47,7 +48,9 @@ pub use program::Program;
 pub use refused::RefusedKernel;
 
 use crate::ptx::{Module, PtxError, PtxErrorKind};
+use call_graph::CallGraph;
 use place::SourceFiles;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The newest `.version` that this phase accepts.
@@ -84,12 +87,14 @@ pub fn lower(module: &Module<'_>, symbols: &Symbols) -> Result<Lowered, PtxError
         });
     }
     check_target(module.target)?;
+    check_definitions(module)?;
     let files = Arc::new(SourceFiles::new(&module.files));
     let kernels =
         module.functions.iter().filter(|function| function.is_entry && function.body.is_some());
+    let mut calls = CallGraph::new(module);
     let mut lowered = Lowered { programs: Vec::new(), refused: Vec::new() };
     for kernel in kernels {
-        match function::lower_kernel(module, symbols, kernel, &files) {
+        match function::lower_kernel((module, &mut calls), symbols, kernel, &files) {
             Ok(program) => lowered.programs.push(program),
             Err(error) if error.kind == PtxErrorKind::Unsupported => {
                 let why = refused::explained(error, module, &files);
@@ -101,6 +106,19 @@ pub fn lower(module: &Module<'_>, symbols: &Symbols) -> Result<Lowered, PtxError
     match lowered.refused.first() {
         Some(first) if lowered.programs.is_empty() => Err(first.why.clone()),
         _ => Ok(lowered),
+    }
+}
+
+/// Refuses a second definition of a function.
+fn check_definitions(module: &Module<'_>) -> Result<(), PtxError> {
+    let mut names = HashSet::new();
+    let mut defined = module.functions.iter().filter(|function| function.body.is_some());
+    match defined.find(|function| !names.insert(function.name)) {
+        None => Ok(()),
+        Some(second) => {
+            let text = format!("second definition of '{}'", second.name);
+            Err(PtxError::invalid(second.line, text))
+        }
     }
 }
 

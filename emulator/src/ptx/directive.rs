@@ -208,7 +208,7 @@ impl<'a> Parser<'a> {
         let row = elements(inner);
         while !self.eat(b'}') {
             if self.peek() == Token::Punct(b'{') {
-                let mut list = self.initialiser(ty, inner)?;
+                let mut list = self.nested(|parser| parser.initialiser(ty, inner))?;
                 if list.len() < row && row < MOST_ELEMENTS {
                     list.resize(row, Init::Bits(0));
                 }

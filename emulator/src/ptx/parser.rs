@@ -4,15 +4,19 @@ use super::PtxError;
 use super::ast::Module;
 use super::lexer::{Token, tokenize};
 
+/// The deepest nesting of braces, brackets and parentheses. Compilers nest a few levels.
+const DEEPEST: u32 = 100;
+
 /// A cursor over the tokens of one module.
 pub(super) struct Parser<'a> {
     tokens: Vec<(Token<'a>, u32)>,
     at: usize,
+    depth: u32,
 }
 
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str) -> Result<Self, PtxError> {
-        Ok(Self { tokens: tokenize(text)?, at: 0 })
+        Ok(Self { tokens: tokenize(text)?, at: 0, depth: 0 })
     }
 
     pub(super) fn peek(&self) -> Token<'a> {
@@ -67,6 +71,21 @@ impl<'a> Parser<'a> {
             }
             _ => Err(self.unexpected("a name")),
         }
+    }
+
+    /// Parses one more level of text that can contain itself. The levels have a limit, because each
+    /// takes a part of the thread's stack.
+    pub(super) fn nested<T>(
+        &mut self,
+        parse: impl FnOnce(&mut Self) -> Result<T, PtxError>,
+    ) -> Result<T, PtxError> {
+        if self.depth == DEEPEST {
+            return Err(PtxError::invalid(self.line(), "text is nested too deeply"));
+        }
+        self.depth += 1;
+        let parsed = parse(self);
+        self.depth -= 1;
+        parsed
     }
 
     pub(super) fn unsigned(&mut self) -> Result<u32, PtxError> {

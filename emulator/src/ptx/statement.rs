@@ -21,7 +21,7 @@ impl<'a> Parser<'a> {
                 Token::Punct(b';') => {
                     self.bump();
                 }
-                Token::Punct(b'{') => body.push(Statement::Block(self.body()?)),
+                Token::Punct(b'{') => body.push(Statement::Block(self.nested(Self::body)?)),
                 Token::Dot(word) => self.local_directive(word, &mut body)?,
                 Token::Word(name) if self.peek_second() == Token::Punct(b':') => {
                     let line = self.line();
@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
     fn list(&mut self, close: u8) -> Result<Vec<Operand<'a>>, PtxError> {
         let mut items = Vec::new();
         while !self.eat(close) {
-            items.push(self.operand()?);
+            items.push(self.nested(Self::operand)?);
             if !self.eat(b',') && self.peek() != Token::Punct(close) {
                 return Err(self.unexpected(&format!("'{}'", char::from(close))));
             }
@@ -190,7 +190,7 @@ impl<'a> Parser<'a> {
             }
             Token::Punct(b'-') if matches!(self.peek_second(), Token::Word(_)) => {
                 self.bump();
-                Operand::Negated(Box::new(self.operand()?))
+                Operand::Negated(Box::new(self.nested(Self::operand)?))
             }
             Token::Punct(b'-') | Token::Float32(_) | Token::Float64(_) => self.float()?,
             Token::Word("_") => {
@@ -211,7 +211,8 @@ impl<'a> Parser<'a> {
             _ => return Err(self.unexpected("an operand")),
         };
         if self.eat(b'|') {
-            return Ok(Operand::Pair(Box::new(operand), Box::new(self.operand()?)));
+            let other = self.nested(Self::operand)?;
+            return Ok(Operand::Pair(Box::new(operand), Box::new(other)));
         }
         Ok(operand)
     }
