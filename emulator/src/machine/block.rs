@@ -10,7 +10,7 @@ use super::fault::{Fault, FaultKind, FaultReport};
 use super::hazard::Hazard;
 use super::lanes::{Lanes, Lanes32, Lanes64};
 use super::launch::Launch;
-use super::printf_output::PrintfOutput;
+use super::printf_output::Printed;
 use super::race_search::{Handover, Races};
 use super::shadow::{Layout, Shadow};
 use super::warp::{State, Warp};
@@ -65,7 +65,7 @@ pub struct Worker<'l> {
     /// The counters so far.
     pub counts: Counts,
     /// The text printed so far.
-    pub said: Vec<PrintfOutput>,
+    pub said: Printed,
 }
 
 impl<'l> Worker<'l> {
@@ -102,7 +102,7 @@ impl<'l> Worker<'l> {
             linear: 0,
             clock: 0,
             counts: Counts::new(program.code.len()),
-            said: Vec::new(),
+            said: Printed::default(),
         };
         worker.fill_constants([0; 3], 0);
         worker

@@ -4,7 +4,7 @@ use super::fault::{Fault, FaultKind};
 use super::hazard::By;
 use super::lanes::Lanes;
 use super::memory::Memory;
-use super::printf_output::PrintfOutput;
+use super::printf_output::Printed;
 use super::race_search::{Handover, Races};
 use super::shadow::Shadow;
 use super::warp::Warp;
@@ -72,7 +72,7 @@ pub struct Context<'x> {
     /// The block's number in the grid.
     pub block: u64,
     /// The text printed by the launch so far.
-    pub said: &'x mut Vec<PrintfOutput>,
+    pub said: &'x mut Printed,
     /// The allocation that the last global access found.
     pub last_allocation: &'x mut usize,
     /// The search for races in global memory.

@@ -10,7 +10,7 @@ use super::fault::{Fault, FaultKind, FaultReport};
 use super::global_shadow::GlobalShadow;
 use super::grid_barrier;
 use super::launch::Launch;
-use super::printf_output;
+use super::printf_output::Printed;
 use super::race_search::{Grid, Races};
 use crate::counters::Counts;
 use std::collections::VecDeque;
@@ -91,6 +91,7 @@ impl Launch<'_> {
     ) -> (Result<Counts, Box<FaultReport>>, String) {
         let mut total = Counts::new(self.program.code.len());
         let (mut next, mut fault) = (0, None);
+        let mut printed = Printed::default();
         let (mut waiting, mut idle) = (VecDeque::new(), vec![Worker::new(self, races, false)]);
         while fault.is_none() {
             let is_room = (waiting.len() as u64) < self.resident_blocks.max(1);
@@ -104,7 +105,9 @@ impl Launch<'_> {
             } else {
                 break;
             };
-            match self.catch_panic(worker.linear, || worker.resume()) {
+            let ran = self.catch_panic(worker.linear, || worker.resume());
+            printed.append(&mut worker.said);
+            match ran {
                 Ok(Progress::Waits) => waiting.push_back(worker),
                 Ok(Progress::Done) => idle.push(worker),
                 Err(report) => {
@@ -113,12 +116,10 @@ impl Launch<'_> {
                 }
             }
         }
-        let mut all = Vec::new();
         for worker in waiting.into_iter().chain(idle) {
             total += &worker.counts;
-            all.extend(worker.said);
         }
-        (fault.map_or(Ok(total), Err), printf_output::in_order(all, u64::MAX))
+        (fault.map_or(Ok(total), Err), printed.in_order(u64::MAX))
     }
 
     fn run_on_threads(
@@ -129,7 +130,7 @@ impl Launch<'_> {
         let next = AtomicU64::new(0);
         let fault: Mutex<Option<(u64, Box<FaultReport>)>> = Mutex::new(None);
         let total = Mutex::new(Counts::new(self.program.code.len()));
-        let all = Mutex::new(Vec::new());
+        let all = Mutex::new(Printed::default());
         let share = (blocks / (workers as u64 * 16)).clamp(1, 256);
         std::thread::scope(|scope| {
             for _ in 0..workers {
@@ -165,7 +166,7 @@ impl Launch<'_> {
             }
         });
         let all = all.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let text = printf_output::in_order(all, races.first_fault.load(Relaxed));
+        let text = all.in_order(races.first_fault.load(Relaxed));
         let ran = match fault.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
             Some((_, report)) => Err(report),
             None => Ok(total.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())),
