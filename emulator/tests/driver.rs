@@ -4,7 +4,7 @@
 
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaModule, DriverError, LaunchConfig, PushKernelArg,
-    sys::{CUlimit, CUresult},
+    sys::{self, CUlimit, CUresult},
 };
 use cudarc::nvrtc::Ptx;
 use std::ffi::{CStr, c_char};
@@ -329,7 +329,7 @@ fn a_trap_is_a_launch_failure_as_on_hardware() {
 
 #[test]
 fn the_jit_error_log_holds_the_reason_of_a_refused_module() {
-    use cudarc::driver::sys::{self, CUjit_option};
+    use cudarc::driver::sys::CUjit_option;
     let _session = session();
     let text =
         c".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\nnosuch.u32;\n}\n";
@@ -361,7 +361,6 @@ fn the_jit_error_log_holds_the_reason_of_a_refused_module() {
 
 #[test]
 fn a_stream_of_ones_own_needs_no_current_context() {
-    use cudarc::driver::sys;
     let session = session();
     let created = session.context.new_stream().unwrap();
     let stream = created.cu_stream() as usize;
@@ -385,6 +384,74 @@ fn a_stream_of_ones_own_needs_no_current_context() {
     assert_eq!(words, [7; 16]);
     assert_eq!(default, CUresult::CUDA_ERROR_INVALID_CONTEXT);
     assert_eq!(unknown, CUresult::CUDA_ERROR_INVALID_HANDLE);
+}
+
+#[test]
+fn ranges_that_no_allocation_holds_are_refused() {
+    let session = session();
+    session.context.bind_to_thread().unwrap();
+    let mut address = 0;
+    // SAFETY: the driver refuses what is wrong with these device addresses.
+    let codes = unsafe {
+        assert_eq!(sys::cuMemAlloc_v2(&raw mut address, 128), CUresult::CUDA_SUCCESS);
+        [
+            sys::cuMemsetD32_v2(address, 1, 1 << 62),
+            sys::cuMemsetD16_v2(address, 1, 1 << 63),
+            sys::cuMemsetD8_v2(address, 1, usize::MAX),
+            sys::cuMemcpyDtoD_v2(address, address, usize::MAX),
+            sys::cuMemsetD32_v2(address + 2, 1, 1),
+            sys::cuMemsetD16_v2(address + 1, 1, 1),
+            sys::cuMemFree_v2(address + 4),
+        ]
+    };
+    assert_eq!(codes, [CUresult::CUDA_ERROR_INVALID_VALUE; 7]);
+    let told = fault();
+    let inside =
+        format!("4 bytes into a 128-byte allocation: free its first address, {address:#x}");
+    assert!(told.contains(&inside), "{told}");
+    // SAFETY: as above; the address is that of an allocation.
+    assert_eq!(unsafe { sys::cuMemFree_v2(address) }, CUresult::CUDA_SUCCESS);
+}
+
+#[test]
+fn a_launch_gives_its_parameters_in_one_way() {
+    let session = session();
+    session.context.bind_to_thread().unwrap();
+    let text = std::ffi::CString::new(KERNELS).unwrap();
+    let (mut module, mut function) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: the texts end with a NUL, and the handles are the driver's.
+    unsafe {
+        sys::cuModuleLoadData(&raw mut module, text.as_ptr().cast()).result().unwrap();
+        sys::cuModuleGetFunction(&raw mut function, module, c"saxpy".as_ptr()).result().unwrap();
+    }
+    let launch = |params: *mut _, extra: *mut _| {
+        let stream = std::ptr::null_mut();
+        // SAFETY: lists that are not null have valid entries.
+        unsafe { sys::cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, params, extra) }
+    };
+    let mut value = 0u64;
+    let mut params = [(&raw mut value).cast(); 4];
+    let mut extra = [std::ptr::null_mut()];
+    let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+    assert_eq!(launch(params.as_mut_ptr(), extra.as_mut_ptr()), invalid);
+    assert!(fault().contains("both 'kernelParams' and 'extra'"));
+    assert_eq!(launch(std::ptr::null_mut(), std::ptr::null_mut()), invalid);
+    assert!(fault().contains("'saxpy' has 4 parameters, but the launch gives neither"));
+}
+
+#[test]
+fn the_function_that_sizes_shared_memory_may_call_the_driver() {
+    extern "C" fn synchronise(_threads: i32) -> usize {
+        // SAFETY: the call has no arguments.
+        assert_eq!(unsafe { sys::cuCtxSynchronize() }, CUresult::CUDA_SUCCESS);
+        0
+    }
+    let session = session();
+    let function = session.function("saxpy");
+    assert_eq!(
+        function.occupancy_max_potential_block_size(synchronise, 0, 0, None).unwrap(),
+        (264, 1024)
+    );
 }
 
 #[test]

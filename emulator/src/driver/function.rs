@@ -129,20 +129,25 @@ fn best_block(
     shared: usize,
     limit: c_int,
 ) -> Code {
-    with_context(|driver| {
-        let chip = driver.device.chip;
-        let kernel = kernel(driver, function)?;
-        let limit = u32::try_from(limit).ok().filter(|limit| *limit > 0);
-        let most = kernel.max_threads(chip).min(limit.unwrap_or(u32::MAX));
-        let mut best = (0, 0, 0);
-        for threads in (1..=most / 32).rev().map(|warps| 32 * warps) {
-            let shared = shared_for.map_or(shared, |shared_for| shared_for(threads as c_int));
-            let Ok(shared) = u32::try_from(shared) else { continue };
-            let blocks = occupancy(chip, kernel, threads, shared).blocks;
-            if blocks * threads > best.0 {
-                best = (blocks * threads, blocks, threads);
-            }
+    let mut found = None;
+    let ready = with_context(|driver| {
+        found = Some((driver.device.chip, kernel(driver, function)?.clone()));
+        Ok(())
+    });
+    let Some((chip, kernel)) = found else { return ready };
+    let limit = u32::try_from(limit).ok().filter(|limit| *limit > 0);
+    let most = kernel.max_threads(chip).min(limit.unwrap_or(u32::MAX));
+    let mut best = (0, 0, 0);
+    for threads in (1..=most / 32).rev().map(|warps| 32 * warps) {
+        // The program's function may call the driver, so no call may be under way here.
+        let shared = shared_for.map_or(shared, |shared_for| shared_for(threads as c_int));
+        let Ok(shared) = u32::try_from(shared) else { continue };
+        let blocks = occupancy(chip, &kernel, threads, shared).blocks;
+        if blocks * threads > best.0 {
+            best = (blocks * threads, blocks, threads);
         }
+    }
+    with_context(|_| {
         grid.set((best.1 * chip.sm_count) as c_int)?;
         block.set(best.2 as c_int)
     })
@@ -174,8 +179,21 @@ extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
 }
 
 /// The parameter buffer, from pointers to each parameter or as one piece.
-fn gather(kernel: &Kernel, params: Params, extra: Extra) -> Result<Vec<u8>, Code> {
+fn gather(
+    driver: &mut Driver,
+    kernel: &Kernel,
+    params: Params,
+    extra: Extra,
+) -> Result<Vec<u8>, Code> {
+    let mut refuse = |why: &str| {
+        let (name, count) = (kernel.name(), kernel.params().len());
+        driver.note("invalid_argument", &format!("kernel '{name}' has {count} parameters, {why}"));
+        Code::INVALID_VALUE
+    };
     if let Some(pieces) = params.get(kernel.params().len()) {
+        if !extra.is_null() {
+            return Err(refuse("and the launch gives both 'kernelParams' and 'extra'; give one"));
+        }
         let mut buffer = vec![0; kernel.param_bytes() as usize];
         for (&(offset, bytes), piece) in kernel.params().iter().zip(pieces) {
             buffer[offset as usize..(offset + bytes) as usize]
@@ -186,7 +204,7 @@ fn gather(kernel: &Kernel, params: Params, extra: Extra) -> Result<Vec<u8>, Code
     match extra.buffer() {
         Some(buffer) => buffer.map(<[u8]>::to_vec),
         None if kernel.params().is_empty() => Ok(Vec::new()),
-        None => Err(Code::INVALID_VALUE),
+        None => Err(refuse("but the launch gives neither 'kernelParams' nor 'extra'")),
     }
 }
 
@@ -206,7 +224,7 @@ fn launch(
 ) -> Code {
     on_stream(stream, |driver, number| {
         let kernel = kernel(driver, function)?.clone();
-        let params = gather(&kernel, params, extra)?;
+        let params = gather(driver, &kernel, params, extra)?;
         let device = &mut driver.device;
         let outcome = match kind {
             Kind::Ordinary => device.launch(&kernel, config, &params, number).map(drop),

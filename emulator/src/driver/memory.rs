@@ -41,7 +41,22 @@ fn free(address: u64, stream: Handle) -> Code {
         if address == 0 {
             return Ok(());
         }
-        driver.device.memory.free(address).map_err(|_| refuse(driver, "frees", address, 0))
+        if driver.device.memory.free(address).is_ok() {
+            return Ok(());
+        }
+        let place = match driver.device.memory.find(address) {
+            Some(allocation) => {
+                let (base, bytes) = (allocation.base, allocation.bytes);
+                let inside = address - base;
+                format!(
+                    "{inside} bytes into a {bytes}-byte allocation: free its first address, {base:#x}"
+                )
+            }
+            None => driver.device.memory.locate(address),
+        };
+        let text = format!("a host call frees device memory at {address:#x}, {place}");
+        driver.note("invalid_argument", &text);
+        Err(Code::INVALID_VALUE)
     })
 }
 
@@ -79,11 +94,20 @@ fn copy(to: u64, from: u64, bytes: usize, stream: Handle) -> Code {
 
 fn fill(address: u64, pattern: &[u8], count: usize, stream: Handle) -> Code {
     on_stream(stream, |driver, _| {
-        let total = count as u64 * pattern.len() as u64;
+        let (count, width) = (count as u64, pattern.len() as u64);
+        if !address.is_multiple_of(width) {
+            let text = format!(
+                "a host call fills device memory at {address:#x} with values of {width} bytes; \
+                 the address must be a multiple of {width}"
+            );
+            driver.note("invalid_argument", &text);
+            return Err(Code::INVALID_VALUE);
+        }
+        let total = count.saturating_mul(width);
         driver
             .device
             .memory
-            .fill(address, pattern, count as u64)
+            .fill(address, pattern, count)
             .map_err(|_| refuse(driver, "fills", address, total))
     })
 }

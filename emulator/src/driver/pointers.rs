@@ -70,7 +70,7 @@ impl Source {
         if count == 0 {
             return Ok(&[]);
         }
-        if self.0.is_null() {
+        if self.0.is_null() || count > isize::MAX as usize {
             return Err(Code::INVALID_VALUE);
         }
         // SAFETY: not null, and by CUDA's contract `count` bytes long and alive during the call.
@@ -106,7 +106,7 @@ impl Target {
         if count == 0 {
             return Ok(&mut []);
         }
-        if self.0.is_null() {
+        if self.0.is_null() || count > isize::MAX as usize {
             return Err(Code::INVALID_VALUE);
         }
         // SAFETY: not null, and by CUDA's contract `count` bytes long, writable and not otherwise
@@ -160,9 +160,14 @@ impl Extra {
     /// Nothing.
     pub const NONE: Self = Self(std::ptr::null());
 
+    /// Whether it is null.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
     /// The parameter buffer that it describes; `None` if null.
     pub fn buffer<'b>(self) -> Option<Result<&'b [u8], Code>> {
-        if self.0.is_null() {
+        if self.is_null() {
             return None;
         }
         let (mut buffer, mut size) = (0, 0);

@@ -89,7 +89,10 @@ impl std::error::Error for NotAllocated {}
 /// All of device memory.
 #[derive(Debug)]
 pub struct Memory {
+    /// By address. Those that were freed stay for a while, with no bytes.
     allocations: Vec<Allocation>,
+    /// How many of them were freed.
+    gone: usize,
     freed: Vec<(u64, u64)>,
     next: u64,
     in_use: u64,
@@ -99,7 +102,8 @@ pub struct Memory {
 impl Memory {
     /// Empty memory of `capacity` bytes.
     pub fn new(capacity: u64) -> Self {
-        Self { allocations: Vec::new(), freed: Vec::new(), next: GLOBAL_BASE, in_use: 0, capacity }
+        let (allocations, freed) = (Vec::new(), Vec::new());
+        Self { allocations, gone: 0, freed, next: GLOBAL_BASE, in_use: 0, capacity }
     }
 
     /// Allocates memory that holds nothing defined; `None` if the device (or the host) has no room.
@@ -132,21 +136,32 @@ impl Memory {
     /// # Errors
     /// [`NotAllocated`] if none does.
     pub fn free(&mut self, base: u64) -> Result<(), NotAllocated> {
-        let at = self
-            .allocations
-            .binary_search_by_key(&base, |allocation| allocation.base)
-            .map_err(|_| NotAllocated)?;
-        let allocation = self.allocations.remove(at);
-        self.in_use -= allocation.bytes;
-        self.freed.push((allocation.base, allocation.bytes));
+        let allocation = self.beginning_at(base)?;
+        let bytes = std::mem::take(&mut allocation.bytes);
+        allocation.words = Vec::new();
+        self.in_use -= bytes;
+        self.freed.push((base, bytes));
+        // Removed many at once, so that a free does not move all allocations behind it.
+        self.gone += 1;
+        if 2 * self.gone > self.allocations.len() {
+            self.allocations.retain(|allocation| allocation.bytes > 0);
+            self.gone = 0;
+        }
         Ok(())
+    }
+
+    /// The allocation that begins at `base`.
+    fn beginning_at(&mut self, base: u64) -> Result<&mut Allocation, NotAllocated> {
+        let at = self.allocations.binary_search_by_key(&base, |allocation| allocation.base);
+        let allocation = at.ok().map(|at| &mut self.allocations[at]);
+        allocation.filter(|allocation| allocation.bytes > 0).ok_or(NotAllocated)
     }
 
     /// Frees everything.
     pub fn clear(&mut self) {
-        self.freed.extend(
-            self.allocations.drain(..).map(|allocation| (allocation.base, allocation.bytes)),
-        );
+        let live = self.allocations.drain(..).filter(|allocation| allocation.bytes > 0);
+        self.freed.extend(live.map(|allocation| (allocation.base, allocation.bytes)));
+        self.gone = 0;
         self.in_use = 0;
     }
 
@@ -155,11 +170,7 @@ impl Memory {
     /// # Errors
     /// [`NotAllocated`] if none does.
     pub fn label(&mut self, base: u64, holds: Holds) -> Result<(), NotAllocated> {
-        let at = self
-            .allocations
-            .binary_search_by_key(&base, |allocation| allocation.base)
-            .map_err(|_| NotAllocated)?;
-        self.allocations[at].holds = holds;
+        self.beginning_at(base)?.holds = holds;
         Ok(())
     }
 
@@ -170,7 +181,8 @@ impl Memory {
 
     /// The ranges of the allocations, in the order of their addresses.
     pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
-        self.allocations.iter().map(|each| each.base..each.base + each.bytes)
+        let live = self.allocations.iter().filter(|each| each.bytes > 0);
+        live.map(|each| each.base..each.base + each.bytes)
     }
 
     /// The index of the allocation that holds `address`.
@@ -272,7 +284,7 @@ impl Memory {
     /// # Errors
     /// [`NotAllocated`] if the range is not inside one allocation.
     pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<(), NotAllocated> {
-        let total = count * pattern.len() as u64;
+        let total = count.checked_mul(pattern.len() as u64).ok_or(NotAllocated)?;
         if total == 0 {
             return Ok(());
         }
@@ -344,8 +356,9 @@ impl Memory {
             format!("a {}-byte allocation at {:#x}{name}", allocation.bytes, allocation.base)
         };
         let after = self.allocations.partition_point(|allocation| allocation.base <= address);
-        let below = after.checked_sub(1).map(|index| &self.allocations[index]);
-        let above = self.allocations.get(after);
+        let (below, above) = self.allocations.split_at(after);
+        let below = below.iter().rfind(|allocation| allocation.bytes > 0);
+        let above = above.iter().find(|allocation| allocation.bytes > 0);
         let past = below.map(|allocation| {
             address - allocation.base.saturating_add(allocation.bytes).min(address)
         });
@@ -398,6 +411,41 @@ mod tests {
         let large = memory.allocate(8 * UNDEFINED_WORDS as u64).expect("there is room");
         assert_eq!(read(&memory, large), Ok(UNDEFINED));
         assert_eq!(read(&memory, large + 4 * UNDEFINED_WORDS as u64), Ok(0));
+    }
+
+    #[test]
+    fn a_freed_allocation_is_gone_and_its_neighbours_stay() {
+        let mut memory = Memory::new(1 << 30);
+        let bases: Vec<u64> = (0..5).filter_map(|_| memory.allocate(512)).collect();
+        for at in [1, 0, 3] {
+            assert_eq!(memory.free(bases[at]), Ok(()));
+            assert_eq!(memory.free(bases[at]), Err(NotAllocated));
+            assert_eq!(memory.label(bases[at], Holds::Unknown), Err(NotAllocated));
+            assert!(memory.find(bases[at]).is_none() && memory.was_freed(bases[at]));
+            assert!(memory.find(bases[2] + 511).is_some());
+            let told = memory.locate(bases[0] + 513);
+            assert!(at == 1 || told.contains(&format!("{:#x}", bases[2])), "{told}");
+        }
+        assert_eq!(
+            memory.ranges().map(|range| range.start).collect::<Vec<_>>(),
+            [bases[2], bases[4]]
+        );
+        let told = memory.locate(bases[3] + 513);
+        assert!(
+            told.contains(&format!("before a 512-byte allocation at {:#x}", bases[4])),
+            "{told}"
+        );
+        assert_eq!(memory.available(), ((1 << 30) - 1024, 1 << 30));
+        memory.clear();
+        assert_eq!((memory.ranges().count(), memory.available().0), (0, 1 << 30));
+        assert!(memory.was_freed(bases[4]));
+    }
+
+    #[test]
+    fn a_fill_of_more_bytes_than_an_address_can_count_is_refused() {
+        let mut memory = Memory::new(1 << 30);
+        let base = memory.allocate(512).expect("there is room");
+        assert_eq!(memory.fill(base, &[0; 4], 1 << 62), Err(NotAllocated));
     }
 
     #[test]
