@@ -112,6 +112,7 @@ pub fn work_of_the_driver(driver: &mut Driver, what: &str) {
         config: LaunchConfig { grid: [0; 3], block: [0; 3], shared_bytes: 0 },
         stream: 0,
         checks: Checks::NONE,
+        races_in_part: false,
         counters: Vec::new(),
         unclaimed: Vec::new(),
     };
