@@ -64,6 +64,90 @@ fn a_load_of_which_a_part_is_used_is_narrowed() {
 }
 
 #[test]
+fn a_word_of_a_load_that_bits_leave_out_is_narrowed() {
+    let uses = [
+        "shr.u64 %rd5, %rd4, 40; st.global.b64 [%rd1+4096], %rd5;",
+        "and.b64 %rd5, %rd4, 15; st.global.b64 [%rd1+4096], %rd5;",
+        "add.u64 %rd5, %rd4, %rd3; cvt.u32.u64 %r2, %rd5; st.global.b32 [%rd1+4096], %r2;",
+        "mov.b64 {%r2, %r3}, %rd4; shfl.sync.bfly.b32 %r4, %r2, 1, 31, -1; st.global.b32 [%rd1+4096], %r4;",
+        "setp.lt.s64 %p1, %rd4, 0; selp.b32 %r2, 1, 2, %p1; st.global.b32 [%rd1+4096], %r2;",
+        "st.global.b16 [%rd1+4096], %rd4;",
+    ];
+    for part in uses {
+        check(&format!("ld.global.b64 %rd4, [%rd1]; {part}"), &NARROWED);
+        check(&format!("ld.volatile.global.b64 %rd4, [%rd1]; {part}"), &NARROWED);
+        let shared = [("shared ld", NARROWED[0].1)];
+        check(&format!("ld.shared.b64 %rd4, [%rd2]; {part}"), &shared);
+        let also = "st.global.b64 [%rd1+8192], %rd4;";
+        check(&format!("ld.global.b64 %rd4, [%rd1]; {part} {also}"), &[]);
+    }
+    let pair = "ld.global.v2.b64 {%rd4, %rd5}, [%rd1]; cvt.u32.u64 %r2, %rd4; st.global.b32 [%rd1+4096], %r2;";
+    check(&format!("{pair} st.global.b64 [%rd1+8192], %rd5;"), &[]);
+    check(&format!("{pair} cvt.u32.u64 %r3, %rd5; st.global.b32 [%rd1+8192], %r3;"), &NARROWED);
+}
+
+#[test]
+fn half_a_word_is_loaded_alone_only_if_a_move_separates_it() {
+    let load = "ld.global.b32 %r2, [%rd1];";
+    let half = "mov.b32 {%h0, %h1}, %r2; st.global.b16 [%rd1+4096], %h1;";
+    check(&format!("{load} {half}"), &NARROWED);
+    check(&format!("{load} {half} st.global.b16 [%rd1+8192], %h0;"), &[]);
+    check(&format!("{load} shr.u32 %r3, %r2, 16; st.global.b16 [%rd1+4096], %r3;"), &[]);
+    check(&format!("{load} and.b32 %r3, %r2, 255; st.global.b32 [%rd1+4096], %r3;"), &[]);
+}
+
+#[test]
+fn a_load_without_an_effect_is_dropped() {
+    let results = [
+        "mul.lo.u32 %r3, %r2, 0;",
+        "mul.hi.u32 %r3, %r2, 0;",
+        "xor.b32 %r3, %r2, %r2;",
+        "and.b32 %r3, %r2, 0;",
+        "or.b32 %r3, %r2, -1;",
+        "shl.b32 %r3, %r2, 32;",
+        "shr.u32 %r4, %r2, 20; shr.u32 %r3, %r4, 20;",
+        "and.b32 %r4, %r2, 0xf0; and.b32 %r3, %r4, 0x0f;",
+        "bfe.u32 %r3, %r2, 3, 0;",
+        "shf.l.wrap.b32 %r3, %r2, %r1, 0;",
+        "prmt.b32 %r3, %r2, %r1, 0x7654;",
+        "dp4a.s32.s32 %r3, %r2, %r0, 5;",
+        "lop3.b32 %r3, %r2, %r1, %r0, 0xcc;",
+        "setp.lt.u32 %p1, %r2, 7; selp.b32 %r3, 2, 2, %p1;",
+        "mov.b32 %f1, %r2; setp.equ.f32 %p1, %f1, %f1; selp.b32 %r3, 1, 2, %p1;",
+        "mov.u32 %r3, 1; shfl.sync.bfly.b32 %r4, %r2, 1, 31, -1;",
+        "mov.u32 %r3, 1; redux.sync.add.u32 %r4, %r2, -1;",
+        "mov.u32 %r3, 1; match.any.sync.b32 %r4, %r2, -1;",
+        "mov.u32 %r3, 1; setp.lt.u32 %p1, %r2, 7; vote.sync.ballot.b32 %r4, %p1, -1;",
+        "mov.u32 %r3, 1; setp.lt.u32 %p1, %r2, 7; @%p1 mov.u32 %r4, 2;",
+        "mov.u32 %r3, 1; setp.lt.u32 %p1, %r2, 7; @%p1 bra L; add.u32 %r4, %r1, 2; L:",
+        "mov.u32 %r3, 1; setp.ne.u32 %p1, %r0, 0; @!%p1 bra L; mov.u32 %r3, %r2; L:",
+        "mov.u32 %r3, 1; add.cc.u32 %r4, %r2, 1; addc.u32 %r5, %r2, 0;",
+    ];
+    for result in results {
+        let body = format!("ld.global.b32 %r2, [%rd1]; {result} st.global.b32 [%rd1+4096], %r3;");
+        check(&body, &DROPPED);
+        check(&body.replace("ld.global", "ld.relaxed.gpu.global"), &DROPPED);
+    }
+}
+
+#[test]
+fn a_load_that_decides_about_an_effect_is_kept() {
+    let effects = [
+        "setp.lt.u32 %p1, %r2, 7; @%p1 bra L; st.global.b32 [%rd1+4096], %r1; L:",
+        "setp.lt.u32 %p1, %r2, 7; mov.u32 %r3, 1; @%p1 mov.u32 %r3, 2; st.global.b32 [%rd1+4096], %r3;",
+        "setp.lt.u32 %p1, %r2, 7; mov.u32 %r3, 1; @%p1 bra L; mov.u32 %r3, 2; L: st.global.b32 [%rd1+4096], %r3;",
+        "setp.lt.u32 %p1, %r2, 7; vote.sync.ballot.b32 %r3, %p1, -1; st.global.b32 [%rd1+4096], %r3;",
+        "and.b32 %r3, %r2, 12; add.u32 %r3, %r3, 1; mul.wide.u32 %rd4, %r3, 4; add.s64 %rd4, %rd4, %rd1;\n\
+         st.global.b32 [%rd4+4096], %r1;",
+        "mul.lo.u32 %r3, %r2, %r1; red.global.add.u32 [%rd1+4096], %r3;",
+        "sub.u32 %r3, %r2, %r2; st.global.b32 [%rd1+4096], %r3;",
+    ];
+    for effect in effects {
+        check(&format!("ld.global.b32 %r2, [%rd1]; {effect}"), &[]);
+    }
+}
+
+#[test]
 fn a_load_is_not_repeated_unless_memory_may_have_changed() {
     let twice = |between: &str| {
         format!(

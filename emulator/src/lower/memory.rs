@@ -38,15 +38,17 @@ pub(super) fn space_of(word: Option<&str>) -> Space {
     }
 }
 
-/// Whether a load or store is strong, and how it orders other accesses of the grid.
-fn order_of(words: &mut Modifiers<'_>) -> (bool, GridOrder) {
+/// Whether a load or store is strong and whether it is volatile, and how it orders other accesses
+/// of the grid.
+fn order_of(words: &mut Modifiers<'_>) -> ([bool; 2], GridOrder) {
     let order = words.take_one(&["volatile", "relaxed", "acquire", "release"]);
     // No memory here belongs to another device.
     if order == Some("relaxed") {
         words.take("mmio");
     }
     let scope = if order.is_some() { words.take_one(SCOPES) } else { None };
-    (order.is_some(), GridOrder::from_modifiers(order, scope))
+    let kinds = [order.is_some(), order == Some("volatile")];
+    (kinds, GridOrder::from_modifiers(order, scope))
 }
 
 const SPACES: &[&str] =
@@ -70,7 +72,7 @@ impl<'a> Builder<'_, 'a> {
     /// `ld ldu st`
     fn load_store(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::new(i);
-        let (ordered, order) = order_of(&mut words);
+        let ([strong, volatile], order) = order_of(&mut words);
         let space = space_of(words.take_one(SPACES));
         words.ignore(is_hint);
         let count = match words.take_one(&["v2", "v4"]) {
@@ -104,7 +106,8 @@ impl<'a> Builder<'_, 'a> {
             signed: ty.is_signed(),
             wide,
             count,
-            strong: ordered,
+            strong,
+            volatile,
             guess: false,
             order,
         };
@@ -118,7 +121,7 @@ impl<'a> Builder<'_, 'a> {
         if is_store && matches!(space, Space::Const | Space::Param) {
             return Err(unsupported(i));
         }
-        self.ordered |= ordered && matches!(space, Space::Generic | Space::Global);
+        self.ordered |= strong && matches!(space, Space::Generic | Space::Global);
         Ok(if is_store {
             Op::Store { element, address, a: slots }
         } else {

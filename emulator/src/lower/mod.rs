@@ -30,7 +30,7 @@ mod mma;
 mod modifiers;
 mod moves;
 pub mod place;
-mod post_dominators;
+pub mod post_dominators;
 pub mod program;
 mod rare_integer;
 mod refused;

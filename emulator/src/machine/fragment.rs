@@ -159,7 +159,8 @@ fn store(cx: &mut Context<'_>, op: &FragmentMove, part: &Part, units: &[Unit]) -
     }
     touch(cx, part, (total, false), Verb::Write, changed)?;
     let (count, order) = (units.len() as u8, GridOrder::default());
-    let element = Element { bytes, signed: false, wide, count, strong: false, guess: false, order };
+    let (signed, strong, volatile, guess) = (false, false, false, false);
+    let element = Element { bytes, signed, wide, count, strong, volatile, guess, order };
     if cx.tracks_definedness() {
         definedness::store(cx, part, element, &slots)?;
     }

@@ -8,18 +8,24 @@
 //! The rules were found with ptxas 13.0 for `sm_90`. They err on the safe side: a counter that they
 //! withhold may still equal the hardware's.
 
+mod bits;
+mod control;
+mod demand;
+mod forms;
 mod loops;
 mod order;
 mod straight;
 mod unused;
 mod values;
+mod wires;
 
 use crate::counters::{GenericCounts, MemoryCounts};
 use crate::lower::blocks::{Flow, split};
 use crate::lower::inst::{Atomic, AtomicOp, ControlOp, Op, Scalar, Space, TransferOp};
 use crate::lower::program::Program;
+use demand::Demand;
 use straight::Change;
-use unused::{LiveRegisters, Unused};
+use unused::{Loads, Unused};
 use values::Values;
 
 /// A kind of access that hardware counts by itself.
@@ -109,11 +115,11 @@ impl Claims {
         }
         let blocks = split(&program.code, 0, &program.tables);
         let (flow, values) = (Flow::new(&blocks), Values::new(program));
-        let needed = LiveRegisters::new(program, &values);
+        let loads = Loads::new(program, Demand::new(program, &blocks, &values));
         for (pc, inst) in program.code.iter().enumerate() {
             match inst.op {
-                Op::Load { element, address, .. } if !element.strong => {
-                    let reason = match needed.unused(program, inst, element) {
+                Op::Load { element, address, .. } => {
+                    let reason = match loads.unused(inst, element) {
                         Some(Unused::All) => "ptxas drops an unused load",
                         Some(Unused::Part) => "ptxas narrows a load that is used in part",
                         None => continue,

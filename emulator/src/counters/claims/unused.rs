@@ -1,9 +1,12 @@
 //! Loads with a value that is not used, or only in part: ptxas drops or narrows them.
 
-use super::values::{Value, Values, operands};
-use crate::lower::inst::{ArithOp, Element, File, Inst, MoveOp, Op, Role, Slot};
+use super::demand::Demand;
+use super::forms::operands;
+use super::values::Register;
+use super::wires::ones;
+use crate::lower::inst::{Element, File, Inst, MoveOp, Op};
 use crate::lower::program::Program;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// How much of a load is unused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,83 +17,55 @@ pub enum Unused {
     Part,
 }
 
-/// The registers that have an effect, and the instructions that read each.
-pub struct LiveRegisters {
-    live: HashSet<Value>,
-    readers: HashMap<Value, Vec<usize>>,
+/// The loads of a program, and the bits of their values that have an effect.
+pub struct Loads<'p> {
+    program: &'p Program,
+    demand: Demand<'p>,
+    readers: HashMap<Register, Vec<usize>>,
 }
 
-impl LiveRegisters {
+impl<'p> Loads<'p> {
     /// Of a program.
-    pub fn new(program: &Program, values: &Values<'_>) -> Self {
-        let mut readers: HashMap<Value, Vec<usize>> = HashMap::new();
-        let mut open: Vec<Value> = Vec::new();
+    pub fn new(program: &'p Program, demand: Demand<'p>) -> Self {
+        let mut readers: HashMap<Register, Vec<usize>> = HashMap::new();
         for (pc, inst) in program.code.iter().enumerate() {
-            let reads = operands(inst).0;
-            for &value in &reads {
-                readers.entry(value).or_default().push(pc);
-            }
-            if has_effect(inst) {
-                open.extend(reads);
+            for read in operands(inst).0 {
+                readers.entry(read).or_default().push(pc);
             }
         }
-        open.extend(program.copies.iter().flatten().map(|(from, _)| Value::narrow(*from)));
-        let mut live = HashSet::new();
-        while let Some(value) = open.pop() {
-            if live.insert(value) {
-                let writers = values.writes(value);
-                open.extend(writers.iter().flat_map(|&pc| operands(&program.code[pc]).0));
-            }
-        }
-        Self { live, readers }
+        Self { program, demand, readers }
     }
 
-    /// How much of a load is unused. ptxas loads four bytes as one word, and four elements
-    /// whole if three of them are needed.
-    pub fn unused(&self, program: &Program, inst: &Inst, element: Element) -> Option<Unused> {
+    /// How much of a load is unused. ptxas keeps a volatile load. It cuts off words, and of a
+    /// single word a half that only `mov` separates. It loads four bytes as one word, and four
+    /// words or halves whole if three of them are needed.
+    pub fn unused(&self, inst: &Inst, element: Element) -> Option<Unused> {
         let results = operands(inst).1;
-        let used = results.iter().filter(|value| self.live.contains(value)).count();
-        if used == 0 {
-            return Some(Unused::All);
+        let bits = results.iter().map(|&result| self.demand.of(result));
+        let words = if element.bytes == 8 { &[ones(32), !ones(32)][..] } else { &[u64::MAX] };
+        let used: usize =
+            bits.map(|bits| words.iter().filter(|&&word| bits & word != 0).count()).sum();
+        let whole = results.len() * words.len();
+        match used {
+            0 => (!element.volatile).then_some(Unused::All),
+            _ if whole == 4 && (used == 3 || element.bytes == 1) => None,
+            _ if used < whole => Some(Unused::Part),
+            _ => self.is_halved(element, &results).then_some(Unused::Part),
         }
-        if element.count == 4 && (used == 3 || element.bytes == 1) {
-            return None;
-        }
-        let halved = |value: &Value| {
-            let readers = self.readers.get(value).map_or(&[][..], Vec::as_slice);
-            value.is_wide() && readers.iter().all(|&pc| self.halves(&program.code[pc].op))
-        };
-        (used < results.len() || results.iter().any(halved)).then_some(Unused::Part)
     }
 
-    /// Whether an instruction takes only one half of a wide register.
-    fn halves(&self, op: &Op) -> bool {
-        match *op {
-            Op::Arith(ArithOp::Convert { how, .. }) => how.wide_source && !how.wide_destination,
-            Op::Move(MoveOp::Unpack64 { d, e, .. }) => {
-                ![d, e].into_iter().all(|half| self.live.contains(&Value::narrow(half)))
+    /// Whether a load is one word, and `mov` takes the same half of it everywhere.
+    fn is_halved(&self, element: Element, results: &[Register]) -> bool {
+        let &[word] = results else { return false };
+        let splits = |&pc: &usize| match self.program.code[pc].op {
+            Op::Move(MoveOp::Unpack32 { d, e, .. }) => {
+                Some([d, e].map(|half| self.demand.of((File::R32, half)) != 0))
             }
-            _ => false,
-        }
+            _ => None,
+        };
+        let readers = self.readers.get(&word).map_or(&[][..], Vec::as_slice);
+        let halves: Option<Vec<[bool; 2]>> = readers.iter().map(splits).collect();
+        element.bytes == 4
+            && halves.is_some_and(|halves| (0..2).any(|half| halves.iter().all(|used| !used[half])))
     }
-}
-
-/// Whether an instruction does more than to compute registers. Predicates are not followed: what
-/// computes one counts as needed.
-fn has_effect(inst: &Inst) -> bool {
-    match &inst.op {
-        Op::Arith(_) | Op::Integer(_) | Op::Float(_) | Op::Move(_) | Op::Mma(_) => {
-            writes_predicate(inst)
-        }
-        Op::Load { element, .. } => element.strong,
-        _ => true,
-    }
-}
-
-fn writes_predicate(inst: &Inst) -> bool {
-    let (mut copy, mut found) = (*inst, false);
-    copy.slots(&mut |file: File, role: Role, _: &mut Slot, _| {
-        found |= file == File::Pred && role == Role::Write;
-    });
-    found
 }

@@ -9,6 +9,9 @@ use crate::lower::inst::{
 use crate::lower::program::{Const32, Const64, Program};
 use std::collections::HashMap;
 
+/// A register of any file: its file and its slot.
+pub type Register = (File, Slot);
+
 /// A slot with its register file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Value {
@@ -20,11 +23,6 @@ impl Value {
     /// A register of up to 32 bits.
     pub fn narrow(slot: Slot) -> Self {
         Self { wide: false, slot }
-    }
-
-    /// Whether it has 64 bits.
-    pub fn is_wide(self) -> bool {
-        self.wide
     }
 
     /// A register of 64 bits.
@@ -122,6 +120,27 @@ impl<'p> Values<'p> {
                 _ => None,
             },
         }
+    }
+
+    /// The bits of a register that is a constant, or a copy of one.
+    pub fn bits(&self, (file, slot): Register) -> Option<u64> {
+        let mut value = match file {
+            File::Pred => return None,
+            File::R32 => Value::narrow(slot),
+            File::R64 => Value::wide(slot),
+        };
+        for _ in 0..DEPTH {
+            if let Some(constant) = self.constant(value) {
+                let bits = constant.cast_unsigned();
+                return Some(if value.wide { bits } else { bits & u64::from(u32::MAX) });
+            }
+            value = match *self.definition(value)? {
+                ArithOp::Mov32 { a, .. } => Value::narrow(a),
+                ArithOp::Mov64 { a, .. } => Value::wide(a),
+                _ => return None,
+            };
+        }
+        None
     }
 
     /// The place of an access.

@@ -47,6 +47,8 @@ pub struct Element {
     pub count: u8,
     /// `volatile` or ordered: other threads may access the place at the same time.
     pub strong: bool,
+    /// `volatile`: it happens although nothing uses its value.
+    pub volatile: bool,
     /// A compare-and-swap checks what it loads, so other threads may update the place.
     pub guess: bool,
     /// The ordering effect on other blocks.
