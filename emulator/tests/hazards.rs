@@ -388,6 +388,12 @@ fn read_only_arguments_are_not_stored_to() {
 }
 
 #[test]
+fn a_read_beyond_a_constant_table_names_constant_memory() {
+    let found = argument("mov.u32 %r2, c; ld.const.u32 %r3, [c+4096];", false).expect("a fault");
+    assert!(found.contains("reads 4 bytes of constant memory at 0x7"), "{found}");
+}
+
+#[test]
 fn a_constant_variable_is_not_stored_to() {
     let found = argument("mov.u64 %rd4, c; cvta.const.u64 %rd5, %rd4; st.u32 [%rd5], %r1;", false)
         .expect("a fault");

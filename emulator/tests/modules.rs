@@ -82,6 +82,18 @@ fn only_kernels_that_use_undefined_symbols_are_refused() {
 }
 
 #[test]
+fn only_the_kernel_with_vector_registers_is_refused() {
+    let text = format!(
+        "{HEAD}.visible .entry good() {{ ret; }}\n\
+         .visible .entry vector() {{ .reg .b32 %r; {{ .reg .v2 .b32 q; }} ret; }}\n"
+    );
+    let module = Device::default().load(&text).unwrap();
+    assert!(module.kernel("good").is_some());
+    let refusal = module.refusal("vector").unwrap().to_string();
+    assert_eq!(refusal, "unsupported vector registers at line 5");
+}
+
+#[test]
 fn a_launch_without_clusters_has_clusters_of_one_block() {
     let body = "mov.u32 %r1, %clusterid.x; st.global.u32 [%o], %r1; mov.u32 %r1, %nclusterid.x;\n\
         st.global.u32 [%o+4], %r1; mov.u32 %r1, %cluster_ctarank; st.global.u32 [%o+8], %r1;\n\

@@ -193,6 +193,27 @@ fn a_barrier_that_part_of_a_warp_reaches_is_a_fault() {
 }
 
 #[test]
+fn a_barrier_behind_an_exchange_that_waits_for_absent_lanes_is_not_blamed() {
+    let body = "setp.lt.u32 %p1, %r1, 16; @!%p1 bra E;\n\
+                shfl.sync.down.b32 %r2, %r1, 8, 31, -1;\nE: bar.sync 0;\nst.global.b32 [%rd1], %r2;";
+    let fault = Bench::new(&kernel("", body)).fault("k", 1, 32, &[&0u64]);
+    assert_eq!(
+        fault,
+        "kernel 'k' at PTX line 9, block (0,0,0), thread (0,0,0): lanes 0x0000ffff of warp 0 wait at this .sync \
+         instruction with member mask 0xffffffff for lanes 0xffff0000, which went past it and wait at PTX line 10: the \
+         mask must name only lanes that come here, or all lanes that it names must come"
+    );
+    // Lanes behind the barrier's branch wait for those at the barrier: it is to blame.
+    let body = "setp.lt.u32 %p1, %r1, 16; @!%p1 bra E;\nbar.sync 0;\n\
+                E: shfl.sync.down.b32 %r2, %r1, 8, 31, -1;\nst.global.b32 [%rd1], %r2;";
+    let fault = Bench::new(&kernel("", body)).fault("k", 1, 32, &[&0u64]);
+    assert!(
+        fault.contains("only 16 of the 32 running threads of warp 0 reach this barrier"),
+        "{fault}"
+    );
+}
+
+#[test]
 fn a_lane_that_has_ended_gives_a_shuffle_nothing() {
     let reads = "shfl.sync.down.b32 %r2, %r1, 8, 31, 0xffffffff; st.global.b32 [%rd1], %r2;";
     let nothing: Vec<i32> =

@@ -274,6 +274,9 @@ impl<'m, 'a> Builder<'m, 'a> {
                 Statement::Label(name, line) => jumps.label(name, self.code.len(), *line)?,
                 Statement::Loc(loc) => self.site = Some(self.sites.number(loc)),
                 Statement::Registers(ty, names) => self.declare_registers(*ty, names, line)?,
+                Statement::VectorRegisters(line) => {
+                    return Err(PtxError::unsupported(*line, "unsupported vector registers"));
+                }
                 Statement::Variable(variable) => self.local_variable(variable)?,
                 Statement::BranchTargets(name, labels) => jumps.list(name, labels),
                 Statement::CallPrototype(..) | Statement::CallTargets(..) => {}

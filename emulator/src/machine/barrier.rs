@@ -6,6 +6,7 @@
 //! it counts the arrived threads, and decides when a barrier is complete.
 
 use super::context::{Arrival, Context};
+use super::exchange;
 use super::fault::{Fault, FaultKind};
 use super::warp::{Wait, Warp};
 use crate::lower::inst::{Barrier, BarrierKind, Op};
@@ -79,6 +80,9 @@ pub fn divergent(cx: &Context<'_>) -> Option<Box<Fault>> {
     let first = parked.iter().find(|parked| parked.wait == Wait::Warp)?;
     let here = parked.iter().filter(|other| (other.wait, other.pc) == (Wait::Warp, first.pc));
     let here = here.fold(0, |lanes, parked| lanes | parked.mask);
+    if let Some(fault) = exchange::waits_for(cx, first.pc, here) {
+        return Some(fault);
+    }
     let elsewhere = cx.warp.elsewhere(here).map(|(pc, lanes)| {
         format!("; {} of the others are {}", lanes.count_ones(), cx.program.place_in_words(pc))
     });

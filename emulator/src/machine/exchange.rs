@@ -9,7 +9,7 @@
 use super::bits::UNDEFINED;
 use super::context::Context;
 use super::definedness::ExchangeTaint;
-use super::fault::{FaultKind, Outcome};
+use super::fault::{Fault, FaultKind, Outcome};
 use super::integer::binary32;
 use super::lanes::{Lanes, Lanes32, Lanes64};
 use super::warp::{Parked, Wait};
@@ -74,6 +74,30 @@ fn find_complete(cx: &Context<'_>) -> Option<(u32, ExchangeKey)> {
         let here = same.fold(0, |lanes, other| lanes | other.mask);
         (members & cx.warp.live & !here == 0).then_some((members, key))
     })
+}
+
+/// The fault of lanes at an exchange if its mask names lanes that wait at a barrier behind it.
+/// These went past the exchange, and the barrier waits for all.
+pub fn waits_for(cx: &Context<'_>, barrier: u32, at_barrier: u32) -> Option<Box<Fault>> {
+    let waiting = cx.warp.parked.iter().find_map(|parked| match parked.wait {
+        Wait::Members(members) if parked.pc < barrier && members & at_barrier != 0 => {
+            Some((parked, members))
+        }
+        _ => None,
+    });
+    let (parked, members) = waiting?;
+    let detail = format!(
+        "lanes {:#010x} of warp {} wait at this .sync instruction with member mask {members:#010x} \
+         for lanes {:#010x}, which went past it and wait {}: the mask must name only lanes that come \
+         here, or all lanes that it names must come",
+        parked.mask,
+        cx.warp.index,
+        members & at_barrier,
+        cx.program.place_in_words(barrier),
+    );
+    let mut fault = cx.fault(FaultKind::BarrierDeadlock, parked.mask, detail);
+    fault.pc = Some(parked.pc);
+    Some(fault)
 }
 
 /// The exchange at an instruction.

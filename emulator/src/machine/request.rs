@@ -6,7 +6,7 @@ use super::memory::Allocation;
 use crate::counters::banks;
 use crate::counters::sectors::{self, Touched};
 use crate::lower::address::resolve;
-use crate::lower::inst::{Address, Space};
+use crate::lower::inst::{Address, Op, Space};
 
 /// What an access does, for counting and for words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,6 +196,12 @@ pub fn check_lane(
     Ok(())
 }
 
+/// Whether the instruction is a load of constant memory, a part of global memory here.
+fn reads_constants(cx: &Context<'_>) -> bool {
+    let op = &cx.program.code[cx.warp.pc as usize - 1].op;
+    matches!(op, Op::Load { address, .. } if address.space == Space::Const)
+}
+
 /// An access of a lane, as a fault.
 pub fn refuse(
     cx: &Context<'_>,
@@ -209,6 +215,7 @@ pub fn refuse(
         Space::Shared => ("shared", Some(u64::from(cx.shared_bytes))),
         Space::Local => ("local", Some(u64::from(cx.local_bytes(1 << lane)))),
         Space::Param => ("parameter", Some(u64::from(cx.program.param_bytes))),
+        _ if reads_constants(cx) => ("constant", None),
         _ => ("global", None),
     };
     let verb = match verb {

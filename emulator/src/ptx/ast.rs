@@ -209,6 +209,8 @@ pub enum Statement<'a> {
     Instruction(Instruction<'a>),
     /// `.reg .b32 %r<5>;` as type, name and, if given, count.
     Registers(Type, Vec<(&'a str, Option<u32>)>),
+    /// `.reg .v2 .b32 q;`: its line.
+    VectorRegisters(u32),
     /// `.shared`, `.local`, `.param`, `.global` or `.const` inside a function.
     Variable(Variable<'a>),
     /// `{ … }`

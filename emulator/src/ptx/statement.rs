@@ -86,6 +86,8 @@ impl<'a> Parser<'a> {
     }
 
     fn registers(&mut self) -> Result<Statement<'a>, PtxError> {
+        let line = self.line();
+        let is_vector = self.eat_dot("v2") || self.eat_dot("v4");
         let Token::Dot(word) = self.peek() else { return Err(self.unexpected("a register type")) };
         let Some(ty) = Type::from_word(word).filter(|ty| ty.bytes() <= 16) else {
             return Err(PtxError::unsupported(
@@ -104,7 +106,10 @@ impl<'a> Parser<'a> {
             }
             names.push((name, count));
             if self.eat(b';') {
-                return Ok(Statement::Registers(ty, names));
+                return Ok(match is_vector {
+                    true => Statement::VectorRegisters(line),
+                    false => Statement::Registers(ty, names),
+                });
             }
             self.expect(b',')?;
         }
