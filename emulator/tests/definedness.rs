@@ -85,6 +85,22 @@ fn drops(body: &str) {
 }
 
 #[test]
+fn a_written_bit_field_makes_its_word_written() {
+    let (read, out) = ("ld.shared.b32 %r5, [%r8];", "st.global.u32 [%rd1], %r6;");
+    let store = "st.shared.b32 [%r8], %r4;";
+    let low = "and.b32 %r6, %r5, 31;";
+    let clear = "and.b32 %r4, %r3, -4096;";
+    drops(&format!("{clear} or.b32 %r4, %r4, %r1; {store}\n{read} {low} {out}"));
+    drops(&format!("bfi.b32 %r4, %r1, %r3, 0, 5; {store}\n{read} {low} {out}"));
+    // Bits that are set, or cleared, in a word that was never written are not enough.
+    let stored = "is stored to global memory at PTX line 11";
+    matters(&format!("or.b32 %r4, %r3, %r1; {store}\n{read} {low} {out}"), stored);
+    matters(&format!("{clear} {store}\n{read} {low} {out}"), stored);
+    matters(&format!("{clear} add.u32 %r4, %r4, 1; {store}\n{read} {low} {out}"), stored);
+    matters(&format!("{clear} or.b32 %r4, %r4, %r3; {store}\n{read} {low} {out}"), stored);
+}
+
+#[test]
 fn it_matters_where_it_has_an_effect() {
     let stored = "is stored to global memory at PTX line 10";
     matters("st.global.u32 [%rd1], %r3;", stored);

@@ -16,10 +16,10 @@ use super::fault::{Fault, Outcome};
 use super::hazard::Hazard;
 use super::matrix_layout::transposed_lanes;
 use super::request::Part;
-use super::undefined::{Definedness, Taint, Undefined, put};
+use super::undefined::{Definedness, Insertion, Taint, Undefined, put};
 use crate::lower::inst::{
-    BarrierKind, Carry, ControlOp, Element, ExchangeOp, File, Guard, Inst, IntegerOp, MadCarry,
-    Matrix, Mma, Op, Role, Slot, Space, TransferOp,
+    ArithOp, BarrierKind, Binary, Carry, ControlOp, Element, ExchangeOp, File, Guard, Inst,
+    IntegerOp, MadCarry, Matrix, Mma, Op, Role, Slot, Space, TransferOp,
 };
 use crate::lower::program::Program;
 
@@ -33,7 +33,7 @@ pub fn note(cx: &mut Context<'_>, slots: &[Slot], file: File, lanes: u32, mut fa
     let table = &mut cx.warp.definedness;
     let origin = table.origin(fault);
     for &slot in slots {
-        table.set((file, slot), lanes, Taint { lanes, origin });
+        table.set((file, slot), lanes, Taint { lanes, origin, ..Taint::default() });
     }
 }
 
@@ -160,7 +160,29 @@ fn compute(cx: &Context<'_>, inst: &Inst, sources: Taint, on: u32) -> Taint {
             operands.retain(|slot| *slot != (File::Pred, carry));
             join(&cx.warp.definedness, &operands).restrict(on)
         }
-        ref op => Taint { lanes: absorb::undefined(cx, op, sources.lanes), ..sources },
+        ref op => {
+            let lanes = absorb::undefined(cx, op, sources.lanes);
+            let is_defined =
+                |slot: &(File, Slot)| cx.warp.definedness.get(slot.0, slot.1).lanes & on == 0;
+            let meets_defined = slots(inst, Role::Read).iter().any(is_defined);
+            let insertion =
+                if meets_defined { inserted(op, sources.insertion) } else { Insertion::None };
+            Taint { lanes, insertion, ..sources }
+        }
+    }
+}
+
+/// How far a value is replaced after `op` with a defined operand.
+fn inserted(op: &Op, before: Insertion) -> Insertion {
+    match *op {
+        Op::Arith(
+            ArithOp::Binary32 { op: Binary::And, .. } | ArithOp::Binary64 { op: Binary::And, .. },
+        ) => before.max(Insertion::Cleared),
+        Op::Arith(
+            ArithOp::Binary32 { op: Binary::Or, .. } | ArithOp::Binary64 { op: Binary::Or, .. },
+        ) if before != Insertion::None => Insertion::Done,
+        Op::Integer(IntegerOp::Bfi32 { .. } | IntegerOp::Bfi64 { .. }) => Insertion::Done,
+        _ => Insertion::None,
     }
 }
 
@@ -240,7 +262,7 @@ pub fn load_local(cx: &mut Context<'_>, part: &Part, element: Element, d: &[Slot
                 if let Some(&Undefined { lanes, origin, .. }) = found
                     && lanes & (1 << lane) != 0
                 {
-                    let taint = Taint { lanes: 1 << lane, origin };
+                    let taint = Taint { lanes: 1 << lane, origin, ..Taint::default() };
                     table.set((file, slot), 1 << lane, taint);
                 }
             }
@@ -262,6 +284,8 @@ pub fn store(cx: &mut Context<'_>, part: &Part, element: Element, a: &[Slot; 4])
     for (index, &slot) in slots.iter().enumerate() {
         let taint = cx.warp.definedness.get(file, slot).restrict(part.lanes);
         match part.space {
+            // A word with a written bit-field counts as written, as one with a written byte does.
+            Space::Shared if taint.insertion == Insertion::Done => {}
             Space::Shared => {
                 for lane in (0..32).filter(|lane| taint.lanes & (1 << lane) != 0) {
                     let at = part.addresses[lane] + index as u64 * u64::from(element.bytes);

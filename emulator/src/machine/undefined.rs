@@ -3,6 +3,19 @@
 use super::fault::Fault;
 use crate::lower::inst::{File, Slot};
 
+/// How far defined bits have replaced some bits of an undefined value, as a store to a bit-field
+/// does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Insertion {
+    /// None have.
+    #[default]
+    None,
+    /// A mask has cleared some.
+    Cleared,
+    /// They have.
+    Done,
+}
+
 /// The undefined lanes of a register or of a word of local memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Undefined<K> {
@@ -10,6 +23,7 @@ pub(super) struct Undefined<K> {
     pub(super) lanes: u32,
     /// The read that caused it.
     pub(super) origin: u32,
+    pub(super) insertion: Insertion,
 }
 
 /// The undefined values of a warp.
@@ -27,13 +41,21 @@ pub struct Taint {
     /// The lanes.
     pub lanes: u32,
     pub(super) origin: u32,
+    pub(super) insertion: Insertion,
 }
 
 impl Taint {
     /// In one of both.
     pub(super) fn join(self, other: Self) -> Self {
-        let origin = if self.lanes == 0 { other.origin } else { self.origin };
-        Self { lanes: self.lanes | other.lanes, origin }
+        match (self.lanes, other.lanes) {
+            (0, _) => other,
+            (_, 0) => self,
+            _ => Self {
+                lanes: self.lanes | other.lanes,
+                insertion: self.insertion.min(other.insertion),
+                ..self
+            },
+        }
     }
 
     /// Of those lanes only.
@@ -59,8 +81,11 @@ impl Definedness {
     /// The undefined lanes of a register.
     pub fn get(&self, file: File, slot: Slot) -> Taint {
         let found = self.registers.iter().find(|entry| entry.place == (file, slot));
-        found
-            .map_or_else(Taint::default, |entry| Taint { lanes: entry.lanes, origin: entry.origin })
+        found.map_or_else(Taint::default, |&Undefined { lanes, origin, insertion, .. }| Taint {
+            lanes,
+            origin,
+            insertion,
+        })
     }
 
     /// Of the lanes `on` of a register those of `taint` become undefined, and the others defined.
@@ -97,13 +122,16 @@ pub(super) fn put<K: PartialEq>(entries: &mut Vec<Undefined<K>>, place: K, on: u
             let entry = &mut entries[at];
             entry.lanes = entry.lanes & !on | lanes;
             if lanes != 0 {
-                entry.origin = taint.origin;
+                (entry.origin, entry.insertion) = (taint.origin, taint.insertion);
             }
             if entry.lanes == 0 {
                 entries.swap_remove(at);
             }
         }
-        None if lanes != 0 => entries.push(Undefined { place, lanes, origin: taint.origin }),
+        None if lanes != 0 => {
+            let Taint { origin, insertion, .. } = taint;
+            entries.push(Undefined { place, lanes, origin, insertion });
+        }
         None => {}
     }
 }
