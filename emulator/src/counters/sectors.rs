@@ -12,7 +12,7 @@ pub fn of_range(first: u64, bytes: u64) -> u64 {
     ((first + bytes - 1) >> SECTOR_SHIFT) - (first >> SECTOR_SHIFT) + 1
 }
 
-/// What the lanes of a request touch.
+/// The memory that the lanes of a request touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Touched {
     /// Distinct sectors.
@@ -21,7 +21,7 @@ pub struct Touched {
     pub bytes: u64,
 }
 
-/// What the lanes of `mask` touch, `bytes` each, a power of two up to a sector. Accesses are
+/// The memory that the lanes of `mask` touch, `bytes` each, a power of two up to a sector. Accesses are
 /// aligned to their size, so each lane touches one sector, and two lanes touch the same bytes or
 /// none in common. All addresses are from `low` to `high`.
 #[inline(always)]
