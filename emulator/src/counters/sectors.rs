@@ -21,9 +21,9 @@ pub struct Touched {
     pub bytes: u64,
 }
 
-/// The memory that the lanes of `mask` touch, `bytes` each, a power of two up to a sector. Accesses are
-/// aligned to their size, so each lane touches one sector, and two lanes touch the same bytes or
-/// none in common. All addresses are from `low` to `high`.
+/// The memory that the lanes of `mask` touch, `bytes` each, a power of two up to a sector. Accesses
+/// are aligned to their size, so each lane touches one sector, and two lanes touch the same bytes
+/// or none in common. All addresses are from `low` to `high`.
 #[inline(always)]
 pub fn touched(addresses: &[u64; 32], mask: u32, bytes: u32, (low, high): (u64, u64)) -> Touched {
     debug_assert!(bytes.is_power_of_two() && bytes <= 1 << SECTOR_SHIFT);
