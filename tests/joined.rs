@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::support::replay::{ISOLATIONS, METRICS, finished, format_of, of_both, workshop};
+use crate::support::replay::{
+    ISOLATIONS, METRICS, counts_together, finished, format_of, of_both, times_together, workshop,
+};
 use crate::support::{FakeGpu, Outcome, Tool, times, with_limit};
 use serde_json::Value;
 
@@ -59,21 +61,29 @@ fn asked(outcome: &Outcome) -> BTreeMap<String, usize> {
 
 #[test]
 fn the_process_of_the_last_timed_pass_makes_the_first_counter_pass() {
-    // The counters take four passes.
-    for (repeat, mode, expected) in [
-        ("1", "application", vec![("counters", 3), ("times, then counters", 1)]),
-        ("3", "application", vec![("counters", 3), ("times", 2), ("times, then counters", 1)]),
-        ("1", "range", vec![("times, then counters", 1)]),
-        ("2", "range", vec![("times", 1), ("times, then counters", 1)]),
-        ("2", "none", vec![("times", 2)]),
+    // How often each is timed, and in how many processes it is counted.
+    for (repeat, mode, steps) in [
+        (1, "application", 4),
+        (3, "application", 4),
+        (1, "range", 1),
+        (2, "range", 1),
+        (2, "none", 0),
     ] {
         for isolation in ISOLATIONS {
-            let more = ["--repeat", repeat, "--replay-mode", mode];
+            let more = ["--repeat", &repeat.to_string(), "--replay-mode", mode];
             let gpu = FakeGpu::new();
             let outcome = tool(&gpu, &[&more, isolation].concat(), "").run().exits_with(0);
-            let each = if isolation.is_empty() { 2 } else { 1 };
-            let expected = expected.iter().map(|&(parts, count)| (parts.to_owned(), each * count));
-            assert_eq!(asked(&outcome), expected.collect(), "{more:?} {isolation:?}");
+            let timing = repeat * if times_together(isolation) { 1 } else { 2 };
+            let counting = if counts_together(isolation) { 1 } else { 2 };
+            let both = if steps == 0 { 0 } else { counting };
+            let expected = [
+                ("counters", counting * steps - both),
+                ("times", timing - both),
+                ("times, then counters", both),
+            ];
+            let expected = expected.into_iter().filter(|&(_, count)| count > 0);
+            let expected = expected.map(|(parts, count)| (parts.to_owned(), count)).collect();
+            assert_eq!(asked(&outcome), expected, "{more:?} {isolation:?}");
             assert_eq!(of_both(&outcome), [finished(), finished()]);
         }
     }
@@ -89,7 +99,7 @@ fn no_time_is_taken_once_cupti_is_there() {
     // Whoever takes times takes more than the warm-up of eight: and all that are taken for times
     // come before it.
     let times = times(&timeline);
-    assert_eq!((counting, times.len()), (8, 6));
+    assert_eq!((counting, times.len()), (4, 6));
     assert!(times.values().all(|samples| samples.len() > 24), "{times:#?}");
 }
 
@@ -148,6 +158,7 @@ fn a_runner_that_is_killed_while_a_process_counts_has_its_times() {
 #[test]
 fn a_dry_run_counts_a_process_that_does_both_once() {
     for (isolation, told) in ISOLATIONS.into_iter().zip([
+        "7 processes on a GPU; nothing was started (--dry-run)\n1 of them takes times first, and then makes a counter pass\n",
         "10 processes on a GPU; nothing was started (--dry-run)\n2 of them take times first, and then make a counter pass\n",
         "5 processes on a GPU; nothing was started (--dry-run)\n1 of them takes times first, and then makes a counter pass\n",
     ]) {

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::support::replay::{
-    ISOLATIONS, METRICS, SCALE, arguments, finished, of_both, values, workshop,
+    ISOLATIONS, METRICS, SCALE, arguments, counts_together, finished, of_both, values, workshop,
 };
 use crate::support::{FakeGpu, Happening, Outcome, with_limit};
 use serde_json::Value;
@@ -49,7 +49,7 @@ fn every_replay_mode_counts_what_the_emulator_counts() {
             collected.iter().filter(|told| **told == line).count()
         };
         // Those of a process share a session, unless CUPTI launches them again itself.
-        let shared = mode.contains("isolate") && !mode.starts_with("kernel");
+        let shared = !mode.contains("configuration") && !mode.starts_with("kernel");
         let passes = ["0", "1", "2", "3"];
         assert_eq!(passes.map(alone), [if shared { 0 } else { 2 }; 4], "{mode}: {collected:#?}");
         assert_eq!(passes.map(together), [usize::from(shared); 4], "{mode}: {collected:#?}");
@@ -119,9 +119,10 @@ fn every_pass_of_a_series_function_finds_what_it_set_up() {
 
 #[test]
 fn what_a_process_counted_is_decoded_before_anything_of_the_kernel_is_unloaded() {
-    for package in ["settles", "vector"] {
+    // Configurations of a kernel share a pass; each call of a function is one.
+    for (selection, count) in [(["settles", "spends"], 8), (["vector", "scale"], 4)] {
+        let package = selection[0];
         let gpu = FakeGpu::new();
-        let selection = [package, if package == "settles" { "spends" } else { "scale" }];
         let tool = gpu.tool(&workshop(), &arguments(&selection, &[])).env("FAKE_TIMELINE", "1");
         tool.run().exits_with(0);
         let timeline = gpu.timeline();
@@ -130,7 +131,7 @@ fn what_a_process_counted_is_decoded_before_anything_of_the_kernel_is_unloaded()
         };
         let counting = timeline.iter().filter(|h| h.what == "counts");
         let passes: Vec<_> = counting.map(|pass| (pass, of(pass.process, "decodes"))).collect();
-        assert_eq!(passes.len(), 8, "{package}");
+        assert_eq!(passes.len(), count, "{package}");
         for (pass, decoded) in passes {
             let between = |h: &&Happening| {
                 h.process == pass.process && h.begin >= pass.end && h.end <= decoded.begin
@@ -178,7 +179,7 @@ fn a_crash_in_a_pass_ends_its_own_configuration() {
         assert_eq!(other, finished());
         // Nothing of it was collected after the crash, and everything of the other one, which may
         // share the process: in its own slot, after a filler that nothing reads.
-        let shared = !isolation.is_empty();
+        let shared = counts_together(isolation);
         assert_eq!(gpu.logged("collected pass 0").len(), if shared { 1 } else { 2 });
         let ranges =
             if shared { "0 [gpuprof_flush 1024x256] 1 [scale 32x128]" } else { "0 [scale 32x128]" };
@@ -230,7 +231,7 @@ fn an_error_of_cupti_in_a_pass_is_reported_with_its_remedy() {
         }
         // Retries are reported with their reason; runs in isolation from the start are not.
         let told = "gpuprof: 2 configurations were retried in isolation after failing alongside others (first vector::";
-        assert_eq!(outcome.stderr.contains(told), !isolation.is_empty(), "{}", outcome.stderr);
+        assert_eq!(outcome.stderr.contains(told), counts_together(isolation), "{}", outcome.stderr);
     }
 }
 
@@ -260,7 +261,9 @@ fn passes_that_never_end_and_counters_that_are_lost_make_no_values() {
     assert_eq!(reason, "4 passes were planned, but CUPTI needs more");
     assert_eq!(other, finished());
 
-    let outcome = troubled(&FakeGpu::new(), "lose pass=1 block=64", &[]).exits_with(0);
+    // A pass is lost as a whole.
+    let isolate = ["--isolate", "configuration"];
+    let outcome = troubled(&FakeGpu::new(), "lose pass=1 block=64", &isolate).exits_with(0);
     let all = values(&outcome);
     let missing = |key: &str| all[key].iter().map(|value| value.is_nan()).collect::<Vec<_>>();
     assert_eq!(missing("block=64,n=4096"), [false, true, false, false]);
@@ -341,10 +344,10 @@ fn a_second_run_asks_cupti_for_no_plan() {
     let enabled = || gpu.logged("enabled").len();
     let first = values(&run(&[]));
     let planned = enabled();
-    assert_eq!(planned, 1 + 2 * 4, "a trial session, and every pass of both configurations");
+    assert_eq!(planned, 1 + 4, "a trial session, and every pass of both configurations");
     // Nor does it matter whether the next process opens its context while this one measures.
     assert_eq!(values(&run(&["--ahead", "1"])), first);
-    assert_eq!(enabled() - planned, 2 * 4);
+    assert_eq!(enabled() - planned, 4);
     // Nor is counter data left behind, which is megabytes a pass.
     let outcome = run(&[]);
     let id =

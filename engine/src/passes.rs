@@ -182,7 +182,8 @@ impl Sweep<'_, '_> {
     /// Starts as many jobs on a device as there is room for.
     fn start(&mut self, device: usize, queue: &mut DeviceQueue<'_>) -> Result<()> {
         let execution = &self.planned.executions[device];
-        while let Some(job) = queue.queue.next() {
+        while let Some(mut job) = queue.queue.next() {
+            queue.queue.again(self.take_apart(&mut job));
             let Some(job) = self.wanted(job, device) else { continue };
             if !queue.pipeline.has_room(&job) {
                 queue.queue.again(vec![job]);
@@ -206,6 +207,17 @@ impl Sweep<'_, '_> {
             })?;
         }
         Ok(())
+    }
+
+    /// Takes the configurations out of a shared counter pass that are counted apart; the jobs that
+    /// do that.
+    fn take_apart(&self, job: &mut Job) -> Vec<Job> {
+        if job.takes_times() || job.configurations.len() < 2 {
+            return Vec::new();
+        }
+        let states = &self.states[job.series];
+        let apart = job.configurations.extract_if(.., |&mut index| states[index].apart);
+        apart.map(|index| Job::new(job.series, job.pass, vec![index])).collect()
     }
 
     /// What is left to do of a job, if anything is; its configurations have no counters where the

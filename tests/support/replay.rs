@@ -17,7 +17,19 @@ pub const METRICS: [&str; 4] = [
 ];
 
 /// Arguments with which every test runs, once each: the ways in which processes are isolated.
-pub const ISOLATIONS: [&[&str]; 2] = [&[], &["--isolate", "kernel"]];
+pub const ISOLATIONS: [&[&str]; 3] =
+    [&[], &["--isolate", "configuration"], &["--isolate", "kernel"]];
+
+/// Whether the configurations of a kernel are counted in one process under this one of
+/// [`ISOLATIONS`].
+pub fn counts_together(isolation: &[&str]) -> bool {
+    !isolation.contains(&"configuration")
+}
+
+/// Whether they are timed in one process.
+pub fn times_together(isolation: &[&str]) -> bool {
+    isolation.contains(&"kernel")
+}
 
 /// The common arguments of every run here: JSON, except for a dry run with a plan for people; one
 /// timed process; the four counters.

@@ -10,8 +10,8 @@ use std::time::Duration;
 use super::state::{self, State};
 use super::sweep::{Planned, Sweep};
 use crate::execute::{Execution, Pipeline};
-use crate::schedule::queue::Queue;
-use crate::schedule::{Interleave, Isolate, Job, batches};
+use crate::schedule::queue::{CounterSteps, Queue};
+use crate::schedule::{Interleave, Job, batches};
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
 
 /// The jobs of a device.
@@ -43,7 +43,8 @@ impl<'a> Sweep<'a, '_> {
         let batches = self.planned.pairs.insert_partners(batches);
         // Who holds a profiler that others wait for takes no times meanwhile.
         let joined = execution.profiler.is_none();
-        let mut queue = Queue::new(batches, least, state::steps(execution), joined);
+        let counters = CounterSteps { steps: state::steps(execution), joined, isolate };
+        let mut queue = Queue::new(batches, counters);
         for series in 0..self.states.len() {
             let own = (0..self.states[series].len()).filter(|&index| here(series, index));
             self.add(series, own.collect(), &mut queue);
@@ -71,11 +72,12 @@ impl<'a> Sweep<'a, '_> {
                 // Each round has its own random order, like the common ones.
                 shuffle(&mut configurations, &mut SplitMix(SEED + u64::from(repeat)));
             }
-            match self.planned.isolate {
-                Isolate::Configuration => configurations
-                    .into_iter()
-                    .for_each(|index| queue.later(series, repeat, vec![index])),
-                Isolate::Kernel => queue.later(series, repeat, configurations),
+            if self.planned.isolate.times_together() {
+                queue.later(series, repeat, configurations);
+                continue;
+            }
+            for index in configurations {
+                queue.later(series, repeat, vec![index]);
             }
         }
     }

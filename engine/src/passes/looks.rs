@@ -132,7 +132,7 @@ fn batches<'h>(heads: impl Iterator<Item = &'h At>, repeat: u32, isolate: Isolat
     let mut batches: Vec<Batch> = Vec::new();
     for &(series, index) in heads {
         let shared = batches.iter_mut().find(|batch| batch.series == series);
-        match shared.filter(|_| isolate == Isolate::Kernel) {
+        match shared.filter(|_| isolate.times_together()) {
             Some(batch) => batch.configurations.push(index),
             None => batches.push(Batch {
                 series,

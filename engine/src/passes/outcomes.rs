@@ -82,11 +82,19 @@ impl Sweep<'_, '_> {
             }
         };
         if job.may_be_innocent(kind) {
-            self.observer.observe(Event::Retried { at, reason: &reason })?;
-            return Ok(Outcome::Again(job.alone(index)));
+            return Ok(Outcome::Again(self.retry(job, index, &reason)?));
         }
         self.end(at, Status::Failed { reason })?;
         Ok(Outcome::Ended)
+    }
+
+    /// The job that repeats `job` alone for one of its configurations, which failed for this
+    /// `reason`. One that failed to count in a shared process shares none from then on.
+    fn retry(&mut self, job: &Job, index: usize, reason: &str) -> Result<Job> {
+        let at = (job.series, index);
+        self.state(at).apart |= !job.takes_times() && job.configurations.len() > 1;
+        self.observer.observe(Event::Retried { at, reason })?;
+        Ok(job.alone(index))
     }
 
     /// A process that gave a configuration to another image had no room for more: later images
@@ -183,13 +191,11 @@ impl Sweep<'_, '_> {
         let crowded = beside && matches!(ended, Ended::Without { killed: true, .. });
         let innocent = crowded || job.may_be_innocent(FailureKind::Other);
         if innocent && !matches!(status, Status::Skipped { .. }) {
-            for &index in &job.configurations {
-                self.observer.observe(Event::Retried { at: (job.series, index), reason })?;
-            }
+            let alone = job.configurations.iter().map(|&index| self.retry(job, index, reason));
+            let alone: Vec<Job> = alone.collect::<Result<_>>()?;
             // It may have left counter data that no job continues from.
             self.tidy(job);
-            let alone = job.configurations.iter().map(|&index| job.alone(index));
-            return Ok(Some(alone.chain(job.then.as_deref().cloned()).collect()));
+            return Ok(Some(alone.into_iter().chain(job.then.as_deref().cloned()).collect()));
         }
         for &index in &job.configurations {
             if !self.states[job.series][index].has(job.pass) {
@@ -219,12 +225,16 @@ impl Sweep<'_, '_> {
         status
     }
 
-    /// Ends a configuration early.
+    /// Ends a configuration early. If it failed alone as well, those that failed with it were its
+    /// victims, and share processes again.
     pub(super) fn end(&mut self, at: At, status: Status) -> Result<()> {
         let told = self.observer.observe(Event::ConfigurationEnded { at, status: &status });
         let state = self.state(at);
         (state.collected.image, state.image) = (None, None);
         state.ended = Some(status);
+        if state.apart {
+            self.states[at.0].iter_mut().for_each(|state| state.apart = false);
+        }
         told
     }
 }

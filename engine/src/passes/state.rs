@@ -33,6 +33,8 @@ pub(super) struct State {
     pub(super) image: Option<Image>,
     /// The status that ended it early.
     pub(super) ended: Option<Status>,
+    /// Whether it is counted in its own processes, since it failed in a shared one.
+    pub(super) apart: bool,
     /// Processes that work for it and have not gone.
     pub(super) processes: usize,
     /// How long its processes had the device.

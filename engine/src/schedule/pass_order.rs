@@ -63,34 +63,31 @@ pub struct Batch {
 
 /// Every pass of series with these `counts` of configurations, by process.
 pub fn batches(counts: &[usize], repeats: u32, order: Interleave, isolate: Isolate) -> Vec<Batch> {
-    match isolate {
-        Isolate::Configuration => {
-            let batch = |Step { series, configuration, repeat }| Batch {
-                series,
-                repeat,
-                configurations: vec![configuration],
-                before_its_partner: false,
-            };
-            schedule(counts, repeats, order).into_iter().map(batch).collect()
-        }
-        Isolate::Kernel => {
-            let mut random = SplitMix(SEED);
-            let mut batch = |Step { series, repeat, .. }| {
-                let mut configurations: Vec<usize> = (0..counts[series]).collect();
-                if order == Interleave::Rounds {
-                    shuffle(&mut configurations, &mut random);
-                }
-                Batch { series, repeat, configurations, before_its_partner: false }
-            };
-            // A series without configurations has no process.
-            let one: Vec<usize> = counts.iter().map(|&count| count.min(1)).collect();
-            schedule(&one, repeats, order).into_iter().map(&mut batch).collect()
-        }
+    if !isolate.times_together() {
+        let batch = |Step { series, configuration, repeat }| Batch {
+            series,
+            repeat,
+            configurations: vec![configuration],
+            before_its_partner: false,
+        };
+        return schedule(counts, repeats, order).into_iter().map(batch).collect();
     }
+    let mut random = SplitMix(SEED);
+    let mut batch = |Step { series, repeat, .. }| {
+        let mut configurations: Vec<usize> = (0..counts[series]).collect();
+        if order == Interleave::Rounds {
+            shuffle(&mut configurations, &mut random);
+        }
+        Batch { series, repeat, configurations, before_its_partner: false }
+    };
+    // A series without configurations has no process.
+    let one: Vec<usize> = counts.iter().map(|&count| count.min(1)).collect();
+    schedule(&one, repeats, order).into_iter().map(&mut batch).collect()
 }
 
 /// The provenance's text for the order; `ahead` is the number of processes that prepare while
-/// another one takes times, and `paired` says whether two sides are measured.
+/// another one takes times, and `paired` says whether two sides are measured. The default isolation
+/// has no words: it times as `configuration` does, and counts the same.
 pub fn described(
     order: Interleave,
     isolate: Isolate,
@@ -102,7 +99,7 @@ pub fn described(
         Interleave::None => None,
     };
     let isolate = match isolate {
-        Isolate::Configuration => None,
+        Isolate::Auto | Isolate::Configuration => None,
         Isolate::Kernel => Some("one process a kernel".to_owned()),
     };
     let ahead = (ahead > 0).then(|| format!("{ahead} ahead of times"));

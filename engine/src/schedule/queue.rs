@@ -1,21 +1,21 @@
 //! The jobs of a run, in order. Pure.
 //!
 //! Input: the batches of timed passes, and the number of counter steps. Output: every job once.
-//! Returned jobs come first. Then come the timed passes that all configurations need; the process
-//! of the last one continues with the first counter step, and the other steps follow. Nothing comes
-//! between a batch and the same one of the other revision: the counters of the first come after
-//! those of the second. Additional timed passes of some configurations come last, in rounds.
+//! Returned jobs come first. Then come the timed passes that all configurations need. The process
+//! of the last one of a configuration, or of a kernel whose configurations are counted together,
+//! continues with the first counter step, and the other steps follow. Nothing comes between a batch
+//! and the same one of the other revision: the counters of the first come after those of the
+//! second. Additional timed passes of some configurations come last, in rounds.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::vec::IntoIter;
 
-use crate::schedule::{Batch, Job, Pass};
+use crate::schedule::{Batch, Isolate, Job, Pass};
 
 /// The jobs that are left.
 #[derive(Debug)]
 pub struct Queue {
-    batches: IntoIter<Batch>,
-    repeats: u32,
+    batches: IntoIter<BeforeCounters>,
     steps: usize,
     joined: bool,
     first: VecDeque<Job>,
@@ -24,14 +24,31 @@ pub struct Queue {
     later: BTreeMap<u32, VecDeque<Job>>,
 }
 
+/// A batch, and the configurations of its series that are counted after it.
+#[derive(Debug)]
+struct BeforeCounters {
+    batch: Batch,
+    counted: Vec<usize>,
+}
+
+/// How counters follow times.
+#[derive(Debug, Clone, Copy)]
+pub struct CounterSteps {
+    /// How many steps the counters of a configuration take.
+    pub steps: usize,
+    /// Whether the first of them shares the process of a timed pass.
+    pub joined: bool,
+    /// Which configurations are counted in one process.
+    pub isolate: Isolate,
+}
+
 impl Queue {
-    /// The jobs of `batches`, in which each configuration is timed `repeats` times, with `steps`
-    /// for the counters of each configuration; `joined` puts the first of them into the process of
-    /// a timed pass.
-    pub fn new(batches: Vec<Batch>, repeats: u32, steps: usize, joined: bool) -> Self {
+    /// The jobs of `batches`, which time each configuration the same number of times, and of its
+    /// counters.
+    pub fn new(batches: Vec<Batch>, counters: CounterSteps) -> Self {
+        let CounterSteps { steps, joined, isolate } = counters;
         Self {
-            batches: batches.into_iter(),
-            repeats,
+            batches: before_counters(batches, isolate).into_iter(),
             steps,
             joined,
             first: VecDeque::new(),
@@ -62,9 +79,7 @@ impl Iterator for Queue {
         if let Some(job) = self.first.pop_front() {
             return Some(job);
         }
-        let Some(Batch { series, repeat, configurations, before_its_partner }) =
-            self.batches.next()
-        else {
+        let Some(BeforeCounters { batch, counted }) = self.batches.next() else {
             let mut round = self.later.first_entry()?;
             let job = round.get_mut().pop_front();
             if round.get().is_empty() {
@@ -72,9 +87,9 @@ impl Iterator for Queue {
             }
             return job;
         };
-        let counters = |step| Job::new(series, Pass::Counters { step }, configurations.clone());
-        let last = repeat + 1 == self.repeats;
-        let mut steps = if last { 0..self.steps } else { 0..0 };
+        let Batch { series, repeat, configurations, before_its_partner } = batch;
+        let counters = |step| Job::new(series, Pass::Counters { step }, counted.clone());
+        let mut steps = if counted.is_empty() { 0..0 } else { 0..self.steps };
         let then = match self.joined && !before_its_partner {
             true => steps.next().map(|step| Box::new(counters(step))),
             false => None,
@@ -88,10 +103,30 @@ impl Iterator for Queue {
     }
 }
 
+/// Each of `batches` with the configurations that no later one times; where those of a series are
+/// counted together, its last batch has all of them.
+fn before_counters(batches: Vec<Batch>, isolate: Isolate) -> Vec<BeforeCounters> {
+    let mut open: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for batch in &batches {
+        open.entry(batch.series).or_default().extend(&batch.configurations);
+    }
+    let last_first = batches.into_iter().rev().map(|batch| {
+        let open = open.entry(batch.series).or_default();
+        let counted = match isolate.counts_together() {
+            true => std::mem::take(open).into_iter().collect(),
+            false => batch.configurations.iter().copied().filter(|it| open.remove(it)).collect(),
+        };
+        BeforeCounters { batch, counted }
+    });
+    let mut all: Vec<BeforeCounters> = last_first.collect();
+    all.reverse();
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{Interleave, Isolate, Pairs, batches};
+    use crate::schedule::{Interleave, Pairs, batches};
 
     fn list_jobs(jobs: impl Iterator<Item = Job>) -> Vec<String> {
         let text = |job: &Job| match job.pass {
@@ -101,23 +136,48 @@ mod tests {
         jobs.map(|job| job.parts().map(text).collect::<Vec<_>>().join(", ")).collect()
     }
 
+    fn counters(steps: usize, joined: bool, isolate: Isolate) -> CounterSteps {
+        CounterSteps { steps, joined, isolate }
+    }
+
+    /// The jobs of series with `counts` of configurations, not interleaved.
+    fn jobs(counts: &[usize], repeats: u32, counters: CounterSteps) -> Vec<String> {
+        let batches = batches(counts, repeats, Interleave::None, counters.isolate);
+        list_jobs(Queue::new(batches, counters))
+    }
+
     #[test]
     fn counters_follow_the_last_timed_pass_of_their_configurations() {
-        let one = batches(&[2], 2, Interleave::None, Isolate::Configuration);
         let order =
             ["time [0] 0", "time [0] 1", "count [0] 0", "count [0] 1", "time [1] 0", "time [1] 1"];
-        assert_eq!(list_jobs(Queue::new(one, 2, 2, false))[..6], order);
-        let all = batches(&[2], 2, Interleave::None, Isolate::Kernel);
+        assert_eq!(jobs(&[2], 2, counters(2, false, Isolate::Configuration))[..6], order);
         let order = ["time [0, 1] 0", "time [0, 1] 1", "count [0, 1] 0"];
-        assert_eq!(list_jobs(Queue::new(all, 2, 1, false)), order);
+        assert_eq!(jobs(&[2], 2, counters(1, false, Isolate::Kernel)), order);
+    }
+
+    #[test]
+    fn by_default_counters_follow_the_last_timed_pass_of_their_kernel() {
+        let order = [
+            "time [0] 0",
+            "time [1] 0, count [0, 1] 0",
+            "count [0, 1] 1",
+            "time [0] 0, count [0] 0",
+            "count [0] 1",
+        ];
+        assert_eq!(jobs(&[2, 1], 1, counters(2, true, Isolate::Auto)), order);
+        // In rounds, the kernel whose last configuration comes last is counted last.
+        let rounds = batches(&[2, 2], 3, Interleave::Rounds, Isolate::Auto);
+        let all: Vec<Job> = Queue::new(rounds, counters(1, true, Isolate::Auto)).collect();
+        assert_eq!(all.len(), 12);
+        let counting = all.iter().filter_map(|job| job.then.as_deref());
+        let told: Vec<_> = counting.map(|job| (job.series, job.configurations.clone())).collect();
+        assert!(told.contains(&(0, vec![0, 1])) && told.contains(&(1, vec![0, 1])), "{told:?}");
+        assert!(told.len() == 2 && all.last().is_some_and(|job| job.then.is_some()), "{told:?}");
     }
 
     #[test]
     fn the_first_counters_share_the_process_of_the_last_timed_pass() {
-        let of = |repeats, steps| {
-            let batches = batches(&[2], repeats, Interleave::None, Isolate::Kernel);
-            list_jobs(Queue::new(batches, repeats, steps, true))
-        };
+        let of = |repeats, steps| jobs(&[2], repeats, counters(steps, true, Isolate::Kernel));
         let both = "time [0, 1] 1, count [0, 1] 0";
         assert_eq!(of(2, 1), ["time [0, 1] 0", both]);
         assert_eq!(of(2, 2), ["time [0, 1] 0", both, "count [0, 1] 1"]);
@@ -125,12 +185,17 @@ mod tests {
         assert_eq!(of(2, 0), ["time [0, 1] 0", "time [0, 1] 1"]);
     }
 
+    /// The jobs of two sides with `count` configurations, timed twice and counted in two steps.
+    fn paired(count: usize, isolate: Isolate) -> Vec<Job> {
+        let mut pairs = Pairs::default();
+        pairs.join(0, 1, (0..count).collect());
+        let one = pairs.insert_partners(batches(&[count], 2, Interleave::None, isolate));
+        Queue::new(one, counters(2, true, isolate)).collect()
+    }
+
     #[test]
     fn no_counters_come_between_the_times_of_partners() {
-        let mut pairs = Pairs::default();
-        pairs.join(0, 1, vec![0]);
-        let one = pairs.insert_partners(batches(&[1], 2, Interleave::None, Isolate::Configuration));
-        let jobs: Vec<Job> = Queue::new(one, 2, 2, true).collect();
+        let jobs = paired(1, Isolate::Configuration);
         let kinds = list_jobs(jobs.iter().cloned());
         let order = [
             "time [0] 0",
@@ -144,12 +209,24 @@ mod tests {
         assert_eq!(kinds, order);
         let of = |at: usize| jobs[at].series;
         assert!(of(0) != of(1) && of(2) != of(3) && of(4) == of(3) && of(5) == of(2));
+        let together = paired(2, Isolate::Auto);
+        let kinds = list_jobs(together.iter().cloned());
+        let order = [
+            "time [1] 1",
+            "time [1] 1, count [0, 1] 0",
+            "count [0, 1] 1",
+            "count [0, 1] 0",
+            "count [0, 1] 1",
+        ];
+        assert_eq!(kinds[6..], order);
+        let of = |at: usize| together[at].series;
+        assert!(of(6) != of(7) && of(8) == of(7) && of(9) == of(6), "{kinds:?}");
     }
 
     #[test]
     fn what_only_some_want_comes_last_and_in_rounds() {
         let one = batches(&[2], 1, Interleave::None, Isolate::Configuration);
-        let mut queue = Queue::new(one, 1, 1, false);
+        let mut queue = Queue::new(one, counters(1, false, Isolate::Configuration));
         assert_eq!(list_jobs(queue.by_ref().take(1)), ["time [0] 0"]);
         [(1, vec![0]), (2, vec![0]), (1, vec![1])]
             .into_iter()
@@ -163,8 +240,8 @@ mod tests {
 
     #[test]
     fn what_is_given_back_comes_first_and_in_its_order() {
-        let mut queue =
-            Queue::new(batches(&[3], 1, Interleave::None, Isolate::Configuration), 1, 0, true);
+        let three = batches(&[3], 1, Interleave::None, Isolate::Configuration);
+        let mut queue = Queue::new(three, counters(0, true, Isolate::Configuration));
         let taken: Vec<Job> = queue.by_ref().take(2).collect();
         queue.again(taken);
         assert_eq!(list_jobs(queue), ["time [0] 0", "time [1] 0", "time [2] 0"]);

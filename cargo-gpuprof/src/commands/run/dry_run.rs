@@ -9,7 +9,7 @@ use super::counters::CounterSetup;
 use super::decided::Plan;
 use super::inputs::Checked;
 use super::refusal::Blocked;
-use crate::options::{Isolate, MessageFormat, NOISE_PERCENT, Repeats};
+use crate::options::{MessageFormat, NOISE_PERCENT, Repeats};
 use gpuprof_engine::device::shared_profiler;
 use gpuprof_engine::plan::Side;
 use gpuprof_engine::schedule::Counters;
@@ -118,10 +118,12 @@ fn counted(plan: &Plan) -> (u32, usize) {
 
 /// The processes of a run, the fewest and the most.
 fn how_many(plan: &Plan, steps: usize) -> [usize; 2] {
-    let units: usize = plan.assignment.loads().into_iter().map(|load| work(load, plan).units).sum();
+    let work = plan.assignment.loads().into_iter().map(|load| work(load, plan));
+    let (timing, counting) = work
+        .fold((0, 0), |(timing, counting), work| (timing + work.timing, counting + work.counting));
     let both = usize::from(!shares_profiler(plan) && steps > 0);
     let Repeats { least, most, .. } = plan.repeat;
-    [least, most].map(|repeat| units * (repeat as usize + steps - both))
+    [least, most].map(|repeat| timing * repeat as usize + counting * (steps - both))
 }
 
 /// Whether one device counts at a time.
@@ -161,7 +163,7 @@ fn processes(plan: &Plan, steps: usize) -> String {
     let Plan { devices, repeat, .. } = plan;
     let work: Vec<Work> =
         plan.assignment.loads().into_iter().map(|load| work(load, plan)).collect();
-    let units: usize = work.iter().map(|w| w.units).sum();
+    let counting: usize = work.iter().map(|w| w.counting).sum();
     let shares = shares_profiler(plan);
     let both = usize::from(!shares && steps > 0);
     let [least, most] = how_many(plan, steps);
@@ -174,11 +176,11 @@ fn processes(plan: &Plan, steps: usize) -> String {
     let mut text = format!("{processes} processes on {backend}; nothing was started (--dry-run)\n");
     text.push_str(&who(plan));
     if both > 0 {
-        let take = match units {
+        let take = match counting {
             1 => "takes times first, and then makes",
             _ => "take times first, and then make",
         };
-        text.push_str(&format!("{units} of them {take} a counter pass\n"));
+        text.push_str(&format!("{counting} of them {take} a counter pass\n"));
     }
     let in_turn = shares && steps > 0 && devices.records.len() > 1;
     if in_turn {
@@ -202,11 +204,13 @@ fn processes(plan: &Plan, steps: usize) -> String {
 
 /// The work of a device with these numbers of series and configurations.
 fn work((series, configurations): (usize, usize), plan: &Plan) -> Work {
-    let units = match plan.inputs.settings.isolate.value {
-        Isolate::Configuration => configurations,
-        Isolate::Kernel => series,
-    };
-    Work { units, configurations }
+    let isolate = plan.inputs.settings.isolate.value;
+    let processes = |together| if together { series } else { configurations };
+    Work {
+        timing: processes(isolate.times_together()),
+        counting: processes(isolate.counts_together()),
+        configurations,
+    }
 }
 
 /// Which of several devices measures how much, and the series that are not measured on one of them
@@ -233,8 +237,10 @@ fn who(plan: &Plan) -> String {
 /// The work of a device in each pass.
 #[derive(Debug, Clone, Copy)]
 struct Work {
-    /// Processes.
-    units: usize,
+    /// Processes that take times.
+    timing: usize,
+    /// Processes that count.
+    counting: usize,
     /// Configurations in them.
     configurations: usize,
 }
@@ -287,10 +293,11 @@ fn known(setup: &CounterSetup) -> String {
 fn estimate(devices: &[Work], Passes { repeat, steps, both }: Passes, in_turn: bool) -> String {
     #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
     let each = |work: &Work, processes: usize, passes: usize, (process, one): (f64, f64)| {
-        (work.units * processes) as f64 * process + (work.configurations * passes) as f64 * one
+        processes as f64 * process + (work.configurations * passes) as f64 * one
     };
-    let timed = |work: &Work| each(work, repeat - both, repeat, TIMED_SECONDS);
-    let counted = |work: &Work| each(work, steps, steps, COUNTER_SECONDS);
+    let timing = |work: &Work| work.timing * repeat - work.counting * both;
+    let timed = |work: &Work| each(work, timing(work), repeat, TIMED_SECONDS);
+    let counted = |work: &Work| each(work, work.counting * steps, steps, COUNTER_SECONDS);
     let most = |seconds: &dyn Fn(&Work) -> f64| devices.iter().map(seconds).fold(0.0, f64::max);
     let seconds = match in_turn {
         true => most(&timed) + devices.iter().map(counted).sum::<f64>(),
@@ -310,7 +317,7 @@ mod tests {
 
     #[test]
     fn the_estimate_says_that_it_is_one() {
-        let work = |units, configurations| Work { units, configurations };
+        let work = |units, configurations| Work { timing: units, counting: units, configurations };
         let passes = |repeat, both| Passes { repeat, steps: 9, both };
         assert_eq!(
             estimate(&[work(5, 5)], passes(3, 1), false),
@@ -322,6 +329,9 @@ mod tests {
         };
         takes(&[work(100, 100)], passes(3, 1), false, "about 7 min, ");
         takes(&[work(1, 5)], passes(1, 1), false, "about 5 s, ");
+        // Each timed alone, and all of them counted together.
+        let together = Work { timing: 5, counting: 1, configurations: 5 };
+        takes(&[together], passes(1, 1), false, "about 6 s, ");
         // Two devices with half of it each, and the same where one counts at a time.
         takes(&[work(50, 50), work(49, 49)], passes(3, 0), false, "about 4 min, ");
         takes(&[work(50, 50), work(49, 49)], passes(3, 0), true, "about 7 min, ");
