@@ -48,8 +48,8 @@ fn every_replay_mode_counts_what_the_emulator_counts() {
             let line = format!("collected pass {pass} of 4: 0 [gather 64x64] 1 [gather 64x64]");
             collected.iter().filter(|told| **told == line).count()
         };
-        // Those of a process share a session, unless CUPTI launches them again itself.
-        let shared = !mode.contains("configuration") && !mode.starts_with("kernel");
+        // Those of a process share a session.
+        let shared = !mode.contains("configuration");
         let passes = ["0", "1", "2", "3"];
         assert_eq!(passes.map(alone), [if shared { 0 } else { 2 }; 4], "{mode}: {collected:#?}");
         assert_eq!(passes.map(together), [usize::from(shared); 4], "{mode}: {collected:#?}");
@@ -78,9 +78,10 @@ fn the_cache_is_emptied_right_before_every_launch_that_counts() {
     };
     let together = passes(&["--isolate", "kernel", "--interleave", "none"]);
     assert_eq!(together, [format!("0 {FLUSH} 1 [scale 64x64] 2 {FLUSH} 3 [scale 32x128]")]);
-    // CUPTI's own repeated launches must not be among them.
-    let by_cupti = passes(&["--replay-mode", "kernel", "--series", "block=64"]);
-    assert_eq!(by_cupti, ["0 [scale 64x64]"]);
+    for mode in ["range", "kernel"] {
+        let one = passes(&["--replay-mode", mode, "--series", "block=64"]);
+        assert_eq!(one, [format!("0 {FLUSH} 1 [scale 64x64]")], "{mode}");
+    }
 }
 
 #[test]

@@ -93,30 +93,6 @@ fn passes_of_two_replay_modes_are_not_mixed() {
 }
 
 #[test]
-fn a_rate_is_not_held_against_one_that_another_replay_mode_measured() {
-    let (workspace, folder) = (workshop(), tempfile::tempdir().unwrap());
-    let base = folder.path().join("base.json");
-    let base = base.to_str().unwrap();
-    let run = |mode: &str, more: &[&str]| {
-        let rate = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
-        let limit = format!("every {rate} <= baseline + 5%");
-        let more = [&["--replay-mode", mode, "--threshold", &limit], more].concat();
-        FakeGpu::new().tool(&workspace, &arguments(&["vector", "scale"], &more)).run().exits_with(0)
-    };
-    run("application", &["--export-json", base, "--no-gate"]);
-    let verdict = |outcome: &crate::support::Outcome| {
-        outcome.events_of("threshold-judged")[0]["judgement"]["verdict"].clone()
-    };
-    let kernel = run("kernel", &["--baseline", base]);
-    assert_eq!(verdict(&kernel), "incomparable");
-    let reason = kernel.events_of("threshold-judged")[0]["judgement"]["reason"].to_string();
-    assert!(reason.contains("--replay-mode application in the baseline, kernel here"), "{reason}");
-    // Those of the other modes are equal, and distinguished from noise only by the number of
-    // processes.
-    assert_eq!(verdict(&run("range", &["--baseline", base])), "inconclusive");
-}
-
-#[test]
 fn an_interrupted_pass_keeps_what_was_measured_and_the_run_continues() {
     for isolation in ISOLATIONS {
         let (gpu, workspace) = (FakeGpu::new(), workshop());

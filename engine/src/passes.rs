@@ -253,7 +253,7 @@ impl Sweep<'_, '_> {
         let goes_on = counters.goes_on(step);
         let before = |&index: &usize| (index, states[index].image.clone().filter(|_| goes_on));
         let before = job.configurations.iter().map(before).collect();
-        let together = match series.is_kernel() && counters.shares_images() {
+        let together = match series.is_kernel() {
             true => self.together.get(&job.series).copied().unwrap_or(MOST_TOGETHER),
             false => 1,
         };

@@ -167,7 +167,7 @@ crate::words! {
         /// The passes are looped in one process; the inputs are put back, or set up again, before
         /// each of them.
         Range = "range",
-        /// CUPTI replays each launch.
+        /// As `range`, for those who know it by Nsight Compute's name.
         Kernel = "kernel",
     }
 }

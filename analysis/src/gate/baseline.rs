@@ -93,30 +93,6 @@ impl Against {
         }
     }
 
-    /// As [`Self::series`], for a threshold on the metric that `catalogue` has as `name`.
-    pub fn metric(
-        &self,
-        catalogue: &Catalogue,
-        name: &str,
-        id: &SeriesId,
-        provenance: &Provenance,
-    ) -> Baseline<'_> {
-        let baseline = self.series(id, provenance);
-        match (&baseline, self.obstacle(catalogue, name, provenance)) {
-            (Baseline::Held { .. }, Some(obstacle)) => Baseline::Incomparable(obstacle),
-            _ => baseline,
-        }
-    }
-
-    fn obstacle(
-        &self,
-        catalogue: &Catalogue,
-        name: &str,
-        provenance: &Provenance,
-    ) -> Option<String> {
-        fingerprint::of_metric(catalogue, name, &self.run.as_ref().ok()?.provenance, provenance)
-    }
-
     /// The series `id` of the baseline, whether it may be compared or not.
     pub fn find_series(&self, id: &SeriesId) -> Option<&SeriesResult> {
         self.run.as_ref().ok()?.series.iter().find(|series| series.id == *id)
@@ -126,7 +102,6 @@ impl Against {
     /// last.
     pub fn changes(
         &self,
-        catalogue: &Catalogue,
         series: &SeriesResult,
         provenance: &Provenance,
         budget: &Budget,
@@ -159,12 +134,6 @@ impl Against {
                         .iter()
                         .filter_map(|(m, terms)| change::change(m, Some(row), None, *terms)),
                 );
-            }
-        }
-        for change in changes.iter_mut().filter(|c| c.baseline.is_some() && c.value.is_some()) {
-            if let Some(obstacle) = self.obstacle(catalogue, &change.metric, provenance) {
-                (change.outcome, change.reason) = (Outcome::Incomparable, Some(obstacle));
-                (change.percent, change.confidence, change.cycles_percent) = (None, None, None);
             }
         }
         changes

@@ -120,7 +120,7 @@ fn another_device_makes_every_series_incomparable() {
     let baseline = against(before.clone(), Scope::whole());
     let told = baseline.series(&before.series[0].id, &here);
     assert!(matches!(told, Baseline::Incomparable(reason) if reason.starts_with("device: GH100")));
-    assert_eq!(baseline.changes(&Catalogue::built_in(), &before.series[0], &here, &budget()), []);
+    assert_eq!(baseline.changes(&before.series[0], &here, &budget()), []);
     let across = Against { across_devices: true, ..baseline };
     assert!(matches!(across.series(&before.series[0].id, &here), Baseline::Held { .. }));
 }
@@ -131,12 +131,8 @@ fn changes_are_joined_by_name_not_by_position() {
     let mut after = before.series[0].clone();
     after.configurations.reverse();
     after.configurations.pop();
-    let told = against(before.clone(), Scope::whole()).changes(
-        &Catalogue::built_in(),
-        &after,
-        &before.provenance,
-        &budget(),
-    );
+    let told =
+        against(before.clone(), Scope::whole()).changes(&after, &before.provenance, &budget());
     let told: Vec<(String, Outcome)> =
         told.into_iter().map(|c| (c.configuration, c.outcome)).collect();
     let key = |at| block(at).to_string();

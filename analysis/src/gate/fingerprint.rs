@@ -6,8 +6,6 @@
 
 use gpuprof_model::comparison::Mismatch;
 use gpuprof_model::measurement::{DeviceRecord, Reset};
-use gpuprof_model::metric::{Catalogue, Class};
-use gpuprof_model::protocol::Replay;
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run};
 use gpuprof_model::words::Word;
 
@@ -50,7 +48,7 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     }
     check("cache control", baseline.cache_control.word(), run.cache_control.word(), true);
     check("clock control", baseline.clock_control.word(), run.clock_control.word(), true);
-    // A side without counters does not count; affected metrics are reported one by one.
+    // A side without counters does not count.
     if let (Some(before), Some(after)) = (baseline.replay_mode, run.replay_mode) {
         check("replay mode", before.word(), after.word(), false);
     }
@@ -72,26 +70,6 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     check("cargo profile", &text(&baseline.profile), &text(&run.profile), false);
     check("gpuprof", &baseline.tool_version, &run.tool_version, false);
     out
-}
-
-/// The obstacle to comparing the metric `name`, if the runs as a whole are comparable: CUPTI's own
-/// replay finds the data it restored in the cache, so its rates are not those of the other modes.
-/// Exact counts are.
-pub fn of_metric(
-    catalogue: &Catalogue,
-    name: &str,
-    baseline: &Provenance,
-    run: &Provenance,
-) -> Option<String> {
-    let (before, after) = (baseline.replay_mode?, run.replay_mode?);
-    let by_cupti = |mode| matches!(mode, Replay::Kernel);
-    let metric = catalogue.find(name)?;
-    let differs = by_cupti(before) != by_cupti(after)
-        && catalogue.class_on(&metric, false) == Class::Noisy
-        && !catalogue.hardware_names(&metric).is_empty();
-    differs.then(|| {
-        format!("--replay-mode {before} in the baseline, {after} here: rates of a launch that CUPTI replays differ")
-    })
 }
 
 /// The pieces of silicon: all of them, if the configurations were spread over several.
@@ -162,6 +140,8 @@ fn device(device: &DeviceRecord) -> String {
 
 #[cfg(test)]
 mod tests {
+    use gpuprof_model::protocol::Replay;
+
     use super::*;
     use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
     use gpuprof_model::measurement::InPlace;
@@ -207,19 +187,10 @@ mod tests {
     }
 
     #[test]
-    fn rates_by_kernel_replay_are_compared_with_their_like_only() {
+    fn another_replay_mode_is_told_and_does_not_hinder() {
         let mode = |replay_mode| Provenance { replay_mode, ..on(h200()) };
-        let [application, range, kernel] =
-            [Replay::Application, Replay::Range, Replay::Kernel].map(|replay| mode(Some(replay)));
-        let catalogue = Catalogue::built_in();
-        let of = |name, a: &Provenance, b: &Provenance| of_metric(&catalogue, name, a, b).is_some();
-        assert!(of("dram_throughput", &application, &kernel));
-        assert!(of("dram_throughput", &kernel, &range));
-        assert!(!of("dram_throughput", &application, &range));
-        assert!(!of("dram_throughput", &kernel, &kernel));
-        assert!(!of("dram_throughput", &mode(None), &kernel));
-        assert!(!of("duration", &application, &kernel), "no time comes from a pass that counts");
-        assert!(!of("load_sectors_per_request", &application, &kernel), "exact counts agree");
+        let [application, kernel] =
+            [Replay::Application, Replay::Kernel].map(|replay| mode(Some(replay)));
         assert_eq!(diff(&application, &kernel, false), [("replay mode".to_owned(), false)]);
         assert_eq!(diff(&mode(None), &kernel, false), []);
     }

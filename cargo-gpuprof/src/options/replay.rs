@@ -10,7 +10,8 @@ gpuprof_model::words! {
         Application = "application",
         /// All passes run in one process, each on the original inputs.
         Range = "range",
-        /// CUPTI replays each launch.
+        /// As `range`: before each pass the inputs are restored and the cache is flushed, as Nsight
+        /// Compute's kernel replay does.
         Kernel = "kernel",
         /// No counters, only times.
         None = "none",

@@ -77,12 +77,6 @@ impl Counters {
         self.step(step).is_some_and(|(_, pass)| pass > 0)
     }
 
-    /// Whether configurations of a kernel that are collected in one process share an image. CUPTI's
-    /// own replay repeats each launch by itself, and would also repeat work between two launches.
-    pub fn shares_images(&self) -> bool {
-        self.replay != Replay::Kernel
-    }
-
     /// The counters of a configuration if the machine refuses them for this reason.
     pub fn denied(&self, reason: &str) -> Collected {
         let none = |name: &String| (name.clone(), HardwareValue::Unavailable(reason.to_owned()));

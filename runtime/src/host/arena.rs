@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
-use gpuprof_model::protocol::{MeasureRequest, Replay};
+use gpuprof_model::protocol::MeasureRequest;
 
 use super::error::{Error, Result};
 use super::session::Session;
@@ -31,13 +31,10 @@ pub(crate) struct ArenaBuffer<T> {
 }
 
 impl Arena {
-    /// Whether the buffers of a kernel that `request` measures lie in an arena. Not where CUPTI
-    /// repeats the launch, since nothing can be filled in between, and not where the cache is left
-    /// as it is, since the filling would warm it.
+    /// Whether the buffers of a kernel that `request` measures lie in an arena. Not where the cache
+    /// is left as it is, since the filling would warm it.
     pub(crate) fn serves(request: &MeasureRequest) -> bool {
-        let counters = request.counters.as_ref().filter(|_| !request.emulated);
-        request.sampling.cold_cache
-            && counters.is_some_and(|counters| counters.replay != Replay::Kernel)
+        request.sampling.cold_cache && request.counters.is_some() && !request.emulated
     }
 
     /// Memory for buffers that end at `end`, as [`Arena::after`] counts.

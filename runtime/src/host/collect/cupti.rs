@@ -110,11 +110,7 @@ impl<'a> Collection<'a> {
         let mut steps = StepTimes::begin();
         let profiler = session.profiler(&request.cupti)?;
         let (api, target) = (profiler.api, &profiler.target);
-        let layout = Layout {
-            slots: request.slots,
-            flushed: sampling.cold_cache && request.replay != Replay::Kernel,
-            launches,
-        };
+        let layout = Layout { slots: request.slots, flushed: sampling.cold_cache, launches };
         let options = SessionOptions {
             config: read(&request.config_image)?,
             metrics: request.metrics.clone(),
@@ -122,11 +118,9 @@ impl<'a> Collection<'a> {
             // Each takes some 0.7 MB of the image and 3 ms a session.
             max_ranges: layout.room(),
             // A loop of passes in one process is application replay to CUPTI: it saves and restores
-            // nothing.
-            replay: match request.replay {
-                Replay::Application | Replay::Range => CuptiReplay::Application,
-                Replay::Kernel => CuptiReplay::Kernel,
-            },
+            // nothing. Its own kernel replay leaves what it restores dirty in the L2, and lets
+            // nothing run between that and the launch.
+            replay: CuptiReplay::Application,
             // Each launch is a range: a range of our own would hold the gaps around the launch too,
             // and every rate over elapsed time would be diluted by them.
             range: RangeMode::Auto,
@@ -167,20 +161,12 @@ impl<'a> Collection<'a> {
     /// CUPTI, or the launches.
     pub(crate) fn pass(&mut self, members: &mut [&mut dyn Member]) -> Result<()> {
         let Self { session, layout, steps, .. } = self;
-        // CUPTI repeats, for every pass, every launch after its start: also the flush, and the
-        // cache would be full before the kernel runs.
-        let by_cupti = self.request.replay == Replay::Kernel;
         // From here on, the work of another process would affect the cache and the counters. A
         // start takes 0.2 s, in which others may prepare if the cache is flushed afterwards, since
         // that removes their traces.
-        let quiet_start = (by_cupti || !self.cold).then(|| session.quiet.window()).transpose()?;
+        let quiet_start = (!self.cold).then(|| session.quiet.window()).transpose()?;
         steps.end("quiet");
-        if by_cupti {
-            members.iter_mut().try_for_each(|member| member.restore())?;
-            if self.cold {
-                session.flush()?;
-            }
-        } else if self.cold {
+        if self.cold {
             // The driver does that by a launch, which CUPTI would count.
             persisting::reset();
         }
@@ -220,15 +206,13 @@ impl<'a> Collection<'a> {
                 (0..layout.per_slot()).try_for_each(|_| session.evict())?;
                 continue;
             };
-            if self.request.replay != Replay::Kernel {
-                member.restore()?;
-                // After the start: its effects are over before the launch, whether it took 0.2 s,
-                // as the first in a process does, or 2 ms.
-                if self.cold {
-                    session.evict()?;
-                }
-                session.stream.synchronize()?;
+            member.restore()?;
+            // After the start: its effects are over before the launch, whether it took 0.2 s, as
+            // the first in a process does, or 2 ms.
+            if self.cold {
+                session.evict()?;
             }
+            session.stream.synchronize()?;
             member.launch()?;
             session.stream.synchronize()?;
         }
