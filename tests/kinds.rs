@@ -41,7 +41,7 @@ impl Seen {
             verdicts: judged.iter().map(|event| event["judgement"]["verdict"].clone()).collect(),
             virtual_gpu: ended.first().map(device).unwrap_or_default(),
             asked: log.lines().map(str::to_owned).collect(),
-            tells_of_retries: outcome.stderr.contains("configurations were"),
+            tells_of_retries: outcome.stderr.contains("measured again alone"),
         }
     }
 }

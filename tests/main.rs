@@ -14,6 +14,7 @@ mod check;
 mod compiled;
 mod configured;
 mod corners;
+mod counted_together;
 mod data;
 mod declared;
 mod described;

@@ -83,10 +83,10 @@ impl Sweep<'_, '_> {
                     self.replied(job, &bytes, goes_on, queue)?;
                     continue;
                 }
-                Happened::Ended { job, whole, ended, held } => {
+                Happened::Ended { job, whole, ended, position, held } => {
                     share(held, &job, &mut self.states[job.series]);
                     self.leave(&whole);
-                    let again = self.lose(&job, &ended)?;
+                    let again = self.lose(&job, &ended, position)?;
                     queue.run_again(again);
                     queue.call_back(&mut self.states);
                     whole

@@ -423,6 +423,8 @@ pub enum PassOutcome {
     },
     /// This machine does not give the counters that the pass was to collect.
     Denied(Denial),
+    /// Another configuration of the process went wrong before this one was measured.
+    Lost,
 }
 
 impl PassOutcome {

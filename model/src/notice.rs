@@ -23,12 +23,32 @@ pub enum Notice {
     Verifies,
     /// It runs no user code that has a notice.
     Goes,
+    /// It works on the configuration at this position of its request.
+    At(u8),
+    /// It works on all of its configurations, or on one whose position has no byte.
+    AtAll,
 }
 
+/// The bytes of positions begin here, behind those of letters.
+const POSITIONS: u8 = 128;
+
 impl Notice {
-    /// Every notice.
-    pub const ALL: [Self; 6] =
-        [Self::Replied, Self::Waits, Self::Works, Self::MakesInputs, Self::Verifies, Self::Goes];
+    /// Every notice without a position.
+    const ALL: [Self; 7] = [
+        Self::Replied,
+        Self::Waits,
+        Self::Works,
+        Self::MakesInputs,
+        Self::Verifies,
+        Self::Goes,
+        Self::AtAll,
+    ];
+
+    /// That a process works on the configuration at `position` of its request.
+    pub fn at(position: usize) -> Self {
+        let byte = u8::try_from(position).ok().filter(|&position| position < POSITIONS);
+        byte.map_or(Self::AtAll, Self::At)
+    }
 
     /// The byte that says it.
     pub fn byte(self) -> u8 {
@@ -39,12 +59,17 @@ impl Notice {
             Self::MakesInputs => b'i',
             Self::Verifies => b'v',
             Self::Goes => b'k',
+            Self::At(position) => POSITIONS | position,
+            Self::AtAll => b'a',
         }
     }
 
     /// What `byte` says.
     pub fn from_byte(byte: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|notice| notice.byte() == byte)
+        match byte.checked_sub(POSITIONS) {
+            Some(position) => Some(Self::At(position)),
+            None => Self::ALL.into_iter().find(|notice| notice.byte() == byte),
+        }
     }
 }
 
@@ -54,10 +79,13 @@ mod tests {
 
     #[test]
     fn every_notice_has_a_byte_of_its_own_and_no_other_byte_says_anything() {
-        for notice in Notice::ALL {
+        let positions: Vec<Notice> = (0..128).map(Notice::at).collect();
+        for &notice in Notice::ALL.iter().chain(&positions) {
             assert_eq!(Notice::from_byte(notice.byte()), Some(notice));
         }
         let said = (0..=u8::MAX).filter(|&byte| Notice::from_byte(byte).is_some()).count();
-        assert_eq!((said, Notice::from_byte(TURN)), (Notice::ALL.len(), None));
+        let all = Notice::ALL.len() + positions.len();
+        assert_eq!((said, Notice::from_byte(TURN)), (all, None));
+        assert_eq!(Notice::at(128), Notice::AtAll);
     }
 }

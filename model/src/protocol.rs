@@ -20,7 +20,7 @@ use crate::series::SeriesId;
 use crate::space::Space;
 
 /// The protocol this build speaks. It changes whenever a request or reply changes its meaning.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// The exit code of a harness that measured and could not write its reply. The configuration did
 /// nothing wrong, so the run ends and can be resumed. No shell and no convention has this code.

@@ -113,8 +113,8 @@ pub struct RunOptions {
     /// Measure nothing further that is undecided after this time, such as 90s, 10min or 1h
     #[arg(long, value_name = "DURATION", env = "GPUPROF_TIME_BUDGET", help_heading = "Run")]
     pub time_budget: Option<TimeBudget>,
-    /// Seconds before a process is killed, not counting the time it waits for other processes of
-    /// the run
+    /// Seconds that a process may take for a configuration before it is killed, not counting the
+    /// time it waits for other processes of the run
     #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]
     #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub timeout: Option<NonZeroU32>,

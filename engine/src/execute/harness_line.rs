@@ -19,6 +19,8 @@ pub(super) struct HarnessLine {
     closed: bool,
     /// The user code that it runs.
     phase: Option<Phase>,
+    /// The configuration that it works on, by its position in the request; none where it is all.
+    position: Option<usize>,
 }
 
 /// The user code that a process has reported.
@@ -45,7 +47,8 @@ impl HarnessLine {
     pub(super) fn new() -> io::Result<(Self, Stdio)> {
         let (socket, other) = UnixStream::pair()?;
         socket.set_nonblocking(true)?;
-        Ok((Self { socket, closed: false, phase: None }, OwnedFd::from(other).into()))
+        let line = Self { socket, closed: false, phase: None, position: None };
+        Ok((line, OwnedFd::from(other).into()))
     }
 
     /// Hands the device over. If the process is gone, that has no effect.
@@ -72,7 +75,10 @@ impl HarnessLine {
             match notice {
                 Notice::MakesInputs => self.phase = Some(Phase::Inputs),
                 Notice::Verifies => self.phase = Some(Phase::Reference),
-                Notice::Goes | Notice::Replied => self.phase = None,
+                Notice::Goes => self.phase = None,
+                Notice::Replied => (self.phase, self.position) = (None, None),
+                Notice::At(position) => self.position = Some((*position).into()),
+                Notice::AtAll => self.position = None,
                 Notice::Waits | Notice::Works => {}
             }
         }
@@ -82,6 +88,12 @@ impl HarnessLine {
     /// The user code in the process's last message; none if it did not report any.
     pub(super) fn phase(&self) -> Option<Phase> {
         self.phase
+    }
+
+    /// The configuration in the process's last message, by its position in the request; none if it
+    /// did not report any, or all.
+    pub(super) fn position(&self) -> Option<usize> {
+        self.position
     }
 
     /// Readable when the process sends a message.
@@ -98,7 +110,7 @@ mod tests {
     fn a_notice_is_read_once_without_waiting_for_the_process() {
         let (socket, mut process) = UnixStream::pair().unwrap();
         socket.set_nonblocking(true).unwrap();
-        let mut line = HarnessLine { socket, closed: false, phase: None };
+        let mut line = HarnessLine { socket, closed: false, phase: None, position: None };
         assert_eq!(line.heard(), []);
         process.write_all(b"w?gr").unwrap();
         assert_eq!(line.heard(), [Notice::Waits, Notice::Works, Notice::Replied]);
@@ -110,6 +122,12 @@ mod tests {
         process.write_all(b"k").unwrap();
         line.heard();
         assert_eq!(line.phase(), None);
+        process.write_all(&[Notice::at(3).byte()]).unwrap();
+        line.heard();
+        assert_eq!(line.position(), Some(3));
+        process.write_all(b"a").unwrap();
+        line.heard();
+        assert_eq!(line.position(), None);
         line.hand_over();
         let mut byte = [0];
         process.read_exact(&mut byte).unwrap();

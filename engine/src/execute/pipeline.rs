@@ -100,6 +100,9 @@ pub enum Event {
         whole: Job,
         /// How.
         ended: Ended,
+        /// The configuration of the job that it worked on, by its position; none if that was all
+        /// of them.
+        position: Option<usize>,
         /// How long it had the device for it.
         held: Duration,
     },
@@ -276,7 +279,10 @@ impl<'a> Pipeline<'a> {
 
     /// How long a process may work.
     fn patience(&self, started: &Started) -> Duration {
-        let count = u32::try_from(started.job.configurations.len()).unwrap_or(u32::MAX);
+        let count = match started.running.line.position() {
+            Some(_) => 1,
+            None => u32::try_from(started.job.configurations.len()).unwrap_or(u32::MAX),
+        };
         self.process.timeout.saturating_mul(count)
     }
 
@@ -337,8 +343,9 @@ impl<'a> Pipeline<'a> {
             None => started.running.timed_out(patience),
         };
         self.profiler.give_back();
+        let position = started.running.line.position();
         let Started { job, whole, .. } = started;
-        Some(Event::Ended { job, whole, ended, held })
+        Some(Event::Ended { job, whole, ended, position, held })
     }
 
     /// The process that replied longest ago, if it is gone: events keep one order, whichever of two

@@ -2,7 +2,8 @@
 //!
 //! Input: the process's messages about waiting for others of the run that prepare and leave
 //! (`runtime/src/host/measure_lock.rs`). Output: the time without these waits, and when it reaches
-//! the limit. A process that measures or prepares does not wait, so a hang in either gets no more
+//! the limit. The limit begins again whenever a process goes on to another of its configurations.
+//! A process that measures or prepares does not wait, so a hang in either gets no more
 //! time; and no wait for a window lasts for ever: a process that reports a wait and then nothing
 //! more gets [`LONGEST`] more.
 
@@ -17,6 +18,8 @@ const LONGEST: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimeoutClock {
     since: Instant,
+    /// Since it works on the current configuration.
+    limited_since: Instant,
     waited: Duration,
     waits_since: Option<Instant>,
     replied: Option<Instant>,
@@ -25,7 +28,8 @@ pub(super) struct TimeoutClock {
 impl TimeoutClock {
     /// From `now` on.
     pub(super) fn from(now: Instant) -> Self {
-        Self { since: now, waited: Duration::ZERO, waits_since: None, replied: None }
+        let waited = Duration::ZERO;
+        Self { since: now, limited_since: now, waited, waits_since: None, replied: None }
     }
 
     /// How long it has the device, or had it when it replied.
@@ -49,6 +53,10 @@ impl TimeoutClock {
                 self.replied.get_or_insert(now);
                 None
             }
+            Notice::At(_) | Notice::AtAll => {
+                (self.limited_since, self.waited) = (now, Duration::ZERO);
+                None
+            }
             Notice::MakesInputs | Notice::Verifies | Notice::Goes => None,
         }
     }
@@ -61,7 +69,7 @@ impl TimeoutClock {
     /// When it will have worked for `limit`, if it continues as now; none if that is out of range.
     pub(super) fn over(&self, limit: Duration) -> Option<Instant> {
         let waits = if self.waits_since.is_some() { LONGEST } else { Duration::ZERO };
-        self.since.checked_add(limit)?.checked_add(self.waited)?.checked_add(waits)
+        self.limited_since.checked_add(limit)?.checked_add(self.waited)?.checked_add(waits)
     }
 }
 
@@ -86,6 +94,21 @@ mod tests {
         clock.hears(Notice::Works, at(700));
         assert_eq!(clock.over(limit), Some(at(1500)));
         assert_eq!(clock.held(at(1000)), Duration::from_millis(200), "until it replied");
+    }
+
+    #[test]
+    fn every_configuration_has_the_whole_limit() {
+        let start = Instant::now();
+        let at = |ms: u64| start + Duration::from_millis(ms);
+        let limit = Duration::from_secs(1);
+        let mut clock = TimeoutClock::from(start);
+        clock.hears(Notice::Waits, at(100));
+        clock.hears(Notice::Works, at(200));
+        clock.hears(Notice::At(1), at(900));
+        assert_eq!(clock.over(limit), Some(at(1900)));
+        clock.hears(Notice::AtAll, at(1500));
+        assert_eq!(clock.over(limit), Some(at(2500)));
+        assert_eq!(clock.held(at(2000)), Duration::from_secs(2));
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl Sweep<'_, '_> {
         job: &Job,
         outcomes: Vec<PassOutcome>,
     ) -> Result<Option<Vec<Job>>> {
-        let mut again = Vec::new();
+        let (mut again, mut lost) = (Vec::new(), Vec::new());
         let mut ended = false;
         let all_well = outcomes.iter().all(PassOutcome::lets_others_go_on);
         let reached = outcomes.len();
@@ -39,15 +39,17 @@ impl Sweep<'_, '_> {
             match self.take(job, position, outcome)? {
                 Outcome::Kept => {}
                 Outcome::Again(job) => again.push(job),
+                Outcome::Lost => lost.push(index),
                 Outcome::Ended => ended = true,
             }
         }
         let unreached = job.configurations.get(reached..).unwrap_or_default();
-        if let Some(&first) = unreached.first() {
-            if all_well {
-                self.learn_room(job, first);
-            }
-            again.push(Job { configurations: unreached.to_vec(), ..job.clone() });
+        if let Some(&first) = unreached.first().filter(|_| all_well) {
+            self.learn_room(job, first);
+        }
+        lost.extend(unreached);
+        if !lost.is_empty() {
+            again.push(Job { configurations: lost, ..job.clone() });
         }
         self.tidy(job);
         Ok((ended || !again.is_empty()).then_some(again))
@@ -80,6 +82,7 @@ impl Sweep<'_, '_> {
                 // The configuration is fine: it continues without its counters.
                 return Ok(Outcome::Again(job.alone(index)));
             }
+            PassOutcome::Lost => return Ok(Outcome::Lost),
         };
         if job.may_be_innocent(kind) {
             return Ok(Outcome::Again(self.retry(job, index, &reason)?));
@@ -166,19 +169,32 @@ impl Sweep<'_, '_> {
         Ok(None)
     }
 
-    /// Handles a job's process that gave no reply. Returns the jobs to repeat.
+    /// Handles a job's process that gave no reply, and worked on the configuration at `position`.
+    /// Returns the jobs to repeat.
     ///
     /// # Errors
     /// The process could not write its reply, or could not find a file that it needs: its
     /// measurements are lost, but its configuration is not to blame.
-    pub(super) fn lose(&mut self, job: &Job, ended: &Ended) -> Result<Option<Vec<Job>>> {
+    pub(super) fn lose(
+        &mut self,
+        job: &Job,
+        ended: &Ended,
+        position: Option<usize>,
+    ) -> Result<Option<Vec<Job>>> {
         if let Ended::Without { unwritten: Some(path), stderr, .. } = ended {
             let said = stderr.last_line().and_then(|line| line.strip_prefix(UNWRITTEN_REPLY));
             let error = said.map_or_else(|| why_not(path), io::Error::other);
             return Err(Failure::output(path.as_std_path(), &error));
         }
         self.planned.needed.check()?;
-        let status = self.status_of(job, ended);
+        let (blamed, others): (Vec<usize>, Vec<usize>) = match position {
+            Some(at) if at < job.configurations.len() => {
+                let mut others = job.configurations.clone();
+                (vec![others.remove(at)], others)
+            }
+            _ => (job.configurations.clone(), Vec::new()),
+        };
+        let status = self.status_of(job, ended, blamed.len());
         let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) =
             &status
         else {
@@ -191,11 +207,15 @@ impl Sweep<'_, '_> {
         let crowded = beside && matches!(ended, Ended::Without { killed: true, .. });
         let innocent = crowded || job.may_be_innocent(FailureKind::Other);
         if innocent && !matches!(status, Status::Skipped { .. }) {
-            let alone = job.configurations.iter().map(|&index| self.retry(job, index, reason));
-            let alone: Vec<Job> = alone.collect::<Result<_>>()?;
+            let alone = blamed.iter().map(|&index| self.retry(job, index, reason));
+            let mut again: Vec<Job> = alone.collect::<Result<_>>()?;
+            if !others.is_empty() {
+                again.push(Job { configurations: others, then: None, ..job.clone() });
+            }
+            again.extend(job.then.as_deref().cloned());
             // It may have left counter data that no job continues from.
             self.tidy(job);
-            return Ok(Some(alone.into_iter().chain(job.then.as_deref().cloned()).collect()));
+            return Ok(Some(again));
         }
         for &index in &job.configurations {
             if !self.states[job.series][index].has(job.pass) {
@@ -206,16 +226,11 @@ impl Sweep<'_, '_> {
         Ok(Some(job.then.as_deref().cloned().into_iter().collect()))
     }
 
-    /// The status that a process without a reply gives the configurations of its `job`.
-    fn status_of(&self, job: &Job, ended: &Ended) -> Status {
+    /// The status that a process without a reply gives `count` configurations of its `job`.
+    fn status_of(&self, job: &Job, ended: &Ended, count: usize) -> Status {
         let planned = self.planned.series[job.series];
         let SeriesDescription { file, line, .. } = &planned.series;
-        let mut status = status_of(
-            ended,
-            job.configurations.len(),
-            self.planned.limit,
-            &format!("{file}:{line}"),
-        );
+        let mut status = status_of(ended, count, self.planned.limit, &format!("{file}:{line}"));
         if let (Status::Failed { reason } | Status::Timeout { reason }, Some(&first)) =
             (&mut status, job.configurations.first())
         {
@@ -254,6 +269,8 @@ enum Outcome {
     Kept,
     /// It must run again.
     Again(Job),
+    /// It must run again, with others.
+    Lost,
     /// It ended.
     Ended,
 }

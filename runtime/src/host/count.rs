@@ -18,7 +18,7 @@ use super::collect::cupti::{Collection, Member};
 use super::error::Result;
 use super::kernel_run::KernelRun;
 use super::outcome::{caught, outcome};
-use super::session::Session;
+use super::shared_process::SharedProcess;
 
 /// Which part of the device's memory buffers may fill before a further configuration is set up; the
 /// host holds as much.
@@ -38,23 +38,25 @@ fn image(request: &MeasureRequest) -> Option<&Path> {
 /// `set_up` makes a kernel ready. Output: an outcome per request, up to the first that was not
 /// reached or whose outcome ends the process.
 pub(crate) fn count<'s>(
-    session: &'s Session,
+    process: &SharedProcess<'s>,
     counters: &CounterRequest,
     requests: &'s [MeasureRequest],
     set_up: impl Fn(&'s MeasureRequest) -> Result<KernelRun<'s>>,
 ) -> Vec<PassOutcome> {
     let mut outcomes: Vec<Option<PassOutcome>> = Vec::new();
     let mut kernels = Vec::new();
-    let most = session.context.total_mem().map_or(0, |bytes| bytes as u64 / PART_OF_MEMORY);
+    let most = process.session.context.total_mem().map_or(0, |bytes| bytes as u64 / PART_OF_MEMORY);
     let mut held = 0;
     for request in requests {
         if held > most {
             break;
         }
-        match caught(|| set_up(request)) {
+        let position = outcomes.len();
+        process.begin(position);
+        match caught(|| process.keep_state(|| set_up(request))) {
             Ok(kernel) => {
                 held += kernel.held_bytes();
-                kernels.push((outcomes.len(), kernel));
+                kernels.push(Counted { position, kernel, process });
                 outcomes.push(None);
             }
             Err(error) => {
@@ -66,54 +68,90 @@ pub(crate) fn count<'s>(
             }
         }
     }
-    let at: Vec<usize> = kernels.iter().map(|&(at, _)| at).collect();
-    match caught(|| collect(session, counters, kernels, &mut outcomes)) {
-        Ok(()) => {}
-        // The cause shows when each has a separate process.
-        Err(error) => {
-            let of_all = outcome(Err(error.of_several(at.len())));
-            at.into_iter().for_each(|at| outcomes[at] = Some(of_all.clone()));
-        }
+    process.begin_all();
+    let at: Vec<usize> = kernels.iter().map(|kernel| kernel.position).collect();
+    if let Err(error) = caught(|| collect(process, counters, kernels, &mut outcomes)) {
+        // Where it is not known whose error it is, that shows when each has a separate process.
+        let failed = outcome(Err(error.of_several(at.len())));
+        let of = |at| match process.position() {
+            Some(position) if position != at => PassOutcome::Lost,
+            _ => failed.clone(),
+        };
+        at.into_iter().for_each(|at| outcomes[at] = Some(of(at)));
     }
     outcomes.into_iter().map_while(|outcome| outcome).collect()
 }
 
 /// Fills in the `outcomes` of the `kernels`, which are given with their positions there.
-fn collect(
-    session: &Session,
-    counters: &CounterRequest,
-    mut kernels: Vec<(usize, KernelRun<'_>)>,
+fn collect<'s>(
+    process: &SharedProcess<'s>,
+    counters: &'s CounterRequest,
+    mut kernels: Vec<Counted<'_, 's>>,
     outcomes: &mut [Option<PassOutcome>],
 ) -> Result<()> {
+    let session = process.session;
     let mut warm = Vec::new();
-    if kernels.iter().any(|(_, kernel)| kernel.shares_memory()) {
-        let largest = kernels.iter_mut().map(|(_, kernel)| kernel.placed_bytes()).max();
+    if kernels.iter().any(|counted| counted.kernel.shares_memory()) {
+        let largest = kernels.iter_mut().map(|counted| counted.kernel.placed_bytes()).max();
         let arena = Arena::new(session, largest.unwrap_or_default())?;
-        kernels.iter_mut().for_each(|(_, kernel)| kernel.place(&arena));
+        kernels.iter_mut().for_each(|counted| counted.kernel.place(&arena));
     }
     if !kernels.is_empty() {
         session.take_turn();
     }
-    for (at, mut kernel) in kernels {
-        match kernel.warm_up() {
-            Ok(()) => warm.push((at, kernel)),
-            Err(error) if error.is_refusal() => outcomes[at] = Some(outcome(Err(error))),
+    for mut counted in kernels {
+        process.begin(counted.position);
+        match counted.kernel.warm_up() {
+            Ok(()) => warm.push(counted),
+            Err(error) if error.is_refusal() => {
+                outcomes[counted.position] = Some(outcome(Err(error)));
+            }
             Err(error) => return Err(error),
         }
     }
-    let Some(sampling) = warm.first().map(|(_, kernel)| kernel.sampling()) else { return Ok(()) };
+    process.begin_all();
+    let Some(sampling) = warm.first().map(|counted| counted.kernel.sampling()) else {
+        return Ok(());
+    };
     let mut collection = Collection::open(session, counters, sampling, Some(1))?;
     while collection.goes_on() {
         let mut members: Vec<&mut dyn Member> = Vec::new();
-        for (_, kernel) in &mut warm {
-            members.push(kernel);
+        for counted in &mut warm {
+            members.push(counted);
         }
         collection.pass(&mut members)?;
     }
-    let slots: Vec<u32> = warm.iter().map(|(_, kernel)| kernel.slot()).collect();
+    let slots: Vec<u32> = warm.iter().map(Counted::slot).collect();
     let (pass, hardware) = collection.finish(&slots)?;
-    for ((at, kernel), hardware) in warm.into_iter().zip(hardware) {
-        outcomes[at] = Some(outcome(kernel.counted(pass.clone(), hardware)));
+    for (Counted { position, kernel, .. }, hardware) in warm.into_iter().zip(hardware) {
+        outcomes[position] = Some(outcome(kernel.counted(pass.clone(), hardware)));
     }
     Ok(())
+}
+
+/// A configuration that is counted among others.
+struct Counted<'p, 's> {
+    /// Its position among the requests.
+    position: usize,
+    kernel: KernelRun<'s>,
+    process: &'p SharedProcess<'s>,
+}
+
+impl Member for Counted<'_, '_> {
+    fn slot(&self) -> u32 {
+        self.kernel.slot()
+    }
+
+    fn restore(&mut self) -> Result<()> {
+        self.process.begin(self.position);
+        self.kernel.restore()
+    }
+
+    fn launch(&mut self) -> Result<()> {
+        self.kernel.launch()?;
+        // An error of the launch is its own.
+        self.process.session.stream.synchronize()?;
+        self.process.begin_all();
+        Ok(())
+    }
 }

@@ -244,6 +244,6 @@ fn write_as_declared(outcome: &mut PassOutcome, entry: &DeclaredEntry) {
         PassOutcome::Invalid { reason } | PassOutcome::Failed { reason, .. } => {
             *reason = reason.replace(&entry.symbol, &entry.shown);
         }
-        PassOutcome::Denied(_) => {}
+        PassOutcome::Denied(_) | PassOutcome::Lost => {}
     }
 }

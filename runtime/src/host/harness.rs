@@ -30,6 +30,7 @@ use super::replay;
 use super::reply;
 use super::run::{Call, Run};
 use super::session::{self, ModuleName, Session};
+use super::shared_process::SharedProcess;
 
 /// The exit code of libtest for a harness that failed its task.
 const FAILED: u8 = 101;
@@ -110,10 +111,11 @@ fn measure_each(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutco
     let mut rest = requests;
     while !rest.is_empty() {
         let (now, later) = rest.split_at(count::batch_length(rest));
-        let found = measure(session, now);
+        let process = SharedProcess::new(session, outcomes.len(), requests.len());
+        let found = measure(&process, now);
         let all_reached = found.len() == now.len();
+        let goes_on = found.iter().all(PassOutcome::lets_others_go_on);
         outcomes.extend(found);
-        let goes_on = outcomes.last().is_some_and(PassOutcome::lets_others_go_on);
         if !(goes_on && all_reached) {
             break;
         }
@@ -123,8 +125,9 @@ fn measure_each(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutco
 }
 
 /// The outcomes of `requests` that are handled in one step: one, or several that share an image.
-fn measure(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
+fn measure(process: &SharedProcess<'_>, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
     let Some(request) = requests.first() else { return Vec::new() };
+    let session = process.session;
     let entry = match entry(&request.kernel) {
         Ok(entry) => entry,
         Err(error) => return vec![outcome(Err(error))],
@@ -146,19 +149,21 @@ fn measure(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
     }
     match (entry.body, counters) {
         (Body::Kernel { .. } | Body::Declared { .. }, Some(counters)) => {
-            count::count(session, counters, requests, |request| set_up(session, &entry, request))
+            count::count(process, counters, requests, |request| set_up(session, &entry, request))
         }
         _ => {
-            let one = |request| {
+            let one = |(position, request)| {
+                process.begin(position);
                 let printed = prints(request).then(PassOutput::begin);
-                let outcome = outcome(caught(|| measure_one(session, &entry, request)));
+                let measured = || process.keep_state(|| measure_one(session, &entry, request));
+                let outcome = outcome(caught(measured));
                 let outcome = match printed {
                     Some(printed) => printed.attach_to(outcome),
                     None => outcome,
                 };
                 declaration::as_written(outcome, request)
             };
-            requests.iter().map(one).collect()
+            requests.iter().enumerate().map(one).collect()
         }
     }
 }

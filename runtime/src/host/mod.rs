@@ -49,6 +49,7 @@ mod replay;
 mod reply;
 mod run;
 mod session;
+mod shared_process;
 mod tolerance;
 mod uuid;
 

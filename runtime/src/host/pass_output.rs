@@ -33,7 +33,7 @@ impl PassOutput {
                 let reason = format!("{reason}; before that, it printed:\n{}", text.trim_end());
                 PassOutcome::Failed { kind, reason }
             }
-            PassOutcome::Invalid { .. } | PassOutcome::Denied(_) => outcome,
+            PassOutcome::Invalid { .. } | PassOutcome::Denied(_) | PassOutcome::Lost => outcome,
         }
     }
 

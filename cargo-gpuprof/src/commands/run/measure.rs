@@ -4,7 +4,7 @@
 //! engine's events are here: the journal, the progress, the results, the list of retries, and the
 //! JSON lines.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -218,7 +218,7 @@ impl<'a, W: Write> Listeners<'a, W> {
     /// As [`Results::end`].
     fn end(self) -> Collected {
         drop(self.progress);
-        if let Some(sentence) = self.retries.sentence(self.plan) {
+        for sentence in self.retries.sentences(self.plan) {
             self.plan.inputs.notes().say(sentence);
         }
         let mut found = self.results.end();
@@ -285,6 +285,9 @@ fn name(plan: &Plan, (series, index): At) -> String {
     format!("{}/{}{side}", planned.series.id, planned.configurations[index])
 }
 
+/// How many of the configurations that were measured again are named.
+const NAMED: usize = 5;
+
 /// The configurations that were retried in isolation: a failure only in shared processes is a fault
 /// that the user may want to know.
 #[derive(Default)]
@@ -295,15 +298,19 @@ impl Retries {
         self.0.push((at, reason.to_owned()));
     }
 
-    fn sentence(&self, plan: &Plan) -> Option<String> {
-        let (at, why) = self.0.first()?;
-        let key = name(plan, *at);
-        let count: BTreeSet<_> = self.0.iter().map(|(at, _)| at).collect();
-        let (what, first) = match count.len() {
-            1 => (format!("{key} was"), String::new()),
-            more => (format!("{more} configurations were"), format!(" (first {key})")),
-        };
-        Some(format!("{what} retried in isolation after failing alongside others{first}: {why}"))
+    /// A sentence for each configuration with its first reason, up to [`NAMED`], and the number of
+    /// the others.
+    fn sentences(&self, plan: &Plan) -> Vec<String> {
+        let mut reasons: BTreeMap<At, &str> = BTreeMap::new();
+        for (at, reason) in &self.0 {
+            reasons.entry(*at).or_insert(reason);
+        }
+        let again = "measured again alone after failing next to others";
+        let told = reasons.iter().take(NAMED);
+        let told = told.map(|(&at, reason)| format!("{} was {again}: {reason}", name(plan, at)));
+        let more = reasons.len().saturating_sub(NAMED);
+        let more = (more > 0).then(|| format!("{more} more configurations were {again}"));
+        told.chain(more).collect()
     }
 }
 
