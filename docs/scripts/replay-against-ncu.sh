@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares every replay mode with ncu: wall times, and whether exact counters are equal.
 # Needs a GPU, ncu, cargo-gpuprof and ex.tar.zst in the current folder.
-M=gpu__time_duration.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed,l1tex__t_sector_hit_rate.pct,lts__t_sector_hit_rate.pct,sm__warps_active.avg.pct_of_peak_sustained_active,sm__inst_executed.avg.per_cycle_active,smsp__inst_executed.sum,smsp__warps_launched.sum,dram__bytes.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,smsp__sass_data_bytes_mem_global_op_ld.sum
+M=gpu__time_duration.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed,l1tex__t_sector_hit_rate.pct,lts__t_sector_hit_rate.pct,sm__warps_active.avg.pct_of_peak_sustained_active,sm__inst_executed.avg.per_cycle_active,smsp__inst_executed.sum,smsp__warps_launched.sum,dram__bytes.sum,dram__bytes_write.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,smsp__sass_data_bytes_mem_global_op_ld.sum
 G="./cargo-gpuprof gpuprof run -q --archive-file ex.tar.zst --extract-to x saxpy"
 timed() { local name=$1 s; s=$(date +%s.%N); shift; "$@" > "log-$name" 2>&1; echo "$name: $(python3 -c "print(round($(date +%s.%N)-$s,2))") s (exit $?)"; }
 $G --repeat 1 --replay-mode none --metrics duration > /dev/null
@@ -28,15 +28,18 @@ timed ncu-kernel-five-invocations one kernel
 timed ncu-kernel-one-invocation all kernel
 ours() { local name=$1; shift; timed "gpuprof-$name" $G --repeat 1 --metrics $M --export-json "$name.json" "$@"; }
 ours first-run-plans-the-counters
-ours configuration
-ours configuration-ahead-0 --ahead 0
-ours configuration-ahead-1 --ahead 1
+ours auto
+ours auto-ahead-0 --ahead 0
+ours configuration --isolate configuration
+ours configuration-ahead-0 --isolate configuration --ahead 0
+ours configuration-ahead-1 --isolate configuration --ahead 1
 ours kernel --isolate kernel
 ours kernel-ahead-0 --isolate kernel --ahead 0
-ours configuration-range --replay-mode range
+ours auto-range --replay-mode range
+ours configuration-range --isolate configuration --replay-mode range
 ours kernel-range --replay-mode range --isolate kernel
 ours kernel-range-ahead-0 --replay-mode range --isolate kernel --ahead 0
-ours configuration-kernel --replay-mode kernel
+ours auto-kernel --replay-mode kernel
 ours kernel-kernel --replay-mode kernel --isolate kernel
 timed gpuprof-times-only $G --repeat 1 --metrics duration --replay-mode none
 timed gpuprof-times-only-kernel $G --repeat 1 --metrics duration --replay-mode none --isolate kernel
@@ -46,7 +49,7 @@ timed gpuprof-seven-times-only $G --repeat 7 --metrics duration --replay-mode no
 python3 - <<'P'
 import json, glob, csv, io
 exact = ['smsp__inst_executed.sum', 'smsp__warps_launched.sum', 'l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum', 'l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum', 'smsp__sass_data_bytes_mem_global_op_ld.sum']
-rates = ['gpu__time_duration.sum', 'gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed', 'sm__throughput.avg.pct_of_peak_sustained_elapsed', 'sm__warps_active.avg.pct_of_peak_sustained_active', 'dram__bytes.sum', 'lts__t_sector_hit_rate.pct']
+rates = ['gpu__time_duration.sum', 'dram__bytes_write.sum', 'gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed', 'sm__throughput.avg.pct_of_peak_sustained_elapsed', 'sm__warps_active.avg.pct_of_peak_sustained_active', 'dram__bytes.sum', 'lts__t_sector_hit_rate.pct']
 table = {}
 for f in sorted(glob.glob('*.json')):
     if f.startswith(('one-', 'all')): continue

@@ -39,7 +39,7 @@ grep resuming log-resumed
 # The runner is killed in a counter pass: the resumed run repeats no finished pass, and its counters
 # are those of an undisturbed run.
 E=smsp__inst_executed.sum,smsp__warps_launched.sum,l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,smsp__sass_data_bytes_mem_global_op_ld.sum
-for isolate in kernel configuration; do
+for isolate in auto kernel configuration; do
   C="./cargo-gpuprof gpuprof run -q --archive-file ex.tar.zst --extract-to x saxpy --repeat 2 --no-gate --isolate $isolate --metrics $E,sm__throughput.avg.pct_of_peak_sustained_elapsed"
   newest() { ls -t target/gpuprof/runs 2> /dev/null | head -1; }
   before=$(newest)
