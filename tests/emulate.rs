@@ -154,6 +154,21 @@ fn a_program_ends_with_its_parent_and_what_was_left_behind_is_swept() {
 }
 
 #[test]
+fn a_program_that_is_killed_in_a_kernel_names_the_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = PROGRAM.to_str().unwrap();
+    // Once the file with the place is there.
+    let script = format!(
+        "(while ! test -s $GPUEMU_WHERE; do sleep 0.1; done; kill -9 $$) & exec {program} hangs"
+    );
+    let arguments = ["emulate", "--", "sh", "-c", &script];
+    let outcome = Tool::new(&arguments, folder.path(), folder.path()).run().exits_with(137);
+    let place = "signal 9 ended the program: kernel 'hang' at PTX line 16, block (0,0,0), thread \
+                 (0,0,0): it was still running\n";
+    assert!(outcome.stderr.contains(place), "{}", outcome.stderr);
+}
+
+#[test]
 fn a_program_that_is_not_there_and_one_that_launches_nothing_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| Tool::new(arguments, folder.path(), folder.path()).run();

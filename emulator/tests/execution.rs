@@ -95,6 +95,17 @@ fn a_kernel_that_never_ends_on_a_gpu_never_ends() {
 }
 
 #[test]
+fn a_kernel_that_never_ends_names_where_threads_spin_and_wait() {
+    let mut bench = Bench::new(KERNELS);
+    bench.device = std::mem::take(&mut bench.device).with_instruction_limit(50_000);
+    let out = bench.upload(&[0_u32; 1024]);
+    let fault = bench.fault("spin_before_barrier", 1, 64, &[&out]);
+    let places = "at PTX line 587, block (0,0,0), thread (0,0,0): it was still running; others \
+                  were: thread (1,0,0) at PTX line 591, waiting";
+    assert!(fault.ends_with(places), "{fault}");
+}
+
+#[test]
 fn a_deadlock_names_every_place() {
     let mut bench = Bench::new(KERNELS);
     let out = bench.upload(&[0_u32; 64]);

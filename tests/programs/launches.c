@@ -16,7 +16,8 @@ static const char *const PTX =
     "mul.wide.u32 %rd2, %r1, 4;\n"
     "add.s64 %rd3, %rd1, %rd2;\n"
     "st.global.u32 [%rd3], %r1;\n"
-    "ret;\n}\n";
+    "ret;\n}\n"
+    ".visible .entry hang(.param .u64 out) {\nAGAIN:\nbra AGAIN;\n}\n";
 
 static void *driver;
 
@@ -57,7 +58,8 @@ int main(int argc, char **argv)
         for (int i = 0; i < 3; i++)
             call("cuGraphCreate", 0, 0, 0, 0, 0);
     call("cuModuleLoadData", &module, (void *)PTX, 0, 0, 0);
-    call("cuModuleGetFunction", &function, module, "fill", 0, 0);
+    void *name = strcmp(mode, "hangs") ? "fill" : "hang";
+    call("cuModuleGetFunction", &function, module, name, 0, 0);
     call("cuMemAlloc_v2", &out, (void *)128, 0, 0, 0);
     int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                   void *, void **, void **) = dlsym(driver, "cuLaunchKernel");

@@ -6,10 +6,10 @@
 //! log, faults are unknown.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::BufReader;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{self, Command, ExitStatus};
 use std::{env, io};
 
@@ -35,6 +35,9 @@ const LOG_ENV: &str = "GPUEMU_LOG";
 
 /// The file that it removes where it cannot.
 const WHOLE_ENV: &str = "GPUEMU_LOG_WHOLE";
+
+/// The file with the place of a long launch, which stays if the program is killed in it.
+const PLACE_ENV: &str = "GPUEMU_WHERE";
 
 /// Times between events: none, or this computer's.
 const TIMES_ENV: &str = "GPUEMU_EVENT_TIMES";
@@ -64,6 +67,8 @@ pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
     let own = folder.path();
     let log = own.join("events.jsonl");
     let (refused, whole) = (own.join("refused"), own.join("whole"));
+    let place = env::var_os(PLACE_ENV).filter(|path| !path.is_empty());
+    let place = place.map_or_else(|| own.join("place").into_std_path_buf(), PathBuf::from);
     File::create(&whole).map_err(|e| Failure::output(whole.as_std_path(), &e))?;
     let failed = |e: io::Error| {
         Failure::new(ExitCode::NotPossible, format!("cannot start gpuprof's own child: {e}"))
@@ -78,7 +83,10 @@ pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
         .env(TELL_ENV, "1")
         .env(TIMES_ENV, "host")
         .env(LOG_ENV, &log)
+        .env(PLACE_ENV, &place)
         .env(WHOLE_ENV, &whole);
+    // One of an earlier program says nothing about this one.
+    let _ = fs::remove_file(&place);
     interrupt.keep();
     let status = run_program(&mut command, interrupt).map_err(failed)?;
     if refused.exists() {
@@ -88,6 +96,11 @@ pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
         return Err(Failure::new(ExitCode::OutputFailed, UNWRITTEN));
     }
     let emulated = read(&log)?;
+    if let Some(signal) = status.signal() {
+        let place = fs::read_to_string(&place).unwrap_or_default();
+        let join = if place.is_empty() { "" } else { ": " };
+        console::say(format_args!("signal {signal} ended the program{join}{place}"));
+    }
     let told = tell(&emulated, options, status);
     write(&emulated, options)?;
     told.map_err(|e| Failure::output(Path::new("the table to standard error"), &e))?;
@@ -134,9 +147,6 @@ fn read(log: &Utf8Path) -> Result<Emulated> {
 /// # Errors
 /// The table cannot be shown.
 fn tell(emulated: &Emulated, options: &EmulateOptions, status: ExitStatus) -> io::Result<()> {
-    if let Some(signal) = status.signal() {
-        console::say(format_args!("signal {signal} ended the program"));
-    }
     // One that was ended may have been in the middle of its first launch.
     if emulated.is_empty() && status.code().is_some() {
         console::say(

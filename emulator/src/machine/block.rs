@@ -10,6 +10,7 @@ use super::fault::{Fault, FaultKind, FaultReport};
 use super::hazard::Hazard;
 use super::lanes::{Lanes, Lanes32, Lanes64};
 use super::launch::Launch;
+use super::positions::{Position, positions, still_running};
 use super::printf_output::Printed;
 use super::race_search::{Handover, Races};
 use super::shadow::{Layout, Shadow};
@@ -212,6 +213,7 @@ impl<'l> Worker<'l> {
 
     /// Runs the block until it ends, or its threads do nothing but wait for other blocks.
     pub fn resume(&mut self) -> Result<Progress, Box<FaultReport>> {
+        self.untold = 0;
         let ran = self.run_warps();
         let paused = matches!(ran, Ok(Progress::Waits));
         let why = if paused { Handover::Paused } else { Handover::Ended };
@@ -277,10 +279,10 @@ impl<'l> Worker<'l> {
         self.untold += self.clock - before;
         if let Some(watch) = self.launch.watch.as_ref().filter(|_| self.untold >= UNTOLD) {
             self.untold = 0;
-            watch.record_position(|| self.place(index));
+            watch.record_position(|| self.launch.places(self.positions()));
         }
         if self.launch.instruction_limit.is_some_and(|limit| self.clock > limit) {
-            return Err(Box::new(self.still_running(index)));
+            return Err(self.still_running());
         }
         match stop {
             Stop::Turn => return Ok(self.warps[index].polls > 0 && !self.warps[index].changed),
@@ -316,28 +318,16 @@ impl<'l> Worker<'l> {
         }
     }
 
-    /// The position of a warp, in words.
-    fn place(&self, index: usize) -> String {
-        let (fault, launch) = (self.still_running(index), self.launch);
-        let block = launch.block_index(self.linear);
-        FaultReport::new(&fault, launch.program, block, launch.block, launch.memory).message
+    /// The positions of the block's threads.
+    pub fn positions(&self) -> impl Iterator<Item = Position> {
+        positions(self.linear, &self.warps)
     }
 
-    /// A warp at its place.
-    fn still_running(&self, index: usize) -> Fault {
-        let warp = &self.warps[index];
-        // One that ended has no next instruction.
-        let pc = Some(warp.pc).filter(|&pc| (pc as usize) < self.launch.program.code.len());
-        Fault {
-            kind: FaultKind::Undefined,
-            pc,
-            callers: warp.callers(),
-            lane: Some((warp.index, warp.active.trailing_zeros().min(31))),
-            access: None,
-            hazard: None,
-            detail: "it was still running".to_owned(),
-            place: None,
-        }
+    /// The block's threads at their places.
+    fn still_running(&self) -> Box<Fault> {
+        let found = still_running(self.launch, self.positions());
+        let ended = || Fault::from_panic(&"no thread is left");
+        Box::new(found.map_or_else(ended, |(_, fault)| fault))
     }
 
     /// Lanes of a warp arrive at a barrier.

@@ -155,11 +155,13 @@ pub struct FaultReport {
     pub class: FaultKind,
 }
 
-fn thread_of(linear: u32, dim: [u32; 3]) -> [u32; 3] {
+/// A thread's index in a block of these dimensions.
+pub(super) fn thread_of(linear: u32, dim: [u32; 3]) -> [u32; 3] {
     [linear % dim[0], linear / dim[0] % dim[1], linear / (dim[0] * dim[1])]
 }
 
-fn triple([x, y, z]: [u32; 3]) -> String {
+/// An index in words.
+pub(super) fn triple([x, y, z]: [u32; 3]) -> String {
     format!("({x},{y},{z})")
 }
 

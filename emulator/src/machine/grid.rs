@@ -10,6 +10,7 @@ use super::fault::{Fault, FaultKind, FaultReport};
 use super::global_shadow::GlobalShadow;
 use super::grid_barrier;
 use super::launch::Launch;
+use super::positions::{self, Position};
 use super::printf_output::Printed;
 use super::race_search::{Grid, Races};
 use crate::counters::Counts;
@@ -44,6 +45,12 @@ impl Launch<'_> {
             orders: self.blocks_order(),
             grain: self.global_grain(),
         }
+    }
+
+    /// The places of running threads, in words.
+    pub fn places(&self, positions: impl Iterator<Item = Position>) -> String {
+        let found = positions::still_running(self, positions);
+        found.map_or_else(String::new, |(block, fault)| self.report(block, &fault).message)
     }
 
     /// A fault in a block, as a person reads it.
@@ -108,7 +115,13 @@ impl Launch<'_> {
             let ran = self.catch_panic(worker.linear, || worker.resume());
             printed.append(&mut worker.said);
             match ran {
-                Ok(Progress::Waits) => waiting.push_back(worker),
+                Ok(Progress::Waits) => {
+                    waiting.push_back(worker);
+                    if let Some(watch) = &self.watch {
+                        let all = waiting.iter().rev().flat_map(Worker::positions);
+                        watch.record_position(|| self.places(all));
+                    }
+                }
                 Ok(Progress::Done) => idle.push(worker),
                 Err(report) => {
                     fault = Some(report);

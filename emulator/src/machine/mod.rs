@@ -54,6 +54,7 @@ mod mma;
 mod moves;
 mod origins;
 mod per_lane;
+mod positions;
 mod printf_output;
 mod race_search;
 mod rare_integer;

@@ -453,6 +453,14 @@ impl Warp {
         self.active &= !lanes;
     }
 
+    /// The instructions at which lanes are, with the lanes, and whether they are parked there.
+    pub fn places(&self) -> impl Iterator<Item = (u32, u32, bool)> {
+        let running = (self.active != 0).then_some((self.pc, self.active, false));
+        let ready = self.ready.iter().map(|group| (group.pc, group.mask, false));
+        let parked = self.parked.iter().map(|parked| (parked.pc, parked.mask, true));
+        running.into_iter().chain(ready).chain(parked)
+    }
+
     /// Lanes other than `here` that have not exited: the position of the next of them, and the
     /// number of lanes there.
     pub fn elsewhere(&self, here: u32) -> Option<(u32, u32)> {
