@@ -158,7 +158,7 @@ fn a_fence_and_a_flag_order_those_warps_of_a_block_that_look_at_the_flag() {
     }
 }
 
-const RACY: [(&str, u32, u32); 25] = [
+const RACY: [(&str, u32, u32); 33] = [
     ("shift_in_place", 1, 64),
     ("shift_in_place", 4, 1),
     ("stencil_in_place", 4, 64),
@@ -173,6 +173,14 @@ const RACY: [(&str, u32, u32); 25] = [
     ("append_without_atomics", 8, 1),
     ("reset_while_others_count", 4, 64),
     ("read_while_others_count", 4, 64),
+    ("last_block_reads_total", 4, 64),
+    ("last_block_resets_total", 4, 64),
+    ("total_behind_a_flag_without_fence", 4, 32),
+    ("fence_of_another_warp", 4, 64),
+    ("fence_of_another_lane", 4, 32),
+    ("flag_without_block_barrier", 4, 64),
+    ("reduction_of_a_flag", 4, 32),
+    ("last_block_reads_total", 40, 1),
     ("look_back_by_plain_flag", 8, 32),
     ("look_back_without_fence", 8, 32),
     ("look_back_by_block_fence", 8, 32),
@@ -187,7 +195,7 @@ const RACY: [(&str, u32, u32); 25] = [
     ("vectors_of_the_next_block", 4, 64),
 ];
 
-const SOUND: [(&str, u32, u32); 26] = [
+const SOUND: [(&str, u32, u32); 36] = [
     ("append", 4, 64),
     ("append_by_warps", 4, 64),
     ("all_write_one_value", 4, 64),
@@ -209,6 +217,16 @@ const SOUND: [(&str, u32, u32); 26] = [
     ("look_back_by_fence", 40, 32),
     ("look_back_by_release", 40, 32),
     ("look_back_by_one_word", 40, 32),
+    ("total_behind_a_fence", 8, 32),
+    ("total_behind_a_grid_barrier", 4, 64),
+    ("last_of_the_queue_resets_it", 8, 32),
+    ("own_total", 4, 64),
+    ("fence_of_one_thread", 8, 64),
+    ("fence_of_one_lane", 8, 64),
+    ("fence_of_a_warp", 8, 64),
+    ("published_by_a_neighbour", 4, 64),
+    ("two_buffers", 4, 64),
+    ("ticket_lock", 8, 32),
     ("lock", 8, 64),
     ("lock_of_each_thread", 2, 64),
     ("bytes_of_each_thread", 4, 64),

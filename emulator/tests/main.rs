@@ -28,6 +28,7 @@ mod properties;
 mod ptx;
 mod reference;
 mod rust_kernels;
+mod shared_races;
 mod spins;
 mod tiles;
 mod transfers;

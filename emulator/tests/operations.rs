@@ -185,6 +185,42 @@ fn permutations_by_mode_are_the_manuals_table() {
 }
 
 #[test]
+fn logic_with_a_predicate_tests_the_result() {
+    let all = triples(&EDGES);
+    // `(a & b) | !c`, tested and combined with whether `a` is odd.
+    let body = |how: &str| {
+        format!(
+            "and.b32 %e, %a, 1; setp.ne.u32 %q, %e, 0; lop3.{how}; selp.b64 %D, 0x100000000, 0, %p;"
+        )
+    };
+    let expected = |[a, b, c]: [u64; 3], set: fn(bool, bool) -> bool| {
+        let [a, b, c] = words([a, b, c]);
+        let result = (a & b) | !c;
+        u64::from(result) | u64::from(set(result != 0, a & 1 == 1)) << 32
+    };
+    check(&body("and.b32 %d|%p, %a, %b, %c, 0xd5, %q"), &all, |operands| {
+        expected(operands, |is_set, odd| is_set && odd)
+    });
+    check(&body("or.b32 %d|%p, %a, %b, %c, 0xd5, !%q"), &all, |operands| {
+        expected(operands, |is_set, odd| is_set || !odd)
+    });
+    check(&body("or.b32 _|%p, %a, %b, %c, 0xd5, %q"), &all, |operands| {
+        expected(operands, |is_set, odd| is_set || odd) & !0xffff_ffff
+    });
+}
+
+#[test]
+fn an_index_comes_as_a_vector() {
+    // The whole index: lane and block are numbers, the other components zero.
+    let body = "mov.v4.u32 {%a, %b, %c, %d}, %ntid; mad.lo.u32 %d, %a, 100, %d;\n\
+                mad.lo.u32 %d, %b, 10, %d; add.u32 %d, %d, %c; mov.v4.u32 {%a, _, _, %b}, %tid;\n\
+                mov.u32 %c, %tid.x; sub.u32 %c, %c, %a; add.u32 %d, %d, %c; add.u32 %d, %d, %b;";
+    check(body, &[[0; 3]; 3], |_| 128 * 100 + 11);
+    let refused = refusal("mov.v4.u32 {%a, %b, %c, %d}, %laneid;");
+    assert!(refused.contains("%laneid"), "{refused}");
+}
+
+#[test]
 fn the_lowest_lane_of_the_mask_is_elected() {
     // Two groups elect among themselves: `%d` is the leader; only its predicate is set.
     let body = "mov.u32 %a, %laneid; setp.lt.u32 %q, %a, 8; selp.b32 %b, 0xff, 0xffffff00, %q;\n\

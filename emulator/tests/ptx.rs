@@ -326,11 +326,19 @@ fn warps_may_meet_at_one_barrier_from_two_places_and_not_at_two() {
         ),
         "{stuck}"
     );
-    let unequal = fault(&two("bar.sync 0, 64", "bar.sync 0"));
+    // A count of all threads is the same as none.
+    for (first, second) in [
+        ("bar.sync 0, 64", "bar.sync 0"),
+        ("bar.red.popc.u32 %r3, 0, 64, %p1", "bar.sync 0"),
+        ("bar.sync 0", "bar.red.or.pred %p1, 0, 64, %p1"),
+    ] {
+        assert_eq!(run("", &two(first, second), 64).0, [7; 64], "{first}, {second}");
+    }
+    let unequal = fault(&two("bar.sync 0, 32", "bar.sync 0"));
     assert!(
         unequal.ends_with(
             "warps arrive at barrier 0 with different thread counts: for all threads at PTX line 12, and for \
-             64 threads at PTX line 9"
+             32 threads at PTX line 9"
         ),
         "{unequal}"
     );

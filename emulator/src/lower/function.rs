@@ -9,6 +9,7 @@ use super::inst::{
     AtomicOp, ControlOp, File, Guard, Inst, NOWHERE, Op, Role, Scalar, Slot, Space as MachineSpace,
 };
 use super::jumps::Jumps;
+use super::looks;
 use super::modifiers::{Modifiers, operands, unsupported};
 use super::place::SourceFiles;
 use super::program::{MOST_LOCAL_BYTES, Program};
@@ -38,9 +39,7 @@ pub fn lower_kernel<'m, 'a>(
     for (at, each) in reached.iter().enumerate() {
         let start = builder.code.len();
         builder.reached(at, each, files)?;
-        flow::set_convergence(&mut builder.code, start, &builder.tables, &mut convergences);
-        yields::mark_yield_points(&mut builder.code, start, &builder.tables);
-        guess::mark_guesses(&mut builder.code, start);
+        builder.mark(start, &mut convergences);
     }
     builder.link();
     check_local(kernel, builder.local_bytes)?;
@@ -179,6 +178,15 @@ impl<'m, 'a> Builder<'m, 'a> {
             self.code[at].converges = true;
         }
         Ok(())
+    }
+
+    /// Marks what the instructions of a whole function do beyond themselves.
+    fn mark(&mut self, start: usize, convergences: &mut Convergences) {
+        let (code, tables) = (&mut self.code, &self.tables);
+        flow::set_convergence(code, start, tables, convergences);
+        yields::mark_yield_points(code, start, tables);
+        guess::mark_guesses(code, start);
+        looks::mark_looks(code, start, tables, self.local_bytes > 0);
     }
 
     /// Whether threads have a stack that grows.

@@ -5,9 +5,8 @@
 //! swap fails and the loop goes on, as in the example of the CUDA C++ Programming Guide. So they do
 //! not race with atomics.
 
-use super::inst::{Address, Atomic, AtomicOp, File, Inst, Op, Role, Scalar};
-use super::yields::{Register, each_register};
-use std::collections::HashSet;
+use super::inst::{Address, Atomic, AtomicOp, File, Inst, Op, Role, Scalar, Sharing};
+use super::registers::{leading_to, registers};
 
 /// Marks the guesses of `code[start..]`, a whole function.
 pub fn mark_guesses(code: &mut [Inst], start: usize) {
@@ -16,14 +15,17 @@ pub fn mark_guesses(code: &mut [Inst], start: usize) {
     if swaps.is_empty() {
         return;
     }
-    let compared = find_compared(code, &swaps);
+    let operand = |swap: &Atomic| (File::by_width(swap.ty.is_wide()) as u8, swap.b.0);
+    let compared = leading_to(code, swaps.iter().map(operand).collect());
     for inst in code {
         let leads = registers(inst, Role::Write).iter().any(|written| compared.contains(written));
         if let Op::Load { element, address, .. } = &mut inst.op {
             let is_there = |swap: &Atomic| {
                 bytes(swap.ty) == element.total() && place(swap.address) == place(*address)
             };
-            element.guess = leads && swaps.iter().any(is_there);
+            if element.sharing == Sharing::Plain && leads && swaps.iter().any(is_there) {
+                element.sharing = Sharing::Guess;
+            }
         }
     }
 }
@@ -45,34 +47,4 @@ fn bytes(ty: Scalar) -> u32 {
 
 fn place(address: Address) -> (u16, bool, i32) {
     (address.base.0, address.wide, address.offset)
-}
-
-/// The registers that lead to what `swaps` compare.
-fn find_compared(code: &mut [Inst], swaps: &[Atomic]) -> HashSet<Register> {
-    let operand = |swap: &Atomic| (File::by_width(swap.ty.is_wide()) as u8, swap.b.0);
-    let mut found: HashSet<Register> = swaps.iter().map(operand).collect();
-    loop {
-        let before = found.len();
-        for inst in code.iter_mut().rev() {
-            let is_memory = matches!(inst.op, Op::Load { .. } | Op::Atomic(_));
-            let mut written = registers(inst, Role::Write).into_iter();
-            if !is_memory && written.any(|register| found.contains(&register)) {
-                found.extend(registers(inst, Role::Read));
-            }
-        }
-        if found.len() == before {
-            return found;
-        }
-    }
-}
-
-/// The registers that an instruction reads or writes.
-fn registers(inst: &mut Inst, wanted: Role) -> Vec<Register> {
-    let mut found = Vec::new();
-    each_register(inst, &mut |file, role, register| {
-        if role == wanted {
-            found.push((file as u8, register.0));
-        }
-    });
-    found
 }

@@ -282,12 +282,36 @@ impl<'a> Builder<'_, 'a> {
     /// `lop3`
     fn lop3(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::new(i);
+        let combine = words.take_one(&["and", "or"]).map(|word| match word {
+            "and" => Combine::And,
+            _ => Combine::Or,
+        });
         let ty = words.one_type(i)?;
         words.done(i)?;
+        if let Some(combine) = combine {
+            return self.logic_test(i, combine, ty);
+        }
         let [d, a, b, c, Operand::Integer(table)] = operands(i)? else {
             return Err(unsupported(i));
         };
         self.ternary32(i, Ternary::Lop3(*table as u8), ty, [d, a, b, c])
+    }
+
+    /// `lop3.and`, `lop3.or`
+    fn logic_test(&mut self, i: &Instruction<'a>, combine: Combine, ty: Type) -> Lowered<Op> {
+        let [Operand::Pair(d, p), a, b, c, Operand::Integer(table), q] = operands(i)? else {
+            return Err(unsupported(i));
+        };
+        if ty != Type::Bits(4) {
+            return Err(unsupported(i));
+        }
+        let d = self.destination(d, File::R32, i.line)?;
+        let p = self.destination(p, File::Pred, i.line)?;
+        let mut source = |operand| self.source32(operand, ty, i.line);
+        let (a, b, c) = (source(a)?, source(b)?, source(c)?);
+        let ((q, negate), table) = (self.predicate(q, i.line)?, *table as u8);
+        let test = LogicTest { table, combine, d, p, a, b, c, q, negate };
+        Ok(IntegerOp::LogicTest(test).into())
     }
 
     /// `prmt`

@@ -38,17 +38,21 @@ pub(super) fn space_of(word: Option<&str>) -> Space {
     }
 }
 
-/// Whether a load or store is strong and whether it is volatile, and how it orders other accesses
-/// of the grid.
-fn order_of(words: &mut Modifiers<'_>) -> ([bool; 2], GridOrder) {
+/// How a load or store shares its place with other threads, and how it orders other accesses of
+/// the grid.
+fn order_of(words: &mut Modifiers<'_>) -> (Sharing, GridOrder) {
     let order = words.take_one(&["volatile", "relaxed", "acquire", "release"]);
     // No memory here belongs to another device.
     if order == Some("relaxed") {
         words.take("mmio");
     }
     let scope = if order.is_some() { words.take_one(SCOPES) } else { None };
-    let kinds = [order.is_some(), order == Some("volatile")];
-    (kinds, GridOrder::from_modifiers(order, scope))
+    let sharing = match order {
+        None => Sharing::Plain,
+        Some("volatile") => Sharing::Volatile,
+        Some(_) => Sharing::Ordered,
+    };
+    (sharing, GridOrder::from_modifiers(order, scope))
 }
 
 const SPACES: &[&str] =
@@ -72,7 +76,7 @@ impl<'a> Builder<'_, 'a> {
     /// `ld ldu st`
     fn load_store(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::new(i);
-        let ([strong, volatile], order) = order_of(&mut words);
+        let (sharing, order) = order_of(&mut words);
         let space = space_of(words.take_one(SPACES));
         words.ignore(is_hint);
         let count = match words.take_one(&["v2", "v4"]) {
@@ -101,16 +105,8 @@ impl<'a> Builder<'_, 'a> {
             self.values(i, value, ty, count)?
         };
         let (bytes, count) = if is_128 { (8, 2) } else { (bytes, count) };
-        let element = Element {
-            bytes,
-            signed: ty.is_signed(),
-            wide,
-            count,
-            strong,
-            volatile,
-            guess: false,
-            order,
-        };
+        let signed = ty.is_signed();
+        let element = Element { bytes, signed, wide, count, sharing, order };
         if space == Space::Param
             && let Some(op) = self.parameter(i, is_store, element, address, slots)?
         {
@@ -121,7 +117,7 @@ impl<'a> Builder<'_, 'a> {
         if is_store && matches!(space, Space::Const | Space::Param) {
             return Err(unsupported(i));
         }
-        self.ordered |= strong && matches!(space, Space::Generic | Space::Global);
+        self.ordered |= element.is_strong() && matches!(space, Space::Generic | Space::Global);
         Ok(if is_store {
             Op::Store { element, address, a: slots }
         } else {

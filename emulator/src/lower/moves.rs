@@ -24,8 +24,12 @@ impl<'a> Builder<'_, 'a> {
     fn mov(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::new(i);
         let ty = words.one_type(i)?;
+        let is_vector = words.take("v4");
         words.done(i)?;
         let [d, a] = operands(i)?;
+        if is_vector {
+            return self.mov_index(i, ty, d, a);
+        }
         if ty.bytes() == 16 {
             return self.mov128(i, d, a);
         }
@@ -83,6 +87,31 @@ impl<'a> Builder<'_, 'a> {
             }
         }
         self.source(a, ty, i.line)
+    }
+
+    /// `mov.v4` of an index or an extent, of which the last component is zero.
+    fn mov_index(
+        &mut self,
+        i: &Instruction<'a>,
+        ty: Type,
+        d: &Operand<'a>,
+        a: &Operand<'a>,
+    ) -> Lowered<Op> {
+        let (Operand::Vector(parts), Operand::Name(name)) = (d, a) else {
+            return Err(unsupported(i));
+        };
+        let [x, y, z, w] = parts.as_slice() else { return Err(unsupported(i)) };
+        if ty.bytes() != 4 || ty.is_float() {
+            return Err(unsupported(i));
+        }
+        let (mut to, mut from) = ([self.sink(); 4], [self.bits32(0); 4]);
+        for (to, part) in to.iter_mut().zip([x, y, z, w]) {
+            *to = self.destination(part, File::R32, i.line)?;
+        }
+        for (from, component) in from.iter_mut().zip(["x", "y", "z"]) {
+            *from = self.source32(&Operand::Component(name, component), ty, i.line)?;
+        }
+        Ok(MoveOp::Gather { wide: false, count: 4, d: to, a: from }.into())
     }
 
     /// `mov.b128` between registers of 128 bits and pairs of 64.

@@ -10,26 +10,19 @@
 //! with a yield point do not wait for each other at its end while some of them stay inside.
 
 use super::blocks::{Block, Flow, split};
-use super::inst::{File, Inst, MbarrierOp, Op, Pause, Role, Slot, Space};
-use std::collections::{BTreeMap, HashSet};
-
-/// A register.
-pub type Register = (u8, u16);
-
-/// A loop.
-struct Loop {
-    blocks: HashSet<usize>,
-    head: usize,
-    /// Several blocks lead back to its head, and each of them closes a smaller loop.
-    is_whole: bool,
-}
+use super::inst::{Inst, MbarrierOp, Op, Pause, Role, Space};
+use super::loops::{Loop, find_loops};
+use super::registers::{Register, derived_from, registers};
+use std::collections::HashSet;
 
 impl Loop {
     /// Whether the exit of the loop depends on the awaited access, so that lanes leave one by one.
-    fn is_left_by(&self, awaited: &WaitedRegisters, code: &[Inst], blocks: &[Block]) -> bool {
+    fn is_left_by(&self, awaited: &HashSet<Register>, code: &[Inst], blocks: &[Block]) -> bool {
         self.blocks.iter().map(|&at| &blocks[at]).any(|block| {
             let leaves = block.leaves || block.successors.iter().any(|n| !self.blocks.contains(n));
-            leaves && awaited.decide(&code[block.end - 1])
+            let mut branch = code[block.end - 1];
+            let mut by = registers(&mut branch, Role::Read).into_iter();
+            leaves && by.any(|register| awaited.contains(&register))
         })
     }
 }
@@ -49,7 +42,7 @@ pub fn mark_yield_points(code: &mut [Inst], start: usize, tables: &[Vec<u32>]) {
     if loops.is_empty() {
         return;
     }
-    let awaited = WaitedRegisters::new(code, start);
+    let awaited = derived_from(&mut code[start..], may_wait);
     loops.retain(|each| each.is_left_by(&awaited, code, &blocks));
     // The innermost first, so that an access yields once.
     loops.sort_by_key(|each| (each.is_whole, each.blocks.len()));
@@ -74,96 +67,11 @@ pub fn mark_yield_points(code: &mut [Inst], start: usize, tables: &[Vec<u32>]) {
 fn may_wait(op: &Op) -> bool {
     match op {
         Op::Load { element, address, .. } => {
-            element.strong
+            element.is_strong()
                 && matches!(address.space, Space::Global | Space::Shared | Space::Generic)
         }
         Op::Atomic(_) | Op::AtomicVector(_) => true,
         Op::Mbarrier(barrier) => matches!(barrier.op, MbarrierOp::Test { .. }),
         _ => false,
     }
-}
-
-/// The natural loops of a function, one for each edge back to a head; for a head with several
-/// edges also their union.
-fn find_loops(flow: &Flow) -> Vec<Loop> {
-    let mut tails: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (at, nexts) in flow.successors.iter().enumerate() {
-        for &head in nexts.iter().filter(|&&head| flow.dominates(head, at)) {
-            tails.entry(head).or_default().push(at);
-        }
-    }
-    let mut loops = Vec::new();
-    for (head, tails) in tails {
-        let close = |tails: &[usize], is_whole| Loop {
-            blocks: blocks_between(flow, head, tails),
-            head,
-            is_whole,
-        };
-        loops.extend(tails.iter().map(|&tail| close(&[tail], false)));
-        if tails.len() > 1 {
-            loops.push(close(&tails, true));
-        }
-    }
-    loops
-}
-
-/// The blocks on the ways from a head to blocks that it dominates, all included.
-fn blocks_between(flow: &Flow, head: usize, tails: &[usize]) -> HashSet<usize> {
-    let mut inside = HashSet::from([head]);
-    let mut waiting = tails.to_vec();
-    while let Some(next) = waiting.pop() {
-        if inside.insert(next) {
-            waiting.extend(&flow.predecessors[next]);
-        }
-    }
-    inside
-}
-
-/// The registers of a function that depend on an access through which lanes may wait.
-struct WaitedRegisters {
-    registers: HashSet<Register>,
-}
-
-impl WaitedRegisters {
-    fn new(code: &mut [Inst], start: usize) -> Self {
-        let mut this = Self { registers: HashSet::new() };
-        loop {
-            let before = this.registers.len();
-            code[start..].iter_mut().for_each(|inst| this.follow(inst));
-            if this.registers.len() == before {
-                return this;
-            }
-        }
-    }
-
-    fn follow(&mut self, inst: &mut Inst) {
-        let mut dependent = may_wait(&inst.op);
-        each_register(inst, &mut |file, role, register| {
-            dependent |= role == Role::Read && self.registers.contains(&(file as u8, register.0));
-        });
-        each_register(inst, &mut |file, role, register| {
-            if role == Role::Write && dependent {
-                self.registers.insert((file as u8, register.0));
-            }
-        });
-    }
-
-    /// Whether a branch goes by one of them.
-    fn decide(&self, branch: &Inst) -> bool {
-        let mut found = false;
-        let mut branch = *branch;
-        each_register(&mut branch, &mut |file, role, register| {
-            found |= role == Role::Read && self.registers.contains(&(file as u8, register.0));
-        });
-        found
-    }
-}
-
-/// Shows every register of an instruction.
-pub fn each_register(inst: &mut Inst, see: &mut impl FnMut(File, Role, Slot)) {
-    inst.slots(&mut |file: File, role: Role, slot: &mut Slot, count: u16| {
-        for next in 0..count {
-            see(file, role, Slot(slot.0 + next));
-        }
-    });
 }

@@ -14,7 +14,7 @@ use super::per_lane;
 use super::shape::{self, Steps};
 use crate::counters::{GlobalCounts, SharedCounts, banks, sectors};
 use crate::lower::address::resolve;
-use crate::lower::inst::{Address, Element, GridOrder, Slot, Space};
+use crate::lower::inst::{Address, Element, GridOrder, Sharing, Slot, Space};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Bytes that are more than any allocation has.
@@ -60,8 +60,8 @@ fn pattern64(bases: &[u64; 32]) -> Pattern {
 
 #[inline(always)]
 fn simple(element: Element, on: u32) -> bool {
-    let is_weak = !element.strong && !element.guess;
-    on == FULL && element.bytes == 4 && element.count == 1 && !element.wide && is_weak
+    let is_plain = element.sharing == Sharing::Plain;
+    on == FULL && element.bytes == 4 && element.count == 1 && !element.wide && is_plain
 }
 
 /// The space and address of lane 0, and the pattern of all lanes.
@@ -145,7 +145,7 @@ fn load_words(cx: &mut Context<'_>, address: Address, d: Slot) -> Option<()> {
             }
             cx.lanes.set32(d, &value, FULL);
             count_global(&mut cx.counts.memory.load, sectors::of_range(first, 128), 128);
-            cx.shadow.log.read_row(cx.by(false), first);
+            cx.shadow.log.read_row(cx.by(Sharing::Plain), first);
         }
         (Space::Global | Space::Const, Pattern::Uniform) => {
             let value = global_words::<false>(cx, first, 1)?.first()?.load(Relaxed);
@@ -153,13 +153,13 @@ fn load_words(cx: &mut Context<'_>, address: Address, d: Slot) -> Option<()> {
             if space == Space::Global {
                 count_global(&mut cx.counts.memory.load, 1, 4);
                 // One lane represents all.
-                log_words(cx, cx.by(false).and_others(), 1, &[first; 32]);
+                log_words(cx, cx.by(Sharing::Plain).and_others(), 1, &[first; 32]);
             }
         }
         (Space::Global, Pattern::Affine(_) | Pattern::General) => scattered_words(cx, address, d)?,
         (Space::Shared, Pattern::Consecutive) => {
             let range = shared_range(cx, first, 32)?;
-            if !cx.shadow.read_words(cx.by(false), first) {
+            if !cx.shadow.read_words(cx.by(Sharing::Plain), first) {
                 return None;
             }
             cx.lanes.set32(d, cx.shared[range].first_chunk()?, FULL);
@@ -167,7 +167,8 @@ fn load_words(cx: &mut Context<'_>, address: Address, d: Slot) -> Option<()> {
         }
         (Space::Shared, Pattern::Uniform) => {
             let value = cx.shared[shared_range(cx, first, 1)?.start];
-            if cx.shadow.touch(cx.by(false).and_others(), first, 4, Touch::Read).is_some() {
+            if cx.shadow.touch(cx.by(Sharing::Plain).and_others(), first, 4, Touch::Read).is_some()
+            {
                 return None;
             }
             cx.lanes.set32(d, &[value; 32], FULL);
@@ -208,7 +209,7 @@ fn scattered_words(cx: &mut Context<'_>, address: Address, d: Slot) -> Option<()
     cx.lanes.set32(d, &value, FULL);
     let touched = sectors::touched(&addresses, FULL, 4, (low, high));
     count_global(&mut cx.counts.memory.load, touched.sectors, touched.bytes);
-    log_words(cx, cx.by(false), FULL, &addresses);
+    log_words(cx, cx.by(Sharing::Plain), FULL, &addresses);
     Some(())
 }
 
@@ -234,7 +235,10 @@ fn affine_shared_words(
     let end = first.wrapping_add_signed(high) + 4;
     let is_inside = first.checked_add_signed(low).is_some() && end <= u64::from(cx.shared_bytes);
     let words = banks::affine_words(steps)?;
-    if !bits.is_multiple_of(4) || !is_inside || !cx.shadow.read_affine(cx.by(false), first, steps) {
+    if !bits.is_multiple_of(4)
+        || !is_inside
+        || !cx.shadow.read_affine(cx.by(Sharing::Plain), first, steps)
+    {
         return None;
     }
     let at = |lane: usize| (bases[lane].wrapping_add_signed(address.offset) / 4) as usize;
@@ -280,7 +284,7 @@ fn shared_words(cx: &mut Context<'_>, address: Address, d: Slot) -> Option<()> {
 /// Every lane reads a word. `false`: something is wrong.
 #[inline(always)]
 fn read_scattered(cx: &mut Context<'_>, addresses: &Lanes32) -> bool {
-    let by = cx.by(false);
+    let by = cx.by(Sharing::Plain);
     let touch = |(lane, &at): (usize, &u32)| {
         cx.shadow.touch(by.lane(lane), u64::from(at), 4, Touch::Read).is_none()
     };
@@ -331,13 +335,18 @@ fn store_words(cx: &mut Context<'_>, address: Address, a: Slot) -> Option<()> {
             for (word, value) in global_words::<true>(cx, first, 32)?.iter().zip(value) {
                 word.store(value, Relaxed);
             }
-            cx.shadow.log.write_row(cx.by(false), first, &value);
+            cx.shadow.log.write_row(cx.by(Sharing::Plain), first, &value);
             count_global(&mut cx.counts.memory.store, sectors::of_range(first, 128), 128);
         }
         (Space::Shared, first, Pattern::Consecutive) => {
             let value = cx.lanes.get32(a);
             let range = shared_range(cx, first, 32)?;
-            if !cx.shadow.write_words(cx.by(false), first, &cx.shared[range.clone()], value) {
+            if !cx.shadow.write_words(
+                cx.by(Sharing::Plain),
+                first,
+                &cx.shared[range.clone()],
+                value,
+            ) {
                 return None;
             }
             cx.shared[range].copy_from_slice(cx.lanes.get32(a));

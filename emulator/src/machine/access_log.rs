@@ -24,8 +24,8 @@ pub struct Meeting {
     pub caught_up: u32,
     /// Warps of which all lanes met.
     pub warps: u32,
-    /// A fence beyond the block was executed.
-    pub fence: bool,
+    /// Warps that learned by a strong access what other threads did.
+    pub looked: u32,
 }
 
 /// An access of some lanes.
@@ -50,6 +50,8 @@ pub enum Entry {
     Meeting(Meeting),
     /// These lanes of a warp met.
     PartMeets(u32, u32),
+    /// These lanes of a warp executed a fence beyond the block.
+    Fence(u32, u32),
     /// Each lane of a warp reads a word, from this address on.
     ReadRow(By, u64),
     /// Each lane writes a word, from this address on. Its 32 words follow.
@@ -148,10 +150,17 @@ impl AccessLog {
         self.meeting.caught_up |= 1 << (warp & 31);
     }
 
-    /// A fence beyond the block.
+    /// A warp learned by a strong access what other threads did.
     #[inline(always)]
-    pub fn fence(&mut self) {
-        self.meeting.fence = true;
+    pub fn look(&mut self, warp: u32) {
+        self.meeting.looked |= 1 << (warp & 31);
+    }
+
+    /// Lanes of a warp execute a fence beyond the block.
+    pub fn fence(&mut self, warp: u32, lanes: u32) {
+        if self.ordering {
+            self.push(Entry::Fence(warp, lanes));
+        }
     }
 
     fn push_meetings(&mut self) {

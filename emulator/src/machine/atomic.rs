@@ -9,7 +9,7 @@ use super::fault::Fault;
 use super::half::sum;
 use super::per_lane::{Words, cell, read, words, write};
 use super::request::{Part, Verb, admit, parts};
-use crate::lower::inst::{Atomic, AtomicOp, Scalar};
+use crate::lower::inst::{Atomic, AtomicOp, Scalar, Sharing};
 
 /// Executes an atomic for the lanes of `on`.
 #[inline(never)]
@@ -31,8 +31,8 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
         let bytes = if wide { 8 } else { 4 };
         let verb = Verb::Update(!atomic.is_reduction());
         admit(cx, part, bytes, verb)?;
-        touch(cx, part, (bytes, true), verb, 0)?;
-        log_update(cx, part, bytes, atomic.order);
+        touch(cx, part, (bytes, Sharing::Ordered), verb, 0)?;
+        log_update(cx, part, bytes, (atomic.result_used, atomic.order));
         let words = if wide { None } else { words(cx, part, 4) };
         let changed = match words {
             Some(words) => update_words(words, atomic, part, (&b, &c), &mut old),

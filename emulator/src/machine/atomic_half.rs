@@ -11,7 +11,7 @@ use super::generic;
 use super::half::sum;
 use super::per_lane::cell;
 use super::request::{Part, Verb, check, count};
-use crate::lower::inst::{Atomic, AtomicOp, HalfFormat, Scalar};
+use crate::lower::inst::{Atomic, AtomicOp, HalfFormat, Scalar, Sharing};
 
 /// Whether an atomic is of 16 bits.
 pub fn is_of(atomic: &Atomic) -> bool {
@@ -34,8 +34,8 @@ pub fn execute(
 ) -> Result<(), Box<Fault>> {
     let verb = Verb::Update(true);
     check(cx, part, 2, verb)?;
-    touch(cx, part, (2, true), verb, 0)?;
-    log_update(cx, part, 2, atomic.order);
+    touch(cx, part, (2, Sharing::Ordered), verb, 0)?;
+    log_update(cx, part, 2, (atomic.result_used, atomic.order));
     let addresses = part.addresses.map(|address| address & !3);
     let mut words = Part::new(part.space, part.constant, part.lanes, addresses);
     let before = generic::counted::<false>(cx, atomic.address);

@@ -9,7 +9,7 @@ use super::context::Context;
 use super::fault::Fault;
 use super::per_lane::{read, write};
 use super::request::{Verb, admit, parts};
-use crate::lower::inst::{AtomicOp, AtomicVector};
+use crate::lower::inst::{AtomicOp, AtomicVector, Sharing};
 
 /// Executes one for the lanes of `on`.
 ///
@@ -30,8 +30,8 @@ pub fn execute(cx: &mut Context<'_>, how: &AtomicVector, on: u32) -> Result<(), 
     for part in parts(cx, how.address, on).iter() {
         let verb = Verb::Update(how.result_used);
         admit(cx, part, total, verb)?;
-        touch(cx, part, (total, true), verb, 0)?;
-        log_update(cx, part, total, how.order);
+        touch(cx, part, (total, Sharing::Ordered), verb, 0)?;
+        log_update(cx, part, total, (how.result_used, how.order));
         for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
             let place = |at: usize| part.addresses[lane] + at as u64 * u64::from(size);
             for (at, old) in old.iter_mut().enumerate().take(count) {

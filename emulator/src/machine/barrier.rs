@@ -162,7 +162,12 @@ impl BlockBarriers {
             self.open |= 1 << arrival.id;
             (barrier.threads, barrier.pc) = (arrival.threads, arrival.pc);
         } else if barrier.threads != arrival.threads {
-            return Err((barrier.pc, barrier.threads));
+            let whole = Some(32 * barrier.lanes.len() as u32);
+            let is_whole = |threads: Option<u32>| threads.is_none() || threads == whole;
+            if !(is_whole(barrier.threads) && is_whole(arrival.threads)) {
+                return Err((barrier.pc, barrier.threads));
+            }
+            barrier.threads = None;
         }
         let lanes = &mut barrier.lanes[warp];
         barrier.again += (*lanes & arrival.lanes).count_ones();

@@ -1,9 +1,11 @@
 //! The cells of global memory that the checked blocks of a launch accessed.
 //!
 //! Each cell holds the last write with its value, the last read, and the last read of another block
-//! than that one; and the last plain write, if a strong one followed it. A cell of an earlier
-//! launch counts as untouched, so pages are used again as they are. There are at most
-//! [`MOST_PAGES`] pages of 1024 cells of 40 bytes: 320 MiB. Further memory is not checked.
+//! than that one. If several blocks wrote it strongly, it also holds the last strong write of
+//! another block than the last; and if a strong write followed a plain one, that one. A cell of an
+//! earlier launch counts as untouched, so pages are used again as they are. There are at most
+//! [`MOST_PAGES`] pages of 1024 cells of 40 bytes, 52 where several blocks wrote strongly: 416 MiB.
+//! Further memory is not checked.
 
 use super::hazard::{By, LANES, SEVERAL, STRONG, THREAD, Touch, WARP};
 use std::collections::HashMap;
@@ -89,6 +91,8 @@ struct Page {
     written: Records,
     read: Records,
     read_elsewhere: Records,
+    /// Once several blocks wrote a cell strongly.
+    written_elsewhere: Option<Box<Records>>,
 }
 
 impl Page {
@@ -97,7 +101,34 @@ impl Page {
         written: Records::NONE,
         read: Records::NONE,
         read_elsewhere: Records::NONE,
+        written_elsewhere: None,
     };
+
+    /// The last strong write of another block than that of the last write.
+    #[inline(always)]
+    fn written_elsewhere(&self, at: usize) -> Option<Record> {
+        self.written_elsewhere.as_ref().map(|records| records.get(at))
+    }
+
+    /// Before a strong write by `block`: remembers one of another block.
+    #[inline(always)]
+    fn keep_strong_write(&mut self, at: usize, began: u32, block: u32) {
+        let written = self.written.get(at);
+        if written.when >= began && written.block != block && written.by.is_strong() {
+            let records = self.written_elsewhere.get_or_insert_with(|| Box::new(Records::NONE));
+            records.set(at, written);
+        }
+    }
+
+    /// Whether several blocks wrote one of 32 cells strongly.
+    #[inline(always)]
+    fn has_strong_writes(&self, at: usize, began: u32) -> bool {
+        let when = |records: &Records| {
+            let row = records.when.get(at..).and_then(|row| row.first_chunk::<32>());
+            row.is_none_or(|row| row.iter().fold(false, |any, &when| any | (when >= began)))
+        };
+        self.written_elsewhere.as_ref().is_some_and(|records| when(records))
+    }
 }
 
 /// The cells.
@@ -169,8 +200,10 @@ impl Cells {
             return None;
         }
         let (read, elsewhere) = (page.read.get(at), page.read_elsewhere.get(at));
-        if races(&written) && !has_seen(me, &read, &written) {
-            return Some((written, true));
+        let writes = [Some(written), page.written_elsewhere(at)].into_iter().flatten();
+        let mut unseen = writes.filter(|write| !has_seen(me, &read, write));
+        if let Some(write) = unseen.find(races) {
+            return Some((write, true));
         }
         if let Some(plain) = self.plain_before(cell, &written).filter(races) {
             return Some((plain, true));
@@ -196,7 +229,9 @@ impl Cells {
         let mine = Record { when: me.now, block: me.block, by: me.by };
         if touch == Touch::Read {
             // What was seen by a strong read stays seen.
-            if began <= read.when && has_seen(me, &read, &written) && !me.by.is_strong() {
+            let writes = [Some(written), page.written_elsewhere(at)].into_iter().flatten();
+            let sees = |write: Record| write.when >= began && has_seen(me, &read, &write);
+            if !me.by.is_strong() && read.when >= began && writes.into_iter().any(sees) {
                 return;
             }
             if began <= read.when && read.block != me.block {
@@ -211,8 +246,15 @@ impl Cells {
         if is_old {
             return;
         }
+        if me.by.is_strong() {
+            page.keep_strong_write(at, began, me.block);
+        }
         page.written.set(at, Record { by: By(joined(began, &written, me, NEVER)), ..mine });
         page.value[at] = value;
+        let is_read = began <= read.when && !read.by.is_strong();
+        if touch == Touch::Update(true) && !is_read {
+            page.read.set(at, mine);
+        }
         if me.by.is_strong() {
             if began <= written.when && !written.by.is_strong() {
                 self.plain.insert(cell, written);
@@ -220,13 +262,16 @@ impl Cells {
         } else {
             // Whoever is ordered after this write is ordered after them.
             (page.read.when[at], page.read_elsewhere.when[at]) = (0, 0);
+            if let Some(records) = &mut page.written_elsewhere {
+                records.when[at] = 0;
+            }
         }
     }
 
     /// Remembers an update, unless a plain access of the cell in this launch may race with it.
     /// Strong accesses do not race with each other.
     #[inline(always)]
-    pub fn update(&mut self, cell: u64, me: &Accessor) -> bool {
+    pub fn update(&mut self, cell: u64, me: &Accessor, touch: Touch) -> bool {
         if !self.plain.is_empty() && self.plain.contains_key(&cell) {
             return false;
         }
@@ -237,8 +282,13 @@ impl Cells {
         if may_race(&page.written) || may_race(&page.read) || may_race(&page.read_elsewhere) {
             return false;
         }
+        page.keep_strong_write(at, began, me.block);
+        let mine = Record { when: me.now, block: me.block, by: me.by };
         let by = By(joined(began, &page.written.get(at), me, NEVER));
-        page.written.set(at, Record { when: me.now, block: me.block, by });
+        page.written.set(at, Record { by, ..mine });
+        if touch == Touch::Update(true) {
+            page.read.set(at, mine);
+        }
         true
     }
 
@@ -246,6 +296,9 @@ impl Cells {
     pub fn read_row(&mut self, first: u64, me: &Accessor) -> bool {
         let began = self.began;
         let Some((page, at)) = self.find(first) else { return true };
+        if page.has_strong_writes(at, began) {
+            return false;
+        }
         let (Some(written), Some(read), Some(elsewhere)) =
             (page.written.row(at), page.read.row(at), page.read_elsewhere.row(at))
         else {
@@ -277,6 +330,9 @@ impl Cells {
     pub fn write_row(&mut self, first: u64, me: &Accessor, words: &[u32; 32]) -> bool {
         let began = self.began;
         let Some((page, at)) = self.find(first) else { return true };
+        if page.has_strong_writes(at, began) {
+            return false;
+        }
         let value = page.value.get_mut(at..).and_then(|row| row.first_chunk_mut::<32>());
         let (Some(written), Some(read), Some(elsewhere), Some(value)) =
             (page.written.row(at), page.read.row(at), page.read_elsewhere.row(at), value)

@@ -6,27 +6,35 @@ use super::context::Context;
 use super::fault::{Fault, FaultKind, Outcome};
 use super::hazard::{By, Hazard, Touch};
 use super::request::{Part, Verb, refuse};
-use crate::lower::inst::{Element, GridOrder, Space};
+use crate::lower::inst::{Element, GridOrder, Sharing, Space};
 
 /// Logs an admitted part if it is in global memory; each lane accesses `bytes`.
 #[inline]
 pub fn log(
     cx: &mut Context<'_>,
     part: &Part,
-    (bytes, strong): (u32, bool),
+    (bytes, sharing): (u32, Sharing),
     touch: Touch,
     order: GridOrder,
     word: impl Fn(usize, u32) -> u32,
 ) {
     if part.space == Space::Global && !part.constant {
-        let access = LaneAccess { by: cx.by(strong), touch, order, bytes, lanes: part.lanes };
+        let access = LaneAccess { by: cx.by(sharing), touch, order, bytes, lanes: part.lanes };
         cx.shadow.log.access(access, &part.addresses, word);
     }
 }
 
-/// Logs an atomic access.
-pub fn log_update(cx: &mut Context<'_>, part: &Part, bytes: u32, order: GridOrder) {
-    log(cx, part, (bytes, true), Touch::Update, order, |_, _| 0);
+/// Logs an atomic access by which the lanes may learn the old value.
+pub fn log_update(
+    cx: &mut Context<'_>,
+    part: &Part,
+    bytes: u32,
+    (looks, order): (bool, GridOrder),
+) {
+    log(cx, part, (bytes, Sharing::Ordered), Touch::Update(looks), order, |_, _| 0);
+    if looks {
+        cx.shadow.look(cx.warp.index, false);
+    }
 }
 
 /// A hazard of a lane of an admitted part, as a fault.
@@ -58,11 +66,11 @@ fn hazardous(
 pub fn touch(
     cx: &mut Context<'_>,
     part: &Part,
-    (bytes, strong): (u32, bool),
+    (bytes, sharing): (u32, Sharing),
     verb: Verb,
     changed: u32,
 ) -> Outcome {
-    let by = cx.by(strong);
+    let by = cx.by(sharing);
     touch_since(cx, part, (bytes, by, cx.shadow.bounds(by)), verb, changed)
 }
 
@@ -80,7 +88,7 @@ pub fn touch_since(
     let touch = |lane: usize| match verb {
         Verb::Read => Touch::Read,
         Verb::Write => Touch::Write(changed & (1 << lane) != 0),
-        Verb::Update(_) => Touch::Update,
+        Verb::Update(_) => Touch::Update(true),
     };
     let all = match verb {
         Verb::Update(_) => cx.shadow.new_updates(bytes, part.lanes, &part.addresses),
@@ -109,12 +117,12 @@ pub type Unwritten = Option<(u32, Box<Fault>)>;
 pub fn touch_read(
     cx: &mut Context<'_>,
     part: &Part,
-    (bytes, strong): (u32, bool),
+    (bytes, sharing): (u32, Sharing),
 ) -> Result<Unwritten, Box<Fault>> {
     if part.space != Space::Shared || !cx.shadow.is_on() {
         return Ok(None);
     }
-    let (by, mut unwritten): (_, Unwritten) = (cx.by(strong), None);
+    let (by, mut unwritten): (_, Unwritten) = (cx.by(sharing), None);
     let (met, _) = cx.shadow.bounds(by);
     if cx.shadow.touch_cells((by, met), bytes, (part.lanes, &part.addresses), |_| Touch::Read) {
         return Ok(None);

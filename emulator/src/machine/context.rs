@@ -9,6 +9,7 @@ use super::race_search::{Handover, Races};
 use super::shadow::Shadow;
 use super::warp::Warp;
 use crate::counters::Counts;
+use crate::lower::inst::Sharing;
 use crate::lower::program::Program;
 
 /// Why a warp stopped.
@@ -127,7 +128,7 @@ impl Context<'_> {
 
     /// Lane 0 of the warp at the running instruction, as the shadow of shared memory knows it.
     #[inline(always)]
-    pub fn by(&self, strong: bool) -> By {
-        By::new(self.warp.index, self.warp.pc - 1, strong)
+    pub fn by(&self, sharing: Sharing) -> By {
+        By::new(self.warp.index, self.warp.pc - 1, sharing)
     }
 }

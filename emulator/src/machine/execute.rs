@@ -149,7 +149,7 @@ fn execute_shared(
             return Ok(None);
         }
         Op::Fence { beyond_block } => {
-            cx.shadow.fence(cx.warp.index, *beyond_block);
+            cx.shadow.fence(cx.warp.index, on, *beyond_block);
             after = Pause::Polls;
         }
         _ if on == 0 => return Ok(None),

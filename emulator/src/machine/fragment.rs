@@ -11,7 +11,7 @@ use super::hazard::Touch;
 use super::lanes::FULL;
 use super::per_lane::{log_values, read, write};
 use super::request::{Part, Verb, admit, parts};
-use crate::lower::inst::{Element, File, FragmentMove, GridOrder, Slot, Space};
+use crate::lower::inst::{Element, File, FragmentMove, GridOrder, Sharing, Slot, Space};
 
 /// An element in a lane's registers, or a register full of elements that are smaller than a byte.
 #[derive(Clone, Copy)]
@@ -118,8 +118,8 @@ fn load(cx: &mut Context<'_>, op: &FragmentMove, part: &Part, units: &[Unit]) ->
     let (bytes, wide) = (unit_bytes(op), op.fragment.is_wide());
     let total = u32::from(bytes) * units.len() as u32;
     admit(cx, part, total, Verb::Read)?;
-    log(cx, part, (total, false), Touch::Read, GridOrder::default(), |_, _| 0);
-    let unwritten = touch_read(cx, part, (total, false))?;
+    log(cx, part, (total, Sharing::Plain), Touch::Read, GridOrder::default(), |_, _| 0);
+    let unwritten = touch_read(cx, part, (total, Sharing::Plain))?;
     let mut slots: Vec<Slot> = Vec::new();
     for (unit, offset) in units.iter().zip((0u64..).step_by(bytes.into())) {
         let shift = unit.index * usize::from(op.fragment.bits);
@@ -157,10 +157,10 @@ fn store(cx: &mut Context<'_>, op: &FragmentMove, part: &Part, units: &[Unit]) -
         }
         stored.push(words);
     }
-    touch(cx, part, (total, false), Verb::Write, changed)?;
+    let sharing = Sharing::Plain;
+    touch(cx, part, (total, sharing), Verb::Write, changed)?;
     let (count, order) = (units.len() as u8, GridOrder::default());
-    let (signed, strong, volatile, guess) = (false, false, false, false);
-    let element = Element { bytes, signed, wide, count, strong, volatile, guess, order };
+    let element = Element { bytes, signed: false, wide, count, sharing, order };
     if cx.tracks_definedness() {
         definedness::store(cx, part, element, &slots)?;
     }

@@ -14,7 +14,7 @@
 use super::access_log::{AccessLog, Entry, LaneAccess, Meeting, lanes_of};
 use super::cells::{Accessor, Cells, Record};
 use super::hazard::{By, Touch};
-use super::known_order::KnownOrder;
+use super::known_order::{KnownOrder, Publisher};
 use super::lane_order::LaneOrder;
 use super::regions::{Read, Regions};
 use std::collections::HashMap;
@@ -52,6 +52,8 @@ struct Met {
     ordered: [u32; 32],
     /// When all met, or a warp last executed an operation that orders memory.
     last_order: u32,
+    /// When each warp last looked at what other threads did.
+    looked: [u32; 32],
     warps: [u32; 32],
     lanes: LaneOrder,
 }
@@ -59,8 +61,8 @@ struct Met {
 impl Met {
     /// Of a block that begins at this tick.
     fn new(tick: u32) -> Self {
-        let (ordered, warps, lanes) = ([0; 32], [0; 32], LaneOrder::default());
-        Self { all: tick, ordered, last_order: tick, warps, lanes }
+        let (none, lanes) = ([0; 32], LaneOrder::default());
+        Self { all: tick, ordered: none, last_order: tick, looked: none, warps: none, lanes }
     }
 
     /// Threads meet, or warps order memory, at this tick.
@@ -77,6 +79,17 @@ impl Met {
         for warp in lanes_of(meeting.warps) {
             self.warps[warp] = tick;
         }
+        for warp in lanes_of(meeting.looked) {
+            self.looked[warp] = tick;
+        }
+    }
+
+    /// Lanes of a warp, and what a meeting or a look orders before what they do now.
+    fn publisher(&self, warp: u32, lanes: u32) -> Publisher {
+        let at = warp as usize;
+        let met = self.all.max(self.looked[at]);
+        let warp_met = met.max(self.warps[at]).max(self.lanes.last_of(warp));
+        Publisher { warp, lanes, met, warp_met }
     }
 }
 
@@ -179,6 +192,7 @@ impl Reader<'_> {
                 let now = self.shadow.tick();
                 self.met.lanes.meet(warp, lanes, now);
             }
+            Entry::Fence(warp, lanes) => self.fence(warp, lanes),
             Entry::ReadRow(by, first) => {
                 let me = self.accessor(by);
                 if self.keep(&row_access(by, Touch::Read), first, None) {
@@ -208,7 +222,7 @@ impl Reader<'_> {
                 let offsets = take(words, lanes);
                 let written = match access.touch {
                     Touch::Write(_) => lanes * access.bytes.div_ceil(4) as usize,
-                    Touch::Read | Touch::Update => 0,
+                    Touch::Read | Touch::Update(_) => 0,
                 };
                 let values = take(words, written);
                 if access.by.is_strong() && self.shadow.orders {
@@ -270,7 +284,7 @@ impl Reader<'_> {
     }
 
     fn accessor(&self, by: By) -> Accessor {
-        let warp = (by.thread() / 32) as usize;
+        let warp = by.warp();
         let met = self.met.all.max(self.met.ordered[warp]);
         let warp_met = met.max(self.met.warps[warp]);
         let (block, now) = (self.block, self.shadow.now);
@@ -280,32 +294,33 @@ impl Reader<'_> {
     }
 
     fn meet(&mut self, meeting: Meeting) {
-        if meeting.fence && self.shadow.orders {
-            self.fence();
-        }
         let now = self.shadow.tick();
         self.met.meet(meeting, now);
-        let is_caught_up = Meeting { caught_up: 0, ..meeting } == Meeting::default();
-        if self.shadow.orders && !is_caught_up {
+        let meets = Meeting { caught_up: 0, looked: 0, ..meeting } != Meeting::default();
+        if self.shadow.orders && meets {
             self.shadow.order.meet(self.block);
         }
     }
 
-    fn fence(&mut self) {
-        let tick = self.shadow.now;
-        self.shadow.order.fence(self.block, tick);
+    fn fence(&mut self, warp: u32, lanes: u32) {
+        let (tick, by) = (self.shadow.now, self.met.publisher(warp, lanes));
+        self.shadow.order.fence(self.block, tick, by);
         self.shadow.tick();
     }
 
     /// A strong access may order blocks.
     fn order(&mut self, access: &LaneAccess, first: u64, offsets: &[u32]) {
+        let warp = access.by.warp() as u32;
         if access.order.releases {
-            self.fence();
+            self.fence(warp, access.lanes);
         }
         if access.touch != Touch::Read && self.shadow.order.is_pending(self.block) {
             self.shadow.tick();
         }
         let me = (self.block, self.shadow.now);
+        if access.touch != Touch::Read {
+            self.shadow.order.publish(me, self.met.publisher(warp, access.lanes));
+        }
         for offset in offsets {
             for at in (0..access.bytes).step_by(4) {
                 let place = first + u64::from(*offset) + u64::from(at);
@@ -325,7 +340,7 @@ impl Reader<'_> {
             let address = first + u64::from(*offset);
             let last = address + u64::from(access.bytes) - 1;
             let mut cells = address >> grain..(last >> grain) + 1;
-            cells.all(|cell| self.shadow.cells.update(cell, &me))
+            cells.all(|cell| self.shadow.cells.update(cell, &me, access.touch))
         })
     }
 
@@ -338,7 +353,7 @@ impl Reader<'_> {
         values: &[u32],
     ) -> Result<(), GlobalRace> {
         self.touch();
-        if access.touch == Touch::Update && self.update(access, first, offsets) {
+        if matches!(access.touch, Touch::Update(_)) && self.update(access, first, offsets) {
             return Ok(());
         }
         let grain = self.shadow.grain;
@@ -361,7 +376,7 @@ impl Reader<'_> {
         let (block, lanes_met) = (self.block, &self.met.lanes);
         let knows = |by: By, other: &Record| match other.block == block {
             true => lanes_met.knows(by, (other.by, other.when)),
-            false => order.knows(block, (other.block, other.when)),
+            false => order.knows(block, other),
         };
         for (at, lane, address, cell) in cells.clone() {
             let me = Accessor { by: me.by.lane(lane), ..me };

@@ -1,6 +1,8 @@
 //! Accesses to shared and global memory and their hazards.
 
-/// Of an access: its thread's number in the block, the instruction above it, and three flags.
+use crate::lower::inst::Sharing;
+
+/// Of an access: its thread's number in the block, the instruction above it, and four flags.
 pub(super) const THREAD: i32 = (1 << 10) - 1;
 pub(super) const WARP: i32 = THREAD & !31;
 /// Threads of several warps did it since the last tick of the block.
@@ -9,7 +11,9 @@ pub(super) const SEVERAL: i32 = 1 << 10;
 pub(super) const STRONG: i32 = 1 << 11;
 /// Other lanes of the warp did it too, since all lanes last met.
 pub(super) const LANES: i32 = 1 << 12;
-const INSTRUCTION: u32 = 13;
+/// It was volatile, and not a look: it may race with those of other lanes of the warp.
+pub(super) const VOLATILE: i32 = 1 << 13;
+const INSTRUCTION: u32 = 14;
 const LAST_INSTRUCTION: u32 = (1 << (31 - INSTRUCTION)) - 1;
 
 /// A thread's access to a cell.
@@ -19,8 +23,8 @@ pub enum Touch {
     Read,
     /// It writes: another value than before, or (`false`) the same.
     Write(bool),
-    /// Both, as one step.
-    Update,
+    /// Both, as one step; `true` if the thread learns what was there.
+    Update(bool),
 }
 
 /// An access: its lowest thread, its instruction, and whether it is strong.
@@ -30,8 +34,12 @@ pub struct By(pub(super) i32);
 impl By {
     /// Of lane 0 of `warp` at instruction `pc`.
     #[inline(always)]
-    pub fn new(warp: u32, pc: u32, strong: bool) -> Self {
-        let flag = if strong { STRONG } else { 0 };
+    pub fn new(warp: u32, pc: u32, sharing: Sharing) -> Self {
+        let flag = match sharing {
+            Sharing::Plain => 0,
+            Sharing::Guess | Sharing::Look | Sharing::Ordered => STRONG,
+            Sharing::Volatile => STRONG | VOLATILE,
+        };
         Self(pc.min(LAST_INSTRUCTION).cast_signed() << INSTRUCTION | flag | warp.cast_signed() << 5)
     }
 
@@ -52,10 +60,22 @@ impl By {
         (self.0 & THREAD).cast_unsigned()
     }
 
+    /// Its warp's number in the block.
+    #[inline(always)]
+    pub(super) fn warp(self) -> usize {
+        ((self.0 & WARP) >> 5) as usize
+    }
+
     /// Whether it was atomic, volatile or ordered.
     #[inline(always)]
     pub fn is_strong(self) -> bool {
         self.0 & STRONG != 0
+    }
+
+    /// Whether it races with volatile accesses of other lanes of its warp.
+    #[inline(always)]
+    pub fn is_volatile(self) -> bool {
+        self.0 & VOLATILE != 0
     }
 
     /// Whether threads of other warps did the same since all threads last met.

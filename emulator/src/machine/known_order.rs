@@ -1,13 +1,15 @@
 //! The order of blocks in a grid, by fences and by strong accesses that publish them.
 //!
-//! A block that executed a fence publishes its accesses before the fence with the first strong
-//! write or atomic operation after it. The place then carries two ticks: of the block's last fence,
-//! and of the write. A block that reads the place by a strong access knows every access, in
-//! whatever block, that was fenced up to the one and published up to the other: at once if it
-//! acquires or is atomic, otherwise once it executes a fence, or its threads meet. That is more
-//! than PTX promises, so a race may be missed, and none is made up.
+//! A fence covers what its lanes did before it, and what other threads of the block did before they
+//! met its warp. The first strong write or atomic operation after it publishes it, if its lanes are
+//! those of the fence or met its warp since. The place then carries two ticks: of the block's last
+//! fence, and of the write. A block that reads the place by a strong access knows every access, in
+//! whatever block, with a fence that covers it and was executed up to the one tick and published up
+//! to the other: at once if it acquires or is atomic, otherwise once it executes a fence, or its
+//! threads meet. That is more than PTX promises, so a race may be missed, and none is made up.
 
-use super::hazard::Touch;
+use super::cells::Record;
+use super::hazard::{LANES, Touch};
 use crate::lower::inst::GridOrder;
 use std::collections::HashMap;
 
@@ -15,6 +17,8 @@ use std::collections::HashMap;
 const MOST_PLACES: usize = 1 << 20;
 /// Fences of a block that are remembered; accesses before older ones count as known.
 const MOST_FENCES: usize = 1 << 12;
+/// Fences of a block that may wait for a write; older ones count as published.
+const MOST_UNPUBLISHED: usize = 64;
 
 /// A tick that never comes.
 const NEVER: u32 = u32::MAX;
@@ -27,6 +31,19 @@ pub struct KnownOrder {
     /// The ticks that all places carry together, once there are too many.
     carried_anywhere: Ticks,
     blocks: HashMap<u32, Block>,
+}
+
+/// Lanes that execute a fence or write to a flag.
+#[derive(Debug, Clone, Copy)]
+pub struct Publisher {
+    /// Their warp.
+    pub warp: u32,
+    /// The lanes.
+    pub lanes: u32,
+    /// What other warps did before this tick is ordered before what they do.
+    pub met: u32,
+    /// What other lanes of the warp did before this tick is.
+    pub warp_met: u32,
 }
 
 /// A fence, and the write that published it.
@@ -42,6 +59,32 @@ impl Ticks {
     }
 }
 
+#[derive(Debug)]
+struct Fence {
+    ticks: Ticks,
+    by: Publisher,
+}
+
+impl Fence {
+    /// Whether it orders an access of its block before what follows it.
+    fn covers(&self, record: &Record) -> bool {
+        let (when, by) = (record.when, record.by);
+        let is_own = || {
+            let lane = 1 << (by.thread() % 32);
+            by.0 & LANES != 0 || self.by.lanes & lane != 0 || when < self.by.warp_met
+        };
+        let is_of_warp = by.warp() as u32 == self.by.warp;
+        by.of_several_warps() || when < self.by.met || (is_of_warp && is_own())
+    }
+
+    /// Whether it is ordered before what `writer` does.
+    fn is_before(&self, writer: &Publisher) -> bool {
+        let when = self.ticks.fence;
+        let is_own = self.by.lanes & writer.lanes != 0 || when < writer.warp_met;
+        when < writer.met || (self.by.warp == writer.warp && is_own)
+    }
+}
+
 #[derive(Debug, Default)]
 struct Block {
     /// Up to which ticks it knows what was fenced and published.
@@ -51,13 +94,32 @@ struct Block {
     /// Its last fence.
     fence: u32,
     /// Fences after which it accessed memory that is checked.
-    fences: Vec<Ticks>,
-    /// How many of the last ones no write has published.
+    fences: Vec<Fence>,
+    /// How many of the last ones may wait for a write that publishes them.
     unpublished: usize,
     /// Up to which tick its fences are forgotten.
     forgotten: u32,
-    /// Whether there were such accesses since the last fence.
-    touched: bool,
+    /// The warps that have executed no fence since the last such access.
+    behind: u32,
+}
+
+impl Block {
+    /// The fences that may wait for a write.
+    fn unpublished(&mut self) -> &mut [Fence] {
+        let first = self.fences.len() - self.unpublished;
+        &mut self.fences[first..]
+    }
+
+    fn publish(&mut self, tick: u32, writer: Option<&Publisher>) {
+        let is_waiting = |fence: &Fence| fence.ticks.write == NEVER;
+        for fence in self.unpublished() {
+            if is_waiting(fence) && writer.is_none_or(|writer| fence.is_before(writer)) {
+                fence.ticks.write = tick;
+            }
+        }
+        let done = self.unpublished().iter().take_while(|fence| !is_waiting(fence)).count();
+        self.unpublished -= done;
+    }
 }
 
 impl KnownOrder {
@@ -72,7 +134,7 @@ impl KnownOrder {
 
     /// A block accesses memory that is checked.
     pub fn touch(&mut self, block: u32) {
-        self.block(block).touched = true;
+        self.block(block).behind = u32::MAX;
     }
 
     /// Threads of a block meet, or it executes a fence.
@@ -81,24 +143,34 @@ impl KnownOrder {
         block.known = block.known.max(block.seen);
     }
 
-    /// A block executes a fence at `tick`.
-    pub fn fence(&mut self, block: u32, tick: u32) {
+    /// Lanes of a block execute a fence at `tick`.
+    pub fn fence(&mut self, block: u32, tick: u32, by: Publisher) {
         let block = self.block(block);
         block.fence = tick;
-        if std::mem::take(&mut block.touched) {
-            block.fences.push(Ticks { fence: tick, write: NEVER });
+        let warp = 1 << (by.warp & 31);
+        if block.behind & warp != 0 {
+            block.behind &= !warp;
+            block.fences.push(Fence { ticks: Ticks { fence: tick, write: NEVER }, by });
             block.unpublished += 1;
         }
+        if block.unpublished > MOST_UNPUBLISHED {
+            block.publish(tick, None);
+        }
         if block.fences.len() > MOST_FENCES {
-            block.forgotten = block.fences[MOST_FENCES / 2].fence;
+            block.forgotten = block.fences[MOST_FENCES / 2].ticks.fence;
             block.fences.drain(..=MOST_FENCES / 2);
             block.unpublished = block.unpublished.min(block.fences.len());
         }
     }
 
-    /// Whether a strong write of a block would publish accesses.
+    /// Whether a strong write of a block may publish accesses.
     pub fn is_pending(&self, block: u32) -> bool {
         self.blocks.get(&block).is_some_and(|block| block.unpublished > 0)
+    }
+
+    /// Lanes of a block write strongly at `tick`.
+    pub fn publish(&mut self, (block, tick): (u32, u32), writer: Publisher) {
+        self.block(block).publish(tick, Some(&writer));
     }
 
     /// A block accesses the word at `address` strongly, at `tick`.
@@ -113,17 +185,16 @@ impl KnownOrder {
         let carried = self.carried.get(&place).copied().unwrap_or_default();
         let carried = carried.max(self.carried_anywhere);
         let state = self.block(block);
-        if !matches!(touch, Touch::Write(_)) {
+        // Nobody learns anything by a reduction.
+        if matches!(touch, Touch::Read | Touch::Update(true)) {
             state.seen = state.seen.max(carried);
-            if touch == Touch::Update || order.acquires {
+            if touch != Touch::Read || order.acquires {
                 state.known = state.known.max(state.seen);
             }
         }
         if touch == Touch::Read || state.fence == 0 {
             return;
         }
-        let first = state.fences.len() - std::mem::take(&mut state.unpublished);
-        state.fences[first..].iter_mut().for_each(|fence| fence.write = tick);
         let carried = carried.max(Ticks { fence: state.fence, write: tick });
         if self.carried.len() < MOST_PLACES {
             self.carried.insert(place, carried);
@@ -132,22 +203,40 @@ impl KnownOrder {
         }
     }
 
-    /// Whether `block` knows what `other` did at `tick`.
-    pub fn knows(&self, block: u32, (other, tick): (u32, u32)) -> bool {
-        let (Some(block), Some(other)) = (self.blocks.get(&block), self.blocks.get(&other)) else {
-            return false;
-        };
-        let first = other.fences.partition_point(|at| at.fence < tick);
-        let is_known = |at: &Ticks| at.fence <= block.known.fence && at.write <= block.known.write;
-        tick <= other.forgotten || other.fences.get(first).is_some_and(is_known)
+    /// Whether `block` knows an access of another.
+    pub fn knows(&self, block: u32, record: &Record) -> bool {
+        let Some(other) = self.blocks.get(&record.block) else { return false };
+        let Some(Block { known, .. }) = self.blocks.get(&block) else { return false };
+        let first = other.fences.partition_point(|at| at.ticks.fence < record.when);
+        let up_to_now = other.fences[first..].iter().take_while(|at| at.ticks.fence <= known.fence);
+        let mut published = up_to_now.filter(|at| at.ticks.write <= known.write);
+        record.when <= other.forgotten || published.any(|at| at.covers(record))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lower::inst::Sharing;
+    use crate::machine::hazard::By;
 
     const FLAG: u64 = 64;
+
+    /// Lane 0 of a warp, which met no other thread.
+    fn lane_0(warp: u32) -> Publisher {
+        Publisher { warp, lanes: 1, met: 0, warp_met: 0 }
+    }
+
+    /// Whether a block knows what lane 0 of the first warp of another did.
+    fn knows(order: &KnownOrder, block: u32, (other, when): (u32, u32)) -> bool {
+        order.knows(block, &Record { when, block: other, by: By::new(0, 0, Sharing::Plain) })
+    }
+
+    /// Lane 0 of the first warp writes a flag.
+    fn write(order: &mut KnownOrder, me: (u32, u32), place: u64, touch: Touch) {
+        order.publish(me, lane_0(0));
+        order.access(me, place, touch, GridOrder::default());
+    }
 
     #[test]
     fn a_block_knows_what_was_fenced_before_the_flag_that_it_acquires() {
@@ -156,29 +245,29 @@ mod tests {
         for (tick, fenced) in [(1, false), (4, true)] {
             order.touch(0);
             if fenced {
-                order.fence(0, tick + 1);
+                order.fence(0, tick + 1, lane_0(0));
             }
-            order.access((0, tick + 2), FLAG, Touch::Write(true), GridOrder::default());
+            write(&mut order, (0, tick + 2), FLAG, Touch::Write(true));
             order.access((1, tick + 2), FLAG, Touch::Read, acquire);
-            assert_eq!(order.knows(1, (0, tick)), fenced);
+            assert_eq!(knows(&order, 1, (0, tick)), fenced);
         }
-        assert!(!order.knows(1, (0, 6)), "it came after the fence");
-        assert!(!order.knows(2, (0, 4)), "that one acquired nothing");
+        assert!(!knows(&order, 1, (0, 6)), "it came after the fence");
+        assert!(!knows(&order, 2, (0, 4)), "that one acquired nothing");
     }
 
     #[test]
     fn a_relaxed_read_needs_a_fence_or_a_meeting_after_it() {
         let mut order = KnownOrder::default();
         order.touch(0);
-        order.fence(0, 2);
-        order.access((0, 3), FLAG, Touch::Update, GridOrder::default());
+        order.fence(0, 2, lane_0(0));
+        write(&mut order, (0, 3), FLAG, Touch::Update(true));
         order.access((1, 3), FLAG, Touch::Read, GridOrder::default());
-        assert!(!order.knows(1, (0, 1)));
+        assert!(!knows(&order, 1, (0, 1)));
         order.meet(1);
-        assert!(order.knows(1, (0, 1)));
+        assert!(knows(&order, 1, (0, 1)));
         // An atomic operation needs none.
-        order.access((2, 3), FLAG, Touch::Update, GridOrder::default());
-        assert!(order.knows(2, (0, 1)));
+        write(&mut order, (2, 3), FLAG, Touch::Update(true));
+        assert!(knows(&order, 2, (0, 1)));
     }
 
     #[test]
@@ -186,19 +275,19 @@ mod tests {
         let mut order = KnownOrder::default();
         // Block 0 fences two accesses, and publishes the first.
         order.touch(0);
-        order.fence(0, 2);
-        order.access((0, 3), FLAG, Touch::Write(true), GridOrder::default());
+        order.fence(0, 2, lane_0(0));
+        write(&mut order, (0, 3), FLAG, Touch::Write(true));
         order.touch(0);
-        order.fence(0, 5);
-        order.fence(1, 6);
-        order.access((1, 7), 2 * FLAG, Touch::Update, GridOrder::default());
+        order.fence(0, 5, lane_0(0));
+        order.fence(1, 6, lane_0(0));
+        write(&mut order, (1, 7), 2 * FLAG, Touch::Update(true));
         for place in [FLAG, 2 * FLAG] {
-            order.access((2, 7), place, Touch::Update, GridOrder::default());
+            write(&mut order, (2, 7), place, Touch::Update(true));
         }
-        assert!(order.knows(2, (0, 1)) && !order.knows(2, (0, 4)));
-        order.access((0, 8), FLAG, Touch::Write(true), GridOrder::default());
-        order.access((2, 8), FLAG, Touch::Update, GridOrder::default());
-        assert!(order.knows(2, (0, 4)));
+        assert!(knows(&order, 2, (0, 1)) && !knows(&order, 2, (0, 4)));
+        write(&mut order, (0, 8), FLAG, Touch::Write(true));
+        write(&mut order, (2, 8), FLAG, Touch::Update(true));
+        assert!(knows(&order, 2, (0, 4)));
     }
 
     #[test]
@@ -206,10 +295,10 @@ mod tests {
         let mut order = KnownOrder::default();
         for tick in 1..=2 * MOST_FENCES as u32 {
             order.touch(0);
-            order.fence(0, tick);
+            order.fence(0, tick, lane_0(0));
         }
         order.access((1, 3), FLAG, Touch::Read, GridOrder::default());
-        assert!(order.knows(1, (0, 1)) && !order.knows(1, (0, 2 * MOST_FENCES as u32)));
+        assert!(knows(&order, 1, (0, 1)) && !knows(&order, 1, (0, 2 * MOST_FENCES as u32)));
         assert!(order.blocks[&0].fences.len() <= MOST_FENCES);
     }
 }

@@ -48,7 +48,12 @@ impl LaneOrder {
     /// When some lanes of the warp of `by` last met.
     #[inline(always)]
     pub fn last(&self, by: By) -> u32 {
-        self.last[(by.thread() / 32) as usize]
+        self.last[by.warp()]
+    }
+
+    /// When some lanes of a warp last met.
+    pub fn last_of(&self, warp: u32) -> u32 {
+        self.last[warp as usize % 32]
     }
 
     /// Whether the thread of `me` knows what that of `other` did at the tick `when`.
@@ -66,14 +71,15 @@ impl LaneOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lower::inst::Sharing;
 
     #[test]
     fn an_exchange_orders_its_members_and_what_they_know() {
         let mut order = LaneOrder::default();
         order.meet(1, 0b0011, 5);
         let knows = |order: &LaneOrder, me: usize, (other, when): (usize, u32)| {
-            let [me, other] =
-                [me, other].map(|thread| By::new(thread as u32 / 32, 0, false).lane(thread % 32));
+            let [me, other] = [me, other]
+                .map(|thread| By::new(thread as u32 / 32, 0, Sharing::Plain).lane(thread % 32));
             order.knows(me, (other, when))
         };
         assert!(knows(&order, 32, (33, 4)) && knows(&order, 33, (32, 4)));

@@ -9,7 +9,7 @@ use super::context::Context;
 use super::fault::{Fault, FaultKind, Outcome};
 use super::per_lane::{read, write};
 use super::request::{Part, Verb, check, parts};
-use crate::lower::inst::{Address, Mbarrier, MbarrierOp, Phase, Slot, Space};
+use crate::lower::inst::{Address, Mbarrier, MbarrierOp, Phase, Sharing, Slot, Space};
 
 /// The largest count that PTX allows.
 const MOST: u32 = (1 << 20) - 1;
@@ -103,7 +103,7 @@ pub fn execute(cx: &mut Context<'_>, barrier: &Mbarrier, on: u32) -> Result<Wait
     let initial = matches!(barrier.op, MbarrierOp::Init { .. });
     let verb = if initial { Verb::Write } else { Verb::Update(true) };
     check(cx, &part, BYTES, verb)?;
-    touch(cx, &part, (BYTES, true), verb, on)?;
+    touch(cx, &part, (BYTES, Sharing::Ordered), verb, on)?;
     match barrier.op {
         MbarrierOp::Init { count } => {
             let counts = *cx.lanes.get32(count);
@@ -171,7 +171,7 @@ fn test(cx: &mut Context<'_>, part: &Part, p: Slot, phase: Phase) -> Result<Wait
 pub fn arrive_once(cx: &mut Context<'_>, address: Address, on: u32) -> Outcome {
     let part = place(cx, address, on)?;
     check(cx, &part, BYTES, Verb::Update(true))?;
-    touch(cx, &part, (BYTES, true), Verb::Update(true), on)?;
+    touch(cx, &part, (BYTES, Sharing::Ordered), Verb::Update(true), on)?;
     cx.shadow.arrive(cx.warp.index);
     for lane in (0..32).filter(|lane| on >> lane & 1 == 1) {
         change(cx, &part, lane, |state| state.arrive(1, false))?;

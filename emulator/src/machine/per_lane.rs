@@ -11,7 +11,7 @@ use super::definedness;
 use super::fault::Outcome;
 use super::hazard::Touch;
 use super::request::{Extent, Part, Verb, admit, allocation, parts};
-use crate::lower::inst::{Address, Element, File, Slot, Space};
+use crate::lower::inst::{Address, Element, File, Sharing, Slot, Space};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// One word of some space.
@@ -208,12 +208,15 @@ pub fn load(
 ) -> Outcome {
     for part in parts(cx, address, on).iter() {
         admit(cx, part, element.total(), Verb::Read)?;
-        if element.strong {
+        if element.is_strong() {
             cx.shadow.order(cx.warp.index);
         }
-        let how = (element.total(), element.strong || element.guess);
+        let how = (element.total(), element.sharing);
         log(cx, part, how, Touch::Read, element.order, |_, _| 0);
         let unwritten = touch_read(cx, part, how)?;
+        if element.is_strong() {
+            cx.shadow.look(cx.warp.index, element.sharing == Sharing::Volatile);
+        }
         let file = File::by_width(element.wide);
         if let Some((lanes, fault)) = unwritten {
             definedness::note(cx, &d[..usize::from(element.count)], file, lanes, fault);
@@ -263,11 +266,11 @@ pub fn store(
 ) -> Outcome {
     for part in parts(cx, address, on).iter() {
         admit(cx, part, element.total(), Verb::Write)?;
-        if element.strong {
+        if element.is_strong() {
             cx.shadow.order(cx.warp.index);
         }
         let changed = if part.space == Space::Shared { changed(cx, part, element, a) } else { 0 };
-        touch(cx, part, (element.total(), element.strong), Verb::Write, changed)?;
+        touch(cx, part, (element.total(), element.sharing), Verb::Write, changed)?;
         if cx.tracks_definedness() {
             definedness::store(cx, part, element, &a)?;
         }
@@ -282,7 +285,7 @@ pub fn store(
 
 /// Logs a store to global memory, with its values.
 fn log_store(cx: &mut Context<'_>, part: &Part, element: Element, a: &[Slot; 4]) {
-    if !cx.shadow.log.wants(element.strong) {
+    if !cx.shadow.log.wants(element.is_strong()) {
         return;
     }
     let values = a.map(|slot| cx.lanes.any(slot, element.wide));
@@ -300,7 +303,7 @@ pub fn log_values(cx: &mut Context<'_>, part: &Part, element: Element, values: &
         (0..4)
             .fold(0, |word, next| word | (byte(lane, 4 * at as usize + next) as u32) << (8 * next))
     };
-    let how = (element.total(), element.strong);
+    let how = (element.total(), element.sharing);
     log(cx, part, how, Touch::Write(true), element.order, word);
 }
 

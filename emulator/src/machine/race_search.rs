@@ -189,7 +189,7 @@ impl Races {
         let verb = match race.touch {
             Touch::Read => "reads",
             Touch::Write(_) => "writes",
-            Touch::Update => "updates",
+            Touch::Update(_) => "updates",
         };
         let access =
             Access { verb, space: "global", address: race.address, size: race.bytes, limit: None };

@@ -10,7 +10,7 @@ use super::matrix_layout::{collect, deal};
 use super::per_lane::{read, write};
 use super::request::{Part, Verb, check, parts};
 use crate::counters::{SharedCounts, banks};
-use crate::lower::inst::{File, MatrixRows, Slot, Space};
+use crate::lower::inst::{File, MatrixRows, Sharing, Slot, Space};
 
 /// Bytes of a row of a matrix.
 const ROW: u32 = 16;
@@ -67,7 +67,7 @@ fn count(counts: &mut SharedCounts, part: &Part) {
 
 fn load(cx: &mut Context<'_>, op: &MatrixRows, part: &Part) -> Outcome {
     check(cx, part, ROW, Verb::Read)?;
-    let unwritten = touch_read(cx, part, (ROW, false))?;
+    let unwritten = touch_read(cx, part, (ROW, Sharing::Plain))?;
     count(&mut cx.counts.memory.matrix_loads, part);
     let registers = &op.registers[..usize::from(op.count)];
     for (first, &slot) in (0..).step_by(8).zip(registers) {
@@ -116,7 +116,7 @@ fn store(cx: &mut Context<'_>, op: &MatrixRows, part: &Part) -> Outcome {
             changed |= u32::from(there as u32 & 0xffff != *half) << lane;
         }
     }
-    touch(cx, part, (ROW, false), Verb::Write, changed)?;
+    touch(cx, part, (ROW, Sharing::Plain), Verb::Write, changed)?;
     count(&mut cx.counts.memory.matrix_stores, part);
     for (address, origin) in undefined {
         cx.shadow.forget(address, 2, &cx.warp.definedness.origins[origin]);

@@ -11,8 +11,8 @@ use super::lanes::Lanes;
 use super::rare_integer;
 use crate::lower::inst::{
     Binary, Carry, Clamp, Cmp, Combine, ComparePairs, Conversion, Float2, FloatClass, FloatMode,
-    FloatOp, HalfFormat, IntegerOp, MadCarry, PairResult, Scalar, SetTo, Setp, Shift, SignOf, Slot,
-    Ternary, Unary,
+    FloatOp, HalfFormat, IntegerOp, LogicTest, MadCarry, PairResult, Scalar, SetTo, Setp, Shift,
+    SignOf, Slot, Ternary, Unary,
 };
 
 /// Executes an integer operation for the lanes of `m`.
@@ -48,11 +48,8 @@ pub fn integer(lanes: &mut Lanes<'_>, op: &IntegerOp, m: u32) {
         IntegerOp::MulWide16 { signed, d, a, b } => {
             lanes.map2_32(d, (a, b), m, |a, b| integer::mul_wide16(signed, a, b));
         }
-        IntegerOp::MadWide16 { signed, d, a, b, c } => {
-            lanes.map3_32(d, (a, b, c), m, |a, b, c| {
-                integer::mul_wide16(signed, a, b).wrapping_add(c)
-            });
-        }
+        IntegerOp::MadWide16 { signed, d, a, b, c } => lanes
+            .map3_32(d, (a, b, c), m, |a, b, c| integer::mul_wide16(signed, a, b).wrapping_add(c)),
         IntegerOp::Bfi32 { d, a, b, c, e } => lanes.map4_32(d, (a, b, c, e), m, |a, b, c, e| {
             integer::bfi(u64::from(a), u64::from(b), c, e, 32) as u32
         }),
@@ -72,6 +69,7 @@ pub fn integer(lanes: &mut Lanes<'_>, op: &IntegerOp, m: u32) {
         IntegerOp::SelectBySign64 { sign, d, a, b, c } => {
             select_by_sign64(lanes, sign, d, (a, b, c), m);
         }
+        IntegerOp::LogicTest(how) => logic_test(lanes, how, m),
         IntegerOp::Carry(how) => carry(lanes, how, m),
         IntegerOp::MadCarry(how) => mad_carry(lanes, how, m),
         IntegerOp::Select64 { d, a, b, p } => select(lanes, d, (a, b, p), m),
@@ -221,6 +219,20 @@ fn carry(lanes: &mut Lanes<'_>, how: Carry, m: u32) {
     if write {
         lanes.set_pred(carry, carry_out, m);
     }
+}
+
+fn logic_test(lanes: &mut Lanes<'_>, how: LogicTest, m: u32) {
+    let LogicTest { table, combine: op, d, p, a, b, c, q, negate } = how;
+    let q = if negate { !lanes.pred(q) } else { lanes.pred(q) };
+    let (a, b, c) = (lanes.any(a, false), lanes.any(b, false), lanes.any(c, false));
+    let (mut result, mut set) = ([0; 32], 0);
+    for lane in 0..32 {
+        let [a, b, c] = [a, b, c].map(|source| source[lane] as u32);
+        result[lane] = u64::from(integer::ternary32(Ternary::Lop3(table), a, b, c));
+        set |= u32::from(result[lane] != 0) << lane;
+    }
+    lanes.set_any(d, false, &result, m);
+    lanes.set_pred(p, combine(op, set, q), m);
 }
 
 fn mad_carry(lanes: &mut Lanes<'_>, how: MadCarry, m: u32) {

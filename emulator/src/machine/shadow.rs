@@ -11,9 +11,10 @@
 //! `.sync` exchange orders the lanes of its member mask (`LaneOrder`).
 //! An arrival at an `mbarrier` does not order later writes of its warp (`Arrivals`). That is more
 //! than PTX promises, so a race may be missed, and none is made up. Atomics and `volatile` or
-//! `relaxed` accesses do not race among themselves, a store of the value that is already there
-//! changes nothing that anyone could see, and of lanes that store to one place in one instruction
-//! the highest wins, as elsewhere.
+//! `relaxed` accesses do not race among themselves, except for volatile accesses of lanes of one
+//! warp that take data (`Sharing::Volatile`). A store of the value that is already there changes
+//! nothing that anyone could see, and of lanes that store to one place in one instruction the
+//! highest wins, as elsewhere.
 //!
 //! Time is counted in ticks, one for each event that orders anything. An access is ordered before a
 //! thread's next access if it came before the last tick at which the two met. Ticks continue from
@@ -23,7 +24,7 @@ use super::access_log::{AccessLog, lanes_of};
 use super::arrivals::Arrivals;
 use super::checks::Checks;
 use super::fault::Fault;
-use super::hazard::{By, Hazard, Touch, WARP};
+use super::hazard::{By, Hazard, Touch};
 use super::lane_order::LaneOrder;
 use super::origins::Origins;
 use super::shared_cells::{Cells, NEVER, is_late, is_ordered, joined, row_mut};
@@ -58,6 +59,8 @@ pub struct Shadow {
     last_order: i32,
     /// When all lanes of each warp last met.
     warp_met: Vec<i32>,
+    /// When lanes of each warp last looked at what other threads did.
+    looked: Vec<i32>,
     lane_order: LaneOrder,
     arrivals: Arrivals,
     cells: Cells,
@@ -86,6 +89,7 @@ impl Shadow {
             ordered: vec![0; warps as usize],
             last_order: 0,
             warp_met: vec![0; warps as usize],
+            looked: vec![0; warps as usize],
             lane_order: LaneOrder::default(),
             arrivals: Arrivals::default(),
             cells: Cells {
@@ -109,6 +113,7 @@ impl Shadow {
         self.now = 1;
         self.ordered.fill(0);
         self.warp_met.fill(0);
+        self.looked.fill(0);
         self.lane_order.clear();
         self.cells.read.fill(0);
         if self.cells.written.is_empty() {
@@ -135,17 +140,28 @@ impl Shadow {
         self.origins.clear();
     }
 
-    /// A warp executes a fence, possibly with a scope beyond the block.
+    /// Lanes of a warp execute a fence, possibly with a scope beyond the block.
     #[inline]
-    pub fn fence(&mut self, warp: u32, beyond_block: bool) {
+    pub fn fence(&mut self, warp: u32, lanes: u32, beyond_block: bool) {
         if beyond_block {
-            self.log.fence();
+            self.log.fence(warp, lanes);
         }
         self.order(warp);
     }
 
+    /// Lanes of a warp learned by a strong access what other threads did, perhaps those of other
+    /// warps only.
+    #[inline]
+    pub fn look(&mut self, warp: u32, other_warps_only: bool) {
+        self.log.look(warp);
+        if !other_warps_only {
+            self.now = (self.now + 1).min(NEVER - 1);
+            self.looked[warp as usize] = self.now;
+        }
+    }
+
     /// A warp executes an operation that orders memory: its next accesses come after all that the
-    /// block did before.
+    /// block did before, except for volatile accesses of its own lanes.
     #[inline]
     pub fn order(&mut self, warp: u32) {
         self.arrivals.clear();
@@ -229,7 +245,7 @@ impl Shadow {
     /// next access.
     #[inline(always)]
     pub fn bounds(&self, by: By) -> (i32, i32) {
-        let warp = ((by.0 & WARP) >> 5) as usize;
+        let warp = by.warp();
         let met = self.met.max(self.ordered[warp]);
         (met, met.max(self.warp_met[warp]))
     }
@@ -269,13 +285,18 @@ impl Shadow {
         (address, bytes): (u64, u32),
         touch: Touch,
     ) -> Option<Hazard> {
-        let reads = self.checks.init && matches!(touch, Touch::Read | Touch::Update);
+        let reads = self.checks.init && matches!(touch, Touch::Read | Touch::Update(_));
         let is_selected =
             |hazard: &Hazard| self.checks.race || !matches!(hazard, Hazard::Race { .. });
+        let knows = |other, when: i32| self.lane_order.knows(by, (other, when.cast_unsigned()));
         let hazard = |cell| {
-            self.cells.hazard(cell, by, touch, (self.began, bounds), |other, when| {
-                self.lane_order.knows(by, (other, when.cast_unsigned()))
-            })
+            let found = self.cells.hazard(cell, by, touch, (self.began, bounds), knows);
+            if found.is_some() || !by.is_volatile() {
+                return found;
+            }
+            let warp = by.warp();
+            let met = self.met.max(self.warp_met[warp]).max(self.looked[warp]);
+            self.cells.volatile_race(cell, by, touch, met, knows)
         };
         if self.is_one_cell(address, bytes) {
             let cell = (address >> self.layout.grain) as usize;
@@ -330,7 +351,7 @@ impl Shadow {
             match touch {
                 Touch::Read => self.cells.note_read(cell, by, now, read_bounds),
                 Touch::Write(false) if self.cells.written[cell] >= self.began => {}
-                Touch::Write(_) | Touch::Update => {
+                Touch::Write(_) | Touch::Update(_) => {
                     if self.arrivals.any() {
                         self.arrivals.note(cell, by);
                     }
@@ -394,7 +415,7 @@ impl Shadow {
         touch: impl Fn(usize) -> Touch,
     ) -> bool {
         let (grain, began) = (self.layout.grain, self.began);
-        if bytes != 1 << grain {
+        if bytes != 1 << grain || by.is_volatile() {
             return false;
         }
         let is_sure = |lane: usize| {

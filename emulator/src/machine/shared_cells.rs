@@ -3,7 +3,7 @@
 //!
 //! An access is its tick and its thread ([`By`]). The ticks are those of the shadow.
 
-use super::hazard::{By, Hazard, LANES, SEVERAL, STRONG, THREAD, Touch, WARP};
+use super::hazard::{By, Hazard, LANES, SEVERAL, STRONG, THREAD, Touch, VOLATILE, WARP};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -114,6 +114,33 @@ impl Cells {
         races.then_some(Hazard::Race { other: By(reader), wrote: false, block: None })
     }
 
+    /// The race of a volatile access of a cell with one of another lane of its warp, of which only
+    /// those before `met` are ordered before it.
+    #[inline(never)]
+    pub fn volatile_race(
+        &self,
+        cell: usize,
+        by: By,
+        touch: Touch,
+        met: i32,
+        knows: impl Fn(By, i32) -> bool,
+    ) -> Option<Hazard> {
+        if touch == Touch::Write(false) {
+            return None;
+        }
+        let races = |when: i32, other: By| {
+            let is_of_warp = other.is_volatile() && (other.0 ^ by.0) & WARP == 0;
+            is_of_warp && is_late(when, other.0, by.0, (met, met)) && !knows(other, when)
+        };
+        let race = |other, wrote| Hazard::Race { other, wrote, block: None };
+        let (writer, reader) = (By(self.writer[cell]), By(self.reader[cell]));
+        if races(self.written[cell], writer) {
+            return Some(race(writer, true));
+        }
+        let is_read = touch != Touch::Read && races(self.read[cell], reader);
+        is_read.then(|| race(reader, false))
+    }
+
     #[inline(always)]
     pub fn note_read(&mut self, cell: usize, by: By, now: i32, met: (i32, i32)) {
         self.reader[cell] = joined(self.read[cell], self.reader[cell], by.0, met);
@@ -164,9 +191,10 @@ pub fn is_late(when: i32, other: i32, me: i32, bounds: (i32, i32)) -> bool {
 pub fn joined(when: i32, other: i32, me: i32, met: (i32, i32)) -> i32 {
     let apart = other ^ me;
     let several = (when >= met.0) & (apart & (WARP | SEVERAL) != 0);
-    let lanes = (when >= met.1) & ((apart & THREAD) | (other & LANES) != 0) & (apart & STRONG == 0);
+    let is_alike = apart & (STRONG | VOLATILE) == 0;
+    let lanes = (when >= met.1) & ((apart & THREAD) | (other & LANES) != 0) & is_alike;
     // Both are strong, or the two together are not.
-    let of_several = (other | SEVERAL) & (me | !STRONG);
+    let of_several = (other | SEVERAL) & (me | !STRONG) & !VOLATILE;
     let of_warp = if lanes { me | LANES } else { me };
     if several { of_several } else { of_warp }
 }

@@ -11,7 +11,7 @@ use super::per_lane::{read, write};
 use super::request::{Extent, Part, Verb, check, check_lane, parts};
 use super::rows;
 use crate::counters::sectors;
-use crate::lower::inst::{AsyncCopy, GridOrder, Space, TransferOp};
+use crate::lower::inst::{AsyncCopy, GridOrder, Sharing, Space, TransferOp};
 
 /// Executes it for the lanes of `on`.
 #[inline(never)]
@@ -68,9 +68,9 @@ fn start(cx: &mut Context<'_>, copy: &AsyncCopy, on: u32) -> Outcome {
     counts.sectors += sectors::touched(&from.addresses, reading, bytes, (low, high)).sectors;
     for lane in lanes_of(reading) {
         let part = Part { lanes: 1 << lane, ..from };
-        log(cx, &part, (sizes[lane], false), Touch::Read, GridOrder::default(), |_, _| 0);
+        log(cx, &part, (sizes[lane], Sharing::Plain), Touch::Read, GridOrder::default(), |_, _| 0);
     }
-    let (pc, since) = (cx.warp.pc - 1, cx.shadow.bounds(cx.by(false)));
+    let (pc, since) = (cx.warp.pc - 1, cx.shadow.bounds(cx.by(Sharing::Plain)));
     for lane in (0..32).filter(|lane| on >> lane & 1 == 1) {
         let mut words = [0; 4];
         for (at, word) in (0u32..).zip(&mut words).take(copy.bytes as usize / 4) {
@@ -100,7 +100,7 @@ fn finish(cx: &mut Context<'_>, done: &[Copy]) -> Outcome {
             let there = read(cx, Space::Shared, copy.lane, copy.address + at, 4);
             changed |= if there == u64::from(word) { 0 } else { lanes };
         }
-        let by = By::new(cx.warp.index, copy.pc, false);
+        let by = By::new(cx.warp.index, copy.pc, Sharing::Plain);
         let how = (u32::from(copy.bytes), by, copy.since);
         touch_since(cx, &part, how, Verb::Write, changed).map_err(|mut fault| {
             fault.pc = Some(copy.pc);

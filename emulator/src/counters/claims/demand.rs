@@ -223,7 +223,7 @@ fn has_effect(inst: &Inst) -> bool {
         Op::Arith(_) | Op::Integer(_) | Op::Float(_) | Op::Move(_) | Op::Mma(_) => false,
         Op::Exchange(exchange) => matches!(exchange, ExchangeOp::WarpSync { .. }),
         Op::Transfer(TransferOp::Transpose { .. }) => false,
-        Op::Load { element, .. } => element.strong,
+        Op::Load { element, .. } => element.is_strong(),
         // The instructions that they lead to have the effect.
         Op::Branch { .. } => false,
         Op::Control(ControlOp::BranchIndexed { .. } | ControlOp::Return | ControlOp::Exit) => false,

@@ -139,7 +139,7 @@ pub fn plain_access(inst: &Inst, pc: usize, values: &Values<'_>) -> Option<Acces
         _ => return None,
     };
     let counted = matches!(address.space, Space::Global | Space::Shared | Space::Generic);
-    (counted && !element.strong).then(|| Access {
+    (counted && !element.is_strong()).then(|| Access {
         pc,
         store,
         space: address.space,

@@ -47,7 +47,7 @@ impl<'p> Loads<'p> {
             bits.map(|bits| words.iter().filter(|&&word| bits & word != 0).count()).sum();
         let whole = results.len() * words.len();
         match used {
-            0 => (!element.volatile).then_some(Unused::All),
+            0 => (!element.is_volatile()).then_some(Unused::All),
             _ if whole == 4 && (used == 3 || element.bytes == 1) => None,
             _ if used < whole => Some(Unused::Part),
             _ => self.is_halved(element, &results).then_some(Unused::Part),

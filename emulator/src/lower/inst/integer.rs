@@ -3,6 +3,7 @@
 
 use super::rare_integer::{SignOf, WordOp};
 use super::slot::{File, Slot, Visitor, show};
+use super::types::Combine;
 
 /// One-operand integer operations of one width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,6 +151,21 @@ pub struct MadCarry {
     pub c: Slot,
 }
 
+/// `lop3.or`, `lop3.and`: `p` is whether the result is not zero, combined with `q`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are operands in PTX order")]
+pub struct LogicTest {
+    pub table: u8,
+    pub combine: Combine,
+    pub d: Slot,
+    pub p: Slot,
+    pub a: Slot,
+    pub b: Slot,
+    pub c: Slot,
+    pub q: Slot,
+    pub negate: bool,
+}
+
 /// Integer operations that are not worth vectorising. Fields: `d` destination, `a`, `b`, `c`, `e`
 /// sources in PTX order.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -268,6 +284,7 @@ pub enum IntegerOp {
         b: Slot,
         c: Slot,
     },
+    LogicTest(LogicTest),
     Carry(Carry),
     MadCarry(MadCarry),
     Select64 {
@@ -312,6 +329,10 @@ impl IntegerOp {
             }
             Self::Bfe64 { d, a, b, c, .. } => {
                 show(see, [(R64, a), (R32, b), (R32, c)], [(R64, d)]);
+            }
+            Self::LogicTest(LogicTest { d, p, a, b, c, q, .. }) => {
+                let results = [(R32, d), (Pred, p)];
+                show(see, [(R32, a), (R32, b), (R32, c), (Pred, q)], results);
             }
             Self::Carry(Carry { wide, carry, d, a, b, .. }) => {
                 let file = File::by_width(*wide);

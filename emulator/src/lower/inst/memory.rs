@@ -34,6 +34,21 @@ impl GridOrder {
     }
 }
 
+/// Whether other threads may access a place at the same time as a load or store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// They may not.
+    Plain,
+    /// A load whose value a compare-and-swap checks: they may update the place.
+    Guess,
+    /// `volatile`: threads of other warps may.
+    Volatile,
+    /// A `volatile` load that decides how its lane goes on: lanes of its warp may too.
+    Look,
+    /// `relaxed`, `acquire` or `release`: they may.
+    Ordered,
+}
+
 /// The type of one element of a memory access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Element {
@@ -45,17 +60,23 @@ pub struct Element {
     pub wide: bool,
     /// 1, 2 or 4 elements.
     pub count: u8,
-    /// `volatile` or ordered: other threads may access the place at the same time.
-    pub strong: bool,
-    /// `volatile`: it happens although nothing uses its value.
-    pub volatile: bool,
-    /// A compare-and-swap checks what it loads, so other threads may update the place.
-    pub guess: bool,
+    /// Whether other threads may access the place at the same time.
+    pub sharing: Sharing,
     /// The ordering effect on other blocks.
     pub order: GridOrder,
 }
 
 impl Element {
+    /// Whether it is `volatile` or ordered.
+    pub fn is_strong(self) -> bool {
+        matches!(self.sharing, Sharing::Volatile | Sharing::Look | Sharing::Ordered)
+    }
+
+    /// Whether it is `volatile`: it happens although nothing uses its value.
+    pub fn is_volatile(self) -> bool {
+        matches!(self.sharing, Sharing::Volatile | Sharing::Look)
+    }
+
     /// Bytes that one lane moves.
     pub fn total(self) -> u32 {
         u32::from(self.bytes) * u32::from(self.count)

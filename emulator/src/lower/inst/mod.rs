@@ -32,9 +32,11 @@ pub use float::{
     HalfFormat, HalfOp, PairResult, SetTo, Setp,
 };
 pub use fragment::{Dealing, Fragment, Matrix, MatrixShape};
-pub use integer::{Binary, Carry, Count, IntegerOp, MadCarry, Permute, Shift, Ternary, Unary};
+pub use integer::{
+    Binary, Carry, Count, IntegerOp, LogicTest, MadCarry, Permute, Shift, Ternary, Unary,
+};
 pub use mbarrier::{Mbarrier, MbarrierOp, Phase};
-pub use memory::{Address, Atomic, AtomicOp, AtomicVector, Element, GridOrder, Space};
+pub use memory::{Address, Atomic, AtomicOp, AtomicVector, Element, GridOrder, Sharing, Space};
 pub use mma::{FragmentMove, Mma, MmaInput, MmaSums};
 pub use moves::MoveOp;
 pub use rare_integer::{Lane, PairOp, SignOf, SimdVideo, Video, VideoFinish, VideoOp, WordOp};
