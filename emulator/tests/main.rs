@@ -9,6 +9,7 @@ mod common;
 mod definedness;
 mod driver;
 mod execution;
+mod forms;
 mod generated;
 mod global_races;
 mod halves;

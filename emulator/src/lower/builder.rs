@@ -34,8 +34,8 @@ pub fn file_of(ty: Type) -> File {
 /// The meaning of a name.
 #[derive(Debug, Clone, Copy)]
 pub enum Binding {
-    /// A register.
-    Register(File, Slot),
+    /// A register of this type.
+    Register(File, Slot, Type),
     /// A register of 128 bits: two 64-bit ones, the lower first.
     Register128(Slot),
     /// A launch parameter at a byte offset.
@@ -74,7 +74,7 @@ fn registers_of(ty: Type) -> u32 {
 fn register(ty: Type, index: usize) -> Binding {
     match registers_of(ty) {
         2 => Binding::Register128(Slot::private(index)),
-        _ => Binding::Register(file_of(ty), Slot::private(index)),
+        _ => Binding::Register(file_of(ty), Slot::private(index), ty),
     }
 }
 
@@ -300,7 +300,7 @@ impl<'m, 'a> Builder<'m, 'a> {
     pub(super) fn source32(&mut self, operand: &Operand<'a>, ty: Type, line: u32) -> Lowered<Slot> {
         match operand {
             Operand::Name(name) => match self.find(name) {
-                Some(Binding::Register(File::R32, slot)) => Ok(slot),
+                Some(Binding::Register(File::R32, slot, _)) => Ok(slot),
                 Some(Binding::Variable(address)) => Ok(self.bits32(address as u32)),
                 Some(Binding::StackVariable(at)) => self.frame_address(File::R32, at.into(), line),
                 Some(_) => Err(self.wrong_width(name, "a register of 32 bits", line)),
@@ -330,7 +330,7 @@ impl<'m, 'a> Builder<'m, 'a> {
     pub(super) fn source64(&mut self, operand: &Operand<'a>, ty: Type, line: u32) -> Lowered<Slot> {
         let bits = match operand {
             Operand::Name(name) => match self.find(name) {
-                Some(Binding::Register(File::R64, slot)) => return Ok(slot),
+                Some(Binding::Register(File::R64, slot, _)) => return Ok(slot),
                 Some(Binding::Variable(address)) => address,
                 Some(Binding::StackVariable(at)) => {
                     return self.frame_address(File::R64, at.into(), line);
@@ -373,7 +373,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         line: u32,
     ) -> Lowered<(Slot, bool)> {
         if let Operand::Name(name) = operand
-            && let Some(Binding::Register(file, slot)) = self.find(name)
+            && let Some(Binding::Register(file, slot, _)) = self.find(name)
             && file != File::Pred
         {
             return Ok((slot, file == File::R64));
@@ -403,7 +403,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         };
         match self.find(name) {
             None if *name == "%is_explicit_cluster" => Ok((self.never(), negated)),
-            Some(Binding::Register(File::Pred, slot)) => Ok((slot, negated)),
+            Some(Binding::Register(File::Pred, slot, _)) => Ok((slot, negated)),
             Some(_) => Err(self.wrong_width(name, "a predicate", line)),
             None => Err(self.unknown(name, line)),
         }
@@ -444,7 +444,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         match operand {
             Operand::Sink => Ok((self.sink(), default)),
             Operand::Name(name) => match self.find(name) {
-                Some(Binding::Register(file, slot)) => Ok((slot, file)),
+                Some(Binding::Register(file, slot, _)) => Ok((slot, file)),
                 _ => Err(self.unknown(name, line)),
             },
             _ => Err(PtxError::invalid(line, "destination is not a register")),
@@ -476,7 +476,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         let fixed = match base {
             AddressBase::Absolute => *offset as u64,
             AddressBase::Name(name) => match self.find(name) {
-                Some(Binding::Register(file @ (File::R32 | File::R64), slot)) => {
+                Some(Binding::Register(file @ (File::R32 | File::R64), slot, _)) => {
                     let offset = i32::try_from(*offset).map_err(|_| {
                         PtxError::unsupported(line, "unsupported address offset beyond 32 bits")
                     })?;

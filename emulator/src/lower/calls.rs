@@ -161,7 +161,9 @@ impl<'m, 'a> Builder<'m, 'a> {
     pub(super) fn call(&mut self, i: &'m Instruction<'a>) -> Lowered<Op> {
         let written = Written::parse(i)?;
         let Written { results, name, arguments, list } = written;
-        if let (Some(list), Some(Binding::Register(File::R64, address))) = (list, self.find(name)) {
+        if let (Some(list), Some(Binding::Register(File::R64, address, _))) =
+            (list, self.find(name))
+        {
             return self.call_indirect(i, &written, (address, list));
         }
         if let Some(built_in) = self.built_in(i, results, name, arguments)? {

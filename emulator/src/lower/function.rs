@@ -370,6 +370,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             "call" => self.call(i)?,
             _ => self.plain(i)?,
         };
+        self.check_types(i)?;
         self.emit(guard, op, i.line);
         Ok(())
     }

@@ -37,6 +37,7 @@ pub mod program;
 mod rare_integer;
 mod refused;
 mod registers;
+mod signatures;
 mod stack;
 mod storage;
 pub mod table;
