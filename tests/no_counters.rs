@@ -1,6 +1,8 @@
 //! When hardware counters cannot be had: each way by its code, with cause, check and remedy, on a
 //! fake GPU.
 
+use std::fs;
+
 use crate::support::replay::{METRICS, arguments, workshop};
 use crate::support::{FakeGpu, Outcome};
 use serde_json::Value;
@@ -73,6 +75,36 @@ fn times_go_on_where_counters_cannot_be_had() {
         }
     }
     assert_eq!(gpu.logged("started"), [""; 0]);
+}
+
+/// The stored run of `scale`, timed in trouble, and its text for people.
+fn timed(trouble: &str) -> (Value, String) {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let export = folder.path().join("run.json").display().to_string();
+    let selection = ["run", "--package", "vector", "scale", "--repeat", "1", "--no-config"];
+    let arguments = [&selection[..], &["-v", "--export-json", &export]].concat();
+    let gpu = FakeGpu::new();
+    let tool = gpu.tool(&workshop(), &arguments);
+    let outcome = tool.env("FAKE_CUPTI_TROUBLE", trouble).run().exits_with(0);
+    let text = fs::read_to_string(&export).expect("it was exported");
+    (serde_json::from_str(&text).expect("it is JSON"), outcome.stdout)
+}
+
+#[test]
+fn times_are_the_devices_own_and_those_of_events_where_cupti_records_none() {
+    let (by_device, shown_by_device) = timed("");
+    let (by_events, shown_by_events) = timed("fail cuptiActivityEnable 39");
+    let row = |run: &Value| run["series"][0]["configurations"][0].clone();
+    for (run, timer) in [(&by_device, "device"), (&by_events, "events")] {
+        assert_eq!(run["provenance"]["timer"], timer);
+        assert_eq!(row(run)["timings"][0]["timer"], timer);
+    }
+    // The fake device's events add nothing, and tell milliseconds in 32 bits.
+    let duration = |run: &Value| row(run)["metrics"]["duration"]["value"].as_f64().unwrap();
+    assert!((duration(&by_device) - duration(&by_events)).abs() < 0.01);
+    assert!(!shown_by_device.contains("CUDA events"), "{shown_by_device}");
+    let note = "CUDA events, which add some 2 µs to a launch: cuptiActivityEnable failed";
+    assert!(shown_by_events.contains(note), "{shown_by_events}");
 }
 
 #[test]

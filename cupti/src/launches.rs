@@ -33,13 +33,13 @@ pub struct FailedLaunch {
     pub code: u32,
 }
 
-/// Why launches cannot be watched.
+/// Why launches cannot be watched, or activities recorded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WatchError {
     /// The driver that CUPTI would use is not there.
     #[error("{0}")]
     Driver(#[from] DriverProblem),
-    /// A CUPTI without callbacks.
+    /// A CUPTI without the functions for it.
     #[error("{0}")]
     Load(#[from] LoadError),
     /// CUPTI refuses.

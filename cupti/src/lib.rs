@@ -3,8 +3,8 @@
 //! Input: the possible locations of CUPTI ([`locate()`]). Output: on any machine the metric
 //! catalogue of every chip, the validation of metric names, config images with their pass counts,
 //! and values read back from recorded counter data ([`host`]); on a machine with a GPU the
-//! collection itself, one pass at a time ([`target`]), and the launches that the driver refuses
-//! ([`launches`]).
+//! collection itself, one pass at a time ([`target`]), the device's own times ([`activity`]), and
+//! the launches that the driver refuses ([`launches`]).
 //!
 //! Invariants:
 //! * Nothing here needs a CUDA toolkit to build, or any NVIDIA file to start. [`locate::locate`]
@@ -20,6 +20,7 @@
 //!   so an unknown code of a newer library would be undefined behaviour, and its loader panics.
 
 mod abi;
+pub mod activity;
 mod advice;
 mod code;
 pub mod driver;
@@ -33,6 +34,7 @@ pub mod target;
 pub mod trial;
 pub mod version;
 
+pub use activity::{Activity, ActivityRecorder};
 pub use advice::Advice;
 pub use code::Code;
 pub use error::{Failure, LoadError};

@@ -66,6 +66,13 @@ pub struct LaunchRecord {
 pub struct Timing {
     /// Every sample, in nanoseconds, in the order taken.
     pub samples_ns: Vec<f64>,
+    /// What timed them.
+    #[serde(default)]
+    pub timer: Timer,
+    /// Why the device's own times are unknown, if CUDA events timed the samples; none in older
+    /// documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_device_times: Option<String>,
     /// The SM clock around each sample, in hertz; `None` where both ends fell on different SMs.
     pub sm_clock_hz: Vec<Option<f64>>,
     /// Launches before the first sample.
@@ -91,6 +98,17 @@ pub struct Timing {
     /// are no such buffers, and if this is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_place: Option<InPlace>,
+}
+
+crate::words! {
+    /// What timed the samples.
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    pub enum Timer = Events {
+        /// CUDA events around the launches, which add some 2 µs.
+        Events = "events",
+        /// The device, whose start and end of the work CUPTI records.
+        Device = "device",
+    }
 }
 
 /// The state of buffers that a kernel reads and writes, at each timed sample.

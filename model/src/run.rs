@@ -24,7 +24,8 @@ use crate::configuration::Configuration;
 use crate::language::Language;
 use crate::machine::{Backend, CacheControl, ClockControl};
 use crate::measurement::{
-    DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timing, Unverified, Verification,
+    DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timer, Timing, Unverified,
+    Verification,
 };
 use crate::metric::{Catalogue, built_in};
 use crate::protocol::Replay;
@@ -88,6 +89,10 @@ pub struct Provenance {
     /// What happened to the clocks.
     #[serde(deserialize_with = "word_or_default")]
     pub clock_control: ClockControl,
+    /// What timed the samples: CUDA events if they timed any of them. None on the emulated driver,
+    /// and in older documents, whose timer was CUDA events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer: Option<Timer>,
     /// How the hardware counters were collected; none if none were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_mode: Option<Replay>,
@@ -138,6 +143,16 @@ pub struct Provenance {
     /// The costs of its series, in its order; none in older documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub costs: Vec<SeriesCost>,
+}
+
+impl Provenance {
+    /// Takes note of what timed the samples of `timing`.
+    pub fn note_timer(&mut self, timing: &Timing) {
+        self.timer = match self.timer {
+            Some(Timer::Events) => Some(Timer::Events),
+            Some(Timer::Device) | None => Some(timing.timer),
+        };
+    }
 }
 
 /// A file of rules of advice.
@@ -395,6 +410,12 @@ pub struct ConfigurationResult {
 }
 
 impl Run {
+    /// Takes note of what timed its samples.
+    pub fn note_timers(&mut self) {
+        let rows = self.series.iter().flat_map(|series| &series.configurations);
+        rows.flat_map(|row| &row.timings).for_each(|timing| self.provenance.note_timer(timing));
+    }
+
     /// The id of the other side of a run `id` that measures two.
     pub fn base_id(id: &str) -> String {
         format!("{id}/base")

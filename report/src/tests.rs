@@ -48,6 +48,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             costs: Vec::new(),
             first_look: None,
             assembler: None,
+            timer: None,
             seconds_per_process: None,
         },
         series,

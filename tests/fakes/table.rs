@@ -27,6 +27,8 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: [u32; 3],
+    /// The number of its stream; 0 is the default stream.
+    pub stream: u64,
     /// How long it took.
     pub nanoseconds: u64,
     /// Its counters.

@@ -48,6 +48,10 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     }
     check("cache control", baseline.cache_control.word(), run.cache_control.word(), true);
     check("clock control", baseline.clock_control.word(), run.clock_control.word(), true);
+    // A side without times does not count. Events add some 2 µs to a launch.
+    if let (Some(before), Some(after)) = (baseline.timer, run.timer) {
+        check("timer", before.word(), after.word(), true);
+    }
     // A side without counters does not count.
     if let (Some(before), Some(after)) = (baseline.replay_mode, run.replay_mode) {
         check("replay mode", before.word(), after.word(), false);
@@ -144,7 +148,7 @@ mod tests {
 
     use super::*;
     use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
-    use gpuprof_model::measurement::InPlace;
+    use gpuprof_model::measurement::{InPlace, Timer};
 
     use crate::fixture::{finished, gh100, gpu_pass, h200, point};
 
@@ -184,6 +188,19 @@ mod tests {
         assert_eq!(diff(&before, &of("p/another.bin", "cd"), false), []);
         let changed = diff(&before, &of("p/graph.bin", "cd"), false);
         assert_eq!(changed, [("input file p/graph.bin".to_owned(), false)]);
+    }
+
+    #[test]
+    fn times_are_compared_if_the_same_clock_took_them() {
+        let timed = |timer| Provenance { timer, ..on(h200()) };
+        let (device, events) = (timed(Some(Timer::Device)), timed(Some(Timer::Events)));
+        assert_eq!(diff(&events, &device, false), [("timer".to_owned(), true)]);
+        assert_eq!(
+            mismatches(&events, &device, false)[0].to_string(),
+            "timer: events in the baseline, device here"
+        );
+        assert_eq!(diff(&device, &device, false), []);
+        assert_eq!(diff(&timed(None), &device, false), []);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Notes on the validity of the values of a row: a reference that its results agreed with, the
-//! checks of the emulated driver, and inputs that were the same for every sample.
+//! checks of the emulated driver, inputs that were the same for every sample, and the clock of its
+//! times.
 //!
-//! Input: the rows of a series. Output: notes for people, none if nothing was verified or checked
-//! and no kernel reads its own output.
+//! Input: the rows of a series. Output: notes for people, none if nothing was verified or checked,
+//! no kernel reads its own output, and the device took the times.
 
 use std::collections::BTreeMap;
 
@@ -21,6 +22,7 @@ pub(super) fn list_notes(rows: &[ConfigurationResult]) -> Vec<Note> {
     let mut notes = verified(rows);
     notes.extend(checked(rows));
     notes.extend(resets(rows));
+    notes.extend(event_times(rows));
     notes
 }
 
@@ -184,6 +186,28 @@ fn resets(rows: &[ConfigurationResult]) -> Vec<Note> {
         }
     };
     found.into_iter().map(note).collect()
+}
+
+/// Which times are those of CUDA events, since the device's own are unknown.
+fn event_times(rows: &[ConfigurationResult]) -> Vec<Note> {
+    let mut found: BTreeMap<&str, Vec<&ConfigurationResult>> = BTreeMap::new();
+    for row in rows {
+        let reasons = row.timings.iter().find_map(|timing| timing.no_device_times.as_deref());
+        if let Some(reason) = reasons {
+            found.entry(reason).or_default().push(row);
+        }
+    }
+    let note = |(reason, group): (&str, Vec<&ConfigurationResult>)| Note {
+        label: "timer",
+        subject: subject(&group, rows),
+        text: format!("CUDA events, which add some 2 µs to a launch: {}", first_line(reason)),
+        weight: Weight::Fine,
+    };
+    found.into_iter().map(note).collect()
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 #[cfg(test)]

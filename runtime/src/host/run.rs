@@ -18,7 +18,7 @@ use super::axis_type::AxisType;
 use super::cluster;
 use super::collect::cupti::{Collection, Member};
 use super::collect::facts::{self, Assembly};
-use super::collect::{bandwidth, emulator, events};
+use super::collect::{bandwidth, emulator, samples};
 use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
@@ -447,7 +447,8 @@ impl<'a> Run<'a> {
             once()?;
             self.launched()?;
             let sampling = &self.request.sampling;
-            self.result.timing = Some(events::time(self.session, sampling, reset, &mut once)?);
+            let by = (sampling, self.request.cupti.as_deref());
+            self.result.timing = Some(samples::time(self.session, by, reset, &mut once)?);
             if sampling.copy_bandwidth {
                 let _quiet = self.session.quiet.window()?;
                 self.result.copy_bandwidth =
@@ -477,7 +478,7 @@ impl<'a> Run<'a> {
         reset()?;
         once()?;
         self.launched()?;
-        events::warm_up_only(self.session, &self.request.sampling, reset, once)
+        samples::warm_up_only(self.session, &self.request.sampling, reset, once)
     }
 
     /// Takes the driver's facts on the launch, without a profiler.

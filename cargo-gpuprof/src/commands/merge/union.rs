@@ -70,7 +70,7 @@ pub(super) fn join(id: &str, slices: &mut [StoredSlice]) -> Result<Union> {
     let positions = heads.keys().copied().collect();
     let mut provenance = provenance(slices, devices);
     parts::add(&mut provenance.slices, &heads);
-    let run = Run {
+    let mut run = Run {
         schema_version: SCHEMA_VERSION,
         id: id.to_owned(),
         series: heads.into_values().map(series).collect(),
@@ -79,7 +79,9 @@ pub(super) fn join(id: &str, slices: &mut [StoredSlice]) -> Result<Union> {
         conclusion: None,
         advice: Vec::new(),
     };
-    let base = base(&run, slices, bases);
+    let mut base = base(&run, slices, bases);
+    run.note_timers();
+    base.iter_mut().for_each(Run::note_timers);
     Ok(Union { run, base, positions })
 }
 

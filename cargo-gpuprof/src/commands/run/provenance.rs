@@ -32,6 +32,8 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
         devices: devices.names(),
         cache_control,
         clock_control: clocks,
+        // Known when samples are taken.
+        timer: None,
         replay_mode: replay_mode.replay().filter(|_| counts),
         ptx_sha256: hashes(kernels),
         // Known when they are read.

@@ -91,6 +91,7 @@ impl<'a> Results<'a> {
     pub(super) fn add(&mut self, at: At, found: Found) -> &ConfigurationResult {
         self.take_device(at, found.passes.first());
         self.take_input_files(at, found.passes.first());
+        self.take_timer(at, &found.passes);
         let mut row = self.row(at, found);
         self.shared.keep_once(&mut row.metrics);
         let (series, index) = at;
@@ -122,6 +123,7 @@ impl<'a> Results<'a> {
         let mut rows: BTreeMap<At, ConfigurationResult> = BTreeMap::new();
         for Open { at, passes, hardware } in open {
             self.take_device(*at, passes.first());
+            self.take_timer(*at, passes);
             let (passes, hardware) = (passes.to_vec(), (*hardware).clone());
             rows.insert(*at, self.row(*at, Found { passes, hardware, ..Found::default() }));
         }
@@ -247,13 +249,26 @@ impl<'a> Results<'a> {
 
     /// Keeps the input files that the first pass of a configuration reports.
     fn take_input_files(&mut self, at: At, pass: Option<&PassResult>) {
+        let files = pass.into_iter().flat_map(|pass| &pass.input_files).cloned();
+        let files = files.map(|file| (file.path, file.sha256));
+        self.provenance_of(at).input_sha256.extend(files);
+    }
+
+    /// Keeps what timed the samples of a configuration.
+    fn take_timer(&mut self, at: At, passes: &[PassResult]) {
+        let provenance = self.provenance_of(at);
+        passes.iter().filter_map(|pass| pass.timing.as_ref()).for_each(|timing| {
+            provenance.note_timer(timing);
+        });
+    }
+
+    /// The provenance of the revision that a configuration belongs to.
+    fn provenance_of(&mut self, at: At) -> &mut Provenance {
         let side = self.plan.both.checked[at.0].planned.side;
-        let provenance = match (side, &mut self.base) {
+        match (side, &mut self.base) {
             (Side::Base, Some(Against { run: Ok(base), .. })) => &mut base.provenance,
             _ => &mut self.run.provenance,
-        };
-        let files = pass.into_iter().flat_map(|pass| &pass.input_files).cloned();
-        provenance.input_sha256.extend(files.map(|file| (file.path, file.sha256)));
+        }
     }
 
     /// Puts the rows `measured` of a series of the other revision before its other rows.

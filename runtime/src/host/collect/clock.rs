@@ -11,6 +11,9 @@ use cudarc::nvrtc::Ptx;
 
 use crate::host::error::Result;
 
+/// The name of the kernel that takes a time stamp.
+pub(super) const KERNEL: &str = "gpuprof_timestamp";
+
 const PTX: &str = "\
 .version 6.0
 .target sm_60
@@ -52,7 +55,7 @@ impl ClockProbe {
         let module = stream.context().load_module(Ptx::from_src(PTX))?;
         Ok(Self {
             stream: stream.clone(),
-            function: module.load_function("gpuprof_timestamp")?,
+            function: module.load_function(KERNEL)?,
             before: stream.alloc_zeros(3)?,
             after: stream.alloc_zeros(3)?,
         })

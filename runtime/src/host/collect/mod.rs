@@ -1,16 +1,17 @@
 //! Collectors: the measurements of a pass.
 
+mod activity;
 pub(crate) mod attributes;
 pub(crate) mod bandwidth;
 pub(crate) mod clock;
 mod convergence;
 pub(crate) mod cupti;
 pub(crate) mod emulator;
-pub(crate) mod events;
 pub(crate) mod facts;
 pub(crate) mod flush;
 pub(crate) mod identity;
 pub(crate) mod persisting;
 pub(crate) mod plan;
 pub(crate) mod profiler;
+pub(crate) mod samples;
 mod throttling;

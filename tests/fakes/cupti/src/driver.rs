@@ -16,6 +16,8 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: [u32; 3],
+    /// The number of its stream; 0 is the default stream.
+    pub stream: u64,
     /// How long it took.
     pub nanoseconds: u64,
     /// The emulator's counters by name.
@@ -138,6 +140,7 @@ pub fn take() -> Vec<Launch> {
                 kernel: text(launch.kernel),
                 grid: launch.grid,
                 block: launch.block,
+                stream: launch.stream,
                 nanoseconds: launch.nanoseconds,
                 counters: counters.iter().map(counter).collect(),
             });

@@ -1,8 +1,8 @@
 //! A `libcupti.so.13` for the fake driver: a state machine that is strict where NVIDIA's is, or
 //! crashes.
 //!
-//! Input: the calls of CUPTI's Profiler Host, Range Profiler and Callback APIs, and the kernels
-//! launched on the fake driver. Output: callbacks, config and counter data images in a private
+//! Input: the calls of CUPTI's Profiler Host, Range Profiler, Callback and Activity APIs, and the kernels
+//! launched on the fake driver. Output: callbacks, records, config and counter data images in a private
 //! format, and values that follow from the launches and from how often each pass was collected. A
 //! lost pass leaves a hole (NaN), one collected twice doubles.
 //!
@@ -12,6 +12,7 @@
 //!
 //! Tests control it by the environment, which harness processes inherit: see `trouble`.
 
+mod activity;
 mod call;
 mod callbacks;
 mod catalogue;

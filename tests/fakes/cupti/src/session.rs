@@ -7,9 +7,11 @@
 use std::fs::File;
 use std::sync::Mutex;
 
+use crate::activity;
 use crate::call::{self, Code, HARDWARE_BUSY, INVALID_OPERATION, INVALID_PARAMETER, sys};
 use crate::catalogue;
 use crate::counter_data::CounterData;
+use crate::crash::crash;
 use crate::driver::{self, Launch};
 use crate::plan::{Plan, raws_of};
 use crate::ready;
@@ -85,6 +87,9 @@ pub fn is_open() -> bool {
 pub fn enable(p: &mut sys::CUpti_RangeProfiler_Enable_Params) -> Result<(), Code> {
     ready::need_initialized("cuptiRangeProfilerEnable");
     ready::context(p.ctx)?;
+    if activity::is_enabled() {
+        crash("cuptiRangeProfilerEnable while kernels are recorded");
+    }
     locked(|session| {
         if session.is_some() {
             return Err(INVALID_OPERATION);

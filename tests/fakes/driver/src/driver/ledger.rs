@@ -151,6 +151,7 @@ unsafe extern "C" fn take(visit: Visit, into: *mut c_void) {
             kernel: kernel.as_ptr(),
             grid: launch.config.grid,
             block: launch.config.block,
+            stream: launch.stream,
             nanoseconds,
             counters: counters.as_ptr(),
             counter_count: counters.len(),

@@ -1,18 +1,20 @@
-//! Pass 0 on a GPU: un-profiled samples by CUDA events.
+//! Pass 0 on a GPU: samples of the device's own time, or of CUDA events where CUPTI records none.
 //!
 //! Input: a closure that queues the launches of one sample, and the rules of sampling. Output:
-//! every sample with the SM clock around it. Warm-up lasts until duration and clock are steady: the
+//! every sample with the SM clock around it. No counters are collected meanwhile. Warm-up lasts until duration and clock are steady: the
 //! first launches of a process take several times as long. With a cold cache, twice the L2 is read
 //! before each sample; that also keeps the device busy while the launch is queued, so the sample
 //! holds no launch latency. Inputs that a launch changes are restored before that.
 
+use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
 use cudarc::driver::sys::CUevent_flags;
-use gpuprof_model::measurement::Timing;
+use gpuprof_model::measurement::{Timer, Timing};
 use gpuprof_model::protocol::Sampling;
 
+use super::activity::SampleRecorder;
 use super::clock::ClockProbe;
 use super::convergence::{WINDOW, median};
 use super::flush;
@@ -49,6 +51,10 @@ fn sample(steps: &mut impl Steps, cold: bool) -> Result<(f64, Option<f64>)> {
 struct Sampler<'a> {
     session: &'a Session,
     clock: ClockProbe,
+    /// Records the device's own times; without it, CUDA events give the time.
+    recorder: Option<SampleRecorder<'a>>,
+    /// Why there is no recorder, though one was wanted.
+    no_device_times: Option<String>,
     cold: bool,
     reset: &'a mut dyn FnMut() -> Result<()>,
     launch: &'a mut dyn FnMut() -> Result<()>,
@@ -62,7 +68,34 @@ impl<'a> Sampler<'a> {
         launch: &'a mut dyn FnMut() -> Result<()>,
     ) -> Result<Self> {
         let clock = ClockProbe::load(&session.stream)?;
-        Ok(Self { session, clock, cold: sampling.cold_cache, reset, launch })
+        Ok(Self {
+            session,
+            clock,
+            recorder: None,
+            no_device_times: None,
+            cold: sampling.cold_cache,
+            reset,
+            launch,
+        })
+    }
+
+    /// Takes the device's own times from now on, if CUPTI records them.
+    fn record(&mut self, cupti: Option<&Path>) {
+        match SampleRecorder::begin(self.session, cupti) {
+            Ok(recorder) => self.recorder = Some(recorder),
+            Err(reason) => self.no_device_times = Some(reason),
+        }
+    }
+
+    /// The device's own time of the sample that has just ended, if it is recorded.
+    fn recorded(&mut self) -> Result<Option<f64>> {
+        let Some(recorder) = &mut self.recorder else { return Ok(None) };
+        let duration = recorder.duration()?;
+        if duration.is_none() {
+            self.recorder = None;
+            self.no_device_times = Some("CUPTI records none of the measured work".to_owned());
+        }
+        Ok(duration)
     }
 
     /// One sample: nanoseconds and the SM clock around it.
@@ -89,22 +122,27 @@ impl Steps for Sampler<'_> {
         let end = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?;
         self.clock.stop()?;
         stream.synchronize()?;
-        Ok((f64::from(start.elapsed_ms(&end)?) * 1e6, self.clock.hertz()?))
+        let nanoseconds = match self.recorded()? {
+            Some(nanoseconds) => nanoseconds,
+            None => f64::from(start.elapsed_ms(&end)?) * 1e6,
+        };
+        Ok((nanoseconds, self.clock.hertz()?))
     }
 }
 
 /// Warms up, takes samples, and reports on both. Before each launch, `reset` queues the restoring
-/// of its inputs.
+/// of its inputs. `cupti` is the library or its folder, if one was named.
 ///
 /// # Errors
 /// The first error of a launch or of the driver.
 pub(crate) fn time(
     session: &Session,
-    sampling: &Sampling,
+    (sampling, cupti): (&Sampling, Option<&Path>),
     reset: &mut dyn FnMut() -> Result<()>,
     launch: &mut dyn FnMut() -> Result<()>,
 ) -> Result<Timing> {
     let mut sampler = Sampler::new(session, sampling, reset, launch)?;
+    sampler.record(cupti);
     let mut timing = warm_up(&mut sampler, sampling)?;
     timing.flush_bytes =
         if sampling.cold_cache { flush::bytes(session.device.l2_bytes) } else { 0 };
@@ -117,6 +155,11 @@ pub(crate) fn time(
         pause: &mut thread::sleep,
     };
     throttling::sample(sampling, &mut source, &mut timing)?;
+    timing.no_device_times = sampler.no_device_times;
+    if let Some(recorder) = sampler.recorder {
+        recorder.end()?;
+        timing.timer = Timer::Device;
+    }
     Ok(timing)
 }
 

@@ -1,0 +1,180 @@
+//! The duration of a sample by the device's own clock, from CUPTI's activity records.
+//!
+//! Input: a session, and the launches of a sample between two time stamps of the clock probe.
+//! Output: nanoseconds from the first start to the last end of what ran in between. CUDA events
+//! read some 2.3 µs more around a kernel, and on an H100 that share differs by ±0.1 µs from one
+//! process to the next, where the device's own times differ by ±2 ns.
+//!
+//! The records also show work on streams that the time stamps do not wait for: its time would be
+//! missed, so that is an error.
+
+use std::path::Path;
+
+use gpuprof_cupti::{Activity, ActivityRecorder, HostApi, locate};
+
+use super::clock;
+use crate::host::error::{Error, Result};
+use crate::host::session::Session;
+
+/// Records the work of one configuration's samples.
+pub(super) struct SampleRecorder<'a> {
+    session: &'a Session,
+    recorder: ActivityRecorder,
+    /// CUPTI's number of the measured stream, once a sample has shown it.
+    stream: Option<u32>,
+}
+
+impl<'a> SampleRecorder<'a> {
+    /// Begins to record, after all earlier work has ended; `cupti` is its library or folder, if one
+    /// was named.
+    ///
+    /// # Errors
+    /// Why CUPTI records nothing, in words.
+    pub(super) fn begin(
+        session: &'a Session,
+        cupti: Option<&Path>,
+    ) -> std::result::Result<Self, String> {
+        let begin = || {
+            session.context.synchronize()?;
+            let library = locate(cupti).map_err(|_| Error::failed("no usable CUPTI was found"))?;
+            let recorder = ActivityRecorder::begin(HostApi::load(&library)?);
+            recorder.map_err(|e| Error::failed(e.to_string()))
+        };
+        let recorder = session.quiet.stage(begin).map_err(|e| e.to_string())?;
+        Ok(Self { session, recorder, stream: None })
+    }
+
+    /// The duration of the sample that has just ended; none if CUPTI recorded none of its work.
+    ///
+    /// # Errors
+    /// CUPTI's; work on a stream that the time stamps do not cover.
+    pub(super) fn duration(&mut self) -> Result<Option<f64>> {
+        let records = self.recorder.take().map_err(Error::cupti)?;
+        let stamps = stamps(&records).map_err(Error::failed)?;
+        self.stream = Some(stamps[0].stream);
+        duration(&records, stamps).map_err(Error::failed)
+    }
+
+    /// Waits for work on any stream, and stops recording.
+    ///
+    /// # Errors
+    /// The driver's; work that no time stamp covered.
+    pub(super) fn end(mut self) -> Result<()> {
+        self.session.context.synchronize()?;
+        let records = self.recorder.take().map_err(Error::cupti)?;
+        let stray = records.iter().find(|record| Some(record.stream) != self.stream);
+        self.session.quiet.stage(|| {
+            drop(self.recorder);
+            Ok(())
+        })?;
+        stray.map_or(Ok(()), |record| Err(Error::failed(uncovered(record))))
+    }
+}
+
+/// The two time stamps of a sample.
+fn stamps(records: &[Activity]) -> std::result::Result<[&Activity; 2], String> {
+    let stamps: Vec<&Activity> = records.iter().filter(|record| is_stamp(record)).collect();
+    let count = stamps.len();
+    stamps.try_into().map_err(|_| {
+        format!("CUPTI recorded {count} time stamps of the 2 around a sample: it lost records")
+    })
+}
+
+/// The nanoseconds that the device worked for the sample between its time stamps, from the first
+/// start to the last end; `records` are in the order of their starts.
+fn duration(
+    records: &[Activity],
+    [before, after]: [&Activity; 2],
+) -> std::result::Result<Option<f64>, String> {
+    let mut span: Option<(u64, u64)> = None;
+    for record in records.iter().filter(|record| !is_stamp(record)) {
+        if record.stream == before.stream {
+            // What restores inputs and flushes the cache comes before the first stamp.
+            if record.start < before.start {
+                continue;
+            }
+        } else if record.start < before.start || record.end > after.end || record.end == 0 {
+            return Err(uncovered(record));
+        }
+        let (start, end) = span.unwrap_or((record.start, record.end));
+        span = Some((start.min(record.start), end.max(record.end)));
+    }
+    Ok(span.map(|(start, end)| (end - start) as f64))
+}
+
+fn is_stamp(record: &Activity) -> bool {
+    record.kernel.as_deref() == Some(clock::KERNEL)
+}
+
+fn uncovered(record: &Activity) -> String {
+    let what = match &record.kernel {
+        Some(kernel) => format!("kernel `{kernel}`"),
+        None => "a copy or fill".to_owned(),
+    };
+    format!(
+        "{what} ran on a stream that the measured one does not wait for, so its time would be \
+         missed. Launch on `run.stream()`, or end the closure with `run.stream().join(&other)`"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(kernel: &str, stream: u32, start: u64, end: u64) -> Activity {
+        let kernel = (!kernel.is_empty()).then(|| kernel.to_owned());
+        Activity { kernel, start, end, stream }
+    }
+
+    /// A sample: the cache's flush, a stamp, `work`, and the other stamp from 9,000 to 9,500.
+    fn sample(work: &[Activity]) -> std::result::Result<Option<f64>, String> {
+        let mut records = vec![
+            record("", 7, 100, 200),
+            record("gpuprof_flush", 7, 300, 900),
+            record(clock::KERNEL, 7, 1_000, 1_500),
+            record(clock::KERNEL, 7, 9_000, 9_500),
+        ];
+        records.extend_from_slice(work);
+        records.sort_by_key(|record| record.start);
+        duration(&records, stamps(&records)?)
+    }
+
+    #[test]
+    fn a_kernel_takes_the_time_from_its_start_to_its_end() {
+        assert_eq!(sample(&[record("saxpy", 7, 2_000, 2_992)]), Ok(Some(992.0)));
+    }
+
+    #[test]
+    fn several_pieces_of_work_take_the_time_from_the_first_start_to_the_last_end() {
+        let work = [
+            record("a", 7, 2_000, 3_000),
+            record("", 7, 3_200, 3_500),
+            record("b", 7, 4_000, 5_000),
+        ];
+        assert_eq!(sample(&work), Ok(Some(3_000.0)));
+    }
+
+    #[test]
+    fn a_kernel_that_starts_before_the_stamp_ends_belongs_to_the_sample() {
+        // Programmatic dependent launch.
+        assert_eq!(sample(&[record("early", 7, 1_400, 3_400)]), Ok(Some(2_000.0)));
+    }
+
+    #[test]
+    fn a_stream_that_is_joined_counts_and_one_that_is_not_is_an_error() {
+        let own = record("own", 7, 2_000, 3_000);
+        assert_eq!(sample(&[own.clone(), record("joined", 13, 2_500, 4_000)]), Ok(Some(2_000.0)));
+        let strays = [(2_500, 9_900), (2_500, 0), (500, 900), (9_600, 9_700)];
+        for (start, end) in strays {
+            let error = sample(&[own.clone(), record("stray", 13, start, end)]).unwrap_err();
+            assert!(error.starts_with("kernel `stray` ran on a stream"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_sample_without_records_has_no_duration_and_one_without_stamps_is_an_error() {
+        assert_eq!(sample(&[]), Ok(None));
+        let error = stamps(&[record("saxpy", 7, 2_000, 2_992)]).unwrap_err();
+        assert!(error.starts_with("CUPTI recorded 0 time stamps of the 2"), "{error}");
+    }
+}
