@@ -1,6 +1,6 @@
 //! The device's own times of kernels, copies and fills, by CUPTI's activity records.
 //!
-//! Input: a CUPTI, and the work of this process while an [`ActivityRecorder`] lives. Output: start
+//! Input: the possible locations of CUPTI, and the work of this process while an [`ActivityRecorder`] lives. Output: start
 //! and end of each piece of work in nanoseconds of one clock, with its stream. The device takes
 //! both times, so they hold neither launch latency nor the work of CUDA events around a kernel.
 //!
@@ -10,6 +10,7 @@
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::offset_of;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use cudarc::cupti::sys;
@@ -17,7 +18,9 @@ use cudarc::cupti::sys;
 use crate::abi::one_at_a_time;
 use crate::driver;
 use crate::launches::WatchError;
-use crate::{Code, Failure, HostApi, LoadError};
+use crate::library::Library;
+use crate::locate::Search;
+use crate::{Code, Failure, LoadError};
 
 /// A kernel, a copy or a fill that the device has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +35,31 @@ pub struct Activity {
     pub stream: u32,
 }
 
+/// A CUPTI with activity records. Of what counters need, nothing is opened.
+#[derive(Clone, Copy)]
+pub struct ActivityApi {
+    functions: Functions,
+}
+
+impl ActivityApi {
+    /// Loads the CUPTI that `explicit` names, the library or its folder, or the first one of the
+    /// usual search.
+    ///
+    /// # Errors
+    /// No driver of NVIDIA's, or no CUPTI with activity records.
+    pub fn load(explicit: Option<&Path>) -> Result<Self, WatchError> {
+        driver::probe_nvidia()?;
+        let search = Search::from_environment(explicit);
+        let functions = search.first(|candidate| {
+            let library = Library::open(candidate)
+                .map_err(|reason| LoadError::Open { path: candidate.into(), reason })?;
+            Functions::resolve(library)
+                .map_err(|symbol| LoadError::MissingSymbol { path: candidate.into(), symbol })
+        })?;
+        Ok(Self { functions })
+    }
+}
+
 /// Records this process's work on the device until it is dropped. One lives at a time.
 pub struct ActivityRecorder {
     functions: Functions,
@@ -41,10 +69,8 @@ impl ActivityRecorder {
     /// Begins to record.
     ///
     /// # Errors
-    /// No driver of NVIDIA's, a CUPTI without activity records, or one that another tool holds.
-    pub fn begin(api: HostApi) -> Result<Self, WatchError> {
-        driver::probe_nvidia()?;
-        let functions = Functions::load(api)?;
+    /// Another tool holds CUPTI.
+    pub fn begin(ActivityApi { functions }: ActivityApi) -> Result<Self, Failure> {
         *NEXT_RECORD.lock().unwrap_or_else(PoisonError::into_inner) = Some(functions.next_record);
         let alone = one_at_a_time();
         // SAFETY: a driver answers, and both callbacks have the types that CUPTI calls.
@@ -57,7 +83,7 @@ impl ActivityRecorder {
             if let Err(failure) = succeeded("cuptiActivityEnable", code) {
                 drop(alone);
                 drop(recorder);
-                return Err(failure.into());
+                return Err(failure);
             }
         }
         drop(alone);
@@ -120,18 +146,17 @@ struct Functions {
 }
 
 impl Functions {
-    fn load(api: HostApi) -> Result<Self, LoadError> {
-        let library = api.library;
-        let missing = |symbol| LoadError::MissingSymbol { path: api.path.into(), symbol };
+    /// Looks all of them up; the name of the first that is missing otherwise.
+    fn resolve(library: Library) -> Result<Self, &'static str> {
         // SAFETY: the types are those of cupti_activity.h, with its enums as the integers that they
         // are.
         unsafe {
             Ok(Self {
-                register: library.symbol("cuptiActivityRegisterCallbacks").map_err(missing)?,
-                enable: library.symbol("cuptiActivityEnable").map_err(missing)?,
-                disable: library.symbol("cuptiActivityDisable").map_err(missing)?,
-                flush_all: library.symbol("cuptiActivityFlushAll").map_err(missing)?,
-                next_record: library.symbol("cuptiActivityGetNextRecord").map_err(missing)?,
+                register: library.symbol("cuptiActivityRegisterCallbacks")?,
+                enable: library.symbol("cuptiActivityEnable")?,
+                disable: library.symbol("cuptiActivityDisable")?,
+                flush_all: library.symbol("cuptiActivityFlushAll")?,
+                next_record: library.symbol("cuptiActivityGetNextRecord")?,
             })
         }
     }

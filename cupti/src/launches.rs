@@ -16,6 +16,7 @@ use cudarc::cupti::sys;
 
 use crate::abi::one_at_a_time;
 use crate::driver::{self, DriverProblem};
+use crate::locate::NotFound;
 use crate::{Code, Failure, HostApi, LoadError};
 
 /// A launch that the driver failed.
@@ -39,6 +40,9 @@ pub enum WatchError {
     /// The driver that CUPTI would use is not there.
     #[error("{0}")]
     Driver(#[from] DriverProblem),
+    /// No CUPTI.
+    #[error("{0}")]
+    NotFound(#[from] NotFound),
     /// A CUPTI without the functions for it.
     #[error("{0}")]
     Load(#[from] LoadError),

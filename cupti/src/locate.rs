@@ -141,6 +141,35 @@ impl Search {
     /// # Errors
     /// [`NotFound`] with all places of the search.
     pub fn run(&self) -> Result<Location, NotFound> {
+        self.each(|candidate, place| {
+            let location = Location::open(candidate, place.clone())?;
+            match location.refusal().filter(|_| !place.is_named()) {
+                None => Ok(location),
+                Some(refused) => {
+                    // SAFETY: this is the only user of the location, and at most its version was
+                    // queried.
+                    unsafe { location.library.close() };
+                    Err(refused)
+                }
+            }
+        })
+    }
+
+    /// What `open` makes of the first library of the search that it takes, of any version.
+    ///
+    /// # Errors
+    /// [`NotFound`] with all places of the search.
+    pub(crate) fn first<T>(
+        &self,
+        open: impl Fn(&Path) -> Result<T, LoadError>,
+    ) -> Result<T, NotFound> {
+        self.each(|candidate, _| open(candidate))
+    }
+
+    fn each<T>(
+        &self,
+        open: impl Fn(&Path, &SearchLocation) -> Result<T, LoadError>,
+    ) -> Result<T, NotFound> {
         let mut searched = Vec::new();
         for place in self.places() {
             let candidates = place.candidates();
@@ -148,19 +177,13 @@ impl Search {
                 searched.push(SearchAttempt { place: place.clone(), reason: None });
             }
             for candidate in candidates {
-                let refused = match Location::open(&candidate, place.clone()) {
-                    Ok(location) => match location.refusal().filter(|_| !place.is_named()) {
-                        None => return Ok(location),
-                        Some(refused) => {
-                            // SAFETY: this is the only user of the location, and at most its
-                            // version was queried.
-                            unsafe { location.library.close() };
-                            refused
-                        }
-                    },
-                    Err(error) => error,
-                };
-                searched.push(SearchAttempt { place: place.clone(), reason: Some(refused) });
+                match open(&candidate, &place) {
+                    Ok(opened) => return Ok(opened),
+                    Err(refused) => {
+                        let reason = Some(refused);
+                        searched.push(SearchAttempt { place: place.clone(), reason });
+                    }
+                }
             }
             if place.is_named() {
                 break;

@@ -35,7 +35,10 @@ impl Execution<'_> {
             },
             verify: self.verify && job.pass == Pass::Timed { repeat: 0 },
             sampling: self.sampling.clone(),
-            cupti: self.cupti.clone(),
+            cupti: self.cupti.clone().or_else(|| {
+                // Found once, and not in each process again.
+                self.counters.as_ref().map(|counters| counters.cupti.clone().into())
+            }),
             counters: match job.pass {
                 Pass::Timed { .. } => None,
                 Pass::Counters { step } => {

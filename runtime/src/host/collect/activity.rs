@@ -10,7 +10,8 @@
 
 use std::path::Path;
 
-use gpuprof_cupti::{Activity, ActivityRecorder, HostApi, locate};
+use gpuprof_cupti::launches::WatchError;
+use gpuprof_cupti::{Activity, ActivityApi, ActivityRecorder};
 
 use super::clock;
 use crate::host::error::{Error, Result};
@@ -34,11 +35,14 @@ impl<'a> SampleRecorder<'a> {
         session: &'a Session,
         cupti: Option<&Path>,
     ) -> std::result::Result<Self, String> {
+        // Nothing of this reaches the device, so others may measure meanwhile.
+        let api = ActivityApi::load(cupti).map_err(|error| match error {
+            WatchError::NotFound(_) => "no usable CUPTI was found".to_owned(),
+            other => other.to_string(),
+        })?;
         let begin = || {
             session.context.synchronize()?;
-            let library = locate(cupti).map_err(|_| Error::failed("no usable CUPTI was found"))?;
-            let recorder = ActivityRecorder::begin(HostApi::load(&library)?);
-            recorder.map_err(|e| Error::failed(e.to_string()))
+            ActivityRecorder::begin(api).map_err(|e| Error::failed(e.to_string()))
         };
         let recorder = session.quiet.stage(begin).map_err(|e| e.to_string())?;
         Ok(Self { session, recorder, stream: None })
