@@ -107,7 +107,7 @@ const ALLOWED: [(&str, &str, &str); 23] = [
         "lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))",
         "says whether a run is under way now",
     ),
-    ("runtime/src/host/collect/events.rs", "pause: &mut thread::sleep,", "a GPU that cools down"),
+    ("runtime/src/host/collect/samples.rs", "pause: &mut thread::sleep,", "a GPU that cools down"),
     (
         "runtime/src/device/thread.rs",
         "pub fn sleep(nanoseconds: u32) {",

@@ -4,8 +4,9 @@
 //! disturb another process' measuring, and measurements a quarter as slow. It writes a line for
 //! each into the file `timeline` of `FAKE_CUPTI_STATE`: the process, the action, and its begin and
 //! end in nanoseconds of the system's clock. The driver records contexts and modules made and
-//! destroyed and memory allocated and freed (`prepares`) and times taken (`samples`), CUPTI its
-//! start (`profiles`), passes (`counts`), and the decoding of their counts (`decodes`).
+//! destroyed and memory allocated and freed (`prepares`) and times taken by events (`samples`),
+//! CUPTI times that it recorded (`samples`), its start (`profiles`), passes (`counts`), and the
+//! decoding of their counts (`decodes`).
 
 use std::env;
 use std::fs::OpenOptions;

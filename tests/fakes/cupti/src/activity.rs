@@ -16,7 +16,7 @@ use crate::call::{Code, INVALID_PARAMETER, sys};
 use crate::code::{INVALID_OPERATION, MAX_LIMIT_REACHED, NOT_INITIALIZED};
 use crate::crash::crash;
 use crate::driver::{self, Launch};
-use crate::{session, trouble};
+use crate::{session, timeline, trouble};
 
 type GiveBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 type TakeBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
@@ -118,6 +118,9 @@ pub extern "C" fn cuptiActivityFlushAll(_flag: u32) -> Code {
     });
     // Without the lock, as the client's callback asks for the records one by one.
     if let (Some(callbacks), false) = (callbacks, records.is_empty()) {
+        let begin = timeline::now();
+        timeline::linger(timeline::MEASURED);
+        timeline::record("samples", begin);
         deliver(&records, callbacks);
     }
     code
