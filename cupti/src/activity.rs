@@ -1,8 +1,9 @@
 //! The device's own times of kernels, copies and fills, by CUPTI's activity records.
 //!
-//! Input: the possible locations of CUPTI, and the work of this process while an [`ActivityRecorder`] lives. Output: start
-//! and end of each piece of work in nanoseconds of one clock, with its stream. The device takes
-//! both times, so they hold neither launch latency nor the work of CUDA events around a kernel.
+//! Input: the possible locations of CUPTI, and the work of this process while an
+//! [`ActivityRecorder`] lives. Output: start and end of each piece of work in nanoseconds of one
+//! clock, with its stream. The device takes both times, so they hold neither launch latency nor the
+//! work of CUDA events around a kernel.
 //!
 //! No privilege is needed, unlike for counters. While another tool holds CUPTI (Nsight Systems, a
 //! debugger), the recorder cannot begin.

@@ -230,7 +230,8 @@ pub struct MeasureRequest {
     pub verify: bool,
     /// How to take samples.
     pub sampling: Sampling,
-    /// CUPTI's library or its folder, if it is known: it times samples and reports refused launches.
+    /// CUPTI's library or its folder, if it is known: it times samples and reports refused
+    /// launches.
     #[serde(default)]
     pub cupti: Option<PathBuf>,
     /// The counters to collect; a pass that collects counters takes no samples.

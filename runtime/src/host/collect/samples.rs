@@ -1,10 +1,11 @@
 //! Pass 0 on a GPU: samples of the device's own time, or of CUDA events where CUPTI records none.
 //!
 //! Input: a closure that queues the launches of one sample, and the rules of sampling. Output:
-//! every sample with the SM clock around it. No counters are collected meanwhile. Warm-up lasts until duration and clock are steady: the
-//! first launches of a process take several times as long. With a cold cache, twice the L2 is read
-//! before each sample; that also keeps the device busy while the launch is queued, so the sample
-//! holds no launch latency. Inputs that a launch changes are restored before that.
+//! every sample with the SM clock around it. No counters are collected meanwhile. Warm-up lasts
+//! until duration and clock are steady: the first launches of a process take several times as long.
+//! With a cold cache, twice the L2 is read before each sample; that also keeps the device busy
+//! while the launch is queued, so the sample holds no launch latency. Inputs that a launch changes
+//! are restored before that.
 
 use std::path::Path;
 use std::thread;

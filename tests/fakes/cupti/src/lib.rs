@@ -1,10 +1,10 @@
 //! A `libcupti.so.13` for the fake driver: a state machine that is strict where NVIDIA's is, or
 //! crashes.
 //!
-//! Input: the calls of CUPTI's Profiler Host, Range Profiler, Callback and Activity APIs, and the kernels
-//! launched on the fake driver. Output: callbacks, records, config and counter data images in a private
-//! format, and values that follow from the launches and from how often each pass was collected. A
-//! lost pass leaves a hole (NaN), one collected twice doubles.
+//! Input: the calls of CUPTI's Profiler Host, Range Profiler, Callback and Activity APIs, and the
+//! kernels launched on the fake driver. Output: callbacks, records, config and counter data images
+//! in a private format, and values that follow from the launches and from how often each pass was
+//! collected. A lost pass leaves a hole (NaN), one collected twice doubles.
 //!
 //! It refuses a struct of another size than in the headers of CUDA 12.6, `pPriv`, calls out of
 //! order, foreign images, and unknown metrics. In cases in which NVIDIA's crashes or hangs, it says
