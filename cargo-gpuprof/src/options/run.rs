@@ -136,9 +136,7 @@ pub struct RunOptions {
     /// How the hardware counters of a GPU are collected
     #[arg(long, value_parser = word::<ReplayMode>(), value_name = "MODE", help_heading = "Run")]
     pub replay_mode: Option<ReplayMode>,
-    /// What shares a process. `auto`: nothing where times are taken; where counters are collected,
-    /// the configurations of a kernel, and one that fails there is counted alone. `configuration`:
-    /// nothing. `kernel`: the configurations of a kernel in every process
+    /// What shares a process
     #[arg(long, value_parser = word::<Isolate>(), value_name = "UNIT", help_heading = "Run")]
     pub isolate: Option<Isolate>,
     /// Processes that prepare (context, module, inputs) while another one works [default: 1 where

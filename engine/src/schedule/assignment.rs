@@ -83,12 +83,16 @@ impl Assignment {
 
     /// Of each device: how many series it has a part of, and how many configurations.
     pub fn loads(&self) -> Vec<(usize, usize)> {
-        let load = |device| {
+        self.parts().into_iter().map(|part| (part.len(), part.iter().sum())).collect()
+    }
+
+    /// Of each device: how many configurations it has of each series that it has a part of.
+    pub fn parts(&self) -> Vec<Vec<usize>> {
+        let part = |device| {
             let here = self.of.iter().map(|of| of.iter().filter(|&&d| d == device).count());
-            let here: Vec<usize> = here.filter(|&count| count > 0).collect();
-            (here.len(), here.iter().sum())
+            here.filter(|&count| count > 0).collect()
         };
-        (0..self.devices).map(load).collect()
+        (0..self.devices).map(part).collect()
     }
 
     /// The positions of the series that several devices measure.

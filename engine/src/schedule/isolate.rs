@@ -1,10 +1,12 @@
 //! The unit that gets separate processes.
 
+use super::MOST_TOGETHER;
+
 gpuprof_model::words! {
     /// Process isolation level.
     pub enum Isolate = Auto {
-        /// Every configuration is timed in its own processes, and the configurations of a kernel
-        /// are counted together; one that fails there is counted alone.
+        /// Every configuration is timed in its own processes, and up to 16 configurations of a
+        /// kernel are counted together; one that fails there is counted alone.
         Auto = "auto",
         /// Every configuration has its own processes.
         Configuration = "configuration",
@@ -23,11 +25,14 @@ impl Isolate {
         }
     }
 
-    /// Whether the configurations of a kernel are counted in one process.
-    pub fn counts_together(self) -> bool {
+    /// How many configurations of a kernel are counted in one process, at most. Until a process has
+    /// replied, nothing that it counted is in the journal; and more than share an image would save
+    /// no session.
+    pub fn counted_together(self) -> usize {
         match self {
-            Self::Auto | Self::Kernel => true,
-            Self::Configuration => false,
+            Self::Auto => MOST_TOGETHER,
+            Self::Kernel => usize::MAX,
+            Self::Configuration => 1,
         }
     }
 }

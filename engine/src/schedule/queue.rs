@@ -24,11 +24,11 @@ pub struct Queue {
     later: BTreeMap<u32, VecDeque<Job>>,
 }
 
-/// A batch, and the configurations of its series that are counted after it.
+/// A batch, and the configurations of its series that are counted after it, by process.
 #[derive(Debug)]
 struct BeforeCounters {
     batch: Batch,
-    counted: Vec<usize>,
+    counted: Vec<Vec<usize>>,
 }
 
 /// How counters follow times.
@@ -88,23 +88,27 @@ impl Iterator for Queue {
             return job;
         };
         let Batch { series, repeat, configurations, before_its_partner } = batch;
-        let counters = |step| Job::new(series, Pass::Counters { step }, counted.clone());
-        let mut steps = if counted.is_empty() { 0..0 } else { 0..self.steps };
+        let steps = self.steps;
+        let counters = |counted: Vec<usize>| {
+            let job = move |step| Job::new(series, Pass::Counters { step }, counted.clone());
+            (0..steps).map(job)
+        };
+        let mut counters = counted.into_iter().flat_map(counters);
         let then = match self.joined && !before_its_partner {
-            true => steps.next().map(|step| Box::new(counters(step))),
+            true => counters.next().map(Box::new),
             false => None,
         };
         if before_its_partner {
-            self.put_off = steps.map(counters).collect();
+            self.put_off = counters.collect();
         } else {
-            self.first.extend(steps.map(counters).chain(self.put_off.drain(..)));
+            self.first.extend(counters.chain(self.put_off.drain(..)));
         }
         Some(Job { then, ..Job::new(series, Pass::Timed { repeat }, configurations) })
     }
 }
 
-/// Each of `batches` with the configurations that no later one times; where those of a series are
-/// counted together, its last batch has all of them.
+/// Each of `batches` with the configurations that no later one times; where several of a series
+/// are counted together, its last batch has all of them.
 fn before_counters(batches: Vec<Batch>, isolate: Isolate) -> Vec<BeforeCounters> {
     let mut open: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     for batch in &batches {
@@ -112,10 +116,11 @@ fn before_counters(batches: Vec<Batch>, isolate: Isolate) -> Vec<BeforeCounters>
     }
     let last_first = batches.into_iter().rev().map(|batch| {
         let open = open.entry(batch.series).or_default();
-        let counted = match isolate.counts_together() {
-            true => std::mem::take(open).into_iter().collect(),
-            false => batch.configurations.iter().copied().filter(|it| open.remove(it)).collect(),
+        let counted: Vec<usize> = match isolate.counted_together() {
+            1 => batch.configurations.iter().copied().filter(|it| open.remove(it)).collect(),
+            _ => std::mem::take(open).into_iter().collect(),
         };
+        let counted = counted.chunks(isolate.counted_together()).map(<[usize]>::to_vec).collect();
         BeforeCounters { batch, counted }
     });
     let mut all: Vec<BeforeCounters> = last_first.collect();
@@ -165,6 +170,16 @@ mod tests {
             "count [0] 1",
         ];
         assert_eq!(jobs(&[2, 1], 1, counters(2, true, Isolate::Auto)), order);
+        // As many as share counter data.
+        let many = jobs(&[20], 1, counters(2, true, Isolate::Auto));
+        let of = |range: std::ops::Range<usize>| format!("{:?}", range.collect::<Vec<_>>());
+        let told = [
+            format!("time [19] 0, count {} 0", of(0..16)),
+            format!("count {} 1", of(0..16)),
+            format!("count {} 0", of(16..20)),
+            format!("count {} 1", of(16..20)),
+        ];
+        assert_eq!(many[19..], told);
         // In rounds, the kernel whose last configuration comes last is counted last.
         let rounds = batches(&[2, 2], 3, Interleave::Rounds, Isolate::Auto);
         let all: Vec<Job> = Queue::new(rounds, counters(1, true, Isolate::Auto)).collect();

@@ -118,7 +118,7 @@ fn counted(plan: &Plan) -> (u32, usize) {
 
 /// The processes of a run, the fewest and the most.
 fn how_many(plan: &Plan, steps: usize) -> [usize; 2] {
-    let work = plan.assignment.loads().into_iter().map(|load| work(load, plan));
+    let work = plan.assignment.parts().into_iter().map(|part| work(&part, plan));
     let (timing, counting) = work
         .fold((0, 0), |(timing, counting), work| (timing + work.timing, counting + work.counting));
     let both = usize::from(!shares_profiler(plan) && steps > 0);
@@ -162,7 +162,7 @@ fn of_series(series: &Checked, repeat: Repeats, counted: u32) -> String {
 fn processes(plan: &Plan, steps: usize) -> String {
     let Plan { devices, repeat, .. } = plan;
     let work: Vec<Work> =
-        plan.assignment.loads().into_iter().map(|load| work(load, plan)).collect();
+        plan.assignment.parts().into_iter().map(|part| work(&part, plan)).collect();
     let counting: usize = work.iter().map(|w| w.counting).sum();
     let shares = shares_profiler(plan);
     let both = usize::from(!shares && steps > 0);
@@ -202,13 +202,13 @@ fn processes(plan: &Plan, steps: usize) -> String {
     text
 }
 
-/// The work of a device with these numbers of series and configurations.
-fn work((series, configurations): (usize, usize), plan: &Plan) -> Work {
+/// The work of a device with these numbers of configurations, by series.
+fn work(part: &[usize], plan: &Plan) -> Work {
     let isolate = plan.inputs.settings.isolate.value;
-    let processes = |together| if together { series } else { configurations };
+    let configurations = part.iter().sum();
     Work {
-        timing: processes(isolate.times_together()),
-        counting: processes(isolate.counts_together()),
+        timing: if isolate.times_together() { part.len() } else { configurations },
+        counting: part.iter().map(|count| count.div_ceil(isolate.counted_together())).sum(),
         configurations,
     }
 }
