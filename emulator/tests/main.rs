@@ -6,6 +6,7 @@ mod calibration;
 mod calls;
 mod claims;
 mod common;
+mod costly;
 mod definedness;
 mod driver;
 mod execution;

@@ -24,8 +24,8 @@ use crate::configuration::Configuration;
 use crate::language::Language;
 use crate::machine::{Backend, CacheControl, ClockControl};
 use crate::measurement::{
-    DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timer, Timing, Unverified,
-    Verification,
+    CostlyLine, DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timer, Timing,
+    Unverified, Verification,
 };
 use crate::metric::{Catalogue, built_in};
 use crate::protocol::Replay;
@@ -393,6 +393,8 @@ pub struct ConfigurationResult {
     pub occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     pub launches: Vec<LaunchRecord>,
+    /// The source lines whose accesses cost most; none on a GPU, and in older documents.
+    pub costly: Vec<CostlyLine>,
     /// The bytes of the kernel's buffers; none of a series function, and in older documents.
     pub buffer_bytes: Option<u64>,
     /// Whether `verify` ran and agreed.

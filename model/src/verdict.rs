@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Confidence, Interval};
 use crate::exit_code::ExitCode;
-use crate::measurement::Source;
+use crate::measurement::{CostlyLine, Source};
 use crate::quantity::Quantity;
 use crate::threshold::{Severity, WrittenThreshold};
 
@@ -187,6 +187,9 @@ pub struct Judgement {
     pub source: Option<Source>,
     /// The configuration that decided.
     pub configuration: Option<String>,
+    /// The source line that costs most of a violated metric of memory accesses, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costly: Option<CostlyLine>,
     /// Why, if the value alone does not say it.
     pub reason: Option<String>,
     /// Every configuration that violates it, the deciding one first.

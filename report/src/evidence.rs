@@ -4,9 +4,10 @@
 //! or the reason where there is none; and the same of every other configuration that violates the
 //! threshold.
 
-use gpuprof_model::Quantity;
 use gpuprof_model::comparison::{Confidence, Interval};
+use gpuprof_model::measurement::CostlyLine;
 use gpuprof_model::verdict::{Case, Judgement};
+use gpuprof_model::{Quantity, Unit};
 
 use gpuprof_analysis::change::confidence_text;
 
@@ -52,6 +53,12 @@ fn held_against(
     format!(" (limit {limit}{baseline}{beyond})")
 }
 
+/// "; most by src/lib.rs:12: 96 of 128 sectors of global loads".
+fn costly_text(CostlyLine { cost, line, amount, total }: &CostlyLine) -> String {
+    let number = |value: &u64| Quantity::new(*value as f64, Unit::Count);
+    format!("; most by {line}: {} of {} {}", number(amount), number(total), cost.words())
+}
+
 /// "3.410 TB/s at block=256 (limit 2.880 TB/s)", or the reason if there is no value.
 pub(super) fn evidence(judgement: &Judgement) -> String {
     let mut parts: Vec<String> = Vec::new();
@@ -63,7 +70,8 @@ pub(super) fn evidence(judgement: &Judgement) -> String {
         let limit = held_against(judgement.limit, judgement.baseline, judgement.margin_percent);
         let confidence = judgement.confidence.as_ref().filter(|_| judgement.reason.is_none());
         let sure = sure(confidence, judgement.interval.as_ref(), value);
-        parts.push(format!("{value}{place}{limit}{sure}"));
+        let line = judgement.costly.as_ref().map(costly_text).unwrap_or_default();
+        parts.push(format!("{value}{place}{limit}{sure}{line}"));
     }
     parts.extend(judgement.reason.clone());
     parts.join(": ")
@@ -92,4 +100,43 @@ pub(super) fn others(judgement: &Judgement) -> Vec<String> {
 pub(super) fn in_full(judgement: &Judgement) -> String {
     let first = std::iter::once(evidence_with_place(judgement));
     first.chain(others(judgement)).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuprof_analysis::fixture;
+    use gpuprof_analysis::gate::judge::Baseline;
+    use gpuprof_model::measurement::AccessCost;
+    use gpuprof_model::metric::Catalogue;
+    use gpuprof_model::threshold::Threshold;
+
+    use super::*;
+
+    /// The evidence of `condition` for a row whose loads cost most in a line.
+    fn told(condition: &str) -> String {
+        let mut row = fixture::emulated(64, 1 << 20);
+        let line = "src/lib.rs:12".to_owned();
+        row.costly = vec![
+            CostlyLine { cost: AccessCost::GlobalLoadSectors, line, amount: 1200, total: 1280 },
+            CostlyLine {
+                cost: AccessCost::SharedLoadConflicts,
+                line: "src/lib.rs:20".to_owned(),
+                amount: 7,
+                total: 7,
+            },
+        ];
+        let threshold = Threshold::parse(condition).unwrap();
+        let (catalogue, none) = (Catalogue::built_in(), Baseline::none());
+        evidence(&fixture::judge(&catalogue, &threshold, "attribute", &[row], None, &none))
+    }
+
+    #[test]
+    fn a_violated_threshold_on_accesses_names_the_line_that_costs_most() {
+        let violated = told("every load_sectors_per_request <= 1");
+        let line = "; most by src/lib.rs:12: 1,200 of 1,280 sectors of global loads";
+        assert!(violated.ends_with(line), "{violated}");
+        for other in ["every load_sectors_per_request <= 9", "every ptx_instructions <= 1"] {
+            assert!(!told(other).contains("most by"), "{other}");
+        }
+    }
 }

@@ -31,6 +31,7 @@ mod reference;
 mod relative;
 
 use gpuprof_model::configuration::Configuration;
+use gpuprof_model::measurement::{AccessCost, CostlyLine};
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Limit, Threshold};
 use gpuprof_model::verdict::{Judgement, Layer, Verdict};
@@ -62,12 +63,13 @@ pub fn judge(
         interval: None,
         source: None,
         configuration: None,
+        costly: None,
         reason: None,
         violations: Vec::new(),
         improved: Vec::new(),
         undecided: Vec::new(),
     };
-    match threshold.limit {
+    let judged = match threshold.limit {
         Limit::Baseline(tolerance) => {
             relative::judge(terms, blank, threshold, tolerance, configurations, baseline)
         }
@@ -75,7 +77,22 @@ pub fn judge(
             let looks = plan_looks(terms, baseline);
             absolute::judge(terms, blank, threshold, configurations, looks)
         }
-    }
+    };
+    Judgement { costly: costly_line(&judged, threshold, configurations), ..judged }
+}
+
+/// The line that costs most of what violates `threshold`, in the configuration that decided.
+fn costly_line(
+    judged: &Judgement,
+    threshold: &Threshold,
+    configurations: &[ConfigurationResult],
+) -> Option<CostlyLine> {
+    let key = judged.configuration.as_deref().filter(|_| judged.verdict == Verdict::Fail)?;
+    let costs = AccessCost::of_metric(&threshold.metric);
+    let mut rows = configurations.iter().filter(|_| !costs.is_empty());
+    let row = rows.find(|row| row.configuration.to_string() == key)?;
+    let counted = row.costly.iter().filter(|line| costs.contains(&line.cost));
+    counted.reduce(|most, line| if line.amount > most.amount { line } else { most }).cloned()
 }
 
 /// Which of the `configurations` `threshold` leaves open that may be measured further, and up to

@@ -229,6 +229,7 @@ fn subset(
         timings: Vec::new(),
         occupancy_limiter: None,
         launches: Vec::new(),
+        costly: Vec::new(),
         buffer_bytes: None,
         verified: false,
         largest_error: None,

@@ -10,10 +10,12 @@
 
 pub mod banks;
 mod claims;
+mod costly;
 mod report;
 pub mod sectors;
 
 pub use claims::Claims;
+pub use costly::{CostlyLine, costly_lines};
 pub use report::{Reported, report};
 
 use std::ops::{AddAssign, Sub};
@@ -27,6 +29,19 @@ pub struct PcCount {
     pub threads: u64,
     /// By active threads with a true guard.
     pub threads_on: u64,
+    /// What its accesses cost.
+    pub cost: AccessCost,
+}
+
+/// What loads or stores cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AccessCost {
+    /// Sectors of global memory.
+    pub sectors: u64,
+    /// Passes over the banks of shared memory.
+    pub wavefronts: u64,
+    /// Those of them that are bank conflicts.
+    pub conflicts: u64,
 }
 
 /// One kind of global access.
@@ -129,6 +144,48 @@ impl Counts {
     }
 }
 
+impl MemoryCounts {
+    /// What all loads cost so far.
+    pub fn loads(&self) -> AccessCost {
+        AccessCost::new(&self.load, &self.shared_load)
+    }
+
+    /// What all stores cost so far.
+    pub fn stores(&self) -> AccessCost {
+        AccessCost::new(&self.store, &self.shared_store)
+    }
+}
+
+impl AccessCost {
+    fn new(global: &GlobalCounts, shared: &SharedCounts) -> Self {
+        Self {
+            sectors: global.sectors,
+            wavefronts: shared.wavefronts,
+            conflicts: shared.wavefronts - shared.ideal,
+        }
+    }
+}
+
+impl AddAssign for AccessCost {
+    fn add_assign(&mut self, other: Self) {
+        self.sectors += other.sectors;
+        self.wavefronts += other.wavefronts;
+        self.conflicts += other.conflicts;
+    }
+}
+
+impl Sub for AccessCost {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            sectors: self.sectors - other.sectors,
+            wavefronts: self.wavefronts - other.wavefronts,
+            conflicts: self.conflicts - other.conflicts,
+        }
+    }
+}
+
 impl AddAssign for GlobalCounts {
     fn add_assign(&mut self, other: Self) {
         self.requests += other.requests;
@@ -174,6 +231,7 @@ impl AddAssign<&Counts> for Counts {
             mine.warps += theirs.warps;
             mine.threads += theirs.threads;
             mine.threads_on += theirs.threads_on;
+            mine.cost += theirs.cost;
         }
         let (mine, theirs) = (&mut self.memory, &other.memory);
         mine.load += theirs.load;

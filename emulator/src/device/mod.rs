@@ -240,6 +240,7 @@ impl Device {
         }
         let counts = ran.map_err(LaunchError::Fault)?;
         let Reported { counters, unclaimed } = counters::report(program, kernel.claims(), &counts);
+        let costly = counters::costly_lines(program, &counts);
         let kernel = program.name.clone();
         self.launches.push(LaunchRecord {
             kernel,
@@ -249,6 +250,7 @@ impl Device {
             races_in_part,
             counters,
             unclaimed,
+            costly,
         });
         Ok(self.launches.last().expect("just pushed"))
     }

@@ -1,6 +1,7 @@
 //! The configuration of a launch, and its results.
 
 use super::Checks;
+use crate::counters::CostlyLine;
 
 /// How a kernel is launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub struct LaunchRecord {
     pub counters: Vec<(String, u64)>,
     /// The counters that differ from the hardware's in this kernel, with the reasons.
     pub unclaimed: Vec<(String, String)>,
+    /// The source lines whose accesses cost most.
+    pub costly: Vec<CostlyLine>,
 }
 
 impl LaunchRecord {

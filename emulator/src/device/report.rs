@@ -34,11 +34,21 @@ pub fn launch_json(launch: &LaunchRecord) -> String {
     let unclaimed = launch.unclaimed.iter();
     let unclaimed: Vec<String> =
         unclaimed.map(|(name, reason)| format!("{}:{}", quote(name), quote(reason))).collect();
+    let costly = launch.costly.iter().map(|costly| {
+        format!(
+            "{{\"cost\":{},\"line\":{},\"amount\":{},\"total\":{}}}",
+            quote(costly.cost),
+            quote(&costly.line),
+            costly.amount,
+            costly.total
+        )
+    });
+    let costly: Vec<String> = costly.collect();
     format!(
         "{{\"kernel\":{},\"grid\":{},\"block\":{},\"shared_bytes\":{},\"stream\":{},\
          \"checks\":{{\"init\":{},\"race\":{},\"races_in_part\":{},\"checked_blocks\":{},\
          \"blocks\":{}}},\
-         \"counters\":{{{}}},\"unclaimed\":{{{}}}}}",
+         \"counters\":{{{}}},\"unclaimed\":{{{}}},\"costly\":[{}]}}",
         quote(&launch.kernel),
         triple(launch.config.grid),
         triple(launch.config.block),
@@ -50,7 +60,8 @@ pub fn launch_json(launch: &LaunchRecord) -> String {
         launch.checks.covered(launch.blocks()),
         launch.blocks(),
         counters.join(","),
-        unclaimed.join(",")
+        unclaimed.join(","),
+        costly.join(",")
     )
 }
 

@@ -105,14 +105,20 @@ fn run_slice(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Stopped {
         match inst.op {
             Op::Arith(ref op) => arith::execute(&mut cx.lanes, op, on),
             Op::Load { element, address, d } if on != 0 => {
+                let before = cx.counts.memory.loads();
                 access::load(cx, element, address, d, on)?;
+                let cost = cx.counts.memory.loads() - before;
+                cx.counts.profile[pc as usize].cost += cost;
                 if inst.pause != Pause::Never && pause(cx, inst.pause) {
                     return Ok(Some(Stop::Turn));
                 }
             }
             Op::Store { element, address, a } if on != 0 => {
                 cx.warp.changed = true;
+                let before = cx.counts.memory.stores();
                 access::store(cx, element, address, a, on)?;
+                let cost = cx.counts.memory.stores() - before;
+                cx.counts.profile[pc as usize].cost += cost;
             }
             Op::Branch { target, .. } if on == active => jump(cx, target),
             Op::Branch { target, convergence } if on != 0 => {

@@ -22,7 +22,9 @@ use crate::checks::CheckRecord;
 use crate::comparison::Change;
 use crate::configuration::Configuration;
 use crate::language::Language;
-use crate::measurement::{LaunchRecord, OccupancyLimiter, Timing, Unverified, Verification};
+use crate::measurement::{
+    CostlyLine, LaunchRecord, OccupancyLimiter, Timing, Unverified, Verification,
+};
 use crate::series::SeriesId;
 use crate::verdict::{Judgement, NotApplicable};
 
@@ -93,6 +95,9 @@ struct RowDocument<'a> {
     occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     launches: Cow<'a, [LaunchRecord]>,
+    /// The source lines whose accesses cost most; none on a GPU.
+    #[serde(default, skip_serializing_if = "<[CostlyLine]>::is_empty")]
+    costly: Cow<'a, [CostlyLine]>,
     /// The bytes of the kernel's buffers; none of a series function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     buffer_bytes: Option<u64>,
@@ -198,6 +203,7 @@ impl<'a> CommonData<'a> {
             timings: Cow::Borrowed(&row.timings),
             occupancy_limiter: row.occupancy_limiter,
             launches: Cow::Borrowed(&row.launches),
+            costly: Cow::Borrowed(&row.costly),
             buffer_bytes: row.buffer_bytes,
             verified: row.verified,
             largest_error: row.largest_error,
@@ -286,6 +292,7 @@ impl RowDocument<'_> {
             timings: self.timings.into_owned(),
             occupancy_limiter: self.occupancy_limiter,
             launches: self.launches.into_owned(),
+            costly: self.costly.into_owned(),
             buffer_bytes: self.buffer_bytes,
             verified: self.verified,
             largest_error: self.largest_error,

@@ -31,6 +31,7 @@ fn row(block: u64, metrics: Metrics) -> ConfigurationResult {
         timings: Vec::new(),
         occupancy_limiter: None,
         launches: Vec::new(),
+        costly: Vec::new(),
         buffer_bytes: None,
         verified: true,
         largest_error: None,

@@ -432,6 +432,7 @@ impl<'a> Run<'a> {
             self.result.launches = counted.launches;
             self.result.counters = counted.counters;
             self.result.hardware = counted.unclaimed;
+            self.result.costly = counted.costly;
             self.result.checks = counted.checks;
         } else if matches!(self.call, Call::Again) {
             once()?;

@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 
 use cudarc::driver::sys;
 use gpuprof_model::checks::CheckRecord;
-use gpuprof_model::measurement::{HardwareValue, LaunchRecord};
+use gpuprof_model::measurement::{CostlyLine, HardwareValue, LaunchRecord};
 use gpuprof_model::series::without_place;
 use serde::Deserialize;
 
@@ -33,6 +33,8 @@ struct Launch {
     counters: BTreeMap<String, u64>,
     #[serde(default)]
     unclaimed: BTreeMap<String, String>,
+    #[serde(default)]
+    costly: Vec<CostlyLine>,
 }
 
 /// What the emulated driver counted.
@@ -44,6 +46,8 @@ pub(crate) struct LaunchCounters {
     pub(crate) counters: BTreeMap<String, u64>,
     /// The hardware's counters whose values are not the hardware's in one of the kernels, and why.
     pub(crate) unclaimed: BTreeMap<String, HardwareValue>,
+    /// The lines whose accesses cost most.
+    pub(crate) costly: Vec<CostlyLine>,
     /// The checks that ran; none where nothing was launched.
     pub(crate) checks: Option<CheckRecord>,
 }
@@ -79,6 +83,7 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
         for (name, reason) in launch.unclaimed {
             counted.unclaimed.insert(name, HardwareValue::Unavailable(reason));
         }
+        add_costly(&mut counted.costly, launch.costly);
         counted.launches.push(LaunchRecord {
             kernel: without_place(&launch.kernel).to_owned(),
             grid: launch.grid,
@@ -91,6 +96,26 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
     }
     counted.counters.retain(|name, _| !counted.unclaimed.contains_key(name));
     Ok(counted)
+}
+
+/// Adds the lines of a launch: of each cost the line with the most of it in one launch stays.
+fn add_costly(all: &mut Vec<CostlyLine>, launch: Vec<CostlyLine>) {
+    for line in launch {
+        match all.iter_mut().find(|other| other.cost == line.cost) {
+            Some(other) if other.line == line.line => {
+                (other.amount, other.total) =
+                    (other.amount + line.amount, other.total + line.total);
+            }
+            Some(other) => {
+                let total = other.total + line.total;
+                if line.amount > other.amount {
+                    *other = line;
+                }
+                other.total = total;
+            }
+            None => all.push(line),
+        }
+    }
 }
 
 /// The fault that stopped the last launch or load, in one sentence.

@@ -115,6 +115,7 @@ pub fn work_of_the_driver(driver: &mut Driver, what: &str) {
         races_in_part: false,
         counters: Vec::new(),
         unclaimed: Vec::new(),
+        costly: Vec::new(),
     };
     settled(Some(driver), |ledger| {
         ledger.now += LAUNCH;
