@@ -16,6 +16,7 @@ use crate::sections::Sections;
 
 mod cases;
 mod golden;
+mod silent;
 
 fn known() -> Catalogue {
     Sections::built_in().unwrap().catalogue().clone()
@@ -148,7 +149,7 @@ fn what_is_wrong_with_a_rule_is_reported_with_file_line_and_remedy() {
     let text = told("{ways:1}", "{ways:one}");
     assert!(text.contains("--> own.toml:5\n") && text.contains("write {name}"), "{text}");
     let text = told("\"shared_wavefronts\"", "\"shared_wavefrons\"");
-    let expected = "own.toml:15: no metric is named `shared_wavefrons`: did you mean";
+    let expected = "own.toml:17: no metric is named `shared_wavefrons`: did you mean";
     assert!(text.starts_with(expected), "{text}");
     let text = told("[\"l1\"]", "[\"l3\"]");
     assert_eq!(text, "own.toml:8: no unit is named `l3`: sm, l1, l2 or dram");
@@ -168,9 +169,9 @@ fn a_language_that_is_none_and_a_name_in_its_words_are_refused() {
     let with =
         |table: &str| wrong_rule(("[inputs]\n", &format!("[remedy_in]\n{table}\n[inputs]\n")));
     let text = with("cudo = \"Pad it.\"");
-    assert_eq!(text, "own.toml:12: no language is named `cudo`: did you mean `cuda`?");
+    assert_eq!(text, "own.toml:13: no language is named `cudo`: did you mean `cuda`?");
     let text = with("ptx = \"{shore}\"");
-    assert_eq!(text, "own.toml:12: `shore` is not a name of this rule: did you mean `share`?");
+    assert_eq!(text, "own.toml:13: `shore` is not a name of this rule: did you mean `share`?");
 }
 
 /// The advice of the rule `id` for a kernel in `language` with configurations that have `values`.
