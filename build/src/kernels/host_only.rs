@@ -2,7 +2,8 @@
 //!
 //! Input: files and lines of the errors of a kernel build. Output: a sentence for each function and
 //! import that only the host needs, as far as its source shows: certain if an attribute's `verify`
-//! names it, possible for any other that is not a kernel.
+//! names it, possible for any other that is not a kernel. A crate without gpuprof that kernels use
+//! has no such items: it lacks `#![no_std]`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -33,6 +34,12 @@ pub(super) fn advice<'p>(root: &Utf8Path, errors: &'p [Place]) -> (Vec<String>, 
     }
     let (mut sentences, mut others) = (Vec::new(), errors.iter().collect::<Vec<_>>());
     for (file, lines) in by_file {
+        if let Some(sentence) = lacks_no_std(root, file) {
+            if !sentences.contains(&sentence) {
+                sentences.push(sentence);
+            }
+            continue;
+        }
         let text = fs::read_to_string(root.join(file)).unwrap_or_default();
         let Ok(parsed) = syn::parse_file(&text) else { continue };
         let (mut found, mut references) = (Vec::new(), BTreeMap::new());
@@ -55,6 +62,25 @@ pub(super) fn advice<'p>(root: &Utf8Path, errors: &'p [Place]) -> (Vec<String>, 
         }
     }
     (sentences, others)
+}
+
+/// That the crate of `file`, which does not depend on gpuprof, needs the standard library.
+fn lacks_no_std(root: &Utf8Path, file: &str) -> Option<String> {
+    let path = root.join(file);
+    let mut folders = path.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+    let package = folders.find(|folder| folder.join("Cargo.toml").is_file())?;
+    let manifest = fs::read_to_string(package.join("Cargo.toml")).ok()?;
+    let library = package.join("src/lib.rs");
+    let text = fs::read_to_string(&library).ok()?;
+    if manifest.contains("gpuprof") || text.contains("no_std") {
+        return None;
+    }
+    let library = library.strip_prefix(root).unwrap_or(&library);
+    let name = package.file_name().unwrap_or_default();
+    Some(format!(
+        "The crate `{name}`, which kernels use, needs the standard library: put #![no_std] at the top \
+         of {library}, or #![cfg_attr(not(feature = \"std\"), no_std)]"
+    ))
 }
 
 /// The key of a kernel's attribute that names a function, and the kernel.
@@ -144,5 +170,29 @@ mod tests {
         assert_eq!(others, [14, 1], "a kernel's errors, perhaps");
         assert_eq!(at(&[4, 18]), (Vec::new(), vec![4, 18]), "a kernel, and one that is marked");
         assert_eq!(advice(root, &[place("nowhere.rs", 1)]).0, [""; 0]);
+    }
+
+    #[test]
+    fn a_helper_crate_without_no_std_is_told_to_have_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(folder.path()).unwrap();
+        let write = |file: &str, text: &str| {
+            fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+            fs::write(root.join(file), text).unwrap();
+        };
+        let told = |file: &str| advice(root, &[place(file, 1), place(file, 2)]).0.join("; ");
+        write("lanes/Cargo.toml", "[package]\nname = \"lanes\"\n");
+        write("lanes/src/lib.rs", "pub mod sums;\n");
+        write("lanes/src/sums.rs", "pub fn sum(x: &[f32]) -> f32 {\n    x.to_vec().len()\n}\n");
+        assert_eq!(
+            told("lanes/src/sums.rs"),
+            "The crate `lanes`, which kernels use, needs the standard library: put #![no_std] at the \
+             top of lanes/src/lib.rs, or #![cfg_attr(not(feature = \"std\"), no_std)]"
+        );
+        write("lanes/src/lib.rs", "#![no_std]\npub mod sums;\n");
+        assert!(told("lanes/src/sums.rs").contains("#[gpuprof::host]"));
+        write("lanes/src/lib.rs", "pub mod sums;\n");
+        write("lanes/Cargo.toml", "[dependencies]\ngpuprof = \"0.1\"\n");
+        assert!(told("lanes/src/sums.rs").contains("#[gpuprof::host]"));
     }
 }
