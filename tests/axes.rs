@@ -50,7 +50,7 @@ fn blocks_of_three_dimensions_run_and_the_emulator_refuses_clusters() {
     block=8x2x2,shared=1024,cluster=1 finished verified 0.0
     block=8x2x2,shared=1024,cluster=2 invalid null the emulated driver has no thread block clusters
     ");
-    let text = gpuprof(&["ones"]).exits_with(0).stdout;
+    let text = gpuprof(&["ones", "--all"]).exits_with(0).stdout;
     assert!(text.contains("the emulated driver has no thread block clusters"), "{text}");
 }
 

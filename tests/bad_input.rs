@@ -162,7 +162,8 @@ fn a_block_over_the_limit_is_invalid_and_the_sweep_continues() {
       1024  4096                         4             2,048           1,024
       2048  4096                   invalid
 
-     invalid   block=2048,n=4096: a block of 2048 threads exceeds the device's limit of 1024
+     invalid  block=2048,n=4096: a block of 2048 threads exceeds the device's limit of 1024
+
      verified  every finished row: equal to the reference (y: 4096 elements)
      checks    every finished row: memory, init, race, sync in all 12 blocks
 

@@ -14,16 +14,17 @@ fn a_write_out_of_bounds_is_reported_with_kernel_source_line_block_thread_and_ad
     ----- stdout -----
     faults::kernels::writes_beyond  faults/src/lib.rs:13  on the emulated H200 (sm_90), counters only
 
+     MISSING  every store_sectors_per_request <= 4  block=64,offset=1024 failed  [attribute]
+
      block  offset  store_sectors_per_request  ptx_instructions  global_sectors
     ────────────────────────────────────────────────────────────────────────────
         64       0                          4                48              16
         64    1024                     failed
 
-     failed      block=64,offset=1024: kernel 'writes_beyond' at faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000041800, 3584 bytes past the end of a 512-byte allocation at 0x700000040800 (argument 'y')
+     failed  block=64,offset=1024: kernel 'writes_beyond' at faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000041800, 3584 bytes past the end of a 512-byte allocation at 0x700000040800 (argument 'y')
+
      unverified  every finished row: compared with no reference: the annotation has no `verify`
      checks      every finished row: memory, init, race, sync in all 2 blocks
-
-     MISSING  every store_sectors_per_request <= 4  block=64,offset=1024 failed  [attribute]
 
     2 configurations of 1 series: 1 finished, 1 failed; threshold: 1 missing; not judged: block=64,offset=1024 failed
 
@@ -62,9 +63,10 @@ fn a_write_to_what_a_kernel_only_reads_is_reported_with_the_argument() {
        2                     failed
        3                     failed
 
-     failed    how=1: kernel 'writes_its_input' at faults/src/lib.rs:52:18, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000040800, 0 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
-     failed    how=2: kernel 'writes_its_input' at faults/src/lib.rs:53:28, block (0,0,0), thread (5,0,0): writes 4 bytes of global memory at 0x700000040814, 20 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
-     failed    how=3: kernel 'writes_its_input' at faults/src/lib.rs:56:17 (in gpuprof-0.1.0/src/device/atomic/instructions.rs:109:17), block (0,0,0), thread (0,0,0): updates 4 bytes of global memory at 0x70000004080c, 12 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
+     failed  how=1: kernel 'writes_its_input' at faults/src/lib.rs:52:18, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000040800, 0 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
+     failed  how=2: kernel 'writes_its_input' at faults/src/lib.rs:53:28, block (0,0,0), thread (5,0,0): writes 4 bytes of global memory at 0x700000040814, 20 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
+     failed  how=3: kernel 'writes_its_input' at faults/src/lib.rs:56:17 (in gpuprof-0.1.0/src/device/atomic/instructions.rs:109:17), block (0,0,0), thread (0,0,0): updates 4 bytes of global memory at 0x70000004080c, 12 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
+
      verified  every finished row: equal to the reference (y: 32 elements)
      checks    every finished row: memory, init, race, sync in 1 block
 
@@ -86,7 +88,8 @@ fn a_result_that_differs_from_the_hosts_is_shown_next_to_it() {
           2                          4                 8               4
           3                     failed
 
-     failed    factor=3: verify failed: `y` differs from the host in 32 of 32 elements; first y[0]: device 3.0, host 2.0; largest error 2.5e4 times the tolerance, at y[0] (tolerance 2e-5 + 1e-5 × |host|)
+     failed  factor=3: verify failed: `y` differs from the host in 32 of 32 elements; first y[0]: device 3.0, host 2.0; largest error 2.5e4 times the tolerance, at y[0] (tolerance 2e-5 + 1e-5 × |host|)
+
      verified  every finished row: equal to the reference (y: 32 elements)
      checks    every finished row: memory, init, race, sync in 1 block
 
@@ -122,11 +125,12 @@ fn a_harness_that_ends_in_the_middle_of_a_pass_harms_no_other_configuration() {
      exits                failed
      is_killed            failed
 
-     failed    how=fails: the matrix is singular
-     failed    how=panics: the harness panicked at endings/src/lib.rs:39:13: the table is not sorted
-     failed    how=exits: the process exited with code 3; the end of its stderr:
-                out of widgets
-     failed    how=is_killed: the process was killed by SIGKILL (signal 9)
+     failed  how=fails: the matrix is singular
+     failed  how=panics: the harness panicked at endings/src/lib.rs:39:13: the table is not sorted
+     failed  how=exits: the process exited with code 3; the end of its stderr:
+              out of widgets
+     failed  how=is_killed: the process was killed by SIGKILL (signal 9)
+
      verified  every finished row: agreed with the reference
      checks    every finished row: memory, init, race, sync in 1 block
 
@@ -165,7 +169,8 @@ fn a_harness_that_hangs_is_killed_after_the_timeout() {
                 2                 1               0
 
      timeout  milliseconds=60000: the process ran for [LIMIT] and was killed (the limit of --timeout); its series is at endings/src/lib.rs:58
-     checks   every finished row: memory, init, race, sync in all 2 blocks
+
+     checks  every finished row: memory, init, race, sync in all 2 blocks
 
     3 configurations of 1 series: 2 finished, 1 timed out; no thresholds
 

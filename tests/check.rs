@@ -31,7 +31,8 @@ fn a_fault_in_a_block_that_a_run_leaves_out_is_found() {
        17               680             136
        40            failed
 
-     failed      grid=40: kernel 'races_late' at faults/src/lib.rs:113:52 (in gpuprof-0.1.0/src/device/shared.rs:89:25), block (17,0,0), thread (0,0,0): reads 4 bytes of shared memory at 0xfc, which thread (63,0,0) wrote at faults/src/lib.rs:109:14 (in gpuprof-0.1.0/src/device/shared.rs:106:25): a race; a barrier (bar.sync; in Rust block::sync(), in CUDA C++ __syncthreads()) must order the two
+     failed  grid=40: kernel 'races_late' at faults/src/lib.rs:113:52 (in gpuprof-0.1.0/src/device/shared.rs:89:25), block (17,0,0), thread (0,0,0): reads 4 bytes of shared memory at 0xfc, which thread (63,0,0) wrote at faults/src/lib.rs:109:14 (in gpuprof-0.1.0/src/device/shared.rs:106:25): a race; a barrier (bar.sync; in Rust block::sync(), in CUDA C++ __syncthreads()) must order the two
+
      unverified  every finished row: compared with no reference: the annotation has no `verify`
      checks      every finished row: memory, init, race, sync in all 17 blocks
 

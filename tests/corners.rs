@@ -4,7 +4,7 @@ use crate::support::{Outcome, Workspace};
 use insta::assert_snapshot;
 
 fn gpuprof(arguments: &[&str]) -> Outcome {
-    let run = ["run", "--package", "corners", "--backend", "emulator", "--quiet"];
+    let run = ["run", "--package", "corners", "--backend", "emulator", "--quiet", "--all"];
     Workspace::fixture("workshop").gpuprof(&[&run, arguments].concat())
 }
 
@@ -18,8 +18,8 @@ fn notes(outcome: &Outcome, label: &str) -> String {
 fn a_launch_expression_that_falls_below_zero_or_overflows_is_reported_with_its_part_and_values() {
     let outcome = gpuprof(&["inner", "doubles"]).exits_with(0);
     assert_snapshot!(notes(&outcome, "invalid "), @"
-    invalid     block=64,n=32: `grid`: `n - 64` falls below 0: 32 - 64; a `where` in the series leaves such configurations out
-    invalid     block=32,n=40: `grid`: `1 << n` is more than i32 can hold: 1 << 40; check the axes, or write smaller types `as u64`
+    invalid  block=64,n=32: `grid`: `n - 64` falls below 0: 32 - 64; a `where` in the series leaves such configurations out
+    invalid  block=32,n=40: `grid`: `1 << n` is more than i32 can hold: 1 << 40; check the axes, or write smaller types `as u64`
     ");
 }
 
@@ -28,8 +28,8 @@ fn declared_work_of_more_than_twice_the_counted_is_named_with_both_numbers() {
     let outcome =
         gpuprof(&["overstated", "--metrics", "global_bytes,global_sectors"]).exits_with(0);
     assert_snapshot!(notes(&outcome, "declared "), @"
-    declared    bytes at block=32,n=64: 250 KiB by the annotation, but global loads, stores and atomics ask for 256 B
-    declared    flops at block=32,n=64: 64,000 by the annotation, but the additions and multiplications are 64
+    declared  bytes at block=32,n=64: 250 KiB by the annotation, but global loads, stores and atomics ask for 256 B
+    declared  flops at block=32,n=64: 64,000 by the annotation, but the additions and multiplications are 64
     ");
     let row = outcome.stdout.lines().find(|line| line.trim_start().starts_with("32 ")).unwrap();
     assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["32", "64", "256", "8"], "{row}");
@@ -39,7 +39,7 @@ fn declared_work_of_more_than_twice_the_counted_is_named_with_both_numbers() {
 fn a_row_of_which_nothing_was_compared_is_not_verified_and_says_so() {
     let outcome = gpuprof(&["empties", "loose"]).exits_with(0);
     assert_snapshot!(notes(&outcome, "verified ") + "\n" + &notes(&outcome, "unverified "), @"
-    verified    block=32,n=32: equal to the reference (x: 32 elements)
+    verified  block=32,n=32: equal to the reference (x: 32 elements)
     unverified  block=32,n=0: nothing was compared: what the kernel writes has no elements
     unverified  every row: the tolerance or `compare` accepts what the buffers held before the launch
     ");

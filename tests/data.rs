@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 fn run(arguments: &[&str]) -> Outcome {
-    workshop().gpuprof(&[&["run", "--quiet", "--package", "data"], arguments].concat())
+    workshop().gpuprof(&[&["run", "--quiet", "--all", "--package", "data"], arguments].concat())
 }
 
 /// That every configuration of the series that match is verified, of which there are `count`.
@@ -112,7 +112,7 @@ fn an_index_out_of_bounds_ends_the_launch_with_its_place_block_and_thread() {
     let outcome = run(&["reads_at", "--metrics", "ptx_instructions"]).exits_with(105);
     let failed: Vec<&str> = outcome.stdout.lines().filter(|line| line.contains(": ")).collect();
     assert_snapshot!(failed.join("\n"), @"
-     failed      at=100: kernel 'reads_at' at data/src/slices.rs:79:16, block (1,0,0), thread (8,0,0): index out of bounds: the len is _ but the index is _
+     failed  at=100: kernel 'reads_at' at data/src/slices.rs:79:16, block (1,0,0), thread (8,0,0): index out of bounds: the len is _ but the index is _
      unverified  every finished row: compared with no reference: the annotation has no `verify`
      checks      every finished row: memory, init, race, sync in all 2 blocks
     2 configurations of 1 series: 1 finished, 1 failed; no thresholds
@@ -167,7 +167,7 @@ fn a_block_beyond_the_launch_bounds_is_invalid_and_the_bounds_are_in_the_ptx() {
 
 #[test]
 fn what_kernels_print_is_shown_in_the_order_of_blocks_and_threads() {
-    let run = ["run", "--package", "data", "prints", "--metrics", "ptx_instructions"];
+    let run = ["run", "--all", "--package", "data", "prints", "--metrics", "ptx_instructions"];
     let outcome = workshop().gpuprof(&run).exits_with(105);
     let printed = outcome.stderr.split("last=95 printed:\n").nth(1).expect("it printed");
     assert_eq!(
@@ -181,12 +181,8 @@ fn what_kernels_print_is_shown_in_the_order_of_blocks_and_threads() {
     );
     let (_, failed) = outcome.stdout.split_once("too far; before that, it printed:").unwrap();
     // The lane that panics runs before the others of its warp.
-    let before: Vec<&str> = failed
-        .lines()
-        .skip(1)
-        .map(str::trim)
-        .take_while(|line| !line.starts_with("checks"))
-        .collect();
+    let before: Vec<&str> =
+        failed.lines().skip(1).map(str::trim).take_while(|line| !line.is_empty()).collect();
     assert!(before[0].starts_with("0: ") && before[1].starts_with("24: "), "{before:?}");
     assert_eq!(before.len(), 2, "{before:?}");
 }
@@ -230,9 +226,9 @@ fn a_reference_may_use_the_configuration_and_results_are_compared_as_asked() {
     let is_note = |line: &&str| line.starts_with(" failed ") || line.starts_with(" verified ");
     let notes: Vec<&str> = outcome.stdout.lines().filter(is_note).collect();
     assert_snapshot!(notes.join("\n"), @"
-     failed    block=64,n=256,by=elements,share=exact: verify failed: `share` differs from the host in 1 of 1 elements; first share[0]: device 0.46386665, host 0.48828125; largest error 2.4 times the tolerance, at share[0] (tolerance 1e-2 + 0e0 × |host|)
-     failed    block=64,n=256,by=order,share=loose, block=64,n=256,by=order,share=exact: verify failed: `kept`: the elements differ by order
-     verified  every finished row: largest error 0.12 of the tolerance (count: 1, kept: 256, share: 1 elements)
+    failed  block=64,n=256,by=elements,share=exact: verify failed: `share` differs from the host in 1 of 1 elements; first share[0]: device 0.46386665, host 0.48828125; largest error 2.4 times the tolerance, at share[0] (tolerance 1e-2 + 0e0 × |host|)
+    failed  block=64,n=256,by=order,share=loose, block=64,n=256,by=order,share=exact: verify failed: `kept`: the elements differ by order
+    verified  every finished row: largest error 0.12 of the tolerance (count: 1, kept: 256, share: 1 elements)
     ");
 }
 

@@ -115,7 +115,7 @@ impl Repository {
     }
 
     fn run(&self, arguments: &[&str]) -> Outcome {
-        self.workspace.gpuprof(&[&["run", "--quiet", "--offline"], arguments].concat())
+        self.workspace.gpuprof(&[&["run", "--quiet", "--offline", "--all"], arguments].concat())
     }
 
     fn baseline(&self) -> String {
@@ -215,8 +215,8 @@ fn what_no_ratio_shows_fails(repository: &Repository) {
     let twice = repository.commit(TWICE, true).run(&["--baseline", "main"]).exits_with(100);
     for told in [
         " PASS  every load_sectors_per_request <= baseline  4 at block=32 ",
-        " FAIL  every global_sectors <= baseline            12 at block=32 (limit 8, baseline 8, 50.0% beyond)",
-        " FAIL  every global_bytes <= baseline              384 B at block=32 (limit 256 B",
+        " FAIL  every global_sectors <= baseline    12 at block=32 (limit 8, baseline 8, 50.0% beyond)",
+        " FAIL  every global_bytes <= baseline      384 B at block=32 (limit 256 B",
     ] {
         assert!(twice.stdout.contains(told), "{told}: {}", twice.stdout);
     }

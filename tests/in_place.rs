@@ -85,7 +85,7 @@ fn sizes_are_not_ranked_by_time_without_declared_work() {
 
 /// The table of `kernel` on the emulated driver.
 fn table(kernel: &str) -> Outcome {
-    workshop().gpuprof(&["run", "--quiet", "--package", "in-place", kernel])
+    workshop().gpuprof(&["run", "--quiet", "--all", "--package", "in-place", kernel])
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn small_values_are_held_to_a_tolerance_of_their_own_size() {
 #[test]
 fn the_table_says_what_was_verified_and_what_samples_found() {
     let run = ["run", "--quiet", "--no-config", "--package", "in-place", "--replay-mode", "none"];
-    let arguments = [&run[..], &["--repeat", "1", "bitonic"]].concat();
+    let arguments = [&run[..], &["--all", "--repeat", "1", "bitonic"]].concat();
     let text = FakeGpu::new().tool(&workshop(), &arguments).run().exits_with(0).stdout;
     for note in [
         " verified  every row: equal to the reference (keys: 4096 elements)\n",

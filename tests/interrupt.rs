@@ -96,7 +96,8 @@ fn a_request_to_terminate_ends_the_run_in_the_same_way() {
                 2           skipped
 
      skipped  milliseconds=60000, milliseconds=2: the run was interrupted
-     checks   every finished row: memory, init, race, sync in 1 block
+
+     checks  every finished row: memory, init, race, sync in 1 block
 
     3 configurations of 1 series: 1 finished, 2 skipped; no thresholds
     ");

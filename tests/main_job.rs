@@ -35,21 +35,30 @@ fn the_command_of_the_readme_prints_the_series_and_ends_with_0() {
     ----- stdout -----
     saxpy::kernels::saxpy  examples/saxpy/src/lib.rs:27  on the emulated H200 (sm_90), counters only
 
-     block        n  load_sectors_per_request  store_sectors_per_request  ptx_instructions  global_sectors
-    ───────────────────────────────────────────────────────────────────────────────────────────────────────
-        64  1048576                         4                          4           655,360         393,216
-       128  1048576                         4                          4           655,360         393,216
-       256  1048576                         4                          4           655,360         393,216
-       512  1048576                         4                          4           655,360         393,216
-      1024  1048576                         4                          4           655,360         393,216
+     UNAVAILABLE  best throughput >= 20% of peak  needs `duration`: the emulator reports no times  [attribute]
+
+     block        n  load_sectors_per_request  store_sectors_per_request  ptx_instructions
+    ───────────────────────────────────────────────────────────────────────────────────────
+        64  1048576                         4                          4           655,360
+       128  1048576                         4                          4           655,360
+       256  1048576                         4                          4           655,360
+       512  1048576                         4                          4           655,360
+      1024  1048576                         4                          4           655,360
+
+     block        n  global_sectors
+    ────────────────────────────────
+        64  1048576         393,216
+       128  1048576         393,216
+       256  1048576         393,216
+       512  1048576         393,216
+      1024  1048576         393,216
 
      -         throughput: needs `duration`: the emulator reports no times
      verified  every row: equal to the reference (y: 1048576 elements)
      checks    every row: init, race in 2064 of 31744 blocks; memory, sync in all
 
-     UNAVAILABLE  best throughput >= 20% of peak        needs `duration`: the emulator reports no times  [attribute]
-     PASS         every load_sectors_per_request <= 4   4 at block=64,n=1048576 (limit 4)  [attribute]
-     PASS         every store_sectors_per_request <= 4  4 at block=64,n=1048576 (limit 4)  [attribute]
+     PASS  every load_sectors_per_request <= 4   4 at block=64,n=1048576 (limit 4)  [attribute]
+     PASS  every store_sectors_per_request <= 4  4 at block=64,n=1048576 (limit 4)  [attribute]
 
     5 configurations of 1 series: 5 finished; thresholds: 2 passed, 1 unavailable; not judged: needs `duration`: the emulator reports no times
 

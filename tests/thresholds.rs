@@ -19,8 +19,13 @@ fn conclusion(outcome: &Outcome) -> String {
     let verdicts = ["PASS", "FAIL", "UNAVAILABLE"];
     let is_verdict = |line: &&str| verdicts.iter().any(|word| line.trim_start().starts_with(word));
     let stdout = outcome.tidy_stdout();
-    let lines: Vec<&str> = stdout.lines().skip_while(|line| !is_verdict(line)).collect();
-    format!("exit code: {}\n{}", outcome.code.unwrap_or(-1), lines.join("\n"))
+    let counts = |line: &&str| line.contains(" series: ");
+    let is_case = |line: &&str| line.starts_with("        ") && line.contains("(limit ");
+    let (last, rest): (Vec<&str>, Vec<&str>) = stdout.lines().partition(counts);
+    let rest = rest.into_iter().filter(|line| is_verdict(line) || is_case(line));
+    let rest: Vec<&str> = rest.collect();
+    let code = outcome.code.unwrap_or(-1);
+    format!("exit code: {code}\n{}\n\n{}", rest.join("\n"), last.join("\n"))
 }
 
 #[test]
@@ -39,10 +44,10 @@ fn a_threshold_that_fails_ends_with_100_and_the_value_and_configuration_that_dec
     let outcome = gated("gather", &["every load_sectors_per_request <= 12"], &[]);
     assert_snapshot!(conclusion(&outcome), @"
     exit code: 100
+     FAIL  every load_sectors_per_request <= 12  32 at block=64,stride=8,n=4096 (limit 12, 166.7% beyond); most by vector/src/lib.rs:19: 4,096 of 4,096 sectors of global loads  [--threshold]
+             block=64,stride=4,n=4096: 16 (limit 12, 33.3% beyond)
      PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
      PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml:2]
-     FAIL  every load_sectors_per_request <= 12  32 at block=64,stride=8,n=4096 (limit 12, 166.7% beyond)  [--threshold]
-             block=64,stride=4,n=4096: 16 (limit 12, 33.3% beyond)
 
     4 configurations of 1 series: 4 finished; thresholds: 2 passed, 1 failed
     ");
@@ -104,9 +109,9 @@ fn a_failure_is_not_hidden_by_what_cannot_be_judged() {
     let outcome = gated("scale", &thresholds, &["--strict"]);
     assert_snapshot!(conclusion(&outcome), @"
     exit code: 100
-     UNAVAILABLE  best duration <= 5 us                the emulator reports no times  [--threshold]
-     FAIL         every load_sectors_per_request <= 3  4 at block=64,n=4096 (limit 3, 33.3% beyond)  [--threshold]
+     FAIL         every load_sectors_per_request <= 3  4 at block=64,n=4096 (limit 3, 33.3% beyond); most by vector/src/lib.rs:44: 512 of 512 sectors of global loads  [--threshold]
                     block=128,n=4096: 4 (limit 3, 33.3% beyond)
+     UNAVAILABLE  best duration <= 5 us                the emulator reports no times  [--threshold]
 
     2 configurations of 1 series: 2 finished; thresholds: 1 failed, 1 unavailable; not judged: the emulator reports no times
     ");
@@ -137,6 +142,8 @@ fn a_configuration_file_given_by_name_is_read_instead_of_the_default_one() {
     ----- stdout -----
     vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
 
+     UNAVAILABLE  every registers <= 32  ptxas assigns registers, and none was found (/nonexistent/ptxas: cannot be started: No such file or directory (os error 2)): install it with `python3 -m pip install nvidia-cuda-nvcc`, or name it with GPUPROF_PTXAS  [[FOLDER]/strict.toml:3]
+
      block  stride     n  store_sectors_per_request
     ────────────────────────────────────────────────
         64       1  4096                          4
@@ -150,8 +157,7 @@ fn a_configuration_file_given_by_name_is_read_instead_of_the_default_one() {
      advice
      88% of use  88% of the sectors of global loads are in vain: 32.0 sectors for each request of a warp, and 12% of their bytes are used at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory. In Rust, shared!([f32; N]) is such a tile.
 
-     PASS         best load_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
-     UNAVAILABLE  every registers <= 32               ptxas assigns registers, and none was found (/nonexistent/ptxas: cannot be started: No such file or directory (os error 2)): install it with `python3 -m pip install nvidia-cuda-nvcc`, or name it with GPUPROF_PTXAS  [[FOLDER]/strict.toml:3]
+     PASS  best load_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
 
     4 configurations of 1 series: 4 finished; thresholds: 1 passed, 1 unavailable; not judged: ptxas assigns registers, and none was found (/nonexistent/ptxas: cannot be started:…
 
@@ -176,6 +182,8 @@ fn the_command_line_wins_over_the_configuration_file() {
     ----- stdout -----
     vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
 
+     UNAVAILABLE  waves <= 1  it depends on registers, which the emulator does not assign  [--threshold]
+
      block     n  sm__ctas_launched.sum
     ────────────────────────────────────
         64  4096                     64
@@ -184,8 +192,6 @@ fn the_command_line_wins_over_the_configuration_file() {
      -         waves: it depends on registers, which the emulator does not assign
      verified  every row: equal to the reference (y: 4096 elements)
      checks    every row: init, race in 38 of 96 blocks; memory, sync in all
-
-     UNAVAILABLE  waves <= 1  it depends on registers, which the emulator does not assign  [--threshold]
 
     2 configurations of 1 series: 2 finished; threshold: 1 unavailable; nothing judged: it depends on registers, which the emulator does not assign
 

@@ -8,6 +8,7 @@ pub mod by_device;
 pub mod columns;
 mod cut;
 pub mod declared_work;
+pub mod order;
 pub mod pareto;
 pub mod rank;
 pub mod sensitivity;

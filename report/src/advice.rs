@@ -3,8 +3,6 @@
 //! Input: the advice for a series, the most worthwhile first. Output: the gain and the text of
 //! each. A terminal shows three; the others are counted.
 
-use std::io::{self, Write};
-
 use gpuprof_analysis::view::by_device::DeviceRows;
 use gpuprof_model::advice::{Advice, Gain};
 use gpuprof_model::run::Run;
@@ -59,20 +57,12 @@ fn is_of_series(piece: &Advice) -> bool {
     gpuprof_analysis::advice::series::FINDINGS.iter().any(|(id, _)| *id == piece.rule)
 }
 
-/// Writes the first of `pieces`, in lines of at most `width`.
-///
-/// # Errors
-/// `out` could not be written.
-pub(super) fn write(
-    pieces: &[Advice],
-    width: Option<u16>,
-    paint: Paint,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+/// The first of `pieces`, in lines of at most `width`.
+pub(super) fn lines(pieces: &[Advice], width: Option<u16>, paint: Paint) -> Vec<String> {
     if pieces.is_empty() {
-        return Ok(());
+        return Vec::new();
     }
-    writeln!(out, "\n {}", paint.bold("advice"))?;
+    let mut lines = vec![format!(" {}", paint.bold("advice"))];
     let shown = &pieces[..pieces.len().min(MOST_SHOWN)];
     let column = shown.iter().map(|piece| worth(piece).chars().count()).max().unwrap_or(0);
     for piece in shown {
@@ -82,15 +72,13 @@ pub(super) fn write(
             Some(Gain::Time { .. } | Gain::Use { .. }) | None => format!("{worth:column$}"),
         };
         let text = wrapped(&one_line(&describe_advice(piece)), width, column + 3, column + 3);
-        writeln!(out, " {worth}  {text}")?;
+        lines.extend(format!(" {worth}  {text}").lines().map(str::to_owned));
     }
-    match pieces.len() - shown.len() {
-        0 => Ok(()),
-        more => {
-            let text = format!("{more} more in --format json, markdown and html");
-            writeln!(out, " {}", paint.faint(text))
-        }
+    if let Some(more @ 1..) = pieces.len().checked_sub(shown.len()) {
+        let text = format!("{more} more in --format json, markdown and html");
+        lines.push(format!(" {}", paint.faint(text)));
     }
+    lines
 }
 
 #[cfg(test)]

@@ -12,9 +12,6 @@ use gpuprof_analysis::change::confidence_text;
 use gpuprof_analysis::gate::baseline::count;
 use gpuprof_analysis::gate::outcome::unmeasured;
 
-/// The most changes that are listed.
-const LISTED: usize = 20;
-
 /// One listed change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
@@ -26,7 +23,7 @@ pub(super) struct Line {
     pub text: String,
 }
 
-/// The changes of `series` that are listed, and a sentence on the rest; none without a baseline.
+/// The changes of `series` that are worth a line, and the counts of all; none without a baseline.
 pub(super) fn list_changes(series: &SeriesResult) -> Option<(Vec<Line>, String)> {
     if series.changes.is_empty() {
         return None;
@@ -38,14 +35,10 @@ pub(super) fn list_changes(series: &SeriesResult) -> Option<(Vec<Line>, String)>
         _ => true,
     };
     let worth = folded(series.changes.iter().filter(worth));
-    let lines = worth.iter().take(LISTED).map(|alike| line(alike)).collect();
+    let lines = worth.iter().map(|alike| line(alike)).collect();
     let counts: Vec<String> =
         count(&series.changes).iter().map(|(outcome, n)| format!("{n} {outcome}")).collect();
-    let more = match worth.len().saturating_sub(LISTED) {
-        0 => String::new(),
-        more => format!(" ({more} not listed)"),
-    };
-    Some((lines, format!("since the baseline: {}{more}", counts.join(", "))))
+    Some((lines, format!("since the baseline: {}", counts.join(", "))))
 }
 
 /// The `changes`, with undecidable ones grouped by reason, such as counters that one process of a

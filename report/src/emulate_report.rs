@@ -233,7 +233,9 @@ pub fn table(emulated: &Emulated, out: &mut dyn Write) -> io::Result<()> {
         let head = [row.launches.to_string(), name].into_iter().chain(shape);
         head.chain(COLUMNS.map(sum))
     });
-    launches::table(&COLUMNS.map(|column| column.0), rows, out)?;
+    for line in launches::table(&COLUMNS.map(|column| column.0), rows) {
+        writeln!(out, "{line}")?;
+    }
     for (kernel, reason) in unclaimed_columns(emulated) {
         writeln!(out, " `-` of {}: {reason}", shorten(kernel))?;
     }

@@ -5,7 +5,7 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Run};
 use gpuprof_model::threshold::Threshold;
 
-use super::tests::{emulator_run, gpu_run, troubled_run, written};
+use super::tests::{emulator_run, gpu_run, troubled_run, unwrapped, written, written_whole};
 use super::*;
 use gpuprof_analysis::fixture::finished;
 use gpuprof_analysis::fixture::{gpu_pass, point};
@@ -215,7 +215,7 @@ fn a_soft_threshold_is_told_as_a_warning_and_every_violation_with_its_values_in_
     let line = |text: &str, from: &str| -> String {
         text.lines().find(|line| line.contains(from)).unwrap_or_default().to_owned()
     };
-    let table = written(&Table::default(), &run);
+    let table = written_whole(&Table::default(), &run);
     assert!(line(&table, "warn every").starts_with(" WARNING "), "{table}");
     assert!(table.contains("; thresholds: 2 passed, 3 failed, 1 warned"), "{table}");
     let markdown = written(&Markdown::default(), &run);
@@ -240,11 +240,11 @@ fn a_soft_threshold_is_told_as_a_warning_and_every_violation_with_its_values_in_
 #[test]
 fn a_noisy_value_is_told_with_its_interval_and_an_exact_one_without() {
     let run = compared(gpu_run(), timed(1.0), &["every duration <= 100 us", "registers <= 8"]);
-    let table = written(&Table::default(), &run);
+    let table = unwrapped(&written_whole(&Table::default(), &run));
     // Four processes: the interval is all of them, with the level that this has.
-    let told = "(limit 100 µs, 162.1% beyond); 88% interval 261.8 µs … 262.3 µs  [";
+    let told = "(limit 100 µs, 162.1% beyond); 88% interval 261.8 µs … 262.3 µs [";
     assert!(table.contains(told), "{table}");
-    assert!(table.contains("(limit 8, 100.0% beyond)  ["), "{table}");
+    assert!(table.contains("(limit 8, 100.0% beyond) ["), "{table}");
     assert_eq!(run.series[0].judgements[0].violations[1].interval.unwrap().level, 0.875);
 }
 

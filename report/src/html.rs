@@ -25,6 +25,7 @@ use std::io::{self, Write};
 use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::view::View;
 use gpuprof_analysis::view::by_device::{DeviceRows, parts};
+use gpuprof_analysis::view::order::failures_first;
 use gpuprof_model::run::Run;
 use gpuprof_model::text::steers;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -63,7 +64,7 @@ impl Report for Html {
     }
 
     fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let parts: Vec<DeviceRows<'_>> = run.series.iter().flat_map(parts).collect();
+        let parts: Vec<DeviceRows<'_>> = failures_first(run).into_iter().flat_map(parts).collect();
         let sections = sections(&parts, view);
         out.write_all(page(run, self.outcome, &sections).as_bytes())
     }

@@ -5,7 +5,6 @@
 //! there were. Terminal, Markdown and page show the same one.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, LineStyle, TableStyle};
 use gpuprof_model::measurement::LaunchRecord;
@@ -55,27 +54,21 @@ impl Range {
     }
 }
 
-/// Writes the table of the range of `series`, without borders.
-///
-/// # Errors
-/// `out` could not be written.
-pub(super) fn write(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
-    let Some(Range { title, rows, more }) = Range::find(series) else { return Ok(()) };
-    writeln!(out, "\n {}", one_line(&title))?;
+/// The table of the range of `series`, without borders.
+pub(super) fn lines(series: &SeriesResult) -> Vec<String> {
+    let Some(Range { title, rows, more }) = Range::find(series) else { return Vec::new() };
     let calm = |row: [String; 4]| row.map(|cell| one_line(&cell).to_string());
-    table(&[], rows.into_iter().map(calm), out)?;
-    more.map_or(Ok(()), |more| writeln!(out, " {more}"))
+    let mut lines = vec![format!(" {}", one_line(&title))];
+    lines.extend(table(&[], rows.into_iter().map(calm)));
+    lines.extend(more.map(|more| format!(" {more}")));
+    lines
 }
 
-/// Writes `rows` of launches, kernel, grid, block and `further` columns, without borders.
-///
-/// # Errors
-/// `out` could not be written.
+/// A table of `rows` of launches, kernel, grid, block and `further` columns, without borders.
 pub(super) fn table<R: IntoIterator<Item = String>>(
     further: &[&str],
     rows: impl Iterator<Item = R>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+) -> Vec<String> {
     let mut table = comfy_table::Table::new();
     table.load_style(STYLE);
     table.set_header(HEAD.iter().chain(further));
@@ -86,7 +79,7 @@ pub(super) fn table<R: IntoIterator<Item = String>>(
     for (_, column) in table.column_iter_mut().enumerate().filter(|(at, _)| *at != 1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    table.lines().try_for_each(|line| writeln!(out, "{}", line.trim_end()))
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// `256`, `16x16`, `8x8x4`.

@@ -42,6 +42,7 @@ mod number;
 mod paint;
 mod patched;
 mod plot;
+mod room;
 mod sheet;
 mod summary;
 mod table;
@@ -121,3 +122,6 @@ mod view_tests;
 
 #[cfg(test)]
 mod unstable_tests;
+
+#[cfg(test)]
+mod screen_tests;

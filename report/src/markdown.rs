@@ -1,7 +1,8 @@
 //! Markdown: a run as a page, such as the summary of a GitHub job.
 //!
-//! Input: a run. Output: the conclusion of the run; for each series a heading, a table with the
-//! best values in bold, a chart, notes and a table of thresholds; then the summary. Long tables are
+//! Input: a run. Output: the conclusion of the run; for each series, those that failed first, a
+//! heading, violated thresholds, changes, a table with the best values in bold, a chart, notes, and
+//! the thresholds that hold; then the summary. Long tables are
 //! folded and cut, and series left out, until the page fits GitHub's limit; it says what is
 //! missing. All untrusted text is escaped: a pipe in a threshold or a tag in the tail of a
 //! process's stderr cannot change the page.
@@ -10,7 +11,7 @@ use std::io::{self, Write};
 
 use gpuprof_model::advice::Advice;
 use gpuprof_model::run::{Run, SeriesResult};
-use gpuprof_model::verdict::Judgement;
+use gpuprof_model::verdict::{Judgement, Weight};
 
 use super::curve::Curve;
 use super::escaped::{markdown as escaped, markdown_paragraph};
@@ -20,6 +21,7 @@ use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
 use super::{Report, Summary, advice, changes, conclusion, mermaid, notes, place_of};
 use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::view::by_device::{DeviceRows, parts};
+use gpuprof_analysis::view::order::failures_first;
 use gpuprof_analysis::view::{SeriesView, View};
 
 /// GitHub-flavoured Markdown.
@@ -35,6 +37,9 @@ const MOST_BYTES: usize = 60_000;
 /// How many rows a series shows, and how many more it folds away; the first of these with which the
 /// page is small enough.
 const ROOMS: [(usize, usize); 4] = [(16, 250), (16, 0), (4, 0), (1, 0)];
+
+/// The most changes of a series that are not folded away.
+const MOST_CHANGES: usize = 20;
 
 /// The most notes of a series, and of the run.
 const MOST_NOTES: usize = 20;
@@ -84,7 +89,7 @@ fn sections_of(run: &Run, view: &View, room: (usize, usize)) -> io::Result<Vec<V
         let mut out = Vec::new();
         write_series(&part, run, (view, room), &mut out).map(|()| out)
     };
-    run.series.iter().flat_map(parts).map(section).collect()
+    failures_first(run).into_iter().flat_map(parts).map(section).collect()
 }
 
 fn write_series(
@@ -98,8 +103,12 @@ fn write_series(
     let place = markdown_paragraph(&format!("{}:{}", series.file, series.line));
     writeln!(out, "{place} {}\n", escaped(&place_of(part, &run.provenance)))?;
     // Whoever asks for every row elsewhere asks for no page that is refused.
-    let view = &View { all: false, ..view.clone() };
+    let view = &View { all: false, verbose: view.all || view.verbose, ..view.clone() };
     let viewed = view.within(series, most);
+    let (passed, open): (Vec<&Judgement>, Vec<_>) =
+        series.judgements.iter().partition(|judgement| judgement.weight() == Weight::Fine);
+    write_judgements(&open, out)?;
+    write_changes(series, folded, out)?;
     write_table(&viewed, view, out)?;
     if viewed.left_out > 0 && folded > 0 {
         write_folded(&view.within(series, folded), view, out)?;
@@ -110,10 +119,9 @@ fn write_series(
     }
     write_remarks(&notes::view::list_remarks(&viewed, view), out)?;
     write_launches(&viewed.series, out)?;
-    write_notes(&viewed.series, &metric_names(series, view), out)?;
+    write_notes(&viewed.series, (&metric_names(series, view), view.verbose), out)?;
     write_advice(advice::select_advice(run, part), out)?;
-    write_judgements(&series.judgements, out)?;
-    write_changes(series, out)
+    write_judgements(&passed, out)
 }
 
 /// What is said of the run as a whole.
@@ -228,8 +236,13 @@ fn write_launches(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> 
     more.map_or(Ok(()), |more| writeln!(out, "{more}\n"))
 }
 
-fn write_notes(series: &SeriesResult, columns: &[String], out: &mut dyn Write) -> io::Result<()> {
-    let notes = notes::list_notes(series, columns);
+fn write_notes(
+    series: &SeriesResult,
+    (columns, verbose): (&[String], bool),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut notes = notes::list_notes(series, columns);
+    notes.extend(verbose.then(|| notes::list_noise(series)).into_iter().flatten());
     for note in notes.iter().take(MOST_NOTES) {
         // A dash at the start of a list item would begin a nested list.
         let label = if note.label == NO_VALUE { "\\-" } else { note.label };
@@ -256,7 +269,7 @@ fn write_advice(pieces: &[Advice], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</details>\n")
 }
 
-fn write_judgements(judgements: &[Judgement], out: &mut dyn Write) -> io::Result<()> {
+fn write_judgements(judgements: &[&Judgement], out: &mut dyn Write) -> io::Result<()> {
     if judgements.is_empty() {
         return Ok(());
     }
@@ -274,17 +287,34 @@ fn write_judgements(judgements: &[Judgement], out: &mut dyn Write) -> io::Result
     writeln!(out)
 }
 
-fn write_changes(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
+/// The changes since the baseline; of many the first, and up to `folded` more folded away.
+fn write_changes(series: &SeriesResult, folded: usize, out: &mut dyn Write) -> io::Result<()> {
     let Some((lines, counts)) = changes::list_changes(series) else { return Ok(()) };
-    if !lines.is_empty() {
-        write_row(["change", "of", "from the baseline"].map(str::to_owned), out)?;
-        write_row([":---"; 3].map(str::to_owned), out)?;
-        for changes::Line { outcome, subject, text } in &lines {
-            write_row([outcome.to_string(), escaped(subject), escaped(text)], out)?;
-        }
-        writeln!(out)?;
+    writeln!(out, "{}\n", escaped(&counts))?;
+    let (first, more) = lines.split_at(lines.len().min(MOST_CHANGES));
+    write_change_table(first, out)?;
+    let shown = &more[..more.len().min(folded)];
+    if !shown.is_empty() {
+        writeln!(out, "<details><summary>{} more changes</summary>\n", shown.len())?;
+        write_change_table(shown, out)?;
+        writeln!(out, "</details>\n")?;
     }
-    writeln!(out, "{}\n", escaped(&counts))
+    match more.len() - shown.len() {
+        0 => Ok(()),
+        left => writeln!(out, "{left} more changes: `cargo gpuprof report --all` shows them.\n"),
+    }
+}
+
+fn write_change_table(lines: &[changes::Line], out: &mut dyn Write) -> io::Result<()> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    write_row(["change", "of", "from the baseline"].map(str::to_owned), out)?;
+    write_row([":---"; 3].map(str::to_owned), out)?;
+    for changes::Line { outcome, subject, text } in lines {
+        write_row([outcome.to_string(), escaped(subject), escaped(text)], out)?;
+    }
+    writeln!(out)
 }
 
 fn write_row(cells: impl IntoIterator<Item = String>, out: &mut dyn Write) -> io::Result<()> {

@@ -27,7 +27,7 @@ use gpuprof_analysis::view::declared_work::{Excess, excesses};
 /// reason.
 const METRICS_NAMED: usize = 12;
 
-/// The notes of `series` where the metrics `columns` are shown.
+/// The notes of `series` where the metrics `columns` are shown, without those of [`list_noise`].
 pub(super) fn list_notes(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
     let mut notes = unfinished(&series.configurations);
     let names = shown(series, columns);
@@ -36,10 +36,13 @@ pub(super) fn list_notes(series: &SeriesResult, columns: &[String]) -> Vec<Note>
     notes.extend(hidden(series));
     notes.extend(unexpected_sources(series, columns));
     notes.extend(excessive(&series.configurations));
-    notes.extend(slowed(&series.configurations));
     notes.extend(validity::list_notes(&series.configurations));
-    notes.extend(noise::list_notes(series));
     notes
+}
+
+/// The notes on the noise of the times of `series`: no verdict depends on them.
+pub(super) fn list_noise(series: &SeriesResult) -> Vec<Note> {
+    slowed(&series.configurations).into_iter().chain(noise::list_notes(series)).collect()
 }
 
 /// Samples that were repeated; an unstable configuration has its own note.
@@ -162,7 +165,7 @@ fn unavailable(series: &SeriesResult, names: &[&String]) -> Vec<Note> {
             more => format!("{} and {more} more", subjects[..METRICS_NAMED].join(", ")),
         },
         text,
-        weight: Weight::Fine,
+        weight: if unstable { Weight::Doubtful } else { Weight::Fine },
     };
     groups.into_iter().map(note).collect()
 }
@@ -179,7 +182,7 @@ fn hidden(series: &SeriesResult) -> Option<Note> {
         label: NO_VALUE,
         subject: ids.join(", "),
         text: format!("not shown: {} is zero everywhere", needs.join(", ")),
-        weight: Weight::Fine,
+        weight: Weight::Doubtful,
     })
 }
 

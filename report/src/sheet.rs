@@ -6,7 +6,10 @@
 //! missing value is `-`, and [`super::notes`] says why; it also explains a metric that no row has,
 //! which gets no column.
 
+use std::collections::HashMap;
+
 use gpuprof_model::axis::{Axis, AxisKind};
+use gpuprof_model::comparison::Change;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{
@@ -71,7 +74,16 @@ impl Sheet {
         let series = &*viewed.series;
         let rows = &series.configurations;
         let headline = view.headline(series);
-        let names = metric_names(series, view);
+        let mut names = metric_names(series, view);
+        // Where columns are left out, the one that decides is not.
+        let at = names.iter().position(|name| Some(name.as_str()) == headline);
+        if let Some(at) = at.filter(|_| !view.all && view.columns.is_empty()) {
+            names[..=at].rotate_right(1);
+        }
+        let compared = headline.or_else(|| {
+            let known = |name: &&String| series.changes.iter().any(|c| c.metric == **name);
+            names.iter().find(known).map(String::as_str)
+        });
         let mut metrics = Vec::new();
         // A column of nothing but `-` says less than its note.
         let told = |name: &&String| rows.iter().any(|row| best::value(row, name).is_some());
@@ -88,6 +100,9 @@ impl Sheet {
                 {
                     metrics.push(ratio_column(&format!("vs {}", reference.0), ratios, rows));
                 }
+            }
+            if Some(name.as_str()) == compared {
+                metrics.extend(base_columns(name, series));
             }
             if name == "theoretical_occupancy" && rows.iter().any(|r| r.occupancy_limiter.is_some())
             {
@@ -301,6 +316,42 @@ fn ratio_column(title: &str, ratios: Vec<Option<f64>>, rows: &[ConfigurationResu
     };
     let cells = rows.iter().zip(ratios).map(text).map(Cell::plain).collect();
     Column { title: title.to_owned(), behind: String::new(), numeric: true, cells }
+}
+
+/// The baseline's values of the metric `name`, and the changes from them; none without a baseline.
+fn base_columns(name: &str, series: &SeriesResult) -> Vec<Column> {
+    let rows = &series.configurations;
+    let of_metric = series.changes.iter().filter(|change| change.metric == name);
+    let changes: HashMap<&str, &Change> =
+        of_metric.map(|change| (change.configuration.as_str(), change)).collect();
+    let found =
+        |row: &ConfigurationResult| changes.get(row.configuration.to_string().as_str()).copied();
+    let found: Vec<Option<&Change>> = rows.iter().map(found).collect();
+    let value = |change: &Change| change.baseline.map(|quantity| quantity.value);
+    let values: Vec<Option<f64>> = found.iter().map(|change| value((*change)?)).collect();
+    if values.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let unit = columns::unit_and_class(name, rows).map_or(Unit::Count, |(unit, _)| unit);
+    let scale = Scale::choose(unit, &values.iter().flatten().copied().collect::<Vec<_>>());
+    let title = match scale.symbol {
+        "" => "base".to_owned(),
+        symbol => format!("base [{symbol}]"),
+    };
+    let text = |text: Option<String>| Cell::plain(text.unwrap_or_else(|| NO_VALUE.to_owned()));
+    let column = |title: &str, behind: String, cells: Vec<Cell>| Column {
+        title: title.to_owned(),
+        behind,
+        numeric: true,
+        cells,
+    };
+    let bases = values.into_iter().map(|value| text(value.map(|value| scale.text(value))));
+    let percent = |change: &Change| Some(format!("{:+.2}%", change.percent?));
+    let changes = found.into_iter().map(|change| text(change.and_then(percent)));
+    vec![
+        column(&title, format!("{name} of the baseline"), bases.collect()),
+        column("change", format!("the change of {name} from the baseline"), changes.collect()),
+    ]
 }
 
 fn limiter_column(rows: &[ConfigurationResult]) -> Column {

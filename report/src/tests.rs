@@ -1,6 +1,6 @@
 //! Every format against a snapshot, for runs built by hand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuprof_model::axis::AxisValue;
 use gpuprof_model::configuration::Configuration;
@@ -20,6 +20,7 @@ use gpuprof_analysis::fixture::judge;
 use gpuprof_analysis::fixture::{emulated_pass, gh100, gpu_pass, h200, point, series};
 use gpuprof_analysis::gate::judge::Baseline;
 use gpuprof_analysis::metrics::collect::unfinished;
+use gpuprof_analysis::view::View;
 
 fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
     Run {
@@ -106,7 +107,7 @@ fn what_few_processes_of_many_rows_cannot_tell_apart_is_not_left_to_the_noise() 
     };
     let of = |places: &[f64]| {
         let rows = (1..=12).map(|i| row(64 * i, places)).collect();
-        written(&table(None), &run(h200(), vec![series(rows)]))
+        unwrapped(&written(&table(None), &run(h200(), vec![series(rows)])))
     };
     let few = of(&[1.0, 1.05, 1.1]);
     let said = "3 processes per configuration are few for 12 configurations, and --repeat 7 tells";
@@ -193,6 +194,18 @@ pub(super) fn written(report: &dyn Report, run: &Run) -> String {
     String::from_utf8(out).unwrap()
 }
 
+/// As [`written`], with nothing left out.
+pub(super) fn written_whole(report: &dyn Report, run: &Run) -> String {
+    let mut out = Vec::new();
+    report.write_as(&View { all: true, ..View::default() }, run, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// `text` on one line.
+pub(super) fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn table(width: Option<u16>) -> Table {
     Table { colour: false, width }
 }
@@ -215,14 +228,14 @@ fn the_table_of_a_troubled_run() {
 #[test]
 fn notes_and_verdicts_end_where_the_terminal_does() {
     for run in [gpu_run(), troubled_run()] {
-        let whole = written(&table(None), &run);
+        let whole = written_whole(&table(None), &run);
         for width in [80, 200] {
-            let text = written(&table(Some(width)), &run);
-            let notes = |text: &str| -> Vec<String> {
-                let all = text.split_once(" PASS").or_else(|| text.split_once(" FAIL"));
-                all.unwrap().1.split_whitespace().map(str::to_owned).collect()
+            let text = written_whole(&table(Some(width)), &run);
+            let words = |text: &str| -> BTreeSet<String> {
+                let words = text.split_whitespace().filter(|word| !word.contains('─'));
+                words.map(str::to_owned).collect()
             };
-            assert_eq!(notes(&text), notes(&whole), "nothing is lost at {width}");
+            assert_eq!(words(&text), words(&whole), "nothing is lost at {width}");
             // Notes on the whole run are one line each.
             let of_series = text.split("\n unmeasured").next().unwrap_or_default();
             let mut lines = of_series.lines().filter(|line| line.starts_with(' '));

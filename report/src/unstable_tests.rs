@@ -3,6 +3,7 @@
 use gpuprof_analysis::fixture::{
     SLOWED, finished, h200, held_and_slowed, pass_slowed, point, series,
 };
+use gpuprof_analysis::view::View;
 use gpuprof_model::machine::Backend;
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SCHEMA_VERSION};
 
@@ -25,7 +26,8 @@ fn table(rows: Vec<ConfigurationResult>) -> String {
         advice: Vec::new(),
     };
     let mut text = Vec::new();
-    Table { colour: false, width: None }.write(&run, &mut text).unwrap();
+    let view = View { verbose: true, ..View::default() };
+    Table { colour: false, width: None }.write_as(&view, &run, &mut text).unwrap();
     String::from_utf8(text).unwrap()
 }
 

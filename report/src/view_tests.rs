@@ -9,7 +9,7 @@ use super::Report;
 use super::curve::Curve;
 use super::paint::Paint;
 use super::{Csv, Markdown, Table, axes, grid, mermaid};
-use gpuprof_analysis::fixture::{failed, row, series};
+use gpuprof_analysis::fixture::{self, failed, row, series};
 use gpuprof_analysis::view::{Reference, Sort, View};
 
 /// A matrix product over tile, block and type; `registers` is a trade for `duration`.
@@ -38,7 +38,9 @@ fn product(types: &[&str]) -> SeriesResult {
 
 fn written(series: &SeriesResult, view: &View, table: Table) -> String {
     let mut out = Vec::new();
-    table.series(view, (series, &[]), "on NVIDIA H200", &mut out).unwrap();
+    let mut run = fixture::run("r", vec![series.clone()]);
+    run.provenance.device = Some(fixture::h200());
+    table.write_as(view, &run, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -94,6 +96,7 @@ fn a_whole_view_shows_what_was_asked_for_and_says_what_is_left_out() {
         top: Some(4),
         pareto: vec!["duration".into(), "registers".into()],
         all: false,
+        verbose: false,
     };
     insta::assert_snapshot!(written(&product(&["f32", "f64"]), &view, PLAIN));
 }
@@ -184,7 +187,13 @@ fn a_section_has_the_rows_that_are_shown_in_their_order() {
     let view =
         View { sort: Some(Sort::parse("block desc").unwrap()), top: Some(2), ..View::default() };
     let text = written(&series, &view, PLAIN);
-    let section: Vec<&str> = text.split("\nLaunch\n").nth(1).unwrap().lines().collect();
+    let section: Vec<&str> = text
+        .split("\nLaunch\n")
+        .nth(1)
+        .unwrap()
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .collect();
     // A title, a line, two rows.
     assert!(section[2].starts_with(" f32       8    256"), "{text}");
     assert!(section[3].starts_with(" f32      16    256"), "{text}");

@@ -235,7 +235,7 @@ impl Commits {
 
     /// `cargo gpuprof run` in the workspace with `arguments`.
     pub fn run(&self, arguments: &[&str]) -> Outcome {
-        self.workspace.gpuprof(&[&["run", "--offline"], arguments].concat())
+        self.workspace.gpuprof(&[&["run", "--offline", "--all"], arguments].concat())
     }
 
     /// A folder without a workspace, and there `cargo gpuprof run` of the archive of `head` next to

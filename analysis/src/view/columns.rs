@@ -89,6 +89,12 @@ pub fn headline(series: &SeriesResult) -> Option<&str> {
     deciding(series).ok()
 }
 
+/// The first column of `series` with values that differ from row to row, if none decides.
+pub fn first_that_differs(series: &SeriesResult) -> Option<&str> {
+    let mut names = series.columns.iter().map(String::as_str);
+    names.find(|name| !describes_the_launch(name) && varied(name, &series.configurations))
+}
+
 /// Why no column of `series` decides which row is best, if its rows differ.
 pub fn undecided(series: &SeriesResult) -> Option<String> {
     let why = deciding(series).err()?;

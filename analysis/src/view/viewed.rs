@@ -35,8 +35,10 @@ pub struct View {
     pub top: Option<usize>,
     /// The metrics of the marked front.
     pub pareto: Vec<String>,
-    /// Whether every row is shown where a report would leave some out.
+    /// Whether everything is shown where a report would leave some out.
     pub all: bool,
+    /// Whether the notes on noise are shown where a report would leave them out.
+    pub verbose: bool,
 }
 
 /// A reference configuration: values of some axes. Each row's reference has these, and the row's

@@ -115,7 +115,7 @@ impl Opened {
         let (root, target) = places(&options.place);
         let (layers, catalogue): (Layers, _) = layers(&root, &options.configuration)?;
         let settings = Settings::new(options.given.clone(), &layers);
-        let view = viewed::placed(&settings, options.view.all)?;
+        let view = viewed::placed(&settings, options.view.all, options.verbose)?;
         let exports = Exports::open(&settings, &root)?;
         let baselines = Baselines::new(&root, &target);
         let rules = Settings::export(&settings.rules, &root);

@@ -28,7 +28,7 @@ pub fn show_config(
     let sections = source.sections()?;
     let catalogue = sections.catalogue();
     // Thresholds may use the definitions of sections.
-    viewed::placed(&settings, options.view.all)?;
+    viewed::placed(&settings, options.view.all, false)?;
     let chosen = sections.choose(&settings.sets.value, &settings.sections.value, None);
     chosen.map_err(|failure| settings.sections.blamed(failure))?;
     let given = WrittenThreshold::all(&options.threshold);

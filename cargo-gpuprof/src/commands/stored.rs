@@ -75,7 +75,7 @@ pub(super) fn write(
 /// A malformed one, one with names that no series has, and view options with a format that shows
 /// everything.
 fn view(
-    options: &ViewOptions,
+    (options, verbose): (&ViewOptions, bool),
     settings: &Settings,
     format: Format,
     (catalogue, run): (&Catalogue, &Run),
@@ -89,7 +89,7 @@ fn view(
              markdown, csv and json-lines"
         )));
     }
-    let placed = viewed::placed(settings, options.all)?;
+    let placed = viewed::placed(settings, options.all, verbose)?;
     check_view(&placed, catalogue, run)?;
     Ok(placed.view)
 }
@@ -149,7 +149,7 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
             return Err(Failure::usage("--open shows the HTML page: leave out the other --format"));
         }
     };
-    let view = view(&options.view, &settings, format, (&catalogue, &run))?;
+    let view = view((&options.view, options.verbose), &settings, format, (&catalogue, &run))?;
     let screen = on.screen(settings.color.value);
     let how = (options.format, Terms { screen, outcome });
     if let Some(folder) = &options.export_svg {
@@ -187,7 +187,8 @@ pub fn compare(
     // Directions are the run's: those that a file set for the baseline alone do not apply to the
     // run.
     let catalogue = with_names_of(with_metrics_of(known, &after), &before);
-    let view = view(&options.view, &settings, options.format, (&catalogue, &after))?;
+    let view =
+        view((&options.view, options.verbose), &settings, options.format, (&catalogue, &after))?;
     let given = conditions(&catalogue, &options.threshold, &after)?;
     let mut in_force = HashMap::new();
     for series in &after.series {

@@ -16,11 +16,12 @@ pub struct PlacedView {
     origins: Vec<(&'static str, Origin)>,
 }
 
-/// The view of `settings`; with `all` rows, or without those that matter least.
+/// The view of `settings`: of everything, or with what matters least left out; `verbose` shows the
+/// notes on noise.
 ///
 /// # Errors
 /// A text that does not follow its grammar (exit code 2, or 96 for the configuration file).
-pub(super) fn placed(settings: &Settings, all: bool) -> Result<PlacedView> {
+pub(super) fn placed(settings: &Settings, all: bool, verbose: bool) -> Result<PlacedView> {
     let Settings { best_by, reference, filter, columns, sort, top, pareto, .. } = settings;
     let view = View {
         best_by: best_by.value.clone(),
@@ -31,6 +32,7 @@ pub(super) fn placed(settings: &Settings, all: bool) -> Result<PlacedView> {
         top: top.value.map(Into::into),
         pareto: trimmed(&pareto.value),
         all,
+        verbose,
     };
     let origins = vec![
         ("best-by", best_by.origin.clone()),

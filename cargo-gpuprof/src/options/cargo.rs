@@ -46,7 +46,7 @@ pub struct CargoOptions {
     /// Assert that Cargo.lock remains unchanged
     #[arg(long, help_heading = "Manifest")]
     pub locked: bool,
-    /// Print the commands of cargo and rustc
+    /// Print the commands of cargo and rustc, and the notes on noise
     #[arg(short, long, help_heading = "Compilation")]
     pub verbose: bool,
     /// Run without accessing the network

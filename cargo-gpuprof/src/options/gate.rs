@@ -130,6 +130,9 @@ pub struct ReportOptions {
     /// Which rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,
+    /// Show the notes on noise as well
+    #[arg(short, long)]
+    pub verbose: bool,
     /// The location of runs.
     #[command(flatten)]
     pub place: PlaceOptions,
@@ -166,6 +169,9 @@ pub struct CompareOptions {
     /// Which rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,
+    /// Show the notes on noise as well
+    #[arg(short, long)]
+    pub verbose: bool,
     /// The location of runs.
     #[command(flatten)]
     pub place: PlaceOptions,

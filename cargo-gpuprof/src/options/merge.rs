@@ -51,6 +51,9 @@ pub struct MergeOptions {
     /// Which rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,
+    /// Show the notes on noise as well
+    #[arg(short, long)]
+    pub verbose: bool,
     /// What is printed and written.
     #[command(flatten)]
     pub output: OutputOptions,

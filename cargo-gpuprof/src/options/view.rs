@@ -28,7 +28,7 @@ pub struct ViewOptions {
     #[arg(long, value_name = "N", help_heading = "View")]
     #[arg(value_parser = at_least_one::<NonZeroUsize>)]
     pub top: Option<NonZeroUsize>,
-    /// Show every row; tables and pages of long series leave out what matters least
+    /// Show everything; without it, one series fits a screen, and each of many has a few lines
     #[arg(long, help_heading = "View", conflicts_with = "top")]
     pub all: bool,
     /// Mark the rows that no other beats in all of these metrics, separated by commas

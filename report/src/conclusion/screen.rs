@@ -1,13 +1,13 @@
 //! The conclusion on a terminal, and in the log of a CI job.
 
-use std::io::{self, Write};
-
 use comfy_table::{CellAlignment, LineStyle, TableStyle};
 use gpuprof_model::run::Run;
 use gpuprof_model::text::one_line;
+use gpuprof_system::wrap::wrapped;
 
 use super::{Column, ConclusionText, List, write_conclusion};
 use crate::paint::Paint;
+use crate::room::cap;
 
 /// Nothing but a rule under the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
@@ -19,42 +19,38 @@ const SPARED: [&str; 4] = ["limit", "in cycles", "base", "head"];
 /// The column of metrics.
 const METRIC: &str = "metric";
 
-/// Writes the conclusion of `run`, in lines of at most `width`; nothing if it had no comparison and
-/// no further rounds: its thresholds then appear below their values.
-///
-/// # Errors
-/// `out` could not be written.
-pub(crate) fn write(
-    run: &Run,
-    width: Option<u16>,
-    paint: Paint,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let Some(told) = compared(run) else { return Ok(()) };
-    writeln!(out, "{}", paint.weight(told.weight, one_line(&told.sentence)))?;
-    for note in &told.notes {
-        writeln!(out, " {}", paint.faint(one_line(note)))?;
-    }
+/// The conclusion of `run`, in lines of at most `width` and lists of at most so many, and the blank
+/// line after it; nothing if it had no comparison and no further rounds: its thresholds then appear
+/// with their values.
+pub(crate) fn lines(run: &Run, (width, most): (Option<u16>, usize), paint: Paint) -> Vec<String> {
+    let Some(told) = compared(run) else { return Vec::new() };
+    let faint =
+        |text: &String| split(&format!(" {}", paint.faint(wrapped(&one_line(text), width, 1, 1))));
+    let mut lines = vec![sentence_of(&told, paint)];
+    lines.extend(told.notes.iter().flat_map(faint));
     for list in &told.lists {
-        let (title, lines) = laid_out(list, width);
-        writeln!(out, "\n {}", paint.bold(one_line(&title)))?;
-        for line in lines {
-            writeln!(out, "{}", format!(" {line}").trim_end())?;
-        }
-        for rest in &list.rest {
-            writeln!(out, " {}", paint.faint(one_line(rest)))?;
-        }
+        let (title, shown) = laid_out(list, width);
+        let shown = shown.iter().map(|line| format!(" {line}").trim_end().to_owned()).collect();
+        lines.extend([String::new(), format!(" {}", paint.bold(one_line(&title)))]);
+        lines.extend(cap(shown, most));
+        lines.extend(list.rest.iter().flat_map(faint));
     }
-    writeln!(out)
+    lines.push(String::new());
+    lines
 }
 
-/// Writes the sentence alone, like [`write`]: the end of the output is what a terminal shows.
-///
-/// # Errors
-/// `out` could not be written.
-pub(crate) fn write_sentence(run: &Run, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
-    let Some(told) = compared(run) else { return Ok(()) };
-    writeln!(out, "{}", paint.weight(told.weight, one_line(&told.sentence)))
+/// The sentence alone, like [`lines`]: the end of the output is what a terminal shows.
+pub(crate) fn sentence(run: &Run, paint: Paint) -> Option<String> {
+    compared(run).map(|told| sentence_of(&told, paint))
+}
+
+/// One line, however long, for those who search a log.
+fn sentence_of(told: &ConclusionText, paint: Paint) -> String {
+    paint.weight(told.weight, one_line(&told.sentence))
+}
+
+fn split(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
 }
 
 fn compared(run: &Run) -> Option<ConclusionText> {
@@ -88,7 +84,8 @@ fn laid_out(list: &List, width: Option<u16>) -> (String, Vec<String>) {
             return (format!("{}{metric}", list.title), table);
         }
     }
-    (list.title.to_owned(), list.lines.iter().map(|line| one_line(line)).collect())
+    let lines = list.lines.iter().flat_map(|line| split(&wrapped(&one_line(line), width, 1, 2)));
+    (list.title.to_owned(), lines.collect())
 }
 
 fn table(columns: &[&Column]) -> Vec<String> {

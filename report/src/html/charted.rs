@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use gpuprof_analysis::view::best;
+use gpuprof_analysis::view::columns;
 use gpuprof_analysis::view::pareto;
 use gpuprof_analysis::view::rank::{Rank, ranking};
 use gpuprof_analysis::view::sensitivity::independent_axes;
@@ -36,15 +37,17 @@ pub(super) struct Charted<'s> {
 }
 
 impl<'s> Charted<'s> {
-    /// The charts of `metric`; none where fewer than two configurations have it.
-    pub fn draw(section: &'s Section<'s>, metric: &'s str) -> Option<Self> {
+    /// The charts of the metric that `decides`, or else of the first that differs from row to row,
+    /// of which no value is marked as the best; none where fewer than two configurations have it.
+    pub fn draw(section: &'s Section<'s>, decides: Option<&'s str>) -> Option<Self> {
         let series = &*section.viewed.series;
+        let metric = decides.or_else(|| columns::first_that_differs(series))?;
         let rows = &series.configurations;
         let values: Vec<f64> = rows.iter().filter_map(|row| best::value(row, metric)).collect();
         if values.len() < 2 {
             return None;
         }
-        let ranks = ranking(rows, metric).map(|ranking| ranking.ranks);
+        let ranks = decides.and_then(|name| ranking(rows, name)).map(|ranking| ranking.ranks);
         let changes = series.changes.iter().filter(|change| change.metric == metric);
         let base = changes.filter_map(|c| Some((c.configuration.as_str(), c.baseline?.value)));
         Some(Self {

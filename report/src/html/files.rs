@@ -47,7 +47,7 @@ pub fn chart_files(run: &Run, view: &View) -> Vec<ChartFile> {
 
 fn charts(section: &Section<'_>) -> Vec<(String, Markup)> {
     let metric = section.view.headline(&section.viewed.series);
-    let charted = metric.and_then(|metric| Charted::draw(section, metric));
+    let charted = Charted::draw(section, metric);
     let mut charts = Vec::new();
     if let Some(charted) = &charted {
         let lines = charted.lines();

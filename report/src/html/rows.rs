@@ -42,7 +42,7 @@ fn frame(label: &str, class: &str, columns: &[&Column], body: Markup) -> Markup 
     html! {
         div.wide tabindex="0" role="region" aria-label=(label) {
             table class=(class) {
-                thead { tr { @for column in columns { th scope="col" class=[number(column)] title=[behind(column)] { (column.title) } } } }
+                thead { tr { @for column in columns { th scope="col" class=[number(column)] title=[behind(column)] { (title(column)) } } } }
                 tbody { (body) }
             }
         }
@@ -55,6 +55,16 @@ fn cell(column: &Column, cell: &Cell) -> Markup {
             @if cell.best { span.mark title="best" { "★ " } }
             @if cell.tied { span.mark title="it is indistinguishable from the best" { "~ " } }
             (cell.text)
+        }
+    }
+}
+
+/// The title, which may break after an underscore, so that many columns fit.
+fn title(column: &Column) -> Markup {
+    html! {
+        @for (at, word) in column.title.split_inclusive('_').enumerate() {
+            @if at > 0 { wbr; }
+            (word)
         }
     }
 }

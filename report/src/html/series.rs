@@ -20,6 +20,9 @@ use crate::{changes, key, notes, place_of};
 /// The most bars of a picture.
 const MOST_BARS: usize = 24;
 
+/// The most changes that are not folded away.
+const MOST_CHANGES: usize = 20;
+
 /// Everything of one series.
 pub(super) fn render(section: &Section<'_>, run: &Run) -> Markup {
     let series = &*section.viewed.series;
@@ -30,15 +33,15 @@ pub(super) fn render(section: &Section<'_>, run: &Run) -> Markup {
             p.place { (series.file) ":" (series.line) " " (place_of(section.part, &run.provenance)) }
             @if let Some(metric) = metric { (best_of(section, metric)) }
             @for remark in remarks::besides_the_best(&section.viewed, section.view) { p { (prose(&remark)) } }
+            (changed(section))
             @if section.viewed.left_out > 0 {
                 p { "There are no charts of so many rows: " code { "--filter" } " chooses fewer." }
-            } @else if let Some(charted) = metric.and_then(|metric| Charted::draw(section, metric)) {
+            } @else if let Some(charted) = Charted::draw(section, metric) {
                 (charts(&charted))
             }
             (why::render(section, run, metric))
             (rows::render(section))
             @if let Some(range) = Range::find(series) { (launched(&range)) }
-            (changed(section))
             @for columns in &series.sections {
                 @if let Some(shown) = of_section(section, columns, metric) { (shown) }
             }
@@ -215,18 +218,29 @@ fn changed(section: &Section<'_>) -> Markup {
         @if let Some((lines, counts)) = changed {
             h3 { "Changes" }
             p { (counts) }
-            @if !lines.is_empty() {
-                div.wide tabindex="0" role="region" aria-label="Changes" {
-                    table {
-                        thead { tr { th { "change" } th { "of" } th { "from the baseline" } } }
-                        tbody {
-                            @for line in &lines {
-                                tr {
-                                    td.(outcome_class(line.outcome)) { (line.outcome) }
-                                    td { (line.subject) }
-                                    td { (prose(&line.text)) }
-                                }
-                            }
+            @let (first, more) = lines.split_at(lines.len().min(MOST_CHANGES));
+            @if !first.is_empty() { (change_table(first)) }
+            @if !more.is_empty() {
+                details {
+                    summary { (more.len()) " more changes" }
+                    (change_table(more))
+                }
+            }
+        }
+    }
+}
+
+fn change_table(lines: &[changes::Line]) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-label="Changes" {
+            table {
+                thead { tr { th { "change" } th { "of" } th { "from the baseline" } } }
+                tbody {
+                    @for line in lines {
+                        tr {
+                            td.(outcome_class(line.outcome)) { (line.outcome) }
+                            td { (line.subject) }
+                            td.text { (prose(&line.text)) }
                         }
                     }
                 }
@@ -238,7 +252,8 @@ fn changed(section: &Section<'_>) -> Markup {
 /// Missing values and noise.
 fn noted(section: &Section<'_>) -> Markup {
     let series = &section.viewed.series;
-    let notes = notes::list_notes(series, &metric_names(series, section.view));
+    let mut notes = notes::list_notes(series, &metric_names(series, section.view));
+    notes.extend(notes::list_noise(series));
     html! {
         @if !notes.is_empty() {
             details open[series.configurations.iter().any(|row| row.status.reason().is_some())] {

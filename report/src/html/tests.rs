@@ -3,9 +3,11 @@ use gpuprof_analysis::fixture::{
 };
 use gpuprof_analysis::gate::judge::Baseline;
 use gpuprof_analysis::view::View;
+use gpuprof_model::comparison::{Change, Outcome};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, Status};
 use gpuprof_model::threshold::Threshold;
+use gpuprof_model::{Quantity, Unit};
 
 use super::Html;
 use crate::Report;
@@ -184,4 +186,55 @@ fn equal_exact_values_are_equal_and_not_hidden_by_noise() {
     let sentence = page.split("<p class=\"best\">").nth(1).unwrap().split("</p>").next().unwrap();
     assert!(sentence.contains("; equal: block=256,n=1048576 (○)"), "{sentence}");
     assert!(!sentence.contains("indistinguishable"), "{sentence}");
+}
+
+#[test]
+fn a_series_that_failed_comes_first_and_rows_have_the_value_of_the_base() {
+    let named = |name: &str, rows| {
+        let mut series = series(rows);
+        series.id.kernel = name.to_owned();
+        series
+    };
+    let run = run(
+        "1",
+        vec![
+            named("settled", vec![row(64, "duration", Ok(9e3)), row(128, "duration", Ok(8e3))]),
+            named("broken", vec![row(64, "duration", Ok(9e3)), failed(128)]),
+        ],
+    );
+    let text = page(&run);
+    let at = |name: &str| text.find(&format!("::{name}</h2>")).unwrap();
+    assert!(at("broken") < at("settled"));
+}
+
+#[test]
+fn a_series_of_which_no_row_is_best_has_a_chart_without_a_star() {
+    let rows = [20, 21, 22, 23, 24].map(|size| emulated(64, 1 << size));
+    let text = page(&run("1", vec![series(rows.into())]));
+    assert!(text.contains("no row is best"), "{text}");
+    let chart = text.split("<svg class=\"chart\"").nth(1).expect("a chart");
+    assert!(!chart.split("</svg>").next().unwrap().contains('★'), "{chart}");
+}
+
+#[test]
+fn every_change_is_on_the_page_and_many_are_folded() {
+    let rows: Vec<_> = (0..30).map(|at| row(64 + at, "duration", Ok(9e3))).collect();
+    let mut series = series(rows);
+    series.changes = (0..30)
+        .map(|at| Change {
+            configuration: format!("block={}", 64 + at),
+            metric: "duration".to_owned(),
+            baseline: Some(Quantity::new(8e3, Unit::Nanoseconds)),
+            value: Some(Quantity::new(9e3, Unit::Nanoseconds)),
+            percent: Some(12.5),
+            outcome: Outcome::Worse,
+            confidence: None,
+            cycles_percent: None,
+            reason: None,
+        })
+        .collect();
+    let text = page(&run("1", vec![series]));
+    assert_eq!(text.matches("8 µs → 9 µs (+12.50%)").count(), 30);
+    assert!(text.contains("10 more changes"));
+    assert!(text.contains("base [µs]") && text.contains("+12.50%</td>"), "{text}");
 }

@@ -75,7 +75,9 @@ fn listed(list: &List) -> Markup {
                         @for row in 0..list.columns[0].cells.len() {
                             tr {
                                 @for column in &list.columns {
-                                    td.number[column.numeric] { (column.cells[row]) }
+                                    td.number[column.numeric] data-label=(column.title) {
+                                        (column.cells[row])
+                                    }
                                 }
                             }
                         }
@@ -131,39 +133,51 @@ fn table(label: &str, rows: &[(&Section<'_>, &Judgement)]) -> Markup {
                         th { "value and limit" } th { "margin" } th { "decided by" } th { "set by" }
                     }
                 }
-                tbody { @for (section, judgement) in rows { (row(section, judgement)) } }
+                tbody {
+                    @for (at, (section, judgement)) in rows.iter().enumerate() {
+                        @let above = at.checked_sub(1).map(|above| rows[above].1);
+                        (row(section, judgement, above.is_some_and(|it| says_the_same(it, judgement))))
+                    }
+                }
             }
         }
     }
 }
 
-fn row(section: &Section<'_>, judgement: &Judgement) -> Markup {
+/// Whether neither threshold has a value, for the same reason.
+fn says_the_same(one: &Judgement, other: &Judgement) -> bool {
+    one.value.is_none() && other.value.is_none() && one.reason == other.reason
+}
+
+/// A threshold; `repeated` if the one above it has the same reason.
+fn row(section: &Section<'_>, judgement: &Judgement, repeated: bool) -> Markup {
     let (class, sign) = marked(judgement.weight());
     let place = judgement.configuration.as_deref().and_then(|key| section.row_of(key));
     let ends = judgement.interval.as_ref().map(|interval| (interval.low, interval.high));
     html! {
         tr {
             td.(class) { (sign) " " (judgement.word()) }
-            td { a href={ "#" (section.id()) } { (section.part.series.id.kernel) } }
-            td { code { (judgement.threshold.text) } }
-            td {
+            td data-label="series" { a href={ "#" (section.id()) } { (section.part.series.id.kernel) } }
+            td data-label="threshold" { code { (judgement.threshold.text) } }
+            td data-label="value and limit" {
                 @if let (Some(value), Some(limit)) = (judgement.value, judgement.limit)
                     && value.unit != Unit::GpuUnit
                 {
                     (chart::interval(value, ends, limit))
                 }
             }
-            td.number {
+            td.number data-label="margin" {
                 @if let Some(margin) = judgement.margin_percent { (format!("{margin:+.1} %")) }
             }
-            td {
+            td data-label="decided by" {
                 @match place {
                     Some(id) => a href={ "#" (id) } { (prose(&evidence(judgement))) },
+                    None if repeated => "as above",
                     None => (prose(&evidence(judgement))),
                 }
                 @for line in others(judgement) { br; (prose(&line)) }
             }
-            td { (judgement.written_in()) }
+            td data-label="set by" { (judgement.written_in()) }
         }
     }
 }

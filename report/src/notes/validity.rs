@@ -44,14 +44,13 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     let not = because(None);
     let (raced, unraced): (Vec<_>, Vec<_>) =
         verified.iter().copied().partition(|row| !lacks_race_check(row));
-    let note = |label, group: &[&ConfigurationResult], text: String| {
-        (!group.is_empty()).then(|| Note {
-            label,
-            subject: subject(group, rows),
-            text,
-            weight: Weight::Fine,
-        })
+    let weighed = |weight, label, group: &[&ConfigurationResult], text: String| {
+        (!group.is_empty()).then(|| Note { label, subject: subject(group, rows), text, weight })
     };
+    let note =
+        |label, group: &[&ConfigurationResult], text| weighed(Weight::Fine, label, group, text);
+    let void =
+        |group: &[&ConfigurationResult], text| weighed(Weight::Doubtful, "unverified", group, text);
     let agreement = |label, group: &[&ConfigurationResult]| {
         let (known, unknown): (Vec<_>, Vec<_>) =
             group.iter().copied().partition(|row| row.largest_error.is_some());
@@ -77,11 +76,11 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
         known_unraced,
         unknown_unraced,
         note("unverified", &none, lacking),
-        note("unverified", &nothing, empty),
-        note("unverified", &left, same),
-        note("unverified", &anything, wide),
-        note("unverified", &halved, half),
-        note("unverified", &no_number, nan),
+        void(&nothing, empty),
+        void(&left, same),
+        void(&anything, wide),
+        void(&halved, half),
+        void(&no_number, nan),
         note("unverified", unverified, "compared with no reference".to_owned()),
     ]
     .into_iter()

@@ -44,7 +44,7 @@ pub(super) fn run(
     let (config, sections) = configured(options, &root)?;
     let layers = Layers::new(&config, options.configuration.preset.as_deref())?;
     let settings = Settings::new(options.given.clone(), &layers);
-    let placed = viewed::placed(&settings, options.view.all)?;
+    let placed = viewed::placed(&settings, options.view.all, options.cargo.verbose)?;
     let exports = Exports::open(&settings, &root)?;
     let Some(baseline) = settings.baseline_of(&root) else {
         return Err(Failure::usage(format!(

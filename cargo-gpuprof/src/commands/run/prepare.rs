@@ -62,7 +62,7 @@ pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> 
     let opened = Opened::new(&request.wanted)?;
     let layers = Layers::new(&opened.config, request.preset.as_deref())?;
     let settings = Settings::new(request.given.clone(), &layers);
-    let view = viewed::placed(&settings, request.all_rows)?;
+    let view = viewed::placed(&settings, request.all, request.wanted.cargo.verbose)?;
     let slice = request.slice.is_some();
     let exports = Exports::open(&settings, opened.root())?;
     let build = settings.build_options(request.wanted.cargo.clone());

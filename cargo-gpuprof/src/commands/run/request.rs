@@ -27,8 +27,8 @@ pub(in crate::commands) struct Request {
     pub wanted: Wanted,
     /// The preset of the configuration file.
     pub preset: Option<String>,
-    /// Whether every row is shown.
-    pub all_rows: bool,
+    /// Whether everything is shown.
+    pub all: bool,
     /// The metrics to show instead of the annotated ones.
     pub metrics: Vec<String>,
     /// The thresholds of the command line.
@@ -72,7 +72,7 @@ impl From<&RunOptions> for Request {
                 ..(&options.cargo).into()
             },
             preset: configuration.preset,
-            all_rows: options.view.all,
+            all: options.view.all,
             metrics,
             thresholds: WrittenThreshold::all(&options.threshold),
             base_archive: gate.base_archive,

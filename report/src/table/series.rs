@@ -1,0 +1,272 @@
+//! The blocks of a series: heading, violated thresholds, changes, rows, notes, pictures, advice.
+
+use std::cmp::Reverse;
+
+use gpuprof_analysis::view::{SeriesView, View};
+use gpuprof_model::advice::Advice;
+use gpuprof_model::comparison::Outcome;
+use gpuprof_model::run::SeriesResult;
+use gpuprof_model::text::{one_line, printable};
+use gpuprof_model::verdict::{Judgement, NotApplicable, Weight};
+use gpuprof_system::pad;
+use gpuprof_system::wrap::wrapped;
+
+use super::sheets;
+use crate::curve::Curve;
+use crate::evidence::{evidence, others};
+use crate::note::Note;
+use crate::paint::Paint;
+use crate::room::{Blocks, Detail, Keep, Limits, height};
+use crate::sheet::{self, Sheet};
+use crate::{advice, axes, changes, grid, launches, notes, plot};
+
+/// The most lines of grids, unless all are shown, and the most rows in them.
+const MOST_GRID_LINES: usize = 16;
+const MOST_GRID_ROWS: usize = 256;
+
+/// The rows of a series that is too long for a screen.
+const ROWS_NEXT_TO_A_PLOT: usize = 10;
+
+/// The rows of one of many series that needs no attention.
+const ROWS_OF_A_SETTLED_SERIES: usize = 3;
+
+/// How the blocks of a series are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Style<'v> {
+    /// What is shown.
+    pub view: &'v View,
+    /// How much of it.
+    pub detail: Detail,
+    /// The most lines of its parts.
+    pub limits: Limits,
+    /// The most columns of text.
+    pub width: Option<u16>,
+    /// The most columns of tables.
+    pub columns: Option<u16>,
+    /// Whether there are colours.
+    pub paint: Paint,
+}
+
+/// The blocks of `series`, for which `advised` is advised; `on` names its device.
+pub(super) fn blocks(
+    (series, advised): (&SeriesResult, &[Advice]),
+    on: &str,
+    style: Style<'_>,
+) -> Blocks {
+    let Style { view, detail, limits, width, columns, paint } = style;
+    let (passed, mut open): (Vec<&Judgement>, Vec<_>) =
+        series.judgements.iter().partition(|judgement| judgement.weight() == Weight::Fine);
+    open.sort_by_key(|judgement| Reverse(judgement.weight()));
+    let mut viewed = view.within(series, style.rows(series));
+    let mut blocks = Blocks::within(columns);
+    let mut on = on.to_owned();
+    if detail == Detail::Digest && viewed.left_out > 0 {
+        let (few, all) = (viewed.shown.len(), viewed.shown.len() + viewed.left_out);
+        on.push_str(&format!("{}{few} of {all} rows", if on.is_empty() { "" } else { ", " }));
+        (viewed.left_out, blocks.left_out) = (0, true);
+    }
+    blocks.add(Keep::Always, style.heading(series, &on));
+    blocks.add_list(Keep::Always, style.judgements(&open), limits.lines);
+    blocks.add_list(Keep::Change, style.changes(series), limits.lines);
+    style.add_rows(&viewed, &mut blocks);
+    blocks.add(Keep::Remark, style.remarks(&viewed));
+    let listed = notes::list_notes(&viewed.series, &sheet::metric_names(series, view));
+    let (assuring, deciding): (Vec<_>, Vec<_>) =
+        listed.into_iter().partition(|note| note.weight == Weight::Fine);
+    blocks.add_list(Keep::Always, style.notes(&deciding), limits.lines);
+    style.add_shapes(&viewed, &mut blocks);
+    for section in &viewed.series.sections {
+        let Some(sheet) = Sheet::of_section(&viewed, section) else { continue };
+        let title = paint.bold(one_line(&section.title));
+        let tables = sheets::tables(&sheet, (columns, true), paint).concat();
+        blocks.add(Keep::Always, [vec![title], tables].concat());
+    }
+    blocks.add(Keep::Launches, launches::lines(&viewed.series));
+    blocks.add(Keep::Assurance, style.notes(&assuring));
+    if view.all || view.verbose {
+        blocks.add(Keep::Always, style.notes(&notes::list_noise(&viewed.series)));
+    }
+    blocks.add(Keep::Advice, advice::lines(advised, width, paint));
+    blocks.add(Keep::Passed, style.judgements(&passed));
+    blocks.add(Keep::Assurance, style.not_applicable(series));
+    blocks
+}
+
+impl Style<'_> {
+    /// The most rows of `series`: of a long one few, so that its plot is next to them; of one that
+    /// meets its thresholds the best, its runner-up and the worst.
+    fn rows(self, series: &SeriesResult) -> usize {
+        let most = self.limits.rows;
+        let held = || series.judgements.iter().all(|j| j.weight() == Weight::Fine);
+        match self.detail {
+            Detail::Screen if series.configurations.len() > most => most.min(ROWS_NEXT_TO_A_PLOT),
+            Detail::Digest if held() => most.min(ROWS_OF_A_SETTLED_SERIES),
+            Detail::All | Detail::Screen | Detail::Digest => most,
+        }
+    }
+
+    fn heading(self, series: &SeriesResult, on: &str) -> Vec<String> {
+        let id = one_line(&series.id.to_string());
+        let place = format!("{}:{}", one_line(&series.file), series.line);
+        let long = [&*id, &*place, on].map(|part| part.chars().count() + 2).iter().sum::<usize>();
+        let [name, place] = [self.paint.bold(&id), self.paint.faint(&place)];
+        let end = format!("{place}  {on}");
+        match self.columns {
+            Some(width) if long > usize::from(width) + 2 => {
+                vec![name, format!("  {}", end.trim_end())]
+            }
+            _ => vec![format!("{name}  {end}").trim_end().to_owned()],
+        }
+    }
+
+    /// Adds the table of the rows; columns that do not fit are tables of their own.
+    fn add_rows(self, viewed: &SeriesView<'_>, blocks: &mut Blocks) {
+        if viewed.series.configurations.is_empty() {
+            return blocks.add(Keep::Always, vec!["no configuration".to_owned()]);
+        }
+        let ruled = self.detail != Detail::Digest;
+        let tables =
+            sheets::tables(&Sheet::viewed(viewed, self.view), (self.columns, ruled), self.paint);
+        for (at, table) in tables.into_iter().enumerate() {
+            let asked = at == 0 || !self.view.columns.is_empty();
+            blocks.add(if asked { Keep::Always } else { Keep::Columns }, table);
+        }
+    }
+
+    fn remarks(self, viewed: &SeriesView<'_>) -> Vec<String> {
+        let line = |remark: String| {
+            let text = wrapped(&printable(&remark), self.width, 1, 3);
+            lines_of(&format!(" {}", self.paint.faint(text)))
+        };
+        notes::view::list_remarks(viewed, self.view).into_iter().flat_map(line).collect()
+    }
+
+    /// Adds the plot, the grids and the effect of each axis.
+    fn add_shapes(self, viewed: &SeriesView<'_>, blocks: &mut Blocks) {
+        let Some(metric) = self.view.headline(&viewed.series) else { return };
+        let all = self.detail == Detail::All;
+        let room = self.columns.map(|columns| columns.saturating_sub(1));
+        let whole = self.view.sort.is_none() && self.view.top.is_none();
+        let few = all || viewed.series.configurations.len() <= MOST_GRID_ROWS;
+        let mut grid = match whole && few {
+            true => grid::lines(&viewed.series, metric, room, self.paint),
+            false => Vec::new(),
+        };
+        if !all && grid.len() > MOST_GRID_LINES {
+            grid.clear();
+        }
+        let curve = Curve::choose(&viewed.series, metric);
+        let plot = curve.map(|curve| plot::lines(&curve, room)).unwrap_or_default();
+        let effects = axes::lines(&viewed.series, metric);
+        for (keep, lines) in [(Keep::Plot, plot), (Keep::Grid, grid), (Keep::Effect, effects)] {
+            let line = |line: String| format!(" {line}").trim_end().to_owned();
+            blocks.add(keep, lines.into_iter().map(line).collect());
+        }
+    }
+
+    fn notes(self, notes: &[Note]) -> Vec<String> {
+        let longest = notes.iter().map(|note| note.label.len()).max().unwrap_or(0);
+        let lines = |note: &Note| {
+            let label = format!("{:longest$}", note.label);
+            let label = match note.weight {
+                Weight::Bad => self.paint.bad(label),
+                Weight::Doubtful | Weight::Warning => self.paint.doubtful(label),
+                Weight::Fine => self.paint.faint(label),
+            };
+            let text = format!("{}: {}", one_line(&note.subject), note.text);
+            let text = wrapped(&text, self.width, longest + 3, longest + 4);
+            lines_of(&format!(" {label}  {text}"))
+        };
+        notes.iter().flat_map(lines).collect()
+    }
+
+    fn judgements(self, judgements: &[&Judgement]) -> Vec<String> {
+        let word = |judgement: &Judgement| judgement.word().to_uppercase();
+        let words = judgements.iter().map(|j| word(j).len()).max().unwrap_or(0);
+        let texts = judgements.iter().map(|j| one_line(&j.threshold.text).chars().count()).max();
+        let lines = |judgement: &&Judgement| {
+            let place = format!("[{}]", one_line(&judgement.written_in()));
+            let threshold = pad::left(&one_line(&judgement.threshold.text), texts.unwrap_or(0));
+            let mut told = evidence(judgement);
+            let further = match self.limits.threshold {
+                Some(_) => {
+                    told.push_str(&more_rows(judgement));
+                    Vec::new()
+                }
+                None => others(judgement),
+            };
+            let text =
+                wrapped(&format!("{threshold}  {told}  {place}"), self.width, words + 3, words + 5);
+            let text = match text.strip_suffix(&place) {
+                Some(before) => format!("{before}{}", self.paint.faint(&place)),
+                None => text,
+            };
+            let word = self.paint.weight(judgement.weight(), format!("{:words$}", word(judgement)));
+            let mut lines = lines_of(&format!(" {word}  {text}"));
+            self.cut(&mut lines);
+            for line in further {
+                let line = wrapped(&line, self.width, words + 5, words + 7);
+                lines.extend(lines_of(&format!(" {:words$}    {line}", "")));
+            }
+            lines
+        };
+        judgements.iter().flat_map(lines).collect()
+    }
+
+    /// Cuts the `lines` of a threshold to the limit.
+    fn cut(self, lines: &mut Vec<String>) {
+        let Some(most) = self.limits.threshold else { return };
+        if height(lines, self.columns) <= most {
+            return;
+        }
+        // Without a terminal they are one long line.
+        let (kept, rows) = if self.width.is_some() { (most, 1) } else { (1, most) };
+        lines.truncate(kept);
+        let room = rows * usize::from(self.columns.unwrap_or(u16::MAX));
+        let last: String =
+            lines.pop().unwrap_or_default().chars().take(room.saturating_sub(2)).collect();
+        lines.push(format!("{} …", last.trim_end()));
+    }
+
+    fn not_applicable(self, series: &SeriesResult) -> Vec<String> {
+        let line = |NotApplicable { threshold, .. }: &NotApplicable| {
+            let threshold = one_line(threshold);
+            format!(" {}", self.paint.faint(format_args!("not for this device: {threshold}")))
+        };
+        series.not_applicable.iter().map(line).collect()
+    }
+
+    /// The counts of changes since the baseline, and those that matter.
+    fn changes(self, series: &SeriesResult) -> Vec<String> {
+        let Some((lines, counts)) = changes::list_changes(series) else { return Vec::new() };
+        let words = lines.iter().map(|l| l.outcome.to_string().len()).max().unwrap_or(0);
+        let subjects =
+            lines.iter().map(|l| one_line(&l.subject).chars().count()).max().unwrap_or(0);
+        let line = |changes::Line { outcome, subject, text }: &changes::Line| {
+            let word = format!("{:words$}", outcome.to_string());
+            let word = match outcome {
+                Outcome::Worse => self.paint.bad(word),
+                Outcome::Better => self.paint.good(word),
+                _ => self.paint.doubtful(word),
+            };
+            let text = format!("{}  {text}", pad::left(&one_line(subject), subjects));
+            let text = wrapped(&text, self.width, words + 3, words + 5);
+            lines_of(&format!(" {word}  {text}"))
+        };
+        let counts = format!(" {}", self.paint.faint(counts));
+        std::iter::once(counts).chain(lines.iter().flat_map(line)).collect()
+    }
+}
+
+/// `, and 7 more rows`: how many violate the threshold besides the one that decided it.
+fn more_rows(judgement: &Judgement) -> String {
+    match judgement.violations.len().saturating_sub(1) {
+        0 => String::new(),
+        1 => ", and 1 more row".to_owned(),
+        more => format!(", and {more} more rows"),
+    }
+}
+
+fn lines_of(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
