@@ -68,22 +68,21 @@ impl Cell {
     }
 }
 
+impl Column {
+    /// A column of words that its title explains.
+    fn of_words(title: &str, cells: Vec<Cell>) -> Self {
+        Self { title: title.to_owned(), behind: String::new(), numeric: false, cells }
+    }
+}
+
 impl Sheet {
     /// The sheet of what `view` shows of a series.
     pub fn viewed(viewed: &SeriesView<'_>, view: &View) -> Self {
         let series = &*viewed.series;
         let rows = &series.configurations;
         let headline = view.headline(series);
-        let mut names = metric_names(series, view);
-        // Where columns are left out, the one that decides is not.
-        let at = names.iter().position(|name| Some(name.as_str()) == headline);
-        if let Some(at) = at.filter(|_| !view.all && view.columns.is_empty()) {
-            names[..=at].rotate_right(1);
-        }
-        let compared = headline.or_else(|| {
-            let known = |name: &&String| series.changes.iter().any(|c| c.metric == **name);
-            names.iter().find(known).map(String::as_str)
-        });
+        let names = ordered_names(series, view);
+        let compared = compared_metric(series, headline, &names);
         let mut metrics = Vec::new();
         // A column of nothing but `-` says less than its note.
         let told = |name: &&String| rows.iter().any(|row| best::value(row, name).is_some());
@@ -113,21 +112,11 @@ impl Sheet {
             let on_front = pareto::front(rows, &view.pareto);
             let text = |on_front: bool| Cell::plain(if on_front { "front" } else { "" });
             let cells = on_front.into_iter().map(text).collect();
-            metrics.push(Column {
-                title: "pareto".into(),
-                behind: String::new(),
-                numeric: false,
-                cells,
-            });
+            metrics.push(Column::of_words("pareto", cells));
         }
         if metrics.is_empty() {
             let cells = rows.iter().map(|row| Cell::plain(row.status.word())).collect();
-            metrics.push(Column {
-                title: "status".into(),
-                behind: String::new(),
-                numeric: false,
-                cells,
-            });
+            metrics.push(Column::of_words("status", cells));
         } else {
             for (row, cell) in rows.iter().zip(&mut metrics[0].cells) {
                 if row.status != Status::Finished {
@@ -174,6 +163,29 @@ fn show<'c>(viewed: &SeriesView<'_>, columns: impl Iterator<Item = &'c mut Colum
     for column in columns {
         column.cells = viewed.shown.iter().map(|&row| column.cells[row].clone()).collect();
     }
+}
+
+/// The metrics that `view` shows of `series`. Where columns are left out, the one that decides is
+/// not: it comes first.
+fn ordered_names(series: &SeriesResult, view: &View) -> Vec<String> {
+    let mut names = metric_names(series, view);
+    let headline = view.headline(series);
+    let at = names.iter().position(|name| Some(name.as_str()) == headline);
+    if let Some(at) = at.filter(|_| !view.all && view.columns.is_empty()) {
+        names[..=at].rotate_right(1);
+    }
+    names
+}
+
+/// The metric next to which the baseline's values are: the one that decides, or else the first of
+/// `names` that was compared.
+fn compared_metric<'n>(
+    series: &SeriesResult,
+    headline: Option<&'n str>,
+    names: &'n [String],
+) -> Option<&'n str> {
+    let known = |name: &&String| series.changes.iter().any(|change| change.metric == **name);
+    headline.or_else(|| names.iter().find(known).map(String::as_str))
 }
 
 /// The metrics that `view` shows of `series`: the requested ones, and the deciding one. Without a

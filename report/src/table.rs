@@ -35,8 +35,8 @@ const LEFT_OUT: &str = "cargo gpuprof report --all shows what is left out here";
 pub struct Table {
     /// Whether to colour.
     pub colour: bool,
-    /// The most columns of text a line may have, on a terminal. Elsewhere lines are as long as their
-    /// text, for those who search a log, and tables have 100 columns unless everything is shown.
+    /// The most columns of text a line may have, on a terminal. Elsewhere lines are as long as
+    /// their text, so that a log can be searched, and tables have 100 columns unless all is shown.
     pub width: Option<u16>,
 }
 

@@ -22,6 +22,7 @@ use super::moves;
 use super::scalar;
 use super::transfer;
 use super::warp::{Parked, Wait};
+use crate::counters::AccessCost;
 use crate::lower::blocks::is_end;
 use crate::lower::inst::{Clock, ControlOp, Guard, Op, Pause, Slot};
 
@@ -79,10 +80,10 @@ fn run_slice(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Stopped {
     let code = cx.program.code.as_slice();
     loop {
         if cx.warp.active == 0 {
-            if let Some(stop) = schedule(cx)? {
-                return Ok(Some(stop));
+            match schedule(cx)? {
+                Some(stop) => return Ok(Some(stop)),
+                None => continue,
             }
-            continue;
         }
         if *left == 0 {
             return Ok(None);
@@ -99,16 +100,13 @@ fn run_slice(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Stopped {
         let active = cx.warp.active;
         let on = issue(cx, inst.guard, pc);
         cx.warp.pc = pc + 1;
-        if cx.tracks_definedness() {
-            definedness::step(cx, inst, on)?;
-        }
+        cx.tracks_definedness().then(|| definedness::step(cx, inst, on)).transpose()?;
         match inst.op {
             Op::Arith(ref op) => arith::execute(&mut cx.lanes, op, on),
             Op::Load { element, address, d } if on != 0 => {
                 let before = cx.counts.memory.loads();
                 access::load(cx, element, address, d, on)?;
-                let cost = cx.counts.memory.loads() - before;
-                cx.counts.profile[pc as usize].cost += cost;
+                charge(cx, pc, cx.counts.memory.loads() - before);
                 if inst.pause != Pause::Never && pause(cx, inst.pause) {
                     return Ok(Some(Stop::Turn));
                 }
@@ -117,8 +115,7 @@ fn run_slice(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Stopped {
                 cx.warp.changed = true;
                 let before = cx.counts.memory.stores();
                 access::store(cx, element, address, a, on)?;
-                let cost = cx.counts.memory.stores() - before;
-                cx.counts.profile[pc as usize].cost += cost;
+                charge(cx, pc, cx.counts.memory.stores() - before);
             }
             Op::Branch { target, .. } if on == active => jump(cx, target),
             Op::Branch { target, convergence } if on != 0 => {
@@ -264,6 +261,12 @@ fn communicate(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Faul
         | Op::Nop => {}
     }
     Ok(Waits::No)
+}
+
+/// Adds what an access cost to its instruction.
+#[inline(always)]
+fn charge(cx: &mut Context<'_>, pc: u32, cost: AccessCost) {
+    cx.counts.profile[pc as usize].cost += cost;
 }
 
 /// Counts the instruction; the lanes that take part.
