@@ -108,22 +108,22 @@ fn the_last_that_are_undecided_are_measured_further_than_many() {
 #[test]
 fn a_run_says_what_its_doubt_cost_and_what_would_end_it() {
     let gpu = FakeGpu::new();
-    let outcome = limited(&gpu, &["--repeat", "7", "--max-repeat", "11"]);
+    let outcome = limited(&gpu, &["--repeat", "7", "--max-repeat", "15"]);
     let end = &outcome.events_of("run-finished")[0]["conclusion"];
     let sentence = end["sentence"].as_str().unwrap();
     assert!(
         sentence.starts_with("Undecided: 1 of 2 judged configurations, none failed; "),
         "{sentence}"
     );
-    assert!(sentence.ends_with("9.0 processes on average."), "{sentence}");
+    assert!(sentence.ends_with("11.0 processes on average."), "{sentence}");
     let reason = end["undecided"][0]["reason"].as_str().unwrap();
-    assert!(reason.starts_with("11 processes do not decide: their mean is "), "{reason}");
+    assert!(reason.starts_with("15 processes do not decide: their mean is "), "{reason}");
     assert!(reason.contains(" would decide"), "{reason}");
     let id = outcome.events_of("run-started")[0]["id"].as_str().unwrap().to_owned();
     // A stored run is judged as it was when it ended, and a killed one ends in the same way.
     let again = gpu.tool(&workshop(), &["report", &id]).run().exits_with(0);
     assert!(
-        again.stdout.contains("\n A configuration took 7 to 11 processes.\n"),
+        again.stdout.contains("\n A configuration took 7 to 15 processes.\n"),
         "{}",
         again.stdout
     );
@@ -132,8 +132,8 @@ fn a_run_says_what_its_doubt_cost_and_what_would_end_it() {
     for lines in [4, 17] {
         let first: String = whole.split_inclusive('\n').take(lines).collect();
         fs::write(&journal, first).unwrap();
-        let more = ["--repeat", "7", "--max-repeat", "11", "--resume", &id];
-        assert_eq!(of_both(&limited(&gpu, &more)), [11, 7], "{lines}");
+        let more = ["--repeat", "7", "--max-repeat", "15", "--resume", &id];
+        assert_eq!(of_both(&limited(&gpu, &more)), [15, 7], "{lines}");
     }
 }
 

@@ -5,6 +5,7 @@
 //! sides measured the SM clock a change of time must show in cycles as well, since a clock that
 //! fell is not a regression of the kernel.
 
+use gpuprof_model::clock::STEP_NS;
 use gpuprof_model::comparison::{Change, Confidence, Interval, Outcome};
 use gpuprof_model::measurement::Source;
 use gpuprof_model::metric::{Class, Direction, Perturbation, built_in};
@@ -14,15 +15,11 @@ use gpuprof_model::threshold::{Comparison, Statistic, Tolerance};
 
 use crate::sequential::{Bounds, Estimate, LOOKS, Question, Rounds};
 use crate::stats::median::median;
-use crate::stats::random::SEED;
 use crate::stats::repeats::Repeats;
 use crate::stats::two_sample::{self, Difference, LEVEL, MIN_PROCESSES, SIGNIFICANCE};
 
 /// A change of a noisy metric under this many percent is not reported, at any certainty.
 pub const MINIMUM_PERCENT: f64 = 0.5;
-
-/// CUDA events count in steps of 32 ns on the GPUs seen so far.
-const EVENT_RESOLUTION_NS: f64 = 32.0;
 
 /// One side: the headline value and that of each process.
 #[derive(Debug, Clone)]
@@ -33,10 +30,8 @@ pub struct Side {
     cycles: Vec<f64>,
     /// The correlation of neighbouring processes over all configurations of the series.
     alike: Option<f64>,
-    /// The step in which values are read.
+    /// How finely its values are known.
     resolution: f64,
-    /// The seed that breaks ties of the configuration's values.
-    seed: u64,
     class: Class,
     /// Whether one process counted it and several took times.
     counted_once: bool,
@@ -47,6 +42,10 @@ pub struct Side {
 /// Why nothing is sure of a counter that is not exact.
 const COUNTED_ONCE: &str =
     "one value a side: one process of a run collects the counters, so their noise is not known";
+
+/// Why nothing is sure of processes that drift together.
+const ALIKE: &str = "neighbouring processes are so alike that they count as fewer than two; `--base` \
+                     measures both sides next to each other";
 
 /// The evidence from two sides of a noisy metric.
 #[derive(Debug, Clone)]
@@ -127,11 +126,10 @@ impl Side {
         Ok(Self {
             value,
             counted_once: is_counted_once(row, result),
-            resolution: resolution(row, metric, value),
+            resolution: resolution(row, metric, value, statistic),
             processes: processes(result, statistic),
             alike: None,
             cycles: cycles.into_iter().flat_map(|c| &c.processes).map(|p| p.median).collect(),
-            seed: seed(row, metric),
             class: result.class,
             perturbation: result.perturbation,
         })
@@ -210,28 +208,39 @@ impl Side {
         comparison: Comparison,
         tolerance: Tolerance,
     ) -> Question {
-        let resolution = base.resolution.max(head.resolution);
-        Question { comparison, tolerance, resolution, seed: head.seed }
+        Question { comparison, tolerance, resolution: base.resolution.max(head.resolution) }
     }
 }
 
-/// A seed derived from the run's seed for a metric of a configuration: by its name, so that it
-/// stays the same if others are added or removed (FNV-1a, Fowler, Noll & Vo).
-fn seed(row: &ConfigurationResult, metric: &str) -> u64 {
-    let name = format!("{metric} {}", row.configuration);
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-    name.bytes().fold(0xcbf2_9ce4_8422_2325 ^ SEED, step)
-}
-
-/// The step in which a `value` of `metric` is read: that of the clock for durations, and for what
-/// is made of one the share that a step of the clock has of it.
-pub fn resolution(row: &ConfigurationResult, metric: &str, value: f64) -> f64 {
-    if metric == "duration" {
-        return EVENT_RESOLUTION_NS;
-    }
+/// How finely a process of `row` resolves the `statistic` of `metric`, which is `value`: 0 for a
+/// continuum, and of what is made of a duration the share that the clock resolves of that.
+///
+/// The readings of one duration lie on one or two steps of the clock, by chance, so the middle of n
+/// readings is finer than a step: if all are on one step, at most 3 / n of such readings are on
+/// another one, at 95 % (the rule of three: Hanley & Lippman-Hand, *JAMA* 249, 1983). The smallest
+/// of them is only known to a step.
+pub fn resolution(
+    row: &ConfigurationResult,
+    metric: &str,
+    value: f64,
+    statistic: Statistic,
+) -> f64 {
     let duration = row.metrics.get("duration").filter(|_| depends_on_time(row, metric));
-    match duration.map(|duration| &duration.value) {
-        Some(Ok(duration)) if *duration > 0.0 => value.abs() * EVENT_RESOLUTION_NS / duration,
+    let Some(duration) = duration else { return 0.0 };
+    // A document without a step has plain medians.
+    let read = duration.statistics.as_ref().and_then(|read| Some((read.step?, read)));
+    let resolution = match (statistic, read) {
+        (Statistic::Median | Statistic::Mean, Some((step, read))) => {
+            #[expect(clippy::cast_precision_loss, reason = "samples are counted")]
+            let samples = read.count as f64 / read.processes.max(1) as f64;
+            step * (6.0 / samples).min(1.0)
+        }
+        (Statistic::Median | Statistic::Mean, None) => STEP_NS,
+        (Statistic::Min | Statistic::P95, read) => 1.5 * read.map_or(STEP_NS, |read| read.0),
+    };
+    match duration.value {
+        _ if metric == "duration" => resolution,
+        Ok(duration) if duration > 0.0 => value.abs() * resolution / duration,
         _ => 0.0,
     }
 }
@@ -265,6 +274,7 @@ impl Evidence {
         let Some(difference) = two_sample::welch_of_runs(before, after, resolution) else {
             let (theirs, ours) = (baseline.processes.len(), run.processes.len());
             let too_few = match baseline.scatters() && run.scatters() {
+                true if theirs.min(ours) >= MIN_PROCESSES => ALIKE.to_owned(),
                 true => format!(
                     "a difference needs {MIN_PROCESSES} processes a side; the baseline has {theirs}, \
                      this run {ours} (--repeat {} for both)",

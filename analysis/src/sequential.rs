@@ -1,7 +1,7 @@
 //! Two revisions measured side by side: how many rounds they need, and the decision of the rounds.
 //!
 //! A *round* is one process of the base and one of the head, adjacent in time; a coin decides which
-//! goes first. The rounds of a configuration are looked at when there are 6, 8, 11, 15 … of them
+//! goes first. The rounds of a configuration are looked at when there are 15, 21, 29 … of them
 //! ([`LOOKS`]), and at no other number. At a look the configuration is within its limit, beyond it,
 //! or open, and only open ones get more rounds.
 //!
@@ -26,5 +26,6 @@ pub use decide::{Decision, Question, Rounds, SlowOnes};
 pub use estimate::Estimate;
 pub use fixed::Fixed;
 pub use looks::{
-    CHOOSING, CHOSEN, FAIL_BUDGET, FIRST_LOOK_PASS, LOOKS, Most, PASS_BUDGET, next_look,
+    CHOOSING, CHOSEN, FAIL_BUDGET, FIRST_LOOK_PASS, FIRST_TO_DECIDE, LOOKS, Most, PASS_BUDGET,
+    next_look,
 };

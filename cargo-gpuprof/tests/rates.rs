@@ -44,10 +44,15 @@ fn recorded() -> [(&'static str, SeriesResult); 3] {
 fn the_default_gate_keeps_its_promises() {
     for (kernel, series) in recorded() {
         for draw in [Draw::Random, Draw::Stretches] {
-            let found = default_gate_with(Repeats::DEFAULT, draw, &series);
+            // As many as a run with a stored baseline has, if so many were recorded.
+            let recorded = series.configurations[0].metrics["duration"].processes.len() as u32 / 2;
+            let Repeats { least, most } = Repeats::stored(series.configurations.len());
+            let processes = Repeats { least: least.min(recorded), most: most.min(recorded) };
+            let found = default_gate_with(processes, draw, &series);
             assert!(found.false_alarms_percent <= 1.0, "{kernel}: {found:?}");
-            assert!(found.caught_percent >= 95.0, "{kernel}: {found:?}");
-            assert!(found.undecided_percent <= 2.0, "{kernel}: {found:?}");
+            let enough = recorded >= most;
+            assert!(!enough || found.caught_percent >= 95.0, "{kernel}: {found:?}");
+            assert!(!enough || found.undecided_percent <= 1.0, "{kernel}: {found:?}");
             assert!(found.missed_percent <= 1.0, "{kernel}: {found:?}");
         }
     }

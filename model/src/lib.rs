@@ -12,6 +12,7 @@ pub mod assembled;
 pub mod axis;
 pub mod checks;
 pub mod clause;
+pub mod clock;
 pub mod comparison;
 pub mod conclusion;
 pub mod configuration;

@@ -7,8 +7,8 @@
 //! is assumed to scatter like the baseline; both are judged by the rules of `judge/relative`, so
 //! the figures are those of Welch's test. They are estimates: the fewer processes the baseline has,
 //! the less is known of its noise. On average over baselines of one configuration, the share of
-//! decided runs is at most 13 percentage points too high with 4 processes and 7 with 7, if about
-//! half of the runs are decided or fewer (`docs/scripts/forecast-of-baselines.py`).
+//! decided runs is at most 13 percentage points too high with 4 to 10 processes, if about half of
+//! the runs are decided or fewer (`docs/scripts/forecast-of-baselines.py`).
 
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::metric::{Catalogue, Class};
@@ -20,7 +20,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use crate::change::{self, Side, resolution};
 use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
-use crate::stats::two_sample::{self, BOUND, MIN_PROCESSES};
+use crate::stats::two_sample::{self, BOUND, LEAST_INDEPENDENT, MIN_PROCESSES};
 
 /// The most processes a side that are ever advised.
 const MOST_ADVISED: u32 = 50;
@@ -54,6 +54,13 @@ pub struct Ability {
     /// How many processes a side would decide 99 % of the runs in which nothing changed; none where
     /// even fifty would not.
     pub needed: Option<u32>,
+}
+
+impl Ability {
+    /// Whether nearly every run in which nothing changed is decided.
+    pub fn keeps_promise(&self) -> bool {
+        self.hopeless == 0 && self.decides >= DECIDED
+    }
 }
 
 /// What `base` can decide of the `planned` series within `budget`, with `repeat` processes of each
@@ -158,7 +165,7 @@ impl Question {
         if !asks || allowed < 0.0 || threshold.selector.is_best() {
             return None;
         }
-        let step = resolution(row, &metric.name, value) / 12.0_f64.sqrt();
+        let step = resolution(row, &metric.name, value, threshold.statistic) / 12.0_f64.sqrt();
         let scatter = (values.len() > 1)
             .then(|| statistical::standard_deviation(&values, None).max(step) / value.abs());
         let processes = u32::try_from(values.len()).ok()?;
@@ -171,6 +178,11 @@ impl Question {
         self.scatter.map_or(f64::INFINITY, |scatter| scatter / self.allowed.max(f64::MIN_POSITIVE))
     }
 
+    /// How many independent processes so many are equivalent to.
+    fn independent(&self, processes: u32) -> f64 {
+        two_sample::independent(f64::from(processes), self.alike)
+    }
+
     /// The error of a difference between so many processes a side, and its law; none if they are
     /// too few.
     fn error(&self, base: u32, head: u32) -> Option<(f64, StudentsT)> {
@@ -179,7 +191,7 @@ impl Question {
             return None;
         }
         // The run's processes are assumed to correlate like the baseline's.
-        let of_side = |count| two_sample::independent(f64::from(count), self.alike);
+        let of_side = |count| self.independent(count).max(LEAST_INDEPENDENT);
         let (a, b) = (of_side(base), of_side(head));
         // Welch and Satterthwaite's, for two sides with equal scatter.
         let freedom =
@@ -190,6 +202,9 @@ impl Question {
     /// The probability that it passes where nothing changed.
     fn passes(&self, base: u32, head: u32) -> f64 {
         let Some((error, law)) = self.error(base, head) else { return 0.0 };
+        if self.independent(base.min(head)) < LEAST_INDEPENDENT {
+            return 0.0;
+        }
         if error == 0.0 {
             return 1.0;
         }

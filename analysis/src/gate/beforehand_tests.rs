@@ -57,8 +57,8 @@ fn the_forecast_is_what_the_judge_then_says() {
             caught += f64::from(u8::from(verdict(100_000.0 * slower) == Verdict::Fail));
         }
         let [told, passed, caught] = [told, passed, caught].map(|sum| sum / f64::from(draws));
-        assert!((told - passed).abs() < 0.06, "{processes} at {percent}: {told} {passed}");
-        assert!(caught > 0.85, "{processes} at {percent}: caught {caught}");
+        assert!((told - passed).abs() < 0.14, "{processes} at {percent}: {told} {passed}");
+        assert!(caught > 0.82, "{processes} at {percent}: caught {caught}");
     }
 }
 

@@ -10,6 +10,7 @@
 use gpuprof_model::Threshold;
 use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, Status};
+use gpuprof_model::threshold::Statistic;
 use serde::Serialize;
 
 use crate::change::resolution;
@@ -118,7 +119,7 @@ fn metric(catalogue: &Catalogue, run: &Run, name: &str) -> Option<Calibrated> {
         let values: Vec<f64> = result.processes.iter().map(|p| p.median).collect();
         let enough = result.class == Class::Noisy && values.len() >= MIN_SPLIT;
         let center = median(&values)?;
-        let step_percent = 100.0 * resolution(row, name, center) / center.abs();
+        let step_percent = 100.0 * resolution(row, name, center, Statistic::Median) / center.abs();
         enough.then_some(Measured { direction: result.direction, values, step_percent })
     };
     let measured: Vec<Measured> = rows.filter_map(of_row).collect();

@@ -7,8 +7,10 @@
 
 use gpuprof_model::metric::Class;
 use gpuprof_model::run::{Run, Status};
+use gpuprof_model::threshold::Statistic;
 use serde::Serialize;
 
+use crate::change::resolution;
 use crate::gate::default_gate::DEFAULT_PERCENT;
 use crate::gate::simulate::{Pool, Shares, Trial};
 use crate::sequential::{Bounds, Most};
@@ -29,9 +31,6 @@ const UNDECIDED: f64 = 0.01;
 
 /// The share of slowdowns that is to be caught.
 const CAUGHT: f64 = 0.95;
-
-/// CUDA events count in steps of 32 ns.
-const RESOLUTION_NS: f64 = 32.0;
 
 /// The forecast of runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -100,21 +99,23 @@ pub fn forecast(run: &Run, configurations: usize, most: Most, least: usize) -> O
         return None;
     }
     let count = recorded.len();
+    let resolution = coarsest(run);
     let pool = Pool::Recorded(recorded);
     let bounds = Bounds::new(configurations, most.single_limit());
     let limit_percent = f64::from(DEFAULT_PERCENT);
-    let of = |limit_percent, slower: f64| {
-        let (most, draws) = match slower == 0.0 {
-            true => (most.limit(configurations), UNCHANGED),
-            false => (most.single_limit(), CHANGED),
-        };
-        let resolution = RESOLUTION_NS;
-        Trial { pool: &pool, limit_percent, resolution, most, draws, seed: SEED }
+    let simulated = |limit_percent, slower: f64, most| {
+        let draws = if slower == 0.0 { UNCHANGED } else { CHANGED };
+        let (pool, share, seed) = (&pool, 1.0, SEED);
+        Trial { pool, limit_percent, share, resolution, most, draws, seed }
             .simulate(&bounds, slower)
     };
+    let of = |limit_percent, slower| simulated(limit_percent, slower, most.single_limit());
     let shares: Vec<Shares> = SLOWER.into_iter().map(|slower| of(limit_percent, slower)).collect();
-    let undecided = |found: &Shares| Shares::of_run(found.undecided, configurations);
-    let keeps = |limit: &f64| undecided(&of(*limit, 0.0)) <= UNDECIDED;
+    let undecided = |limit, found: &Shares| {
+        let common = simulated(limit, 0.0, most.common_limit()).undecided;
+        Shares::run_undecided(common, found.undecided, configurations)
+    };
+    let keeps = |limit: &f64| undecided(*limit, &of(*limit, 0.0)) <= UNDECIDED;
     let proposed_percent = LIMITS.into_iter().find(keeps);
     let catches = |limit: f64| SLOWER.into_iter().find(|&slower| of(limit, slower).fail >= CAUGHT);
     let unchanged = shares[0];
@@ -128,7 +129,7 @@ pub fn forecast(run: &Run, configurations: usize, most: Most, least: usize) -> O
         most_rounds: most.single_limit(),
         limit_percent,
         run_fails: Shares::of_run(unchanged.fail, configurations),
-        run_undecided: undecided(&unchanged),
+        run_undecided: undecided(limit_percent, &unchanged),
         shares,
         proposed_percent,
         proposed_catches: proposed_percent.and_then(catches),
@@ -144,6 +145,16 @@ pub fn recorded(run: &Run, least: usize) -> Vec<Vec<f64>> {
         (found.class == Class::Noisy && medians.len() >= least).then_some(medians)
     };
     rows.filter_map(of).collect()
+}
+
+/// How finely the duration is known of which least is known.
+fn coarsest(run: &Run) -> f64 {
+    let rows = run.series.iter().flat_map(|series| &series.configurations);
+    let of = |row: &gpuprof_model::run::ConfigurationResult| {
+        let value = *row.metrics.get("duration")?.value.as_ref().ok()?;
+        Some(resolution(row, "duration", value, Statistic::Median))
+    };
+    rows.filter_map(of).fold(0.0, f64::max)
 }
 
 #[cfg(test)]
@@ -166,7 +177,7 @@ mod tests {
         let of = |percent| forecast(&noisy(percent), 50, Most::exactly(57), 6).unwrap();
         let (quiet, loud) = (of(0.3), of(3.0));
         assert_eq!(quiet.proposed_percent, Some(0.5), "{quiet:?}");
-        assert!(loud.proposed_percent > Some(2.0), "{loud:?}");
+        assert!(loud.proposed_percent >= Some(2.0), "{loud:?}");
         assert!(loud.shares[0].rounds > quiet.shares[0].rounds);
         assert_eq!((quiet.recorded, quiet.configurations), (1, 50));
         assert!(quiet.run_fails <= 0.01 && quiet.run_undecided <= 0.01, "{quiet:?}");
@@ -181,8 +192,8 @@ mod tests {
         let found = forecast(&run, 50, Most::exactly(57), 6).unwrap();
         let (time, rounds) = (found.time.unwrap(), found.shares[0].rounds);
         // Two sides of 50 configurations, of which one continues to 57 rounds.
-        assert!(time.unchanged >= 2.0 * 0.5 * 6.0 * 50.0 && rounds >= 6.0, "{time:?}");
-        assert!(time.with_one_in_doubt - time.unchanged > 45.0, "{time:?}");
+        assert!(time.unchanged >= 2.0 * 0.5 * 15.0 * 50.0 && rounds >= 15.0, "{time:?}");
+        assert!(time.with_one_in_doubt - time.unchanged > 40.0, "{time:?}");
         assert!(time.proposed_budget as f64 >= 1.2 * time.with_one_in_doubt, "{time:?}");
         assert!((time.proposed_budget as f64) < 1.2 * time.with_one_in_doubt + 60.0, "{time:?}");
         assert!(time.proposed_budget.is_multiple_of(60));

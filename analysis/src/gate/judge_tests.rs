@@ -100,11 +100,11 @@ fn percent_of_peak_is_a_share_of_the_devices_dram_bandwidth() {
 
 #[test]
 fn statistics_are_used_where_there_are_samples() {
-    let all = [gpu(64, 1 << 20, &[10.0, 20.0, 90.0])];
-    assert_eq!(judged("duration <= 1 us", &all).value.unwrap().value, 20.0);
-    assert_eq!(judged("duration.p95 <= 1 us", &all).value.unwrap().value, 90.0);
-    assert_eq!(judged("duration.min <= 1 us", &all).value.unwrap().value, 10.0);
-    assert_eq!(judged("duration.mean <= 1 us", &all).value.unwrap().value, 40.0);
+    let all = [gpu(64, 1 << 20, &[1000.0, 2000.0, 9000.0])];
+    assert_eq!(judged("duration <= 1 us", &all).value.unwrap().value, 2000.0);
+    assert_eq!(judged("duration.p95 <= 1 us", &all).value.unwrap().value, 9000.0);
+    assert_eq!(judged("duration.min <= 1 us", &all).value.unwrap().value, 1000.0);
+    assert_eq!(judged("duration.mean <= 1 us", &all).value.unwrap().value, 4000.0);
     assert_eq!(judged("registers <= 32", &all).value.unwrap().value, 16.0);
 }
 

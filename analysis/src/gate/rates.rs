@@ -10,7 +10,7 @@
 use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 use gpuprof_model::threshold::Threshold;
-use gpuprof_model::verdict::{Layer, Verdict};
+use gpuprof_model::verdict::Layer;
 use serde::Serialize;
 
 use crate::gate::budget::Budget;
@@ -133,14 +133,10 @@ pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option
         if trial.slowdown_percent == 0.0 {
             continue;
         }
-        for (at, row) in slower.into_iter().enumerate() {
-            // The level is that of a run with all of them, so that each is judged alone.
-            match judge(&[row], &before[at..=at]).verdict {
-                Verdict::Fail => caught += 1,
-                Verdict::Pass | Verdict::Improved => missed += 1,
-                _ => {}
-            }
-        }
+        // Each is judged by its own processes, at the level of a run with all of them.
+        let slow = judge(&slower, &before);
+        caught += slow.violations.len();
+        missed += recorded.len() - slow.violations.len() - slow.undecided.len();
     }
     #[expect(clippy::cast_precision_loss, reason = "counts are small")]
     let percent = |count: usize| 100.0 * count as f64 / (trial.draws * recorded.len()) as f64;

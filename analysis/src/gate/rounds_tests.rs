@@ -76,38 +76,39 @@ fn on_time(run: &Run) -> Judgement {
 #[test]
 fn only_what_is_open_is_measured_further() {
     let of = |rounds, changes: &[f64]| open(rounds, changes, &[]);
-    let first = [("32".to_owned(), 6), ("64".to_owned(), 6)];
-    assert_eq!(of(3, &[0.0, 5.0]), first);
-    assert_eq!(of(6, &[0.0, 5.0]), [("64".to_owned(), 8)]);
-    assert_eq!(of(7, &[0.0, 5.0]), [("64".to_owned(), 8)]);
+    let both = |rounds| [("32".to_owned(), rounds), ("64".to_owned(), rounds)];
+    assert_eq!(of(3, &[0.0, 4.0]), both(15));
+    assert_eq!(of(6, &[0.0, 4.0]), both(15));
+    assert_eq!(of(15, &[0.0, 2.0]), [("64".to_owned(), 21)]);
+    assert_eq!(of(16, &[0.0, 2.0]), [("64".to_owned(), 21)]);
     assert_eq!(of(15, &[0.0, 5.0]), []);
 }
 
 #[test]
 fn another_threshold_may_leave_open_what_one_decides() {
-    let tight = open(8, &[0.0, 1.0], &["warn every throughput >= baseline - 1%"]);
-    assert_eq!(tight, [("64".to_owned(), 11)]);
-    assert_eq!(open(8, &[0.0, 1.0], &["every registers <= baseline"]), []);
+    let tight = open(15, &[0.0, 1.0], &["warn every throughput >= baseline - 1%"]);
+    assert_eq!(tight, [("64".to_owned(), 21)]);
+    assert_eq!(open(15, &[0.0, 1.0], &["every registers <= baseline"]), []);
 }
 
 #[test]
 fn rounds_decide_the_verdict() {
     let of = |rounds, changes: &[f64]| on_time(&judged(rounds, changes)).verdict;
-    assert_eq!(of(6, &[0.0, 0.5]), Verdict::Pass);
-    assert_eq!(of(6, &[0.0, -5.0]), Verdict::Improved);
+    assert_eq!(of(15, &[0.0, 0.5]), Verdict::Pass);
+    assert_eq!(of(15, &[0.0, -5.0]), Verdict::Improved);
     assert_eq!(of(15, &[0.0, 5.0]), Verdict::Fail);
-    assert_eq!(of(6, &[0.0, 5.0]), Verdict::Inconclusive);
-    assert_eq!(of(5, &[0.0, 0.0]), Verdict::Inconclusive);
+    assert_eq!(of(15, &[0.0, 2.2]), Verdict::Inconclusive);
+    assert_eq!(of(14, &[0.0, 0.0]), Verdict::Inconclusive);
 }
 
 #[test]
 fn doubt_says_what_would_decide() {
     let reason = |rounds, changes: &[f64]| on_time(&judged(rounds, changes)).reason.unwrap();
-    assert_eq!(reason(3, &[0.0]), "a decision needs 6 rounds; there are 3");
-    let text = reason(11, &[4.0]);
-    assert!(text.starts_with("11 rounds do not decide: the change is +"), "{text}");
-    assert!(text.contains("% (96% interval +"), "{text}");
-    assert!(text.ends_with("about 15 rounds would decide (--max-repeat 15)"), "{text}");
+    assert_eq!(reason(6, &[0.0]), "a decision needs 15 rounds; there are 6");
+    let text = reason(15, &[2.2]);
+    assert!(text.starts_with("15 rounds do not decide: the change is +"), "{text}");
+    assert!(text.contains("% (95% interval +"), "{text}");
+    assert!(text.contains(" rounds would decide (--max-repeat "), "{text}");
     let text = reason(80, &[2.0]);
     assert!(text.contains("the limit of +2.00% is too close to the change"), "{text}");
 }

@@ -7,10 +7,12 @@
 
 mod fixed;
 
+use gpuprof_model::clock::{Middle, STEP_NS};
 use gpuprof_model::threshold::{Comparison, Tolerance};
 use serde::Serialize;
+use statrs::distribution::{Binomial, Discrete};
 
-use crate::sequential::{Bounds, Decision, Question, Rounds};
+use crate::sequential::{Bounds, Decision, Most, Question, Rounds};
 use crate::stats::random::SplitMix;
 
 pub use fixed::FixedTrial;
@@ -39,6 +41,23 @@ pub enum Pool {
     },
     /// The processes of recorded configurations: each simulated one draws from those of one.
     Recorded(Vec<Vec<f64>>),
+    /// A short kernel, read off a clock at random phases.
+    Short {
+        /// Its duration in nanoseconds.
+        ns: f64,
+        /// The normal noise between processes in percent.
+        noise: f64,
+        /// The samples of a process.
+        samples: u32,
+    },
+}
+
+impl Pool {
+    /// So many processes of one configuration, one after the other.
+    pub fn processes(&self, count: usize, random: &mut SplitMix) -> Vec<f64> {
+        let mut source = Source::new(self, random);
+        (0..count).map(|_| source.process(1.0)).collect()
+    }
 }
 
 /// What is simulated.
@@ -48,7 +67,9 @@ pub struct Trial<'t> {
     pub pool: &'t Pool,
     /// How far above the base the head may lie, in percent.
     pub limit_percent: f64,
-    /// The step in which numbers are read, as in [`Question::resolution`].
+    /// The share of the head's processes that a slowdown makes slower.
+    pub share: f64,
+    /// How finely numbers are known, as in [`Question::resolution`].
     pub resolution: f64,
     /// The most rounds of a configuration.
     pub most: u32,
@@ -105,6 +126,18 @@ impl Shares {
         1.0 - (1.0 - share).powf(count)
     }
 
+    /// The probability that something stays undecided in a run of `count` configurations of which
+    /// each is open after the most rounds of all with the share `common`, and after those of a few
+    /// with the share `single`.
+    pub fn run_undecided(common: f64, single: f64, count: usize) -> f64 {
+        let Ok(open) = Binomial::new(common, count as u64) else { return f64::NAN };
+        let decided = |few: usize| {
+            let each = 1.0 - if common > 0.0 { (single / common).min(1.0) } else { 0.0 };
+            open.pmf(few as u64) * each.powi(i32::try_from(few).unwrap_or(i32::MAX))
+        };
+        1.0 - (0..=Most::few(count).min(count)).map(decided).sum::<f64>().min(1.0)
+    }
+
     /// The upper end of the interval of [`Self::fail`] with 95 %, one-sided (Wilson, *JASA* 22,
     /// 1927): no failure among so many proves little.
     pub fn fail_at_most(&self) -> f64 {
@@ -125,14 +158,13 @@ impl Trial<'_> {
                 comparison: Comparison::AtMost,
                 tolerance: Tolerance { percent: self.limit_percent, floor: None },
                 resolution: self.resolution,
-                seed: source.random.next(),
             };
             let factor = 1.0 + slower_percent / 100.0;
             let mut measured = Rounds::default();
             let mut decision = Decision::OPEN;
             // Most are decided early, and the rest are measured to the end at once.
-            for most in [self.most.min(FIRST), self.most] {
-                source.fill(&mut measured, most, factor);
+            for most in STAGES.map(|stage| stage.min(self.most)) {
+                source.fill(&mut measured, most, (factor, self.share));
                 decision = bounds.decide(&question, &measured);
                 if !decision.is_open() {
                     break;
@@ -147,8 +179,8 @@ impl Trial<'_> {
     }
 }
 
-/// How many rounds are simulated at first.
-const FIRST: u32 = 15;
+/// How many rounds are simulated at once.
+const STAGES: [u32; 4] = [15, 29, 80, u32::MAX];
 
 /// The processes of one configuration.
 struct Source<'s> {
@@ -170,33 +202,43 @@ impl<'s> Source<'s> {
         Self { pool, random, recorded, last }
     }
 
-    /// Adds rounds until there are `most`: two neighbours, and a coin says which is the head.
-    fn fill(&mut self, rounds: &mut Rounds, most: u32, factor: f64) {
+    /// Adds rounds until there are `most`: two neighbours, and a coin says which is the head. A
+    /// share of the head's processes takes `factor` times as long.
+    fn fill(&mut self, rounds: &mut Rounds, most: u32, (factor, share): (f64, f64)) {
         for _ in rounds.count()..most {
-            let (first, second) = (self.process(), self.process());
             let head_first = self.random.next() >> 63 == 0;
+            let slower = share >= 1.0 || self.random.uniform() < share;
+            let factor = if slower { factor } else { 1.0 };
+            let first = self.process(if head_first { factor } else { 1.0 });
+            let second = self.process(if head_first { 1.0 } else { factor });
             let (base, head) = if head_first { (second, first) } else { (first, second) };
             rounds.base.push(base);
-            rounds.head.push(head * factor);
+            rounds.head.push(head);
         }
     }
 
-    /// The number of the next process.
-    fn process(&mut self) -> f64 {
-        let noisy = |percent: f64, deviation: f64| CENTER * (1.0 + percent / 100.0 * deviation);
+    /// The number of the next process of a kernel that takes `factor` times as long.
+    fn process(&mut self, factor: f64) -> f64 {
+        let noisy = |percent: f64, deviation: f64| factor * (1.0 + percent / 100.0 * deviation);
         match *self.pool {
-            Pool::Normal(noise) => noisy(noise, self.random.normal()),
+            Pool::Normal(noise) => CENTER * noisy(noise, self.random.normal()),
             Pool::Mixed { noise, share, percent } => {
                 let higher = self.random.uniform() < share;
-                let value = noisy(noise, self.random.normal());
+                let value = CENTER * noisy(noise, self.random.normal());
                 if higher { value * (1.0 + percent / 100.0) } else { value }
             }
             Pool::Correlated { noise, rho } => {
                 self.last = rho * self.last + (1.0 - rho * rho).sqrt() * self.random.normal();
-                noisy(noise, self.last)
+                CENTER * noisy(noise, self.last)
             }
-            Pool::Recorded(_) if self.recorded.is_empty() => CENTER,
-            Pool::Recorded(_) => self.recorded[self.random.below(self.recorded.len())],
+            Pool::Short { ns, noise, samples } => {
+                let steps = ns / STEP_NS * noisy(noise, self.random.normal());
+                let mut read = |_| STEP_NS * (steps + self.random.uniform()).floor();
+                let samples: Vec<f64> = (0..samples).map(&mut read).collect();
+                Middle::of(&samples, STEP_NS).map_or(f64::NAN, |middle| middle.value)
+            }
+            Pool::Recorded(_) if self.recorded.is_empty() => CENTER * factor,
+            Pool::Recorded(_) => self.recorded[self.random.below(self.recorded.len())] * factor,
         }
     }
 }

@@ -192,7 +192,8 @@ impl DeviceMetric<'_> {
             Origin::Derived(_) => derived.value(passes),
             _ => {
                 let value = leaf::value(metric, passes).and_then(finite);
-                let samples = || descriptive::over(&leaf::samples(&metric.name, passes));
+                let step = leaf::step(&metric.name);
+                let samples = || descriptive::over(&leaf::samples(&metric.name, passes), step);
                 let statistics = value.is_ok().then(samples).flatten();
                 (value, statistics)
             }

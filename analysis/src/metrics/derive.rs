@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use gpuprof_model::clock::STEP_NS;
 use gpuprof_model::measurement::PassResult;
 use gpuprof_model::metric::{Catalogue, Class, Metric, Origin, Undefined};
 use gpuprof_model::quantity::format_number;
@@ -51,14 +52,15 @@ impl DerivedMetric {
             whole => whole,
         };
         let statistics = match value {
-            Ok(_) if timed.contains(&"duration") => self.over_samples(passes),
+            Ok(value) if timed.contains(&"duration") => self.over_samples(value, passes),
             _ => None,
         };
         (value, statistics)
     }
 
-    /// Evaluates it once for each duration sample, its other operands being those of the process.
-    fn over_samples(&self, passes: &[PassResult]) -> Option<Statistics> {
+    /// Evaluates it, which as a whole is `value`, once for each duration sample, its other operands
+    /// being those of the process.
+    fn over_samples(&self, value: f64, passes: &[PassResult]) -> Option<Statistics> {
         let of_process = |pass: &PassResult| -> Vec<f64> {
             let mut others = BTreeMap::new();
             for leaf in self.leaves() {
@@ -75,7 +77,10 @@ impl DerivedMetric {
             let samples = leaf::samples("duration", std::slice::from_ref(pass));
             samples.into_iter().flatten().filter_map(|sample| at(sample).ok()).collect()
         };
-        descriptive::over(&passes.iter().map(of_process).collect::<Vec<_>>())
+        let durations = leaf::samples("duration", passes);
+        let of_duration = STEP_NS / descriptive::median_of_medians(&durations, STEP_NS)?;
+        let processes: Vec<Vec<f64>> = passes.iter().map(of_process).collect();
+        descriptive::over(&processes, value.abs() * of_duration)
     }
 
     /// Evaluates `metric`, itself or an operand, with `leaf` giving the values of what is not

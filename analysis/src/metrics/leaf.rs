@@ -3,6 +3,7 @@
 //! Input: a catalogue entry and pass results. Output: its headline value over those passes, or
 //! why there is none here; its source; and the samples behind it, by process.
 
+use gpuprof_model::clock::STEP_NS;
 use gpuprof_model::measurement::{HardwareValue, LaunchFacts, PassResult, Source, Timing};
 use gpuprof_model::metric::{DEVICE_ATTRIBUTE, Metric, Origin, counterpart, part_of};
 use gpuprof_model::quantity::format_number;
@@ -81,6 +82,11 @@ fn samples_of(name: &str, pass: &PassResult) -> Vec<f64> {
     }
 }
 
+/// The step in which samples of the timed metric `name` are read; 0 for a continuum.
+pub(super) fn step(name: &str) -> f64 {
+    if name == "duration" { STEP_NS } else { 0.0 }
+}
+
 /// Why the timed metric `name` is unknown, if a device was unstable in one of the passes.
 pub(super) fn unstable<'r>(name: &str, passes: &'r [PassResult]) -> Option<&'r str> {
     let timings = passes.iter().filter_map(|pass| pass.timing.as_ref());
@@ -99,7 +105,7 @@ fn timed(name: &str, passes: &[PassResult]) -> Result<f64, String> {
     if samples.iter().flatten().any(|sample| !sample.is_finite() || *sample < 0.0) {
         return Err("a sample is not a finite, positive number".to_owned());
     }
-    descriptive::median_of_medians(&samples).ok_or_else(|| {
+    descriptive::median_of_medians(&samples, step(name)).ok_or_else(|| {
         match name {
             "sm_clock" => "no sample began and ended on the same SM, so the clock is unknown",
             "copy_bandwidth" => "no process measured it",

@@ -7,11 +7,10 @@
 use gpuprof_model::threshold::{Comparison, Tolerance};
 
 use crate::sequential::bounds::{Bounds, Look};
-use crate::sequential::looks::{FAIL_BY_RANKS, LOOKS, fail_level, pass_level};
+use crate::sequential::looks::{FAIL_BY_RANKS, FIRST_TO_DECIDE, LOOKS, fail_level, pass_level};
 use crate::sequential::signed_rank;
 use crate::sequential::slow::{self, Slow};
 use crate::stats::median::median;
-use crate::stats::random::SplitMix;
 
 /// The rounds of a configuration: one number a process, in the order of the rounds.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -48,10 +47,19 @@ pub struct Question {
     pub comparison: Comparison,
     /// The limit, relative to the base.
     pub tolerance: Tolerance,
-    /// The step in which numbers are read; 0 for a continuum.
+    /// How finely numbers are known; 0 for a continuum. A smaller difference is no change.
     pub resolution: f64,
-    /// The seed for the numbers within a step, so that ties are always broken in the same way.
-    pub seed: u64,
+}
+
+/// Readings that are a step apart differ, however they are rounded.
+const ROUNDING: f64 = 0.999;
+
+/// The smallest logarithm of a ratio that is not rounding.
+const SMALLEST: f64 = 1e-12;
+
+/// `value`, or 0 if it is smaller than `least`.
+fn at_least(least: f64, value: f64) -> f64 {
+    if value.abs() < least { 0.0 } else { value }
 }
 
 /// The outcome of a look.
@@ -85,8 +93,6 @@ impl Decision {
 struct OrientedSample {
     /// By how much each round is beyond the limit; negative within it.
     beyond: Vec<f64>,
-    /// A step of the clock on the same scale, if the noise does not cover it.
-    step: f64,
     /// The cost of each process.
     base: Vec<f64>,
     head: Vec<f64>,
@@ -115,7 +121,7 @@ impl Bounds {
     ) -> Decision {
         let pairs = question.read(rounds);
         let mut last = Decision::OPEN;
-        for look in &self.looks {
+        for look in self.looks.iter().filter(|look| look.rounds >= FIRST_TO_DECIDE) {
             let Some(pairs) = pairs.get(..look.rounds as usize) else { break };
             last = look.decide(&question.turned(pairs), pass(look));
             if !last.is_open() {
@@ -163,60 +169,35 @@ pub struct SlowOnes {
 
 impl Look {
     fn surely_beyond(&self, turned: &OrientedSample) -> bool {
-        let within: Vec<f64> = turned.beyond.iter().map(|beyond| turned.step - beyond).collect();
+        let within: Vec<f64> = turned.beyond.iter().map(|beyond| -beyond).collect();
         self.pass.is_some_and(|most| signed_rank::sum(&within).ceil() <= f64::from(most))
     }
 
     fn decide(&self, turned: &OrientedSample, pass: Option<u32>) -> Decision {
         let slow = turned.allowed.map_or(Slow::Tolerated, |allowed| {
-            slow::judge(&turned.base, &turned.head, allowed, self.slow_level)
+            slow::judge(&turned.base, &turned.head, allowed, self)
         });
-        if slow == Slow::Sure {
-            return match self.beyond(turned) {
-                true => Decision::Beyond(self.rounds),
-                false => Decision::SlowSubpopulation(self.rounds),
-            };
-        }
-        let shifted = |by: f64| -> f64 {
-            let moved: Vec<f64> = turned.beyond.iter().map(|beyond| beyond + by).collect();
-            signed_rank::sum(&moved)
-        };
         // For half a rank both neighbours are possible; the less decisive one counts.
-        let within = pass.is_some_and(|most| shifted(turned.step).ceil() <= f64::from(most));
-        match (within, slow) {
-            (true, Slow::Tolerated) => Decision::Within(self.rounds),
-            (true, _) => Decision::Open { doubt: true },
-            (false, _) if self.beyond(turned) => Decision::Beyond(self.rounds),
-            (false, _) => Decision::OPEN,
+        let ranks = signed_rank::sum(&turned.beyond);
+        let within = pass.is_some_and(|most| ranks.ceil() <= f64::from(most));
+        let beyond = self.fail.is_some_and(|least| ranks.floor() >= f64::from(least));
+        match (within, beyond, slow) {
+            (_, true, _) => Decision::Beyond(self.rounds),
+            (_, _, Slow::Sure) => Decision::SlowSubpopulation(self.rounds),
+            (true, _, Slow::Tolerated) => Decision::Within(self.rounds),
+            (within, ..) => Decision::Open { doubt: within },
         }
-    }
-
-    fn beyond(&self, turned: &OrientedSample) -> bool {
-        let moved: Vec<f64> = turned.beyond.iter().map(|beyond| beyond - turned.step).collect();
-        self.fail.is_some_and(|least| signed_rank::sum(&moved).floor() >= f64::from(least))
     }
 }
 
 impl Question {
-    /// The rounds with each number drawn from its step of the clock: that breaks ties, and removes
-    /// the bias of steps. Rounds without two finite numbers carry no information and end the
-    /// readable part.
+    /// The rounds, with a difference that is smaller than the clock resolves as no change. Rounds
+    /// without two finite numbers carry no information and end the readable part.
     fn read(&self, rounds: &Rounds) -> Vec<(f64, f64)> {
-        let within_step = |value: f64, place: u64| {
-            if self.resolution == 0.0 {
-                return value;
-            }
-            let bits = SplitMix(self.seed.wrapping_add(place)).next() >> 11;
-            #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-            let share = bits as f64 / (1_u64 << 53) as f64;
-            value + (share - 0.5) * self.resolution
-        };
         let finite = |pair: &(f64, f64)| pair.0.is_finite() && pair.1.is_finite();
-        let pairs = rounds.pairs().into_iter().take_while(finite).zip(0_u64..);
-        let pairs = pairs.map(|((base, head), round)| {
-            (within_step(base, 2 * round), within_step(head, 2 * round + 1))
-        });
-        pairs.collect()
+        let same = |base: f64, head: f64| (head - base).abs() < ROUNDING * self.resolution;
+        let pairs = rounds.pairs().into_iter().take_while(finite);
+        pairs.map(|(base, head)| (base, if same(base, head) { base } else { head })).collect()
     }
 
     /// The slow processes among `rounds`; none if there are no ratios.
@@ -240,7 +221,8 @@ impl Question {
             pairs.iter().all(|&(base, head)| base > 0.0 && head > 0.0 && limit(base) > 0.0);
         let sign = if self.upwards() { 1.0 } else { -1.0 };
         let beyond = |&(base, head): &(f64, f64)| match ratios {
-            true => sign * (head / limit(base)).ln(),
+            // A number at the limit is not beyond it by how the limit is rounded.
+            true => sign * at_least(SMALLEST, (head / limit(base)).ln()),
             false => sign * (head - limit(base)),
         };
         let cost = |value: f64| if self.upwards() { value } else { 1.0 / value };
@@ -250,23 +232,10 @@ impl Question {
         let allowed = ratios.then(|| cost(limit(center)) / cost(center));
         OrientedSample {
             beyond: pairs.iter().map(beyond).collect(),
-            step: match self.covered(&sides.0) && self.covered(&sides.1) {
-                true => 0.0,
-                false if ratios => self.resolution / center.abs(),
-                false => self.resolution,
-            },
             base: costs(&sides.0),
             head: costs(&sides.1),
             allowed,
         }
-    }
-
-    /// Whether the noise of a side reaches over a step of the clock, so that its mean is not stuck
-    /// on one.
-    fn covered(&self, side: &[f64]) -> bool {
-        self.resolution == 0.0
-            || side.len() > 1
-                && statistical::standard_deviation(side, None) >= self.resolution / 2.0
     }
 }
 

@@ -1,21 +1,21 @@
 //! Processes that are slow apart from the others.
 //!
-//! Ranks detect a shift of most processes, but three of seven at three times the time hardly count.
+//! Ranks detect a shift of most processes, but a fifth of them at 1.3 times the time hardly counts.
 //! Input: the cost of each process of both sides (more is worse). Output: whether the head has slow
-//! processes that the base has not.
+//! processes that the base has not: surely, surely less than a fifth of them, or neither.
 
 use statrs::function::factorial::ln_binomial;
 
-/// A process is slow where it costs this many times the lower quartile of both sides.
-const FACTOR: f64 = 1.25;
+use crate::sequential::bounds::Look;
 
-/// The surplus of slow processes, as a share of the rounds, that keeps a configuration open.
-const TOLERATED: f64 = 0.15;
+/// A process is slow if it costs more than this many times the lower quartile of both sides and the
+/// increase of the limit. With a limit of 2 %, 1.2 times the time is slow, and 1.1 times is not.
+const FACTOR: f64 = 1.125;
 
 /// The outcome for slow processes at a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slow {
-    /// A surplus too small to cause doubt.
+    /// The surplus is smaller than a share that matters would show.
     Tolerated,
     /// There may be one.
     Doubt,
@@ -23,18 +23,15 @@ pub(super) enum Slow {
     Sure,
 }
 
-/// Judges the slow ones among the `head` and the `base`, of which there are as many. `allowed` is
-/// how many times the base's cost the limit allows, and `level` how rare a sure surplus is by
-/// chance (Fisher's exact test, one-sided).
-pub(super) fn judge(base: &[f64], head: &[f64], allowed: f64, level: f64) -> Slow {
+/// Judges the slow ones among the `head` and the `base`, of which there are as many, at `look`.
+/// `allowed` is how many times the base's cost the limit allows.
+pub(super) fn judge(base: &[f64], head: &[f64], allowed: f64, look: &Look) -> Slow {
     let Some(slow) = threshold(base, head, factor(allowed)) else { return Slow::Tolerated };
     let count = |side: &[f64]| side.iter().filter(|&&cost| cost > slow).count();
     let (theirs, ours) = (count(base), count(head));
-    #[expect(clippy::cast_precision_loss, reason = "rounds are counted")]
-    let surplus = (ours as f64 - theirs as f64) / head.len() as f64;
     match () {
-        () if surplus <= TOLERATED => Slow::Tolerated,
-        () if fisher(ours, theirs, head.len()) <= level => Slow::Sure,
+        () if ours <= theirs + look.slow_tolerated as usize => Slow::Tolerated,
+        () if fisher(ours, theirs, head.len()) <= look.slow_level => Slow::Sure,
         () => Slow::Doubt,
     }
 }
@@ -42,7 +39,7 @@ pub(super) fn judge(base: &[f64], head: &[f64], allowed: f64, level: f64) -> Slo
 /// How many times the lower quartile of both sides a slow process costs: a limit that allows an
 /// increase of all processes allows it of some.
 pub(super) fn factor(allowed: f64) -> f64 {
-    FACTOR.max(1.2 * allowed)
+    FACTOR * allowed.max(1.0)
 }
 
 /// The cost over which a process is slow; none without processes.
@@ -66,6 +63,12 @@ fn fisher(ours: usize, theirs: usize, each: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sequential::bounds::Bounds;
+
+    fn look(rounds: usize) -> Look {
+        let all = Bounds::new(1, 431).looks;
+        all.into_iter().find(|look| look.rounds as usize == rounds).unwrap()
+    }
 
     #[test]
     fn three_of_seven_against_none_are_not_rare_enough() {
@@ -81,19 +84,22 @@ mod tests {
         let side = |slow: usize, of: usize| -> Vec<f64> {
             (0..of).map(|at| if at < slow { 300.0 } else { 100.0 }).collect()
         };
-        let of = |theirs, ours, rounds| {
-            judge(&side(theirs, rounds), &side(ours, rounds), 1.02, 0.002 / 14.0)
+        let of = |theirs, ours, rounds: usize| {
+            judge(&side(theirs, rounds), &side(ours, rounds), 1.02, &look(rounds))
         };
-        assert_eq!(of(0, 1, 7), Slow::Tolerated);
-        assert_eq!(of(0, 3, 7), Slow::Doubt);
+        assert_eq!(of(0, 0, 15), Slow::Tolerated);
+        assert_eq!(of(0, 1, 15), Slow::Doubt);
         assert_eq!(of(0, 12, 29), Slow::Sure);
         assert_eq!(of(12, 12, 29), Slow::Tolerated);
         assert_eq!(of(12, 0, 29), Slow::Tolerated);
+        // A fifth of 112 is 22.
+        assert_eq!((of(3, 12, 112), of(0, 10, 112)), (Slow::Tolerated, Slow::Doubt));
     }
 
     #[test]
     fn processes_within_the_limit_are_not_slow() {
-        assert_eq!(judge(&[100.0; 29], &[140.0; 29], 1.5, 0.01), Slow::Tolerated);
-        assert_eq!(judge(&[100.0; 29], &[140.0; 29], 1.02, 0.01), Slow::Sure);
+        let of = |cost: f64, allowed| judge(&[100.0; 29], &[cost; 29], allowed, &look(29));
+        assert_eq!((of(140.0, 1.5), of(140.0, 1.02)), (Slow::Tolerated, Slow::Sure));
+        assert_eq!((of(110.0, 1.02), of(118.0, 1.02)), (Slow::Tolerated, Slow::Sure));
     }
 }

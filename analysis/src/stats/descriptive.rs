@@ -11,6 +11,7 @@
 //! Nagaraja, *Order Statistics*, 2003, section 7.1). This makes no assumption on their
 //! distribution; with fewer than six processes the interval is all of them, with its actual level.
 
+use gpuprof_model::clock::Middle;
 use gpuprof_model::comparison::Interval;
 use gpuprof_model::run::Statistics;
 use statistical::{mean, standard_deviation};
@@ -21,13 +22,14 @@ use crate::stats::sequence;
 /// The probability with which the interval of the headline value should cover it.
 const LEVEL: f64 = 0.95;
 
-/// Statistics over the samples of all `processes`; `None` without samples.
+/// Statistics over the samples of all `processes`, read in steps of `step` (0 for a continuum);
+/// `None` without samples.
 ///
 /// Processes without samples do not count. The 95th percentile is the nearest rank: the smallest
 /// sample that at least 95 % of the samples do not exceed. The standard deviation is that of a
 /// sample (n − 1), and 0 for one sample.
-pub fn over(processes: &[Vec<f64>]) -> Option<Statistics> {
-    let medians = medians(processes);
+pub fn over(processes: &[Vec<f64>], step: f64) -> Option<Statistics> {
+    let medians = medians(processes, step);
     let mut pooled: Vec<f64> = processes.iter().flatten().copied().collect();
     pooled.sort_by(f64::total_cmp);
     let (&min, &max) = (pooled.first()?, pooled.last()?);
@@ -38,6 +40,7 @@ pub fn over(processes: &[Vec<f64>]) -> Option<Statistics> {
     Some(Statistics {
         count: pooled.len(),
         processes: medians.len(),
+        step: (step > 0.0).then_some(step),
         median: middle(&pooled)?,
         mean: average,
         p95: pooled[rank - 1],
@@ -58,14 +61,16 @@ pub fn over(processes: &[Vec<f64>]) -> Option<Statistics> {
     })
 }
 
-/// The median over processes of each process' median; `None` without samples.
-pub fn median_of_medians(processes: &[Vec<f64>]) -> Option<f64> {
-    middle(&medians(processes))
+/// The median over processes of each process' median, with samples read in steps of `step`; `None`
+/// without samples.
+pub fn median_of_medians(processes: &[Vec<f64>], step: f64) -> Option<f64> {
+    middle(&medians(processes, step))
 }
 
 /// The median of each process that has samples, in ascending order.
-fn medians(processes: &[Vec<f64>]) -> Vec<f64> {
-    let mut medians: Vec<f64> = processes.iter().filter_map(|samples| median(samples)).collect();
+fn medians(processes: &[Vec<f64>], step: f64) -> Vec<f64> {
+    let of_process = |samples: &Vec<f64>| Some(Middle::of(samples, step)?.value);
+    let mut medians: Vec<f64> = processes.iter().filter_map(of_process).collect();
     medians.sort_by(f64::total_cmp);
     medians
 }
@@ -149,8 +154,8 @@ mod tests {
     #[test]
     fn the_headline_is_the_median_over_processes_not_over_samples() {
         let processes = [vec![10.0; 100], vec![20.0, 21.0, 22.0], vec![30.0]];
-        assert_eq!(median_of_medians(&processes), Some(21.0));
-        let all = over(&processes).unwrap();
+        assert_eq!(median_of_medians(&processes, 0.0), Some(21.0));
+        let all = over(&processes, 0.0).unwrap();
         assert_eq!((all.median, all.count, all.processes), (10.0, 104, 3));
         assert_eq!(all.process_spread_percent, Some(100.0 * 20.0 / 21.0));
     }
@@ -160,28 +165,28 @@ mod tests {
         let one_to = |n: u32| vec![(1..=n).map(f64::from).collect::<Vec<f64>>()];
         for (n, expected) in [(1, 1.0), (2, 2.0), (19, 19.0), (20, 19.0), (100, 95.0), (101, 96.0)]
         {
-            assert_eq!(over(&one_to(n)).unwrap().p95, expected, "{n} samples");
+            assert_eq!(over(&one_to(n), 0.0).unwrap().p95, expected, "{n} samples");
         }
     }
 
     #[test]
     fn the_standard_deviation_is_that_of_a_sample() {
-        let all = over(&[vec![2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]]).unwrap();
+        let all = over(&[vec![2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]], 0.0).unwrap();
         assert!((all.standard_deviation - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
         assert_eq!((all.mean, all.median, all.process_spread_percent), (5.0, 4.5, None));
-        assert_eq!(over(&[vec![3.0]]).unwrap().standard_deviation, 0.0);
+        assert_eq!(over(&[vec![3.0]], 0.0).unwrap().standard_deviation, 0.0);
     }
 
     #[test]
     fn no_samples_have_no_statistics_and_empty_processes_do_not_count() {
-        assert_eq!(over(&[]), None);
-        assert_eq!(over(&[vec![], vec![]]), None);
-        assert_eq!(over(&[vec![], vec![1.0]]).unwrap().processes, 1);
+        assert_eq!(over(&[], 0.0), None);
+        assert_eq!(over(&[vec![], vec![]], 0.0), None);
+        assert_eq!(over(&[vec![], vec![1.0]], 0.0).unwrap().processes, 1);
     }
 
     #[test]
     fn many_equal_samples_are_no_trouble() {
-        assert_eq!(over(&[vec![32.0; 200_000]]).unwrap().median, 32.0);
+        assert_eq!(over(&[vec![32.0; 200_000]], 0.0).unwrap().median, 32.0);
     }
 
     #[test]
@@ -204,21 +209,21 @@ mod tests {
     #[test]
     fn the_two_levels_of_variance_are_distinguished() {
         let noise = |center: f64| (0..100).map(|i| center + f64::from(i % 11) - 5.0).collect();
-        let alike = over(&[noise(1000.0), noise(1000.0), noise(1000.0)]).unwrap();
+        let alike = over(&[noise(1000.0), noise(1000.0), noise(1000.0)], 0.0).unwrap();
         assert!((alike.within_percent.unwrap() - 0.44).abs() < 0.01, "{alike:?}");
         assert_eq!(alike.between_percent, Some(0.0));
-        let placed = over(&[noise(900.0), noise(1000.0), noise(1100.0)]).unwrap();
+        let placed = over(&[noise(900.0), noise(1000.0), noise(1100.0)], 0.0).unwrap();
         assert_eq!(placed.within_percent, alike.within_percent);
         assert!((placed.between_percent.unwrap() - 10.0).abs() < 0.01, "{placed:?}");
-        assert_eq!(over(&[noise(1000.0)]).unwrap().between_percent, None);
+        assert_eq!(over(&[noise(1000.0)], 0.0).unwrap().between_percent, None);
     }
 
     proptest! {
         #[test]
         fn the_interval_holds_the_headline(values in prop::collection::vec(0.0..1e6_f64, 2..30)) {
             let processes: Vec<Vec<f64>> = values.iter().map(|&v| vec![v]).collect();
-            let center = median_of_medians(&processes).unwrap();
-            let found = over(&processes).unwrap().interval.unwrap();
+            let center = median_of_medians(&processes, 0.0).unwrap();
+            let found = over(&processes, 0.0).unwrap().interval.unwrap();
             prop_assert!(found.low <= center && center <= found.high && found.level > 0.49);
         }
 
@@ -226,13 +231,13 @@ mod tests {
         fn statistics_lie_between_the_extremes(
             processes in prop::collection::vec(prop::collection::vec(0.0..1e12_f64, 0..40), 1..5)
         ) {
-            if let Some(s) = over(&processes) {
+            if let Some(s) = over(&processes, 0.0) {
                 let slack = 1e-9 * s.max;
                 prop_assert!(s.min <= s.median && s.median <= s.max);
                 prop_assert!(s.min - slack <= s.mean && s.mean <= s.max + slack);
                 prop_assert!(s.median <= s.p95 && s.p95 <= s.max);
                 prop_assert!(s.standard_deviation.is_finite() && s.standard_deviation >= 0.0);
-                let headline = median_of_medians(&processes).unwrap();
+                let headline = median_of_medians(&processes, 0.0).unwrap();
                 prop_assert!(s.min <= headline && headline <= s.max);
             } else {
                 prop_assert!(processes.iter().all(Vec::is_empty));

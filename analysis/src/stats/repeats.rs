@@ -10,9 +10,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Standard deviation between processes, in percent of their mean, over which more of them run.
+/// Processes for a standard deviation of 1 % between them; their number grows with its square.
 /// `docs/claims.md` has the rates at which the default gate errs with it.
-pub const NOISE_PERCENT: f64 = 1.0;
+const FOR_ONE_PERCENT: f64 = 24.0;
+
+/// So many processes of all configurations together show how much neighbours are alike.
+const SHOW_CORRELATION: usize = 100;
 
 /// How many processes time each configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,13 +23,21 @@ pub const NOISE_PERCENT: f64 = 1.0;
 pub struct Repeats {
     /// So many at least.
     pub least: u32,
-    /// So many where the first ones differ by more than [`NOISE_PERCENT`].
+    /// So many at most, where the first ones differ.
     pub most: u32,
 }
 
 impl Repeats {
     /// If nothing says otherwise, on a GPU.
     pub const DEFAULT: Self = Self { least: 7, most: 10 };
+
+    /// The same for a run of so many `configurations` that has or becomes a stored baseline: enough
+    /// to decide a noise of 1.1 %, and more of few configurations.
+    pub fn stored(configurations: usize) -> Self {
+        let [least, most] = [8, 30];
+        let needed = u32::try_from(SHOW_CORRELATION / configurations.max(1)).unwrap_or(most);
+        Self { least: needed.clamp(least, most), most }
+    }
 
     /// Always `count`.
     pub const fn exactly(count: u32) -> Self {
@@ -35,9 +46,11 @@ impl Repeats {
 
     /// How many processes are wanted, now that the first ones found these medians.
     pub fn wanted(self, medians: &[f64]) -> u32 {
-        let first = self.least as usize;
-        let noisy = |first: &[f64]| noise_percent(first) > NOISE_PERCENT;
-        if medians.get(..first).is_some_and(noisy) { self.most } else { self.least }
+        let Some(first) = medians.get(..self.least as usize) else { return self.least };
+        let needed = FOR_ONE_PERCENT * noise_percent(first).powi(2);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+        let needed = needed.ceil() as u32;
+        needed.clamp(self.least, self.most)
     }
 }
 
@@ -120,13 +133,20 @@ mod tests {
 
     #[test]
     fn more_processes_run_where_the_first_ones_differ() {
-        let repeats = Repeats { least: 3, most: 5 };
-        assert_eq!(repeats.wanted(&[100.0, 100.5, 99.5]), 3);
-        assert_eq!(repeats.wanted(&[100.0, 102.0, 98.0]), 5);
+        let repeats = Repeats { least: 3, most: 30 };
+        assert_eq!(repeats.wanted(&[100.0, 100.2, 99.8]), 3);
+        assert_eq!(repeats.wanted(&[100.0, 101.0, 99.0]), 24);
+        assert_eq!(repeats.wanted(&[100.0, 102.0, 98.0]), 30);
         // Later findings change nothing, and too few processes decide nothing.
-        assert_eq!(repeats.wanted(&[100.0, 100.5, 99.5, 300.0]), 3);
+        assert_eq!(repeats.wanted(&[100.0, 100.2, 99.8, 300.0]), 3);
         assert_eq!(repeats.wanted(&[100.0, 200.0]), 3);
         assert_eq!(Repeats::exactly(2).wanted(&[1.0, 9.0]), 2);
+    }
+
+    #[test]
+    fn few_configurations_with_a_stored_baseline_have_more_processes() {
+        let of = |configurations| Repeats::stored(configurations).to_string();
+        assert_eq!([0, 1, 5, 10, 500].map(of), ["30", "30", "20..30", "10..30", "8..30"]);
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub use gate::{
 };
 pub use given::Given;
 pub use given_value::GivenValue;
-pub use gpuprof_analysis::stats::repeats::{NOISE_PERCENT, Repeats, noise_percent};
+pub use gpuprof_analysis::stats::repeats::{Repeats, noise_percent};
 pub use gpuprof_build::options::{BuildOptions, CargoRequest};
 pub use gpuprof_engine::device::DeviceSelection;
 pub use gpuprof_engine::schedule::partition::{Method, PartitionBy};

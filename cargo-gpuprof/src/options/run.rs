@@ -101,8 +101,8 @@ pub struct RunOptions {
     /// commas, or `all`; a configuration stays on one of them [default: the first]
     #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES", help_heading = "Run")]
     pub devices: Option<DeviceSelection>,
-    /// Processes that time each configuration on a GPU; 7..10 takes 7, or 10 where those differ by
-    /// more than 1%
+    /// Processes that time each configuration on a GPU; 7..10 takes 7, and up to 10 where those
+    /// differ; with a stored baseline, 8..30 if not given, and more than 8 of few configurations
     #[arg(long, value_name = "N[..M]", env = "GPUPROF_REPEAT", help_heading = "Run")]
     pub repeat: Option<Repeats>,
     /// The most processes of a configuration (a side, with --base) that fewer leave undecided;

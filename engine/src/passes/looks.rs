@@ -23,7 +23,9 @@ impl Sweep<'_, '_> {
         let (mut wanted, open) = self.before_the_look();
         let over = rounds.until.is_some_and(|until| until <= Instant::now());
         let asked = if over { BTreeMap::new() } else { self.ask(&open)? };
-        let most = rounds.most.limit(open.iter().filter(|at| asked.contains_key(at)).count());
+        let undecided = open.iter().filter(|at| asked.contains_key(at)).count();
+        let configurations = self.planned.pairs.all().count() + self.alone().len();
+        let most = rounds.most.limit(undecided, configurations);
         for at in open {
             let has = self.states[at.0][at.1].passes.len();
             // Nothing is decided between two looks.

@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use gpuprof_model::clock::{Middle, STEP_NS};
 use gpuprof_model::measurement::PassResult;
 use gpuprof_model::run::Status;
 
@@ -13,7 +14,6 @@ use super::event::Found;
 use crate::execute::Execution;
 use crate::schedule::{Collected, Image, Pass, Step};
 use crate::store::journal::Replayed;
-use gpuprof_analysis::stats::median::median;
 use gpuprof_analysis::stats::repeats::Repeats;
 use gpuprof_system::error::Result;
 
@@ -92,7 +92,8 @@ impl State {
     }
 
     fn medians(&self) -> Vec<f64> {
-        let of_pass = |pass: &PassResult| median(&pass.timing.as_ref()?.samples_ns);
+        let of_pass =
+            |pass: &PassResult| Some(Middle::of(&pass.timing.as_ref()?.samples_ns, STEP_NS)?.value);
         self.passes.iter().filter_map(of_pass).collect()
     }
 

@@ -46,7 +46,7 @@ pub struct MetricResult {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProcessValue {
-    /// The middle sample.
+    /// The middle of the samples; of a duration finer than the step of the clock.
     pub median: f64,
     /// The 95th percentile (nearest rank).
     pub p95: f64,
@@ -252,6 +252,9 @@ pub struct Statistics {
     pub count: usize,
     /// How many processes they come from.
     pub processes: usize,
+    /// The step in which samples are read; none for a continuum, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<f64>,
     /// The middle sample.
     pub median: f64,
     /// The arithmetic mean.

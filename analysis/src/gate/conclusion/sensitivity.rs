@@ -17,7 +17,7 @@ use crate::gate::beforehand::Ability;
 use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
 use crate::gate::simulate::{Pool, Trial};
-use crate::sequential::{LOOKS, next_look};
+use crate::sequential::{FIRST_TO_DECIDE, LOOKS, next_look};
 use crate::stats::median::median;
 use crate::stats::random::SEED;
 use crate::stats::two_sample::MIN_PROCESSES;
@@ -51,11 +51,10 @@ pub(super) fn estimate(
         };
         recorded.add(series, theirs);
     }
-    let [first, ..] = LOOKS;
     let configurations = recorded.count();
     if configurations == 0 {
         return Err(format!(
-            "it takes {first} processes a side of a configuration, and none has as many"
+            "it takes {FIRST_TO_DECIDE} processes a side of a configuration, and none has as many"
         ));
     }
     let rounds = recorded.most(most);
@@ -132,7 +131,7 @@ fn simulated(
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "of DRAWS")]
         let draws = (share * f64::from(DRAWS)).ceil() as u32;
         let Group { limit_percent, resolution, ref pool, .. } = *group;
-        let trial = Trial { pool, limit_percent, resolution, most, draws, seed };
+        let trial = Trial { pool, limit_percent, share: 1.0, resolution, most, draws, seed };
         share * trial.simulate(&budget.relative, slowdown).fail
     };
     groups.iter().zip(SEED..).map(of).sum()
@@ -187,8 +186,7 @@ impl Recorded {
         let side =
             |row: &ConfigurationResult| Some(processes(row.metrics.get("duration")?, statistic));
         let (Some(before), Some(after)) = (side(base), side(row)) else { return };
-        let [first, ..] = LOOKS;
-        if before.len().min(after.len()) < first as usize {
+        if before.len().min(after.len()) < FIRST_TO_DECIDE as usize {
             return;
         }
         let Some(center) = median(&before).filter(|center| *center > 0.0) else { return };
@@ -198,7 +196,7 @@ impl Recorded {
             .map(|share| center * share)
             .collect();
         self.rounds = self.rounds.max(u32::try_from(after.len()).unwrap_or(u32::MAX));
-        let step = resolution(row, "duration", center);
+        let step = resolution(row, "duration", center, statistic);
         self.groups.entry((percent.to_bits(), step.to_bits())).or_default().push(pool);
     }
 

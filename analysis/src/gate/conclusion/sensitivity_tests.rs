@@ -13,7 +13,6 @@ fn decided(count: u64, percent: f64) -> (Run, Run) {
         comparison: Comparison::AtMost,
         tolerance: Tolerance { percent: 2.0, floor: None },
         resolution: 0.0,
-        seed: 0,
     };
     let mut rows: [Vec<ConfigurationResult>; 2] = [Vec::new(), Vec::new()];
     for at in 1..=count {
@@ -46,6 +45,7 @@ fn what_is_said_to_be_caught_is_caught() {
         let budget = Budget::new(30, 0);
         let claimed = sensitivity::estimate(&head, &base, &budget, MOST).unwrap();
         let trial = Trial {
+            share: 1.0,
             pool: &Pool::Normal(noise),
             limit_percent: 2.0,
             resolution: 32.0,

@@ -99,7 +99,12 @@ impl Candidate<'_> {
             processes: processes(self.result, threshold.statistic),
             class: self.result.class,
             counted_once: is_counted_once(self.configuration, self.result),
-            resolution: resolution(self.configuration, &threshold.metric, self.value),
+            resolution: resolution(
+                self.configuration,
+                &threshold.metric,
+                self.value,
+                threshold.statistic,
+            ),
         }
     }
 }

@@ -111,7 +111,7 @@ fn the_best_of_rounds_is_chosen_by_the_first_and_judged_by_the_rest() {
     let of = |centers: &[f64], rounds| judged(text, &timed(centers, rounds), true).verdict;
     let fast = [95_000.0, 105_000.0, 106_000.0, 107_000.0, 108_000.0];
     assert_eq!(of(&fast, 7), Verdict::Inconclusive);
-    assert_eq!(of(&fast, 7 + 8), Verdict::Pass);
+    assert_eq!(of(&fast, 7 + 15), Verdict::Pass);
     assert_eq!(of(&[105_000.0; 5], 21), Verdict::Fail);
     let rows = timed(&fast, 7);
     let budget = Budget::new(5, 5);
@@ -149,7 +149,7 @@ fn what_the_first_processes_leave_open_is_measured_further_and_nothing_else() {
     let rows = timed(&[95_000.0, 99_900.0, 98_000.0], 7);
     let (judgement, more) = looked(text, &rows);
     assert_eq!(judgement.verdict, Verdict::Inconclusive);
-    assert_eq!(more, [("2".to_owned(), 8)]);
+    assert_eq!(more, [("2".to_owned(), 15)]);
     let reason = judgement.reason.unwrap();
     assert!(reason.starts_with("7 processes do not decide: their mean is 0."), "{reason}");
     assert!(reason.contains(" would decide (--max-repeat "), "{reason}");

@@ -31,7 +31,7 @@ pub struct FixedTrial<'t> {
 }
 
 /// How many processes determine the median of a pool.
-const FOR_MEDIAN: u32 = 40_001;
+const FOR_MEDIAN: usize = 40_001;
 
 impl FixedTrial<'_> {
     /// The outcomes of configurations with a median process that is `above_percent` above a limit
@@ -59,9 +59,7 @@ impl FixedTrial<'_> {
 
     /// The median process of the pool, if it is not that of a recording.
     fn middle(&self, random: &mut SplitMix) -> f64 {
-        let mut source = Source::new(self.pool, random);
-        let many: Vec<f64> = (0..FOR_MEDIAN).map(|_| source.process()).collect();
-        median(&many).unwrap_or(f64::NAN)
+        median(&self.pool.processes(FOR_MEDIAN, random)).unwrap_or(f64::NAN)
     }
 
     /// One configuration, measured until it is decided or there are the most processes.
@@ -70,7 +68,7 @@ impl FixedTrial<'_> {
         let mut until = self.first;
         loop {
             while values.len() < until as usize {
-                values.push(source.process());
+                values.push(source.process(1.0));
             }
             let known = Observation {
                 value: median(&values).unwrap_or(f64::NAN),

@@ -1,7 +1,7 @@
 //! Predicts, before any measurement, what a run against a stored baseline can decide.
 //!
 //! Input: the plan. Output: a line on standard error, and a warning where the baseline has too few
-//! processes: its side cannot grow, so waiting for the run would not help.
+//! processes to decide 99 % of unchanged runs: its side cannot grow, so waiting would not help.
 
 use gpuprof_analysis::gate::beforehand::{Ability, ability, fewest_processes};
 use gpuprof_analysis::stats::two_sample::MIN_PROCESSES;
@@ -16,7 +16,10 @@ use gpuprof_system::console;
 pub(super) fn tell(plan: &Plan) {
     let Some((name, found)) = able(plan, plan.repeat.least) else { return };
     let text = sentence(name, &found);
-    if found.hopeless > 0 { console::warn(text) } else { plan.inputs.notes().say(text) }
+    match found.keeps_promise() {
+        true => plan.inputs.notes().say(text),
+        false => console::warn(text),
+    }
 }
 
 /// The same for `run`, which has been measured.
@@ -66,7 +69,7 @@ fn sentence(name: &str, ability: &Ability) -> String {
     if *processes < FEW {
         text.push_str("; so few processes know little of the noise, and it may be 15% fewer runs");
     }
-    if decides < 99.0 {
+    if !ability.keeps_promise() {
         text.push_str(&format!(" (noisiest: {}). {remedy}", ability.noisiest));
     }
     text

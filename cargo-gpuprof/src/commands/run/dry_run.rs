@@ -9,7 +9,7 @@ use super::counters::CounterSetup;
 use super::decided::Plan;
 use super::inputs::Checked;
 use super::refusal::Blocked;
-use crate::options::{MessageFormat, NOISE_PERCENT, Repeats};
+use crate::options::{MessageFormat, Repeats};
 use gpuprof_engine::device::shared_profiler;
 use gpuprof_engine::plan::Side;
 use gpuprof_engine::schedule::Counters;
@@ -190,8 +190,7 @@ fn processes(plan: &Plan, steps: usize) -> String {
     }
     if repeat.least < repeat.most {
         text.push_str(&format!(
-            "each configuration is timed {} times, or {} times if those differ by more than \
-             {NOISE_PERCENT}% (standard deviation)\n",
+            "each configuration is timed {} times, and up to {} times if those differ\n",
             repeat.least, repeat.most
         ));
     }

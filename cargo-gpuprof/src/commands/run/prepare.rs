@@ -174,7 +174,9 @@ pub(super) fn plan(
     // Counts are exact: no drift can pick a winner among them.
     let order = if devices.emulated { Interleave::None } else { settings.interleave.value };
     let limited = limited((&checked, &catalogue), &inputs);
-    let (repeat, most_rounds) = processes(&inputs, devices.emulated, limited.contains(&true));
+    let asked = asked(&inputs, counts.iter().sum());
+    let limited_by_numbers = limited.contains(&true);
+    let (repeat, most_rounds) = processes(&inputs, asked, devices.emulated, limited_by_numbers);
     let both = both((&inputs, &selection), checked, &probe)?;
     let notes = [notes, say_notes(both.thresholds_gone())].concat();
     let plan = Plan {
@@ -295,18 +297,34 @@ fn limited((checked, catalogue): (&[Checked], &Catalogue), inputs: &Inputs) -> V
     checked.iter().map(|series| gated && any(series)).collect()
 }
 
+/// How many processes are asked for of each of so many `configurations`. A stored baseline cannot
+/// grow, so both sides of a comparison with one have more by default.
+fn asked(inputs: &Inputs, configurations: usize) -> Repeats {
+    let repeat = &inputs.settings.repeat;
+    let stored = inputs.against.is_some() || inputs.save_to.is_some();
+    match repeat.origin {
+        Origin::Default if stored => Repeats::stored(configurations),
+        _ => repeat.value,
+    }
+}
+
 /// How many processes time each configuration, and how many at most if a look leaves it open, for
 /// absolute limits or next to another revision. Two revisions are decided at looks, so there the
 /// first rounds go on to one.
-fn processes(inputs: &Inputs, emulated: bool, limited: bool) -> (Repeats, Option<Most>) {
+fn processes(
+    inputs: &Inputs,
+    asked: Repeats,
+    emulated: bool,
+    limited: bool,
+) -> (Repeats, Option<Most>) {
     let Settings { repeat, max_repeat, .. } = &inputs.settings;
     let most = max_repeat.value.map_or(Most::DEFAULT, |most| Most::exactly(most.get()));
     if emulated {
         return (Repeats::exactly(1), None);
     }
     if inputs.base.is_none() {
-        let more = limited && most.single_limit() > repeat.value.least;
-        return (repeat.value, more.then_some(most));
+        let more = limited && most.single_limit() > asked.least;
+        return (asked, more.then_some(most));
     }
     let asked = if repeat.origin == Origin::Default { 0 } else { repeat.value.least };
     let look = LOOKS.into_iter().find(|&look| look >= asked).unwrap_or(asked);

@@ -1,6 +1,8 @@
-//! When samples have converged: their median, and how sure it is.
+//! When samples have converged: their middle, and how sure it is.
 //!
-//! Input: durations. Output: the median, and its relative standard error, by which sampling stops.
+//! Input: durations. Output: the median, and the relative standard error by which sampling stops.
+
+use gpuprof_model::clock::{Middle, STEP_NS};
 
 /// Samples that a window of the warm-up, or a batch, holds.
 pub(super) const WINDOW: usize = 8;
@@ -16,17 +18,9 @@ pub(super) fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The standard error of the median over the median, from order statistics: half the distance
-/// between the samples √n/2 ranks below and above the middle, which holds the median of any
-/// distribution with about 68 % confidence (David and Nagaraja, Order Statistics, §7.1).
+/// The standard error of the middle of `samples` over that middle.
 pub(super) fn relative_standard_error(samples: &[f64]) -> f64 {
-    let mut sorted = samples.to_vec();
-    let middle = median(&mut sorted);
-    let half = sorted.len() as f64 / 2.0;
-    let reach = (sorted.len() as f64).sqrt() / 2.0;
-    let low = (half - reach).floor().max(0.0) as usize;
-    let high = ((half + reach).ceil() as usize).min(sorted.len() - 1);
-    (sorted[high] - sorted[low]) / 2.0 / middle
+    Middle::of(samples, STEP_NS).map_or(f64::INFINITY, |middle| middle.error / middle.value)
 }
 
 #[cfg(test)]
@@ -52,6 +46,13 @@ mod tests {
             .collect();
         let error = relative_standard_error(&samples) * 100.0;
         assert!((0.03..0.05).contains(&error), "{error}");
+    }
+
+    #[test]
+    fn short_samples_that_agree_are_as_sure_as_the_clock() {
+        // One of 24 + 2 is taken to be a step longer.
+        let error = relative_standard_error(&[96.0; 24]);
+        assert!((error - 32.0 / 26.0 / 96.0).abs() < 1e-9, "{error}");
     }
 
     #[test]

@@ -10,7 +10,9 @@ use gpuprof_model::verdict::Verdict;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::change::Side;
-use crate::sequential::{Bounds, CHOOSING, Decision, Estimate, LOOKS, Question, Rounds, next_look};
+use crate::sequential::{
+    Bounds, CHOOSING, Decision, Estimate, FIRST_TO_DECIDE, LOOKS, Question, Rounds, next_look,
+};
 
 /// The rounds of a configuration under a threshold.
 #[derive(Debug, Clone)]
@@ -61,7 +63,7 @@ impl<'b> InRounds<'b> {
     /// last look.
     pub(super) fn wanted(&self) -> Option<u32> {
         let look = next_look(self.rounds.count()).filter(|_| self.decision.is_open())?;
-        Some(look + self.chose)
+        Some(look.max(FIRST_TO_DECIDE) + self.chose)
     }
 
     /// The verdict, and why where the numbers alone do not say it.
@@ -109,9 +111,8 @@ impl<'b> InRounds<'b> {
 
     fn open(&self, doubt: bool) -> String {
         let count = self.rounds.count();
-        if count < LOOKS[0] {
-            let [first, ..] = LOOKS;
-            return format!("a decision needs {first} rounds; there are {count}");
+        if count < FIRST_TO_DECIDE {
+            return format!("a decision needs {FIRST_TO_DECIDE} rounds; there are {count}");
         }
         if let (true, Some(slow)) = (doubt, self.slow_ones()) {
             return format!("{slow}; more rounds show whether that is chance");
@@ -136,7 +137,7 @@ impl<'b> InRounds<'b> {
     pub(super) fn rounds_to_decide(&self) -> Option<u32> {
         let count = self.rounds.count();
         let look = match self.decision {
-            Decision::Open { .. } if count < LOOKS[0] => Some(LOOKS[0]),
+            Decision::Open { .. } if count < FIRST_TO_DECIDE => Some(FIRST_TO_DECIDE),
             Decision::Open { doubt: true } => next_look(count),
             Decision::Open { doubt: false } => {
                 self.look_that_decides(&Estimate::from_rounds(&self.rounds)?)
