@@ -183,9 +183,11 @@ struct Side {
 /// chance (James & Stein, *Fourth Berkeley Symposium* 1, 1961). `None` if neighbours are not alike.
 pub fn alike<'s>(series: impl IntoIterator<Item = &'s [f64]>) -> Option<f64> {
     let long = series.into_iter().filter(|values| values.len() >= MIN_ALIKE);
-    let found: Vec<(f64, f64)> = long
+    let mut found: Vec<(f64, f64)> = long
         .filter_map(|values| Some((sequence::autocorrelation(values)?, values.len() as f64)))
         .collect();
+    // A sum of floats depends on their order, and a merged run may have its rows in another one.
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
     let count = found.len() as f64;
     // An estimate r of a short series is too small: its mean is ρ − (1 + 4ρ)/n (Marriott & Pope,
     // *Biometrika* 41, 1954). Its variance is about 1/n.
