@@ -10,7 +10,7 @@ use gpuprof_analysis::gate::in_force::{Counterpart, plan};
 use gpuprof_analysis::gate::outcome::{Gate, RunOutcome};
 use gpuprof_analysis::gate::run::{ConfiguredThreshold, judge};
 use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
-use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::measurement::{DeviceRecord, Timer};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::{ConfigurationResult, Provenance, SCHEMA_VERSION};
 use gpuprof_model::series::SeriesId;
@@ -107,8 +107,12 @@ fn written() -> Vec<ConfiguredThreshold> {
 /// The whole, as one process measures it.
 fn undivided() -> Run {
     let catalogue = Catalogue::built_in();
-    let provenance =
-        Provenance { device: Some(h200()), input_sha256: input_sha256(), ..of_start() };
+    let provenance = Provenance {
+        device: Some(h200()),
+        timer: Some(Timer::Events),
+        input_sha256: input_sha256(),
+        ..of_start()
+    };
     let mut run = Run { provenance, ..fixture::run("id", Vec::new()) };
     run.schema_version = SCHEMA_VERSION;
     let (all, written, against) = (whole(), written(), against());
