@@ -189,10 +189,15 @@ fn a_kernel_that_never_ends_and_one_that_strays_end_their_own_configurations() {
         |outcome| outcome.stdout.ends_with(end),
     );
     let outcome = outcome.exits_with(105);
-    let failed: Vec<&str> = outcome.stdout.lines().filter(|l| l.contains("  block=64: ")).collect();
+    let failed: Vec<String> = outcome
+        .stdout
+        .lines()
+        .filter(|l| l.contains("  block=64: "))
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
     let [hung, strayed] = failed.as_slice() else { panic!("{}", outcome.stdout) };
     let killed = format!(
-        " timeout     block=64: the process ran for {seconds} s and was killed (the limit of --timeout); \
+        "timeout block=64: the process ran for {seconds} s and was killed (the limit of --timeout); \
          kernel 'hangs' at src/lib.rs:"
     );
     // Either of the two warps.
@@ -203,8 +208,7 @@ fn a_kernel_that_never_ends_and_one_that_strays_end_their_own_configurations() {
     });
     assert!(hung.starts_with(&killed) && ends, "{hung}");
     // The write is inside a function of Rust's library.
-    let place =
-        " failed      block=64: kernel 'strays' at src/lib.rs:23:29 (in core/src/ptr/mod.rs:";
+    let place = "failed block=64: kernel 'strays' at src/lib.rs:23:29 (in core/src/ptr/mod.rs:";
     let what = "block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x710000000000, \
                 1099511627264 bytes past the end of a 512-byte allocation at 0x700000000000 (argument 'y'), \
                 which is only the nearest: did an index wrap around (in `u32`, 0 - 1 is \

@@ -154,7 +154,7 @@ fn samples_of_a_slow_moment_are_taken_again() {
     gpu.nvml("reasons", "0 0 128 0");
     let run =
         ["run", "--package", "vector", "scale/block=64", "--repeat", "1", "--replay-mode", "none"];
-    let outcome = gpu.tool(&workshop(), &run).run().exits_with(0);
+    let outcome = gpu.tool(&workshop(), &[&run[..], &["--all"]].concat()).run().exits_with(0);
     assert!(outcome.stdout.contains("8 samples were discarded and retaken"), "{}", outcome.stdout);
     assert!(!outcome.stdout.contains("unstable"), "{}", outcome.stdout);
 }

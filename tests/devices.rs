@@ -165,12 +165,13 @@ fn a_table_for_each_device_names_it_and_a_stored_run_is_reported_in_the_same_way
     assert_eq!(run["provenance"]["devices"], Value::Null);
 
     let more = ["--devices", "1,GPU-67707570-726f-662d-6661-6b652d677075", "--baseline", json_text];
-    let more = [&more[..], &["--replay-mode", "none", "--repeat", "1"], &exports[..2]].concat();
+    let once = ["--replay-mode", "none", "--repeat", "1", "--all"];
+    let more = [&more[..], &once, &exports[..2]].concat();
     let json = folder.path().join("both.json");
     let more = [&more[..], &["--export-json", json.to_str().unwrap()]].concat();
     // One process a side decides nothing.
     let both = run_on(&gpu, TWINS, &[&EIGHT[..], &more].concat()).run().exits_with(106);
-    let report = ["report", json.to_str().unwrap()];
+    let report = ["report", json.to_str().unwrap(), "--all"];
     let again = workshop().gpuprof(&report).exits_with(0);
     for stdout in [&both.stdout, &again.stdout] {
         for device in [FIRST, SECOND] {

@@ -266,7 +266,8 @@ fn stored_runs_are_looked_at_as_runs_are(tool: &dyn Fn(&[&str]) -> Outcome) {
     let rows: Vec<&str> = csv.stdout.lines().skip(1).collect();
     let shown = ",block=32,finished,load_sectors_per_request,32,";
     assert!(rows.len() == 2 && rows.iter().all(|row| row.contains(shown)), "{rows:#?}");
-    let best_by = ["compare", "before", "--no-gate", "--best-by", "load_sectors_per_request"];
+    let best_by =
+        ["compare", "before", "--no-gate", "--all", "--best-by", "load_sectors_per_request"];
     let compared = tool(&best_by).exits_with(0);
     let told = "best by load_sectors_per_request: block=32 and 1 more with the same value";
     assert!(compared.stdout.contains(told), "{}", compared.stdout);

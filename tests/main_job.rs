@@ -247,12 +247,19 @@ fn every_export_is_written_to_its_file() {
     assert_snapshot!(outcome.tidy_stdout(), @r"
     vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
 
-     block  stride     n  load_sectors_per_request  store_sectors_per_request  ptx_instructions  global_sectors  vs best
-    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-        64       1  4096                         4                          4             2,560         * 1,024    1.00x
-        64       2  4096                         8                          4             2,560           1,536    1.50x
-        64       4  4096                        16                          4             2,560           2,560    2.50x
-        64       8  4096                        32                          4             2,560           4,608    4.50x
+     block  stride     n  global_sectors  vs best  load_sectors_per_request  store_sectors_per_request
+    ───────────────────────────────────────────────────────────────────────────────────────────────────
+        64       1  4096         * 1,024    1.00x                         4                          4
+        64       2  4096           1,536    1.50x                         8                          4
+        64       4  4096           2,560    2.50x                        16                          4
+        64       8  4096           4,608    4.50x                        32                          4
+
+     block  stride     n  ptx_instructions
+    ───────────────────────────────────────
+        64       1  4096             2,560
+        64       2  4096             2,560
+        64       4  4096             2,560
+        64       8  4096             2,560
 
      global_sectors along each axis, largest mean over smallest:
      stride  1 ▁▂▄█ 8  4.50x
