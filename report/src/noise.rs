@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(
             texts(&[steady(10_000.0), spiked, steady(9_900.0)]),
             [
-                "noise duration: up to 0.09% within a process, up to 1.00% between processes",
+                "noise duration: up to 0.09% within a process, up to 1.01% between processes",
                 "outliers block=64,n=1048576: 1 of 120 samples, the farthest 90 µs (sample 7 of process 2)",
             ]
         );
