@@ -84,7 +84,7 @@ fn a_column_that_is_not_chosen_is_hidden_and_not_copied() {
     let copied = copied.as_str().expect("something was copied");
     let mut lines = copied.lines();
     let head = lines.next().unwrap_or_default();
-    assert!(head.starts_with("block,n,duration") && !head.contains("vs best"), "{copied}");
+    assert!(head.starts_with("block,n,throughput") && !head.contains("vs best"), "{copied}");
     assert_eq!(lines.filter(|line| line.starts_with("256,")).count(), 3, "{copied}");
     assert_eq!(copied.lines().count(), 4, "{copied}");
     let said = page.browser.say("return document.querySelector('.tools output').textContent");
