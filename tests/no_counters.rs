@@ -99,7 +99,7 @@ fn times_are_the_devices_own_and_those_of_events_where_cupti_records_none() {
         assert_eq!(run["provenance"]["timer"], timer);
         assert_eq!(row(run)["timings"][0]["timer"], timer);
     }
-    // The fake device's events add nothing, and tell milliseconds in 32 bits.
+    // The fake device's events add nothing, and are milliseconds of 32 bits.
     let duration = |run: &Value| row(run)["metrics"]["duration"]["value"].as_f64().unwrap();
     assert!((duration(&by_device) - duration(&by_events)).abs() < 0.01);
     assert!(!shown_by_device.contains("CUDA events"), "{shown_by_device}");

@@ -9,7 +9,7 @@
 //! debugger), the recorder cannot begin.
 
 use std::alloc::{Layout, alloc, dealloc};
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -18,10 +18,11 @@ use cudarc::cupti::sys;
 
 use crate::abi::one_at_a_time;
 use crate::driver;
+use crate::host::string;
 use crate::launches::WatchError;
 use crate::library::Library;
 use crate::locate::Search;
-use crate::{Code, Failure, LoadError};
+use crate::{Failure, LoadError};
 
 /// A kernel, a copy or a fill that the device has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,12 +77,12 @@ impl ActivityRecorder {
         let alone = one_at_a_time();
         // SAFETY: a driver answers, and both callbacks have the types that CUPTI calls.
         let code = unsafe { (functions.register)(give_buffer, take_buffer) };
-        succeeded("cuptiActivityRegisterCallbacks", code)?;
+        Failure::check("cuptiActivityRegisterCallbacks", code)?;
         let recorder = Self { functions };
         for kind in KINDS {
             // SAFETY: callbacks are registered.
             let code = unsafe { (functions.enable)(kind) };
-            if let Err(failure) = succeeded("cuptiActivityEnable", code) {
+            if let Err(failure) = Failure::check("cuptiActivityEnable", code) {
                 drop(alone);
                 drop(recorder);
                 return Err(failure);
@@ -100,7 +101,7 @@ impl ActivityRecorder {
         let alone = one_at_a_time();
         // SAFETY: callbacks are registered.
         let code = unsafe { (self.functions.flush_all)(FLUSH_FORCED) };
-        succeeded("cuptiActivityFlushAll", code)?;
+        Failure::check("cuptiActivityFlushAll", code)?;
         drop(alone);
         let mut taken = std::mem::take(&mut *recorded());
         taken.sort_by_key(|activity| activity.start);
@@ -160,13 +161,6 @@ impl Functions {
                 next_record: library.symbol("cuptiActivityGetNextRecord")?,
             })
         }
-    }
-}
-
-fn succeeded(call: &'static str, code: u32) -> Result<(), Failure> {
-    match Code::from_number(code) {
-        Code::Success => Ok(()),
-        code => Err(Failure { call, code }),
     }
 }
 
@@ -260,22 +254,12 @@ unsafe fn read(record: *const c_void) -> Option<Activity> {
     });
     Some(Activity {
         // SAFETY: null, or a name that lives as long as its module.
-        kernel: kernel.map(|name| unsafe { text(name) }),
+        kernel: kernel.map(|name| unsafe { string(name) }),
         start: time(start),
         end: time(end),
         // SAFETY: as above.
         stream: unsafe { record.byte_add(stream).cast::<u32>().read_unaligned() },
     })
-}
-
-/// # Safety
-/// Null, or a string that ends in NUL.
-unsafe fn text(text: *const c_char) -> String {
-    if text.is_null() {
-        return String::new();
-    }
-    // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

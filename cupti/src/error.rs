@@ -18,6 +18,16 @@ pub struct Failure {
     pub code: Code,
 }
 
+impl Failure {
+    /// Whether the function `call` of CUPTI succeeded, which returned `code`.
+    pub(crate) fn check(call: &'static str, code: u32) -> Result<(), Self> {
+        match Code::from_number(code) {
+            Code::Success => Ok(()),
+            code => Err(Self { call, code }),
+        }
+    }
+}
+
 /// Why a CUPTI that was found cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {

@@ -8,7 +8,7 @@
 //! down, so nothing is timed meanwhile. CUPTI has one subscriber at a time: under a profiler or a
 //! debugger the watch cannot begin.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
@@ -16,8 +16,9 @@ use cudarc::cupti::sys;
 
 use crate::abi::one_at_a_time;
 use crate::driver::{self, DriverProblem};
+use crate::host::string;
 use crate::locate::NotFound;
-use crate::{Code, Failure, HostApi, LoadError};
+use crate::{Failure, HostApi, LoadError};
 
 /// A launch that the driver failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl LaunchWatch {
     /// Begins to watch.
     ///
     /// # Errors
-    /// [`Code::MultipleSubscribersNotSupported`] if there is another subscriber; no driver of
+    /// [`crate::Code::MultipleSubscribersNotSupported`] if there is another subscriber; no driver of
     /// NVIDIA's.
     pub fn begin(api: HostApi) -> Result<Self, WatchError> {
         driver::probe_nvidia()?;
@@ -80,11 +81,11 @@ impl LaunchWatch {
                 ptr::from_ref(seen).cast_mut().cast(),
             )
         };
-        succeeded("cuptiSubscribe", code)?;
+        Failure::check("cuptiSubscribe", code)?;
         let watch = Self { functions, subscriber, seen };
         // SAFETY: the subscriber is live.
         let code = unsafe { (functions.enable_domain)(1, subscriber, DRIVER_API) };
-        if let Err(failure) = succeeded("cuptiEnableDomain", code) {
+        if let Err(failure) = Failure::check("cuptiEnableDomain", code) {
             drop(alone);
             drop(watch);
             return Err(failure.into());
@@ -138,13 +139,6 @@ impl Functions {
                 enable_domain: library.symbol("cuptiEnableDomain").map_err(missing)?,
             })
         }
-    }
-}
-
-fn succeeded(call: &'static str, code: u32) -> Result<(), Failure> {
-    match Code::from_number(code) {
-        Code::Success => Ok(()),
-        code => Err(Failure { call, code }),
     }
 }
 
@@ -239,7 +233,7 @@ unsafe fn launch(
 /// Null, or a string that ends in NUL.
 unsafe fn text(text: *const c_char) -> Option<String> {
     // SAFETY: the caller's promise.
-    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    (!text.is_null()).then(|| unsafe { string(text) })
 }
 
 #[cfg(test)]
