@@ -64,8 +64,8 @@ impl LaunchWatch {
     /// Begins to watch.
     ///
     /// # Errors
-    /// [`crate::Code::MultipleSubscribersNotSupported`] if there is another subscriber; no driver of
-    /// NVIDIA's.
+    /// [`crate::Code::MultipleSubscribersNotSupported`] if there is another subscriber; no NVIDIA
+    /// driver.
     pub fn begin(api: HostApi) -> Result<Self, WatchError> {
         driver::probe_nvidia()?;
         let functions = Functions::load(api)?;
