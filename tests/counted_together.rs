@@ -3,6 +3,8 @@
 //!
 //! The fixture goes wrong only next to others here, so that every configuration ends well.
 
+use serde_json::Value;
+
 use crate::support::replay::{ISOLATIONS, arguments, values, workshop};
 use crate::support::{FakeGpu, Outcome, with_limit};
 
@@ -13,17 +15,24 @@ fn crowded(gpu: &FakeGpu, wrong: &str, more: &[&str]) -> Outcome {
     tool.env("GOES_WRONG", format!("beside-{wrong} 1 2048")).run()
 }
 
+/// The configurations that were measured again alone, each with the reason.
+fn retried(outcome: &Outcome) -> Vec<(String, String)> {
+    let rows = outcome.events_of("configuration-finished");
+    let again = |row: &Value| {
+        let key = row["configuration"].as_str().unwrap_or_default().to_owned();
+        Some((key, row["retried"].as_str()?.to_owned()))
+    };
+    rows.iter().filter_map(again).collect()
+}
+
 /// Asserts that all four were counted, and that the one that went wrong, for this `reason`, was
 /// counted alone from then on, and the others together.
 fn assert_apart(gpu: &FakeGpu, outcome: &Outcome, wrong: &str, reason: &str) {
     let of = |n: u64| [n / 32, n / 8, n / 32, 4 * n].map(|value| value as f64).to_vec();
     let expected = [1024, 2048, 3072, 4096].map(|n| (format!("n={n}"), of(n)));
     assert_eq!(values(outcome), expected.into(), "{wrong}: {outcome:#?}");
-    let again: Vec<&str> =
-        outcome.stderr.lines().filter(|line| line.contains("measured again alone")).collect();
-    let [note] = again[..] else { panic!("{wrong}: {}", outcome.stderr) };
-    let named = note.contains("::crowd/n=2048 was measured again alone after failing next to");
-    assert!(named && note.contains(reason), "{wrong}: {note}");
+    let [(key, why)] = &retried(outcome)[..] else { panic!("{wrong}: {outcome:#?}") };
+    assert!(key == "n=2048" && why.contains(reason), "{wrong}: {key}: {why}");
     for pass in 0..4 {
         let lines = gpu.logged(&format!("collected pass {pass}"));
         let shows = |line: &String, grid: u64| line.contains(&format!("[crowd {grid}x64]"));
@@ -68,9 +77,9 @@ fn a_configuration_that_hangs_next_to_others_takes_its_own_limit_and_is_counted_
 fn a_configuration_whose_launch_differs_next_to_others_is_counted_alone() {
     let gpu = FakeGpu::new();
     let outcome = crowded(&gpu, "narrows", &[]).exits_with(0);
-    let note = "n=2048 was measured again alone after failing next to others: counter pass 2: \
-                replay diverged: launch 1 is `crowd` grid 32x1x1 block 64x1x1";
-    assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
+    let [(key, why)] = &retried(&outcome)[..] else { panic!("{outcome:#?}") };
+    let reason = "counter pass 2: replay diverged: launch 1 is `crowd` grid 32x1x1 block 64x1x1";
+    assert!(key == "n=2048" && why.starts_with(reason), "{key}: {why}");
     let counted = values(&outcome);
     assert_eq!(counted["n=2048"], [64.0, 256.0, 64.0, 8192.0]);
     assert_eq!(counted["n=4096"], [128.0, 512.0, 128.0, 16384.0]);

@@ -41,7 +41,7 @@ impl Seen {
             verdicts: judged.iter().map(|event| event["judgement"]["verdict"].clone()).collect(),
             virtual_gpu: ended.first().map(device).unwrap_or_default(),
             asked: log.lines().map(str::to_owned).collect(),
-            tells_of_retries: outcome.stderr.contains("measured again alone"),
+            tells_of_retries: rows.iter().any(|row| row["retried"].is_string()),
         }
     }
 }

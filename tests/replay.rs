@@ -231,8 +231,9 @@ fn an_error_of_cupti_in_a_pass_is_reported_with_its_remedy() {
             assert!(reason.contains("\n  remedy: install the CUPTI of the driver"), "{reason}");
         }
         // Retries are reported with their reason; runs in isolation from the start are not.
-        let told = outcome.stderr.matches("was measured again alone after failing next to").count();
-        assert_eq!(told, if counts_together(isolation) { 2 } else { 0 }, "{}", outcome.stderr);
+        let rows = outcome.events_of("configuration-finished");
+        let told = rows.iter().filter(|row| row["retried"].is_string()).count();
+        assert_eq!(told, if counts_together(isolation) { 2 } else { 0 }, "{rows:#?}");
     }
 }
 

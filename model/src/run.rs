@@ -409,6 +409,8 @@ pub struct ConfigurationResult {
     pub unverified: Option<Unverified>,
     /// The checks of the emulated driver; none on a GPU, and in older documents.
     pub checks: Option<CheckRecord>,
+    /// How it failed next to others, if it was measured again alone after that.
+    pub retried: Option<String>,
 }
 
 impl Run {

@@ -104,6 +104,9 @@ pub struct ConfigurationFinished<'r> {
     /// The checks of the emulated driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<CheckRecord>,
+    /// How it failed next to others, if it was measured again alone after that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retried: Option<&'r str>,
 }
 
 /// A side of a run that measures two.
@@ -212,6 +215,7 @@ impl<'r> Event<'r> {
             verification: result.verification.as_ref(),
             unverified: result.unverified,
             checks: result.checks,
+            retried: result.retried.as_deref(),
         };
         match side {
             Some(LineSide::Base) => Self::BaseConfigurationFinished(finished),

@@ -185,6 +185,9 @@ fn configuration(series: &SeriesResult, row: &ConfigurationResult) -> TestCase {
     if let Some(checks) = row.checks {
         case.add_property(("checks", checks.to_string().as_str()));
     }
+    if let Some(reason) = &row.retried {
+        case.add_property(("retried", reason.as_str()));
+    }
     case
 }
 

@@ -30,6 +30,7 @@ const METRICS_NAMED: usize = 12;
 /// The notes of `series` where the metrics `columns` are shown, without those of [`list_noise`].
 pub(super) fn list_notes(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
     let mut notes = unfinished(&series.configurations);
+    notes.extend(retried(&series.configurations));
     let names = shown(series, columns);
     notes.extend(unavailable(series, &names));
     notes.extend(patched::list_notes(&series.configurations, &names));
@@ -67,12 +68,33 @@ const ALIKE: usize = 4;
 /// Why rows did not finish, each reason once; many that differ in their numbers alone are one note.
 pub(super) fn unfinished(rows: &[ConfigurationResult]) -> Vec<Note> {
     let unfinished = rows.iter().filter(|row| row.status != Status::Finished);
-    let reasons = grouped(unfinished.map(|row| ((row.status.word(), reason(row)), row)));
-    let note = |(label, text): (&'static str, &str), rows: &[&ConfigurationResult]| Note {
-        label,
-        subject: keys(rows),
-        text: text.to_owned(),
-        weight: rows.first().map_or(Weight::Fine, |row| row.status.weight()),
+    let mut notes = by_reason(unfinished.map(|row| ((row.status.word(), reason(row)), row)));
+    notes.iter_mut().for_each(|(note, first)| note.weight = first.status.weight());
+    notes.into_iter().map(|(note, _)| note).collect()
+}
+
+/// Which finished rows were measured again alone, and why: a kernel that fails only next to others
+/// has a fault that the user may want to know.
+fn retried(rows: &[ConfigurationResult]) -> Vec<Note> {
+    let finished = rows.iter().filter(|row| row.status == Status::Finished);
+    let again = finished.filter_map(|row| Some((("retried", row.retried.as_deref()?), row)));
+    let alone = |note: Note| Note {
+        text: format!("measured again alone after failing next to others: {}", note.text),
+        weight: Weight::Doubtful,
+        ..note
+    };
+    by_reason(again).into_iter().map(|(note, _)| alone(note)).collect()
+}
+
+/// A note for each label and reason of `reasons`, with the first of its rows; many that differ in
+/// their numbers alone are one note.
+fn by_reason<'r>(
+    reasons: impl Iterator<Item = ((&'static str, &'r str), &'r ConfigurationResult)>,
+) -> Vec<(Note, &'r ConfigurationResult)> {
+    let reasons = grouped(reasons);
+    let note = |(label, text): (&'static str, &str), rows: &[&'r ConfigurationResult]| {
+        let (subject, text) = (keys(rows), text.to_owned());
+        (Note { label, subject, text, weight: Weight::Fine }, rows[0])
     };
     let alike = grouped(
         reasons
@@ -87,7 +109,8 @@ pub(super) fn unfinished(rows: &[ConfigurationResult]) -> Vec<Note> {
         let ((label, text), first) = &reasons[0];
         let others = rows.len() - first.len();
         let text = format!("{text} ({others} more differ only in their numbers)");
-        vec![Note { subject: span(&rows), ..note((label, &text), &rows) }]
+        let (alike, row) = note((label, &text), &rows);
+        vec![(Note { subject: span(&rows), ..alike }, row)]
     });
     notes.collect()
 }
@@ -270,6 +293,21 @@ mod tests {
         );
         assert_eq!(notes.len(), 2);
         assert!(notes[1].starts_with("failed  block=64: "), "{}", notes[1]);
+    }
+
+    #[test]
+    fn rows_that_were_measured_again_alone_are_named_with_the_reason_if_they_finished() {
+        let again = |block: u64, row: ConfigurationResult| ConfigurationResult {
+            retried: Some(format!("counter pass {block}: it faulted")),
+            ..row
+        };
+        let finished =
+            |block| fixture::finished(fixture::block(block), &[fixture::emulated_pass(block, 1)]);
+        let rows = [again(1, fixture::failed(1)), again(2, finished(2)), finished(3)];
+        let [note] = &retried(&rows)[..] else { panic!("one note") };
+        let text = "measured again alone after failing next to others: counter pass 2: it faulted";
+        assert_eq!((note.label, &*note.subject, &*note.text), ("retried", "block=2", text));
+        assert_eq!(note.weight, Weight::Doubtful);
     }
 
     #[test]

@@ -232,5 +232,6 @@ fn subset(
         verification: None,
         unverified: None,
         checks: None,
+        retried: None,
     }
 }

@@ -81,6 +81,7 @@ pub fn finished(
             verification: passes.iter().find_map(|pass| pass.verification.clone()),
             unverified: passes.iter().find_map(|pass| pass.unverified),
             checks: passes.iter().find_map(|pass| pass.checks),
+            retried: None,
             configuration,
         },
     }
@@ -112,6 +113,7 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
         verification: None,
         unverified: None,
         checks: None,
+        retried: None,
     }
 }
 

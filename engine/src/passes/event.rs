@@ -89,6 +89,8 @@ pub struct Found {
     pub ended: Option<Status>,
     /// How long its processes had the device.
     pub held: Duration,
+    /// How it first failed next to others, if it was retried alone.
+    pub retried: Option<String>,
 }
 
 /// How far one side of a configuration is that is measured in rounds.

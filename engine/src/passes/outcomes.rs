@@ -95,7 +95,9 @@ impl Sweep<'_, '_> {
     /// `reason`. One that failed to count in a shared process shares none from then on.
     fn retry(&mut self, job: &Job, index: usize, reason: &str) -> Result<Job> {
         let at = (job.series, index);
-        self.state(at).apart |= !job.takes_times() && job.configurations.len() > 1;
+        let state = self.state(at);
+        state.apart |= !job.takes_times() && job.configurations.len() > 1;
+        state.retried.get_or_insert_with(|| reason.to_owned());
         self.observer.observe(Event::Retried { at, reason })?;
         Ok(job.alone(index))
     }

@@ -35,6 +35,8 @@ pub(super) struct State {
     pub(super) ended: Option<Status>,
     /// Whether it is counted in its own processes, since it failed in a shared one.
     pub(super) apart: bool,
+    /// How it first failed next to others, if it was retried alone.
+    pub(super) retried: Option<String>,
     /// Processes that work for it and have not gone.
     pub(super) processes: usize,
     /// How long its processes had the device.
@@ -78,6 +80,7 @@ impl State {
             collected: Collected { image: image.clone(), ..collected },
             image,
             ended,
+            retried: replayed.retried(series, configuration).map(str::to_owned),
             ..Self::default()
         })
     }
@@ -151,6 +154,7 @@ impl State {
             hardware: std::mem::take(&mut self.collected.hardware),
             ended: self.ended.take(),
             held: self.held,
+            retried: self.retried.take(),
         }
     }
 }

@@ -159,6 +159,15 @@ impl Journal {
         self.write(&Line::Ended { series, configuration, status: status.clone() })
     }
 
+    /// Records that a configuration is measured again alone, since it failed next to others for
+    /// this `reason`.
+    ///
+    /// # Errors
+    /// As [`Journal::pass`].
+    pub fn retried(&mut self, (series, configuration): (usize, usize), reason: &str) -> Result<()> {
+        self.write(&Line::Retried { series, configuration, reason: reason.to_owned() })
+    }
+
     /// Records that a series is measured to its end.
     ///
     /// # Errors

@@ -117,6 +117,9 @@ struct RowDocument<'a> {
     /// The checks of the emulated driver; none on a GPU, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     checks: Option<CheckRecord>,
+    /// How it failed next to others, if it was measured again alone after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retried: Option<Cow<'a, str>>,
 }
 
 /// The rows of a series: to be written, or as they were read.
@@ -210,6 +213,7 @@ impl<'a> CommonData<'a> {
             verification: row.verification.as_ref().map(Cow::Borrowed),
             unverified: row.unverified,
             checks: row.checks,
+            retried: row.retried.as_deref().map(Cow::Borrowed),
         }
     }
 }
@@ -299,6 +303,7 @@ impl RowDocument<'_> {
             verification: self.verification.map(Cow::into_owned),
             unverified: self.unverified,
             checks: self.checks,
+            retried: self.retried.map(Cow::into_owned),
         };
         Ok(ReadRow { row, own, untold, absent: self.absent })
     }

@@ -38,6 +38,7 @@ fn row(block: u64, metrics: Metrics) -> ConfigurationResult {
         verification: None,
         unverified: None,
         checks: None,
+        retried: None,
     }
 }
 

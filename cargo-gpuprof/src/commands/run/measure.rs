@@ -1,8 +1,7 @@
 //! From a prepared run to its results.
 //!
 //! Input: a prepared run. Output: the run, even one that was cut short. The listeners of the
-//! engine's events are here: the journal, the progress, the results, the list of retries, and the
-//! JSON lines.
+//! engine's events are here: the journal, the progress, the results and the JSON lines.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -152,7 +151,6 @@ struct Listeners<'a, W> {
     watch: Stopwatch,
     costs: Costs,
     progress: Progress,
-    retries: Retries,
     lines: Lines<'a, W>,
     /// How many configurations of each series have not ended.
     left: Vec<usize>,
@@ -175,7 +173,6 @@ impl<'a, W: Write> Listeners<'a, W> {
             watch,
             costs: Costs::default(),
             progress: Progress::new(plan.configurations(), settings.notes()),
-            retries: Retries::default(),
             lines: Lines { out: out.filter(|_| json), plan },
             left: plan.both.checked.iter().map(Checked::count).collect(),
         }
@@ -218,9 +215,6 @@ impl<'a, W: Write> Listeners<'a, W> {
     /// As [`Results::end`].
     fn end(self) -> Collected {
         drop(self.progress);
-        for sentence in self.retries.sentences(self.plan) {
-            self.plan.inputs.notes().say(sentence);
-        }
         let mut found = self.results.end();
         found.run.provenance.spans = self.watch.spans();
         let both = &self.plan.both;
@@ -254,7 +248,7 @@ impl<W: Write> Observer for Listeners<'_, W> {
                 self.journal.collected(at, of, collected)?;
             }
             Event::ConfigurationEnded { at, status } => self.journal.ended(at, status)?,
-            Event::Retried { at, reason } => self.retries.add(at, reason),
+            Event::Retried { at, reason } => self.journal.retried(at, reason)?,
             Event::CountersDenied { device, denial } => self.results.deny(device, denial),
             Event::ConfigurationFinished { at, found } => {
                 let held = found.held;
@@ -283,35 +277,6 @@ fn name(plan: &Plan, (series, index): At) -> String {
         Side::Base => " (base)",
     };
     format!("{}/{}{side}", planned.series.id, planned.configurations[index])
-}
-
-/// How many of the configurations that were measured again are named.
-const NAMED: usize = 5;
-
-/// The configurations that were retried in isolation: a failure only in shared processes is a fault
-/// that the user may want to know.
-#[derive(Default)]
-struct Retries(Vec<(At, String)>);
-
-impl Retries {
-    fn add(&mut self, at: At, reason: &str) {
-        self.0.push((at, reason.to_owned()));
-    }
-
-    /// A sentence for each configuration with its first reason, up to [`NAMED`], and the number of
-    /// the others.
-    fn sentences(&self, plan: &Plan) -> Vec<String> {
-        let mut reasons: BTreeMap<At, &str> = BTreeMap::new();
-        for (at, reason) in &self.0 {
-            reasons.entry(*at).or_insert(reason);
-        }
-        let again = "measured again alone after failing next to others";
-        let told = reasons.iter().take(NAMED);
-        let told = told.map(|(&at, reason)| format!("{} was {again}: {reason}", name(plan, at)));
-        let more = reasons.len().saturating_sub(NAMED);
-        let more = (more > 0).then(|| format!("{more} more configurations were {again}"));
-        told.chain(more).collect()
-    }
 }
 
 /// JSON lines on standard output, if they were requested.

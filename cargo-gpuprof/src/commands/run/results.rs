@@ -9,6 +9,7 @@ use gpuprof_model::Configuration;
 use gpuprof_model::failure::{Denial, DenialKind};
 use gpuprof_model::measurement::{DeviceRecord, HardwareValue, PassResult};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, SharedRows, Status};
+use gpuprof_model::text::printable;
 
 use super::against;
 use super::counters::{self, CounterSetup};
@@ -114,7 +115,9 @@ impl<'a> Results<'a> {
                 .or_else(|| Some(&self.plan.devices.records.get(device)?.uuid)),
         };
         let device = device.cloned();
-        ConfigurationResult { device, ..result(found, configuration, &self.terms[at]) }
+        let retried = found.retried.take().map(|reason| printable(&reason));
+        let row = result(found, configuration, &self.terms[at]);
+        ConfigurationResult { device, retried, ..row }
     }
 
     /// The target number of rounds of each configuration that is `open`, on both sides if it has

@@ -93,6 +93,7 @@ pub(super) enum Line {
     Counters { series: usize, configuration: usize, hardware: BTreeMap<String, HardwareValue> },
     CounterStep { series: usize, configuration: usize, of: usize, collected: Collected },
     Ended { series: usize, configuration: usize, status: Status },
+    Retried { series: usize, configuration: usize, reason: String },
     Row { series: usize, configuration: usize, row: Box<SeriesResult> },
     Done { series: usize },
     Whole { at: String },
@@ -108,6 +109,7 @@ pub(super) enum LineKind {
     Counters,
     CounterStep,
     Ended,
+    Retried,
     Row,
     Done,
     Whole,
@@ -129,6 +131,7 @@ pub(super) fn written(line: &Line, by: &str) -> Vec<u8> {
         | Line::Counters { .. }
         | Line::CounterStep { .. }
         | Line::Ended { .. }
+        | Line::Retried { .. }
         | Line::Row { .. }
         | Line::Done { .. }
         | Line::Whole { .. } => serde_json::to_vec(&Signed { by, line }),

@@ -37,6 +37,7 @@ pub struct Replayed {
     /// What is collected so far, and of how many steps.
     collected: BTreeMap<(usize, usize), (usize, Place)>,
     ended: BTreeMap<(usize, usize), Status>,
+    retried: BTreeMap<(usize, usize), String>,
     /// The series that are measured to their end.
     done: BTreeSet<usize>,
     /// The configurations with results.
@@ -100,6 +101,11 @@ impl Replayed {
         self.ended.get(&(series, configuration))
     }
 
+    /// How a configuration first failed next to others, if it was retried alone.
+    pub fn retried(&self, series: usize, configuration: usize) -> Option<&str> {
+        self.retried.get(&(series, configuration)).map(String::as_str)
+    }
+
     /// The series that are measured to their end.
     pub fn done(&self) -> &BTreeSet<usize> {
         &self.done
@@ -137,6 +143,7 @@ impl Replayed {
         self.counters.retain(|at, _| stays(at.0));
         self.collected.retain(|at, _| stays(at.0));
         self.ended.retain(|at, _| stays(at.0));
+        self.retried.retain(|at, _| stays(at.0));
         self.rows.retain(|at| stays(at.0));
     }
 
@@ -172,6 +179,9 @@ impl Replayed {
             }
             Line::Ended { series, configuration, status } => {
                 self.ended.insert((series, configuration), status);
+            }
+            Line::Retried { series, configuration, reason } => {
+                self.retried.entry((series, configuration)).or_insert(reason);
             }
             Line::Done { series } => {
                 self.done.insert(series);

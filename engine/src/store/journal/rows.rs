@@ -105,6 +105,7 @@ impl Listener for Reading<'_> {
             | LineKind::Counters
             | LineKind::CounterStep
             | LineKind::Ended
+            | LineKind::Retried
             | LineKind::Done => {}
         }
         Ok(())

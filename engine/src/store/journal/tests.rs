@@ -113,11 +113,14 @@ fn counters_are_taken_up_where_they_were_left() {
     let value = [("a".to_owned(), HardwareValue::Value(1.0))];
     let mut collected = Collected { steps: 2, hardware: value.into(), ..Collected::default() };
     journal.collected((0, 1), 3, &collected).unwrap();
+    journal.retried((0, 1), "it faulted next to others").unwrap();
+    journal.retried((0, 1), "and again").unwrap();
     drop(journal);
     let (mut journal, replayed) = Journal::resume(&path, &made(), start("b")).unwrap();
     assert_eq!(replayed.collected(0, 1, 3).unwrap(), Some(collected.clone()));
     assert_eq!(replayed.collected(0, 1, 4).unwrap(), None, "the plan is another one");
     assert_eq!(replayed.counters(0, 1).unwrap(), None);
+    assert_eq!(replayed.retried(0, 1), Some("it faulted next to others"), "the first reason");
     collected.steps = 3;
     journal.collected((0, 1), 3, &collected).unwrap();
     drop(journal);
