@@ -158,7 +158,7 @@ fn a_fence_and_a_flag_order_those_warps_of_a_block_that_look_at_the_flag() {
     }
 }
 
-const RACY: [(&str, u32, u32); 33] = [
+const RACY: [(&str, u32, u32); 37] = [
     ("shift_in_place", 1, 64),
     ("shift_in_place", 4, 1),
     ("stencil_in_place", 4, 64),
@@ -175,6 +175,10 @@ const RACY: [(&str, u32, u32); 33] = [
     ("read_while_others_count", 4, 64),
     ("last_block_reads_total", 4, 64),
     ("last_block_resets_total", 4, 64),
+    ("count_between_appends", 4, 1),
+    ("last_block_reads_total_behind_its_own", 4, 1),
+    ("last_block_resets_total_behind_its_own", 4, 64),
+    ("sum_before_and_total_without_fence", 4, 64),
     ("total_behind_a_flag_without_fence", 4, 32),
     ("fence_of_another_warp", 4, 64),
     ("fence_of_another_lane", 4, 32),
@@ -195,7 +199,7 @@ const RACY: [(&str, u32, u32); 33] = [
     ("vectors_of_the_next_block", 4, 64),
 ];
 
-const SOUND: [(&str, u32, u32); 36] = [
+const SOUND: [(&str, u32, u32); 44] = [
     ("append", 4, 64),
     ("append_by_warps", 4, 64),
     ("all_write_one_value", 4, 64),
@@ -219,6 +223,14 @@ const SOUND: [(&str, u32, u32); 36] = [
     ("look_back_by_one_word", 40, 32),
     ("total_behind_a_fence", 8, 32),
     ("total_behind_a_grid_barrier", 4, 64),
+    ("sum_before_and_total", 8, 32),
+    ("last_reads_the_count", 8, 64),
+    ("last_by_shared_memory", 8, 64),
+    ("last_by_global_memory", 8, 64),
+    ("last_by_vote", 8, 64),
+    ("last_by_barrier", 8, 64),
+    ("last_by_function", 8, 64),
+    ("last_by_local_memory", 8, 64),
     ("last_of_the_queue_resets_it", 8, 32),
     ("own_total", 4, 64),
     ("fence_of_one_thread", 8, 64),

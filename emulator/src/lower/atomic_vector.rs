@@ -61,6 +61,7 @@ impl<'a> Builder<'_, 'a> {
             ty,
             count,
             result_used,
+            informs: false,
             orders,
             order,
             d,

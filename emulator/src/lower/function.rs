@@ -5,6 +5,7 @@ use super::call_graph::{CallGraph, ReachableFunction, has_one_call};
 use super::convergence::Convergences;
 use super::flow;
 use super::guess;
+use super::informing;
 use super::inst::{
     AtomicOp, ControlOp, File, Guard, Inst, NOWHERE, Op, Role, Scalar, Slot, Space as MachineSpace,
 };
@@ -79,6 +80,7 @@ pub fn lower_kernel<'m, 'a>(
         sites: builder.sites,
     };
     settle_atomics(&mut program);
+    informing::mark_informing(&mut program.code);
     Ok(program)
 }
 

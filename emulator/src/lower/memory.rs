@@ -246,9 +246,9 @@ impl<'a> Builder<'_, 'a> {
         let c = c.map_or(Ok(b), |c| self.source(c, ty, i.line))?;
         let (base, wide, offset) = self.address(address, i.line)?;
         let address = Address { space, wide, base, offset };
-        // Whether the old value is used is settled when the whole kernel is known.
-        let result_used = d != self.sink();
-        Ok(Op::Atomic(Atomic { address, op, ty: cell, result_used, orders, order, d, b, c }))
+        // Whether and how the old value is used is settled when the whole kernel is known.
+        let (ty, result_used, informs) = (cell, d != self.sink(), false);
+        Ok(Op::Atomic(Atomic { address, op, ty, result_used, informs, orders, order, d, b, c }))
     }
 }
 

@@ -22,6 +22,7 @@ mod flow;
 mod function;
 mod guess;
 mod half;
+mod informing;
 pub mod inst;
 mod integer;
 mod jumps;

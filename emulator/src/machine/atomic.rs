@@ -32,7 +32,7 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
         let verb = Verb::Update(!atomic.is_reduction());
         admit(cx, part, bytes, verb)?;
         touch(cx, part, (bytes, Sharing::Ordered), verb, 0)?;
-        log_update(cx, part, bytes, (atomic.result_used, atomic.order));
+        log_update(cx, part, bytes, (atomic.informs, atomic.order));
         let words = if wide { None } else { words(cx, part, 4) };
         let changed = match words {
             Some(words) => update_words(words, atomic, part, (&b, &c), &mut old),

@@ -35,7 +35,7 @@ pub fn execute(
     let verb = Verb::Update(true);
     check(cx, part, 2, verb)?;
     touch(cx, part, (2, Sharing::Ordered), verb, 0)?;
-    log_update(cx, part, 2, (atomic.result_used, atomic.order));
+    log_update(cx, part, 2, (atomic.informs, atomic.order));
     let addresses = part.addresses.map(|address| address & !3);
     let mut words = Part::new(part.space, part.constant, part.lanes, addresses);
     let before = generic::counted::<false>(cx, atomic.address);

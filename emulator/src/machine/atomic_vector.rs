@@ -31,7 +31,7 @@ pub fn execute(cx: &mut Context<'_>, how: &AtomicVector, on: u32) -> Result<(), 
         let verb = Verb::Update(how.result_used);
         admit(cx, part, total, verb)?;
         touch(cx, part, (total, Sharing::Ordered), verb, 0)?;
-        log_update(cx, part, total, (how.result_used, how.order));
+        log_update(cx, part, total, (how.informs, how.order));
         for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
             let place = |at: usize| part.addresses[lane] + at as u64 * u64::from(size);
             for (at, old) in old.iter_mut().enumerate().take(count) {

@@ -2,7 +2,8 @@
 //!
 //! Each cell holds the last write with its value, the last read, and the last read of another block
 //! than that one. If several blocks wrote it strongly, it also holds the last strong write of
-//! another block than the last; and if a strong write followed a plain one, that one. A cell of an
+//! another block than the last; if a strong write followed a plain one, that one; and if a block
+//! read it plainly that had read a strong write of another strongly, that read. A cell of an
 //! earlier launch counts as untouched, so pages are used again as they are. There are at most
 //! [`MOST_PAGES`] pages of 1024 cells of 40 bytes, 52 where several blocks wrote strongly: 416 MiB.
 //! Further memory is not checked.
@@ -142,6 +143,9 @@ pub struct Cells {
     cache: Vec<(u64, usize)>,
     /// The plain writes that a strong write of the same cell followed.
     plain: HashMap<u64, Record>,
+    /// The last plain read of a cell behind a strong one of the same block, which had seen the
+    /// strong writes so far.
+    plain_reads: HashMap<u64, Record>,
     /// The tick at which the launch began.
     began: u32,
     /// Whether the launch has accessed cells for which there was no page.
@@ -154,6 +158,7 @@ impl Cells {
         self.pages.truncate(if forget { 0 } else { KEPT_PAGES });
         self.index.clear();
         self.plain.clear();
+        self.plain_reads.clear();
         self.cache = vec![(u64::MAX, 0); CACHED];
         (self.used, self.began, self.is_full) = (0, tick, false);
     }
@@ -208,8 +213,12 @@ impl Cells {
         if let Some(plain) = self.plain_before(cell, &written).filter(races) {
             return Some((plain, true));
         }
-        let mut reads = [read, elsewhere].into_iter();
-        if touch == Touch::Read { None } else { reads.find(races).map(|read| (read, false)) }
+        if touch == Touch::Read {
+            return None;
+        }
+        let plain = self.plain_reads.get(&cell).copied();
+        let mut reads = [read, elsewhere].into_iter().chain(plain);
+        reads.find(races).map(|read| (read, false))
     }
 
     /// The plain write of a cell before `written`, if that is a strong one.
@@ -232,6 +241,9 @@ impl Cells {
             let writes = [Some(written), page.written_elsewhere(at)].into_iter().flatten();
             let sees = |write: Record| write.when >= began && has_seen(me, &read, &write);
             if !me.by.is_strong() && read.when >= began && writes.into_iter().any(sees) {
+                let before = self.plain_reads.get(&cell).copied();
+                let by = before.map_or(me.by.0, |before| joined(began, &before, me, me.read_met));
+                self.plain_reads.insert(cell, Record { by: By(by), ..mine });
                 return;
             }
             if began <= read.when && read.block != me.block {
@@ -265,6 +277,7 @@ impl Cells {
             if let Some(records) = &mut page.written_elsewhere {
                 records.when[at] = 0;
             }
+            self.plain_reads.remove(&cell);
         }
     }
 
@@ -272,7 +285,8 @@ impl Cells {
     /// Strong accesses do not race with each other.
     #[inline(always)]
     pub fn update(&mut self, cell: u64, me: &Accessor, touch: Touch) -> bool {
-        if !self.plain.is_empty() && self.plain.contains_key(&cell) {
+        let is_in = |plain: &HashMap<u64, Record>| !plain.is_empty() && plain.contains_key(&cell);
+        if is_in(&self.plain) || is_in(&self.plain_reads) {
             return false;
         }
         let began = self.began;
@@ -385,10 +399,14 @@ fn is_no_change(written: &Record, there: u32, (touch, value): (Touch, u32)) -> b
     matches!(touch, Touch::Write(_)) && !written.by.is_strong() && there == value
 }
 
-/// Whether the block of `me` has read a strong write strongly, so that it knows it.
+/// Whether the block of `me` has read a strong write strongly, so that it knows it. For a write of
+/// that block, the thread itself has, or one that the lanes of its warp have met since.
 fn has_seen(me: &Accessor, read: &Record, written: &Record) -> bool {
     let strong = read.by.is_strong() && written.by.is_strong();
-    strong && read.block == me.block && written.block != me.block && read.when >= written.when
+    let is_of_warp = read.by.warp() == me.by.warp() && read.when < me.warp_met;
+    let is_own = read.by.thread() == me.by.thread() || is_of_warp;
+    let knows = written.block != me.block || is_own;
+    strong && knows && read.block == me.block && read.when >= written.when
 }
 
 /// What is kept of `me` after the last access of its kind, which several lanes may have done since

@@ -24,15 +24,15 @@ pub fn log(
     }
 }
 
-/// Logs an atomic access by which the lanes may learn the old value.
+/// Logs an atomic access, of which the old value may inform the lanes.
 pub fn log_update(
     cx: &mut Context<'_>,
     part: &Part,
     bytes: u32,
-    (looks, order): (bool, GridOrder),
+    (informs, order): (bool, GridOrder),
 ) {
-    log(cx, part, (bytes, Sharing::Ordered), Touch::Update(looks), order, |_, _| 0);
-    if looks {
+    log(cx, part, (bytes, Sharing::Ordered), Touch::Update(informs), order, |_, _| 0);
+    if informs {
         cx.shadow.look(cx.warp.index, false);
     }
 }

@@ -23,7 +23,7 @@ pub enum Touch {
     Read,
     /// It writes: another value than before, or (`false`) the same.
     Write(bool),
-    /// Both, as one step; `true` if the thread learns what was there.
+    /// Both, as one step; `true` if what was there may inform the thread.
     Update(bool),
 }
 

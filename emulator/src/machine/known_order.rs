@@ -185,7 +185,7 @@ impl KnownOrder {
         let carried = self.carried.get(&place).copied().unwrap_or_default();
         let carried = carried.max(self.carried_anywhere);
         let state = self.block(block);
-        // Nobody learns anything by a reduction.
+        // Nobody learns anything by a reduction, or if the old value decides nothing.
         if matches!(touch, Touch::Read | Touch::Update(true)) {
             state.seen = state.seen.max(carried);
             if touch != Touch::Read || order.acquires {

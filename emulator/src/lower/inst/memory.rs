@@ -127,6 +127,8 @@ pub struct Atomic {
     pub ty: Scalar,
     /// Whether anything reads the old value.
     pub result_used: bool,
+    /// Whether the old value may decide what a thread does.
+    pub informs: bool,
     /// Whether it orders earlier or later accesses.
     pub orders: bool,
     /// The ordering effect on other blocks.
@@ -152,6 +154,8 @@ pub struct AtomicVector {
     pub count: u8,
     /// Whether the old values have a register.
     pub result_used: bool,
+    /// Whether they may decide what a thread does.
+    pub informs: bool,
     /// Whether it orders earlier or later accesses.
     pub orders: bool,
     /// The ordering effect on other blocks.
