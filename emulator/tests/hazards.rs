@@ -77,8 +77,8 @@ fn a_read_of_what_another_warp_writes_needs_a_barrier_between() {
 
 #[test]
 fn an_update_of_one_place_in_one_line_wants_an_atomic_operation() {
-    let update = "ld.shared.b32 %r5, [0];\nadd.u32 %r5, %r5, 1;\nst.shared.b32 [0], %r5;\n";
-    let begin = "mov.u32 %r7, 0; st.shared.b32 [0], %r7;\nbar.sync 0;\n";
+    let update = "ld.shared.b32 %r5, [a];\nadd.u32 %r5, %r5, 1;\nst.shared.b32 [a], %r5;\n";
+    let begin = "mov.u32 %r7, 0; st.shared.b32 [a], %r7;\nbar.sync 0;\n";
     let found = |place: &str| {
         let body =
             format!("{begin}.loc 1 7 5\n{}", update.replace("add", &format!("{place}\nadd")));
@@ -95,8 +95,8 @@ fn an_update_of_one_place_in_one_line_wants_an_atomic_operation() {
 #[test]
 fn a_write_after_the_read_of_another_warp_needs_one_too() {
     let body = format!(
-        "{FILL}bar.sync 0;\nld.shared.b32 %r5, [4];\nsetp.ne.u32 %p1, %r1, 32;\n@%p1 bra E;\n\
-         st.shared.b32 [4], %r1;\nE:"
+        "{FILL}bar.sync 0;\nld.shared.b32 %r5, [a+4];\nsetp.ne.u32 %p1, %r1, 32;\n@%p1 bra E;\n\
+         st.shared.b32 [a+4], %r1;\nE:"
     );
     let found = wrong(&body, 64).expect("a race");
     assert!(found.contains("thread (32,0,0): writes 4 bytes of shared memory at 0x4, which thread (0,0,0) read at PTX line 11: a race"), "{found}");
@@ -105,8 +105,8 @@ fn a_write_after_the_read_of_another_warp_needs_one_too() {
 
 #[test]
 fn two_warps_may_write_the_same_value_and_no_other() {
-    right("mov.u32 %r4, 5; st.shared.b32 [8], %r4;", 64);
-    let found = wrong("shr.u32 %r4, %r1, 5; st.shared.b32 [8], %r4;", 64).expect("a race");
+    right("mov.u32 %r4, 5; st.shared.b32 [a+8], %r4;", 64);
+    let found = wrong("shr.u32 %r4, %r1, 5; st.shared.b32 [a+8], %r4;", 64).expect("a race");
     assert!(found.starts_with("race") && found.contains("(31,0,0)") | found.contains("(0,0,0)"));
 }
 
@@ -161,8 +161,8 @@ fn an_exchange_orders_the_lanes_of_its_members_alone() {
 
 /// Lanes read the word at 4. The lane of `%p2` writes it next.
 const LAST_READER: [(&str, &str); 4] = [
-    ("all at once, and the first writes", "ld.shared.b32 %r5, [4]; setp.eq.u32 %p2, %r1, 0;"),
-    ("all at once, and the last writes", "ld.shared.b32 %r5, [4]; setp.eq.u32 %p2, %r1, 31;"),
+    ("all at once, and the first writes", "ld.shared.b32 %r5, [a+4]; setp.eq.u32 %p2, %r1, 0;"),
+    ("all at once, and the last writes", "ld.shared.b32 %r5, [a+4]; setp.eq.u32 %p2, %r1, 31;"),
     (
         "in groups of eight",
         "shr.u32 %r4, %r1, 3; shl.b32 %r4, %r4, 2; ld.shared.b32 %r5, [%r4]; \
@@ -171,13 +171,13 @@ const LAST_READER: [(&str, &str); 4] = [
     (
         "one after the other",
         "setp.eq.u32 %p1, %r1, 3; setp.eq.u32 %p2, %r1, 5; \
-      @%p1 ld.shared.b32 %r5, [4]; @%p2 ld.shared.b32 %r5, [4];",
+      @%p1 ld.shared.b32 %r5, [a+4]; @%p2 ld.shared.b32 %r5, [a+4];",
     ),
 ];
 
 #[test]
 fn the_last_reader_of_a_warp_does_not_hide_the_others() {
-    let write = "@%p2 st.shared.b32 [4], 77;";
+    let write = "@%p2 st.shared.b32 [a+4], 77;";
     for (how, read) in LAST_READER {
         let found = wrong(&format!("{FILL}bar.sync 0;\n{read}\n{write}"), 32);
         let found = found.unwrap_or_else(|| panic!("{how}"));
@@ -188,7 +188,7 @@ fn the_last_reader_of_a_warp_does_not_hide_the_others() {
     let (_, read) = LAST_READER[3];
     let meet = "or.pred %p3, %p1, %p2; @!%p3 bra B; bar.warp.sync 0x28; B:\n";
     right(&format!("{FILL}bar.sync 0;\n{read}\n{meet}{write}"), 32);
-    let between = read.replace("[4]; @%p2", &format!("[4];\n{meet}@%p2"));
+    let between = read.replace("[a+4]; @%p2", &format!("[a+4];\n{meet}@%p2"));
     right(&format!("{FILL}bar.sync 0;\n{between}\n{write}"), 32);
 }
 
@@ -196,34 +196,34 @@ fn the_last_reader_of_a_warp_does_not_hide_the_others() {
 /// the second warp waits for the flag and reads the word, and the third executes `other`.
 fn with_flag(other: &str) -> String {
     format!(
-        "setp.eq.u32 %p2, %r1, 1; mov.u32 %r7, 0;\n@%p2 st.shared.b32 [0], %r7;\n\
-         @%p2 st.shared.b32 [4], %r7;\nbar.sync 0;\nsetp.ge.u32 %p1, %r1, 32; @%p1 bra READERS;\n\
-         @!%p2 bra E;\nst.shared.b32 [4], 77;\nfence.acq_rel.cta;\n\
-         st.volatile.shared.b32 [0], 1;\nbra E;\n\
+        "setp.eq.u32 %p2, %r1, 1; mov.u32 %r7, 0;\n@%p2 st.shared.b32 [a], %r7;\n\
+         @%p2 st.shared.b32 [a+4], %r7;\nbar.sync 0;\nsetp.ge.u32 %p1, %r1, 32; @%p1 bra READERS;\n\
+         @!%p2 bra E;\nst.shared.b32 [a+4], 77;\nfence.acq_rel.cta;\n\
+         st.volatile.shared.b32 [a], 1;\nbra E;\n\
          READERS:\nsetp.ge.u32 %p1, %r1, 64; @%p1 bra OTHER;\n\
-         POLL:\nld.volatile.shared.b32 %r5, [0];\nsetp.ne.u32 %p1, %r5, 1; @%p1 bra POLL;\n\
-         ld.shared.b32 %r5, [4];\nbra E;\nOTHER:\n{other}\nE:"
+         POLL:\nld.volatile.shared.b32 %r5, [a];\nsetp.ne.u32 %p1, %r5, 1; @%p1 bra POLL;\n\
+         ld.shared.b32 %r5, [a+4];\nbra E;\nOTHER:\n{other}\nE:"
     )
 }
 
 #[test]
 fn a_fence_and_a_flag_order_those_who_look_at_the_flag() {
-    let read = "ld.shared.b32 %r5, [4];";
+    let read = "ld.shared.b32 %r5, [a+4];";
     let found = wrong(&with_flag(read), 96).expect("a race");
     assert!(found.contains("which thread (1,0,0) wrote"), "{found}");
     right(&with_flag("bra POLL;"), 96);
     // Many poll with a relaxed atomic, and execute no fence afterwards.
-    let atomic = "atom.shared.or.b32 %r5, [0], 0;\nsetp.ne.u32 %p1, %r5, 1; @%p1 bra OTHER;\n";
+    let atomic = "atom.shared.or.b32 %r5, [a], 0;\nsetp.ne.u32 %p1, %r5, 1; @%p1 bra OTHER;\n";
     right(&with_flag(&format!("{atomic}{read}")), 96);
 }
 
 #[test]
 fn atomics_race_with_plain_accesses_alone() {
     let zero =
-        "setp.ne.u32 %p1, %r1, 0; mov.u32 %r4, 0; @!%p1 st.shared.b32 [16], %r4;\nbar.sync 0;\n";
-    let add = "red.shared.add.u32 [16], 1;\n";
-    right(&format!("{zero}{add}bar.sync 0;\nld.shared.b32 %r5, [16];"), 96);
-    let found = wrong(&format!("{zero}{add}ld.shared.b32 %r5, [16];"), 96).expect("a race");
+        "setp.ne.u32 %p1, %r1, 0; mov.u32 %r4, 0; @!%p1 st.shared.b32 [a+16], %r4;\nbar.sync 0;\n";
+    let add = "red.shared.add.u32 [a+16], 1;\n";
+    right(&format!("{zero}{add}bar.sync 0;\nld.shared.b32 %r5, [a+16];"), 96);
+    let found = wrong(&format!("{zero}{add}ld.shared.b32 %r5, [a+16];"), 96).expect("a race");
     assert!(
         found.contains(
             "thread (0,0,0): reads 4 bytes of shared memory at 0x10, which thread (31,0,0) wrote"
@@ -232,9 +232,9 @@ fn atomics_race_with_plain_accesses_alone() {
     );
     // Updates of several warps hide neither what comes after them nor what came before.
     let adds = add.repeat(3);
-    let store = "setp.ne.u32 %p1, %r1, 70; @!%p1 st.shared.b32 [16], %r1;\n";
+    let store = "setp.ne.u32 %p1, %r1, 70; @!%p1 st.shared.b32 [a+16], %r1;\n";
     right(&format!("{zero}{adds}bar.sync 0;\n{store}bar.sync 0;\n{adds}"), 96);
-    let load = "setp.ne.u32 %p1, %r1, 70; @!%p1 ld.shared.b32 %r5, [16];\n";
+    let load = "setp.ne.u32 %p1, %r1, 70; @!%p1 ld.shared.b32 %r5, [a+16];\n";
     let later = |plain: &str| format!("{zero}{adds}bar.sync 0;\n{plain}{adds}");
     for racy in [format!("{zero}{adds}{store}"), later(store), later(load)] {
         let found = wrong(&racy, 96).expect("a race");
@@ -244,16 +244,16 @@ fn atomics_race_with_plain_accesses_alone() {
     assert!(unset.starts_with("uninitialised") && unset.contains("updates 4 bytes"), "{unset}");
     // A lock, a flag: an operation that orders memory orders the accesses around it.
     right(
-        &format!("{FILL}fence.acq_rel.cta;\nbar.warp.sync 0xffffffff;\nld.shared.b32 %r5, [0];"),
+        &format!("{FILL}fence.acq_rel.cta;\nbar.warp.sync 0xffffffff;\nld.shared.b32 %r5, [a];"),
         64,
     );
 }
 
 #[test]
 fn an_update_does_not_hide_the_plain_write_before_it() {
-    let zero = "setp.ne.u32 %p1, %r1, 0; mov.u32 %r4, 0; @!%p1 st.shared.b32 [16], %r4;\n";
+    let zero = "setp.ne.u32 %p1, %r1, 0; mov.u32 %r4, 0; @!%p1 st.shared.b32 [a+16], %r4;\n";
     let first_lanes = "and.b32 %r4, %r1, 31; setp.eq.u32 %p2, %r4, 0;\n";
-    let add = "@%p2 red.shared.add.u32 [16], 1;\n";
+    let add = "@%p2 red.shared.add.u32 [a+16], 1;\n";
     let racy = format!("{zero}{first_lanes}{add}{add}");
     let found = wrong(&racy, 96).expect("a race");
     assert!(found.contains("thread (32,0,0): updates 4 bytes of shared memory at 0x10"), "{found}");
@@ -314,7 +314,7 @@ fn checks_can_be_selected() {
 #[test]
 fn each_kind_of_check_is_selected_on_its_own() {
     let unwritten = kernel("ld.shared.b32 %r5, [%r2]; bar.sync %r5;");
-    let race = kernel("st.shared.b32 [0], %r1;");
+    let race = kernel("st.shared.b32 [a], %r1;");
     let only_init = Checks { init: true, ..Checks::NONE };
     let only_race = Checks { race: true, ..Checks::NONE };
     let found = |text: &str, checks| {

@@ -74,7 +74,7 @@ pub const ALLOWED: &[Allowed] = &[
         "CUDA's C API passes no driver: a process has one",
     ),
     allowed(
-        "emulator/src/lower/signatures.rs",
+        "emulator/src/lower/signature_table.rs",
         "BY_OPCODE",
         "an index of a constant table, which never changes",
     ),

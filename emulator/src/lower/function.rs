@@ -373,6 +373,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             _ => self.plain(i)?,
         };
         self.check_types(i)?;
+        self.check_target(i)?;
         self.emit(guard, op, i.line);
         Ok(())
     }

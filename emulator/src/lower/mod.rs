@@ -38,10 +38,12 @@ pub mod program;
 mod rare_integer;
 mod refused;
 mod registers;
+mod signature_table;
 mod signatures;
 mod stack;
 mod storage;
 pub mod table;
+mod targets;
 mod transfer;
 mod unwritten;
 mod video;
@@ -127,21 +129,22 @@ fn check_definitions(module: &Module<'_>) -> Result<(), PtxError> {
     }
 }
 
+/// The number of a `.target`, such as 90 of `sm_90a`.
+fn target_number(target: &str) -> Option<u32> {
+    let digits = target.trim_start_matches(|c: char| !c.is_ascii_digit());
+    digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
 fn check_target(target: &str) -> Result<(), PtxError> {
-    let number: String = target
-        .chars()
-        .skip_while(|c| !c.is_ascii_digit())
-        .take_while(char::is_ascii_digit)
-        .collect();
-    match number.parse::<u32>() {
-        Ok(number) if number <= DEVICE_TARGET => Ok(()),
-        Ok(_) => Err(PtxError {
+    match target_number(target) {
+        Some(number) if number <= DEVICE_TARGET => Ok(()),
+        Some(_) => Err(PtxError {
             kind: PtxErrorKind::Unsupported,
             line: 0,
             message: format!(
                 "unsupported '.target {target}': the emulated device is sm_{DEVICE_TARGET}"
             ),
         }),
-        Err(_) => Err(PtxError::invalid(0, format!("malformed '.target {target}'"))),
+        None => Err(PtxError::invalid(0, format!("malformed '.target {target}'"))),
     }
 }

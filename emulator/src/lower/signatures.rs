@@ -5,157 +5,9 @@
 //! of a float no integers. Loads, stores and conversions also take wider registers.
 
 use super::builder::{Binding, Builder, Lowered};
+use super::signature_table::Signature;
 use crate::ptx::PtxError;
 use crate::ptx::ast::{AddressBase, Instruction, Operand, Type};
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
-/// The types and operands of some instructions.
-struct Signature {
-    /// Opcodes, or opcodes with a dot-word that makes the difference.
-    names: &'static str,
-    /// The dot-words that its types may be; empty if that is not checked.
-    types: &'static str,
-    /// Its other dot-words: those between `/` exclude each other, and `!` says that one must be
-    /// there. `-` is none; empty if that is not checked.
-    words: &'static str,
-    /// A letter of [`wanted`] for each operand. Before it `|` if it may be a pair with a predicate,
-    /// and `_` if its value may be dropped; after it `?` if it may be left out.
-    operands: &'static str,
-}
-
-const INTEGERS: &str = "u16 u32 u64 s16 s32 s64";
-const ADDED: &str = "u16 u32 u64 s16 s32 s64 f32 f64 f16 f16x2 bf16 bf16x2 u16x2 s16x2";
-const SIGNED: &str = "s16 s32 s64 f32 f64 f16 f16x2 bf16 bf16x2";
-const FUSED: &str = "f32 f64 f16 f16x2 bf16 bf16x2";
-const APPROXIMATE: &str = "f32 f16 f16x2 bf16 bf16x2";
-const CONVERTED: &str = "u8 u16 u32 u64 s8 s16 s32 s64 f16 f32 f64 bf16 f16x2 bf16x2";
-const MOVED: &str = "b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64";
-const COMPARED: &str = "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64 f16 f16x2 bf16 bf16x2";
-
-/// All of them, the special ones first.
-const SIGNATURES: &[Signature] = &[
-    row("mul.wide", "u16 u32 s16 s32", "wide!", "w t t"),
-    row("mad.wide", "u16 u32 s16 s32", "wide!", "w t t w"),
-    row("add sub mul", ADDED, "", "t t t"),
-    row("min max", ADDED, "ftz NaN xorsign abs relu", "t t t"),
-    row("fma", FUSED, "rn/rz/rm/rp! ftz sat relu", "t t t t"),
-    row("mad", "u16 u32 u64 s16 s32 s64 f32 f64", "", "t t t t"),
-    row("div.f32", "f32", "approx/full/rn/rz/rm/rp! ftz", "t t t"),
-    row("div.f64", "f64", "rn/rz/rm/rp!", "t t t"),
-    row("div rem", INTEGERS, "-", "t t t"),
-    row("neg abs", SIGNED, "ftz", "t t"),
-    row("and or xor", "pred b16 b32 b64", "-", "t t t"),
-    row("not", "pred b16 b32 b64", "-", "t t"),
-    row("cnot", "b16 b32 b64", "-", "t t"),
-    row("shl", "b16 b32 b64", "-", "t t n"),
-    row("shr", "b16 b32 b64 u16 u32 u64 s16 s32 s64", "-", "t t n"),
-    row("shf", "b32", "l/r! clamp/wrap!", "t t t n"),
-    row("lop3.and lop3.or", "b32", "and/or!", "|t t t t x p"),
-    row("lop3", "b32", "-", "_t t t t x"),
-    row("bfe", "u32 u64 s32 s64", "-", "t t n n"),
-    row("bfi", "b32 b64", "-", "t t t n n"),
-    row("bfind", "u32 u64 s32 s64", "shiftamt", "n t"),
-    row("popc clz", "b32 b64", "-", "n t"),
-    row("brev", "b32 b64", "-", "t t"),
-    row("fns", "b32", "-", "t t t t"),
-    row("prmt", "b32", "f4e/b4e/rc8/ecl/ecr/rc16", "t t t t"),
-    row("bmsk", "b32", "clamp/wrap!", "t n n"),
-    row("szext", "u32 s32", "clamp/wrap!", "t t n"),
-    row("sad", INTEGERS, "-", "t t t t"),
-    row("slct", "s32 f32", "ftz", "d d d t"),
-    row("mul24", "u32 s32", "lo/hi!", "t t t"),
-    row("mad24", "u32 s32", "lo/hi! sat", "t t t t"),
-    row("dp4a", "", "-", "n n n n"),
-    row("dp2a", "", "lo/hi!", "n n n n"),
-    row("addc subc", "u32 u64 s32 s64", "cc", "t t t"),
-    row("madc", "u32 u64 s32 s64", "lo/hi! cc", "t t t t"),
-    row("vadd vsub vabsdiff vmin vmax vshl vshr vset", "", "", "n n n n?"),
-    row("vmad vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2", "", "", "n n n n"),
-    row("vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4", "", "", "n n n n"),
-    row("copysign", "f32 f64", "-", "t t t"),
-    row("testp", "f32 f64", "finite/infinite/number/notanumber/normal/subnormal!", "p t"),
-    row("rcp", "f32 f64", "approx/rn/rz/rm/rp! ftz", "t t"),
-    row("sqrt.f32", "f32", "approx/rn/rz/rm/rp! ftz", "t t"),
-    row("sqrt", "f64", "rn/rz/rm/rp!", "t t"),
-    row("rsqrt", "f32 f64", "approx! ftz", "t t"),
-    row("sin cos lg2", "f32", "approx! ftz", "t t"),
-    row("ex2", APPROXIMATE, "approx! ftz", "t t"),
-    row("tanh", APPROXIMATE, "approx!", "t t"),
-    row("setp", COMPARED, "", "|_p t t p?"),
-    row("set", COMPARED, "", "d t t p?"),
-    row("selp", "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64", "-", "t t t p"),
-    row("cvta", "u32 u64", "", "t t"),
-    row("isspacep", "", "", "p a"),
-    row("mov.v4", "", "v4!", "x x"),
-    row("mov", "pred b16 b32 b64 b128 u16 u32 u64 s16 s32 s64 f32 f64", "-", "m m"),
-    row("cvt.pack cvt.tf32 cvt.e4m3x2 cvt.e5m2x2", "", "", "x x x? x?"),
-    row("cvt", CONVERTED, "", "D v v?"),
-    row("shfl", "b32", "", "|t t n n n?"),
-    row("vote.ballot", "b32", "", "t p n?"),
-    row("vote", "pred", "", "p p n?"),
-    row("match.all", "b32 b64", "", "|n t n"),
-    row("match", "b32 b64", "", "n t n"),
-    row("redux", "u32 s32 b32", "", "t t n"),
-    row("activemask", "b32", "-", "t"),
-    row("ld ldu", MOVED, "", "v @"),
-    row("st", MOVED, "", "@ v"),
-    row("atom", "", "", "_t @ t t?"),
-    row("red", "", "", "@ t"),
-    row("nanosleep", "u32", "-", "n"),
-];
-
-/// The names and signatures of each opcode, in their order.
-static BY_OPCODE: LazyLock<HashMap<&str, Vec<(&str, &Signature)>>> = LazyLock::new(|| {
-    let mut rows: HashMap<&str, Vec<(&str, &Signature)>> = HashMap::new();
-    for signature in SIGNATURES {
-        for name in signature.names.split(' ') {
-            let opcode = name.split_once('.').map_or(name, |(opcode, _)| opcode);
-            rows.entry(opcode).or_default().push((name, signature));
-        }
-    }
-    rows
-});
-
-const fn row(
-    names: &'static str,
-    types: &'static str,
-    words: &'static str,
-    operands: &'static str,
-) -> Signature {
-    Signature { names, types, words, operands }
-}
-
-impl Signature {
-    /// The signature of an instruction, if its types are checked.
-    fn find(i: &Instruction<'_>) -> Option<&'static Self> {
-        let rows = BY_OPCODE.get(i.opcode)?;
-        let is_of = |words: &str| words.split('.').skip(1).all(|word| i.modifiers.contains(&word));
-        rows.iter().find(|(name, _)| is_of(name)).map(|(_, signature)| *signature)
-    }
-
-    /// Whether an instruction has these types: one, unless another one is that of the result.
-    fn has_types(&self, types: &[&str]) -> bool {
-        let is_type = |ty: &&str| self.types.split(' ').any(|known| known == *ty);
-        let most = if self.operands.contains(['d', 'D']) { 2 } else { 1 };
-        let result = if self.operands.contains('d') { 1 } else { 0 };
-        self.types.is_empty()
-            || (1..=most).contains(&types.len()) && types.iter().skip(result).all(is_type)
-    }
-
-    /// Whether an instruction has these other words.
-    fn has_words(&self, words: &[&str]) -> bool {
-        let groups = || self.words.split(' ').map(|group| group.trim_end_matches('!'));
-        let is_in = |group: &str, word: &str| group.split('/').any(|known| known == word);
-        let is_known = |word: &&str| groups().any(|group| is_in(group, word));
-        let count = |group: &str| words.iter().filter(|word| is_in(group, word)).count();
-        let is_once = |group: &str| match group.strip_suffix('!') {
-            Some(group) => count(group) == 1,
-            None => count(group) <= 1,
-        };
-        self.words.is_empty() || words.iter().all(is_known) && self.words.split(' ').all(is_once)
-    }
-}
 
 /// The type of a dot-word, also of one for pairs of integers.
 fn type_of(word: &str) -> Option<Type> {
@@ -222,17 +74,35 @@ fn is_rounded(types: &[Type], words: &[&str]) -> bool {
     }
 }
 
+/// Whether an ordered load or store does not say for which threads.
+fn lacks_scope(i: &Instruction<'_>) -> bool {
+    let is_ordered = |word: &&str| matches!(*word, "relaxed" | "acquire" | "release");
+    let is_scope = |word: &&str| matches!(*word, "cta" | "cluster" | "gpu" | "sys");
+    matches!(i.opcode, "ld" | "st")
+        && i.modifiers.iter().any(is_ordered)
+        && !i.modifiers.iter().any(is_scope)
+}
+
+/// Whether a name that nothing declares is that of a special register.
+fn is_special(name: &str) -> bool {
+    const BEGINNINGS: &str = "tid ntid ctaid nctaid laneid warpid nwarpid smid nsmid gridid \
+                              lanemask_ clock globaltimer envreg pm dynamic_smem total_smem \
+                              aggr_smem reserved_smem cluster nclusterid current_graph";
+    let begins = |rest: &str| BEGINNINGS.split(' ').any(|each| rest.starts_with(each));
+    name.strip_prefix('%').is_some_and(begins)
+}
+
 /// What a letter means: `t` the last type, `d` the first, `w` twice the width of the last, `n` 32
-/// bits of an integer, `p` a predicate, `a` an address of any width, and `v` and `D` the last or
-/// the first type or a wider one.
+/// bits of an integer, `p` a predicate, `a` an address of any width, `v` and `D` the last or the
+/// first type or a wider one, and `s` what `v` is or a special register.
 fn wanted(letter: &str, first: Type, last: Type) -> Wanted {
     match letter {
         "d" => Wanted::exactly(first),
         "w" => Wanted::exactly(Type::Unsigned(2 * last.bytes() as u8)),
-        "n" => Wanted::exactly(Type::Unsigned(4)),
+        "n" | "r" | "i" => Wanted::exactly(Type::Unsigned(4)),
         "p" => Wanted::exactly(Type::Pred),
         "a" => Wanted { ty: Type::Unsigned(4), or_wider: true },
-        "v" => Wanted { ty: last, or_wider: true },
+        "v" | "s" => Wanted { ty: last, or_wider: true },
         "D" => Wanted { ty: first, or_wider: true },
         _ => Wanted::exactly(last),
     }
@@ -253,10 +123,25 @@ impl<'a> Builder<'_, 'a> {
             let text = format!("'{}' rounds where it cannot, or does not", i.full_name());
             return Err(PtxError::invalid(i.line, text));
         }
+        if lacks_scope(i) {
+            let text = format!("'{}' has no scope, such as '.gpu'", i.full_name());
+            return Err(PtxError::invalid(i.line, text));
+        }
+        let is_constant =
+            |operand: &Operand<'_>| matches!(operand, Operand::Address(AddressBase::Absolute, _));
+        if !i.modifiers.contains(&"local") && i.operands.iter().any(is_constant) {
+            let text = format!("'{}' has a constant address outside local memory", i.full_name());
+            return Err(PtxError::invalid(i.line, text));
+        }
+        self.check_operands(i, signature.operands, &types)
+    }
+
+    /// Refuses operands that are too few, too many, or not what `letters` say.
+    fn check_operands(&self, i: &Instruction<'a>, letters: &str, types: &[Type]) -> Lowered<()> {
         let policy = usize::from(i.modifiers.contains(&"L2::cache_hint"));
         let given = &i.operands[..i.operands.len().saturating_sub(policy)];
         let mut operands = given.iter();
-        for letters in signature.operands.split(' ') {
+        for letters in letters.split_terminator(' ') {
             let Some(operand) = operands.next() else {
                 if letters.ends_with('?') {
                     continue;
@@ -272,8 +157,8 @@ impl<'a> Builder<'_, 'a> {
             let may_drop = letters.starts_with('_') || pair.is_some();
             let letter = letters.trim_start_matches('_');
             let mut fits = *operand == Operand::Sink && may_drop;
-            fits |= self.fits(letter, &types, operand);
-            fits &= pair.is_none_or(|pair| *pair == Operand::Sink || self.fits("p", &types, pair));
+            fits |= self.fits(letter, types, operand);
+            fits &= pair.is_none_or(|pair| *pair == Operand::Sink || self.fits("p", types, pair));
             if !fits {
                 let text =
                     format!("an operand of '{}' has a type that does not fit", i.full_name());
@@ -284,7 +169,8 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// Whether an operand is what `letter` says: `x` anything, `@` an address in brackets, `m` what
-    /// `mov` moves, otherwise a register or a constant of [`wanted`].
+    /// `mov` moves, `i` a constant, `r` a register, otherwise a register or a constant of
+    /// [`wanted`].
     fn fits(&self, letter: &str, types: &[Type], operand: &Operand<'a>) -> bool {
         let last = types.last().copied().unwrap_or(Type::Unsigned(4));
         let wanted = wanted(letter, types.first().copied().unwrap_or(last), last);
@@ -301,9 +187,28 @@ impl<'a> Builder<'_, 'a> {
             }
             Operand::Sink => false,
             Operand::Integer(_) | Operand::Float32(_) | Operand::Float64(_) => {
-                wanted.takes_constant(operand)
+                letter != "r" && wanted.takes_constant(operand)
             }
-            operand => self.declared(operand).is_none_or(|ty| wanted.takes(ty)),
+            Operand::Component(name, _) if self.find(name).is_none() => {
+                matches!(letter, "m" | "s")
+            }
+            operand => match self.declared(operand) {
+                Some(ty) => letter != "i" && wanted.takes(ty),
+                None => letter == "m" || !self.is_value(operand, letter),
+            },
+        }
+    }
+
+    /// Whether an operand is a variable or, unless `letter` takes it, a special register.
+    fn is_value(&self, operand: &Operand<'a>, letter: &str) -> bool {
+        match operand {
+            Operand::Offset(..) => true,
+            Operand::Name(name) | Operand::Not(name) => match self.find(name) {
+                Some(Binding::Variable(_) | Binding::StackVariable(_)) => true,
+                Some(_) => false,
+                None => letter != "s" && is_special(name),
+            },
+            _ => false,
         }
     }
 
