@@ -23,6 +23,7 @@ mod devices;
 mod doctor;
 mod emulate;
 mod examples;
+mod filters;
 mod full_disk;
 mod gate;
 mod hardware;

@@ -9,23 +9,18 @@ mod narrowed;
 mod overrides;
 mod sample;
 mod selection;
-
-use std::collections::BTreeSet;
+mod unmatched;
 
 use gpuprof_model::protocol::SeriesDescription;
-use gpuprof_model::series::selects;
-use gpuprof_model::suggest::{self, did_you_mean, nearest};
 use gpuprof_model::{Configuration, ExitCode};
 
 use gpuprof_system::error::{Failure, Result};
 pub use narrowed::left_out;
 pub use selection::{MAX_CONFIGURATIONS, Selection};
 use selection::{MAX_VISITED, too_large, without_value};
+use unmatched::Known;
 
 pub use overrides::{Override, ParsedOverride, parse_overrides};
-
-/// How many series a message names before it counts the rest.
-const NAMED: usize = 20;
 
 /// The revision that a series is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -52,20 +47,6 @@ pub struct PlannedSeries {
     pub unlisted: Vec<String>,
 }
 
-/// An annotated series, for messages.
-struct Known {
-    id: String,
-    kernel: String,
-    file: String,
-}
-
-impl From<&SeriesDescription> for Known {
-    fn from(series: &SeriesDescription) -> Self {
-        let SeriesDescription { id, file, .. } = series;
-        Self { id: id.to_string(), kernel: id.kernel.clone(), file: file.clone() }
-    }
-}
-
 /// Chooses what to run.
 ///
 /// # Errors
@@ -85,6 +66,7 @@ pub fn plan(
         ));
     }
     let known: Vec<Known> = all.iter().map(|(_, series)| Known::from(series)).collect();
+    unmatched::check_conditions(&all, &selection.filters)?;
     let all = overridden(all, selection)?;
     let planned = expanded(&all, selection);
     // A mistaken clause is a better reason than what follows from it.
@@ -95,11 +77,9 @@ pub fn plan(
     overrides::check_used(&used, &selection.overrides)?;
     let planned = planned?;
     if planned.iter().any(|series| !series.configurations.is_empty()) {
-        return match idle(selection, &planned) {
-            Some(filter) => {
-                let message = no_match(selection, std::slice::from_ref(filter), &known);
-                Err(Failure::new(ExitCode::NoSeries, message))
-            }
+        let chosen: Vec<_> = planned.iter().map(|it| (&it.series, &*it.configurations)).collect();
+        return match unmatched::find(selection, &chosen, &known) {
+            Some(message) => Err(Failure::new(ExitCode::NoSeries, message)),
             None => Ok(planned),
         };
     }
@@ -112,7 +92,7 @@ fn expanded(all: &[Taken], selection: &Selection) -> Result<Vec<PlannedSeries>> 
     let mut planned: Vec<PlannedSeries> = Vec::new();
     let mut total = 0_usize;
     for Taken { harness, series, unlisted } in all {
-        let whole = selection.takes(&series.id.to_string());
+        let whole = selection.on(series).all == Some(true);
         let configurations = match selection.sample {
             Some(count) => sample::spread(series, selection, count.min(most + 1)),
             None => every(series, selection),
@@ -131,31 +111,10 @@ fn expanded(all: &[Taken], selection: &Selection) -> Result<Vec<PlannedSeries>> 
     Ok(planned)
 }
 
-/// A filter, next to others, that selects none of `planned`; not checked for a sample.
-fn idle<'s>(selection: &'s Selection, planned: &[PlannedSeries]) -> Option<&'s String> {
-    if selection.filters.len() < 2 || selection.sample.is_some() {
-        return None;
-    }
-    let takes = |filter: &String| {
-        let filter = std::slice::from_ref(filter);
-        planned.iter().any(|series| {
-            let id = series.series.id.to_string();
-            let key = |point: &Configuration| format!("{id}/{point}");
-            selects(filter, selection.exact, &id)
-                || series.configurations.iter().any(|p| selects(filter, selection.exact, &key(p)))
-        })
-    };
-    selection.filters.iter().find(|filter| !takes(filter))
-}
-
 /// Why no configuration is left of the series `known`, of which `planned` are selected.
 fn nothing(planned: &[PlannedSeries], selection: &Selection, known: &[Known]) -> Failure {
-    let message = if planned.is_empty() && selection.exact {
-        let filters = selection.filters.join("`, `");
-        let known = there_are(known);
-        format!("no key equals `{filters}` (--exact compares whole keys)\n{known}")
-    } else if planned.is_empty() {
-        no_match(selection, &selection.filters, known)
+    let message = if planned.is_empty() {
+        unmatched::no_match(selection, &selection.filters, known)
     } else {
         let conditions = |p: &PlannedSeries| {
             let all: Vec<String> =
@@ -217,48 +176,16 @@ fn overridden(all: Vec<(usize, SeriesDescription)>, selection: &Selection) -> Re
     Ok(taken)
 }
 
-/// `filters` match none of the series `known`; suggests similar names.
-fn no_match(selection: &Selection, filters: &[String], known: &[Known]) -> String {
-    let kernels = known.iter().map(|series| &*series.kernel);
-    let near = filters.iter().find_map(|filter| {
-        let kernel = filter.split('/').next().unwrap_or(filter).rsplit("::").next()?;
-        did_you_mean(kernel, kernels.clone().collect::<BTreeSet<_>>())
-    });
-    let near = near.or_else(|| filters.iter().find_map(|filter| in_file(filter, known)));
-    // A subcommand that is misspelt is taken for a filter.
-    let near = near.or_else(|| {
-        let name = *nearest(filters.first()?, selection.subcommands.iter().copied()).first()?;
-        Some(format!("did you mean the subcommand `{name}`?"))
-    });
-    let near = near.map(|near| format!(": {near}")).unwrap_or_default();
-    format!("no series matches `{}`{near}\n{}", filters.join("`, `"), there_are(known))
-}
-
-/// The first kernels of the files that `filter` names: a filter compares names of series, not of
-/// files.
-fn in_file(filter: &str, known: &[Known]) -> Option<String> {
-    let kernels = known.iter().filter(|series| series.file.contains(filter));
-    let kernels: Vec<&str> = kernels.map(|series| &*series.kernel).take(3).collect();
-    suggest::which(&kernels)
-}
-
-/// The series `known`, a line each.
-fn there_are(known: &[Known]) -> String {
-    let mut text = String::from("there are:");
-    known.iter().take(NAMED).for_each(|Known { id, .. }| text.push_str(&format!("\n  {id}")));
-    match known.len().saturating_sub(NAMED) {
-        0 => text,
-        more => text + &format!("\n  and {more} more; `cargo gpuprof list` shows them all"),
-    }
-}
-
 /// Every configuration of `series` that is selected.
 fn every(series: &SeriesDescription, selection: &Selection) -> Result<Vec<Configuration>> {
     let id = series.id.to_string();
-    let whole = selection.takes(&id);
+    let own = selection.on(series);
     let limit = selection.max_configurations;
     let mut points = series.space.points();
-    if whole && series.space.filters.is_empty() && points.combinations() > limit as u64 {
+    if own.all == Some(true)
+        && series.space.filters.is_empty()
+        && points.combinations() > limit as u64
+    {
         let over = format!(", more than {limit}");
         let count = match series.space.combinations() {
             Some(count) => format!("{count} configurations{over}"),
@@ -269,7 +196,7 @@ fn every(series: &SeriesDescription, selection: &Selection) -> Result<Vec<Config
     let mut out = Vec::new();
     while let Some(point) = points.next() {
         let point = point.map_err(|e| without_value(series, &e))?;
-        if whole || selection.takes(&format!("{id}/{point}")) {
+        if own.takes(&point)? {
             out.push(point);
         }
         if out.len() > limit {

@@ -1,4 +1,4 @@
-//! Expressions over axes: the language of `where`, derived axes and `--filter`.
+//! Expressions over axes: the language of `where`, derived axes, `--filter` and `-E`.
 //!
 //! Input: text such as `block * regs <= 64K && dtype != f16` and a look-up of axis values. Output:
 //! a number, a truth value or a word. Arithmetic is on whole numbers as in Rust: division
@@ -54,14 +54,22 @@ impl Expression {
                 root: root.shifted_left(leading(text)),
             });
         }
-        let found = cursor.rest().chars().next();
-        let error = ParseError::new("expected an operator", cursor.next_span());
-        Err(match found {
-            Some('=') => error.with_help("equality is written =="),
-            Some('&') => error.with_help("both conditions: A && B"),
-            Some('|') => error.with_help("either condition: A || B"),
-            _ => error.with_help("operators are + - * / % << == != < <= > >= && ||"),
-        })
+        Err(expected_operator(&cursor))
+    }
+
+    /// Reads an expression that is a part of a longer text, and its place there.
+    ///
+    /// # Errors
+    /// The place in the longer text that does not follow the grammar.
+    pub(crate) fn part(cursor: &mut Cursor<'_>, depth: usize) -> Result<(Self, usize), ParseError> {
+        cursor.skip_space();
+        let (start, rest) = (cursor.position(), cursor.rest());
+        let root: Node = operators::level(cursor, 0, depth)?;
+        if !cursor.at_end() && !cursor.rest().starts_with(')') {
+            return Err(expected_operator(cursor));
+        }
+        let text = rest[..cursor.position() - start].trim_end().to_owned();
+        Ok((Self { text, root: root.shifted_left(start) }, start))
     }
 
     /// The expression as written.
@@ -154,6 +162,17 @@ impl TryFrom<String> for Expression {
 
     fn try_from(text: String) -> Result<Self, ParseError> {
         Self::parse(&text)
+    }
+}
+
+/// That something else follows an operand.
+fn expected_operator(cursor: &Cursor<'_>) -> ParseError {
+    let error = ParseError::new("expected an operator", cursor.next_span());
+    match cursor.rest().chars().next() {
+        Some('=') => error.with_help("equality is written =="),
+        Some('&') => error.with_help("both conditions: A && B"),
+        Some('|') => error.with_help("either condition: A || B"),
+        _ => error.with_help("operators are + - * / % << == != < <= > >= && ||"),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Operators between operands: the grammar that expressions over axes and formulas over metrics
-//! share.
+//! Operators between operands: the grammar that expressions over axes, formulas over metrics and
+//! filter expressions share.
 //!
 //! Input: a text, and a [`Language`], which reads operands and has its own arithmetic. Output: the
 //! tree, each node with its position. From the loosest binding: `||`, `&&`, one comparison, then
@@ -80,6 +80,12 @@ pub(crate) trait Language: Sized + 'static {
     /// An operator between two numbers.
     type Arithmetic: Copy;
 
+    /// The signs of "or", each before its own prefixes.
+    const OR: &'static [&'static str] = &["||"];
+
+    /// The signs of "and", likewise.
+    const AND: &'static [&'static str] = &["&&"];
+
     /// These operators by how tightly they bind.
     const ARITHMETIC: &'static [&'static [(&'static str, Self::Arithmetic)]];
 
@@ -127,8 +133,8 @@ fn eat_operator<T: Language>(
 ) -> Option<Operator<T::Arithmetic>> {
     cursor.skip_space();
     match at {
-        0 => cursor.eat("||").then_some(Operator::Or),
-        1 => cursor.eat("&&").then_some(Operator::And),
+        0 => eat_sign(cursor, T::OR).then_some(Operator::Or),
+        1 => eat_sign(cursor, T::AND).then_some(Operator::And),
         // It binds more tightly, so the comparison must leave it alone.
         COMPARISONS if cursor.rest().starts_with("<<") => None,
         COMPARISONS => {
@@ -141,6 +147,12 @@ fn eat_operator<T: Language>(
             found.map(|&(_, arithmetic)| Operator::Arithmetic(arithmetic))
         }
     }
+}
+
+/// Takes one of `signs`, which are symbols or whole words.
+fn eat_sign(cursor: &mut Cursor<'_>, signs: &[&str]) -> bool {
+    let is_word = |sign: &str| sign.starts_with(|c: char| c.is_ascii_alphabetic());
+    signs.iter().any(|sign| if is_word(sign) { cursor.eat_word(sign) } else { cursor.eat(sign) })
 }
 
 /// Reads an operand, which may be an expression in parentheses.

@@ -51,13 +51,6 @@ pub fn without_place(symbol: &str) -> &str {
     parts.next().filter(|name| placed && !name.is_empty()).unwrap_or(symbol)
 }
 
-/// Whether `filters` select `key`: it contains one of them, or with `exact` equals one. Without
-/// filters they select every key.
-pub fn selects(filters: &[String], exact: bool, key: &str) -> bool {
-    let fits = |filter: &String| if exact { key == filter } else { key.contains(filter) };
-    filters.is_empty() || filters.iter().any(fits)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

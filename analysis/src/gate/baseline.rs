@@ -6,11 +6,12 @@
 
 use std::collections::BTreeSet;
 
+use gpuprof_model::Filters;
 use gpuprof_model::comparison::{Change, Comparison, Mismatch, Outcome};
 use gpuprof_model::measurement::Source;
 use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Status};
-use gpuprof_model::series::{SeriesId, selects};
+use gpuprof_model::series::SeriesId;
 use gpuprof_model::threshold::Statistic;
 
 use crate::change::{self, Side};
@@ -30,10 +31,8 @@ const VERIFICATION: &str = "verification by its reference";
 pub struct Scope {
     /// Whether all configurations were selected of each series that was.
     pub whole: bool,
-    /// Texts of which the key of a selected series holds one; all series where there are none.
-    pub filters: Vec<String>,
-    /// Whether a key must equal a filter.
-    pub exact: bool,
+    /// The filters of the run.
+    pub filters: Filters,
     /// Packages that exist and were not selected.
     pub other_packages: BTreeSet<String>,
     /// The bench targets that were selected; all where it is empty.
@@ -46,11 +45,11 @@ impl Scope {
         Self { whole: true, ..Self::default() }
     }
 
-    /// Whether all of the series was selected. A filter that only a configuration's key holds
-    /// selects a part of a series.
+    /// Whether all of the series was selected. A filter on configurations selects a part
+    /// of a series.
     fn holds(&self, id: &SeriesId) -> bool {
         self.whole
-            && selects(&self.filters, self.exact, &id.to_string())
+            && self.filters.take_whole(&id.to_string())
             && !self.other_packages.contains(&id.package)
             && (self.targets.is_empty() || self.targets.contains(&id.target))
     }

@@ -1,6 +1,6 @@
 use gpuprof_model::measurement::Unverified;
 use gpuprof_model::run::{Provenance, Status};
-use gpuprof_model::{ExitCode, Verdict};
+use gpuprof_model::{ExitCode, Filters, Verdict};
 
 use super::*;
 use crate::fixture::{self, h200, rows, series};
@@ -191,7 +191,7 @@ fn a_filter_that_takes_nothing_of_the_baseline_compares_nothing() {
     let (before, after) = (run(vec![counted("search", 1.0)]), run(vec![counted("find", 9.0)]));
     let thresholds = ["global_sectors <= baseline", "global_sectors <= 10"];
     let filtered = |filters: &[&str]| {
-        let filters = filters.iter().map(ToString::to_string).collect();
+        let filters = Filters::of_texts(filters.iter().copied());
         let scope = Scope { filters, ..Scope::whole() };
         judged_within(scope, after.clone(), before.clone(), &thresholds)
     };

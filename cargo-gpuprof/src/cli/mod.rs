@@ -58,11 +58,12 @@ mod tests {
             let Some(Command::List(list)) = parsed else { panic!("{line}") };
             assert!(list.quiet, "{line}");
             assert_eq!(list.cargo.manifest_path, Some("X".into()), "{line}");
-            assert_eq!(list.selection.filters, ["nbody"], "{line}");
+            assert_eq!(list.selection.filters.texts, ["nbody"], "{line}");
         }
         let by_cargo = parse("cargo-gpuprof gpuprof --target-dir t baseline list").command;
         assert!(matches!(by_cargo, Some(Command::Baseline(it)) if it.place.target_dir.is_some()));
-        let filters = |line: &str| parse(&format!("cargo-gpuprof {line}")).run.selection.filters;
+        let filters =
+            |line: &str| parse(&format!("cargo-gpuprof {line}")).run.selection.filters.texts;
         assert_eq!(filters("-q nbody list"), ["nbody", "list"]);
         assert_eq!(filters("--series list nbody"), ["nbody"]);
         assert_eq!(filters("-q -- list"), ["list"]);
@@ -78,7 +79,7 @@ mod tests {
     fn the_word_after_resume_is_a_run_or_a_filter() {
         let said = |line: &str| {
             let run = parse(&format!("cargo-gpuprof {line}")).run;
-            (run.gate.resume.unwrap_or_default(), run.selection.filters)
+            (run.gate.resume.unwrap_or_default(), run.selection.filters.texts)
         };
         let filter = |word: &str| ("latest".to_owned(), vec![word.to_owned()]);
         assert_eq!(said("--resume stencil"), filter("stencil"));

@@ -9,11 +9,11 @@ use std::io::Write;
 use camino::Utf8Path;
 use gpuprof_analysis::history::timelines;
 use gpuprof_analysis::view::columns;
-use gpuprof_model::ExitCode;
+use gpuprof_model::expression::Type;
 use gpuprof_model::history::{BadLine, Conditions, Entry, Revision, SCHEMA_VERSION, Value};
 use gpuprof_model::metric::Class;
 use gpuprof_model::run::{MetricResult, Run, SeriesResult, Status};
-use gpuprof_model::series::selects;
+use gpuprof_model::{AxisValue, Configuration, ExitCode, Filters};
 use jiff::Timestamp;
 
 use super::StandardOutput;
@@ -219,10 +219,11 @@ fn render_history(file: &Utf8Path, show: &ShowOptions, on: StandardOutput) -> Re
         )));
     };
     warn_of(file, &known.bad);
+    let filters = Filters::from(&show.filters);
+    check_conditions(&filters, &known.entries)?;
     let keep = |entry: &Entry, configuration: &str| {
-        let key = format!("{}/{configuration}", entry.series);
         let device = show.device.as_ref();
-        selects(&show.filters, show.exact, &key)
+        takes(&filters, &entry.series, configuration)
             && (show.metrics.is_empty() || show.metrics.contains(&entry.metric))
             && device.is_none_or(|device| entry.conditions.device.contains(device.as_str()))
     };
@@ -242,6 +243,40 @@ fn render_history(file: &Utf8Path, show: &ShowOptions, on: StandardOutput) -> Re
         HistoryFormat::Html => history_page(&timelines),
         HistoryFormat::Csv => report::csv(&timelines).map_err(|e| stdout(&e))?,
     })
+}
+
+/// Refuses conditions of `filters` on axes that none of `entries` has.
+///
+/// # Errors
+/// The place of the condition (exit code 2).
+fn check_conditions(filters: &Filters, entries: &[Entry]) -> Result<()> {
+    let points = entries.iter().flat_map(|entry| entry.values.keys()).map(|key| point_of(key));
+    let points: Vec<Configuration> = points.collect();
+    let axes: Vec<_> = points.iter().map(types).collect();
+    filters.expressions.iter().try_for_each(|expression| {
+        let checked = expression.check(&axes);
+        checked.map_err(|e| Failure::usage(e.render("-E", expression.text())))
+    })
+}
+
+/// Whether `filters` take a configuration of `series`; one in which a condition has no value is
+/// shown.
+fn takes(filters: &Filters, series: &str, configuration: &str) -> bool {
+    let point = point_of(configuration);
+    filters.take(series, &types(&point), &point).unwrap_or(true)
+}
+
+fn types(point: &Configuration) -> Vec<(&str, Type)> {
+    point.0.iter().map(|(axis, value)| (axis.as_str(), value.kind().into())).collect()
+}
+
+/// The configuration with this canonical text.
+fn point_of(text: &str) -> Configuration {
+    let value = |text: &str| {
+        AxisValue::try_from(text.to_owned()).unwrap_or_else(|_| AxisValue::Word(text.to_owned()))
+    };
+    let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
+    Configuration(pairs.map(|(axis, text)| (axis.to_owned(), value(text))).collect())
 }
 
 fn warn_of(file: &Utf8Path, bad: &[BadLine]) {

@@ -6,7 +6,7 @@ use gpuprof_model::Axis;
 use gpuprof_model::protocol::SeriesDescription;
 
 use super::divide::{self, Costs, Own};
-use super::selection::selection;
+use super::selection::{Named, selection};
 use super::settings::{Layers, Settings};
 use super::{Opened, Wanted};
 use crate::options::{ListOptions, MessageFormat};
@@ -29,6 +29,8 @@ pub fn list(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<()> {
+    let named = Named::from(&options.selection);
+    named.check()?;
     let (archive, configuration) = (options.archive_file.clone(), options.configuration.file());
     let wanted = Wanted { archive, configuration, ..(&options.cargo).into() };
     let opened = Opened::new(&wanted)?;
@@ -39,7 +41,7 @@ pub fn list(
     let process = HarnessProcess::for_query(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;
     let all = described.values().flatten();
-    let selection = selection(&(&options.selection).into(), (&layers, &settings), all)?;
+    let selection = selection(&named, (&layers, &settings), all)?;
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     let mut planned = plan::plan(flat, &selection)?;
     if let Some(part) = options.part.partition {

@@ -125,8 +125,8 @@ impl Opened {
     /// The other side of the comparison: the other revision that every slice measured, or a stored
     /// baseline.
     fn against(&self, plan: &Outline, base: Option<&Run>) -> Result<Option<Against>> {
-        let OutlineScope { whole, filters, exact, other_packages, targets } = plan.scope.clone();
-        let scope = Scope { whole, filters, exact, other_packages, targets };
+        let OutlineScope { whole, filters, other_packages, targets } = plan.scope.clone();
+        let scope = Scope { whole, filters, other_packages, targets };
         let across_devices = self.settings.across_devices.value;
         if let (Some(name), Some(base)) = (&plan.base, base) {
             // On the emulated driver nothing is timed, and so nothing is in rounds.

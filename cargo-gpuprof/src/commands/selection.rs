@@ -1,28 +1,44 @@
 //! Which series and configurations the command line and the configuration file select.
 
-use gpuprof_model::ExitCode;
+use gpuprof_model::filter::Subject;
 use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::{ExitCode, Filters};
 
 use super::settings::{Layers, Settings};
 use crate::options::{SUBCOMMANDS, SelectionOptions};
 use gpuprof_engine::plan::{Override, Selection, parse_overrides};
-use gpuprof_system::error::Result;
+use gpuprof_system::error::{Failure, Result};
 
 /// The series and configurations that a command line names.
 #[derive(Debug, Clone, Default)]
 pub struct Named {
     /// Clauses over the annotated ones.
     pub series: Vec<String>,
-    /// Texts that keys must hold.
-    pub filters: Vec<String>,
-    /// Whether keys must equal a filter.
-    pub exact: bool,
+    /// The filters.
+    pub filters: Filters,
 }
 
 impl From<&SelectionOptions> for Named {
     fn from(options: &SelectionOptions) -> Self {
-        let SelectionOptions { series, filters, exact, .. } = options.clone();
-        Self { series, filters, exact }
+        Self { series: options.series.clone(), filters: (&options.filters).into() }
+    }
+}
+
+impl Named {
+    /// Refuses filters that select nothing whatever the series are.
+    ///
+    /// # Errors
+    /// They are such (exit code 2).
+    pub fn check(&self) -> Result<()> {
+        let expressions = &self.filters.expressions;
+        match self.filters.select(Subject::default()) {
+            Ok(Some(false)) => {
+                let all: Vec<String> = expressions.iter().map(|it| format!("-E '{it}'")).collect();
+                let all = all.join(" ");
+                Err(Failure::usage(format!("{all} selects nothing, whatever the series are")))
+            }
+            Ok(Some(true) | None) | Err(_) => Ok(()),
+        }
     }
 }
 
@@ -50,7 +66,6 @@ pub fn selection<'s>(
         overrides: parse_overrides(described, configured.chain(given).collect())?,
         filters: named.filters.clone(),
         subcommands: &SUBCOMMANDS,
-        exact: named.exact,
         sample: settings.sample.value.map(Into::into),
         seed: settings.sample_seed.value,
         max_configurations: settings.max_configs.value,

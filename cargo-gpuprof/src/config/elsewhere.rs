@@ -17,6 +17,8 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
         &[
             "filters",
             "exact",
+            "filterset",
+            "exclude-series",
             "dry-run",
             "resume",
             "wait-lock",

@@ -39,8 +39,8 @@ pub struct GateOptions {
         long,
         value_name = "NAME|FILE",
         conflicts_with_all = [
-            "save_baseline", "resume", "dry_run", "archive_file", "filters", "series", "sample",
-            "package", "exclude", "partition",
+            "save_baseline", "resume", "dry_run", "archive_file", "filters", "filterset",
+            "exclude_series", "series", "sample", "package", "exclude", "partition",
         ],
         help_heading = "Gate"
     )]

@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 use clap::{Args, Subcommand};
 
 use super::word::word;
-use super::{Color, PlaceOptions};
+use super::{Color, FilterOptions, PlaceOptions};
 
 /// Options of `history`.
 #[derive(Debug, Args)]
@@ -46,12 +46,9 @@ pub struct AddOptions {
 /// What to show.
 #[derive(Debug, Args)]
 pub struct ShowOptions {
-    /// Show series and configurations whose key contains this text
-    #[arg(value_name = "FILTER")]
-    pub filters: Vec<String>,
-    /// Match filters against whole keys
-    #[arg(long)]
-    pub exact: bool,
+    /// Which series and configurations to show.
+    #[command(flatten)]
+    pub filters: FilterOptions,
     /// Metrics to show, separated by commas [default: all]
     #[arg(long, value_name = "METRICS", value_delimiter = ',')]
     pub metrics: Vec<String>,

@@ -11,9 +11,9 @@ use super::at_least_one::at_least_one;
 use super::word::word;
 use super::{
     AheadCount, AppReplayMatch, AppReplayMode, BackendChoice, CacheControl, CargoOptions, Checks,
-    ClockControl, ConfigurationOptions, DeviceSelection, GateOptions, Given, Isolate,
-    KernelOptions, OutputOptions, Repeats, ReplayMode, Set, SliceOptions, TimeBudget, ViewOptions,
-    library,
+    ClockControl, ConfigurationOptions, DeviceSelection, FilterOptions, GateOptions, Given,
+    Isolate, KernelOptions, OutputOptions, Repeats, ReplayMode, Set, SliceOptions, TimeBudget,
+    ViewOptions, library,
 };
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
@@ -57,12 +57,9 @@ pub const AUTO: &str = "auto";
 /// Which series to take.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SelectionOptions {
-    /// Take series and configurations whose key contains this text
-    #[arg(value_name = "FILTER")]
-    pub filters: Vec<String>,
-    /// Match filters against whole keys
-    #[arg(long, requires = "filters", help_heading = "Series")]
-    pub exact: bool,
+    /// The filters.
+    #[command(flatten)]
+    pub filters: FilterOptions,
     /// Values that replace those of an annotated axis, such as block=64..1024, or one more
     /// condition, such as 'where block * n <= 1G'
     #[arg(long, value_name = "AXIS=VALUES", help_heading = "Series")]
@@ -226,7 +223,7 @@ impl RunOptions {
         };
         let Some(text) = &mut self.gate.resume else { return };
         if text != AUTO && !names_run(text) && did_you_mean(text, [LATEST]).is_none() {
-            self.selection.filters.push(std::mem::replace(text, LATEST.to_owned()));
+            self.selection.filters.texts.push(std::mem::replace(text, LATEST.to_owned()));
         }
     }
 

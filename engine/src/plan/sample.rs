@@ -37,9 +37,7 @@ pub(super) fn spread(
             series.id
         )));
     };
-    let id = series.id.to_string();
-    let whole = selection.takes(&id);
-    let takes = |point: &Configuration| whole || selection.takes(&format!("{id}/{point}"));
+    let own = selection.on(series);
     let mut random = SplitMix(selection.seed);
     let mut taken: BTreeMap<u64, Configuration> = BTreeMap::new();
     // If most points are requested, hypercubes would mostly find points that are taken.
@@ -52,7 +50,11 @@ pub(super) fn spread(
                     continue;
                 }
                 let point = points.get(index).map_err(|e| without_value(series, &e))?;
-                taken.extend(point.filter(&takes).map(|point| (index, point)));
+                if let Some(point) = point
+                    && own.takes(&point)?
+                {
+                    taken.insert(index, point);
+                }
             }
         }
     }
@@ -61,7 +63,7 @@ pub(super) fn spread(
         let mut points = space.points();
         while let Some(found) = points.next_indexed() {
             let (index, point) = found.map_err(|e| without_value(series, &e))?;
-            if !taken.contains_key(&index) && takes(&point) {
+            if !taken.contains_key(&index) && own.takes(&point)? {
                 rest.push(index);
             }
             if points.visited() > MAX_VISITED {

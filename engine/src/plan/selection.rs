@@ -1,23 +1,22 @@
 //! What to take of the series, and how far they are searched for it.
 
-use gpuprof_model::ParseError;
+use gpuprof_model::expression::Type;
+use gpuprof_model::filter::Subject;
 use gpuprof_model::protocol::SeriesDescription;
-use gpuprof_model::series::selects;
+use gpuprof_model::{Configuration, Filters, ParseError};
 
 use super::overrides::ParsedOverride;
-use gpuprof_system::error::Failure;
+use gpuprof_system::error::{Failure, Result};
 
 /// Which series and configurations to take.
 #[derive(Debug, Clone)]
 pub struct Selection {
     /// Clauses that replace the annotated ones, the configuration file's first.
     pub overrides: Vec<ParsedOverride>,
-    /// Texts that keys must hold.
-    pub filters: Vec<String>,
+    /// The filters of the command line.
+    pub filters: Filters,
     /// Words that a filter which finds nothing may be a misspelling of.
     pub subcommands: &'static [&'static str],
-    /// Whether keys must equal a filter.
-    pub exact: bool,
     /// How many configurations to take of each series, spread over it; all where there is none.
     pub sample: Option<usize>,
     /// The seed of the sample.
@@ -30,9 +29,8 @@ impl Default for Selection {
     fn default() -> Self {
         Self {
             overrides: Vec::new(),
-            filters: Vec::new(),
+            filters: Filters::default(),
             subcommands: &[],
-            exact: false,
             sample: None,
             seed: 0,
             max_configurations: MAX_CONFIGURATIONS,
@@ -46,27 +44,68 @@ pub const MAX_CONFIGURATIONS: usize = 100_000;
 /// The most combinations to visit for the points that a series keeps.
 pub(super) const MAX_VISITED: u64 = 1 << 24;
 
+/// What is taken of one series.
+pub(super) struct SeriesSelection<'s> {
+    filters: &'s Filters,
+    id: String,
+    axes: Vec<(&'s str, Type)>,
+    /// Whether every configuration is taken, or none; nothing if they differ.
+    pub(super) all: Option<bool>,
+}
+
+impl SeriesSelection<'_> {
+    /// Whether a configuration is taken.
+    ///
+    /// # Errors
+    /// A condition of a filter without a value there.
+    pub(super) fn takes(&self, point: &Configuration) -> Result<bool> {
+        if let Some(all) = self.all {
+            return Ok(all);
+        }
+        self.filters.take(&self.id, &self.axes, point).map_err(|e| {
+            Failure::usage(format!("-E has no value at {}/{point}: {}", self.id, e.message))
+        })
+    }
+}
+
 impl Selection {
-    pub(super) fn takes(&self, key: &str) -> bool {
-        selects(&self.filters, self.exact, key)
+    /// What is taken of `series`.
+    pub(super) fn on<'s>(&'s self, series: &'s SeriesDescription) -> SeriesSelection<'s> {
+        let (id, axes) = (series.id.to_string(), series.space.types());
+        let subject = Subject { series: Some(&id), axes: Some(&axes), ..Subject::default() };
+        // No condition is evaluated without a configuration.
+        let all = self.filters.select(subject).unwrap_or_default();
+        SeriesSelection { filters: &self.filters, id, axes, all }
     }
 
     /// Whether a key of `series` can be taken: what is `false` for needs no search.
     pub(super) fn may_take(&self, series: &SeriesDescription) -> bool {
         let id = series.id.to_string();
-        let in_configuration = |filter: &str| {
+        let Filters { texts, exact, .. } = &self.filters;
+        let in_configuration = |filter: &String| {
+            // A pattern has to be compared with each configuration.
+            let pattern = !exact && filter.contains(['*', '?']);
             let (before, point) = filter.split_once('/').unwrap_or(("", filter));
-            (id.ends_with(before) && fits(point, series)) || fits(filter, series)
+            pattern || (id.ends_with(before) && fits(point, series)) || fits(filter, series)
         };
-        self.takes(&id) || self.filters.iter().any(|filter| in_configuration(filter))
+        match self.on(series).all {
+            Some(all) => all,
+            None => {
+                let of_texts = Filters { expressions: Vec::new(), ..self.filters.clone() };
+                of_texts.take_whole(&id) || texts.iter().any(in_configuration)
+            }
+        }
     }
 
     /// Whether a key of `series` is taken.
     pub(super) fn takes_any(&self, series: &SeriesDescription) -> bool {
-        let id = series.id.to_string();
-        let taken = |point| self.takes(&format!("{id}/{point}"));
+        let own = self.on(series);
+        let taken = |point: Configuration| own.takes(&point).unwrap_or(true);
         let points = || series.space.points().take(MAX_VISITED as usize);
-        self.takes(&id) || (self.may_take(series) && points().flatten().any(taken))
+        match own.all {
+            Some(all) => all,
+            None => self.may_take(series) && points().flatten().any(taken),
+        }
     }
 }
 

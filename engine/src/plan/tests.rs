@@ -2,7 +2,7 @@
 mod size_tests;
 
 use super::*;
-use gpuprof_model::{SeriesId, Space};
+use gpuprof_model::{Filters, SeriesId, Space};
 
 fn described(kernel: &str, axes: &[&str]) -> (usize, SeriesDescription) {
     let id = SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into() };
@@ -26,7 +26,7 @@ fn described(kernel: &str, axes: &[&str]) -> (usize, SeriesDescription) {
 }
 
 fn select(filters: &[&str]) -> Selection {
-    let filters = filters.iter().map(|&filter| filter.to_owned()).collect();
+    let filters = Filters::of_texts(filters.iter().copied());
     Selection { filters, ..Selection::default() }
 }
 
@@ -99,10 +99,15 @@ fn filters_take_series_or_single_configurations() {
     assert_eq!(keys(&["::a", "block=64"]), ["a/block=64", "a/block=128", "b/block=64"]);
     let failure = plan(all(), &select(&["::a", "zzz"])).unwrap_err();
     assert_eq!(failure.message, "no series matches `zzz`\nthere are:\n  p::t::a\n  p::t::b");
-    let exact = Selection { exact: true, ..select(&["a"]) };
+    let exact = |name: &str| {
+        let filters = Filters { exact: true, ..Filters::of_texts([name]) };
+        plan(all(), &Selection { filters, ..Selection::default() })
+    };
+    assert_eq!(exact("a").unwrap().len(), 1);
     assert_eq!(
-        plan(all(), &exact).unwrap_err().message,
-        "no key equals `a` (--exact compares whole keys)\nthere are:\n  p::t::a\n  p::t::b"
+        exact("::a").unwrap_err().message,
+        "no series matches `::a` (--exact compares whole names): did you mean `a` or `b`?\nthere \
+         are:\n  p::t::a\n  p::t::b"
     );
     let refused = |filter: &str| {
         plan([described("transpose", &["block=64"])], &select(&[filter])).unwrap_err().message

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use gpuprof_model::Configuration;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::{Provenance, SectionColumns, SeriesResult};
 use gpuprof_model::verdict::{FileLine, Layer};
+use gpuprof_model::{Configuration, Filters};
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Made, Start};
@@ -95,10 +95,9 @@ pub struct Outline {
 pub struct OutlineScope {
     /// Whether all configurations were selected of each series that was.
     pub whole: bool,
-    /// Texts of which the key of a selected series holds one.
-    pub filters: Vec<String>,
-    /// Whether a key must equal a filter.
-    pub exact: bool,
+    /// The filters of the run.
+    #[serde(flatten)]
+    pub filters: Filters,
     /// Packages that exist and were not selected.
     pub other_packages: BTreeSet<String>,
     /// The bench targets that were selected; all where it is empty.

@@ -34,11 +34,10 @@ pub(super) fn read(
 
 /// The scope of a run of this `request`, for its comparison.
 pub(super) fn scope(request: &Request, source: &Source) -> Scope {
-    let Named { series, filters, exact } = request.named.clone();
+    let Named { series, filters } = request.named.clone();
     Scope {
         whole: series.is_empty() && request.given.sample.is_none(),
         filters,
-        exact,
         other_packages: source.other_packages(),
         targets: request.wanted.cargo.bench.clone(),
     }

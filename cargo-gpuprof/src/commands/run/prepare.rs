@@ -59,6 +59,7 @@ pub(in crate::commands) const NO_NOISE: &str = "calibrate measures noise, and th
 pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> {
     base::check(&request)?;
     slice::check(&request)?;
+    request.named.check()?;
     let opened = Opened::new(&request.wanted)?;
     let layers = Layers::new(&opened.config, request.preset.as_deref())?;
     let settings = Settings::new(request.given.clone(), &layers);

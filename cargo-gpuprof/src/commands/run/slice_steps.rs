@@ -106,9 +106,9 @@ pub(super) fn cut(inputs: &Inputs, checked: Vec<Checked>) -> Result<(Vec<Checked
 }
 
 fn scope(inputs: &Inputs) -> OutlineScope {
-    let Scope { whole, filters, exact, other_packages, targets } =
+    let Scope { whole, filters, other_packages, targets } =
         against::scope(&inputs.request, &inputs.source);
-    OutlineScope { whole, filters, exact, other_packages, targets }
+    OutlineScope { whole, filters, other_packages, targets }
 }
 
 fn settings(settings: &Settings) -> BTreeMap<String, String> {

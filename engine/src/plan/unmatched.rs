@@ -1,0 +1,141 @@
+//! Filters that select nothing.
+//!
+//! Input: the annotated series, and filters. Output: an error that names the filter, the nearest
+//! name, and the series that exist. A filter next to others must select something too: its kernel
+//! may have another name now.
+
+use std::collections::BTreeSet;
+
+use gpuprof_model::filter::Pattern;
+use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::suggest::{self, did_you_mean, nearest};
+use gpuprof_model::{Configuration, Filters};
+
+use super::selection::Selection;
+use gpuprof_system::error::{Failure, Result};
+
+/// How many series a message names before it counts the rest.
+const NAMED: usize = 20;
+
+/// A series with its selected configurations.
+pub(super) type Chosen<'c> = (&'c SeriesDescription, &'c [Configuration]);
+
+/// An annotated series, for messages.
+pub(super) struct Known {
+    id: String,
+    kernel: String,
+    file: String,
+}
+
+impl From<&SeriesDescription> for Known {
+    fn from(series: &SeriesDescription) -> Self {
+        let SeriesDescription { id, file, .. } = series;
+        Self { id: id.to_string(), kernel: id.kernel.clone(), file: file.clone() }
+    }
+}
+
+/// Refuses conditions of filters on axes that no series of `all` has.
+///
+/// # Errors
+/// The place of the condition, with the nearest name (exit code 2).
+pub(super) fn check_conditions(
+    all: &[(usize, SeriesDescription)],
+    filters: &Filters,
+) -> Result<()> {
+    let axes: Vec<_> = all.iter().map(|(_, series)| series.space.types()).collect();
+    filters.expressions.iter().try_for_each(|expression| {
+        let checked = expression.check(&axes);
+        checked.map_err(|e| Failure::usage(e.render("-E", expression.text())))
+    })
+}
+
+/// Says which filter selects nothing, next to others that have selected `planned`; not checked for
+/// a sample, except for series that are left out.
+pub(super) fn find(
+    selection: &Selection,
+    planned: &[Chosen<'_>],
+    known: &[Known],
+) -> Option<String> {
+    let filters = &selection.filters;
+    let excludes = |pattern: &&Pattern| known.iter().any(|series| pattern.matches(&series.id));
+    if let Some(idle) = filters.excluded.iter().find(|pattern| !excludes(pattern)) {
+        let near =
+            near([idle.name()].iter(), known).map_or_else(String::new, |it| format!(": {it}"));
+        let known = there_are(known);
+        return Some(format!("--exclude-series {idle} leaves out no series{near}\n{known}"));
+    }
+    if selection.sample.is_some() {
+        return None;
+    }
+    let idle = alone(filters).into_iter().find(|one| !selects(one, planned))?;
+    Some(no_match(selection, &idle, known))
+}
+
+/// Each of several texts and each of several expressions, as separate filters.
+fn alone(filters: &Filters) -> Vec<Filters> {
+    let Filters { texts, exact, expressions, .. } = filters;
+    let text = |text: &String| Filters { exact: *exact, ..Filters::of_texts([text]) };
+    let expression =
+        |one: &_| Filters { expressions: vec![Clone::clone(one)], ..Filters::default() };
+    let texts = texts.iter().filter(|_| texts.len() > 1).map(text);
+    let expressions = expressions.iter().filter(|_| expressions.len() > 1).map(expression);
+    texts.chain(expressions).collect()
+}
+
+/// Whether `filters` select something of `planned`.
+fn selects(filters: &Filters, planned: &[Chosen<'_>]) -> bool {
+    let selection = Selection { filters: filters.clone(), ..Selection::default() };
+    planned.iter().any(|(series, configurations)| {
+        let own = selection.on(series);
+        own.all == Some(true) || configurations.iter().any(|it| own.takes(it).unwrap_or(true))
+    })
+}
+
+/// `filters` match none of the series `known`; suggests similar names.
+pub(super) fn no_match(selection: &Selection, filters: &Filters, known: &[Known]) -> String {
+    let Filters { texts, exact, expressions, excluded } = filters;
+    let words = texts.iter().map(|text| {
+        let series = text.split('/').next().unwrap_or(text);
+        series.rsplit("::").next().unwrap_or(series).to_owned()
+    });
+    let patterns = expressions.iter().flat_map(|it| it.patterns()).map(Pattern::name);
+    let words: Vec<String> = words.chain(patterns).collect();
+    let near = near(words.iter(), known);
+    let near = near.or_else(|| texts.iter().find_map(|filter| in_file(filter, known)));
+    // A subcommand that is misspelt is taken for a filter.
+    let near = near.or_else(|| {
+        let name = *nearest(texts.first()?, selection.subcommands.iter().copied()).first()?;
+        Some(format!("did you mean the subcommand `{name}`?"))
+    });
+    let near = near.map(|near| format!(": {near}")).unwrap_or_default();
+    let expressions = expressions.iter().map(|expression| format!("`-E {expression}`"));
+    let excluded = excluded.iter().map(|pattern| format!("`--exclude-series {pattern}`"));
+    let written = texts.iter().map(|text| format!("`{text}`")).chain(expressions).chain(excluded);
+    let written = written.collect::<Vec<_>>().join(", ");
+    let whole = if *exact { " (--exact compares whole names)" } else { "" };
+    format!("no series matches {written}{whole}{near}\n{}", there_are(known))
+}
+
+/// The kernels with a name near to one of `words`.
+fn near<'w>(mut words: impl Iterator<Item = &'w String>, known: &[Known]) -> Option<String> {
+    let kernels: BTreeSet<&str> = known.iter().map(|series| &*series.kernel).collect();
+    words.find_map(|word| did_you_mean(word, kernels.iter().copied()))
+}
+
+/// The first kernels of the files that `filter` names: a filter compares names of series, not of
+/// files.
+fn in_file(filter: &str, known: &[Known]) -> Option<String> {
+    let kernels = known.iter().filter(|series| series.file.contains(filter));
+    let kernels: Vec<&str> = kernels.map(|series| &*series.kernel).take(3).collect();
+    suggest::which(&kernels)
+}
+
+/// The series `known`, a line each.
+fn there_are(known: &[Known]) -> String {
+    let mut text = String::from("there are:");
+    known.iter().take(NAMED).for_each(|Known { id, .. }| text.push_str(&format!("\n  {id}")));
+    match known.len().saturating_sub(NAMED) {
+        0 => text,
+        more => text + &format!("\n  and {more} more; `cargo gpuprof list` shows them all"),
+    }
+}
