@@ -28,7 +28,7 @@ fn expressions_patterns_and_names_select_series_and_configurations() {
         ),
         (&["-E", "series(sc*)", "-E", "axis(stride == 1)"], &["gather 1", "scale 2"]),
         (&["-E", "series(vector::*) - axis(block <= 64)"], &["scale 1"]),
-        (&["-E", "axis(how == exits)"], &["ends 1"]),
+        (&["-E", "axis(how == exits)"], &["ends 1", "flickers 1"]),
         (&["-E", "all()", "gather/"], &["gather 4"]),
         (&["*scale/block=64*", "s*ps"], &["sleeps 3", "scale 1"]),
         (&["--exact", "scale"], &["scale 2"]),
@@ -151,6 +151,7 @@ fn a_filter_that_finds_nothing_names_the_nearest_series_and_all_that_there_are()
       endings::kernels::ends
       endings::kernels::sleeps
       endings::kernels::waits
+      endings::kernels::flickers
       vector::kernels::gather
       vector::kernels::scale
     ");
@@ -164,6 +165,7 @@ fn a_filter_that_finds_nothing_names_the_nearest_series_and_all_that_there_are()
       endings::kernels::ends
       endings::kernels::sleeps
       endings::kernels::waits
+      endings::kernels::flickers
       vector::kernels::gather
       vector::kernels::scale
     ");
@@ -177,6 +179,7 @@ fn a_filter_that_finds_nothing_names_the_nearest_series_and_all_that_there_are()
       endings::kernels::ends
       endings::kernels::sleeps
       endings::kernels::waits
+      endings::kernels::flickers
       vector::kernels::gather
       vector::kernels::scale
     ");
@@ -190,6 +193,7 @@ fn a_filter_that_finds_nothing_names_the_nearest_series_and_all_that_there_are()
       endings::kernels::ends
       endings::kernels::sleeps
       endings::kernels::waits
+      endings::kernels::flickers
       vector::kernels::gather
       vector::kernels::scale
     ");

@@ -99,7 +99,7 @@ fn a_request_to_terminate_ends_the_run_in_the_same_way() {
 
      checks  every finished row: memory, init, race, sync in 1 block
 
-    3 configurations of 1 series: 1 finished, 2 skipped; no thresholds
+    3 configurations of 1 series: 1 finished, 2 skipped; no thresholds; 2 not measured: the run was interrupted
     ");
 }
 

@@ -23,6 +23,7 @@ mod devices;
 mod doctor;
 mod emulate;
 mod examples;
+mod failures;
 mod filters;
 mod full_disk;
 mod gate;

@@ -56,6 +56,10 @@ impl Sweep<'_, '_> {
         let mut queues = self.queues();
         self.finish_what_is_over()?;
         loop {
+            if let Some(reason) = self.observer.stop_reason() {
+                self.skip_rest(&reason);
+                return Ok(());
+            }
             for (device, queue) in queues.iter_mut().enumerate() {
                 self.start(device, queue)?;
             }
@@ -161,7 +165,8 @@ impl Sweep<'_, '_> {
         self.observer.observe(Event::ConfigurationFinished { at, found })
     }
 
-    /// Reports the configurations that an interrupt or a failed write kept from running.
+    /// Reports the configurations that an interrupt, an observer or a failed write kept from
+    /// running.
     fn skip_rest(&mut self, reason: &str) {
         for at in self.all() {
             let execution = self.planned.execution(at);

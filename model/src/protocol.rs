@@ -283,6 +283,20 @@ impl Default for Sampling {
     }
 }
 
+impl Sampling {
+    /// Few samples, for a first look: a tenth of a second at most, after a short warm-up.
+    pub fn quick() -> Self {
+        Self {
+            min_samples: 5,
+            max_samples: 20,
+            max_time_ns: 1e8,
+            min_warmup_ns: 5e6,
+            max_warmup_ns: 1e8,
+            ..Self::default()
+        }
+    }
+}
+
 /// The reply of a harness.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reply {

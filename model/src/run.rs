@@ -100,6 +100,9 @@ pub struct Provenance {
     /// results were compared, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_verified: Option<String>,
+    /// Whether times are from one process with few samples, and nothing was judged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quick: bool,
     /// The cargo profile of the harness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
@@ -336,7 +339,7 @@ pub enum Status {
         /// The limit it ran into.
         reason: String,
     },
-    /// The run was interrupted before this configuration.
+    /// The run ended before this configuration.
     Skipped {
         /// By what.
         reason: String,
@@ -411,6 +414,15 @@ pub struct ConfigurationResult {
     pub checks: Option<CheckRecord>,
     /// How it failed next to others, if it was measured again alone after that.
     pub retried: Option<String>,
+    /// The failures of processes that were started again; empty in older documents.
+    pub failed_attempts: Vec<String>,
+}
+
+impl ConfigurationResult {
+    /// Whether it finished after failures.
+    pub fn is_flaky(&self) -> bool {
+        self.status == Status::Finished && !self.failed_attempts.is_empty()
+    }
 }
 
 impl Run {

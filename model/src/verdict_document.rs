@@ -31,6 +31,9 @@ pub struct VerdictDocument {
     /// results were compared, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_verified: Option<String>,
+    /// Whether times are from one process with few samples, and nothing was judged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quick: bool,
     /// The judged thresholds by series.
     pub judgements: Vec<SeriesJudgements>,
     /// The comparison with a baseline, if there was one.

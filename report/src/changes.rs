@@ -105,12 +105,16 @@ fn line_of(change: &Change) -> Line {
     Line { outcome: change.outcome, subject: format!("{configuration}  {}", change.metric), text }
 }
 
+/// What a quick run is.
+const QUICK: &str = "one process and few samples a configuration; nothing is judged or compared";
+
 /// What is to be said of the run as a whole, and of its comparison: label and text.
 pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     let unmeasured = run.series.iter().filter_map(|series| Some((series, unmeasured(series)?)));
     let mut out: Vec<_> =
         unmeasured.map(|(series, why)| ("unmeasured", format!("{}: {why}", series.id))).collect();
     out.extend(run.provenance.not_verified.clone().map(|why| ("not verified", why)));
+    out.extend(run.provenance.quick.then(|| ("quick", QUICK.to_owned())));
     let Some(comparison) = &run.comparison else { return out };
     if let Some(id) = &comparison.run {
         let theirs = named(id, comparison.git_revision.as_deref());

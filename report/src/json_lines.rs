@@ -107,6 +107,9 @@ pub struct ConfigurationFinished<'r> {
     /// How it failed next to others, if it was measured again alone after that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retried: Option<&'r str>,
+    /// The failures of processes that were started again.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub failed_attempts: &'r [String],
 }
 
 /// A side of a run that measures two.
@@ -216,6 +219,7 @@ impl<'r> Event<'r> {
             unverified: result.unverified,
             checks: result.checks,
             retried: result.retried.as_deref(),
+            failed_attempts: &result.failed_attempts,
         };
         match side {
             Some(LineSide::Base) => Self::BaseConfigurationFinished(finished),

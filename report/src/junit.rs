@@ -20,7 +20,9 @@ use gpuprof_model::measurement::Timing;
 use gpuprof_model::measurement::Unverified;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::verdict::{Judgement, Weight};
-use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
+use quick_junit::{
+    NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestRerun, TestSuite,
+};
 
 use gpuprof_analysis::gate::outcome::{Gate, RunOutcome, unmeasured};
 use gpuprof_analysis::view::View;
@@ -153,7 +155,7 @@ fn kind(code: ExitCode) -> NonSuccessKind {
 /// How a configuration ended, and if it finished, whether it was verified.
 fn configuration(series: &SeriesResult, row: &ConfigurationResult) -> TestCase {
     let status = match &row.status {
-        Status::Finished => TestCaseStatus::success(),
+        Status::Finished => flaky(row),
         Status::Failed { reason } | Status::Timeout { reason } => {
             bad(NonSuccessKind::Error, row.status.word(), reason)
         }
@@ -189,6 +191,17 @@ fn configuration(series: &SeriesResult, row: &ConfigurationResult) -> TestCase {
         case.add_property(("retried", reason.as_str()));
     }
     case
+}
+
+/// The status of a configuration that finished, with the failures before.
+fn flaky(row: &ConfigurationResult) -> TestCaseStatus {
+    let mut status = TestCaseStatus::success();
+    for reason in &row.failed_attempts {
+        let mut rerun = TestRerun::new(NonSuccessKind::Error);
+        rerun.set_type("failed").set_message(xml(reason));
+        status.add_rerun(rerun);
+    }
+    status
 }
 
 /// How long a configuration was timed, in all of its processes.

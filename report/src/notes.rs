@@ -31,6 +31,7 @@ const METRICS_NAMED: usize = 12;
 pub(super) fn list_notes(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
     let mut notes = unfinished(&series.configurations);
     notes.extend(retried(&series.configurations));
+    notes.extend(failed_attempts(&series.configurations));
     let names = shown(series, columns);
     notes.extend(unavailable(series, &names));
     notes.extend(patched::list_notes(&series.configurations, &names));
@@ -113,6 +114,23 @@ fn by_reason<'r>(
         vec![(Note { subject: span(&rows), ..alike }, row)]
     });
     notes.collect()
+}
+
+/// Failures of processes that were started again, each once.
+fn failed_attempts(rows: &[ConfigurationResult]) -> impl Iterator<Item = Note> {
+    let again = rows.iter().filter(|row| !row.failed_attempts.is_empty());
+    let groups = grouped(again.map(|row| ((row.is_flaky(), &row.failed_attempts), row)));
+    groups.into_iter().map(|((flaky, attempts), rows)| {
+        let reasons =
+            (1..).zip(attempts).map(|(number, reason)| format!("attempt {number}: {reason}"));
+        let reasons = reasons.collect::<Vec<_>>().join("; ");
+        let text = match flaky {
+            true => format!("passed attempt {} ({reasons})", attempts.len() + 1),
+            false => reasons,
+        };
+        let label = if flaky { "flaky" } else { "attempts" };
+        Note { label, subject: keys(&rows), text, weight: Weight::Warning }
+    })
 }
 
 fn reason(row: &ConfigurationResult) -> &str {

@@ -27,6 +27,13 @@ pub struct Summary {
     /// What was not judged, with the first reason; none if everything was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_judged: Option<String>,
+    /// Why configurations were not measured; none if all were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_measured: Option<String>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Configurations by how they ended.
@@ -42,8 +49,11 @@ pub struct StatusCounts {
     pub failed: usize,
     /// A pass ran out of time.
     pub timeout: usize,
-    /// The run was interrupted before.
+    /// The run ended before.
     pub skipped: usize,
+    /// Those that finished after a process had failed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub flaky: usize,
 }
 
 /// Thresholds by verdict.
@@ -78,6 +88,13 @@ impl Summary {
         let vanished = run.comparison.as_ref().map_or(0, |comparison| comparison.vanished.len());
         let mut summary = Self { series: run.series.len(), vanished, ..Self::default() };
         run.series.iter().for_each(|series| summary.add(series));
+        let rows = run.series.iter().flat_map(|series| &series.configurations);
+        let mut skipped = rows.filter(|row| matches!(row.status, Status::Skipped { .. }));
+        summary.not_measured = skipped.find_map(|row| row.status.reason().map(str::to_owned));
+        if run.provenance.quick {
+            summary.not_judged = Some("a quick run, in which nothing is judged".to_owned());
+            return summary;
+        }
         let nothing = nothing::found(run, false).map(|nothing| nothing.words());
         summary.not_judged = nothing.or_else(|| {
             let all = run.series.iter().flat_map(|series| &series.judgements);
@@ -91,6 +108,7 @@ impl Summary {
         let by_status = &mut self.configurations;
         for configuration in &series.configurations {
             by_status.total += 1;
+            by_status.flaky += usize::from(configuration.is_flaky());
             *match configuration.status {
                 Status::Finished => &mut by_status.finished,
                 Status::Invalid { .. } => &mut by_status.invalid,
@@ -133,6 +151,9 @@ impl fmt::Display for Summary {
                 (c.skipped, "skipped"),
             ],
         )?;
+        if c.flaky > 0 {
+            write!(f, ", {} of them flaky", c.flaky)?;
+        }
         let t = &self.thresholds;
         if t.total == 0 {
             let other = if t.not_applicable > 0 { " for this device" } else { "" };
@@ -159,6 +180,9 @@ impl fmt::Display for Summary {
 
 impl Summary {
     fn lacks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(reason) = &self.not_measured {
+            write!(f, "; {} not measured: {}", self.configurations.skipped, cut(reason))?;
+        }
         if self.vanished > 0 {
             write!(f, "; {} of the baseline missing", self.vanished)?;
         }

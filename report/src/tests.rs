@@ -36,6 +36,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             clock_control: ClockControl::None,
             replay_mode: None,
             not_verified: None,
+            quick: false,
             ptx_sha256: BTreeMap::from([("saxpy".to_owned(), "0123abcd".to_owned())]),
             input_sha256: BTreeMap::new(),
             kernel_toolchain: Some("rustc 1.95.0".into()),
@@ -369,8 +370,8 @@ fn the_summary_counts_and_knows_its_plurals() {
     assert_eq!(
         summary_line(&troubled_run()),
         "8 configurations of 3 series: 2 finished, 1 invalid, 2 failed, 1 timed out, 2 skipped; \
-         thresholds: 1 failed, 2 missing, 1 unavailable; not judged: \
-         variant=naive,block=256 failed, and 3 more did not finish"
+         thresholds: 1 failed, 2 missing, 1 unavailable; 2 not measured: interrupted by SIGINT; \
+         not judged: variant=naive,block=256 failed, and 3 more did not finish"
     );
     assert_eq!(
         summary_line(&run(h200(), Vec::new())),

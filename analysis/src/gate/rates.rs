@@ -233,5 +233,6 @@ fn subset(
         unverified: None,
         checks: None,
         retried: None,
+        failed_attempts: Vec::new(),
     }
 }

@@ -82,6 +82,7 @@ pub fn finished(
             unverified: passes.iter().find_map(|pass| pass.unverified),
             checks: passes.iter().find_map(|pass| pass.checks),
             retried: None,
+            failed_attempts: Vec::new(),
             configuration,
         },
     }
@@ -114,6 +115,7 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
         unverified: None,
         checks: None,
         retried: None,
+        failed_attempts: Vec::new(),
     }
 }
 

@@ -39,6 +39,7 @@ pub fn calibrate(
 ) -> Result<ExitCode> {
     let refused = [
         (options.run.dry_run, "calibrate rates what processes measured: --dry-run goes with `run`"),
+        (options.run.quick, "calibrate rates the noise of many processes: --quick goes with `run`"),
         (options.run.gate.load_baseline.is_some(), "calibrate takes a stored run by --from RUN"),
     ];
     if let Some((_, message)) = refused.into_iter().find(|(given, _)| *given) {

@@ -38,9 +38,9 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::run::Spent;
 
 use super::{StandardOutput, browser};
-use crate::options::RunOptions;
+use crate::options::{Given, GivenValue, RunOptions};
 use gpuprof_system::console;
-use gpuprof_system::error::Result;
+use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 use inputs::Inputs;
 use refusal::Blocked;
@@ -65,7 +65,33 @@ pub fn run(
     if let Some(name) = &options.gate.load_baseline {
         return loaded::run(name, options, stdout, out);
     }
+    refuse_for_quick(options)?;
     profile(options.into(), &mut Table(stdout), interrupt, out)
+}
+
+/// Refuses options that a quick run would ignore; clap refuses the others, which no variable sets.
+///
+/// # Errors
+/// One is given (exit code 2).
+fn refuse_for_quick(options: &RunOptions) -> Result<()> {
+    fn on_command_line<T>(given: &Option<GivenValue<T>>) -> bool {
+        given.as_ref().is_some_and(|given| !given.by_variable)
+    }
+    let Given { repeat, max_repeat, time_budget, baseline, .. } = &options.given;
+    let given = [
+        (on_command_line(repeat), "--repeat"),
+        (on_command_line(max_repeat), "--max-repeat"),
+        (on_command_line(time_budget), "--time-budget"),
+        (on_command_line(baseline), "--baseline"),
+        (options.slice.wanted().is_some(), "--partition"),
+    ];
+    match given.into_iter().find(|(given, _)| *given && options.quick) {
+        Some((_, option)) => Err(Failure::usage(format!(
+            "{option} cannot be combined with --quick: a quick run takes times in one process, \
+             and judges and compares nothing"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Measures and concludes; `presenter` shows the run, which is none with `--dry-run`.

@@ -115,6 +115,8 @@ backend = "emulator"
 devices = "all"
 repeat = "3..5"
 timeout = 7
+fail-fast = true
+retries = 2
 cache-control = "none"
 clock-control = "base"
 nvml-path = "lib/nvml.so"
@@ -206,7 +208,8 @@ fn every_setting_can_come_from_the_command_line() {
 
 #[test]
 fn a_flag_of_the_command_line_takes_back_what_the_file_says() {
-    let line = "cargo-gpuprof --wait --verify --gate --no-strict --no-across-devices --no-quiet";
+    let line = "cargo-gpuprof --wait --verify --gate --no-strict --no-across-devices --no-quiet \
+                --no-fail-fast";
     let all = settings(EVERY, line);
     assert_eq!(all.wait.to_string(), "true  [--wait]");
     assert_eq!(all.verify.to_string(), "true  [--verify]");
@@ -214,6 +217,7 @@ fn a_flag_of_the_command_line_takes_back_what_the_file_says() {
     assert_eq!(all.strict.to_string(), "false  [--no-strict]");
     assert_eq!(all.across_devices.to_string(), "false  [--no-across-devices]");
     assert_eq!(all.quiet.to_string(), "false  [--no-quiet]");
+    assert_eq!(all.fail_fast.to_string(), "false  [--no-fail-fast]");
     let later = settings("", "cargo-gpuprof --no-verify --verify --gate --no-gate");
     assert!(later.verify.value && !later.gate.value);
 }

@@ -32,6 +32,8 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
             "base-archive",
             "extract-to",
             "open",
+            "no-capture",
+            "quick",
         ],
         "it is an option of a single run: give it on the command line",
     ),
@@ -48,6 +50,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["no-strict"], "the key is `strict = false`"),
     (&["no-across-devices"], "the key is `across-devices = false`"),
     (&["no-quiet"], "the key is `quiet = false`"),
+    (&["no-fail-fast"], "the key is `fail-fast = false`"),
 ];
 
 /// The place of the option that `key` names, if it is one without a setting.

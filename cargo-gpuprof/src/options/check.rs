@@ -6,7 +6,8 @@ use clap::Args;
 
 use super::at_least_one::at_least_one;
 use super::{
-    CargoOptions, ConfigurationOptions, Given, KernelOptions, OutputOptions, SelectionOptions,
+    CargoOptions, ConfigurationOptions, FailureOptions, Given, KernelOptions, OutputOptions,
+    SelectionOptions,
 };
 
 /// Options of `check`.
@@ -29,6 +30,9 @@ pub struct CheckOptions {
     #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]
     #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub timeout: Option<NonZeroU32>,
+    /// What happens after a failure.
+    #[command(flatten)]
+    pub failures: FailureOptions,
     /// Which configuration file is read.
     #[command(flatten)]
     pub configuration: ConfigurationOptions,

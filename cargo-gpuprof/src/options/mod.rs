@@ -14,6 +14,7 @@ mod commands;
 mod configuration;
 mod duration;
 mod emulate;
+mod failures;
 mod filter;
 mod gate;
 mod given;
@@ -46,6 +47,7 @@ pub use commands::{
 pub use configuration::{ConfigFile, ConfigurationOptions};
 pub use duration::TimeBudget;
 pub use emulate::{BecomeOptions, EmulateOptions};
+pub use failures::FailureOptions;
 pub use filter::FilterOptions;
 pub use gate::{
     BaselineAction, BaselineOptions, CompareOptions, GateOptions, JudgingOptions, ReportOptions,

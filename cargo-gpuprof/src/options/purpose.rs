@@ -6,6 +6,8 @@ pub enum Purpose {
     /// Measurements, and a verdict on them.
     #[default]
     Profile,
+    /// A first look: one process and few samples a configuration, and no verdict.
+    Quick,
     /// The noise of this machine: only times count.
     Noise,
     /// Faults: nothing is compared or judged.
@@ -17,7 +19,7 @@ impl Purpose {
     pub fn needs_times(self) -> bool {
         match self {
             Self::Noise => true,
-            Self::Profile | Self::Check => false,
+            Self::Profile | Self::Quick | Self::Check => false,
         }
     }
 
@@ -25,7 +27,7 @@ impl Purpose {
     pub fn judges(self) -> bool {
         match self {
             Self::Profile | Self::Noise => true,
-            Self::Check => false,
+            Self::Quick | Self::Check => false,
         }
     }
 
@@ -33,7 +35,7 @@ impl Purpose {
     pub fn takes_base(self) -> bool {
         match self {
             Self::Profile => true,
-            Self::Noise | Self::Check => false,
+            Self::Noise | Self::Quick | Self::Check => false,
         }
     }
 }

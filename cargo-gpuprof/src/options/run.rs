@@ -11,9 +11,9 @@ use super::at_least_one::at_least_one;
 use super::word::word;
 use super::{
     AheadCount, AppReplayMatch, AppReplayMode, BackendChoice, CacheControl, CargoOptions, Checks,
-    ClockControl, ConfigurationOptions, DeviceSelection, FilterOptions, GateOptions, Given,
-    Isolate, KernelOptions, OutputOptions, Repeats, ReplayMode, Set, SliceOptions, TimeBudget,
-    ViewOptions, library,
+    ClockControl, ConfigurationOptions, DeviceSelection, FailureOptions, FilterOptions,
+    GateOptions, Given, Isolate, KernelOptions, OutputOptions, Repeats, ReplayMode, Set,
+    SliceOptions, TimeBudget, ViewOptions, library,
 };
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
@@ -115,6 +115,16 @@ pub struct RunOptions {
     #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]
     #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub timeout: Option<NonZeroU32>,
+    /// What happens after a failure.
+    #[command(flatten)]
+    pub failures: FailureOptions,
+    /// Time each configuration in one process with few samples, and judge nothing; such a run
+    /// cannot become a baseline
+    #[arg(long, help_heading = "Run")]
+    #[arg(conflicts_with_all = [
+        "base", "base_archive", "load_baseline", "save_baseline", "threshold", "strict",
+    ])]
+    pub quick: bool,
     /// What happens to the L2 cache before each sample
     #[arg(long, value_parser = word::<CacheControl>(), value_name = "CONTROL", help_heading = "Run")]
     pub cache_control: Option<CacheControl>,

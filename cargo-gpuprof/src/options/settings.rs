@@ -45,6 +45,10 @@ macro_rules! settings {
             time_budget "--time-budget": TimeBudget => Option<TimeBudget> = None;
             /// Seconds a process may take.
             timeout "--timeout": NonZeroU32 => u32 = 120;
+            /// Whether the run ends after the first failure.
+            fail_fast "--fail-fast": bool => bool = false;
+            /// How often a process of a configuration that failed is started again.
+            retries "--retries": u32 => u32 = 0;
             /// What happens to the L2 cache before each sample.
             cache_control "--cache-control": CacheControl => CacheControl = CacheControl::default();
             /// What happens to the clocks of the GPU.

@@ -11,7 +11,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -61,6 +61,8 @@ pub struct HarnessProcess<'a> {
     pub device: Option<&'a str>,
     /// How long a process may take.
     pub timeout: Duration,
+    /// Whether its outputs go to files; else they go to our stderr.
+    pub captures: bool,
     /// Ends it early.
     pub interrupt: &'a Interrupt,
 }
@@ -68,7 +70,14 @@ pub struct HarnessProcess<'a> {
 impl<'a> HarnessProcess<'a> {
     /// Processes that list series and devices, and measure nothing.
     pub fn for_query(folder: &'a Utf8Path, interrupt: &'a Interrupt) -> Self {
-        Self { folder, emulator_folder: None, device: None, timeout: DISCOVERY_TIMEOUT, interrupt }
+        Self {
+            folder,
+            emulator_folder: None,
+            device: None,
+            timeout: DISCOVERY_TIMEOUT,
+            captures: true,
+            interrupt,
+        }
     }
 }
 
@@ -215,9 +224,6 @@ impl HarnessProcess<'_> {
         for path in replies.iter().chain([&place_path]) {
             let _ = fs::remove_file(path);
         }
-        let create = |path: &Utf8PathBuf| {
-            File::create(path).map_err(|e| Failure::output(path.as_std_path(), &e))
-        };
         let started = |e: io::Error| {
             // The harness is a copy in the run's folder; if that is gone, the harness is not to
             // blame.
@@ -232,7 +238,8 @@ impl HarnessProcess<'_> {
         let (line, stdin) = HarnessLine::new().map_err(started)?;
         let mut command = self.command(harness, &request_path, single_stream);
         command.env(PLACE_ENV, &place_path).env(CHECKS_ENV, checks.to_string());
-        command.stdin(stdin).stdout(create(&file("stdout"))?).stderr(create(&stderr_path)?);
+        command.stdin(stdin);
+        self.set_outputs(&mut command, &file("stdout"), &stderr_path)?;
         let mut child = command.spawn().map_err(started)?;
         let group = Pid::from_child(&child);
         let status = BlockingCall::start(move || child.wait()).map_err(|e| {
@@ -241,6 +248,30 @@ impl HarnessProcess<'_> {
         })?;
         let replies = replies.into();
         Ok(Running { group, status, exited: None, line, replies, stderr_path, place_path })
+    }
+
+    /// Sets where the outputs of `command` go.
+    ///
+    /// # Errors
+    /// A file cannot be made (exit code 110).
+    fn set_outputs(
+        &self,
+        command: &mut Command,
+        stdout: &Utf8Path,
+        stderr: &Utf8Path,
+    ) -> Result<()> {
+        let create = |path: &Utf8Path| {
+            File::create(path).map_err(|e| Failure::output(path.as_std_path(), &e))
+        };
+        if self.captures {
+            command.stdout(create(stdout)?).stderr(create(stderr)?);
+            return Ok(());
+        }
+        // Our stdout has the results.
+        command.stdout(io::stderr()).stderr(Stdio::inherit());
+        // A process of a run that was killed and is resumed may have left one.
+        let _ = fs::remove_file(stderr);
+        Ok(())
     }
 
     /// The command that asks `harness` what is in `request_path`.

@@ -62,6 +62,13 @@ pub enum Event<'e> {
         /// How it failed.
         reason: &'e str,
     },
+    /// A process of a configuration failed and is started again.
+    FailedAttempt {
+        /// Which.
+        at: At,
+        /// How it failed.
+        reason: &'e str,
+    },
     /// A pass found that a device gives no counters any more.
     CountersDenied {
         /// The position of the device.
@@ -87,6 +94,8 @@ pub struct Found {
     pub hardware: BTreeMap<String, HardwareValue>,
     /// The status that ended it early.
     pub ended: Option<Status>,
+    /// The failures of processes that were started again.
+    pub failed_attempts: Vec<String>,
     /// How long its processes had the device.
     pub held: Duration,
     /// How it first failed next to others, if it was retried alone.
@@ -112,6 +121,11 @@ pub trait Observer {
     /// # Errors
     /// As [`Observer::observe`].
     fn look(&mut self, open: &[Open<'_>]) -> Result<BTreeMap<At, u32>>;
+
+    /// Why nothing further is to be measured; none to go on.
+    fn stop_reason(&self) -> Option<String> {
+        None
+    }
 
     /// Takes an event.
     ///

@@ -87,8 +87,26 @@ impl Sweep<'_, '_> {
         if job.may_be_innocent(kind) {
             return Ok(Outcome::Again(self.retry(job, index, &reason)?));
         }
+        if self.may_fail_again(at) {
+            return Ok(Outcome::Again(self.start_again(job, index, &reason)?));
+        }
         self.end(at, Status::Failed { reason })?;
         Ok(Outcome::Ended)
+    }
+
+    /// Whether a process of a configuration that failed is started again.
+    fn may_fail_again(&mut self, at: At) -> bool {
+        let retries = self.planned.retries;
+        self.state(at).failed_attempts.len() < retries as usize
+    }
+
+    /// The job that repeats `job` for one of its configurations, which failed alone for this
+    /// `reason`.
+    fn start_again(&mut self, job: &Job, index: usize, reason: &str) -> Result<Job> {
+        let at = (job.series, index);
+        self.observer.observe(Event::FailedAttempt { at, reason })?;
+        self.state(at).failed_attempts.push(reason.to_owned());
+        Ok(job.alone(index))
     }
 
     /// The job that repeats `job` alone for one of its configurations, which failed for this
@@ -208,8 +226,13 @@ impl Sweep<'_, '_> {
         });
         let crowded = beside && matches!(ended, Ended::Without { killed: true, .. });
         let innocent = crowded || job.may_be_innocent(FailureKind::Other);
-        if innocent && !matches!(status, Status::Skipped { .. }) {
-            let alone = blamed.iter().map(|&index| self.retry(job, index, reason));
+        let again =
+            innocent || blamed.iter().all(|&index| self.may_fail_again((job.series, index)));
+        if again && !matches!(status, Status::Skipped { .. }) {
+            let alone = blamed.iter().map(|&index| match innocent {
+                true => self.retry(job, index, reason),
+                false => self.start_again(job, index, reason),
+            });
             let mut again: Vec<Job> = alone.collect::<Result<_>>()?;
             if !others.is_empty() {
                 again.push(Job { configurations: others, then: None, ..job.clone() });

@@ -33,6 +33,8 @@ pub(super) struct State {
     pub(super) image: Option<Image>,
     /// The status that ended it early.
     pub(super) ended: Option<Status>,
+    /// The failures of processes that were started again.
+    pub(super) failed_attempts: Vec<String>,
     /// Whether it is counted in its own processes, since it failed in a shared one.
     pub(super) apart: bool,
     /// How it first failed next to others, if it was retried alone.
@@ -81,6 +83,7 @@ impl State {
             image,
             ended,
             retried: replayed.retried(series, configuration).map(str::to_owned),
+            failed_attempts: replayed.failed_attempts(series, configuration).to_vec(),
             ..Self::default()
         })
     }
@@ -153,6 +156,7 @@ impl State {
             passes: std::mem::take(&mut self.passes),
             hardware: std::mem::take(&mut self.collected.hardware),
             ended: self.ended.take(),
+            failed_attempts: std::mem::take(&mut self.failed_attempts),
             held: self.held,
             retried: self.retried.take(),
         }

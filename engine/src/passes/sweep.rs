@@ -55,6 +55,8 @@ pub struct Planned<'a> {
     pub order: Interleave,
     /// The unit that gets separate processes.
     pub isolate: Isolate,
+    /// How many failed processes of a configuration are started again.
+    pub retries: u32,
 }
 
 impl<'a> Planned<'a> {

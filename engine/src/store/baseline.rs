@@ -173,8 +173,15 @@ impl Baselines {
 /// Writes `run` to `path` as a baseline: indented, so that git can show changes.
 ///
 /// # Errors
-/// It cannot be written (exit code 110).
+/// It is a quick run (exit code 2); it cannot be written (exit code 110).
 pub fn write(path: &Utf8Path, run: &Run) -> Result<()> {
+    if run.provenance.quick {
+        return Err(Failure::usage(format!(
+            "{} is a quick run: times of one process with few samples are no baseline; run without \
+             --quick",
+            run.id
+        )));
+    }
     let write = || -> io::Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;

@@ -144,6 +144,18 @@ impl Journal {
         })
     }
 
+    /// Records a process that failed and is started again.
+    ///
+    /// # Errors
+    /// As [`Journal::pass`].
+    pub fn failed_attempt(
+        &mut self,
+        (series, configuration): (usize, usize),
+        reason: &str,
+    ) -> Result<()> {
+        self.write(&Line::FailedAttempt { series, configuration, reason: reason.to_owned() })
+    }
+
     /// Records a configuration that ended early. One that was skipped has not ended.
     ///
     /// # Errors

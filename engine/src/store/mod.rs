@@ -81,6 +81,7 @@ pub fn verdict_document(run: &Run, exit_code: ExitCode, gated: bool) -> VerdictD
         .to_owned(),
         gated,
         not_verified: run.provenance.not_verified.clone(),
+        quick: run.provenance.quick,
         judgements: run.series.iter().map(judgements).collect(),
         comparison: run.comparison.clone(),
         conclusion: run.conclusion.clone(),

@@ -120,6 +120,9 @@ struct RowDocument<'a> {
     /// How it failed next to others, if it was measured again alone after that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retried: Option<Cow<'a, str>>,
+    /// The failures of processes that were started again; empty in older documents.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    failed_attempts: Cow<'a, [String]>,
 }
 
 /// The rows of a series: to be written, or as they were read.
@@ -214,6 +217,7 @@ impl<'a> CommonData<'a> {
             unverified: row.unverified,
             checks: row.checks,
             retried: row.retried.as_deref().map(Cow::Borrowed),
+            failed_attempts: Cow::Borrowed(&row.failed_attempts),
         }
     }
 }
@@ -304,6 +308,7 @@ impl RowDocument<'_> {
             unverified: self.unverified,
             checks: self.checks,
             retried: self.retried.map(Cow::into_owned),
+            failed_attempts: self.failed_attempts.into_owned(),
         };
         Ok(ReadRow { row, own, untold, absent: self.absent })
     }

@@ -39,6 +39,7 @@ fn row(block: u64, metrics: Metrics) -> ConfigurationResult {
         unverified: None,
         checks: None,
         retried: None,
+        failed_attempts: Vec::new(),
     }
 }
 

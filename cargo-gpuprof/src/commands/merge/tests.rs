@@ -150,6 +150,7 @@ fn made() -> Made {
         replay_mode: None,
         order: None,
         repeat: Repeats::exactly(7),
+        quick: false,
         counters: Vec::new(),
     }
 }

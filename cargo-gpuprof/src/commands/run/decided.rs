@@ -20,7 +20,7 @@ use super::counters::CounterSetup;
 use super::devices::Devices;
 use super::inputs::{Checked, Inputs};
 use super::sides::Both;
-use crate::options::{CacheControl, Interleave, Repeats};
+use crate::options::{CacheControl, Interleave, Purpose, Repeats};
 use gpuprof_engine::device::shared_profiler;
 use gpuprof_engine::execute::{Ahead, Execution, HarnessProcess, Modules};
 use gpuprof_engine::schedule::assignment::Assignment;
@@ -147,19 +147,27 @@ impl Prepared {
                 emulator_folder: self.emulator.as_deref(),
                 device: devices.visible(at),
                 timeout: Duration::from_secs(settings.timeout.value.into()),
+                captures: !inputs.request.no_capture,
                 ..HarnessProcess::for_query(&self.passes, interrupt)
             },
             modules: &self.modules,
             emulated: devices.emulated,
             attributes: self.plan.attributes(),
             repeat: *repeat,
-            ahead: Ahead::on(device, settings.ahead.value.map(Into::into)),
+            ahead: match inputs.request.no_capture {
+                // Their outputs would be mixed.
+                true => Ahead::NONE,
+                false => Ahead::on(device, settings.ahead.value.map(Into::into)),
+            },
             checks: settings.check.given().copied(),
             verify: settings.verify.value,
             sampling: Sampling {
                 cold_cache: settings.cache_control.value == CacheControl::All,
                 nvml: settings.nvml_path(&inputs.source.root()).map(Into::into),
-                ..Sampling::default()
+                ..match inputs.request.purpose {
+                    Purpose::Quick => Sampling::quick(),
+                    Purpose::Profile | Purpose::Noise | Purpose::Check => Sampling::default(),
+                }
             },
             cupti: settings.cupti_path(&inputs.source.root()).map(Into::into),
             counters: setup.counters().cloned(),

@@ -8,8 +8,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use gpuprof_model::ExitCode;
 use gpuprof_model::measurement::DeviceName;
-use gpuprof_model::run::{ConfigurationResult, Provenance, Status};
+use gpuprof_model::run::{ConfigurationResult, Provenance, SeriesResult, Status};
+use gpuprof_model::verdict::Judgement;
 
 use super::costs::Costs;
 use super::decided::{Plan, Prepared};
@@ -22,7 +24,7 @@ use super::stopwatch::Stopwatch;
 use crate::commands::settings::Origin;
 use crate::options::MessageFormat;
 use gpuprof_engine::execute::{Execution, NeededFiles};
-use gpuprof_engine::passes::{self, At, Event, Observer, Open, Planned, Rounds};
+use gpuprof_engine::passes::{self, At, Event, Found, Observer, Open, Planned, Rounds};
 use gpuprof_engine::plan::{PlannedSeries, Side};
 use gpuprof_engine::store::journal::{Journal, Replayed, Start};
 use gpuprof_report::json_lines::{self, LineSide};
@@ -100,6 +102,7 @@ fn planned<'a>(
         limited: &prepared.plan.limited,
         order: prepared.plan.order,
         isolate: prepared.plan.inputs.settings.isolate.value,
+        retries: prepared.plan.inputs.settings.retries.value,
     }
 }
 
@@ -154,6 +157,8 @@ struct Listeners<'a, W> {
     lines: Lines<'a, W>,
     /// How many configurations of each series have not ended.
     left: Vec<usize>,
+    /// The first failure, if the run is to end after it.
+    failure: Option<String>,
 }
 
 impl<'a, W: Write> Listeners<'a, W> {
@@ -172,10 +177,38 @@ impl<'a, W: Write> Listeners<'a, W> {
             results: Results::new(prepared, provenance),
             watch,
             costs: Costs::default(),
-            progress: Progress::new(plan.configurations(), settings.notes()),
+            progress: Progress::new(
+                plan.configurations(),
+                plan.inputs.request.no_capture,
+                settings.notes(),
+            ),
             lines: Lines { out: out.filter(|_| json), plan },
             left: plan.both.checked.iter().map(Checked::count).collect(),
+            failure: None,
         }
+    }
+
+    /// Takes the result of a configuration, and judges its series if that was the last of it. The
+    /// first failure is kept if the run is to end after it.
+    fn finished(&mut self, at: At, found: Found) -> Result<()> {
+        let (plan, held) = (self.plan, found.held);
+        let result = self.results.add(at, found);
+        let skipped = matches!(result.status, Status::Skipped { .. });
+        let failed = matches!(result.status, Status::Failed { .. } | Status::Timeout { .. });
+        let mut failure = failed.then(|| format!("{} failed", name(plan, at)));
+        if !skipped {
+            self.progress.end(&name(plan, at), result, held);
+        }
+        let row = plan.inputs.slice.as_ref().map(|_| result.clone());
+        let mut told = self.lines.configuration_finished(at, result);
+        if let Some(series) = self.results.series(at.0) {
+            told = told.and(self.lines.series_finished(series));
+            failure = failure.or_else(|| violated(plan, series));
+        }
+        if plan.inputs.settings.fail_fast.value && self.failure.is_none() {
+            self.failure = failure.map(|what| format!("--fail-fast: {what}"));
+        }
+        if skipped { told } else { told.and(self.ended(at, row)) }
     }
 
     /// Records that all of a slice is measured, if it is.
@@ -228,6 +261,10 @@ impl<W: Write> Observer for Listeners<'_, W> {
         Ok(self.results.look(open))
     }
 
+    fn stop_reason(&self) -> Option<String> {
+        self.failure.clone()
+    }
+
     fn observe(&mut self, event: Event<'_>) -> Result<()> {
         match event {
             Event::Started { at } => self.progress.start(&name(self.plan, at)),
@@ -250,23 +287,20 @@ impl<W: Write> Observer for Listeners<'_, W> {
             Event::ConfigurationEnded { at, status } => self.journal.ended(at, status)?,
             Event::Retried { at, reason } => self.journal.retried(at, reason)?,
             Event::CountersDenied { device, denial } => self.results.deny(device, denial),
-            Event::ConfigurationFinished { at, found } => {
-                let held = found.held;
-                let result = self.results.add(at, found);
-                let skipped = matches!(result.status, Status::Skipped { .. });
-                if !skipped {
-                    self.progress.end(&name(self.plan, at), result, held);
-                }
-                let row = self.plan.inputs.slice.as_ref().map(|_| result.clone());
-                let told = self.lines.configuration_finished(at, result);
-                let judged = self.results.series(at.0);
-                let told =
-                    told.and(judged.map_or(Ok(()), |series| self.lines.series_finished(series)));
-                return if skipped { told } else { told.and(self.ended(at, row)) };
-            }
+            Event::FailedAttempt { at, reason } => self.journal.failed_attempt(at, reason)?,
+            Event::ConfigurationFinished { at, found } => return self.finished(at, found),
         }
         Ok(())
     }
+}
+
+/// The first threshold that `series` violates, if violations count.
+fn violated(plan: &Plan, series: &SeriesResult) -> Option<String> {
+    let fails = |judgement: &&Judgement| {
+        plan.inputs.gate.judgement_exit_code(judgement) == ExitCode::ThresholdFailed
+    };
+    let first = series.judgements.iter().find(fails)?;
+    Some(format!("{} violates `{}`", series.id, first.threshold))
 }
 
 /// `package::target::kernel/axis=value`, with the revision where it is the other one.
@@ -312,7 +346,7 @@ impl<W: Write> Lines<'_, W> {
         self.write(&json_lines::Event::configuration_finished(&planned.series.id, result, side))
     }
 
-    fn series_finished(&mut self, series: &gpuprof_model::run::SeriesResult) -> Result<()> {
+    fn series_finished(&mut self, series: &SeriesResult) -> Result<()> {
         for judgement in &series.judgements {
             self.write(&json_lines::Event::threshold_judged(&series.id, judgement))?;
         }

@@ -26,8 +26,9 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(total: usize, notes: Notes) -> Self {
-        let terminal = std::io::stderr().is_terminal();
+    /// Of `total` configurations; a bar needs a terminal on which nothing else writes (`shared`).
+    pub(super) fn new(total: usize, shared: bool, notes: Notes) -> Self {
+        let terminal = std::io::stderr().is_terminal() && !shared;
         let bar = (terminal && !notes.quiet()).then(|| {
             let bar =
                 ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());

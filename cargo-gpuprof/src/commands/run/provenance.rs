@@ -10,6 +10,7 @@ use super::base::Base;
 use super::decided::Plan;
 use crate::commands::settings::{Origin, Setting, Settings};
 use crate::commands::source::Kernels;
+use crate::options::Purpose;
 use crate::options::{CacheControl, ClockControl, Isolate, ReplayMode};
 use gpuprof_engine::execute::Ahead;
 use gpuprof_engine::schedule;
@@ -42,6 +43,7 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
         assembler: kernels.assembler.clone(),
         git_revision: inputs.source.git_revision(),
         not_verified: not_verified(&inputs.settings.verify),
+        quick: inputs.request.purpose == Purpose::Quick,
         profile: Some(profile.clone()),
         kernel_arch: Some(kernel_arch.clone()),
         first_look: plan
@@ -115,6 +117,7 @@ impl<'a> Conditions<'a> {
             max_repeat: _, time_budget: _,
             // Paths of libraries, time limits, selection, retention and judging.
             nvml_path: _, cupti_path: _, timeout: _, wait: _, verify: _, sets: _, sections: _,
+            fail_fast: _, retries: _,
             advice: _, rules: _, max_passes: _, sample: _, sample_seed: _, max_configs: _, gate: _, strict: _,
             baseline: _, base: _, across_devices: _, keep_runs: _,
             // What is shown and written.

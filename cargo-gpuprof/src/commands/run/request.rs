@@ -11,7 +11,8 @@ use gpuprof_model::threshold::WrittenThreshold;
 use crate::commands::Wanted;
 use crate::commands::selection::Named;
 use crate::options::{
-    BackendChoice, CheckOptions, Checks, Given, Partition, PartitionBy, Purpose, RunOptions,
+    BackendChoice, CheckOptions, Checks, Given, Partition, PartitionBy, Purpose, Repeats,
+    RunOptions,
 };
 
 /// The wishes of a user for one run.
@@ -55,6 +56,8 @@ pub(in crate::commands) struct Request {
     pub dry_run: bool,
     /// Whether the page is opened in the browser.
     pub open: bool,
+    /// Whether the processes write to the terminal.
+    pub no_capture: bool,
 }
 
 impl From<&RunOptions> for Request {
@@ -62,8 +65,8 @@ impl From<&RunOptions> for Request {
         let RunOptions { archive_file, extract_to, configuration, metrics, .. } = options.clone();
         let RunOptions { gate, slice, .. } = options.clone();
         Self {
-            purpose: Purpose::Profile,
-            given: options.given.clone(),
+            purpose: if options.quick { Purpose::Quick } else { Purpose::Profile },
+            given: given(options),
             named: (&options.selection).into(),
             wanted: Wanted {
                 archive: archive_file,
@@ -86,7 +89,19 @@ impl From<&RunOptions> for Request {
             resume: gate.resume,
             dry_run: options.dry_run,
             open: options.output.open,
+            no_capture: options.failures.no_capture,
         }
+    }
+}
+
+/// The settings that `options` give; a quick run takes times once and gates nothing.
+fn given(options: &RunOptions) -> Given {
+    let given = options.given.clone();
+    match options.quick {
+        true => {
+            Given { repeat: Some(Repeats::exactly(1).into()), gate: Some(false.into()), ..given }
+        }
+        false => given,
     }
 }
 
@@ -106,6 +121,7 @@ impl From<&CheckOptions> for Request {
             wanted: Wanted { configuration: configuration.file(), ..cargo.into() },
             preset: configuration.preset.clone(),
             open: output.open,
+            no_capture: options.failures.no_capture,
             ..Self::default()
         }
     }

@@ -116,8 +116,10 @@ impl<'a> Results<'a> {
         };
         let device = device.cloned();
         let retried = found.retried.take().map(|reason| printable(&reason));
+        let failed_attempts =
+            found.failed_attempts.iter().map(|reason| printable(reason)).collect();
         let row = result(found, configuration, &self.terms[at]);
-        ConfigurationResult { device, retried, ..row }
+        ConfigurationResult { device, retried, failed_attempts, ..row }
     }
 
     /// The target number of rounds of each configuration that is `open`, on both sides if it has

@@ -44,6 +44,7 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
         replay_mode: run.provenance.replay_mode,
         order: run.provenance.order.clone(),
         repeat: plan.repeat,
+        quick: run.provenance.quick,
         counters: plan.counters(),
     }
 }

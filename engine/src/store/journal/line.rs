@@ -92,6 +92,7 @@ pub(super) enum Line {
     Pass { series: usize, configuration: usize, repeat: u32, result: Box<PassResult> },
     Counters { series: usize, configuration: usize, hardware: BTreeMap<String, HardwareValue> },
     CounterStep { series: usize, configuration: usize, of: usize, collected: Collected },
+    FailedAttempt { series: usize, configuration: usize, reason: String },
     Ended { series: usize, configuration: usize, status: Status },
     Retried { series: usize, configuration: usize, reason: String },
     Row { series: usize, configuration: usize, row: Box<SeriesResult> },
@@ -108,6 +109,7 @@ pub(super) enum LineKind {
     Pass,
     Counters,
     CounterStep,
+    FailedAttempt,
     Ended,
     Retried,
     Row,
@@ -130,6 +132,7 @@ pub(super) fn written(line: &Line, by: &str) -> Vec<u8> {
         Line::Pass { .. }
         | Line::Counters { .. }
         | Line::CounterStep { .. }
+        | Line::FailedAttempt { .. }
         | Line::Ended { .. }
         | Line::Retried { .. }
         | Line::Row { .. }

@@ -52,6 +52,9 @@ pub struct Made {
     pub order: Option<String>,
     /// Processes that time each configuration.
     pub repeat: Repeats,
+    /// Whether it takes few samples.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quick: bool,
     /// The counters collected.
     pub counters: Vec<String>,
 }
@@ -101,6 +104,7 @@ impl Made {
             (self.cache_control == now.cache_control, "--cache-control"),
             (self.clock_control == now.clock_control, "--clock-control"),
             (self.order == now.order, "--interleave, --isolate or --ahead"),
+            (self.quick == now.quick, "--quick"),
             (self.repeat == now.repeat, "--repeat"),
             (self.counters == now.counters, COUNTERS),
             (self.replay_mode == now.replay_mode, "--replay-mode"),

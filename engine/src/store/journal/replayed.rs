@@ -36,6 +36,7 @@ pub struct Replayed {
     counters: BTreeMap<(usize, usize), Place>,
     /// What is collected so far, and of how many steps.
     collected: BTreeMap<(usize, usize), (usize, Place)>,
+    failed_attempts: BTreeMap<(usize, usize), Vec<String>>,
     ended: BTreeMap<(usize, usize), Status>,
     retried: BTreeMap<(usize, usize), String>,
     /// The series that are measured to their end.
@@ -96,6 +97,11 @@ impl Replayed {
         }
     }
 
+    /// The failures of processes of a configuration that were started again.
+    pub fn failed_attempts(&self, series: usize, configuration: usize) -> &[String] {
+        self.failed_attempts.get(&(series, configuration)).map_or(&[], Vec::as_slice)
+    }
+
     /// How a configuration ended before, if it did so early.
     pub fn ended(&self, series: usize, configuration: usize) -> Option<&Status> {
         self.ended.get(&(series, configuration))
@@ -142,6 +148,7 @@ impl Replayed {
         self.devices.retain(|series, _| stays(*series));
         self.counters.retain(|at, _| stays(at.0));
         self.collected.retain(|at, _| stays(at.0));
+        self.failed_attempts.retain(|at, _| stays(at.0));
         self.ended.retain(|at, _| stays(at.0));
         self.retried.retain(|at, _| stays(at.0));
         self.rows.retain(|at| stays(at.0));
@@ -176,6 +183,9 @@ impl Replayed {
             }
             Line::CounterStep { series, configuration, of, .. } => {
                 self.collected.insert((series, configuration), (of, place));
+            }
+            Line::FailedAttempt { series, configuration, reason } => {
+                self.failed_attempts.entry((series, configuration)).or_default().push(reason);
             }
             Line::Ended { series, configuration, status } => {
                 self.ended.insert((series, configuration), status);

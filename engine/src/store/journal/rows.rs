@@ -104,6 +104,7 @@ impl Listener for Reading<'_> {
             | LineKind::Begin
             | LineKind::Counters
             | LineKind::CounterStep
+            | LineKind::FailedAttempt
             | LineKind::Ended
             | LineKind::Retried
             | LineKind::Done => {}

@@ -26,6 +26,7 @@ fn made() -> Made {
         replay_mode: None,
         order: Some("rounds, seed 1".into()),
         repeat: Repeats::exactly(3),
+        quick: false,
         counters: Vec::new(),
     }
 }
@@ -115,12 +116,16 @@ fn counters_are_taken_up_where_they_were_left() {
     journal.collected((0, 1), 3, &collected).unwrap();
     journal.retried((0, 1), "it faulted next to others").unwrap();
     journal.retried((0, 1), "and again").unwrap();
+    journal.failed_attempt((0, 1), "it crashed").unwrap();
+    journal.failed_attempt((0, 1), "it timed out").unwrap();
     drop(journal);
     let (mut journal, replayed) = Journal::resume(&path, &made(), start("b")).unwrap();
     assert_eq!(replayed.collected(0, 1, 3).unwrap(), Some(collected.clone()));
     assert_eq!(replayed.collected(0, 1, 4).unwrap(), None, "the plan is another one");
     assert_eq!(replayed.counters(0, 1).unwrap(), None);
     assert_eq!(replayed.retried(0, 1), Some("it faulted next to others"), "the first reason");
+    assert_eq!(replayed.failed_attempts(0, 1), ["it crashed", "it timed out"]);
+    assert_eq!(replayed.failed_attempts(0, 0), [] as [&str; 0]);
     collected.steps = 3;
     journal.collected((0, 1), 3, &collected).unwrap();
     drop(journal);
