@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Outcome, Workspace};
+use crate::support::{FakeGpu, Outcome, Workspace};
 use insta::assert_snapshot;
 
 /// `cargo gpuprof run` on one series of the workshop with `thresholds` of the command line.
@@ -115,6 +115,25 @@ fn a_failure_is_not_hidden_by_what_cannot_be_judged() {
 
     2 configurations of 1 series: 2 finished; thresholds: 1 failed, 1 unavailable; not judged: the emulator reports no times
     ");
+}
+
+#[test]
+fn a_violation_on_a_gpu_names_the_line_that_the_emulated_driver_counts() {
+    let sectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+    let threshold = format!("every {sectors} <= 100");
+    let run = ["run", "--package", "vector", "scale", "--quiet", "--no-config", "--repeat", "1"];
+    let run = [&run[..], &["--metrics", sectors, "--threshold", &threshold]].concat();
+    let outcome = FakeGpu::new().tool(&Workspace::fixture("workshop"), &run).run().exits_with(100);
+    let failed = outcome.stdout.lines().find(|line| line.starts_with(" FAIL"));
+    let failed = failed.unwrap_or_else(|| panic!("{}", outcome.stdout));
+    let line = "; most by vector/src/lib.rs:44: 512 of 512 sectors of global loads on the emulated \
+                driver  [--threshold]";
+    assert!(failed.ends_with(line), "{failed}");
+    // A threshold on something else asks nothing of it.
+    let other = ["sm__ctas_launched.sum", "--threshold", "sm__ctas_launched.sum == 7"];
+    let run = [&run[..9], &other[..]];
+    let outcome = FakeGpu::new().tool(&Workspace::fixture("workshop"), &run.concat()).run();
+    assert!(!outcome.exits_with(100).stdout.contains("most by"));
 }
 
 #[test]

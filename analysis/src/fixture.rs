@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpuprof_model::assembled::Fusable;
 use gpuprof_model::axis::{Axis, AxisValue};
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::history::{Conditions, Entry, Revision, Value};
@@ -182,6 +183,7 @@ pub fn gpu_pass(block: u64, n: u64, samples_ns: &[f64]) -> PassResult {
             cluster_scheduling_policy: None,
             cluster_occupancy: None,
             spilled_bytes: Some(0),
+            fusable: Some(Fusable::default()),
             not_known: None,
         }),
         declared_bytes: Some(12 * n),

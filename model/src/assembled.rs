@@ -1,11 +1,15 @@
-//! Facts from ptxas about kernels without a GPU: registers, stack, spills and barriers.
+//! Facts from ptxas about kernels without a GPU: registers, stack, spills and barriers; and facts
+//! from their PTX.
 //!
-//! Input: nothing. Output: plain data that the runner gives to a harness on the emulated driver,
-//! and the rule that distinguishes spills from arrays, for ptxas and drivers.
+//! Input: nothing, or PTX. Output: plain data that the runner gives to a harness on the emulated
+//! driver, the rule that distinguishes spills from arrays, for ptxas and drivers, and the additions
+//! that a fused multiply-add could do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+
+use crate::ptx::without_comments;
 
 /// The facts of ptxas on a module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +100,50 @@ impl Frame {
     }
 }
 
+/// Additions in PTX that take the result of a multiplication: as many instructions could be fused
+/// multiply-adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Fusable {
+    /// Of 32 bits.
+    pub fp32: u32,
+    /// Of 64 bits.
+    pub fp64: u32,
+}
+
+impl Fusable {
+    /// Those in the entry point `symbol` of `ptx`, and in the functions of the module if it calls
+    /// one; none if the entry point is not found.
+    pub fn parse(ptx: &str, symbol: &str) -> Option<Self> {
+        let body = body(ptx, symbol)?;
+        let text = if Frame::parse(ptx, symbol).calls { ptx } else { body };
+        let text = without_comments(text);
+        let of = |width: &str| {
+            let statements = text.split(';').filter_map(|statement| operands(statement, width));
+            let (products, sums): (Vec<_>, Vec<_>) =
+                statements.partition(|(operation, _)| *operation == "mul");
+            let products: BTreeSet<&str> = products.iter().map(|(_, names)| names[0]).collect();
+            let takes_one = |names: &[&str]| names[1..].iter().any(|it| products.contains(it));
+            let count = sums.iter().filter(|(_, names)| takes_one(names)).count();
+            u32::try_from(count).unwrap_or(u32::MAX)
+        };
+        Some(Self { fp32: of(".f32"), fp64: of(".f64") })
+    }
+}
+
+/// The operation of a `statement` that adds, subtracts or multiplies floats of this `width`, with
+/// its operands, first the result.
+fn operands<'p>(statement: &'p str, width: &str) -> Option<(&'p str, Vec<&'p str>)> {
+    let line = statement.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+    let mut words = line.split(|c: char| c.is_whitespace() || c == ',').filter(|it| !it.is_empty());
+    let name =
+        words.find(|word| !word.starts_with(['@', '{', '}', '$']) && !word.ends_with(':'))?;
+    let operation = name.split('.').next()?;
+    let is_one = ["add", "sub", "mul"].contains(&operation) && name.ends_with(width);
+    let names: Vec<&str> = words.collect();
+    (is_one && names.len() == 3).then_some((operation, names))
+}
+
 /// The text between the braces of the entry point `symbol`.
 fn body<'p>(ptx: &'p str, symbol: &str) -> Option<&'p str> {
     let named = |rest: &&str| {
@@ -145,6 +193,25 @@ mod tests {
         assert_eq!(of("plain2"), (true, false));
         assert_eq!(of("calls"), (false, true));
         assert_eq!(of("nowhere"), (true, true));
+    }
+
+    #[test]
+    fn an_addition_is_fusable_if_it_takes_a_product_of_its_width() {
+        let of = |code: &str| {
+            let ptx = format!(".visible .entry k(.param .u64 p)\n{{\n{code}\nret;\n}}\n");
+            Fusable::parse(&ptx, "k").map(|it| (it.fp32, it.fp64))
+        };
+        let product = "\t.loc 1 2 3\n\tmul.rn.f32 \t%f3, %f1, %f2;\n";
+        assert_eq!(of(&format!("{product}add.rn.ftz.f32 %f4, %f5, %f3;")), Some((1, 0)));
+        assert_eq!(of(&format!("{product}$L__BB0_1:\n@%p1 sub.f32 %f4, %f3, %f5;")), Some((1, 0)));
+        // The sum is multiplied, which no instruction does at once.
+        let sum_first = "add.rn.f32 %f3, %f1, %f1;\nmul.rn.f32 %f4, %f3, 0f40000000;";
+        assert_eq!(of(sum_first), Some((0, 0)));
+        assert_eq!(of(&format!("{product}add.rn.f64 %f4, %f5, %f3;")), Some((0, 0)));
+        assert_eq!(of(&format!("{product}// add.f32 %f4, %f3, %f3;")), Some((0, 0)));
+        assert_eq!(of("mul.f64 %d1, %d2, %d3;\nadd.f64 %d4, %d1, %d1;"), Some((0, 1)));
+        assert_eq!(of("mul.lo.s32 %r1, %r2, %r3;\nadd.s32 %r4, %r1, %r1;"), Some((0, 0)));
+        assert_eq!(Fusable::parse("", "k"), None);
     }
 
     #[test]

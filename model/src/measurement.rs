@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::assembled::Fusable;
 use crate::checks::CheckRecord;
 use crate::failure::{Denial, FailureKind};
 
@@ -208,6 +209,10 @@ pub struct LaunchFacts {
     /// Bytes of registers a thread that are spilled to local memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spilled_bytes: Option<u32>,
+    /// Additions in the PTX that could be fused with a multiplication; none of a series function,
+    /// and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fusable: Option<Fusable>,
     /// Why registers or spills are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_known: Option<String>,
@@ -285,6 +290,9 @@ pub struct CostlyLine {
     pub amount: u64,
     /// How much it costs in all lines.
     pub total: u64,
+    /// Whether the emulated driver counted it for a run on a GPU, whose counters have no lines.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub emulated: bool,
 }
 
 /// A cost of memory accesses.

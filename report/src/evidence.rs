@@ -54,9 +54,10 @@ fn held_against(
 }
 
 /// "; most by src/lib.rs:12: 96 of 128 sectors of global loads".
-fn costly_text(CostlyLine { cost, line, amount, total }: &CostlyLine) -> String {
+fn costly_text(CostlyLine { cost, line, amount, total, emulated }: &CostlyLine) -> String {
     let number = |value: &u64| Quantity::new(*value as f64, Unit::Count);
-    format!("; most by {line}: {} of {} {}", number(amount), number(total), cost.words())
+    let place = if *emulated { " on the emulated driver" } else { "" };
+    format!("; most by {line}: {} of {} {}{place}", number(amount), number(total), cost.words())
 }
 
 /// "3.410 TB/s at block=256 (limit 2.880 TB/s)", or the reason if there is no value.
@@ -112,18 +113,20 @@ mod tests {
 
     use super::*;
 
-    /// The evidence of `condition` for a row whose loads cost most in a line.
-    fn told(condition: &str) -> String {
+    /// The evidence of `condition` for a row whose loads cost most in a line, which the emulated
+    /// driver counted for a GPU if `emulated`.
+    fn told(condition: &str, emulated: bool) -> String {
         let mut row = fixture::emulated(64, 1 << 20);
-        let line = "src/lib.rs:12".to_owned();
+        let line = |cost, line: &str, amount, total| CostlyLine {
+            cost,
+            line: line.to_owned(),
+            amount,
+            total,
+            emulated,
+        };
         row.costly = vec![
-            CostlyLine { cost: AccessCost::GlobalLoadSectors, line, amount: 1200, total: 1280 },
-            CostlyLine {
-                cost: AccessCost::SharedLoadConflicts,
-                line: "src/lib.rs:20".to_owned(),
-                amount: 7,
-                total: 7,
-            },
+            line(AccessCost::GlobalLoadSectors, "src/lib.rs:12", 1200, 1280),
+            line(AccessCost::SharedLoadConflicts, "src/lib.rs:20", 7, 7),
         ];
         let threshold = Threshold::parse(condition).unwrap();
         let (catalogue, none) = (Catalogue::built_in(), Baseline::none());
@@ -132,11 +135,13 @@ mod tests {
 
     #[test]
     fn a_violated_threshold_on_accesses_names_the_line_that_costs_most() {
-        let violated = told("every load_sectors_per_request <= 1");
         let line = "; most by src/lib.rs:12: 1,200 of 1,280 sectors of global loads";
-        assert!(violated.ends_with(line), "{violated}");
+        for (emulated, end) in [(false, ""), (true, " on the emulated driver")] {
+            let violated = told("every load_sectors_per_request <= 1", emulated);
+            assert!(violated.ends_with(&format!("{line}{end}")), "{violated}");
+        }
         for other in ["every load_sectors_per_request <= 9", "every ptx_instructions <= 1"] {
-            assert!(!told(other).contains("most by"), "{other}");
+            assert!(!told(other, false).contains("most by"), "{other}");
         }
     }
 }

@@ -78,17 +78,18 @@ pub fn judge(
             absolute::judge(terms, blank, threshold, configurations, looks)
         }
     };
-    Judgement { costly: costly_line(&judged, threshold, configurations), ..judged }
+    Judgement { costly: costly_line(&judged, &threshold.metric, configurations), ..judged }
 }
 
-/// The line that costs most of what violates `threshold`, in the configuration that decided.
-fn costly_line(
+/// The line that costs most of `metric`, if `judged` is a violation of a threshold on it, in the
+/// configuration that decided.
+pub fn costly_line(
     judged: &Judgement,
-    threshold: &Threshold,
+    metric: &str,
     configurations: &[ConfigurationResult],
 ) -> Option<CostlyLine> {
     let key = judged.configuration.as_deref().filter(|_| judged.verdict == Verdict::Fail)?;
-    let costs = AccessCost::of_metric(&threshold.metric);
+    let costs = AccessCost::of_metric(metric);
     let mut rows = configurations.iter().filter(|_| !costs.is_empty());
     let row = rows.find(|row| row.configuration.to_string() == key)?;
     let counted = row.costly.iter().filter(|line| costs.contains(&line.cost));

@@ -127,6 +127,8 @@ fn fact(name: &str, facts: &LaunchFacts, pass: &PassResult) -> Result<f64, Strin
         }
         "local_memory" => Some(f64::from(facts.local_bytes)),
         "spills" => facts.spilled_bytes.map(f64::from),
+        "fusable_fp32" => facts.fusable.map(|fusable| f64::from(fusable.fp32)),
+        "fusable_fp64" => facts.fusable.map(|fusable| f64::from(fusable.fp64)),
         "theoretical_occupancy" | "sm__maximum_warps_per_active_cycle_pct" => {
             facts.theoretical_occupancy
         }
@@ -148,6 +150,9 @@ fn fact(name: &str, facts: &LaunchFacts, pass: &PassResult) -> Result<f64, Strin
         ("spills", _) => {
             let unknown = "spilled registers of this launch are unknown";
             facts.not_known.clone().unwrap_or_else(|| unknown.to_owned())
+        }
+        ("fusable_fp32" | "fusable_fp64", _) => {
+            "only the PTX of an annotated kernel is read for it".to_owned()
         }
         (name, false) if name.starts_with("launch__occupancy_limit_") && facts.limits.is_some() => {
             "the block uses none of it, or the device does not limit it".to_owned()

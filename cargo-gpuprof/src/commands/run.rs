@@ -8,6 +8,7 @@ pub(super) mod against;
 mod base;
 mod beforehand;
 mod conclude;
+mod costly;
 mod costs;
 mod counters;
 mod decided;

@@ -189,7 +189,8 @@ fn remedy(id: &str, values: &[(&str, f64)], language: Option<Language>) -> Strin
 fn a_remedy_names_what_the_language_of_the_kernel_has() {
     let op = |op: &str| format!("ptx__thread_inst_executed_op_{op}_pred_on.sum");
     let [add, mul, fused] = ["fadd", "fmul", "ffma"].map(op);
-    let values = [(add.as_str(), 40.0), (mul.as_str(), 40.0), (fused.as_str(), 20.0)];
+    let counts = [(add.as_str(), 40.0), (mul.as_str(), 40.0), (fused.as_str(), 20.0)];
+    let values = [&counts[..], &[("fusable_fp32", 1.0)]].concat();
     let fma = |language| remedy("fma-fp32", &values, language);
     let all = "Fuse them; the result is then rounded once and not twice.";
     assert_eq!(fma(Some(Language::MachineCode)), all);

@@ -175,6 +175,22 @@ const ROWS: &[Row] = &[
         "registers a thread that are spilled to local memory",
     ),
     metric(
+        "fusable_fp32",
+        Count,
+        Neither,
+        Exact,
+        Launch,
+        "32-bit additions in the kernel's PTX that take the result of a multiplication",
+    ),
+    metric(
+        "fusable_fp64",
+        Count,
+        Neither,
+        Exact,
+        Launch,
+        "64-bit additions in the kernel's PTX that take the result of a multiplication",
+    ),
+    metric(
         "theoretical_occupancy",
         Percent,
         Higher,

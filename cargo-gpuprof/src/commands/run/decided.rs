@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_analysis::advice::rule::Rule;
 use gpuprof_analysis::gate::in_force::{self, Counterpart};
 use gpuprof_analysis::sequential::Most;
@@ -131,6 +131,24 @@ impl Prepared {
     pub(super) fn executions<'a>(&'a self, interrupt: &'a Interrupt) -> Vec<Execution<'a>> {
         let setups = self.plan.setups.iter().enumerate();
         setups.map(|(at, setup)| self.execution(at, setup, interrupt)).collect()
+    }
+
+    /// How the emulated driver in `folder` executes a pass that only counts, within `timeout`.
+    pub(super) fn emulated_execution<'a>(
+        &'a self,
+        folder: &'a Utf8Path,
+        timeout: Duration,
+        interrupt: &'a Interrupt,
+    ) -> Execution<'a> {
+        let on_gpu = self.execution(0, &CounterSetup::NotNeeded, interrupt);
+        let process = HarnessProcess {
+            emulator_folder: Some(folder),
+            device: None,
+            timeout,
+            ..on_gpu.process
+        };
+        let (cupti, attributes, profiler) = Default::default();
+        Execution { process, emulated: true, verify: false, cupti, attributes, profiler, ..on_gpu }
     }
 
     fn execution<'a>(

@@ -13,6 +13,7 @@ use gpuprof_model::measurement::DeviceName;
 use gpuprof_model::run::{ConfigurationResult, Provenance, SeriesResult, Status};
 use gpuprof_model::verdict::Judgement;
 
+use super::costly;
 use super::costs::Costs;
 use super::decided::{Plan, Prepared};
 use super::inputs::Checked;
@@ -69,7 +70,8 @@ pub(super) fn measure(
     };
     let outcome = outcome.and(listeners.empty_series());
     let outcome = outcome.and_then(|()| listeners.whole());
-    let found = listeners.end();
+    let mut found = listeners.end();
+    costly::add(prepared, &mut found.run, interrupt);
     let took = (!prepared.plan.inputs.folder.resumes).then(|| begun.elapsed());
     Ok(Measured { found, took, outcome })
 }

@@ -168,7 +168,9 @@ fn of_instructions() -> Vec<Case> {
     for (key, x) in [("fp32", "f"), ("fp64", "d")] {
         let of = |op: &str| format!("smsp__sass_thread_inst_executed_op_{x}{op}_pred_on.sum");
         let [add, mul, fma] = ["add", "mul", "fma"].map(of);
+        let fusable = format!("fusable_{key}");
         let values = [(add.as_str(), 10.0), (mul.as_str(), 20.0), (fma.as_str(), 70.0)];
+        let values = [&values[..], &[(fusable.as_str(), 1.0)]].concat();
         cases.push(case(&format!("fma-{key}"), &values, (&add, 9.0)));
     }
     let counted = |x: &str, counts: [f64; 3]| {

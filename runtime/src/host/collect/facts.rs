@@ -4,7 +4,7 @@ use cudarc::driver::DriverError;
 use cudarc::driver::sys::{
     CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute,
 };
-use gpuprof_model::assembled::{Frame, Resources};
+use gpuprof_model::assembled::{Frame, Fusable, Resources};
 use gpuprof_model::measurement::{BlockLimits, LaunchFacts, OccupancyLimiter};
 use gpuprof_model::occupancy::{Multiprocessor, Needs, WARP};
 use gpuprof_model::protocol::MeasureRequest;
@@ -23,6 +23,8 @@ pub(crate) struct Assembly {
     pub(crate) resources: std::result::Result<Resources, String>,
     /// The local memory in its PTX.
     pub(crate) frame: Frame,
+    /// The additions in its PTX that could be fused.
+    fusable: Option<Fusable>,
 }
 
 impl Assembly {
@@ -33,7 +35,8 @@ impl Assembly {
             request.resources.get(module).map_or_else(unknown, |it| it.resources(symbol));
         // Read where something follows from it.
         let read = resources.is_ok() || !request.emulated;
-        Self { frame: if read { Frame::parse(ptx, symbol) } else { Frame::default() }, resources }
+        let frame = if read { Frame::parse(ptx, symbol) } else { Frame::default() };
+        Self { frame, fusable: Fusable::parse(ptx, symbol), resources }
     }
 
     /// The bytes that are spilled of `local_bytes`.
@@ -91,6 +94,7 @@ pub(crate) fn read(
         cluster_scheduling_policy: cluster.and_then(|_| attribute(POLICY).ok()),
         cluster_occupancy: None,
         spilled_bytes: spilled.as_ref().ok().copied(),
+        fusable: assembly.and_then(|it| it.fusable),
         not_known: spilled.err(),
     };
     if registers.is_some() {

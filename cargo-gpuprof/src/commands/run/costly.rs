@@ -1,0 +1,87 @@
+//! The source line of the access that costs most, for a violated threshold of a run on a GPU. The
+//! counters of a GPU have no lines, so the emulated driver runs the configuration that decided.
+//!
+//! Input: a judged run. Output: the same, with the emulated driver's lines in the rows and the
+//! judgements, as far as a few seconds suffice. If the emulated driver cannot run a configuration,
+//! it has no line.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use gpuprof_analysis::gate::judge::costly_line;
+use gpuprof_engine::emulator::emulator_folder;
+use gpuprof_engine::execute::{Ended, outcomes};
+use gpuprof_engine::schedule::{Job, Pass};
+use gpuprof_model::measurement::{AccessCost, CostlyLine, PassOutcome};
+use gpuprof_model::protocol::RequestBody;
+use gpuprof_model::run::Run;
+use gpuprof_model::verdict::{Judgement, Verdict};
+use gpuprof_system::interrupt::Interrupt;
+
+use super::decided::Prepared;
+use super::inputs::Checked;
+
+/// How long the emulated driver may take for a run.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Adds the lines to `run`, which is the result of what was `prepared`.
+pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
+    let until = Instant::now() + LIMIT;
+    for series in run.series.iter_mut().filter(|_| !prepared.plan.devices.emulated) {
+        let heads = prepared.plan.both.heads();
+        let Some(checked) = heads.iter().find(|it| it.planned.series.id == series.id) else {
+            continue;
+        };
+        let keys: BTreeSet<String> = series.judgements.iter().filter_map(lacks_line).collect();
+        for key in keys {
+            let mut rows = series.configurations.iter_mut();
+            if let Some(row) = rows.find(|row| row.configuration.to_string() == key) {
+                let left = until.saturating_duration_since(Instant::now());
+                row.costly = lines(prepared, (checked, &key), left, interrupt).unwrap_or_default();
+            }
+        }
+        for judgement in &mut series.judgements {
+            let metric = judgement.threshold.metric().map(str::to_owned);
+            let line = metric.and_then(|it| costly_line(judgement, &it, &series.configurations));
+            judgement.costly = line;
+        }
+    }
+}
+
+/// The configuration that decided, if a line of it would help.
+fn lacks_line(judgement: &Judgement) -> Option<String> {
+    let metric = judgement.threshold.metric()?;
+    let helps = judgement.verdict == Verdict::Fail && judgement.costly.is_none();
+    let counted = !AccessCost::of_metric(metric).is_empty();
+    judgement.configuration.clone().filter(|_| helps && counted)
+}
+
+/// The costly lines of the configuration `key` on the emulated driver.
+fn lines(
+    prepared: &Prepared,
+    (checked, key): (&Checked, &str),
+    left: Duration,
+    interrupt: &Interrupt,
+) -> Option<Vec<CostlyLine>> {
+    let planned = &checked.planned;
+    let at = planned.configurations.iter().position(|it| it.to_string() == key)?;
+    if left.is_zero() || interrupt.signal().is_some() {
+        return None;
+    }
+    let folder = emulator_folder(&prepared.plan.inputs.source.target_directory).ok()?;
+    let execution = prepared.emulated_execution(&folder, left, interrupt);
+    let harness = prepared.plan.both.harnesses.get(planned.harness)?;
+    let job = Job::new(0, Pass::Timed { repeat: 0 }, vec![at]);
+    let body = RequestBody::Measure(execution.request(&job, planned));
+    let Ok(Ended::Replied(bytes)) = execution.process.ask(harness, body) else { return None };
+    match outcomes(&bytes, harness).into_iter().next()? {
+        PassOutcome::Finished(result) => {
+            let emulated = |line| CostlyLine { emulated: true, ..line };
+            Some(result.costly.into_iter().map(emulated).collect())
+        }
+        PassOutcome::Failed { .. }
+        | PassOutcome::Invalid { .. }
+        | PassOutcome::Denied(_)
+        | PassOutcome::Lost => None,
+    }
+}
