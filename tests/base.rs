@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::screens::is_shown;
 use crate::support::{Commits, repository_folder};
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -24,6 +25,7 @@ fn a_merge_is_measured_next_to_another_revision() {
     let commits = Commits::get();
     a_revision_that_cannot_be_compared_with_is_told(commits);
     a_merge_that_makes_a_kernel_worse_fails(commits);
+    the_book_shows_a_merge_that_fails(commits);
     an_unchanged_revision_passes_and_a_dirty_tree_is_said(commits);
     what_a_merge_takes_from_its_gate_is_said(commits);
     a_checkout_of_the_users_is_a_base_too(commits);
@@ -56,6 +58,11 @@ fn a_revision_that_cannot_be_compared_with_is_told(commits: &Commits) {
     );
     let none = commits.run(&["--base", Commits::GOOD, "fresh"]).exits_with(4);
     assert!(none.stderr.contains("have no configuration in common"), "{}", none.stderr);
+}
+
+fn the_book_shows_a_merge_that_fails(commits: &Commits) {
+    let outcome = commits.workspace.gpuprof(&["run", "--offline", "--base", Commits::GOOD]);
+    is_shown("cargo gpuprof run --base good", &outcome);
 }
 
 fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {

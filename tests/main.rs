@@ -58,6 +58,7 @@ mod replay_ended;
 mod replay_shared;
 mod reproducible;
 mod runs;
+mod screens;
 mod shared_target;
 mod side_by_side;
 mod slices;
