@@ -50,6 +50,15 @@ fn a_function_that_is_inlined_twice_names_its_line_and_the_call_that_failed() {
 }
 
 #[test]
+fn the_text_of_an_expect_is_the_reason() {
+    let outcome = run(&["--package", "faults", "expects"]).exits_with(105);
+    let reasons = outcome.stdout.lines().filter_map(|line| line.trim().strip_prefix("failed"));
+    let reasons: Vec<&str> = reasons.filter_map(|it| Some(it.rsplit_once("): ")?.1)).collect();
+    let expected = ["one for each thread", "it fits in \"32\" bits: _", "the helper's element"];
+    assert_eq!(reasons, expected, "{}", outcome.stdout);
+}
+
+#[test]
 fn a_write_to_what_a_kernel_only_reads_is_reported_with_the_argument() {
     assert_snapshot!(run(&["--package", "faults", "writes_its_input"]).transcript(), @"
     exit code: 105

@@ -2,7 +2,7 @@
 //! refused with its source line. Kernel crates on top of each other, and crates in which only some
 //! kernels can run.
 
-use crate::support::{Archive, Outcome, Workspace};
+use crate::support::{Archive, Outcome, Workspace, script};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -149,4 +149,42 @@ fn a_reference_that_needs_std_is_reported_where_to_put_which_attribute() {
     }
     let compiled = outcome.stderr.contains("gpuprof: building the kernels of `hostly` for sm_80");
     assert!(compiled, "{}", outcome.stderr);
+}
+
+#[test]
+fn a_helper_crate_that_needs_std_is_told_to_do_without() {
+    let stderr = run("needy", &[]).exits_with(101).stderr;
+    let said = "The crate `needs-std`, which kernels use, needs the standard library: put \
+                #![no_std] at the top of needs-std/src/lib.rs, or \
+                #![cfg_attr(not(feature = \"std\"), no_std)]\n";
+    assert!(stderr.ends_with(said), "{stderr}");
+    assert!(!stderr.contains("#[gpuprof::host]"), "{stderr}");
+}
+
+#[test]
+fn a_source_that_changes_between_the_harness_and_the_kernels_is_an_error() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let workspace = Workspace::fixture("compiled").copied_to(&folder.path().join("compiled"));
+    let source = folder.path().join("compiled/meets/src/lib.rs");
+    // An editor that saves while rustc compiles for the device.
+    let editor = folder.path().join("editor");
+    script(
+        &editor,
+        &format!(
+            "#!/bin/sh\n\
+             case \"$*\" in *'--crate-name meets '*nvptx64*) echo '// edited' >> {};; esac\n\
+             exec \"$@\"\n",
+            source.display()
+        ),
+    );
+    let run = || {
+        let tool = workspace.tool(&["run", "--quiet", "--package", "meets"]);
+        tool.env("RUSTC_WRAPPER", &editor).run()
+    };
+    let stderr = run().exits_with(101).stderr;
+    let said = "the source of `meets` changed while gpuprof built it: the harness and the kernels \
+                may be of two states; run the command again\n";
+    assert!(stderr.ends_with(said), "{stderr}");
+    script(&editor, "#!/bin/sh\nexec \"$@\"\n");
+    run().exits_with(0);
 }

@@ -146,9 +146,10 @@ fn a_cooperative_launch_has_a_barrier_of_the_grid_and_a_grid_that_does_not_fit_i
 
 #[test]
 fn structs_are_passed_by_value_and_void_pointers_take_anything() {
-    let outcome = run("in-cuda", &["map/", "window/", "copy/"]).exits_with(0);
+    let outcome = run("in-cuda", &["map/", "window/", "copy/", "ends/"]).exits_with(0);
     assert_snapshot!(rows(&outcome), @r"
     copy/block=64,n=100 finished verified
+    ends/block=64 finished verified
     map/block=64,way=amount finished verified
     map/block=64,way=signed finished verified
     window/block=64,first=0 finished verified
@@ -171,20 +172,20 @@ fn what_is_wrong_with_cuda_cpp_or_its_declaration_is_shown_with_file_and_line() 
       --> in-cuda/src/lib.rs:69:38
        = note: declare it as `*mut i32`
     error: parameter 2 of `copy` is declared as `*mut u8`, and the kernel takes `const void *`
-      --> in-cuda/src/values.rs:73:40
+      --> in-cuda/src/values.rs:89:40
        = note: declare it as `*const u8`
     error: parameter 3 of `copy` is declared as `*const u8`, and the kernel takes `void *`
-      --> in-cuda/src/values.rs:73:53
+      --> in-cuda/src/values.rs:89:53
        = note: declare it as `*mut u8`
     error: the declaration of `window` does not fit the kernel: identifier "Window" is undefined
-      --> in-cuda/src/values.rs:95:25
-       = note: `Window` is called `Window` in C++, unless #[link_name = "ns::Window"] in front of the parameter says otherwise
+       --> in-cuda/src/values.rs:111:25
+        = note: `Window` is called `Window` in C++, unless #[link_name = "ns::Window"] in front of the parameter says otherwise
     error: parameter 1 of `map` is declared as `Line` (`shapes::Window`), and the kernel takes `Line`
-       --> in-cuda/src/values.rs:104:51
+       --> in-cuda/src/values.rs:120:51
         = note: if it is the same struct, say so by #[link_name = "Line"]
     error: parameter 1 of `window` is declared as `Window` (`shapes::Window`), and the kernel takes `shapes::Window`
-      --> in-cuda/src/values.rs:84:57
-       = note: `Window` has 8 bytes aligned to 4 in Rust, and `shapes::Window` has 16 bytes aligned to 8 in C++; has it the same fields?
+       --> in-cuda/src/values.rs:100:57
+        = note: `Window` has 8 bytes aligned to 4 in Rust, and `shapes::Window` has 16 bytes aligned to 8 in C++; has it the same fields?
     "#);
     assert_snapshot!(told("names"), @r#"
     declarations do not fit their kernels:
@@ -416,6 +417,8 @@ fn without_nvcc_it_is_said_that_it_would_compile_what_nvrtc_does_not() {
     let absent = "no nvcc was found (/nonexistent/nvcc: cannot be started: ";
     let note = format!("= note: nvcc compiles host code that NVRTC cannot, and {absent}");
     assert!(by_either.contains(&note), "{by_either}");
+    assert_eq!(by_either.matches("\nerror: ").count(), 1, "{by_either}");
+    assert!(by_either.contains("= note: 1 more error is not shown\n"), "{by_either}");
     let by_nvcc = told(&["--features", "only", "by_nvcc"]);
     let begins = format!("kernels/scale.cu is not compiled: {absent}");
     assert!(by_nvcc.starts_with(&begins), "{by_nvcc}");

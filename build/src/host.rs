@@ -10,6 +10,7 @@ use std::io::BufReader;
 use std::process::{Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use cargo_metadata::diagnostic::DiagnosticLevel;
 use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, protocol};
@@ -96,6 +97,77 @@ pub fn as_far_as_known(metadata: &Metadata, options: CargoRequest) -> Result<Car
 /// Names that match nothing, no harness at all (exit code 4), a failed build (exit code 101).
 pub fn build(metadata: &Metadata, build: &BuildOptions) -> Result<Vec<Harness>> {
     let options = &build.cargo;
+    let targets = targets(metadata, options)?;
+    let names: BTreeSet<&str> = targets.iter().map(|(_, name)| *name).collect();
+    let (theirs, ours): (Vec<_>, Vec<_>) =
+        targets.iter().copied().partition(|(package, _)| oxide::is_compiled(package, metadata));
+    let target = target_directory(metadata, options);
+    let mut harnesses = Vec::new();
+    if !ours.is_empty() {
+        harnesses.extend(compile(&ours, (build, &target), None)?);
+    }
+    if !theirs.is_empty() {
+        let root = &metadata.workspace_root;
+        let folder = options.folder.as_deref();
+        let compiler = Compiler::find((root, folder), &build.kernel_arch, Some(&target))?;
+        harnesses.extend(compile(&theirs, (build, &target), Some(&compiler))?);
+    }
+    harnesses.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
+    if harnesses.is_empty() {
+        let names: Vec<&str> = names.into_iter().collect();
+        return Err(Failure::new(
+            ExitCode::NoSeries,
+            format!("none of the bench targets ({}) calls gpuprof::main!(…)", names.join(", ")),
+        ));
+    }
+    Ok(harnesses)
+}
+
+/// Refuses the harnesses of `build` if their sources changed since: then the kernels, which were
+/// built after them, may be of another state. Cargo says so: it builds them again.
+///
+/// # Errors
+/// The packages that changed (exit code 101).
+pub fn refuse_changes(metadata: &Metadata, build: &BuildOptions) -> Result<()> {
+    let targets = targets(metadata, &build.cargo)?;
+    let ours = targets.into_iter().filter(|(package, _)| !oxide::is_compiled(package, metadata));
+    let mut command = build_command(&ours.collect::<Vec<_>>(), build);
+    let failed = |e| Failure::new(ExitCode::BuildFailed, format!("cannot start cargo: {e}"));
+    let output = command.stdin(Stdio::null()).output().map_err(failed)?;
+    let mut changed = BTreeSet::new();
+    for message in Message::parse_stream(&*output.stdout).flatten() {
+        let of = |id| metadata.packages.iter().find(|package| package.id == id);
+        let package = match message {
+            Message::CompilerArtifact(artifact) if !artifact.fresh => of(artifact.package_id),
+            Message::CompilerMessage(said) if said.message.level == DiagnosticLevel::Error => {
+                of(said.package_id)
+            }
+            _ => None,
+        };
+        changed.extend(package.map(|package| format!("`{}`", package.name)));
+    }
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let changed: Vec<String> = changed.into_iter().collect();
+    Err(Failure::new(
+        ExitCode::BuildFailed,
+        format!(
+            "the source of {} changed while gpuprof built it: the harness and the kernels may be of \
+             two states; run the command again",
+            changed.join(", ")
+        ),
+    ))
+}
+
+/// The bench targets of the selected packages that depend on gpuprof, each with its package.
+///
+/// # Errors
+/// Names that match nothing, or no target (exit code 4).
+fn targets<'m>(
+    metadata: &'m Metadata,
+    options: &CargoRequest,
+) -> Result<Vec<(&'m Package, &'m str)>> {
     let packages = selected(metadata, options)?;
     let wanted = |name: &str| options.bench.is_empty() || options.bench.iter().any(|b| b == name);
     let mut targets: Vec<(&Package, &str)> = Vec::new();
@@ -124,29 +196,7 @@ pub fn build(metadata: &Metadata, build: &BuildOptions) -> Result<Vec<Harness>> 
             ),
         ));
     }
-    let (theirs, ours): (Vec<_>, Vec<_>) =
-        targets.into_iter().partition(|(package, _)| oxide::is_compiled(package, metadata));
-    let target = target_directory(metadata, options);
-    let mut harnesses = Vec::new();
-    if !ours.is_empty() {
-        harnesses.extend(compile(&ours, (build, &target), None)?);
-    }
-    if !theirs.is_empty() {
-        let root = &metadata.workspace_root;
-        let folder = options.folder.as_deref();
-        let compiler = Compiler::find((root, folder), &build.kernel_arch, Some(&target))?;
-        harnesses.extend(compile(&theirs, (build, &target), Some(&compiler))?);
-    }
-    harnesses.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
-    if harnesses.is_empty() {
-        let names: BTreeSet<&str> = ours.iter().chain(&theirs).map(|(_, name)| *name).collect();
-        let names: Vec<&str> = names.into_iter().collect();
-        return Err(Failure::new(
-            ExitCode::NoSeries,
-            format!("none of the bench targets ({}) calls gpuprof::main!(…)", names.join(", ")),
-        ));
-    }
-    Ok(harnesses)
+    Ok(targets)
 }
 
 fn unknown(what: &str, name: &str, near: Option<String>) -> Failure {

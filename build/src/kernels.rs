@@ -58,12 +58,21 @@ pub struct KernelBuild<'a> {
     pub toolchain: &'a Toolchain,
 }
 
+/// The kernels of a package.
+#[derive(Debug)]
+pub struct Built {
+    /// The path of their PTX.
+    pub ptx: Utf8PathBuf,
+    /// Whether there was nothing to build.
+    pub was_fresh: bool,
+}
+
 impl KernelBuild<'_> {
-    /// Builds the kernels of `package` and returns the path of the PTX.
+    /// Builds the kernels of `package`.
     ///
     /// # Errors
     /// A build that fails (exit code 101); rustc's errors, in the user's source, are already shown.
-    pub fn build(&self, package: &str) -> Result<Utf8PathBuf> {
+    pub fn build(&self, package: &str) -> Result<Built> {
         let flags = flags::of_every_crate(self.arch);
         let arguments = flags::of_cargo(package, self.cargo);
         // The root, since two clones may share a target folder.
@@ -88,7 +97,7 @@ impl KernelBuild<'_> {
         let fresh =
             || is_fresh(ptx.as_std_path(), &stamp, dep_info.as_std_path(), root, &manifests);
         if fresh() {
-            return Ok(ptx);
+            return Ok(Built { ptx, was_fresh: true });
         }
         write(&folder, fs::create_dir_all(&folder))?;
         // Two runs in one target folder build one after the other; the second finds the work done.
@@ -97,7 +106,7 @@ impl KernelBuild<'_> {
         let lock = lock.map_err(|e| Failure::output(lock_path.as_std_path(), &e))?;
         write(&lock_path, lock.lock())?;
         if fresh() {
-            return Ok(ptx);
+            return Ok(Built { ptx, was_fresh: true });
         }
         self.toolchain.check_arch(self.arch, TARGET)?;
         // Cargo sees its own output as fresh even where ours is gone, so ours stays until it is
@@ -115,7 +124,7 @@ impl KernelBuild<'_> {
         let dated = fs::File::options().write(true).open(&ptx).and_then(|f| f.set_modified(begun));
         write(&ptx, dated)?;
         write(&stamp_path, gpuprof_system::whole::write_whole(&stamp_path, asked.as_bytes()))?;
-        Ok(ptx)
+        Ok(Built { ptx, was_fresh: false })
     }
 
     /// The lock file and every manifest.

@@ -81,7 +81,13 @@ pub(super) fn show(command: &mut Command) -> Result<Ended> {
                 errors = true;
                 let code = said.message.code.as_ref().map(|code| code.code.as_str());
                 let own = said.message.spans.into_iter().filter(|span| span.is_primary);
+                let before = places.len();
                 places.extend(own.map(|span| Place::from_span(span, code)));
+                // That there is no `std` is an error of the whole crate.
+                if places.len() == before {
+                    let file = said.target.src_path.into_string();
+                    places.push(Place { file, line: 1, column: 1, unknown: None });
+                }
             }
         }
     }

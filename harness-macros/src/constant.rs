@@ -10,6 +10,7 @@ use quote::quote;
 use syn::parse::{Parse, ParseStream};
 use syn::{Ident, ItemStatic, Path, StaticMutability, Token};
 
+use crate::crate_path;
 use crate::shared::symbol;
 
 /// `[crate = PATH]`
@@ -20,7 +21,7 @@ pub(crate) struct Arguments {
 impl Parse for Arguments {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         if input.is_empty() {
-            return Ok(Self { gpuprof: syn::parse_quote!(::gpuprof) });
+            return Ok(Self { gpuprof: crate_path::gpuprof() });
         }
         let wrong = "#[constant] takes no arguments but `crate = PATH`";
         if !input.peek(Token![crate]) {

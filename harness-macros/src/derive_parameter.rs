@@ -8,6 +8,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Fields, Index, Member};
 
+use crate::crate_path;
 use crate::errors::Errors;
 
 /// The expansion of the derive on `input`.
@@ -34,14 +35,14 @@ pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
         );
     }
     errors.into_result()?;
-    let name = &input.ident;
+    let (name, gpuprof) = (&input.ident, crate_path::gpuprof());
     let writes = fields.into_iter().flat_map(Fields::iter).enumerate().map(|(at, field)| {
         let member = match &field.ident {
             Some(name) => Member::Named(name.clone()),
             None => Member::Unnamed(Index::from(at)),
         };
         quote_spanned! {field.ty.span()=>
-            ::gpuprof::Parameter::write(
+            Field::write(
                 self.#member,
                 &mut to[::core::mem::offset_of!(Self, #member)..],
             );
@@ -49,8 +50,10 @@ pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
     });
     Ok(quote! {
         #[cfg(not(target_arch = "nvptx64"))]
-        impl ::gpuprof::Parameter for #name {
+        impl #gpuprof::Parameter for #name {
             fn write(self, to: &mut [u8]) {
+                #[allow(unused_imports, reason = "a struct may have no fields")]
+                use #gpuprof::Parameter as Field;
                 let _ = &to;
                 #(#writes)*
             }

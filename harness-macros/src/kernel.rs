@@ -17,11 +17,13 @@ use crate::bare;
 use crate::bounds;
 use crate::conditions;
 use crate::constants::{self, Instance};
+use crate::crate_path;
 use crate::declared::{self, Block, Setting};
 use crate::errors::Errors;
 use crate::items::{self, Form, Item};
 use crate::per_buffer::PerBuffer;
 use crate::signature::{self, Dialect, Parameter, Passing};
+use crate::suffix;
 use crate::tolerance;
 use crate::type_axis;
 use crate::verification::Verification;
@@ -123,7 +125,7 @@ impl Kernel {
             expression,
             expression_at: keys.value("symbol").map(Spanned::span),
             instances,
-            gpuprof: gpuprof.unwrap_or_else(|| syn::parse_quote!(::gpuprof)),
+            gpuprof: gpuprof.unwrap_or_else(crate_path::gpuprof),
             launch: keys.take(&LAUNCH_AXES),
             cooperative: keys.value("cooperative").cloned(),
             bounds: keys.take(&bounds::KEYS),
@@ -179,7 +181,7 @@ impl Keys {
         }
         match form {
             Form::Value(value) if VALUE_KEYS.contains(&key.as_str()) => {
-                let value = syn::parse2(value).map_err(|error| {
+                let value = syn::parse2(suffix::expanded(value)).map_err(|error| {
                     syn::Error::new(error.span(), format!("{error} in the value of `{key}`"))
                 });
                 let value = errors.attempt(value);
@@ -296,7 +298,8 @@ impl Keys {
             }
             "args" => {
                 let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
-                if let Some(list) = errors.attempt(parser.parse2(list.stream())) {
+                let list = suffix::expanded(list.stream());
+                if let Some(list) = errors.attempt(parser.parse2(list)) {
                     self.args = Some((name, list.into_iter().collect()));
                 }
             }

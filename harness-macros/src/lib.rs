@@ -18,6 +18,7 @@ mod checked;
 mod conditions;
 mod constant;
 mod constants;
+mod crate_path;
 mod declared;
 mod derive_parameter;
 mod errors;
@@ -36,6 +37,7 @@ mod series;
 mod shared;
 mod signature;
 mod slices;
+mod suffix;
 mod symbol_suffix;
 mod tolerance;
 mod type_axis;
@@ -101,7 +103,7 @@ use syn::{ItemFn, ItemStatic, parse_macro_input};
 /// | `reset = each`, `reset = once` | the state of the buffers at each timed sample, see below |
 /// | `launcher = TYPE` | a new type that lets [`macro@series`] functions launch the kernel, see below |
 /// | `name = "…"` | the series' and entry point's name, in place of the function's |
-/// | `crate = PATH` | the path of `gpuprof`, if the dependency is renamed |
+/// | `crate = PATH` | the path of `gpuprof`, if another crate re-exports it |
 ///
 /// The host reference takes scalars by value, inputs as `&[T]` and outputs as `&mut [T]`. It is the
 /// path of a function, or a closure, which may use the axes. It computes the expected outputs:
@@ -174,7 +176,7 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | `include = ["FOLDER", …]` | folders with headers, relative to the package's folder |
 /// | `define(NAME = VALUE, …)` | definitions for the preprocessor, as `-D` |
 /// | `options = ["…", …]` | more options for NVRTC |
-/// | `crate = PATH` | the path of `gpuprof`, if the dependency is renamed |
+/// | `crate = PATH` | the path of `gpuprof`, if another crate re-exports it |
 ///
 /// # Functions
 ///
@@ -213,7 +215,7 @@ pub fn series(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// The static keeps its value on the host and lies in PTX's constant memory on the device, where
 /// `NAME` is a `gpuprof::Constant` of the static's type. The value is whatever the compiler
 /// evaluates; all of a package's statics together have at most 64 KiB. `#[constant(crate = PATH)]`
-/// says where `gpuprof` is, if the dependency is renamed.
+/// says where `gpuprof` is, if another crate re-exports it.
 #[doc(alias("__constant__", "ConstantMemory", "ld.const"))]
 #[proc_macro_attribute]
 pub fn constant(attribute: TokenStream, item: TokenStream) -> TokenStream {

@@ -10,6 +10,8 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Expr, LitStr, Path, Token};
 
+use crate::crate_path;
+
 /// The most values of one print.
 const MOST: usize = 8;
 
@@ -22,7 +24,7 @@ pub(crate) struct Input {
 
 impl Parse for Input {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let mut gpuprof = syn::parse_quote!(::gpuprof);
+        let mut gpuprof = crate_path::gpuprof();
         if input.peek(Token![crate]) {
             input.parse::<Token![crate]>()?;
             input.parse::<Token![=]>()?;

@@ -11,6 +11,7 @@ use syn::{ItemFn, LitStr, Path};
 
 use crate::axis::{self, DeclaredSpace};
 use crate::conditions;
+use crate::crate_path;
 use crate::errors::Errors;
 use crate::items::{self, Form, Item};
 use crate::registration::Entry;
@@ -54,7 +55,7 @@ impl Series {
         let own = item.sig.ident.to_string();
         let mut series = Self {
             name: own.strip_prefix("r#").unwrap_or(&own).to_owned(),
-            gpuprof: syn::parse_quote!(::gpuprof),
+            gpuprof: crate_path::gpuprof(),
             space: DeclaredSpace::default(),
             metrics: Vec::new(),
             check: Vec::new(),

@@ -12,6 +12,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::{Path, Token, Type, TypeArray};
 
 use crate::bare;
+use crate::crate_path;
 
 /// `[crate = PATH,] TYPE`
 pub(crate) struct Input {
@@ -21,7 +22,7 @@ pub(crate) struct Input {
 
 impl Parse for Input {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let mut gpuprof = syn::parse_quote!(::gpuprof);
+        let mut gpuprof = crate_path::gpuprof();
         if input.peek(Token![crate]) && input.peek2(Token![=]) && !input.peek2(Token![==]) {
             input.parse::<Token![crate]>()?;
             input.parse::<Token![=]>()?;

@@ -218,7 +218,8 @@ pub(crate) fn is_float(name: &str) -> bool {
 /// `ty` as people write it.
 pub(crate) fn text(ty: &Type) -> String {
     let text = ty.to_token_stream().to_string();
-    text.replace("& ", "&").replace("* ", "*").replace(" < ", "<").replace(" >", ">")
+    let text = text.replace("& ", "&").replace("* ", "*").replace(" :: ", "::");
+    text.replace(" < ", "<").replace(" >", ">")
 }
 
 fn is_pointer(input: &FnArg) -> bool {

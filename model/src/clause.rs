@@ -19,7 +19,7 @@ use std::slice;
 use serde::{Deserialize, Serialize};
 
 use crate::axis::Axis;
-use crate::expression::Expression;
+use crate::expression::{Expression, Type};
 use crate::text::{Cursor, ParseError, is_name_char};
 
 /// An axis with a value derived from other axes.
@@ -129,13 +129,27 @@ impl<'t> LexedClause<'t> {
                 let formula = expression(&axis.values)?;
                 Ok(Clause::Derived(Derived { name: axis.name.to_owned(), formula }))
             }
-            Form::Axis(axis) => self.axis(axis).map(Clause::Axis),
+            Form::Axis(axis) => {
+                let parsed = self.axis(axis).map(Clause::Axis);
+                parsed.map_err(|error| self.unknown_axis(axis, names).unwrap_or(error))
+            }
         }
     }
 
     fn axis(&self, LexedAxis { name, values, .. }: &LexedAxis<'_>) -> Result<Axis, ParseError> {
         Axis::from_values_text(name, &self.text[values.clone()])
             .map_err(|e| e.shifted(values.start))
+    }
+
+    /// That text which is no list of values names no axis, if it is an expression: its author meant
+    /// one of the axes `names`.
+    fn unknown_axis(&self, axis: &LexedAxis<'_>, names: &[String]) -> Option<ParseError> {
+        let text = &self.text[axis.values.clone()];
+        let formula = Expression::parse(text).ok().filter(|_| !is_list(text))?;
+        let others = names.iter().filter(|name| *name != axis.name);
+        let types: Vec<(&str, Type)> = others.map(|name| (name.as_str(), Type::Int)).collect();
+        let error = formula.check(&types).err()?;
+        Some(error.shifted(trimmed(self.text, &axis.values).start))
     }
 
     /// The start of the expression of a `where` or a derived axis.
@@ -180,9 +194,13 @@ fn name<'t>(cursor: &mut Cursor<'t>) -> Result<(&'t str, Range<usize>), ParseErr
 
 /// Whether `text` computes from another axis rather than listing values.
 fn is_derived(text: &str, own: &str, names: &[String]) -> bool {
-    let list = text.contains([',', '[']) || text.contains("..");
     let mut words = text.split(|c: char| !is_name_char(c));
-    !list && words.any(|word| word != own && names.iter().any(|name| name == word))
+    !is_list(text) && words.any(|word| word != own && names.iter().any(|name| name == word))
+}
+
+/// Whether `text` lists values.
+fn is_list(text: &str) -> bool {
+    text.contains([',', '[']) || text.contains("..")
 }
 
 fn zip(parts: &[LexedAxis<'_>], text: &str) -> Result<Vec<Axis>, ParseError> {

@@ -112,6 +112,18 @@ fn all_wrong_clauses_are_reported_at_once() {
 }
 
 #[test]
+fn a_misspelt_axis_in_place_of_values_is_named_and_other_text_is_a_wrong_list() {
+    assert_eq!(
+        errors(&["block=64", "threads = blok * 2"]),
+        "no axis is named `blok`\n  --> series\n   |\n   | threads = blok * 2\n   |           ^^^^\n   = \
+         help: did you mean `block`?\n"
+    );
+    let wrong_list = errors(&["block=64", "threads = 2 * 64"]);
+    assert!(wrong_list.starts_with("unexpected `* 64` after the values"), "{wrong_list}");
+    assert_eq!(keys(&["block=64", "way = blok"]), ["block=64,way=blok"], "a word");
+}
+
+#[test]
 fn a_derived_axis_needs_what_is_there_before_it() {
     assert!(errors(&["n=1", "a = n + b", "b = n + 1"]).starts_with("no axis is named `b`"));
     assert!(errors(&["n=1", "a = n > 1"]).starts_with("axis `a` cannot be a condition"));

@@ -68,7 +68,15 @@ impl Compilers {
         let nvcc = || self.nvcc().map_err(ToString::to_string);
         let by = match (program.compiler, &self.nvrtc) {
             (CudaCompiler::Auto, Ok(nvrtc)) => return self.by_either(program, nvrtc, cache),
-            (CudaCompiler::Nvrtc, Ok(nvrtc)) => DeviceCompiler::Nvrtc(nvrtc),
+            (CudaCompiler::Nvrtc, Ok(nvrtc)) => {
+                let compiled = compile_by(program, DeviceCompiler::Nvrtc(nvrtc), cache);
+                return compiled.map_err(|error| match error {
+                    Error::Source(said) => {
+                        Error::Source(one_of_the_host(said, "`compiler = nvrtc` leaves nvcc out"))
+                    }
+                    other => other,
+                });
+            }
             (CudaCompiler::Nvrtc, Err(absent)) => return Err(missing(absent.to_string())),
             (CudaCompiler::Nvcc, _) => DeviceCompiler::Nvcc(nvcc().map_err(missing)?, None),
             (CudaCompiler::Auto, Err(absent)) => {
@@ -125,15 +133,28 @@ impl Compilers {
     }
 
     /// The errors of NVRTC, for a program that nvcc might have compiled.
-    fn without_nvcc(&self, mut said: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        if shims::help(&said)
-            && let (Some(last), Err(absent)) = (said.last_mut(), self.nvcc())
-        {
-            let message = format!("nvcc compiles host code that NVRTC cannot, and {absent}");
-            last.notes.push(Note { message, span: None });
+    fn without_nvcc(&self, said: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        match self.nvcc() {
+            Ok(_) => said,
+            Err(absent) => one_of_the_host(said, &absent.to_string()),
         }
-        said
     }
+}
+
+/// The first of NVRTC's errors about host code, if there is one, with the remedy and `why` that is
+/// not done: the other errors follow from it, or need nvcc as well.
+fn one_of_the_host(mut said: Vec<Diagnostic>, why: &str) -> Vec<Diagnostic> {
+    let Some(first) = said.iter().position(shims::is_of_the_host) else { return said };
+    let mut shown = said.swap_remove(first);
+    let more = match said.len() {
+        0 => None,
+        1 => Some("1 more error is not shown".to_owned()),
+        count => Some(format!("{count} more errors are not shown")),
+    };
+    let remedy = format!("nvcc compiles host code that NVRTC cannot, and {why}");
+    let notes = more.into_iter().chain([remedy]);
+    shown.notes.extend(notes.map(|message| Note { message, span: None }));
+    vec![shown]
 }
 
 /// That nvcc compiled it, and why.

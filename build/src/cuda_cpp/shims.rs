@@ -75,8 +75,13 @@ const OF_THE_HOST: [&str; 10] = [
 /// Whether stand-ins for the host's side may help against these errors. An attempt takes more than
 /// a second, too long after a mistyped name.
 pub(super) fn help(errors: &[Diagnostic]) -> bool {
-    let of_the_host = |text: &str| OF_THE_HOST.iter().any(|it| text.contains(it));
-    errors.iter().any(|error| of_the_host(&error.message))
+    errors.iter().any(is_of_the_host)
+}
+
+/// Whether `error` is about the host's side.
+pub(super) fn is_of_the_host(error: &Diagnostic) -> bool {
+    let is_of_the_host = |text: &str| OF_THE_HOST.iter().any(|it| text.contains(it));
+    is_of_the_host(&error.message)
 }
 
 /// Functions without an attribute are the device's, so a file with host code compiles.

@@ -25,8 +25,8 @@ struct Found {
     is_decided: bool,
 }
 
-/// A sentence for each item that holds one of the errors, and the errors that are not in a function
-/// which the host needs for certain.
+/// A sentence for each item that holds one of the errors, and the errors that are neither in a
+/// function which the host needs for certain nor in a crate that needs the standard library.
 pub(super) fn advice<'p>(root: &Utf8Path, errors: &'p [Place]) -> (Vec<String>, Vec<&'p Place>) {
     let mut by_file: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     for Place { file, line, .. } in errors {
@@ -38,6 +38,7 @@ pub(super) fn advice<'p>(root: &Utf8Path, errors: &'p [Place]) -> (Vec<String>, 
             if !sentences.contains(&sentence) {
                 sentences.push(sentence);
             }
+            others.retain(|it| it.file != file);
             continue;
         }
         let text = fs::read_to_string(root.join(file)).unwrap_or_default();
@@ -67,19 +68,31 @@ pub(super) fn advice<'p>(root: &Utf8Path, errors: &'p [Place]) -> (Vec<String>, 
 /// That the crate of `file`, which does not depend on gpuprof, needs the standard library.
 fn lacks_no_std(root: &Utf8Path, file: &str) -> Option<String> {
     let path = root.join(file);
-    let mut folders = path.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
-    let package = folders.find(|folder| folder.join("Cargo.toml").is_file())?;
+    let package = path.ancestors().skip(1).find(|folder| folder.join("Cargo.toml").is_file())?;
     let manifest = fs::read_to_string(package.join("Cargo.toml")).ok()?;
+    let lines = || manifest.lines().map(|line| line.replace(' ', ""));
+    let is_ours =
+        |line: String| line.starts_with("gpuprof") || line.contains("package=\"gpuprof\"");
     let library = package.join("src/lib.rs");
-    let text = fs::read_to_string(&library).ok()?;
-    if manifest.contains("gpuprof") || text.contains("no_std") {
+    if lines().any(is_ours) {
+        return None;
+    }
+    let name = lines()
+        .find_map(|line| Some(line.strip_prefix("name=\"")?.split_once('"')?.0.to_owned()))?;
+    let what = format!("The crate `{name}`, which kernels use, needs the standard library");
+    if ["/registry/src/", "/git/checkouts/"].iter().any(|cargos| path.as_str().contains(cargos)) {
+        return Some(format!(
+            "{what}: leave out its feature for std, often by default-features = false; if only the \
+             host uses it, put it under [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]"
+        ));
+    }
+    if fs::read_to_string(&library).ok()?.contains("no_std") {
         return None;
     }
     let library = library.strip_prefix(root).unwrap_or(&library);
-    let name = package.file_name().unwrap_or_default();
     Some(format!(
-        "The crate `{name}`, which kernels use, needs the standard library: put #![no_std] at the top \
-         of {library}, or #![cfg_attr(not(feature = \"std\"), no_std)]"
+        "{what}: put #![no_std] at the top of {library}, or #![cfg_attr(not(feature = \"std\"), \
+         no_std)]"
     ))
 }
 
@@ -192,7 +205,21 @@ mod tests {
         write("lanes/src/lib.rs", "#![no_std]\npub mod sums;\n");
         assert!(told("lanes/src/sums.rs").contains("#[gpuprof::host]"));
         write("lanes/src/lib.rs", "pub mod sums;\n");
-        write("lanes/Cargo.toml", "[dependencies]\ngpuprof = \"0.1\"\n");
+        let of_kernels = "[package]\nname = \"lanes\"\n[dependencies]\ngpuprof = \"0.1\"\n";
+        write("lanes/Cargo.toml", of_kernels);
         assert!(told("lanes/src/sums.rs").contains("#[gpuprof::host]"));
+        write("registry/src/i/rng-1.0.0/Cargo.toml", "[package]\nname = \"rng\"\n");
+        write("registry/src/i/rng-1.0.0/src/lib.rs", "pub fn seed() -> Vec<u8> {}\n");
+        // A crate of cargo's, or next to the workspace, has a whole path.
+        let workspace = root.join("workspace");
+        let of = |file: &str| {
+            let file = root.join(file);
+            advice(&workspace, &[place(file.as_str(), 1)]).0.join("; ")
+        };
+        let told = of("registry/src/i/rng-1.0.0/src/lib.rs");
+        let said = "The crate `rng`, which kernels use, needs the standard library: leave out its";
+        assert!(told.starts_with(said), "{told}");
+        write("lanes/Cargo.toml", "[package]\nname = \"lanes\"\n");
+        assert!(of("lanes/src/sums.rs").contains(&format!("top of {root}/lanes/src/lib.rs")));
     }
 }

@@ -3,7 +3,7 @@
 mod built;
 mod packed;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -287,8 +287,15 @@ impl Source {
             arch,
             toolchain,
         };
-        let modules =
-            packages.iter().map(|p| Ok((p.clone(), build.build(p)?))).collect::<Result<_>>()?;
+        let (mut modules, mut anything) = (BTreeMap::new(), false);
+        for package in packages {
+            let built = build.build(package)?;
+            anything |= !built.was_fresh;
+            modules.insert(package.clone(), built.ptx);
+        }
+        if anything {
+            host::refuse_changes(metadata, cargo)?;
+        }
         let toolchain = Some(toolchain.version.clone());
         Ok(Kernels { modules, toolchain, ..Kernels::default() })
     }

@@ -8,6 +8,7 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprLit, FnArg, ItemFn, Lit, Meta, Pat, PointerMutability, ReturnType, Type};
 
 use crate::bare;
+use crate::crate_path;
 use crate::errors::Errors;
 use crate::signature::{self, Parameter, Passing};
 use crate::type_axis::{self, TypeAxis};
@@ -143,8 +144,15 @@ fn is_bool(ty: &Type) -> bool {
 
 fn row(ty: &Type) -> Option<&'static (&'static str, &'static str, u32)> {
     let Type::Path(path) = ty else { return None };
-    let name = path.path.get_ident().filter(|_| path.qself.is_none())?;
-    TYPES.iter().find(|(rust, ..)| name == rust)
+    let mut segments = path.path.segments.iter().filter(|_| path.qself.is_none());
+    let name = &segments.next_back()?.ident;
+    // Of a longer path only the first name says whose type it is.
+    let is_known = segments.next().is_none_or(|first| {
+        let gpuprof = crate_path::gpuprof();
+        let ours = gpuprof.segments.last().is_some_and(|own| own.ident == first.ident);
+        ours || first.ident == "core" || first.ident == "std"
+    });
+    TYPES.iter().find(|(rust, ..)| is_known && name == rust)
 }
 
 /// Whether it is a number, or consists of numbers: the element of an array.
@@ -201,13 +209,25 @@ fn refused(ty: &Type) -> String {
                 declared as a pointer to anything"
             .to_owned();
     }
+    let text = signature::text(ty);
+    if let Type::Ptr(pointer) = bare::ty(ty)
+        && matches!(bare::ty(&pointer.elem), Type::Path(_))
+        && row(bare::ty(&pointer.elem)).is_none()
+    {
+        let is_const = matches!(pointer.mutability, PointerMutability::Const(_));
+        let (bytes, of) = (if is_const { "const" } else { "mut" }, signature::text(&pointer.elem));
+        return format!(
+            "a declared kernel cannot take `{text}`: if `{of}` is another name of a number, write \
+             the number; a buffer of structs is declared by its bytes, `*{bytes} u8`"
+        );
+    }
     let names = |rows: &[(&str, &str, u32)]| {
         rows.iter().map(|(rust, ..)| *rust).collect::<Vec<_>>().join(", ")
     };
     format!(
         "a declared kernel cannot take `{}`: it takes bool, {} and structs that derive \
          gpuprof::Parameter by value, and `*const T` and `*mut T` of these numbers, and of {}",
-        ty.to_token_stream().to_string().replace("& ", "&").replace("* ", "*"),
+        text,
         names(&TYPES[1..BY_VALUE]),
         names(&TYPES[BY_VALUE..])
     )
@@ -235,7 +255,10 @@ pub(crate) fn spelled(parameter: &Parameter, input: &FnArg, types: &[TypeAxis]) 
     if let (None, None, FnArg::Typed(typed)) = (axis, known, input) {
         return structure(typed);
     }
-    let scalar = parameter.scalar.to_token_stream().to_string();
+    let scalar = known.map_or_else(
+        || parameter.scalar.to_token_stream().to_string(),
+        |(rust, ..)| (*rust).to_owned(),
+    );
     let (cpp, bytes) = known.map_or(("void", 0), |(_, cpp, bytes)| (cpp, *bytes));
     let axis = axis.map(|axis| format!("{{{}}}", axis.name));
     let (scalar, cpp) = match &axis {

@@ -17,6 +17,7 @@ mod count;
 mod declaration;
 mod device_state;
 mod error;
+mod expected;
 mod extent;
 mod foreign;
 mod function;

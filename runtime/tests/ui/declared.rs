@@ -60,6 +60,9 @@ unsafe extern "C" {
 
     #[kernel(series(block = [64]), grid = 1, args(zeros(1), 1))]
     fn anything(x: *const core::ffi::c_void, #[cfg(no)] #[link_name(N)] n: Shape);
+
+    #[kernel(series(block = [64]), grid = 1, args(zeros(1), zeros(1), zeros(1)))]
+    fn elements(x: *const Shape, y: *mut core::ffi::c_float, z: *mut mine::f16);
 }
 
 

@@ -52,11 +52,19 @@ template <class T> struct gpuprof_bare<const T> {
 template <class T> struct gpuprof_bare<volatile T> : gpuprof_bare<T> {};
 template <class T> struct gpuprof_bare<const volatile T> : gpuprof_bare<const T> {};
 template <class D, class C> struct gpuprof_converts : gpuprof_alike<D, C> {};
+// Bytes may be those of structs.
+template <class C> struct gpuprof_converts<unsigned char, C> {
+    static constexpr bool value =
+        gpuprof_alike<unsigned char, C>::value || __is_class(C) || __is_union(C);
+};
 template <class C> struct gpuprof_converts<void, C> {
     static constexpr bool value = true;
 };
 // As in C, what is passed as `void *` may point to anything.
 template <class D> struct gpuprof_converts<D, void> {
+    static constexpr bool value = true;
+};
+template <> struct gpuprof_converts<unsigned char, void> {
     static constexpr bool value = true;
 };
 template <> struct gpuprof_converts<void, void> {

@@ -13,6 +13,7 @@ use gpuprof_model::series::without_place;
 use serde::Deserialize;
 
 use crate::host::error::{Error, Result};
+use crate::host::expected;
 
 /// The version of the exports that this code understands.
 const ABI_VERSION: u32 = 1;
@@ -52,9 +53,22 @@ pub(crate) struct LaunchCounters {
     pub(crate) checks: Option<CheckRecord>,
 }
 
+/// The kind of a failed assertion.
+const ASSERT: &str = "assert";
+
 #[derive(Deserialize)]
 struct Fault {
+    #[serde(default)]
+    kind: String,
     message: String,
+    #[serde(default)]
+    frames: Vec<Frame>,
+}
+
+#[derive(Deserialize)]
+struct Frame {
+    file: String,
+    line: usize,
 }
 
 /// Whether the loaded driver is the emulated one.
@@ -121,14 +135,19 @@ fn add_costly(all: &mut Vec<CostlyLine>, launch: Vec<CostlyLine>) {
 /// The fault that stopped the last launch or load, in one sentence.
 pub(crate) fn take_fault() -> Option<String> {
     let fault: Fault = serde_json::from_str(&take_text(b"gpuemu_take_fault\0")?).ok()?;
-    Some(fault.message)
+    let places = fault.frames.iter().map(|frame| (frame.file.as_str(), frame.line));
+    let text = fault.message.rsplit_once("): ").filter(|_| fault.kind == ASSERT);
+    let filled = text.and_then(|(place, message)| {
+        Some(format!("{place}): {}", expected::filled(message, places)?))
+    });
+    Some(filled.unwrap_or(fault.message))
 }
 
 /// Why the driver refused the last launch that the device or the kernel does not allow, in one
 /// sentence: none if the program continued from it, and after this.
 pub(crate) fn take_refused_launch() -> Option<String> {
     let refused = take_text(b"gpuemu_take_refused_launch\0")?;
-    serde_json::from_str(&refused).ok().map(|Fault { message }| message)
+    serde_json::from_str(&refused).ok().map(|fault: Fault| fault.message)
 }
 
 /// Gives the emulated driver the parameter's `name` for the buffer at `address`, and lets it refuse
