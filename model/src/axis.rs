@@ -1,9 +1,9 @@
 //! Axes: named launch parameters with their values, and their grammar.
 //!
-//! Input: `64..1024`, `64..1024 step 32`, `64..1024 * 4`, `[64, 96]`, `64,96`, `1K`, `1 << 20`,
-//! `16x16,32x8`, `f32,f16`. Output: an [`Axis`] whose values are all of one [`AxisKind`], not
-//! empty and without duplicates. Both ends of a range belong to it; an end that the steps never
-//! reach is an error, so nothing is rounded behind the user's back.
+//! Input: `64..=1024`, `64..1024`, `64..1024 step 32`, `64..1024 * 4`, `[64, 96]`, `64,96`, `1K`,
+//! `1 << 20`, `16x16,32x8`, `f32,f16`. Output: an [`Axis`] whose values are all of one
+//! [`AxisKind`], not empty and without duplicates. Both ends of a range belong to it; an end that
+//! the steps never reach is an error, so nothing is rounded behind the user's back.
 
 use std::collections::HashSet;
 

@@ -57,6 +57,9 @@ fn zero_is_refused_where_a_launch_cannot_have_it() {
     assert!(error("block=0..64").contains("stays 0"));
     assert!(error("block=16x0").contains("every extent must be at least 1"));
     assert_eq!(ints("0..4 step 2"), [0, 2, 4]);
+    assert_eq!(ints("0..=4 step 2"), [0, 2, 4]);
+    assert_eq!(ints("64..=256"), ints("64..256"));
+    assert_eq!(ints("[4..=64 * 4]"), [4, 16, 64]);
     assert!(Axis::parse("shared=0,1K").is_ok());
 }
 
@@ -66,7 +69,9 @@ fn mistakes_are_named_at_their_place() {
         ("block", "expected `=`"),
         ("=64", "expected an axis name"),
         ("block=", "expected values"),
-        ("block=64..=128", "unexpected `=`"),
+        ("block=64..=", "expected a value"),
+        ("block=64..==128", "expected a value"),
+        ("block=64..=100", "never reaches its end 100"),
         ("block=64 128", "unexpected `128`"),
         ("block=64,f32", "mixes whole numbers with words"),
         ("block=64,64", "the value 64 twice"),

@@ -1,7 +1,7 @@
 //! The values of an axis: a list, or a range with its step or factor.
 //!
 //! Input: the text after the `=`. Output: every value with its place. Both ends of a range
-//! belong to it, and a range that never ends, never reaches its end or has too many values is
+//! belong to it, written `64..=1024` as in Rust or `64..1024`, and a range that never ends, never reaches its end or has too many values is
 //! refused.
 
 use std::ops::Range;
@@ -81,11 +81,8 @@ fn range(
     first: &AxisValue,
     start: usize,
 ) -> Result<Vec<Spanned>, ParseError> {
-    let equals = cursor.position()..cursor.position() + 1;
-    if cursor.eat("=") {
-        return Err(ParseError::new("unexpected `=` in a range", equals)
-            .with_help("both ends of a range belong to it: write 64..1024"));
-    }
+    // The end belongs to a range of an axis either way.
+    cursor.eat("=");
     let (last, _) = spanned_value(cursor)?;
     let whole = |cursor: &Cursor<'_>| start..cursor.position();
     let (&AxisValue::Int(first), &AxisValue::Int(last)) = (first, &last) else {

@@ -42,6 +42,8 @@ fn random_numbers_stay_in_their_range_and_reach_across_it() {
     assert!(floats.iter().all(|v| (0.0..1.0).contains(v)));
     let bins: Vec<u32> = fill(random_in(1000, 0..10), 7);
     assert!((0..10).all(|bin| bins.contains(&bin)) && bins.iter().all(|&b| b < 10));
+    assert_eq!(fill::<u32>(random_in(1000, 0..=9), 7), bins);
+    assert_eq!(fill::<f32>(random_in(3, 2.5..=2.5), 7), [2.5; 3]);
 }
 
 #[test]

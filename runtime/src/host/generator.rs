@@ -4,7 +4,7 @@
 //! type or the file cannot provide them.
 
 use std::fs;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 
 use super::arguments::Element;
@@ -67,6 +67,34 @@ impl IntoGenerator for Generator {
     }
 }
 
+/// A range of numbers.
+#[diagnostic::on_unimplemented(
+    message = "`random_in` takes no `{Self}`",
+    note = "it takes a range of numbers: random_in(n, 0..100), or with its end random_in(n, 0..=99)"
+)]
+pub trait NumberRange {
+    /// The lower bound, and the first number above the range.
+    #[doc(hidden)]
+    fn bounds(self) -> (Number, Number);
+}
+
+impl<N: IntoNumber> NumberRange for Range<N> {
+    fn bounds(self) -> (Number, Number) {
+        (self.start.into_number(), self.end.into_number())
+    }
+}
+
+impl<N: IntoNumber> NumberRange for RangeInclusive<N> {
+    fn bounds(self) -> (Number, Number) {
+        let (low, high) = self.into_inner();
+        let above = match high.into_number() {
+            Number::Int(value) => Number::Int(value.saturating_add(1)),
+            Number::Float(value) => Number::Float(value.next_up()),
+        };
+        (low.into_number(), above)
+    }
+}
+
 fn float(number: impl IntoNumber) -> f64 {
     match number.into_number() {
         Number::Int(value) => value as f64,
@@ -76,7 +104,7 @@ fn float(number: impl IntoNumber) -> f64 {
 
 /// The functions that `args(…)` may call for buffers.
 pub mod generators {
-    use super::{Fill, Generator, IntoGenerator, IntoNumber, Number, Path, Range, float};
+    use super::{Fill, Generator, IntoGenerator, IntoNumber, Number, NumberRange, Path, float};
 
     fn generator(length: impl IntoNumber, fill: Fill) -> Generator {
         Generator { length: length.into_number(), fill }
@@ -87,9 +115,9 @@ pub mod generators {
         generator(length, Fill::RandomBits)
     }
 
-    /// `length` random elements in `range`, its end excluded.
-    pub fn random_in<N: IntoNumber>(length: impl IntoNumber, range: Range<N>) -> Generator {
-        let (low, high) = (range.start.into_number(), range.end.into_number());
+    /// `length` random elements in `range`: `low..high` without its end, or `low..=high`.
+    pub fn random_in(length: impl IntoNumber, range: impl NumberRange) -> Generator {
+        let (low, high) = range.bounds();
         let whole = matches!((low, high), (Number::Int(_), Number::Int(_)));
         generator(length, Fill::Random { low: number(low), high: number(high), whole })
     }
@@ -178,7 +206,7 @@ impl Fill {
                 check_range::<T>(*low, *high, place)?;
                 let value = |_| {
                     let value = low + (high - low) * stream.unit();
-                    T::from_f64(if *whole { value.floor() } else { value })
+                    T::from_f64(if *whole { value.floor() } else { value.min(high.next_down()) })
                 };
                 all.map(value).collect()
             }

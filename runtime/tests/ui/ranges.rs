@@ -2,7 +2,7 @@
     series(
         block = 64..1000,
         n = [1K, 1 << 70],
-        m = 64..=128,
+        m = 64..=100,
         dtype = f32, 16,
         tile = 16x16, 8xy,
         shared = -4,
