@@ -1,8 +1,8 @@
 //! The values of an axis: a list, or a range with its step or factor.
 //!
 //! Input: the text after the `=`. Output: every value with its place. Both ends of a range
-//! belong to it, written `64..=1024` as in Rust or `64..1024`, and a range that never ends, never reaches its end or has too many values is
-//! refused.
+//! belong to it, written `64..=1024` as in Rust or `64..1024`, and a range that never ends, never
+//! reaches its end or has too many values is refused.
 
 use std::ops::Range;
 
