@@ -132,43 +132,8 @@ fn unchanged() -> (&'static Path, &'static Path) {
     (&commits.base, &commits.base)
 }
 
-/// Asserts that every pass of the common configurations is next to its partner, and that either
-/// goes first.
-fn are_adjacent(passes: &[Pass]) {
-    let shared: Vec<&Pass> = passes.iter().filter(|pass| pass.kernel.contains("::scale")).collect();
-    assert!(!shared.is_empty() && shared.len().is_multiple_of(2), "{shared:#?}");
-    let of_kernel = |pass: &Pass| passes.iter().position(|other| other == pass).unwrap();
-    let mut base_first = BTreeSet::new();
-    for two in shared.chunks(2) {
-        assert!(two[0].is_partner(two[1]), "{two:#?}");
-        assert_eq!(of_kernel(two[0]) + 1, of_kernel(two[1]), "something came in between");
-        base_first.insert(two[0].of_base);
-    }
-    assert_eq!(base_first.len(), 2, "one side always goes first");
-}
-
-#[test]
-fn both_sides_of_a_configuration_are_next_to_each_other_in_every_round() {
-    let machine = Machine::new();
-    let set = [("FAKE_TIMELINE", "1")];
-    machine.run(merge(), &set, &["scale", "copy"]).exits_with(100);
-    let passes = machine.passes();
-    are_adjacent(&passes);
-    // And one process after the other.
-    let timeline = machine.gpu.timeline();
-    let all: Vec<Vec<&Happening>> = times(&timeline).into_values().collect();
-    assert_eq!(all.len(), passes.len());
-    let span = |samples: &Vec<&Happening>| (samples[0].begin, samples[samples.len() - 1].end);
-    let mut spans: Vec<(u128, u128)> = all.iter().map(span).collect();
-    spans.sort_unstable();
-    assert!(spans.windows(2).all(|two| two[0].1 <= two[1].0), "{spans:?}");
-}
-
-#[test]
-fn the_processes_of_a_kernel_are_next_to_each_other() {
-    let machine = Machine::new();
-    machine.run(merge(), &[], &["--isolate", "kernel"]).exits_with(100);
-    let passes = machine.passes();
+/// The passes of each process that timed all configurations of a kernel.
+fn by_process(passes: Vec<Pass>) -> Vec<Vec<Pass>> {
     let mut processes: Vec<Vec<Pass>> = Vec::new();
     for pass in passes {
         let same = |before: &Vec<Pass>| {
@@ -180,13 +145,52 @@ fn the_processes_of_a_kernel_are_next_to_each_other() {
             None => processes.push(vec![pass]),
         }
     }
-    let shared: Vec<&Vec<Pass>> =
-        processes.iter().filter(|process| !process[0].kernel.contains("::fresh")).collect();
-    assert!(shared.len() > 6 * 2 * 2, "no rounds followed the first look");
+    processes
+}
+
+/// Asserts that every process of kernels that both sides have is next to its partner, which times
+/// the same configurations in the same order, and that either goes first.
+fn are_adjacent(processes: &[Vec<Pass>]) {
+    let mut base_first = BTreeSet::new();
+    let shared = processes.iter().enumerate();
+    let shared = shared.filter(|(_, process)| !process[0].kernel.contains("::fresh"));
+    let shared: Vec<_> = shared.collect();
+    assert!(!shared.is_empty() && shared.len().is_multiple_of(2), "{shared:#?}");
     for two in shared.chunks(2) {
-        let [one, other] = [0, 1].map(|at| two[at].iter());
+        let [(at, one), (next, other)] = [two[0], two[1]];
+        assert_eq!(at + 1, next, "something came in between");
         assert!(one.len() == other.len(), "{two:#?}");
-        assert!(one.zip(other).all(|(one, other)| one.is_partner(other)), "{two:#?}");
+        assert!(one.iter().zip(other).all(|(one, other)| one.is_partner(other)), "{two:#?}");
+        base_first.insert(one[0].of_base);
+    }
+    assert_eq!(base_first.len(), 2, "one side always goes first");
+}
+
+#[test]
+fn both_sides_of_a_configuration_are_next_to_each_other_in_every_round() {
+    let machine = Machine::new();
+    let set = [("FAKE_TIMELINE", "1")];
+    machine.run(merge(), &set, &["scale", "copy"]).exits_with(100);
+    let processes = by_process(machine.passes());
+    are_adjacent(&processes);
+    // And one process after the other.
+    let timeline = machine.gpu.timeline();
+    let all: Vec<Vec<&Happening>> = times(&timeline).into_values().collect();
+    assert_eq!(all.len(), processes.len());
+    let span = |samples: &Vec<&Happening>| (samples[0].begin, samples[samples.len() - 1].end);
+    let mut spans: Vec<(u128, u128)> = all.iter().map(span).collect();
+    spans.sort_unstable();
+    assert!(spans.windows(2).all(|two| two[0].1 <= two[1].0), "{spans:?}");
+}
+
+#[test]
+fn all_kernels_of_both_sides_are_next_to_each_other_under_either_shared_isolation() {
+    for isolation in ["auto", "kernel"] {
+        let machine = Machine::new();
+        machine.run(merge(), &[], &["--isolate", isolation]).exits_with(100);
+        let processes = by_process(machine.passes());
+        assert!(processes.len() > 6 * 2 * 2, "no rounds followed the first look");
+        are_adjacent(&processes);
     }
 }
 
@@ -215,7 +219,7 @@ fn counters_of_both_sides_are_collected_and_compared() {
     let outcome = machine.run(merge(), &[], &[&arguments[..], &[&threshold]].concat());
     let outcome = outcome.exits_with(100);
     assert!(outcome.stdout.contains(&format!(" FAIL  {threshold}")), "{}", outcome.stdout);
-    are_adjacent(&machine.passes());
+    are_adjacent(&by_process(machine.passes()));
 }
 
 #[test]
@@ -227,7 +231,7 @@ fn what_is_in_doubt_gets_more_rounds_on_both_sides_and_nothing_else_does() {
     assert!(both.iter().all(|(head, base)| head == base), "{both:?}");
     assert!(head["copy 32"] > head["fresh 64"], "{head:?}");
     assert_eq!(head["fresh 64"], 6, "what has no other side is not in doubt");
-    are_adjacent(&machine.passes());
+    are_adjacent(&by_process(machine.passes()));
 }
 
 /// The lines of `stdout` without how long the measuring took.

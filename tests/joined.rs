@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use crate::support::replay::{
-    ISOLATIONS, METRICS, counts_together, finished, format_of, of_both, times_together, workshop,
+    ISOLATIONS, METRICS, finished, format_of, of_both, shares_processes, workshop,
 };
 use crate::support::{FakeGpu, Outcome, Tool, times, with_limit};
 use serde_json::Value;
@@ -73,12 +73,11 @@ fn the_process_of_the_last_timed_pass_makes_the_first_counter_pass() {
             let more = ["--repeat", &repeat.to_string(), "--replay-mode", mode];
             let gpu = FakeGpu::new();
             let outcome = tool(&gpu, &[&more, isolation].concat(), "").run().exits_with(0);
-            let timing = repeat * if times_together(isolation) { 1 } else { 2 };
-            let counting = if counts_together(isolation) { 1 } else { 2 };
-            let both = if steps == 0 { 0 } else { counting };
+            let each = if shares_processes(isolation) { 1 } else { 2 };
+            let both = if steps == 0 { 0 } else { each };
             let expected = [
-                ("counters", counting * steps - both),
-                ("times", timing - both),
+                ("counters", each * steps - both),
+                ("times", each * repeat - both),
                 ("times, then counters", both),
             ];
             let expected = expected.into_iter().filter(|&(_, count)| count > 0);
@@ -99,7 +98,7 @@ fn no_time_is_taken_once_cupti_is_there() {
     // Whoever takes times takes more than the warm-up of eight: and all that are taken for times
     // come before it.
     let times = times(&timeline);
-    assert_eq!((counting, times.len()), (4, 6));
+    assert_eq!((counting, times.len()), (4, 3));
     assert!(times.values().all(|samples| samples.len() > 24), "{times:#?}");
 }
 
@@ -158,7 +157,7 @@ fn a_runner_that_is_killed_while_a_process_counts_has_its_times() {
 #[test]
 fn a_dry_run_counts_a_process_that_does_both_once() {
     for (isolation, told) in ISOLATIONS.into_iter().zip([
-        "7 processes on a GPU; nothing was started (--dry-run)\n1 of them takes times first, and then makes a counter pass\n",
+        "5 processes on a GPU; nothing was started (--dry-run)\n1 of them takes times first, and then makes a counter pass\n",
         "10 processes on a GPU; nothing was started (--dry-run)\n2 of them take times first, and then make a counter pass\n",
         "5 processes on a GPU; nothing was started (--dry-run)\n1 of them takes times first, and then makes a counter pass\n",
     ]) {

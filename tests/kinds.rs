@@ -99,7 +99,8 @@ const THRESHOLD: [&str; 2] = ["--threshold", "every smsp__warps_launched.sum <= 
 
 #[test]
 fn a_retry_follows_from_the_kind_of_failure() {
-    let (seen, _) = played("retries", &["--threshold", "every duration <= 1 s"]);
+    let threshold = ["--threshold", "every duration <= 1 s", "--isolate", "configuration"];
+    let (seen, _) = played("retries", &threshold);
     assert_eq!(seen.code, Some(105));
     assert_eq!(statuses(&seen), ENDED);
     assert!(seen.tells_of_retries);

@@ -13,7 +13,7 @@ use std::thread::{self, sleep};
 use std::time::Duration;
 
 use crate::support::replay::{
-    ISOLATIONS, arguments, counts_together, finished, of_both, times_together, values, workshop,
+    ISOLATIONS, arguments, finished, of_both, shares_processes, values, workshop,
 };
 use crate::support::{FakeGpu, Happening, Outcome, times, wait_beside, with_limit};
 use serde_json::Value;
@@ -80,7 +80,7 @@ fn nothing_prepares_or_leaves_while_another_process_measures() {
             let timeline = gpu.timeline();
             // Two timed passes, and four that count each configuration, or both in one session.
             let counts = windows(&timeline).iter().filter(|w| w.what == "counts").count();
-            assert_eq!(counts, if counts_together(isolation) { 4 } else { 8 });
+            assert_eq!(counts, if shares_processes(isolation) { 4 } else { 8 });
             assert_eq!(disturbances(&timeline), [], "{ahead} {isolation:?}");
             let prepared = prepared_ahead(&timeline);
             assert_eq!(prepared > 0, ahead != "0", "{prepared} {ahead} {isolation:?}");
@@ -142,7 +142,7 @@ fn by_default_counters_are_prepared_ahead_and_times_are_taken_alone() {
                 assert!(other == process || !(begins || works), "{isolation:?}");
             }
         }
-        assert_eq!(times.len(), if times_together(isolation) { 1 } else { 2 });
+        assert_eq!(times.len(), if shares_processes(isolation) { 1 } else { 2 });
     }
 }
 

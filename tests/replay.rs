@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::support::replay::{
-    ISOLATIONS, METRICS, SCALE, arguments, counts_together, finished, of_both, values, workshop,
+    ISOLATIONS, METRICS, SCALE, arguments, finished, of_both, shares_processes, values, workshop,
 };
 use crate::support::{FakeGpu, Happening, Outcome, with_limit};
 use serde_json::Value;
@@ -180,7 +180,7 @@ fn a_crash_in_a_pass_ends_its_own_configuration() {
         assert_eq!(other, finished());
         // Nothing of it was collected after the crash, and everything of the other one, which may
         // share the process: in its own slot, after a filler that nothing reads.
-        let shared = counts_together(isolation);
+        let shared = shares_processes(isolation);
         assert_eq!(gpu.logged("collected pass 0").len(), if shared { 1 } else { 2 });
         let ranges =
             if shared { "0 [gpuprof_flush 1024x256] 1 [scale 32x128]" } else { "0 [scale 32x128]" };
@@ -233,7 +233,7 @@ fn an_error_of_cupti_in_a_pass_is_reported_with_its_remedy() {
         // Retries are reported with their reason; runs in isolation from the start are not.
         let rows = outcome.events_of("configuration-finished");
         let told = rows.iter().filter(|row| row["retried"].is_string()).count();
-        assert_eq!(told, if counts_together(isolation) { 2 } else { 0 }, "{rows:#?}");
+        assert_eq!(told, if shares_processes(isolation) { 2 } else { 0 }, "{rows:#?}");
     }
 }
 

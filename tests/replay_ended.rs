@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
 
 use crate::support::replay::{
-    ISOLATIONS, SCALE, arguments, counts_together, finished, of_both, values, workshop,
+    ISOLATIONS, SCALE, arguments, finished, of_both, shares_processes, values, workshop,
 };
 use crate::support::{FakeGpu, Workspace, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
@@ -62,7 +62,7 @@ fn goes_on(id: &str, gpu: &FakeGpu, workspace: &Workspace, isolation: &[&str]) {
     }
     // A process' results are kept as a whole: if both configurations were in the process that hung,
     // both run again.
-    let ranges = if counts_together(isolation) {
+    let ranges = if shares_processes(isolation) {
         "0 [scale 64x64] 1 [scale 32x128]"
     } else {
         "0 [scale 32x128]"
@@ -105,7 +105,7 @@ fn an_interrupted_pass_keeps_what_was_measured_and_the_run_continues() {
             .filter(|event: &Value| event["reason"] == "configuration-finished")
             .collect();
         let row = |row: &Value| format!("{} {}", row["configuration"], row["status"]);
-        let first = if counts_together(isolation) { "skipped" } else { "finished" };
+        let first = if shares_processes(isolation) { "skipped" } else { "finished" };
         assert_eq!(
             rows.iter().map(row).collect::<Vec<_>>(),
             [

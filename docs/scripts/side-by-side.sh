@@ -3,17 +3,26 @@
 #
 #   side-by-side.sh archives TOOL    # in this repository: makes same.tar.zst and slower.tar.zst, of
 #                                    # docs/scripts/caches with axpy doing 3.1 % more work in the
-#                                    # latter with blocks of 256
+#                                    # latter with blocks of 256; and ten-same.tar.zst and
+#                                    # ten-slower.tar.zst, of docs/scripts/ten-kernels
 #   side-by-side.sh [TIMES]          # on a GPU, with cargo-gpuprof, ex.tar.zst and these two: the
 #                                    # examples against themselves, 19 times by default, and both
 #   side-by-side.sh counters SECONDS # the examples against themselves with exact counters, on every
 #                                    # GPU at once, as often as ends within so many seconds;
 #                                    # counters.txt gets a line a run, and later calls add to it
 #   side-by-side.sh alone            # one run beside itself and two runs alone: what each takes
+#   side-by-side.sh ten              # ten kernels in 13 block sizes, of which 256 is slower
 #   side-by-side.sh slower           # the slower build beside the other one, and that beside itself
 set -euo pipefail
 if [ "${1:-}" = archives ]; then
     caches=$(cd "$(dirname "$0")/caches" && pwd)
+    here=$PWD
+    tool=$(realpath "$2")
+    (
+        cd "$caches/../ten-kernels"
+        "$tool" gpuprof archive --archive-file "$here/ten-same.tar.zst"
+        "$tool" gpuprof archive --features slower --archive-file "$here/ten-slower.tar.zst"
+    )
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
     cp -r "$caches"/. "$caches/../../../Cargo.lock" "$folder"
@@ -78,6 +87,12 @@ counters)
     zero=$(grep -c '^GPU.*: exit 0;' counters.txt || true)
     echo "$zero of $runs runs against themselves ended with 0"
     [ "$runs" = "$zero" ]
+    exit
+    ;;
+ten)
+    # Times are decided in rounds until the last configuration is, or ten minutes are over.
+    ./cargo-gpuprof gpuprof run --archive-file ten-slower.tar.zst --base-archive ten-same.tar.zst \
+        --series 'block=64..832 step 64' --replay-mode none --metrics duration --time-budget 10min
     exit
     ;;
 slower)

@@ -214,15 +214,19 @@ impl Sweep<'_, '_> {
         Ok(())
     }
 
-    /// Takes the configurations out of a shared counter pass that are counted apart; the jobs that
-    /// do that.
+    /// Takes the configurations that share no process out of a shared one; the jobs that measure
+    /// them.
     fn take_apart(&self, job: &mut Job) -> Vec<Job> {
-        if job.takes_times() || job.configurations.len() < 2 {
-            return Vec::new();
-        }
         let states = &self.states[job.series];
-        let apart = job.configurations.extract_if(.., |&mut index| states[index].apart);
-        apart.map(|index| Job::new(job.series, job.pass, vec![index])).collect()
+        let (mut alone, mut part) = (Vec::new(), Some(job));
+        while let Some(job) = part {
+            if job.configurations.len() > 1 {
+                let apart = job.configurations.extract_if(.., |&mut index| states[index].apart);
+                alone.extend(apart.map(|index| Job::new(job.series, job.pass, vec![index])));
+            }
+            part = job.then.as_deref_mut();
+        }
+        alone
     }
 
     /// What is left to do of a job, if anything is; its configurations have no counters where the

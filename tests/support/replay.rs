@@ -20,15 +20,9 @@ pub const METRICS: [&str; 4] = [
 pub const ISOLATIONS: [&[&str]; 3] =
     [&[], &["--isolate", "configuration"], &["--isolate", "kernel"]];
 
-/// Whether the configurations of a kernel are counted in one process under this one of
-/// [`ISOLATIONS`].
-pub fn counts_together(isolation: &[&str]) -> bool {
+/// Whether the configurations of a kernel share processes under this one of [`ISOLATIONS`].
+pub fn shares_processes(isolation: &[&str]) -> bool {
     !isolation.contains(&"configuration")
-}
-
-/// Whether they are timed in one process.
-pub fn times_together(isolation: &[&str]) -> bool {
-    isolation.contains(&"kernel")
 }
 
 /// The common arguments of every run here: JSON, except for a dry run with a plan for people; one

@@ -11,7 +11,7 @@ use super::state::{self, State};
 use super::sweep::{Planned, Sweep};
 use crate::execute::{Execution, Pipeline};
 use crate::schedule::queue::{CounterSteps, Queue};
-use crate::schedule::{Interleave, Job, batches};
+use crate::schedule::{Interleave, Job, batches, schedule};
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
 
 /// The jobs of a device.
@@ -35,12 +35,9 @@ impl<'a> Sweep<'a, '_> {
         let Planned { assignment, order, isolate, .. } = self.planned;
         let here = |series: usize, index: usize| assignment.device((series, index)) == device;
         let least = execution.repeat.least;
-        let mut batches = batches(&self.planned.counts_of_head(), least, order, isolate);
-        for batch in &mut batches {
-            batch.configurations.retain(|&index| here(batch.series, index));
-        }
-        batches.retain(|batch| !batch.configurations.is_empty());
-        let batches = self.planned.pairs.insert_partners(batches);
+        let steps = schedule(&self.planned.counts_of_head(), least, order);
+        let steps = steps.into_iter().filter(|step| here(step.series, step.configuration));
+        let batches = self.planned.pairs.insert_partners(batches(steps, isolate));
         // Who holds a profiler that others wait for takes no times meanwhile.
         let joined = execution.profiler.is_none();
         let counters = CounterSteps { steps: state::steps(execution), joined, isolate };
@@ -72,12 +69,8 @@ impl<'a> Sweep<'a, '_> {
                 // Each round has its own random order, like the common ones.
                 shuffle(&mut configurations, &mut SplitMix(SEED + u64::from(repeat)));
             }
-            if self.planned.isolate.times_together() {
-                queue.later(series, repeat, configurations);
-                continue;
-            }
-            for index in configurations {
-                queue.later(series, repeat, vec![index]);
+            for together in configurations.chunks(self.planned.isolate.most_together()) {
+                queue.later(series, repeat, together.to_vec());
             }
         }
     }

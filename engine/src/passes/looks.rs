@@ -11,7 +11,7 @@ use std::time::Instant;
 use super::device_queue::DeviceQueue;
 use super::event::{At, Open};
 use super::sweep::Sweep;
-use crate::schedule::{Batch, Interleave, Isolate};
+use crate::schedule::{Interleave, Step, batches};
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
 use gpuprof_system::error::Result;
 
@@ -120,29 +120,12 @@ impl Sweep<'_, '_> {
             }
             for (device, queue) in queues.iter_mut().enumerate() {
                 let here = heads.iter().filter(|&&at| self.planned.assignment.device(at) == device);
-                let batches = batches(here, repeat, self.planned.isolate);
+                let step = |&(series, configuration)| Step { series, configuration, repeat };
+                let batches = batches(here.map(step), self.planned.isolate);
                 for batch in self.planned.pairs.insert_partners(batches) {
                     queue.queue.later(batch.series, repeat, batch.configurations);
                 }
             }
         }
     }
-}
-
-/// The processes that time `heads` in a round.
-fn batches<'h>(heads: impl Iterator<Item = &'h At>, repeat: u32, isolate: Isolate) -> Vec<Batch> {
-    let mut batches: Vec<Batch> = Vec::new();
-    for &(series, index) in heads {
-        let shared = batches.iter_mut().find(|batch| batch.series == series);
-        match shared.filter(|_| isolate.times_together()) {
-            Some(batch) => batch.configurations.push(index),
-            None => batches.push(Batch {
-                series,
-                repeat,
-                configurations: vec![index],
-                before_its_partner: false,
-            }),
-        }
-    }
-    batches
 }

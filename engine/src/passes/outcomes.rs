@@ -110,11 +110,11 @@ impl Sweep<'_, '_> {
     }
 
     /// The job that repeats `job` alone for one of its configurations, which failed for this
-    /// `reason`. One that failed to count in a shared process shares none from then on.
+    /// `reason`. One that failed in a shared process shares none from then on.
     fn retry(&mut self, job: &Job, index: usize, reason: &str) -> Result<Job> {
         let at = (job.series, index);
         let state = self.state(at);
-        state.apart |= !job.takes_times() && job.configurations.len() > 1;
+        state.apart |= job.configurations.len() > 1;
         state.retried.get_or_insert_with(|| reason.to_owned());
         self.observer.observe(Event::Retried { at, reason })?;
         Ok(job.alone(index))

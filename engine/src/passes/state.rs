@@ -35,7 +35,7 @@ pub(super) struct State {
     pub(super) ended: Option<Status>,
     /// The failures of processes that were started again.
     pub(super) failed_attempts: Vec<String>,
-    /// Whether it is counted in its own processes, since it failed in a shared one.
+    /// Whether it has its own processes, since it failed in a shared one.
     pub(super) apart: bool,
     /// How it first failed next to others, if it was retried alone.
     pub(super) retried: Option<String>,

@@ -5,8 +5,8 @@ use super::MOST_TOGETHER;
 gpuprof_model::words! {
     /// Process isolation level.
     pub enum Isolate = Auto {
-        /// Every configuration is timed in its own processes, and up to 16 configurations of a
-        /// kernel are counted together; one that fails there is counted alone.
+        /// Up to 16 configurations of a kernel share each of its processes; one that fails there
+        /// is measured alone.
         Auto = "auto",
         /// Every configuration has its own processes.
         Configuration = "configuration",
@@ -17,18 +17,20 @@ gpuprof_model::words! {
 }
 
 impl Isolate {
-    /// Whether the configurations of a kernel are timed in one process.
-    pub fn times_together(self) -> bool {
+    /// This level on a device: emulated devices measure side by side, each in its own process, and
+    /// a process that is shared would only make them wait.
+    #[must_use]
+    pub fn on(self, emulated: bool) -> Self {
         match self {
-            Self::Auto | Self::Configuration => false,
-            Self::Kernel => true,
+            Self::Auto if emulated => Self::Configuration,
+            level => level,
         }
     }
 
-    /// How many configurations of a kernel are counted in one process, at most. Until a process has
-    /// replied, nothing that it counted is in the journal; and more than share an image would save
-    /// no session.
-    pub fn counted_together(self) -> usize {
+    /// How many configurations of a kernel share a process, at most. Until a process has replied,
+    /// nothing that it measured is in the journal; and more than share an image would save no
+    /// session.
+    pub fn most_together(self) -> usize {
         match self {
             Self::Auto => MOST_TOGETHER,
             Self::Kernel => usize::MAX,

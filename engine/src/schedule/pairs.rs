@@ -96,7 +96,7 @@ fn head_first((series, index): At, repeat: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{Interleave, Isolate, batches};
+    use crate::schedule::{Interleave, Isolate, batches, schedule};
 
     /// Series 0 and 1 are of this revision; 2 is 0 of the other one, without configuration 1.
     fn pairs() -> Pairs {
@@ -120,7 +120,7 @@ mod tests {
     fn partners_are_adjacent_in_every_round_and_either_goes_first_in_half_of_them() {
         let pairs = pairs();
         let rounds = 400;
-        let all = batches(&[3, 1], rounds, Interleave::Rounds, Isolate::Configuration);
+        let all = batches(schedule(&[3, 1], rounds, Interleave::Rounds), Isolate::Configuration);
         let all = pairs.insert_partners(all);
         assert_eq!(all.len(), 6 * rounds as usize);
         let mut head_first = 0;
@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn the_processes_of_a_kernel_are_adjacent_and_keep_one_order() {
-        let all = pairs().insert_partners(batches(&[3, 1], 2, Interleave::None, Isolate::Kernel));
+        let all = pairs()
+            .insert_partners(batches(schedule(&[3, 1], 2, Interleave::None), Isolate::Kernel));
         let told: Vec<_> = all.iter().map(|b| (b.series, b.configurations.clone())).collect();
         assert_eq!(told.len(), 6);
         let both = [(0, vec![0, 1, 2]), (2, vec![0, 1])];

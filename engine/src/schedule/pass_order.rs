@@ -6,9 +6,11 @@
 //! picking the winner. The order depends on a fixed seed, so a resumed run continues in the same
 //! one.
 
+use std::collections::BTreeMap;
+
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
 
-use crate::schedule::{Interleave, Isolate};
+use crate::schedule::{Interleave, Isolate, MOST_TOGETHER};
 
 /// One timed pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -61,33 +63,28 @@ pub struct Batch {
     pub before_its_partner: bool,
 }
 
-/// Every pass of series with these `counts` of configurations, by process.
-pub fn batches(counts: &[usize], repeats: u32, order: Interleave, isolate: Isolate) -> Vec<Batch> {
-    if !isolate.times_together() {
-        let batch = |Step { series, configuration, repeat }| Batch {
-            series,
-            repeat,
-            configurations: vec![configuration],
-            before_its_partner: false,
-        };
-        return schedule(counts, repeats, order).into_iter().map(batch).collect();
-    }
-    let mut random = SplitMix(SEED);
-    let mut batch = |Step { series, repeat, .. }| {
-        let mut configurations: Vec<usize> = (0..counts[series]).collect();
-        if order == Interleave::Rounds {
-            shuffle(&mut configurations, &mut random);
+/// The processes of `steps`, in the order of their first: the configurations of a series that are
+/// timed in one process run in the order of their steps.
+pub fn batches(steps: impl IntoIterator<Item = Step>, isolate: Isolate) -> Vec<Batch> {
+    let mut batches: Vec<Batch> = Vec::new();
+    let mut open: BTreeMap<(usize, u32), usize> = BTreeMap::new();
+    for Step { series, configuration, repeat } in steps {
+        let last = open.get(&(series, repeat)).map(|&at| &mut batches[at].configurations);
+        match last.filter(|last| last.len() < isolate.most_together()) {
+            Some(last) => last.push(configuration),
+            None => {
+                open.insert((series, repeat), batches.len());
+                let configurations = vec![configuration];
+                batches.push(Batch { series, repeat, configurations, before_its_partner: false });
+            }
         }
-        Batch { series, repeat, configurations, before_its_partner: false }
-    };
-    // A series without configurations has no process.
-    let one: Vec<usize> = counts.iter().map(|&count| count.min(1)).collect();
-    schedule(&one, repeats, order).into_iter().map(&mut batch).collect()
+    }
+    batches
 }
 
 /// The provenance's text for the order; `ahead` is the number of processes that prepare while
-/// another one takes times, and `paired` says whether two sides are measured. The default isolation
-/// has no words: it times as `configuration` does, and counts the same.
+/// another one takes times, and `paired` says whether two sides are measured. Separate processes
+/// for each configuration have no words.
 pub fn described(
     order: Interleave,
     isolate: Isolate,
@@ -99,7 +96,8 @@ pub fn described(
         Interleave::None => None,
     };
     let isolate = match isolate {
-        Isolate::Auto | Isolate::Configuration => None,
+        Isolate::Configuration => None,
+        Isolate::Auto => Some(format!("up to {MOST_TOGETHER} configurations a process")),
         Isolate::Kernel => Some("one process a kernel".to_owned()),
     };
     let ahead = (ahead > 0).then(|| format!("{ahead} ahead of times"));
@@ -147,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_process_of_a_kernel_times_all_its_configurations_in_an_order_of_its_own() {
-        let batches = batches(&[12, 0, 1], 3, Interleave::Rounds, Isolate::Kernel);
+        let batches = batches(schedule(&[12, 0, 1], 3, Interleave::Rounds), Isolate::Kernel);
         assert_eq!(batches.len(), 6);
         for batch in &batches {
             let mut all = batch.configurations.clone();
@@ -160,8 +158,17 @@ mod tests {
     }
 
     #[test]
+    fn by_default_up_to_16_configurations_share_a_process() {
+        let batches = batches(schedule(&[20, 2], 2, Interleave::Rounds), Isolate::Auto);
+        let mut sizes: Vec<_> =
+            batches.iter().map(|b| (b.repeat, b.series, b.configurations.len())).collect();
+        sizes.sort_unstable();
+        assert_eq!(sizes, [(0, 0, 4), (0, 0, 16), (0, 1, 2), (1, 0, 4), (1, 0, 16), (1, 1, 2)]);
+    }
+
+    #[test]
     fn a_process_of_a_configuration_times_one() {
-        let batches = batches(&[2], 1, Interleave::None, Isolate::Configuration);
+        let batches = batches(schedule(&[2], 1, Interleave::None), Isolate::Configuration);
         let told: Vec<_> = batches.iter().map(|b| b.configurations.clone()).collect();
         assert_eq!(told, [[0], [1]]);
     }

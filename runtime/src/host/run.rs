@@ -18,7 +18,7 @@ use super::axis_type::AxisType;
 use super::cluster;
 use super::collect::cupti::{Collection, Member};
 use super::collect::facts::{self, Assembly};
-use super::collect::{bandwidth, emulator, samples};
+use super::collect::{emulator, samples};
 use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
@@ -451,9 +451,7 @@ impl<'a> Run<'a> {
             let by = (sampling, self.request.cupti.as_deref());
             self.result.timing = Some(samples::time(self.session, by, reset, &mut once)?);
             if sampling.copy_bandwidth {
-                let _quiet = self.session.quiet.window()?;
-                self.result.copy_bandwidth =
-                    bandwidth::copy(&self.session.stream, self.session.device.l2_bytes)?;
+                self.result.copy_bandwidth = self.session.copy_bandwidth()?;
             }
         }
         let launched = self.log.take();

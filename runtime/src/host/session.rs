@@ -23,7 +23,7 @@ use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
 
 use super::collect::flush::Flush;
 use super::collect::profiler::Profiler;
-use super::collect::{attributes, emulator, persisting};
+use super::collect::{attributes, bandwidth, emulator, persisting};
 use super::declaration;
 use super::error::{Error, Result};
 use super::handover::Handover;
@@ -78,6 +78,8 @@ pub(crate) struct Session {
     watch: OnceCell<std::result::Result<RefCell<Watch>, String>>,
     /// Whoever hands the device over; none if this process has it.
     turn: Cell<Option<Rc<Handover>>>,
+    /// The device's copy bandwidth, once this process has measured it.
+    copy_bandwidth: Cell<Option<f64>>,
     /// Keeps other processes from this one's measuring, and this one from theirs.
     pub(crate) quiet: MeasureLock,
     /// Whether something has warmed the device up in this process.
@@ -116,6 +118,7 @@ impl Session {
             flush: OnceCell::new(),
             watch: OnceCell::new(),
             turn: Cell::new(turn),
+            copy_bandwidth: Cell::new(None),
             quiet,
             warm: Cell::new(false),
         })
@@ -145,6 +148,19 @@ impl Session {
             drop(context);
             replied
         })
+    }
+
+    /// The device's copy bandwidth in bytes a second, measured while no process of the run does
+    /// anything else; none where the device has too little free memory for it.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub(crate) fn copy_bandwidth(&self) -> Result<Option<f64>> {
+        if self.copy_bandwidth.get().is_none() {
+            let _quiet = self.quiet.window()?;
+            self.copy_bandwidth.set(bandwidth::copy(&self.stream, self.device.l2_bytes)?);
+        }
+        Ok(self.copy_bandwidth.get())
     }
 
     /// Queues the flush of the L2 cache; its buffer stays until the process ends.

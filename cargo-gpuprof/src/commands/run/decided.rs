@@ -20,7 +20,7 @@ use super::counters::CounterSetup;
 use super::devices::Devices;
 use super::inputs::{Checked, Inputs};
 use super::sides::Both;
-use crate::options::{CacheControl, Interleave, Purpose, Repeats};
+use crate::options::{CacheControl, Interleave, Isolate, Purpose, Repeats};
 use gpuprof_engine::device::shared_profiler;
 use gpuprof_engine::execute::{Ahead, Execution, HarnessProcess, Modules};
 use gpuprof_engine::schedule::assignment::Assignment;
@@ -64,6 +64,11 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// The unit that gets separate processes.
+    pub(super) fn isolate(&self) -> Isolate {
+        self.inputs.settings.isolate.value.on(self.devices.emulated)
+    }
+
     /// How many configurations there are.
     pub(super) fn configurations(&self) -> usize {
         self.both.checked.iter().map(Checked::count).sum()

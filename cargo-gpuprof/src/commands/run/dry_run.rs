@@ -118,12 +118,11 @@ fn counted(plan: &Plan) -> (u32, usize) {
 
 /// The processes of a run, the fewest and the most.
 fn how_many(plan: &Plan, steps: usize) -> [usize; 2] {
-    let work = plan.assignment.parts().into_iter().map(|part| work(&part, plan));
-    let (timing, counting) = work
-        .fold((0, 0), |(timing, counting), work| (timing + work.timing, counting + work.counting));
+    let parts = plan.assignment.parts();
+    let each: usize = parts.iter().map(|part| work(part, plan).processes).sum();
     let both = usize::from(!shares_profiler(plan) && steps > 0);
     let Repeats { least, most, .. } = plan.repeat;
-    [least, most].map(|repeat| timing * repeat as usize + counting * (steps - both))
+    [least, most].map(|repeat| each * (repeat as usize + steps - both))
 }
 
 /// Whether one device counts at a time.
@@ -163,7 +162,7 @@ fn processes(plan: &Plan, steps: usize) -> String {
     let Plan { devices, repeat, .. } = plan;
     let work: Vec<Work> =
         plan.assignment.parts().into_iter().map(|part| work(&part, plan)).collect();
-    let counting: usize = work.iter().map(|w| w.counting).sum();
+    let counting: usize = work.iter().map(|work| work.processes).sum();
     let shares = shares_profiler(plan);
     let both = usize::from(!shares && steps > 0);
     let [least, most] = how_many(plan, steps);
@@ -203,13 +202,8 @@ fn processes(plan: &Plan, steps: usize) -> String {
 
 /// The work of a device with these numbers of configurations, by series.
 fn work(part: &[usize], plan: &Plan) -> Work {
-    let isolate = plan.inputs.settings.isolate.value;
-    let configurations = part.iter().sum();
-    Work {
-        timing: if isolate.times_together() { part.len() } else { configurations },
-        counting: part.iter().map(|count| count.div_ceil(isolate.counted_together())).sum(),
-        configurations,
-    }
+    let processes = part.iter().map(|count| count.div_ceil(plan.isolate().most_together())).sum();
+    Work { processes, configurations: part.iter().sum() }
 }
 
 /// Which of several devices measures how much, and the series that are not measured on one of them
@@ -236,10 +230,8 @@ fn who(plan: &Plan) -> String {
 /// The work of a device in each pass.
 #[derive(Debug, Clone, Copy)]
 struct Work {
-    /// Processes that take times.
-    timing: usize,
-    /// Processes that count.
-    counting: usize,
+    /// Processes.
+    processes: usize,
     /// Configurations in them.
     configurations: usize,
 }
@@ -294,9 +286,8 @@ fn estimate(devices: &[Work], Passes { repeat, steps, both }: Passes, in_turn: b
     let each = |work: &Work, processes: usize, passes: usize, (process, one): (f64, f64)| {
         processes as f64 * process + (work.configurations * passes) as f64 * one
     };
-    let timing = |work: &Work| work.timing * repeat - work.counting * both;
-    let timed = |work: &Work| each(work, timing(work), repeat, TIMED_SECONDS);
-    let counted = |work: &Work| each(work, work.counting * steps, steps, COUNTER_SECONDS);
+    let timed = |work: &Work| each(work, work.processes * (repeat - both), repeat, TIMED_SECONDS);
+    let counted = |work: &Work| each(work, work.processes * steps, steps, COUNTER_SECONDS);
     let most = |seconds: &dyn Fn(&Work) -> f64| devices.iter().map(seconds).fold(0.0, f64::max);
     let seconds = match in_turn {
         true => most(&timed) + devices.iter().map(counted).sum::<f64>(),
@@ -316,7 +307,7 @@ mod tests {
 
     #[test]
     fn the_estimate_says_that_it_is_one() {
-        let work = |units, configurations| Work { timing: units, counting: units, configurations };
+        let work = |processes, configurations| Work { processes, configurations };
         let passes = |repeat, both| Passes { repeat, steps: 9, both };
         assert_eq!(
             estimate(&[work(5, 5)], passes(3, 1), false),
@@ -328,9 +319,6 @@ mod tests {
         };
         takes(&[work(100, 100)], passes(3, 1), false, "about 7 min, ");
         takes(&[work(1, 5)], passes(1, 1), false, "about 5 s, ");
-        // Each timed alone, and all of them counted together.
-        let together = Work { timing: 5, counting: 1, configurations: 5 };
-        takes(&[together], passes(1, 1), false, "about 6 s, ");
         // Two devices with half of it each, and the same where one counts at a time.
         takes(&[work(50, 50), work(49, 49)], passes(3, 0), false, "about 4 min, ");
         takes(&[work(50, 50), work(49, 49)], passes(3, 0), true, "about 7 min, ");

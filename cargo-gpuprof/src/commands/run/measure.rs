@@ -103,7 +103,7 @@ fn planned<'a>(
         }),
         limited: &prepared.plan.limited,
         order: prepared.plan.order,
-        isolate: prepared.plan.inputs.settings.isolate.value,
+        isolate: prepared.plan.isolate(),
         retries: prepared.plan.inputs.settings.retries.value,
     }
 }

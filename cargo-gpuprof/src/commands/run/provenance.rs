@@ -10,8 +10,7 @@ use super::base::Base;
 use super::decided::Plan;
 use crate::commands::settings::{Origin, Setting, Settings};
 use crate::commands::source::Kernels;
-use crate::options::Purpose;
-use crate::options::{CacheControl, ClockControl, Isolate, ReplayMode};
+use crate::options::{CacheControl, ClockControl, Purpose, ReplayMode};
 use gpuprof_engine::execute::Ahead;
 use gpuprof_engine::schedule;
 use gpuprof_system::sha256::sha256_of;
@@ -22,7 +21,7 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
     let Plan { devices, order, inputs, .. } = plan;
     let conditions = Conditions::select(&inputs.settings);
     let Conditions { ahead, clock_control, cache_control, replay_mode, .. } = conditions;
-    let Conditions { kernel_arch, profile, isolate, .. } = conditions;
+    let Conditions { kernel_arch, profile, .. } = conditions;
     let ahead = Ahead::on(devices.records.first(), ahead);
     let clocks = if devices.emulated { ClockControl::None } else { clock_control };
     Provenance {
@@ -53,7 +52,12 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
             .filter(|_| plan.most_rounds.is_some()),
         // Known at the end.
         seconds_per_process: None,
-        order: schedule::described(*order, isolate, ahead.times, !plan.both.pairs.is_empty()),
+        order: schedule::described(
+            *order,
+            plan.isolate(),
+            ahead.times,
+            !plan.both.pairs.is_empty(),
+        ),
         rules: plan.own_rules.iter().cloned().map(Into::into).collect(),
         slices: Vec::new(),
         spans: Vec::new(),
@@ -95,7 +99,6 @@ struct Conditions<'a> {
     replay_mode: ReplayMode,
     kernel_arch: &'a String,
     profile: &'a String,
-    isolate: Isolate,
 }
 
 impl<'a> Conditions<'a> {
@@ -103,10 +106,10 @@ impl<'a> Conditions<'a> {
     fn select(settings: &'a Settings) -> Self {
         #[rustfmt::skip]
         let Settings {
-            ahead, clock_control, cache_control, replay_mode, kernel_arch, profile, isolate,
+            ahead, clock_control, cache_control, replay_mode, kernel_arch, profile,
             // Recorded by their effects: the devices, the toolchain, the order, the plan, and the
             // hashes of build results.
-            backend: _, devices: _, kernel_toolchain: _, interleave: _, repeat: _,
+            backend: _, devices: _, kernel_toolchain: _, interleave: _, isolate: _, repeat: _,
             features: _, all_features: _, default_features: _,
             // How launches are matched with each other changes which of them count together; the
             // plan of counters holds it.
@@ -132,7 +135,6 @@ impl<'a> Conditions<'a> {
             replay_mode: replay_mode.value,
             kernel_arch: &kernel_arch.value,
             profile: &profile.value,
-            isolate: isolate.value,
         }
     }
 }
