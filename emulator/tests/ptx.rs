@@ -329,8 +329,7 @@ fn warps_may_meet_at_one_barrier_from_two_places_and_not_at_two() {
     // A count of all threads is the same as none.
     for (first, second) in [
         ("bar.sync 0, 64", "bar.sync 0"),
-        ("bar.red.popc.u32 %r3, 0, 64, %p1", "bar.sync 0"),
-        ("bar.sync 0", "bar.red.or.pred %p1, 0, 64, %p1"),
+        ("bar.red.popc.u32 %r3, 0, 64, %p1", "bar.red.or.pred %p1, 0, %p1"),
     ] {
         assert_eq!(run("", &two(first, second), 64).0, [7; 64], "{first}, {second}");
     }
@@ -342,6 +341,46 @@ fn warps_may_meet_at_one_barrier_from_two_places_and_not_at_two() {
         ),
         "{unequal}"
     );
+}
+
+#[test]
+fn a_reduction_and_a_plain_barrier_do_not_meet() {
+    let two = |first: &str, second: &str| {
+        format!(
+            "setp.lt.u32 %p1, %r1, 32; @%p1 bra B;\n{first};\nbra.uni E;\nB:\n{second};\n\
+             E: mov.u32 %r2, 7; st.global.b32 [%rd1], %r2;"
+        )
+    };
+    let fault = |body: &str| Bench::new(&kernel("", body)).fault("k", 1, 64, &[&0u64]);
+    let reduces = "bar.red.popc.u32 %r3, 0, 64, %p1";
+    let found = fault(&two(reduces, "bar.sync 0"));
+    assert!(
+        found.ends_with(
+            "warps meet at barrier 0 by unlike instructions: one at PTX line 12, which does not, and \
+             one at PTX line 9, which reduces. A GPU ends the kernel with \
+             CUDA_ERROR_ILLEGAL_INSTRUCTION: let all warps reduce (bar.red), or use another barrier"
+        ),
+        "{found}"
+    );
+    for (first, second) in [
+        ("bar.sync 0", "bar.red.or.pred %p1, 0, 64, %p1"),
+        ("barrier.red.and.pred %p1, 0, %p1", "barrier.sync 0"),
+        (reduces, "bar.arrive 0, 64"),
+    ] {
+        let found = fault(&two(first, second));
+        assert!(found.contains("by unlike instructions"), "{first}, {second}: {found}");
+    }
+    // The same barrier for all, one after the other; two barriers, each of one kind.
+    for (first, second) in [
+        (reduces, reduces),
+        (
+            "bar.red.popc.u32 %r3, 0, %p1; bar.sync 0; bar.red.or.pred %p1, 0, %p1",
+            "bar.red.popc.u32 %r3, 0, %p1; bar.sync 0; bar.red.or.pred %p1, 0, %p1",
+        ),
+        ("bar.red.popc.u32 %r3, 1, 32, %p1", "bar.sync 0, 32"),
+    ] {
+        assert_eq!(run("", &two(first, second), 64).0, [7; 64], "{first}, {second}");
+    }
 }
 
 #[test]

@@ -71,7 +71,8 @@ fn announce(
     if barrier.kind == BarrierKind::Arrive {
         cx.warp.release(|parked| (parked.wait, parked.pc) == (Wait::Block(id), pc));
     }
-    Ok(Arrival { id, threads, votes, pc, lanes: on })
+    let reduces = !matches!(barrier.kind, BarrierKind::Sync | BarrierKind::Arrive);
+    Ok(Arrival { id, threads, reduces, votes, pc, lanes: on })
 }
 
 /// The fault of a warp of which some lanes wait at an aligned barrier, and no lane can run.
@@ -102,10 +103,8 @@ pub fn divergent(cx: &Context<'_>) -> Option<Box<Fault>> {
 /// The threads that have arrived at one barrier of a block.
 #[derive(Debug, Clone, Default)]
 struct BlockBarrier {
-    /// The threads that it is for, if not all.
-    threads: Option<u32>,
-    /// The first instruction that arrived at it.
-    pc: u32,
+    /// The first arrival, with the threads that the barrier is for.
+    first: Arrival,
     /// The lanes of each warp that have come.
     lanes: Vec<u32>,
     /// Threads that came again before it was complete.
@@ -155,19 +154,22 @@ impl BlockBarriers {
     /// Lanes of a warp arrive at a barrier.
     ///
     /// # Errors
-    /// The place and the thread count of an earlier arrival that counts other threads.
-    pub fn arrive(&mut self, warp: usize, arrival: Arrival) -> Result<(), (u32, Option<u32>)> {
+    /// The first arrival, if it counts other threads, or only one of the two reduces.
+    pub fn arrive(&mut self, warp: usize, arrival: Arrival) -> Result<(), Arrival> {
         let barrier = &mut self.barriers[arrival.id as usize];
+        let first = &mut barrier.first;
         if self.open & (1 << arrival.id) == 0 {
             self.open |= 1 << arrival.id;
-            (barrier.threads, barrier.pc) = (arrival.threads, arrival.pc);
-        } else if barrier.threads != arrival.threads {
+            *first = arrival;
+        } else if first.reduces != arrival.reduces {
+            return Err(*first);
+        } else if first.threads != arrival.threads {
             let whole = Some(32 * barrier.lanes.len() as u32);
             let is_whole = |threads: Option<u32>| threads.is_none() || threads == whole;
-            if !(is_whole(barrier.threads) && is_whole(arrival.threads)) {
-                return Err((barrier.pc, barrier.threads));
+            if !(is_whole(first.threads) && is_whole(arrival.threads)) {
+                return Err(*first);
             }
-            barrier.threads = None;
+            first.threads = None;
         }
         let lanes = &mut barrier.lanes[warp];
         barrier.again += (*lanes & arrival.lanes).count_ones();
@@ -178,7 +180,7 @@ impl BlockBarriers {
 
     /// The threads that an open barrier is for, if not all.
     pub fn threads(&self, id: u32) -> Option<u32> {
-        self.barriers[id as usize].threads
+        self.barriers[id as usize].first.threads
     }
 
     /// Takes the next barrier to which all threads that it is for have come.
@@ -202,7 +204,7 @@ impl BlockBarriers {
 impl BlockBarrier {
     fn is_complete(&self, warps: &[Warp]) -> bool {
         let came = || self.lanes.iter().zip(warps).map(|(&lanes, warp)| (lanes, warp.live));
-        match self.threads {
+        match self.first.threads {
             None => came().all(|(lanes, live)| lanes & live == live),
             // A warp counts as 32 threads once all of its lanes that run have come.
             Some(wanted) => {

@@ -332,21 +332,9 @@ impl<'l> Worker<'l> {
 
     /// Lanes of a warp arrive at a barrier.
     fn arrive(&mut self, index: usize, arrival: Arrival) -> Result<(), Box<Fault>> {
-        self.barriers.arrive(index, arrival).map_err(|(pc, threads)| {
-            let program = self.launch.program;
-            let name = |threads: Option<u32>, pc| {
-                let threads = threads.map_or("all".to_owned(), |count| count.to_string());
-                format!("for {threads} threads {}", program.place_in_words(pc))
-            };
-            let detail = format!(
-                "warps arrive at barrier {} with different thread counts: {}, and {}",
-                arrival.id,
-                name(threads, pc),
-                name(arrival.threads, arrival.pc)
-            );
-            let lane = (index as u32, arrival.lanes.trailing_zeros().min(31));
-            deadlock::fault(arrival.pc, lane, detail)
-        })?;
+        self.barriers
+            .arrive(index, arrival)
+            .map_err(|first| deadlock::mismatch(self.launch.program, index, first, arrival))?;
         let warp = &mut self.warps[index];
         if warp.waits_for_block() {
             warp.state = State::Waiting;

@@ -26,12 +26,14 @@ pub enum Stop {
 }
 
 /// Lanes of a warp that arrive at a barrier of the block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// Which barrier.
     pub id: u32,
     /// Threads that it is for, if not all.
     pub threads: Option<u32>,
+    /// Whether it is `.red`.
+    pub reduces: bool,
     /// The arriving lanes with a true predicate.
     pub votes: u32,
     /// The instruction.

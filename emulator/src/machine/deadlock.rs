@@ -1,14 +1,46 @@
-//! The fault of a block in which no thread can proceed.
+//! The faults of a block in which no thread can proceed, or whose warps differ at a barrier.
 //!
-//! Input: its warps. Output: the position of each waiting thread, and the event it waits for.
+//! Input: its warps. Output: the position of each waiting thread, and the event it waits for; or
+//! the two places of one barrier.
 
 use super::barrier::BlockBarriers;
+use super::context::Arrival;
 use super::fault::{Fault, FaultKind};
 use super::warp::{State, Wait, Warp};
 use crate::lower::program::Program;
 
+/// The fault of lanes of warp `index` that cannot meet the first arrival at a barrier.
+pub fn mismatch(program: &Program, index: usize, first: Arrival, now: Arrival) -> Box<Fault> {
+    let places = [first, now].map(|arrival| program.place_in_words(arrival.pc));
+    let [there, here] = &places;
+    let lane = (index as u32, now.lanes.trailing_zeros().min(31));
+    if first.reduces != now.reduces {
+        let reducing = |arrival: Arrival| if arrival.reduces { "reduces" } else { "does not" };
+        let detail = format!(
+            "warps meet at barrier {} by unlike instructions: one {there}, which {}, and one {here}, \
+             which {}. A GPU ends the kernel with CUDA_ERROR_ILLEGAL_INSTRUCTION: let all warps \
+             reduce (bar.red), or use another barrier",
+            now.id,
+            reducing(first),
+            reducing(now)
+        );
+        return Box::new(Fault { kind: FaultKind::Undefined, ..*fault(now.pc, lane, detail) });
+    }
+    let name = |threads: Option<u32>, place| {
+        let threads = threads.map_or("all".to_owned(), |count| count.to_string());
+        format!("for {threads} threads {place}")
+    };
+    let detail = format!(
+        "warps arrive at barrier {} with different thread counts: {}, and {}",
+        now.id,
+        name(first.threads, there),
+        name(now.threads, here)
+    );
+    fault(now.pc, lane, detail)
+}
+
 /// A deadlock at an instruction, of a warp and a lane.
-pub fn fault(pc: u32, lane: (u32, u32), detail: String) -> Box<Fault> {
+fn fault(pc: u32, lane: (u32, u32), detail: String) -> Box<Fault> {
     Box::new(Fault {
         kind: FaultKind::BarrierDeadlock,
         pc: Some(pc),
