@@ -111,6 +111,29 @@ fn kernel_parameters_lie_in_the_global_window() {
     assert_eq!(words("", body, 3), [1, 1, 0]);
 }
 
+#[test]
+fn constant_variables_lie_in_a_window_of_their_own() {
+    let outside = ".const .align 4 .b8 c[16];\n.global .align 4 .b8 g[16];";
+    let of = |address: &str, at: usize| {
+        format!(
+            "{address}\nisspacep.const %p1, %rd1; isspacep.global %p2, %rd1;\n\
+             selp.u32 %r1, 1, 0, %p1; selp.u32 %r2, 2, 0, %p2; or.b32 %r1, %r1, %r2;\n\
+             st.global.u32 [%o+{at}], %r1;\n"
+        )
+    };
+    let body = of("mov.b64 %rd1, c; cvta.const.u64 %rd1, %rd1; add.u64 %rd1, %rd1, 12;", 0)
+        + &of("mov.b64 %rd1, g; cvta.global.u64 %rd1, %rd1;", 4)
+        + &of("mov.b64 %rd1, 0; cvta.shared::cluster.u64 %rd1, %rd1;", 8);
+    assert_eq!(words(outside, &body, 3), [1, 2, 0]);
+}
+
+#[test]
+fn registers_of_the_environment_that_cuda_does_not_set_are_zero() {
+    let body = "mov.u32 %r1, %envreg0; mov.u32 %r2, %envreg31; or.b32 %r1, %r1, %r2;\n\
+        add.u32 %r1, %r1, 7; st.global.u32 [%o], %r1;";
+    assert_eq!(words("", body, 1), [7]);
+}
+
 /// A kernel in which the blocks add to the workspace's barrier and wait until all have, as
 /// cooperative groups do. The output is the size of the workspace, or 7 if there is none.
 const COOPERATIVE: &str = "mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2; mov.b64 %rd1, {%r2, %r1};\n\

@@ -344,6 +344,34 @@ fn warps_may_meet_at_one_barrier_from_two_places_and_not_at_two() {
 }
 
 #[test]
+fn predicates_are_combined_negated_and_constant() {
+    let operands = ["%p1", "!%p1", "%p2", "!%p2", "0", "1"];
+    let value = |operand: &str, thread: i32| match operand {
+        "%p1" => thread & 1 != 0,
+        "!%p1" => thread & 1 == 0,
+        "%p2" => thread & 2 != 0,
+        "!%p2" => thread & 2 == 0,
+        constant => constant == "1",
+    };
+    let begin = "and.b32 %r2, %r1, 1; setp.ne.u32 %p1, %r2, 0; and.b32 %r2, %r1, 2;\n\
+        setp.ne.u32 %p2, %r2, 0;\n";
+    let end = "selp.u32 %r2, 1, 0, %p3; st.global.b32 [%rd1], %r2;";
+    for a in operands {
+        let (got, _) = run("", &format!("{begin}not.pred %p3, {a};\n{end}"), 32);
+        assert!((0..4).all(|i| (got[i as usize] == 1) != value(a, i)), "not {a}");
+        for (op, b) in ["and", "or", "xor"].into_iter().flat_map(|op| operands.map(|b| (op, b))) {
+            let (got, _) = run("", &format!("{begin}{op}.pred %p3, {a}, {b};\n{end}"), 32);
+            let wanted = |i| match op {
+                "and" => value(a, i) & value(b, i),
+                "or" => value(a, i) | value(b, i),
+                _ => value(a, i) ^ value(b, i),
+            };
+            assert!((0..4).all(|i| (got[i as usize] == 1) == wanted(i)), "{op} {a}, {b}: {got:?}");
+        }
+    }
+}
+
+#[test]
 fn a_reduction_and_a_plain_barrier_do_not_meet() {
     let two = |first: &str, second: &str| {
         format!(

@@ -1,6 +1,7 @@
-//! Groups of lanes under member masks of their own, in one instruction.
+//! Groups of lanes under member masks of their own, in one instruction; and of several warps.
 
 use crate::common::Bench;
+use gpuprof_emulator::device::{Checks, Device};
 
 /// Each lane's mask is read from memory; every lane then votes, shuffles, matches and reduces.
 const TILES: &str = "
@@ -82,4 +83,16 @@ fn a_lane_outside_of_its_own_mask_is_a_fault() {
     let expected = "thread (7,0,0): a lane that executes a .sync exchange is not in its member \
                     mask 0xffffff7f";
     assert!(fault.contains(expected), "{fault}");
+}
+
+#[test]
+fn cooperative_groups_of_two_warps_meet_in_reserved_memory() {
+    let mut device = Device::default().with_checks(Checks::ALL);
+    let module = device.load(include_str!("fixtures/wide_tiles.ptx")).expect("it loads");
+    let mut bench = Bench { device, module };
+    let out = bench.upload(&[0_u32; 128]);
+    bench.launch("sums", 1, 128, &[&out]);
+    let (low, high) = ((0..64).sum::<i32>() + 40, (64..128).sum::<i32>() + 104);
+    assert_eq!(bench.ints(out, 128), [[low; 64], [high; 64]].concat());
+    assert_eq!(bench.module.kernel("sums").map(|kernel| kernel.static_shared()), Some(0));
 }

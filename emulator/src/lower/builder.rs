@@ -537,6 +537,9 @@ impl<'m, 'a> Builder<'m, 'a> {
             ("%cluster_nctaid", "x" | "y" | "z") | ("%cluster_nctarank", "") => Const32::Bits(1),
             ("%envreg1", "") => Const32::Special(Special::GridWorkspaceHigh),
             ("%envreg2", "") => Const32::Special(Special::GridWorkspaceLow),
+            // The driver of a GPU sets these for other languages than CUDA.
+            _ if is_numbered(name, "%envreg", 32) => Const32::Bits(0),
+            (RESERVED, "") if let Some(&at) = self.shared.get(name) => Const32::Bits(at),
             _ if is_special(name) => {
                 let dot = if component.is_empty() { "" } else { "." };
                 return Err(PtxError::unsupported(
@@ -550,15 +553,19 @@ impl<'m, 'a> Builder<'m, 'a> {
     }
 }
 
+/// The special register with the offset of the shared memory that the driver reserves for
+/// cooperative groups.
+pub(super) const RESERVED: &str = "%reserved_smem_offset_1";
+
+/// Whether a name is `prefix` with a number below `count`.
+fn is_numbered(name: &str, prefix: &str, count: u32) -> bool {
+    let number = name.strip_prefix(prefix).and_then(|rest| rest.parse().ok());
+    number.is_some_and(|number: u32| number < count)
+}
+
 /// Whether a name is that of a special register which has no value here.
 fn is_special(name: &str) -> bool {
-    let numbered = |prefix: &str, most: u32| {
-        name.strip_prefix(prefix)
-            .and_then(|rest| rest.strip_suffix("_64").unwrap_or(rest).parse().ok())
-            .is_some_and(|number: u32| number < most)
-    };
-    numbered("%pm", 8)
-        || numbered("%envreg", 32)
+    is_numbered(name.strip_suffix("_64").unwrap_or(name), "%pm", 8)
         || name.starts_with("%reserved_smem_offset_")
         || matches!(
             name,

@@ -44,7 +44,7 @@ pub fn lower_kernel<'m, 'a>(
     }
     builder.link();
     check_local(kernel, builder.local_bytes)?;
-    let (shared_bytes, uses_stack) = (builder.shared_bytes, builder.uses_stack());
+    let (reserved_shared, uses_stack) = (builder.reserved_shared(), builder.uses_stack());
     let (shared_extent, dynamic_shared_start) = (builder.shared_extent(), builder.dynamic_start());
     let initial = builder.warp_init.iter().map(|(register, _)| *register);
     let unwritten = unwritten::find(&builder.code, &builder.tables, builder.used, initial);
@@ -66,8 +66,9 @@ pub fn lower_kernel<'m, 'a>(
         predicates: builder.used[File::Pred as usize],
         registers32: builder.used[File::R32 as usize],
         registers64: builder.used[File::R64 as usize],
-        shared_bytes,
-        dynamic_shared_offset: shared_bytes.next_multiple_of(builder.dynamic_align),
+        shared_bytes: builder.shared_bytes,
+        dynamic_shared_offset: builder.shared_bytes.next_multiple_of(builder.dynamic_align),
+        reserved_shared,
         shared_arrays: builder.shared_arrays,
         shared_extent,
         dynamic_shared_start,

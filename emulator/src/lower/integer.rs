@@ -115,11 +115,8 @@ impl<'a> Builder<'_, 'a> {
             _ => return Err(unsupported(i)),
         };
         let d = self.destination(d, File::Pred, i.line)?;
-        let ((a, false), (b, false)) = (self.predicate(a, i.line)?, self.predicate(b, i.line)?)
-        else {
-            return Err(unsupported(i));
-        };
-        Ok(ArithOp::PredLogic { op, d, a, b }.into())
+        let ((a, not_a), (b, not_b)) = (self.predicate(a, i.line)?, self.predicate(b, i.line)?);
+        Ok(ArithOp::PredLogic { op, not: [not_a, not_b], d, a, b }.into())
     }
 
     fn mul_wide(&mut self, i: &Instruction<'a>, ty: Type) -> Lowered<Op> {
@@ -183,10 +180,10 @@ impl<'a> Builder<'_, 'a> {
         if ty == Type::Pred {
             let d = self.destination(d, File::Pred, i.line)?;
             let (a, negated) = self.predicate(a, i.line)?;
-            return if i.opcode == "not" && !negated {
-                Ok(ArithOp::PredNot { d, a }.into())
-            } else {
-                Err(unsupported(i))
+            return match (i.opcode, negated) {
+                ("not", false) => Ok(ArithOp::PredNot { d, a }.into()),
+                ("not", true) => Ok(ArithOp::MovPred { d, a }.into()),
+                _ => Err(unsupported(i)),
             };
         }
         let wide = file_of(ty) == File::R64;

@@ -205,7 +205,8 @@ impl<'a> Builder<'_, 'a> {
         words.done(i)?;
         let window = match space {
             Some("global" | "const") => 0,
-            Some("shared" | "shared::cta") => SHARED_WINDOW,
+            // A block without a cluster is its own cluster.
+            Some("shared" | "shared::cta" | "shared::cluster") => SHARED_WINDOW,
             Some("local") => LOCAL_WINDOW,
             Some("param" | "param::entry") => PARAM_WINDOW,
             _ => return Err(unsupported(i)),
@@ -230,6 +231,7 @@ impl<'a> Builder<'_, 'a> {
             ["shared" | "shared::cta" | "shared::cluster"] => Space::Shared,
             ["local"] => Space::Local,
             ["param" | "param::entry"] => Space::Param,
+            ["const"] => Space::Const,
             _ => return Err(unsupported(i)),
         };
         let [d, a] = operands(i)?;

@@ -165,6 +165,9 @@ pub struct Program {
     /// Offset of dynamic shared memory on hardware (`shared_bytes` rounded up to its declared
     /// alignment).
     pub dynamic_shared_offset: u32,
+    /// Bytes from the start of shared memory on that the driver reserves, where the kernel asks for
+    /// their offset.
+    pub reserved_shared: u32,
     /// The ranges of the static shared arrays here, with gaps between them.
     pub shared_arrays: Vec<Range<u32>>,
     /// The end of the last of them.

@@ -116,6 +116,7 @@ const SIGNATURES: &[Signature] = &[
     row("prefetch prefetchu", "", "", "@"),
     row("bar.sync barrier.sync", "", "", "n n?"),
     row("bar.arrive barrier.arrive", "", "", "n n"),
+    row("mbarrier.pending_count", "b64", "pending_count!", "n t"),
     row("fence membar", "", "", ""),
     row("pmevent", "", "", "i"),
 ];

@@ -1,6 +1,6 @@
 //! The layout of a kernel's parameters and shared variables.
 
-use super::builder::{Binding, Builder, Lowered};
+use super::builder::{Binding, Builder, Lowered, RESERVED};
 use crate::ptx::PtxError;
 use crate::ptx::ast::{AddressBase, Function, Operand, Space, Statement, Variable};
 use std::collections::HashSet;
@@ -8,6 +8,9 @@ use std::collections::HashSet;
 /// So many bytes between shared arrays belong to none of them, so that an index beyond the end of
 /// one does not find the next. A multiple of 128: every array keeps its banks.
 const GAP: u32 = 1024;
+
+/// The bytes of [`RESERVED`], which are no array of the kernel.
+const RESERVED_BYTES: u32 = 288;
 
 /// Offset and size of every parameter, and the size of all of them.
 pub type ParamLayout = (Vec<(u32, u32)>, u32);
@@ -40,6 +43,10 @@ impl<'m, 'a> Builder<'m, 'a> {
         let mut inside = Vec::new();
         for function in functions {
             gather(function.body.as_deref().unwrap_or_default(), &mut used, &mut inside);
+        }
+        if used.contains(RESERVED) {
+            self.shared.insert(RESERVED, 0);
+            self.shared_arrays.push(0..RESERVED_BYTES);
         }
         let module = self.module;
         for variable in module.variables.iter().filter(|variable| variable.space == Space::Shared) {
@@ -76,6 +83,11 @@ impl<'m, 'a> Builder<'m, 'a> {
     /// Offset of dynamic shared memory.
     pub(super) fn dynamic_start(&self) -> u32 {
         self.behind_gaps(self.shared_bytes.next_multiple_of(self.dynamic_align))
+    }
+
+    /// The bytes of [`RESERVED`] if the kernel asks for it.
+    pub(super) fn reserved_shared(&self) -> u32 {
+        if self.shared.contains_key(RESERVED) { RESERVED_BYTES } else { 0 }
     }
 
     /// The end of static shared memory.

@@ -157,6 +157,12 @@ impl<'a> Builder<'_, 'a> {
 
     /// `mbarrier…`
     fn mbarrier(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        if i.modifiers == ["pending_count", "b64"] {
+            let [d, a] = operands(i)?;
+            let (d, a) =
+                (self.destination(d, File::R32, i.line)?, self.source64(a, STATE, i.line)?);
+            return Ok(MoveOp::PendingCount { d, a }.into());
+        }
         let mut words = Modifiers::new(i);
         let what = words.take_first().ok_or_else(|| unsupported(i))?;
         let (expects, holds_on) = (words.take("expect_tx"), words.take("noComplete"));

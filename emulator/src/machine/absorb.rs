@@ -15,15 +15,15 @@ pub fn undefined(cx: &Context<'_>, op: &Op, lanes: u32) -> u32 {
     match *op {
         Op::Arith(ArithOp::Select32 { a, b, p, .. }) => select(cx, (File::R32, a, b), p, lanes),
         Op::Integer(IntegerOp::Select64 { a, b, p, .. }) => select(cx, (File::R64, a, b), p, lanes),
-        Op::Arith(ArithOp::PredLogic { op, a, b, .. }) => {
-            let sides = [a, b].map(|slot| (cx.lanes.pred(slot), missing(cx, File::Pred, slot)));
+        Op::Arith(ArithOp::PredLogic { op, not, a, b, .. }) => {
+            let side = |slot, not| (cx.lanes.pred_or_not(slot, not), missing(cx, File::Pred, slot));
+            let sides = [side(a, not[0]), side(b, not[1])];
             logic(op, sides) & lanes
         }
         Op::Float(FloatOp::Setp(Setp { ty, a, b, combine, c, negate, .. })) => {
             let file = File::by_width(ty.is_wide());
             let compared = missing(cx, file, a) | missing(cx, file, b);
-            let other = if negate { !cx.lanes.pred(c) } else { cx.lanes.pred(c) };
-            let other = (other, missing(cx, File::Pred, c));
+            let other = (cx.lanes.pred_or_not(c, negate), missing(cx, File::Pred, c));
             // Both results: of the comparison, and of its opposite.
             let (d, q) = ((0, compared), (u32::MAX, compared));
             (logic(combine, [d, other]) | logic(combine, [q, other])) & lanes

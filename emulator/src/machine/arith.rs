@@ -31,8 +31,10 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &ArithOp, m: u32) {
         ArithOp::Mov64 { d, a } => lanes.map1_64(d, (a,), m, |a| a),
         ArithOp::MovPred { d, a } => lanes.set_pred(d, lanes.pred(a), m),
         ArithOp::PredNot { d, a } => lanes.set_pred(d, !lanes.pred(a), m),
-        ArithOp::PredLogic { op, d, a, b } => {
-            lanes.set_pred(d, scalar::combine(op, lanes.pred(a), lanes.pred(b)), m);
+        ArithOp::PredLogic { op, not, d, a, b } => {
+            let sides = [(a, not[0]), (b, not[1])];
+            let [a, b] = sides.map(|(slot, not)| lanes.pred_or_not(slot, not));
+            lanes.set_pred(d, scalar::combine(op, a, b), m);
         }
         ArithOp::Select32 { d, a, b, p } => select(lanes, d, (a, b, p), m),
         ArithOp::Convert { how, d, a } => convert(lanes, how, d, a, m),

@@ -88,6 +88,7 @@ impl<'l> Worker<'l> {
                 Layout {
                     extent: launch.shared_extent(),
                     arrays: launch.shared_arrays().collect(),
+                    reserved: program.reserved_shared,
                     grain: launch.shared_grain(),
                 },
                 launch.warps_per_block(),

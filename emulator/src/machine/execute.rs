@@ -124,7 +124,7 @@ fn run_slice(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Stopped {
             Op::Branch { .. } => jump(cx, pc + 1),
             Op::Integer(ref op) => scalar::integer(&mut cx.lanes, op, on),
             Op::Float(ref op) => scalar::float(&mut cx.lanes, op, on),
-            Op::Move(ref op) => moves::execute(&mut cx.lanes, op, on),
+            Op::Move(ref op) => moves::execute(&mut cx.lanes, cx.memory, op, on),
             // No lane takes part.
             Op::Load { .. } | Op::Store { .. } | Op::Nop => {}
             ref op => {

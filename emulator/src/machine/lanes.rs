@@ -97,6 +97,12 @@ impl Lanes<'_> {
         self.preds[slot.index(self.base_pred)]
     }
 
+    /// A predicate's bits, or their opposites.
+    #[inline(always)]
+    pub fn pred_or_not(&self, slot: Slot, not: bool) -> u32 {
+        if not { !self.pred(slot) } else { self.pred(slot) }
+    }
+
     /// Sets the bits of `mask`.
     #[inline(always)]
     pub fn set_pred(&mut self, slot: Slot, bits: u32, mask: u32) {

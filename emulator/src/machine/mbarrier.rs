@@ -44,7 +44,7 @@ impl State {
     fn decode(word: u64) -> Option<Self> {
         (word & VALID != 0).then(|| Self {
             odd: word & ODD != 0,
-            pending: (word >> 20) as u32 & MOST,
+            pending: pending_count(word),
             expected: word as u32 & MOST,
             bytes: (word >> 40 & 0x1f_ffff) as i32 - BIAS,
         })
@@ -92,6 +92,11 @@ impl State {
         self.bytes = bytes.ok_or("expects more bytes than 1048575")?;
         Ok(())
     }
+}
+
+/// The arrivals that were pending in the state that an arrival gave.
+pub fn pending_count(state: u64) -> u32 {
+    (state >> 20) as u32 & MOST
 }
 
 /// Executes it for the lanes of `on`, in their order.

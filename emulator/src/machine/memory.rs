@@ -53,6 +53,13 @@ pub enum Holds {
     },
 }
 
+impl Holds {
+    /// Whether it is a `.const` variable.
+    pub(super) fn is_constant(&self) -> bool {
+        matches!(self, Self::Variable { is_const: true, .. })
+    }
+}
+
 impl Allocation {
     /// Whether `[address, address + bytes)` lies inside.
     #[inline(always)]

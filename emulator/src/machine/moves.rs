@@ -2,6 +2,8 @@
 
 use super::bits::extend;
 use super::lanes::{Lanes, Lanes64};
+use super::mbarrier;
+use super::memory::Memory;
 use crate::lower::address::resolve;
 use crate::lower::inst::{Element, MoveOp, Slot, Space};
 
@@ -18,7 +20,7 @@ fn packed(lanes: &Lanes<'_>, parts: [Slot; 4], bits: u32) -> Lanes64 {
 
 /// Executes an operation that only moves bits.
 #[inline(never)]
-pub fn execute(lanes: &mut Lanes<'_>, op: &MoveOp, m: u32) {
+pub fn execute(lanes: &mut Lanes<'_>, memory: &Memory, op: &MoveOp, m: u32) {
     match *op {
         MoveOp::Pack64 { d, a, b } => {
             lanes.widen2(d, (a, b), m, |a, b| u64::from(b) << 32 | u64::from(a))
@@ -67,15 +69,26 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &MoveOp, m: u32) {
             write_words(lanes, element, a, word, byte, m)
         }
         MoveOp::IsSpace { space, d, a } => {
-            let bits = lanes.test64(a, a, |a, _| match (space, resolve(a).0) {
-                (Space::Const, _) => false,
-                // PTX: the window of kernel parameters lies in the global one.
-                (Space::Global, Space::Param) => true,
-                (wanted, found) => wanted == found,
-            });
+            let bits = lanes.test64(a, a, |a, _| is_in(space, a, memory));
             lanes.set_pred(d, bits, m);
         }
         MoveOp::ActiveMask { d } => lanes.set32(d, &[m; 32], m),
+        MoveOp::PendingCount { d, a } => {
+            let counts = lanes.get64(a).map(mbarrier::pending_count);
+            lanes.set32(d, &counts, m);
+        }
+    }
+}
+
+/// Whether a generic address lies in the window of a space. PTX: that of kernel parameters lies in
+/// the global one, and that of constant variables beside it.
+fn is_in(space: Space, address: u64, memory: &Memory) -> bool {
+    let is_constant = || memory.find(address).is_some_and(|found| found.holds.is_constant());
+    match (space, resolve(address).0) {
+        (Space::Const, Space::Global) => is_constant(),
+        (Space::Global, Space::Global) => !is_constant(),
+        (Space::Global, Space::Param) => true,
+        (wanted, found) => wanted == found,
     }
 }
 

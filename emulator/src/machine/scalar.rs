@@ -117,7 +117,7 @@ pub fn float(lanes: &mut Lanes<'_>, op: &FloatOp, m: u32) {
         }
         FloatOp::Setp(Setp { ty, cmp, ftz, d, q, a, b, combine: with, c, negate }) => {
             let bits = compare(lanes, ty, cmp, ftz, a, b);
-            let other = if negate { !lanes.pred(c) } else { lanes.pred(c) };
+            let other = lanes.pred_or_not(c, negate);
             lanes.set_pred(q, combine(with, !bits, other), m);
             lanes.set_pred(d, combine(with, bits, other), m);
         }
@@ -146,14 +146,14 @@ pub fn float(lanes: &mut Lanes<'_>, op: &FloatOp, m: u32) {
 
 fn set(lanes: &mut Lanes<'_>, how: &SetTo, m: u32) {
     let bits = compare(lanes, how.ty, how.cmp, how.ftz, how.a, how.b);
-    let other = if how.negate { !lanes.pred(how.c) } else { lanes.pred(how.c) };
+    let other = lanes.pred_or_not(how.c, how.negate);
     let holds = combine(how.combine, bits, other);
     let result = std::array::from_fn(|lane| if holds & (1 << lane) != 0 { how.yes } else { 0 });
     lanes.set32(how.d, &result, m);
 }
 
 fn compare_pairs(lanes: &mut Lanes<'_>, how: &ComparePairs, m: u32) {
-    let other = if how.negate { !lanes.pred(how.c) } else { lanes.pred(how.c) };
+    let other = lanes.pred_or_not(how.c, how.negate);
     let [low, high] = [0, 16].map(|shift| {
         let bits = lanes.test32(how.a, how.b, |a, b| half::compare(how, shift, a, b));
         combine(how.combine, bits, other)
@@ -223,7 +223,7 @@ fn carry(lanes: &mut Lanes<'_>, how: Carry, m: u32) {
 
 fn logic_test(lanes: &mut Lanes<'_>, how: LogicTest, m: u32) {
     let LogicTest { table, combine: op, d, p, a, b, c, q, negate } = how;
-    let q = if negate { !lanes.pred(q) } else { lanes.pred(q) };
+    let q = lanes.pred_or_not(q, negate);
     let (a, b, c) = (lanes.any(a, false), lanes.any(b, false), lanes.any(c, false));
     let (mut result, mut set) = ([0; 32], 0);
     for lane in 0..32 {

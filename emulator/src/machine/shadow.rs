@@ -40,6 +40,8 @@ pub struct Layout {
     pub extent: u32,
     /// The arrays.
     pub arrays: Vec<Range<u32>>,
+    /// The first bytes, which have values when a block begins.
+    pub reserved: u32,
     /// A cell is `1 << grain` bytes, as many as the narrowest access has.
     pub grain: u32,
 }
@@ -126,7 +128,7 @@ impl Shadow {
         }
     }
 
-    /// Block `block` of `blocks` begins, in which nothing has a value.
+    /// Block `block` of `blocks` begins, in which nothing but reserved memory has a value.
     pub fn begin(&mut self, block: u64, blocks: u64) {
         let covered = self.checks.cover(block, blocks);
         self.checking = covered && !self.cells.written.is_empty();
@@ -138,6 +140,12 @@ impl Shadow {
         self.meet();
         self.began = self.now;
         self.origins.clear();
+        if self.layout.reserved > 0 && self.checking {
+            let cells = self.cells_of(0, self.layout.reserved);
+            self.cells.written[cells.clone()].fill(self.began);
+            self.cells.writer[cells].fill(0);
+            self.meet();
+        }
     }
 
     /// Lanes of a warp execute a fence, possibly with a scope beyond the block.

@@ -36,6 +36,12 @@ fn logic(table: u8, a: Register, b: Register) -> Form {
     Form::Logic { table, sources: [a, b, b] }
 }
 
+/// A table of two sources after the negation of some.
+fn negated(table: u8, [a, b]: [bool; 2]) -> u8 {
+    let table = if a { table.rotate_left(4) } else { table };
+    if b { (table & 0x33) << 2 | (table & 0xcc) >> 2 } else { table }
+}
+
 /// The parts of a register, each with the same number of bits.
 fn split<const N: usize>(results: [Slot; N], from: Register, count: u32) -> Vec<(Register, Form)> {
     let part = |at: u32| field(from, at * count, count, false, 0);
@@ -94,13 +100,13 @@ fn arith(op: ArithOp, values: &Values<'_>) -> Option<(Register, Form)> {
         ArithOp::Mov64 { d, a } => (wide(d), whole(wide(a))),
         ArithOp::MovPred { d, a } => (predicate(d), whole(predicate(a))),
         ArithOp::PredNot { d, a } => (predicate(d), logic(NOT, predicate(a), predicate(a))),
-        ArithOp::PredLogic { op, d, a, b } => {
+        ArithOp::PredLogic { op, not, d, a, b } => {
             let table = match op {
                 Combine::And => AND,
                 Combine::Or => OR,
                 Combine::Xor => XOR,
             };
-            (predicate(d), logic(table, predicate(a), predicate(b)))
+            (predicate(d), logic(negated(table, not), predicate(a), predicate(b)))
         }
         ArithOp::Select32 { d, a, b, p } => {
             (narrow(d), Form::Select { p: predicate(p), a: narrow(a), b: narrow(b) })
@@ -293,4 +299,17 @@ fn moved(op: MoveOp) -> Option<Vec<(Register, Form)>> {
         MoveOp::Unpack8x4 { d, a } => split(d, narrow(a), 8),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_of_negated_sources_is_that_of_the_result() {
+        assert_eq!(negated(AND, [true, true]), !OR);
+        assert_eq!(negated(OR, [true, false]), 0xcf);
+        assert_eq!(negated(AND, [false, true]), 0x30);
+        assert_eq!(negated(XOR, [true, true]), XOR);
+    }
 }

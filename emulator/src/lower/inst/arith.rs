@@ -26,8 +26,10 @@ pub enum ArithOp {
         d: Slot,
         a: Slot,
     },
+    /// Of `a` and `b`, each negated if `not` says so.
     PredLogic {
         op: Combine,
+        not: [bool; 2],
         d: Slot,
         a: Slot,
         b: Slot,

@@ -73,6 +73,11 @@ pub enum MoveOp {
     ActiveMask {
         d: Slot,
     },
+    /// `mbarrier.pending_count`, of a state.
+    PendingCount {
+        d: Slot,
+        a: Slot,
+    },
 }
 
 /// The 32-bit registers that a call-parameter access touches.
@@ -121,6 +126,7 @@ impl MoveOp {
             }
             Self::IsSpace { d, a, .. } => show(see, [(R64, a)], [(Pred, d)]),
             Self::ActiveMask { d } => show(see, [], [(R32, d)]),
+            Self::PendingCount { d, a } => show(see, [(R64, a)], [(R32, d)]),
         }
     }
 }
