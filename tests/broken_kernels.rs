@@ -21,7 +21,7 @@ fn a_write_out_of_bounds_is_reported_with_kernel_source_line_block_thread_and_ad
         64       0                          4                48              16
         64    1024                     failed
 
-     failed  block=64,offset=1024: kernel 'writes_beyond' at faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000041800, 3584 bytes past the end of a 512-byte allocation at 0x700000040800 (argument 'y')
+     failed  block=64,offset=1024: kernel 'writes_beyond' at faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x7000000c2800, 3584 bytes past the end of a 512-byte allocation at 0x7000000c1800 (argument 'y')
 
      unverified  every finished row: compared with no reference: the annotation has no `verify`
      checks      every finished row: memory, init, race, sync in all 2 blocks
@@ -72,9 +72,9 @@ fn a_write_to_what_a_kernel_only_reads_is_reported_with_the_argument() {
        2                     failed
        3                     failed
 
-     failed  how=1: kernel 'writes_its_input' at faults/src/lib.rs:52:18, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000040800, 0 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
-     failed  how=2: kernel 'writes_its_input' at faults/src/lib.rs:53:28, block (0,0,0), thread (5,0,0): writes 4 bytes of global memory at 0x700000040814, 20 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
-     failed  how=3: kernel 'writes_its_input' at faults/src/lib.rs:56:17 (in gpuprof-0.1.0/src/device/atomic/instructions.rs:109:17), block (0,0,0), thread (0,0,0): updates 4 bytes of global memory at 0x70000004080c, 12 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
+     failed  how=1: kernel 'writes_its_input' at faults/src/lib.rs:52:18, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x7000000c1800, 0 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
+     failed  how=2: kernel 'writes_its_input' at faults/src/lib.rs:53:28, block (0,0,0), thread (5,0,0): writes 4 bytes of global memory at 0x7000000c1814, 20 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
+     failed  how=3: kernel 'writes_its_input' at faults/src/lib.rs:56:17 (in gpuprof-0.1.0/src/device/atomic/instructions.rs:109:17), block (0,0,0), thread (0,0,0): updates 4 bytes of global memory at 0x7000000c180c, 12 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
 
      verified  every finished row: equal to the reference (y: 32 elements)
      checks    every finished row: memory, init, race, sync in 1 block
