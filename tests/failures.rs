@@ -201,7 +201,7 @@ fn a_quick_run_judges_nothing_and_says_so_everywhere() {
 
      quick  one process and few samples a configuration; nothing is judged or compared
 
-    4 configurations of 1 series: 4 finished; no thresholds; a quick run, in which nothing is judged
+    4 configurations of 1 series: 4 finished; a quick run, in which nothing is judged
 
     ----- stderr -----
     [1/4] vector::kernels::gather/block=64,stride=1,n=4096  finished in [TIME]

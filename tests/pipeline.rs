@@ -159,7 +159,8 @@ fn an_error_of_another_call_is_a_failure_and_a_refused_launch_that_nobody_asks_a
 #[test]
 fn a_launch_of_somebody_elses_that_a_gpu_refuses_is_invalid_and_nothing_is_watched_before() {
     let gpu = FakeGpu::new();
-    let run = gpu.tool(&workshop(), &[&BY_OTHERS[..], &["--repeat", "1"]].concat()).run();
+    let each = ["--repeat", "1", "--isolate", "configuration"];
+    let run = gpu.tool(&workshop(), &[&BY_OTHERS[..], &each].concat()).run();
     let [ignored, measured, before, tolerated] = told(&run.exits_with(105));
     let refused = "the driver refuses to launch `scale` with 1x1x1 blocks of 2048x1x1 threads: \
                    CUDA_ERROR_INVALID_VALUE (1): invalid argument";

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use gpuprof_analysis::gate::nothing;
+use gpuprof_model::measurement::Unverified;
 use gpuprof_model::run::{Run, SeriesResult, Status};
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Verdict, Weight};
@@ -30,6 +31,12 @@ pub struct Summary {
     /// Why configurations were not measured; none if all were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_measured: Option<String>,
+    /// Rows whose verification says nothing, since it accepts anything or compares nothing.
+    #[serde(skip)]
+    pub unverified: usize,
+    /// Whether the run judges nothing.
+    #[serde(skip)]
+    pub quick: bool,
 }
 
 fn is_zero(count: &usize) -> bool {
@@ -91,7 +98,8 @@ impl Summary {
         let rows = run.series.iter().flat_map(|series| &series.configurations);
         let mut skipped = rows.filter(|row| matches!(row.status, Status::Skipped { .. }));
         summary.not_measured = skipped.find_map(|row| row.status.reason().map(str::to_owned));
-        if run.provenance.quick {
+        summary.quick = run.provenance.quick;
+        if summary.quick {
             summary.not_judged = Some("a quick run, in which nothing is judged".to_owned());
             return summary;
         }
@@ -109,6 +117,8 @@ impl Summary {
         for configuration in &series.configurations {
             by_status.total += 1;
             by_status.flaky += usize::from(configuration.is_flaky());
+            let says_nothing = configuration.unverified.is_some_and(Unverified::says_nothing);
+            self.unverified += usize::from(says_nothing);
             *match configuration.status {
                 Status::Finished => &mut by_status.finished,
                 Status::Invalid { .. } => &mut by_status.invalid,
@@ -155,6 +165,9 @@ impl fmt::Display for Summary {
             write!(f, ", {} of them flaky", c.flaky)?;
         }
         let t = &self.thresholds;
+        if self.quick {
+            return self.lacks(f);
+        }
         if t.total == 0 {
             let other = if t.not_applicable > 0 { " for this device" } else { "" };
             write!(f, "; no thresholds{other}")?;
@@ -182,6 +195,9 @@ impl Summary {
     fn lacks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(reason) = &self.not_measured {
             write!(f, "; {} not measured: {}", self.configurations.skipped, cut(reason))?;
+        }
+        if self.unverified > 0 {
+            write!(f, "; {} not verified: the comparison says nothing", self.unverified)?;
         }
         if self.vanished > 0 {
             write!(f, "; {} of the baseline missing", self.vanished)?;

@@ -1,10 +1,10 @@
-//! Verification and checks that became weaker since the baseline.
+//! Verification, checks and declarations that became weaker since the baseline.
 //!
 //! Input: a series on both sides. Output: a sentence for each way in which less is compared, or
-//! less closely, with the first configuration. Rows that are no longer verified are the baseline's
+//! less closely, or more work declared, with the first configuration. Rows that are no longer verified are the baseline's
 //! lost verification (`gate::baseline`).
 
-use gpuprof_model::measurement::{Reset, Verification};
+use gpuprof_model::measurement::{Reset, Source, Verification};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 
 use crate::gate::by_key::ByKey;
@@ -45,6 +45,7 @@ pub(super) fn of_series(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<Strin
             })
         }),
         sentence(&lost_check),
+        sentence(&more_declared),
     ];
     ways.into_iter().flatten().collect()
 }
@@ -99,6 +100,20 @@ fn lost_check(old: &ConfigurationResult, new: &ConfigurationResult) -> Option<St
             "the checks run in {} of {} blocks, and in all in the baseline",
             new.checked_blocks, new.blocks
         )
+    })
+}
+
+/// The first declared number that is larger for `new`: every rate of it is, too.
+fn more_declared(old: &ConfigurationResult, new: &ConfigurationResult) -> Option<String> {
+    let declared = |row: &ConfigurationResult, name: &str| {
+        let metric = row.metrics.get(name).filter(|metric| metric.source == Source::Declared)?;
+        metric.value.clone().ok()
+    };
+    ["bytes", "flops"].into_iter().find_map(|name| {
+        let (before, here) = (declared(old, name)?, declared(new, name)?);
+        (here > before).then(|| {
+            format!("it declares {here} `{name}`, and {before} in the baseline: its rates grow")
+        })
     })
 }
 
@@ -217,6 +232,27 @@ mod tests {
             ))
         );
         assert_eq!(told(&[("a", 100), ("b", 200)]), None, "other names");
+    }
+
+    #[test]
+    fn more_declared_work_is_named_and_less_is_not() {
+        let declares = |bytes: f64| {
+            let mut series = series(rows("bytes", &[bytes]));
+            for row in &mut series.configurations {
+                row.metrics.get_mut("bytes").expect("it has one").source = Source::Declared;
+            }
+            series
+        };
+        assert_eq!(
+            of_series(&declares(32768.0), &declares(61440.0)),
+            [
+                "saxpy::kernels::saxpy/block=0: it declares 61440 `bytes`, and 32768 in the baseline: \
+              its rates grow"
+            ]
+        );
+        for bytes in [32768.0, 16384.0] {
+            assert_eq!(of_series(&declares(32768.0), &declares(bytes)), [""; 0]);
+        }
     }
 
     #[test]

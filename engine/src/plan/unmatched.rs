@@ -110,16 +110,22 @@ pub(super) fn no_match(selection: &Selection, filters: &Filters, known: &[Known]
     let near = near.map(|near| format!(": {near}")).unwrap_or_default();
     let expressions = expressions.iter().map(|expression| format!("`-E {expression}`"));
     let excluded = excluded.iter().map(|pattern| format!("`--exclude-series {pattern}`"));
-    let written = texts.iter().map(|text| format!("`{text}`")).chain(expressions).chain(excluded);
-    let written = written.collect::<Vec<_>>().join(", ");
+    let texts = texts.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ");
+    let others = expressions.chain(excluded).collect::<Vec<_>>().join(", ");
+    // A series has to match a text, and an expression.
+    let written = match (texts.is_empty(), others.is_empty()) {
+        (false, false) => format!("both {texts} and {others}"),
+        _ => texts + &others,
+    };
     let whole = if *exact { " (--exact compares whole names)" } else { "" };
     format!("no series matches {written}{whole}{near}\n{}", there_are(known))
 }
 
 /// The kernels with a name near to one of `words`.
-fn near<'w>(mut words: impl Iterator<Item = &'w String>, known: &[Known]) -> Option<String> {
+fn near<'w>(words: impl Iterator<Item = &'w String>, known: &[Known]) -> Option<String> {
     let kernels: BTreeSet<&str> = known.iter().map(|series| &*series.kernel).collect();
-    words.find_map(|word| did_you_mean(word, kernels.iter().copied()))
+    let others = |word: &&String| !kernels.contains(word.as_str());
+    words.filter(others).find_map(|word| did_you_mean(word, kernels.iter().copied()))
 }
 
 /// The first kernels of the files that `filter` names: a filter compares names of series, not of
