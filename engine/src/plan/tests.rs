@@ -109,6 +109,10 @@ fn filters_take_series_or_single_configurations() {
         "no series matches `::a` (--exact compares whole names): did you mean `a` or `b`?\nthere \
          are:\n  p::t::a\n  p::t::b"
     );
+    let filters =
+        Filters { expressions: vec!["series(b)".parse().unwrap()], ..Filters::of_texts(["::a"]) };
+    let both = plan(all(), &Selection { filters, ..Selection::default() }).unwrap_err().message;
+    assert!(both.starts_with("no series matches both `::a` and `-E series(b)`\n"), "{both}");
     let refused = |filter: &str| {
         plan([described("transpose", &["block=64"])], &select(&[filter])).unwrap_err().message
     };

@@ -100,7 +100,10 @@ pub(super) fn no_match(selection: &Selection, filters: &Filters, known: &[Known]
     });
     let patterns = expressions.iter().flat_map(|it| it.patterns()).map(Pattern::name);
     let words: Vec<String> = words.chain(patterns).collect();
-    let near = near(words.iter(), known);
+    // Next to an expression, a text may name a series that exists.
+    let both = !texts.is_empty() && !expressions.is_empty();
+    let exists = |word: &String| known.iter().any(|series| series.kernel == *word);
+    let near = near(words.iter().filter(|word| !(both && exists(word))), known);
     let near = near.or_else(|| texts.iter().find_map(|filter| in_file(filter, known)));
     // A subcommand that is misspelt is taken for a filter.
     let near = near.or_else(|| {
@@ -122,10 +125,9 @@ pub(super) fn no_match(selection: &Selection, filters: &Filters, known: &[Known]
 }
 
 /// The kernels with a name near to one of `words`.
-fn near<'w>(words: impl Iterator<Item = &'w String>, known: &[Known]) -> Option<String> {
+fn near<'w>(mut words: impl Iterator<Item = &'w String>, known: &[Known]) -> Option<String> {
     let kernels: BTreeSet<&str> = known.iter().map(|series| &*series.kernel).collect();
-    let others = |word: &&String| !kernels.contains(word.as_str());
-    words.filter(others).find_map(|word| did_you_mean(word, kernels.iter().copied()))
+    words.find_map(|word| did_you_mean(word, kernels.iter().copied()))
 }
 
 /// The first kernels of the files that `filter` names: a filter compares names of series, not of
