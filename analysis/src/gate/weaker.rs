@@ -1,8 +1,8 @@
 //! Verification, checks and declarations that became weaker since the baseline.
 //!
 //! Input: a series on both sides. Output: a sentence for each way in which less is compared, or
-//! less closely, or more work declared, with the first configuration. Rows that are no longer verified are the baseline's
-//! lost verification (`gate::baseline`).
+//! less closely, or more work declared, with the first configuration. Rows that are no longer
+//! verified are the baseline's lost verification (`gate::baseline`).
 
 use gpuprof_model::measurement::{Reset, Source, Verification};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
