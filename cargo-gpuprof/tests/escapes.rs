@@ -31,7 +31,7 @@ fn document() -> Value {
     // A user-defined metric, of which only the name is known.
     let text = text.replace("flop_rate", "own_metric");
     let mut run: Run = serde_json::from_str(&text).expect("it is a run");
-    // A pipeline, whose launches are shown.
+    // A pipeline with its launches.
     let launches = &mut run.series[0].configurations[0].launches;
     let first = launches[0].clone();
     launches.push(LaunchRecord { kernel: "the second kernel".into(), ..first });
@@ -41,7 +41,7 @@ fn document() -> Value {
 }
 
 /// The texts that may be any: a run with another one in their place is still a run. Our own metrics
-/// are not among them, since reports show more beside some of them.
+/// are not among them, since reports show more next to some of them.
 fn free_texts() -> Vec<String> {
     let mut all = Vec::new();
     texts(&document(), &mut all);

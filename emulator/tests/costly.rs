@@ -1,4 +1,4 @@
-//! The source lines whose accesses cost most.
+//! The source lines with the costliest accesses.
 
 use crate::common::Bench;
 

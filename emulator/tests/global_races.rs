@@ -84,7 +84,7 @@ fn an_update_races_with_plain_accesses_of_other_blocks_alone() {
 
 #[test]
 fn a_launch_says_that_it_accessed_more_memory_than_is_searched_for_races() {
-    // Each thread writes a word of its own 4 KiB, a page of the records.
+    // Each thread writes a word in a separate 4 KiB, a page of the records.
     let text = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 out) {\n\
                 .reg .b32 %r<4>; .reg .b64 %rd<3>;\nld.param.u64 %rd1, [out];\n\
                 cvta.to.global.u64 %rd1, %rd1;\nmov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;\n\

@@ -53,7 +53,7 @@ fn names(tokens: TokenStream) -> Vec<Ident> {
     tokens.into_iter().flat_map(of).collect()
 }
 
-/// The statement in the body of the entry point `symbol`, whose name ends in `place`.
+/// The statement in the body of the entry point `symbol`; its name ends in `place`.
 pub(crate) fn emit_comment(
     bounds: &[(Ident, Expr)],
     symbol: &str,

@@ -374,7 +374,7 @@ pub struct PassResult {
     pub timing: Option<Timing>,
     /// Launch facts, if the launched function is known.
     pub facts: Option<LaunchFacts>,
-    /// The source lines whose accesses cost most, summed over the launches; none on a GPU.
+    /// The source lines with the costliest accesses, summed over the launches; none on a GPU.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub costly: Vec<CostlyLine>,
     /// The bytes of the kernel's buffers; none of a series function, which has its own.

@@ -167,7 +167,7 @@ crate::words! {
         /// The passes are looped in one process; the inputs are put back, or set up again, before
         /// each of them.
         Range = "range",
-        /// As `range`, for those who know it by Nsight Compute's name.
+        /// As `range`: Nsight Compute's name for it.
         Kernel = "kernel",
     }
 }

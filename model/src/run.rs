@@ -396,7 +396,7 @@ pub struct ConfigurationResult {
     pub occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     pub launches: Vec<LaunchRecord>,
-    /// The source lines whose accesses cost most; none on a GPU, and in older documents.
+    /// The source lines with the costliest accesses; none on a GPU, and in older documents.
     pub costly: Vec<CostlyLine>,
     /// The bytes of the kernel's buffers; none of a series function, and in older documents.
     pub buffer_bytes: Option<u64>,

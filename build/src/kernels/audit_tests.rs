@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A module with one function of `instructions`, at line 12 of the user's source file.
+/// A module with one function of `instructions`, at line 12 of the source file.
 fn module(instructions: &str) -> String {
     format!(
         "define ptx_kernel void @k(ptr %y) !dbg !1 {{\nstart:\n{instructions}\n  ret void\n}}\n\

@@ -16,7 +16,7 @@ pub struct GateOptions {
     /// Compare with this baseline: a name, or a file with a run
     #[arg(long, value_name = "NAME|FILE", env = "GPUPROF_BASELINE", help_heading = "Gate")]
     pub baseline: Option<String>,
-    /// Build and measure another revision beside this one and compare with it: a git revision,
+    /// Build and measure another revision next to this one and compare with it: a git revision,
     /// `merge-base`, a folder with another checkout, or an archive
     #[arg(
         long,

@@ -148,7 +148,7 @@ pub struct RunOptions {
     pub isolate: Option<Isolate>,
     /// Processes that prepare (context, module, inputs) while another one works [default: 1 where
     /// both collect counters, 0 where either takes times]. They pause during measurements, but keep
-    /// the device memory they hold. On the emulated driver: processes that run beside the first
+    /// the device memory they hold. On the emulated driver: processes that run next to the first
     /// [default: one for each further core]
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub ahead: Option<AheadCount>,

@@ -52,7 +52,7 @@ impl StandIn {
         nvcc::Search { program, ..nvcc::Search::default() }
     }
 
-    /// It beside the real NVRTC.
+    /// It next to the real NVRTC.
     fn beside_nvrtc(&self) -> Compilers {
         Compilers::new(Ok(COMPILER.clone()), self.search(), &Interrupt::default(), true)
     }

@@ -31,7 +31,7 @@ pub struct LaunchRecord {
     pub counters: Vec<(String, u64)>,
     /// The counters that differ from the hardware's in this kernel, with the reasons.
     pub unclaimed: Vec<(String, String)>,
-    /// The source lines whose accesses cost most.
+    /// The source lines with the costliest accesses.
     pub costly: Vec<CostlyLine>,
 }
 

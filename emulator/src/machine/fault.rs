@@ -31,7 +31,7 @@ pub enum FaultKind {
     Assert,
     /// Two threads access shared or global memory, and nothing orders them.
     Race,
-    /// A read of shared memory that nobody wrote.
+    /// A read of unwritten shared memory.
     Uninitialised,
     /// A call or an allocation for which the stack of a thread has no room.
     StackOverflow,

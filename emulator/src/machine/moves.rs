@@ -81,7 +81,7 @@ pub fn execute(lanes: &mut Lanes<'_>, memory: &Memory, op: &MoveOp, m: u32) {
 }
 
 /// Whether a generic address lies in the window of a space. PTX: that of kernel parameters lies in
-/// the global one, and that of constant variables beside it.
+/// the global one, and that of constant variables.
 fn is_in(space: Space, address: u64, memory: &Memory) -> bool {
     let is_constant = || memory.find(address).is_some_and(|found| found.holds.is_constant());
     match (space, resolve(address).0) {

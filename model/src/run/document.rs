@@ -95,7 +95,7 @@ struct RowDocument<'a> {
     occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     launches: Cow<'a, [LaunchRecord]>,
-    /// The source lines whose accesses cost most; none on a GPU.
+    /// The source lines with the costliest accesses; none on a GPU.
     #[serde(default, skip_serializing_if = "<[CostlyLine]>::is_empty")]
     costly: Cow<'a, [CostlyLine]>,
     /// The bytes of the kernel's buffers; none of a series function.

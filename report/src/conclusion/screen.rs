@@ -44,7 +44,7 @@ pub(crate) fn sentence(run: &Run, paint: Paint) -> Option<String> {
     compared(run).map(|told| sentence_of(&told, paint))
 }
 
-/// One line, however long, for those who search a log.
+/// One line, however long, so that a search of a log finds it.
 fn sentence_of(told: &ConclusionText, paint: Paint) -> String {
     paint.weight(told.weight, one_line(&told.sentence))
 }

@@ -258,7 +258,7 @@ impl Style<'_> {
     }
 }
 
-/// `, and 7 more rows`: how many violate the threshold besides the one that decided it.
+/// `, and 7 more rows`: how many others violate the threshold.
 fn more_rows(judgement: &Judgement) -> String {
     match judgement.violations.len().saturating_sub(1) {
         0 => String::new(),

@@ -61,7 +61,7 @@ pub fn rust_shared_unwritten(x: &[f32], mut y: DisjointSlice<f32>) {
     }
 }
 
-/// init [slices]: a counter in shared memory that nobody set to zero
+/// init [slices]: a counter in shared memory that is never set to zero
 #[gpuprof::kernel(grid = 2, block = 128, args(iota(256), zeros(256)))]
 pub fn rust_counter_not_zeroed(x: &[f32], mut y: DisjointSlice<f32>) {
     let count = shared!([u32; 1]);
