@@ -108,6 +108,8 @@ impl Tool {
             // Whether the machine has a ptxas or an nvcc is not a test's business either.
             .env("GPUPROF_PTXAS", NO_PTXAS)
             .env("GPUPROF_NVCC", NO_NVCC)
+            // The clocks of a fake GPU are steady from the start.
+            .env("__GPUPROF_MIN_WARM_UP_NS", "1e6")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -4,6 +4,7 @@
 //! once, by [`prepare`](super::prepare), and nothing changes them afterwards.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -187,14 +188,22 @@ impl Prepared {
             sampling: Sampling {
                 cold_cache: settings.cache_control.value == CacheControl::All,
                 nvml: settings.nvml_path(&inputs.source.root()).map(Into::into),
-                ..match inputs.request.purpose {
-                    Purpose::Quick => Sampling::quick(),
-                    Purpose::Profile | Purpose::Noise | Purpose::Check => Sampling::default(),
-                }
+                ..sampling(inputs.request.purpose)
             },
             cupti: settings.cupti_path(&inputs.source.root()).map(Into::into),
             counters: setup.counters().cloned(),
             profiler: device.and_then(shared_profiler::path),
         }
     }
+}
+
+/// How a run for `purpose` takes its samples. The end-to-end tests shorten the warm-up: the clocks of
+/// a fake GPU do not rise.
+fn sampling(purpose: Purpose) -> Sampling {
+    let sampling = match purpose {
+        Purpose::Quick => Sampling::quick(),
+        Purpose::Profile | Purpose::Noise | Purpose::Check => Sampling::default(),
+    };
+    let shorter = env::var("__GPUPROF_MIN_WARM_UP_NS").ok().and_then(|text| text.parse().ok());
+    Sampling { min_warmup_ns: shorter.unwrap_or(sampling.min_warmup_ns), ..sampling }
 }
