@@ -197,8 +197,8 @@ impl Prepared {
     }
 }
 
-/// How a run for `purpose` takes its samples. The end-to-end tests shorten the warm-up: the clocks of
-/// a fake GPU do not rise.
+/// How a run for `purpose` takes its samples. The end-to-end tests shorten the warm-up: the clocks
+/// of a fake GPU do not rise.
 fn sampling(purpose: Purpose) -> Sampling {
     let sampling = match purpose {
         Purpose::Quick => Sampling::quick(),
