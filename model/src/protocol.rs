@@ -36,8 +36,8 @@ pub const REQUEST_ENV: &str = "__GPUPROF_REQUEST";
 /// outlive.
 pub const RUNNER_ENV: &str = "__GPUPROF_RUNNER";
 
-/// Bytes in every harness executable that [`crate::protocol`] can talk to, so that the runner need
-/// not start foreign executables to find out.
+/// Bytes in every executable that calls `gpuprof::main!`, and in no other: so the runner need not
+/// start foreign executables, such as criterion benches, to find out.
 pub const MARKER: &str = "gpuprof harness protocol follows:";
 
 /// The part of each other's files that both sides can read in any version.

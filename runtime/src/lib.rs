@@ -363,6 +363,7 @@ macro_rules! main {
             $crate::__private::harness_main(&$crate::__private::HarnessTarget {
                 package: ::core::env!("CARGO_PKG_NAME"),
                 target: ::core::env!("CARGO_CRATE_NAME"),
+                marker: $crate::__private::HARNESS_MARKER,
             })
         }
     };

@@ -87,4 +87,5 @@ pub mod private {
     pub use super::tolerance::{IntoTolerance, tolerances};
     pub use gpuprof_model::declared::{Contract, CudaCompiler};
     pub use gpuprof_model::measurement::Reset;
+    pub use gpuprof_model::protocol::MARKER as HARNESS_MARKER;
 }

@@ -22,6 +22,9 @@ pub struct HarnessTarget {
     pub package: &'static str,
     /// The target, such as a bench.
     pub target: &'static str,
+    /// [`protocol::MARKER`](gpuprof_model::protocol::MARKER). The expansion of `main!` holds it, and
+    /// no library: a criterion bench that links a series lacks it.
+    pub marker: &'static str,
 }
 
 /// The registry of the annotations of all linked crates.
