@@ -35,6 +35,17 @@ fn a_merge_is_measured_next_to_another_revision() {
     assert_eq!(commits.git(&["branch", "--list"]), "* main");
 }
 
+fn the_change_that_adds_gpuprof_is_no_failure(commits: &Commits) {
+    let before = ["--base", Commits::BEFORE];
+    let alone = commits.run(&before).exits_with(0);
+    let note = "the base before has nothing to compare with: it has no ";
+    assert!(alone.stderr.contains(note), "{}", alone.stderr);
+    assert!(alone.stderr.contains("; this revision is measured alone\n"), "{}", alone.stderr);
+    assert!(alone.stdout.contains(note), "{}", alone.stdout);
+    let strict = commits.run(&[&before[..], &["--strict"]].concat()).exits_with(106);
+    assert!(strict.stdout.contains(note), "{}", strict.stdout);
+}
+
 fn a_revision_that_cannot_be_compared_with_is_told(commits: &Commits) {
     let unknown = commits.run(&["--base", "god"]).exits_with(2);
     assert_eq!(
@@ -42,12 +53,7 @@ fn a_revision_that_cannot_be_compared_with_is_told(commits: &Commits) {
         "error: the base god: no revision, folder or archive is called `god`: did you mean `good`?\n\
          `git fetch` updates from the remote\n"
     );
-    let before = commits.run(&["--base", Commits::BEFORE]).exits_with(4);
-    assert!(
-        before.stderr.contains("error: the base before has nothing to compare with: it has no "),
-        "{}",
-        before.stderr
-    );
+    the_change_that_adds_gpuprof_is_no_failure(commits);
     let broken = commits.run(&["--base", Commits::BROKEN]).exits_with(101);
     assert!(
         broken.stderr.ends_with(

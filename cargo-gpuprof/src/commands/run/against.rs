@@ -32,6 +32,26 @@ pub(super) fn read(
     Ok(Some(Against { name, run, across_devices, in_rounds: false, scope }))
 }
 
+/// The baseline of a run next to a revision without a harness: its `name`, and what it lacks. A note
+/// says that the run measures this revision alone.
+pub(super) fn absent(
+    (name, reason): (String, String),
+    request: &Request,
+    settings: &Settings,
+    source: &Source,
+) -> Against {
+    let reason = format!("the base {name} has nothing to compare with: {reason}");
+    settings.notes().say(format_args!("{reason}; this revision is measured alone"));
+    let across_devices = settings.across_devices.value;
+    Against {
+        name,
+        run: Err(reason),
+        across_devices,
+        in_rounds: true,
+        scope: scope(request, source),
+    }
+}
+
 /// The scope of a run of this `request`, for its comparison.
 pub(super) fn scope(request: &Request, source: &Source) -> Scope {
     let Named { series, filters } = request.named.clone();

@@ -37,8 +37,24 @@ pub(super) struct Base {
     _checkout: Option<Checkout>,
 }
 
-impl Base {
-    /// The other revision that is asked for, if any is.
+/// What `--base` names.
+#[derive(Debug)]
+pub(super) enum OtherRevision {
+    /// No other revision is asked for.
+    None,
+    /// A revision without a harness, such as the one before gpuprof was added.
+    WithoutHarness {
+        /// The name of the revision.
+        name: String,
+        /// What it lacks.
+        reason: String,
+    },
+    /// A revision with harnesses.
+    Built(Base),
+}
+
+impl OtherRevision {
+    /// Opens the other revision that is asked for, if any is.
     ///
     /// # Errors
     /// It cannot be had or does not build; the message says that it is this side.
@@ -47,17 +63,25 @@ impl Base {
         settings: &Settings,
         build: &BuildOptions,
         head: &Source,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Self> {
         if let Some(file) = &request.base_archive {
-            return of_archive(file, build).map(Some).map_err(|f| blamed(file.as_str(), f));
+            return of_archive(file, build).map(Self::Built).map_err(|f| blamed(file.as_str(), f));
         }
         // The noise of a machine, and faults, are those of one revision.
         let named = settings.base_of(&head.root()).filter(|_| request.purpose.takes_base());
-        let Some(name) = named else { return Ok(None) };
-        let base = of_name(&name, build, head).map_err(|failure| blamed(&name, failure));
-        base.map(Some).map_err(|failure| settings.base.blamed(failure))
+        let Some(name) = named else { return Ok(Self::None) };
+        match of_name(&name, build, head) {
+            Ok(base) => Ok(Self::Built(base)),
+            // A slice cannot leave that to the merge of all.
+            Err(failure) if failure.code == ExitCode::NoSeries && request.slice.is_none() => {
+                Ok(Self::WithoutHarness { name, reason: failure.message })
+            }
+            Err(failure) => Err(settings.base.blamed(blamed(&name, failure))),
+        }
     }
+}
 
+impl Base {
     /// `failure`, as one of this side.
     pub(super) fn blamed(&self, failure: Failure) -> Failure {
         blamed(&self.name, failure)

@@ -12,7 +12,7 @@ use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns};
 use gpuprof_model::threshold::Threshold;
 
-use super::base::{self, Base};
+use super::base::{self, OtherRevision};
 use super::counters::{self, CounterSetup, Known};
 use super::decided::{Plan, Prepared};
 use super::devices::Devices;
@@ -68,7 +68,12 @@ pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> 
     let exports = Exports::open(&settings, opened.root())?;
     let build = settings.build_options(request.wanted.cargo.clone());
     let (unpacked, mut source) = opened.build(build.clone())?;
-    let mut base = Base::open(&request, &settings, &build, &source)?;
+    let (mut base, without_harness) =
+        match OtherRevision::open(&request, &settings, &build, &source)? {
+            OtherRevision::None => (None, None),
+            OtherRevision::Built(base) => (Some(base), None),
+            OtherRevision::WithoutHarness { name, reason } => (None, Some((name, reason))),
+        };
     let folder = match &request.resume {
         _ if slice => RunFolder::of_slice()?,
         None => RunFolder::create(&source.stored)?,
@@ -86,13 +91,16 @@ pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> 
         Some(name) => Some((name.clone(), baselines.place_of_run(name)?)),
         None => None,
     };
-    let against = match &base {
+    // Without a counterpart, thresholds relative to it do not count yet.
+    let makes_first = save_to.is_some() || without_harness.is_some();
+    let against = match (&base, without_harness) {
         _ if slice => None,
-        Some(_) => None,
-        None if !request.purpose.judges() => None,
-        None => against::read(&request, &settings, &baselines, &source)?,
+        (Some(_), _) => None,
+        (None, Some(lacking)) => Some(against::absent(lacking, &request, &settings, &source)),
+        (None, None) if !request.purpose.judges() => None,
+        (None, None) => against::read(&request, &settings, &baselines, &source)?,
     };
-    let first = save_to.is_some() && against.as_ref().is_none_or(|against| against.run.is_err());
+    let first = makes_first && against.as_ref().is_none_or(|against| against.run.is_err());
     let gated = settings.gate.value && !slice;
     let gate = Gate { gated, slice, first: first && base.is_none(), ..settings.gate() };
     Ok(Inputs {
