@@ -32,8 +32,8 @@ pub(super) fn read(
     Ok(Some(Against { name, run, across_devices, in_rounds: false, scope }))
 }
 
-/// The baseline of a run next to a revision without a harness: its `name`, and what it lacks. A note
-/// says that the run measures this revision alone.
+/// The baseline of a run next to a revision without a harness: its `name`, and what it lacks. A
+/// note says that the run measures this revision alone.
 pub(super) fn absent(
     (name, reason): (String, String),
     request: &Request,

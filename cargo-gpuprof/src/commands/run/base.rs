@@ -37,20 +37,14 @@ pub(super) struct Base {
     _checkout: Option<Checkout>,
 }
 
-/// What `--base` names.
-#[derive(Debug)]
-pub(super) enum OtherRevision {
-    /// No other revision is asked for.
-    None,
-    /// A revision without a harness, such as the one before gpuprof was added.
-    WithoutHarness {
-        /// The name of the revision.
-        name: String,
-        /// What it lacks.
-        reason: String,
-    },
+/// The revision that `--base` names. Both are none if no other revision is asked for.
+#[derive(Debug, Default)]
+pub(super) struct OtherRevision {
     /// A revision with harnesses.
-    Built(Base),
+    pub(super) built: Option<Base>,
+    /// The name of a revision without a harness, as before the change that adds gpuprof, and what
+    /// it lacks.
+    pub(super) without_harness: Option<(String, String)>,
 }
 
 impl OtherRevision {
@@ -65,16 +59,17 @@ impl OtherRevision {
         head: &Source,
     ) -> Result<Self> {
         if let Some(file) = &request.base_archive {
-            return of_archive(file, build).map(Self::Built).map_err(|f| blamed(file.as_str(), f));
+            let base = of_archive(file, build).map_err(|f| blamed(file.as_str(), f))?;
+            return Ok(Self { built: Some(base), ..Self::default() });
         }
         // The noise of a machine, and faults, are those of one revision.
         let named = settings.base_of(&head.root()).filter(|_| request.purpose.takes_base());
-        let Some(name) = named else { return Ok(Self::None) };
+        let Some(name) = named else { return Ok(Self::default()) };
         match of_name(&name, build, head) {
-            Ok(base) => Ok(Self::Built(base)),
+            Ok(base) => Ok(Self { built: Some(base), ..Self::default() }),
             // A slice cannot leave that to the merge of all.
             Err(failure) if failure.code == ExitCode::NoSeries && request.slice.is_none() => {
-                Ok(Self::WithoutHarness { name, reason: failure.message })
+                Ok(Self { without_harness: Some((name, failure.message)), ..Self::default() })
             }
             Err(failure) => Err(settings.base.blamed(blamed(&name, failure))),
         }

@@ -68,12 +68,8 @@ pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> 
     let exports = Exports::open(&settings, opened.root())?;
     let build = settings.build_options(request.wanted.cargo.clone());
     let (unpacked, mut source) = opened.build(build.clone())?;
-    let (mut base, without_harness) =
-        match OtherRevision::open(&request, &settings, &build, &source)? {
-            OtherRevision::None => (None, None),
-            OtherRevision::Built(base) => (Some(base), None),
-            OtherRevision::WithoutHarness { name, reason } => (None, Some((name, reason))),
-        };
+    let OtherRevision { built: mut base, without_harness } =
+        OtherRevision::open(&request, &settings, &build, &source)?;
     let folder = match &request.resume {
         _ if slice => RunFolder::of_slice()?,
         None => RunFolder::create(&source.stored)?,
