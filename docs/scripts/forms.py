@@ -57,7 +57,7 @@ def changed(form):
         before, after = given[:at], given[at + 1:]
         for other in OPERANDS:
             put(words, before + [other] + after)
-        for inner in set(re.findall(r"%[a-z]+\d+", operand)) - {operand}:
+        for inner in sorted(set(re.findall(r"%[a-z]+\d+", operand)) - {operand}):
             for other in random.sample(OPERANDS, 8):
                 put(words, before + [operand.replace(inner, other, 1)] + after)
         put(words, before + after)

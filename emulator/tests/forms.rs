@@ -1,6 +1,7 @@
 //! Forms of instructions that ptxas 13.0.88 refuses (`-`) or accepts (`+`) for `sm_90`: wrong
-//! types, registers, constants, dot-words and numbers of operands (fixtures/forms.txt). Then forms
-//! with the lowest `.target` for which ptxas accepts them (fixtures/targets.txt).
+//! types, registers, constants, dot-words and numbers of operands (fixtures/forms.txt). Then
+//! declarations of a module or of a function (fixtures/declarations.txt), and forms with the lowest
+//! `.target` for which ptxas accepts them (fixtures/targets.txt).
 
 use gpuprof_emulator::device::Device;
 
@@ -21,6 +22,22 @@ fn forms_are_accepted_and_refused_as_ptxas_does() {
     for line in include_str!("fixtures/forms.txt").lines() {
         let (sign, form) = line.split_once(' ').expect("a sign and a form");
         let loaded = Device::default().load(&module(form, 90));
+        if loaded.is_ok() != (sign == "+") {
+            wrong.push(format!("{line}: {:?}", loaded.err().map(|error| error.to_string())));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn declarations_are_accepted_and_refused_as_ptxas_does() {
+    let mut wrong = Vec::new();
+    for line in include_str!("fixtures/declarations.txt").lines() {
+        let (sign, text) = line.split_once(' ').expect("a sign and declarations");
+        let is_module = text.contains(".entry") || text.contains(".func");
+        let head = ".version 8.8\n.target sm_90\n.address_size 64\n";
+        let whole = if is_module { format!("{head}{text}\n") } else { module(text, 90) };
+        let loaded = Device::default().load(&whole);
         if loaded.is_ok() != (sign == "+") {
             wrong.push(format!("{line}: {:?}", loaded.err().map(|error| error.to_string())));
         }

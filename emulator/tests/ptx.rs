@@ -90,6 +90,32 @@ fn a_call_takes_the_prototype_of_its_own_scope() {
 }
 
 #[test]
+fn invalid_declarations_and_words_are_refused_with_their_lines() {
+    for (outside, body, expected) in [
+        ("", "\n.reg .b32 s;\n.shared .b32 s;", "second definition of 's' at line 10"),
+        ("", ".reg .b32 %r<3>;", "second definition of '%r<3>' at line 8"),
+        ("", "{ .local .align 3 .b8 l[4]; }", "alignment 3 is no power of two at line 8"),
+        (
+            ".func f();\n.func f(.param .b32 a);",
+            "",
+            "'f' has other parameters than at line 4 at line 5",
+        ),
+        ("\n.shared .b8 s[];", "", "variable 's' has no size and is not '.extern' at line 5"),
+        (".shared .u32 s = 1;", "", "variable 's' cannot have an initial value at line 4"),
+        (".global .f32 v = 1;", "", "an initial value does not fit its type at line 4"),
+        (
+            "",
+            "setp.ltu.u32 %p1, %r1, %r2;",
+            "'setp.ltu.u32' has a comparison that its type does not have at line 8",
+        ),
+        ("", "ld.nc.u32 %r1, [%rd1];", "'ld.nc.u32' is not an instruction of PTX at line 8"),
+        ("", "bar.sync 16;", "barrier 16; a block has barriers 0 to 15 at line 8"),
+    ] {
+        assert_eq!(refusal(outside, body), expected);
+    }
+}
+
+#[test]
 fn a_second_definition_is_refused_with_its_line() {
     let twice = ".func f() { ret; }\n.entry k() { ret; }";
     assert_eq!(refusal(twice, ""), "second definition of 'k' at line 6");
@@ -474,7 +500,7 @@ fn unsupported_instructions_are_refused_by_name_and_line() {
         ),
         ("", "bra NOWHERE;", "unknown label 'NOWHERE' at line 8"),
         ("", "bra L; { L: }", "label 'L' is in a scope that the branch is outside of at line 8"),
-        ("", "L: L:", "second label 'L' in a scope at line 8"),
+        ("", "L: L:", "second definition of 'L' at line 8"),
         ("", "add.u32 %r1, %rd1, 1;", "operand '%rd1' is not a register of 32 bits at line 8"),
         ("", "add.u32 %r1, %r2;", "'add.u32' takes 3 operands but has 2 at line 8"),
         (

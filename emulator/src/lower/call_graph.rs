@@ -127,10 +127,10 @@ impl<'m, 'a> CallGraph<'m, 'a> {
         lists.dedup_by_key(|list| std::ptr::from_ref(*list));
         for list in lists {
             match list {
-                Statement::CallTargets(_, names) => {
+                Statement::CallTargets(_, names, _) => {
                     edges.indirect.extend(names.iter().filter_map(|name| self.numbers.get(name)));
                 }
-                Statement::CallPrototype(_, prototype) => {
+                Statement::CallPrototype(_, prototype, _) => {
                     edges.indirect.extend(self.fitting(prototype));
                 }
                 _ => {}
@@ -206,7 +206,7 @@ impl<'m, 'a> CallGraph<'m, 'a> {
 /// that are open.
 pub fn find_list<'m, 'a>(bodies: &[&'m [Statement<'a>]], list: &str) -> Option<&'m Statement<'a>> {
     bodies.iter().rev().copied().flatten().find(|statement| match statement {
-        Statement::CallTargets(name, _) | Statement::CallPrototype(name, _) => *name == list,
+        Statement::CallTargets(name, ..) | Statement::CallPrototype(name, ..) => *name == list,
         _ => false,
     })
 }

@@ -219,10 +219,10 @@ impl<'m, 'a> Builder<'m, 'a> {
     ) -> Lowered<Op> {
         let numbers = &self.numbers;
         let targets = match find_list(&self.bodies, list) {
-            Some(Statement::CallTargets(_, names)) => {
+            Some(Statement::CallTargets(_, names, _)) => {
                 names.iter().filter_map(|name| numbers.get(name).copied()).collect()
             }
-            Some(Statement::CallPrototype(_, prototype)) => {
+            Some(Statement::CallPrototype(_, prototype, _)) => {
                 let functions = self.module.functions.iter();
                 let fitting = functions.filter(|f| f.body.is_some() && prototype.fits(f));
                 fitting.filter_map(|function| numbers.get(function.name).copied()).collect()

@@ -5,6 +5,7 @@ use super::builder::{Builder, Lowered};
 use super::inst::*;
 use super::modifiers::{Modifiers, operands, unsupported};
 use super::program::Const64;
+use crate::ptx::PtxError;
 use crate::ptx::ast::{Instruction, Operand, Type};
 
 const WORD: Type = Type::Unsigned(4);
@@ -101,6 +102,7 @@ impl<'a> Builder<'_, 'a> {
         if kind == BarrierKind::Arrive && threads.is_none() {
             return Err(unsupported(i));
         }
+        check_barrier(rest, i.line)?;
         let id = self.source32(id, WORD, i.line)?;
         Ok(Op::Barrier(Barrier { kind, aligned, id, threads, d, p, negate }))
     }
@@ -116,6 +118,20 @@ impl<'a> Builder<'_, 'a> {
         let d = self.destination(d, File::R64, i.line)?;
         Ok(ArithOp::Mov64 { d, a: self.constant64(Const64::Bits(0)) }.into())
     }
+}
+
+/// Refuses a constant number of a barrier, or of its threads, that no block has.
+fn check_barrier(operands: &[Operand<'_>], line: u32) -> Lowered<()> {
+    let text = match operands {
+        [Operand::Integer(id), ..] if !(0..16).contains(id) => {
+            format!("barrier {id}; a block has barriers 0 to 15")
+        }
+        [_, Operand::Integer(threads)] if threads % 32 != 0 => {
+            format!("{threads} threads at a barrier are not a multiple of a warp")
+        }
+        _ => return Ok(()),
+    };
+    Err(PtxError::invalid(line, text))
 }
 
 /// `pmevent` signals a profiler and has no effect on the kernel.

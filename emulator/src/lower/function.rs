@@ -219,7 +219,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         }
         let mut jumps = Jumps::default();
         let body = function.body.as_deref().unwrap_or_default();
-        self.block(body, &mut jumps, function.line)?;
+        self.block(body, &mut jumps)?;
         let open = |inst: &Inst| {
             inst.guard != Guard::Always
                 || !matches!(
@@ -258,42 +258,34 @@ impl<'m, 'a> Builder<'m, 'a> {
     }
 
     /// `{ … }` in a scope of its own.
-    fn block(
-        &mut self,
-        body: &'m [Statement<'a>],
-        jumps: &mut Jumps<'m>,
-        line: u32,
-    ) -> Lowered<()> {
+    fn block(&mut self, body: &'m [Statement<'a>], jumps: &mut Jumps<'m>) -> Lowered<()> {
         let outer = std::mem::replace(&mut self.has_one_call, has_one_call(body));
         self.bodies.push(body);
         jumps.open();
-        self.statements(body, jumps, line)?;
+        self.statements(body, jumps)?;
         jumps.close();
         self.bodies.pop();
         self.has_one_call = outer;
         Ok(())
     }
 
-    fn statements(
-        &mut self,
-        body: &'m [Statement<'a>],
-        jumps: &mut Jumps<'m>,
-        line: u32,
-    ) -> Lowered<()> {
+    fn statements(&mut self, body: &'m [Statement<'a>], jumps: &mut Jumps<'m>) -> Lowered<()> {
         for statement in body {
             match statement {
-                Statement::Label(name, line) => jumps.label(name, self.code.len(), *line)?,
+                Statement::Label(name, _) => jumps.label(name, self.code.len()),
                 Statement::Loc(loc) => self.site = Some(self.sites.number(loc)),
-                Statement::Registers(ty, names) => self.declare_registers(*ty, names, line)?,
+                Statement::Registers { ty, names, line } => {
+                    self.declare_registers(*ty, names, *line)?;
+                }
                 Statement::VectorRegisters(line) => {
                     return Err(PtxError::unsupported(*line, "unsupported vector registers"));
                 }
                 Statement::Variable(variable) => self.local_variable(variable)?,
-                Statement::BranchTargets(name, labels) => jumps.list(name, labels),
+                Statement::BranchTargets(name, labels, _) => jumps.list(name, labels),
                 Statement::CallPrototype(..) | Statement::CallTargets(..) => {}
                 Statement::Block(inner) => {
                     self.scopes.push(Scope::default());
-                    self.block(inner, jumps, line)?;
+                    self.block(inner, jumps)?;
                     self.scopes.pop();
                 }
                 Statement::Instruction(instruction) => self.instruction(instruction, jumps)?,

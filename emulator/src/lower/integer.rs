@@ -338,6 +338,8 @@ impl<'a> Builder<'_, 'a> {
         let types = words.types();
         words.done(i)?;
         let Some(&ty) = types.first() else { return Err(unsupported(i)) };
+        let has_two = types.len() == 2
+            && types.iter().all(|ty| matches!(ty, Type::Unsigned(4) | Type::Signed(4)));
         let op = match (i.opcode, side.or(part), bound) {
             ("shf", Some("l"), Some("wrap")) => Ternary::ShfLeftWrap,
             ("shf", Some("l"), Some("clamp")) => Ternary::ShfLeftClamp,
@@ -346,15 +348,13 @@ impl<'a> Builder<'_, 'a> {
             ("sad", None, None) if ty.bytes() == 4 => {
                 pick(ty.is_signed(), Ternary::SadS, Ternary::SadU)
             }
-            ("dp4a", None, None) if types.len() == 2 => {
-                match (types[0].is_signed(), types[1].is_signed()) {
-                    (false, false) => Ternary::Dp4aUU,
-                    (true, true) => Ternary::Dp4aSS,
-                    (false, true) => Ternary::Dp4aUS,
-                    (true, false) => Ternary::Dp4aSU,
-                }
-            }
-            ("dp2a", Some(part @ ("lo" | "hi")), None) if types.len() == 2 => Ternary::Dp2a {
+            ("dp4a", None, None) if has_two => match (types[0].is_signed(), types[1].is_signed()) {
+                (false, false) => Ternary::Dp4aUU,
+                (true, true) => Ternary::Dp4aSS,
+                (false, true) => Ternary::Dp4aUS,
+                (true, false) => Ternary::Dp4aSU,
+            },
+            ("dp2a", Some(part @ ("lo" | "hi")), None) if has_two => Ternary::Dp2a {
                 high: part == "hi",
                 a_signed: types[0].is_signed(),
                 b_signed: types[1].is_signed(),

@@ -51,12 +51,9 @@ impl<'a> Jumps<'a> {
     }
 
     /// Declares a label before the instruction `at`.
-    pub fn label(&mut self, name: &'a str, at: usize, line: u32) -> Lowered<()> {
+    pub fn label(&mut self, name: &'a str, at: usize) {
         let scope = self.current();
-        if self.scopes[scope].labels.insert(name, at as u32).is_some() {
-            return Err(PtxError::invalid(line, format!("second label '{name}' in a scope")));
-        }
-        Ok(())
+        self.scopes[scope].labels.insert(name, at as u32);
     }
 
     /// Declares a list of branch targets.

@@ -141,21 +141,9 @@ impl<'a> Builder<'_, 'a> {
             true => Dealing::Quads { by_columns },
             false => Dealing::Groups,
         });
-        let none = [self.sink(); 8];
         let rounding = rounding.unwrap_or(Rounding::Nearest);
-        let registers = Mma {
-            shape,
-            input,
-            given,
-            sums,
-            rounding,
-            dealing,
-            a: none,
-            b: none,
-            c: none,
-            d: none,
-        };
-        self.product(i, registers, Fragment::registers)
+        let op = Mma { rounding, dealing, ..Mma::new(shape, input, given, sums) };
+        self.product(i, op, Fragment::registers)
     }
 
     /// The product with the registers of its operands, of each factor as many as `count` says.

@@ -15,6 +15,7 @@ mod calls;
 mod carry;
 mod control;
 pub mod convergence;
+mod declarations;
 mod dispatch;
 mod exchange;
 mod float;
@@ -48,6 +49,7 @@ mod transfer;
 mod unwritten;
 mod video;
 mod wmma;
+mod word_rules;
 mod yields;
 
 pub use builder::Symbols;
@@ -57,7 +59,6 @@ pub use refused::RefusedKernel;
 use crate::ptx::{Module, PtxError, PtxErrorKind};
 use call_graph::CallGraph;
 use place::SourceFiles;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The newest `.version` that this phase accepts.
@@ -94,7 +95,7 @@ pub fn lower(module: &Module<'_>, symbols: &Symbols) -> Result<Lowered, PtxError
         });
     }
     check_target(module.target)?;
-    check_definitions(module)?;
+    declarations::check_declarations(module)?;
     let files = Arc::new(SourceFiles::new(&module.files));
     let kernels =
         module.functions.iter().filter(|function| function.is_entry && function.body.is_some());
@@ -113,19 +114,6 @@ pub fn lower(module: &Module<'_>, symbols: &Symbols) -> Result<Lowered, PtxError
     match lowered.refused.first() {
         Some(first) if lowered.programs.is_empty() => Err(first.why.clone()),
         _ => Ok(lowered),
-    }
-}
-
-/// Refuses a second definition of a function.
-fn check_definitions(module: &Module<'_>) -> Result<(), PtxError> {
-    let mut names = HashSet::new();
-    let mut defined = module.functions.iter().filter(|function| function.body.is_some());
-    match defined.find(|function| !names.insert(function.name)) {
-        None => Ok(()),
-        Some(second) => {
-            let text = format!("second definition of '{}'", second.name);
-            Err(PtxError::invalid(second.line, text))
-        }
     }
 }
 

@@ -33,11 +33,18 @@ const LOADED: &str = "global const local param param::entry param::func shared s
                       L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate \
                       L2::evict_normal L2::evict_first L2::evict_last L2::cache_hint L2::64B \
                       L2::128B L2::256B";
+const LOADED_ONCE: &str = "nc! global! v2 v4 v8 ca/cg/cs/lu/cv L1::evict_normal L1::evict_unchanged \
+                           L1::evict_first L1::evict_last L1::no_allocate L2::evict_normal \
+                           L2::evict_first L2::evict_last L2::cache_hint L2::64B L2::128B L2::256B";
 const STORED: &str = "global local param param::func shared shared::cta shared::cluster cta cluster \
                       gpu sys weak mmio v2 v4 v8 relaxed/release/volatile/wb/cg/cs/wt \
                       L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last \
                       L1::no_allocate L2::evict_normal L2::evict_first L2::evict_last \
                       L2::cache_hint";
+const SUMMED: &str = "u32 s32 u64 f32 f64 f16 f16x2 bf16 bf16x2";
+const LEAST: &str = "u32 s32 u64 s64 f16 f16x2 bf16 bf16x2";
+const FRACTION: &str = "fractional! L2::evict_normal/L2::evict_last/L2::evict_first \
+                        L2::evict_unchanged";
 const COMPARED: &str = "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64 f16 f16x2 bf16 bf16x2";
 
 /// All of them, the special ones first.
@@ -67,20 +74,22 @@ const SIGNATURES: &[Signature] = &[
     row("brev", "b32 b64", "-", "t t"),
     row("fns", "b32", "-", "t t t t"),
     row("prmt", "b32", "f4e/b4e/rc8/ecl/ecr/rc16", "t t t t"),
-    row("bmsk", "b32", "clamp/wrap!", "t n n"),
+    row("bmsk", "b32", "clamp/wrap!", "n n n"),
     row("szext", "u32 s32", "clamp/wrap!", "t t n"),
     row("sad", INTEGERS, "-", "t t t t"),
     row("slct", "s32 f32", "ftz", "d d d t"),
     row("mul24", "u32 s32", "lo/hi!", "t t t"),
     row("mad24", "u32 s32", "lo/hi! sat", "t t t t"),
-    row("dp4a", "", "-", "n n n n"),
-    row("dp2a", "", "lo/hi!", "n n n n"),
+    row("dp4a", "", "-", "n u u n"),
+    row("dp2a", "", "lo/hi!", "n u u n"),
     row("addc subc", "u32 u64 s32 s64", "cc", "t t t"),
     row("madc", "u32 u64 s32 s64", "lo/hi! cc", "t t t t"),
-    row("vadd vsub vabsdiff vmin vmax vshl vshr vset", "", "", "n n n n?"),
-    row("vmad", "", "", "n n n n"),
-    row("vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2", "", "", "n r r r"),
-    row("vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4", "", "", "n r r r"),
+    row("vset", "", "", "n u u n?"),
+    row("vadd vsub vabsdiff vmin vmax vshl vshr", "", "", "u u u u?"),
+    row("vmad", "", "", "u u u u"),
+    row("vset2 vset4", "", "", "n r r c"),
+    row("vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2", "", "", "u r r r"),
+    row("vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4", "", "", "u r r r"),
     row("copysign", "f32 f64", "-", "t t t"),
     row("testp", "f32 f64", "finite/infinite/number/notanumber/normal/subnormal!", "p t"),
     row("rcp", "f32 f64", "approx/rn/rz/rm/rp! ftz", "t t"),
@@ -97,26 +106,46 @@ const SIGNATURES: &[Signature] = &[
     row("isspacep", "", "", "p a"),
     row("mov.v4", "", "v4!", "x x"),
     row("mov", "pred b16 b32 b64 b128 u16 u32 u64 s16 s32 s64 f32 f64", "-", "m m"),
-    row("cvt.pack", "", "", "n n n n?"),
+    row("cvt.pack", "", "", "u u u u?"),
+    row("cvt.e4m3x2.f32 cvt.e5m2x2.f32", "", "", "h f f"),
     row("cvt.tf32 cvt.e4m3x2 cvt.e5m2x2", "", "", "x x x?"),
     row("cvt", CONVERTED, "", "D s s?"),
-    row("shfl", "b32", "", "|t t n n n?"),
+    row("shfl", "b32", "", "|t t t t n?"),
     row("vote.ballot", "b32", "", "t p n?"),
     row("vote", "pred", "", "p p n?"),
     row("match.all", "b32 b64", "", "|_n t n"),
     row("match", "b32 b64", "", "n t n"),
-    row("redux", "u32 s32 b32", "", "t t n"),
+    row("redux.add redux.min redux.max", "u32 s32", "", "n n n"),
+    row("redux", "b32", "", "n n n"),
     row("activemask", "b32", "-", "t"),
+    row("ld.nc", MOVED, LOADED_ONCE, "v @"),
     row("ld", MOVED, LOADED, "v @"),
-    row("ldu", MOVED, "", "v @"),
+    row("ldu", MOVED, "global v2 v4", "v @"),
     row("st", MOVED, STORED, "@ v"),
-    row("atom", "", "", "_t @ t t?"),
-    row("red", "", "", "@ t"),
+    row("atom.cas", "b16 b32 b64 b128", "", "_t @ t t"),
+    row("atom.exch", "b32 b64 b128", "", "_t @ t"),
+    row("atom.add", SUMMED, "", "_t @ t"),
+    row("red.add", SUMMED, "", "@ t"),
+    row("atom.min atom.max", LEAST, "", "_t @ t"),
+    row("red.min red.max", LEAST, "", "@ t"),
+    row("atom.inc atom.dec", "u32", "", "_t @ t"),
+    row("red.inc red.dec", "u32", "", "@ t"),
+    row("atom", "b32 b64", "", "_t @ t"),
+    row("red", "b32 b64", "", "@ t"),
     row("nanosleep", "u32", "-", "n"),
-    row("prefetch prefetchu", "", "", "@"),
+    row("prefetch", "", "global/local L1/L2/L2::evict_last/L2::evict_normal!", "@"),
+    row("prefetchu", "", "L1!", "@"),
+    row("createpolicy.fractional", "b64", FRACTION, "l f?"),
+    row("elect", "", "sync!", "|_n n"),
+    row("ldmatrix", "", "", "V @"),
+    row("stmatrix", "", "", "@ V"),
+    row("movmatrix", "", "", "b b"),
     row("bar.sync barrier.sync", "", "", "n n?"),
     row("bar.arrive barrier.arrive", "", "", "n n"),
-    row("mbarrier.pending_count", "b64", "pending_count!", "n t"),
+    row("mbarrier.init", "b64", "", "@ n"),
+    row("mbarrier.test_wait.parity mbarrier.try_wait.parity", "b64", "", "p @ n n?"),
+    row("mbarrier.test_wait mbarrier.try_wait", "b64", "", "p @ l n?"),
+    row("mbarrier.pending_count", "b64", "pending_count!", "n l"),
     row("fence membar", "", "", ""),
     row("pmevent", "", "", "i"),
 ];

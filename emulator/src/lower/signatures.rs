@@ -6,13 +6,14 @@
 
 use super::builder::{Binding, Builder, Lowered};
 use super::signature_table::Signature;
+use super::word_rules::broken_rule;
 use crate::ptx::PtxError;
 use crate::ptx::ast::{AddressBase, Instruction, Operand, Type};
 
 /// The type of a dot-word, also of one for pairs of integers.
 fn type_of(word: &str) -> Option<Type> {
     match word {
-        "u16x2" | "s16x2" => Some(Type::Bits(4)),
+        "u16x2" | "s16x2" => Some(Type::Packed),
         word => Type::from_word(word),
     }
 }
@@ -23,11 +24,13 @@ struct Wanted {
     ty: Type,
     /// Wider registers fit too.
     or_wider: bool,
+    /// Registers of `.f16x2` fit too, if those of integers do.
+    or_pairs: bool,
 }
 
 impl Wanted {
     fn exactly(ty: Type) -> Self {
-        Self { ty, or_wider: false }
+        Self { ty, or_wider: false, or_pairs: true }
     }
 
     /// Whether a register that was declared with this type fits.
@@ -39,7 +42,7 @@ impl Wanted {
             (_, Type::Pred) => false,
             (Type::Bits(_), _) | (_, Type::Bits(_)) => true,
             (Type::Unsigned(_) | Type::Signed(_), register) => {
-                !matches!(register, Type::Float(_) | Type::BFloat16)
+                !register.is_float() || register == Type::Packed && self.or_pairs
             }
             (wanted, register) => wanted == register,
         };
@@ -59,30 +62,6 @@ impl Wanted {
     }
 }
 
-/// Whether a conversion says how it rounds if it may not be exact, and only then.
-fn is_rounded(types: &[Type], words: &[&str]) -> bool {
-    let &[to, from] = types else { return true };
-    let to_integer = words.iter().any(|word| matches!(*word, "rni" | "rzi" | "rmi" | "rpi"));
-    let to_float = words.iter().any(|word| matches!(*word, "rn" | "rz" | "rm" | "rp" | "rna"));
-    let is_narrower = to.bytes() < from.bytes() || to == Type::Packed;
-    match (to.is_float(), from.is_float()) {
-        (false, false) => !to_integer && !to_float && !words.contains(&"ftz"),
-        (false, true) => to_integer && !to_float,
-        (true, false) => to_float && !to_integer,
-        (true, true) if is_narrower => to_float,
-        (true, true) => !to_float || to != from && from.bytes() == 2 && to.bytes() == 2,
-    }
-}
-
-/// Whether an ordered load or store does not say for which threads.
-fn lacks_scope(i: &Instruction<'_>) -> bool {
-    let is_ordered = |word: &&str| matches!(*word, "relaxed" | "acquire" | "release");
-    let is_scope = |word: &&str| matches!(*word, "cta" | "cluster" | "gpu" | "sys");
-    matches!(i.opcode, "ld" | "st")
-        && i.modifiers.iter().any(is_ordered)
-        && !i.modifiers.iter().any(is_scope)
-}
-
 /// Whether a name that nothing declares is that of a special register.
 fn is_special(name: &str) -> bool {
     const BEGINNINGS: &str = "tid ntid ctaid nctaid laneid warpid nwarpid smid nsmid gridid \
@@ -92,18 +71,25 @@ fn is_special(name: &str) -> bool {
     name.strip_prefix('%').is_some_and(begins)
 }
 
-/// What a letter means: `t` the last type, `d` the first, `w` twice the width of the last, `n` 32
-/// bits of an integer, `p` a predicate, `a` an address of any width, `v` and `D` the last or the
-/// first type or a wider one, and `s` what `v` is or a special register.
+/// What a letter means: `t` the last type, `d` the first, `w` twice the width of the last, `n` and
+/// `c` 32 bits of an integer, `u` and `r` these or a pair of halves, `l` 64 bits of an integer,
+/// `f` an `f32`, `h` 16 bits, `b` 32 bits, `p` a predicate, `a` an address of any width. `v` and
+/// `D` are the last and the first type or a wider one, and `s` is what `v` is or, of an integer, a
+/// special register.
 fn wanted(letter: &str, first: Type, last: Type) -> Wanted {
     match letter {
         "d" => Wanted::exactly(first),
         "w" => Wanted::exactly(Type::Unsigned(2 * last.bytes() as u8)),
-        "n" | "r" | "i" => Wanted::exactly(Type::Unsigned(4)),
+        "n" | "c" => Wanted { or_pairs: false, ..Wanted::exactly(Type::Unsigned(4)) },
+        "u" | "r" | "i" => Wanted::exactly(Type::Unsigned(4)),
+        "l" => Wanted::exactly(Type::Unsigned(8)),
+        "f" => Wanted::exactly(Type::Float(4)),
+        "h" => Wanted::exactly(Type::BFloat16),
+        "b" => Wanted::exactly(Type::Bits(4)),
         "p" => Wanted::exactly(Type::Pred),
-        "a" => Wanted { ty: Type::Unsigned(4), or_wider: true },
-        "v" | "s" => Wanted { ty: last, or_wider: true },
-        "D" => Wanted { ty: first, or_wider: true },
+        "a" => Wanted { or_wider: true, ..Wanted::exactly(Type::Unsigned(4)) },
+        "v" | "s" => Wanted { or_wider: true, ..Wanted::exactly(last) },
+        "D" => Wanted { or_wider: true, ..Wanted::exactly(first) },
         _ => Wanted::exactly(last),
     }
 }
@@ -111,6 +97,12 @@ fn wanted(letter: &str, first: Type, last: Type) -> Wanted {
 impl<'a> Builder<'_, 'a> {
     /// Refuses an instruction with types that it does not have, or with operands that do not fit.
     pub(super) fn check_types(&self, i: &Instruction<'a>) -> Lowered<()> {
+        let is_constant =
+            |operand: &Operand<'_>| matches!(operand, Operand::Address(AddressBase::Absolute, _));
+        if !i.modifiers.contains(&"local") && i.operands.iter().any(is_constant) {
+            let text = format!("'{}' has a constant address outside local memory", i.full_name());
+            return Err(PtxError::invalid(i.line, text));
+        }
         let Some(signature) = Signature::find(i) else { return Ok(()) };
         let (types, words): (Vec<&str>, Vec<&str>) =
             i.modifiers.iter().partition(|word| type_of(word).is_some());
@@ -119,19 +111,8 @@ impl<'a> Builder<'_, 'a> {
             return Err(PtxError::invalid(i.line, text));
         }
         let types: Vec<Type> = types.into_iter().filter_map(type_of).collect();
-        if i.opcode == "cvt" && !is_rounded(&types, &words) {
-            let text = format!("'{}' rounds where it cannot, or does not", i.full_name());
-            return Err(PtxError::invalid(i.line, text));
-        }
-        if lacks_scope(i) {
-            let text = format!("'{}' has no scope, such as '.gpu'", i.full_name());
-            return Err(PtxError::invalid(i.line, text));
-        }
-        let is_constant =
-            |operand: &Operand<'_>| matches!(operand, Operand::Address(AddressBase::Absolute, _));
-        if !i.modifiers.contains(&"local") && i.operands.iter().any(is_constant) {
-            let text = format!("'{}' has a constant address outside local memory", i.full_name());
-            return Err(PtxError::invalid(i.line, text));
+        if let Some(rule) = broken_rule(i, &types) {
+            return Err(PtxError::invalid(i.line, format!("'{}' {rule}", i.full_name())));
         }
         self.check_operands(i, signature.operands, &types)
     }
@@ -169,14 +150,21 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// Whether an operand is what `letter` says: `x` anything, `@` an address in brackets, `m` what
-    /// `mov` moves, `i` a constant, `r` a register, otherwise a register or a constant of
-    /// [`wanted`].
+    /// `mov` moves, `i` a constant, `r`, `c`, `h` and `b` a register, `V` registers of 32 bits in
+    /// braces, otherwise a register or a constant of [`wanted`].
     fn fits(&self, letter: &str, types: &[Type], operand: &Operand<'a>) -> bool {
         let last = types.last().copied().unwrap_or(Type::Unsigned(4));
         let wanted = wanted(letter, types.first().copied().unwrap_or(last), last);
+        let is_float = types.iter().any(|ty| ty.is_float());
+        let has_special = matches!(letter, "m" | "s") && !is_float;
         match operand {
             _ if letter == "x" => true,
             Operand::Address(base, _) => letter == "@" && self.is_address(*base),
+            _ if letter == "@" => false,
+            Operand::Vector(parts) if letter == "V" => {
+                self.takes_parts(Wanted::exactly(Type::Bits(4)), parts)
+            }
+            _ if letter == "V" => false,
             Operand::Vector(parts) if letter == "m" => {
                 let size = last.bytes() as usize / parts.len().max(1);
                 let part = Wanted::exactly(Type::Bits(size as u8));
@@ -187,26 +175,24 @@ impl<'a> Builder<'_, 'a> {
             }
             Operand::Sink => false,
             Operand::Integer(_) | Operand::Float32(_) | Operand::Float64(_) => {
-                letter != "r" && wanted.takes_constant(operand)
+                !matches!(letter, "r" | "c" | "h" | "b") && wanted.takes_constant(operand)
             }
-            Operand::Component(name, _) if self.find(name).is_none() => {
-                matches!(letter, "m" | "s")
-            }
+            Operand::Component(name, _) if self.find(name).is_none() => has_special,
             operand => match self.declared(operand) {
                 Some(ty) => letter != "i" && wanted.takes(ty),
-                None => letter == "m" || !self.is_value(operand, letter),
+                None => letter == "m" && !is_float || !self.is_value(operand, has_special),
             },
         }
     }
 
-    /// Whether an operand is a variable or, unless `letter` takes it, a special register.
-    fn is_value(&self, operand: &Operand<'a>, letter: &str) -> bool {
+    /// Whether an operand is a variable or, unless it may be one, a special register.
+    fn is_value(&self, operand: &Operand<'a>, has_special: bool) -> bool {
         match operand {
             Operand::Offset(..) => true,
             Operand::Name(name) | Operand::Not(name) => match self.find(name) {
                 Some(Binding::Variable(_) | Binding::StackVariable(_)) => true,
                 Some(_) => false,
-                None => letter != "s" && is_special(name),
+                None => !has_special && is_special(name),
             },
             _ => false,
         }

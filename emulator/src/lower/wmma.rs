@@ -84,20 +84,8 @@ impl<'a> Builder<'_, 'a> {
         if !fits || is_odd {
             return Err(refused());
         }
-        let (none, rounding) = ([self.sink(); 8], rounding.unwrap_or(Rounding::Nearest));
-        let dealing = [Dealing::Groups; 2];
-        let op = Mma {
-            shape,
-            input,
-            given,
-            sums,
-            rounding,
-            dealing,
-            a: none,
-            b: none,
-            c: none,
-            d: none,
-        };
+        let rounding = rounding.unwrap_or(Rounding::Nearest);
+        let op = Mma { rounding, ..Mma::new(shape, input, given, sums) };
         self.product(i, op, |fragment| registers(input, fragment))
     }
 

@@ -207,8 +207,15 @@ pub enum Statement<'a> {
     Label(&'a str, u32),
     /// An instruction.
     Instruction(Instruction<'a>),
-    /// `.reg .b32 %r<5>;` as type, name and, if given, count.
-    Registers(Type, Vec<(&'a str, Option<u32>)>),
+    /// `.reg .b32 %r<5>;`
+    Registers {
+        /// Their type.
+        ty: Type,
+        /// Names, each with its count if it has one.
+        names: Vec<(&'a str, Option<u32>)>,
+        /// The line of the declaration.
+        line: u32,
+    },
     /// `.reg .v2 .b32 q;`: its line.
     VectorRegisters(u32),
     /// `.shared`, `.local`, `.param`, `.global` or `.const` inside a function.
@@ -216,11 +223,11 @@ pub enum Statement<'a> {
     /// `{ … }`
     Block(Vec<Statement<'a>>),
     /// `name: .branchtargets a, b;` (also a label list that `brx.idx` names)
-    BranchTargets(&'a str, Vec<&'a str>),
+    BranchTargets(&'a str, Vec<&'a str>, u32),
     /// `name: .callprototype (returns) _ (params);`
-    CallPrototype(&'a str, Prototype<'a>),
+    CallPrototype(&'a str, Prototype<'a>, u32),
     /// `name: .calltargets f, g;`
-    CallTargets(&'a str, Vec<&'a str>),
+    CallTargets(&'a str, Vec<&'a str>, u32),
     /// `.loc`: the source position of the instructions that follow.
     Loc(Loc),
 }

@@ -1,15 +1,12 @@
 //! Variables and functions: everything a module defines.
 
 use super::PtxError;
-use super::ast::{Bounds, Formal, Function, Init, Module, Prototype, Space, Type, Variable};
+use super::ast::{Bounds, Formal, Function, Module, Prototype, Space, Type, Variable};
 use super::lexer::Token;
 use super::parser::Parser;
 
-/// The most elements of one row that a list is filled up to.
-const MOST_ELEMENTS: usize = 1 << 24;
-
 /// The elements of an array of these dimensions.
-fn elements(extents: &[usize]) -> usize {
+pub(super) fn elements(extents: &[usize]) -> usize {
     extents.iter().fold(1, |product, extent| product.saturating_mul(*extent))
 }
 
@@ -101,7 +98,7 @@ impl<'a> Parser<'a> {
                 "const" => space = Space::Const,
                 "param" => space = Space::Param,
                 "reg" => space = Space::Generic,
-                "align" => align = Some(self.unsigned()?),
+                "align" => align = Some(self.alignment()?),
                 "v2" => lanes = 2,
                 "v4" => lanes = 4,
                 // `.param .u64 .ptr .global .align 4 name` says where a pointer points, not where
@@ -111,7 +108,7 @@ impl<'a> Parser<'a> {
                         self.bump();
                     }
                     if self.eat_dot("align") {
-                        self.unsigned()?;
+                        self.alignment()?;
                     }
                 }
                 "attribute" if self.attributes()? => unusable = Some("it is managed memory"),
@@ -133,6 +130,16 @@ impl<'a> Parser<'a> {
         }
         let ty = ty.ok_or_else(|| self.unexpected("a type"))?;
         Ok(Storage { space, align, ty, lanes, unusable })
+    }
+
+    /// After `.align`: bytes.
+    fn alignment(&mut self) -> Result<u32, PtxError> {
+        let line = self.line();
+        let bytes = self.unsigned()?;
+        if !bytes.is_power_of_two() {
+            return Err(PtxError::invalid(line, format!("alignment {bytes} is no power of two")));
+        }
+        Ok(bytes)
     }
 
     /// After `.attribute`: `(.managed, .unified(1, 2))`. Whether `.managed` is among them.
@@ -194,85 +201,6 @@ impl<'a> Parser<'a> {
         let init = Vec::new();
         let variable = Variable { name, space, ty, align, bytes, is_extern, unusable, init, line };
         Ok((variable, extents))
-    }
-
-    /// The values of an element, or of a list of what `extents` is without its first one. A list
-    /// that ends early is filled with zeros.
-    fn initialiser(&mut self, ty: Type, extents: &[usize]) -> Result<Vec<Init<'a>>, PtxError> {
-        let mut values = Vec::new();
-        if !self.eat(b'{') {
-            values.push(self.initial_value(ty)?);
-            return Ok(values);
-        }
-        let inner = extents.get(1..).unwrap_or_default();
-        let row = elements(inner);
-        while !self.eat(b'}') {
-            if self.peek() == Token::Punct(b'{') {
-                let mut list = self.nested(|parser| parser.initialiser(ty, inner))?;
-                if list.len() < row && row < MOST_ELEMENTS {
-                    list.resize(row, Init::Bits(0));
-                }
-                values.extend(list);
-            } else {
-                values.push(self.initial_value(ty)?);
-            }
-            if !self.eat(b',') && self.peek() != Token::Punct(b'}') {
-                return Err(self.unexpected("',' or '}'"));
-            }
-        }
-        Ok(values)
-    }
-
-    fn initial_value(&mut self, ty: Type) -> Result<Init<'a>, PtxError> {
-        let value = match self.peek() {
-            // A byte of an address: `0xff00(name)`.
-            Token::Integer(mask) if self.peek_second() == Token::Punct(b'(') => {
-                self.bump();
-                let line = self.line();
-                self.expect(b'(')?;
-                let address = self.address_value()?;
-                self.expect(b')')?;
-                let byte = (0..8).find(|byte| mask == 0xff << (8 * byte));
-                match (address, byte) {
-                    (Init::Address(name, offset), Some(byte)) => {
-                        Init::AddressByte(name, offset, byte)
-                    }
-                    _ => return Err(PtxError::invalid(line, "malformed byte of an address")),
-                }
-            }
-            _ if self.at_constant() => Init::Bits(self.integer()?.cast_unsigned()),
-            Token::Punct(b'-') | Token::Float32(_) | Token::Float64(_) => {
-                let negative = self.eat(b'-');
-                let sign = if negative { -1.0 } else { 1.0 };
-                match self.bump() {
-                    Token::Float32(bits) => Init::Bits(u64::from(bits ^ u32::from(negative) << 31)),
-                    Token::Float64(bits) => float_bits(sign * f64::from_bits(bits), ty),
-                    _ => return Err(self.unexpected("a number")),
-                }
-            }
-            Token::Word(_) => self.address_value()?,
-            _ => return Err(self.unexpected("an initial value")),
-        };
-        Ok(value)
-    }
-
-    /// `name+4`, or `generic(name)+4`.
-    fn address_value(&mut self) -> Result<Init<'a>, PtxError> {
-        let line = self.line();
-        let name = self.word()?;
-        if !self.eat(b'(') {
-            return Ok(Init::Address(name, self.offset()?));
-        }
-        if name != "generic" {
-            return Err(PtxError::unsupported(
-                line,
-                format!("unsupported initialiser '{name}(…)'"),
-            ));
-        }
-        let name = self.word()?;
-        let inner = self.offset()?;
-        self.expect(b')')?;
-        Ok(Init::Address(name, inner.wrapping_add(self.offset()?)))
     }
 
     /// `+4`, `-8` or nothing.
@@ -382,12 +310,5 @@ impl<'a> Parser<'a> {
             }
         }
         Ok(formals)
-    }
-}
-
-fn float_bits(value: f64, ty: Type) -> Init<'static> {
-    match ty {
-        Type::Float(4) => Init::Bits(u64::from((value as f32).to_bits())),
-        _ => Init::Bits(value.to_bits()),
     }
 }

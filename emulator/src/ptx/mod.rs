@@ -8,6 +8,7 @@ pub mod ast;
 mod constant;
 mod directive;
 mod error;
+mod initial;
 pub mod lexer;
 mod parser;
 mod statement;

@@ -36,13 +36,13 @@ impl<'a> Parser<'a> {
 
     fn labelled(&mut self, name: &'a str, line: u32) -> Result<Statement<'a>, PtxError> {
         if self.eat_dot("branchtargets") {
-            return Ok(Statement::BranchTargets(name, self.names()?));
+            return Ok(Statement::BranchTargets(name, self.names()?, line));
         }
         if self.eat_dot("callprototype") {
-            return Ok(Statement::CallPrototype(name, self.prototype()?));
+            return Ok(Statement::CallPrototype(name, self.prototype()?, line));
         }
         if self.eat_dot("calltargets") {
-            return Ok(Statement::CallTargets(name, self.names()?));
+            return Ok(Statement::CallTargets(name, self.names()?, line));
         }
         Ok(Statement::Label(name, line))
     }
@@ -108,7 +108,7 @@ impl<'a> Parser<'a> {
             if self.eat(b';') {
                 return Ok(match is_vector {
                     true => Statement::VectorRegisters(line),
-                    false => Statement::Registers(ty, names),
+                    false => Statement::Registers { ty, names, line },
                 });
             }
             self.expect(b',')?;

@@ -105,6 +105,13 @@ impl MmaSums {
 }
 
 impl Mma {
+    /// A product without registers, of rounding to nearest.
+    pub fn new(shape: MatrixShape, input: MmaInput, given: MmaSums, sums: MmaSums) -> Self {
+        let none = [Slot::private(0); 8];
+        let (rounding, dealing) = (Rounding::Nearest, [Dealing::Groups; 2]);
+        Self { shape, input, given, sums, rounding, dealing, a: none, b: none, c: none, d: none }
+    }
+
     /// How `a`, `b`, `c` and `d` lie in their registers.
     pub fn fragments(&self) -> [Fragment; 4] {
         let [a, b] = self.dealing;
