@@ -1,25 +1,82 @@
-//! Builds the emulated driver, so that the installed subcommand carries it.
+//! Builds the emulated driver and the CUDA runtime for it, so that the installed subcommand carries
+//! them.
 //!
-//! The emulator has no dependencies: one call of rustc makes the shared object. Its SONAME is what
-//! CUDA programs look for, and optimisation is always on, since it is an interpreter: in full where
-//! the subcommand is optimised, and as far as pays where it is built for tests.
+//! The driver takes one call of rustc for the library that reads fatbins, the emulator's only
+//! dependency, and one for the shared object. Its SONAME is that of CUDA's driver, and optimisation
+//! is always on, since it is an interpreter: in full where the subcommand is optimised, and as far
+//! as pays where it is built for tests. The runtime is compiled to a static library and linked by
+//! itself: rustc cannot give symbols a version, which programs of nvcc look for.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The versions of CUDA's runtime.
+const RUNTIMES: [&str; 2] = ["12", "13"];
+
 fn main() {
-    let source = Path::new(gpuprof_emulator::SOURCE_DIR);
-    println!("cargo::rerun-if-changed={}", source.join("src").display());
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("libcuda.so");
+    let emulator = Path::new(gpuprof_emulator::SOURCE_DIR).join("src");
+    let fatbin = Path::new(fatbin::SOURCE_DIR).join("src");
+    let cudart = Path::new(cudart::SOURCE_DIR).join("src");
+    for source in [&emulator, &fatbin, &cudart] {
+        println!("cargo::rerun-if-changed={}", source.display());
+    }
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let driver = out.join("libcuda.so");
+    let runtimes = RUNTIMES.map(|version| (version, out.join(format!("libcudart.so.{version}"))));
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         // Compiles everywhere; `cargo gpuprof` itself refuses to run elsewhere.
-        std::fs::write(&out, []).expect("OUT_DIR is writable");
+        for library in runtimes.iter().map(|(_, path)| path).chain([&driver]) {
+            std::fs::write(library, []).expect("OUT_DIR is writable");
+        }
         return;
     }
-    if is_built(&out, &source.join("src")) {
-        return;
+    if !is_built(&driver, &emulator) || !is_built(&driver, &fatbin) {
+        build_driver(&emulator, &fatbin, &driver);
     }
+    for (version, library) in runtimes {
+        if !is_built(&library, &cudart) {
+            build_runtime(&cudart, version, &library);
+        }
+    }
+}
+
+fn build_driver(emulator: &Path, fatbin: &Path, driver: &Path) {
+    let library = driver.with_file_name("libfatbin.rlib");
+    compile(fatbin, "fatbin", &library, &["--crate-type", "rlib", "-C", "panic=unwind"]);
+    let library = format!("fatbin={}", library.display());
+    let soname = "link-arg=-Wl,-soname,libcuda.so";
+    let as_driver = ["--crate-type", "cdylib", "-C", "panic=unwind", "--extern", &library];
+    compile(emulator, "cuda", driver, &[&as_driver[..], &["-C", soname]].concat());
+}
+
+/// Builds the CUDA runtime in the folder `source` for `version` of CUDA.
+fn build_runtime(source: &Path, version: &str, library: &Path) {
+    let archive = library.with_extension(format!("{version}.a"));
+    let as_archive = ["--crate-type", "staticlib", "-C", "panic=abort"];
+    let version_12 = ["--cfg", "cudart_12"];
+    let more = if version == "12" { &version_12[..] } else { &[] };
+    compile(source, "cudart", &archive, &[&as_archive[..], more].concat());
+    let soname = format!("libcudart.so.{version}");
+    let symbols = library.with_extension(format!("{version}.symbols"));
+    let exported = format!("{soname} {{ global: cuda*; __cuda*; local: *; }};\n");
+    std::fs::write(&symbols, exported).expect("OUT_DIR is writable");
+    let linker = env::var_os("RUSTC_LINKER").unwrap_or_else(|| "cc".into());
+    let status = Command::new(linker)
+        .args(["-shared", "-s", "-o"])
+        .arg(library)
+        .arg(format!("-Wl,-soname,{soname},--gc-sections"))
+        .arg(format!("-Wl,--version-script={}", symbols.display()))
+        .arg("-Wl,--whole-archive")
+        .arg(&archive)
+        .args(["-Wl,--no-whole-archive", "-lgcc_s", "-lpthread", "-ldl"])
+        .status()
+        .expect("the linker can be started");
+    assert!(status.success(), "the CUDA runtime was not linked: {status}");
+}
+
+/// Compiles the crate in the folder `source` to `out`.
+fn compile(source: &Path, name: &str, out: &Path, arguments: &[&str]) {
     let rustc = env::var_os("RUSTC").expect("cargo sets RUSTC");
     let target = env::var("TARGET").expect("cargo sets TARGET");
     // One unit at level 2 takes two thirds of the time of two at level 3.
@@ -27,19 +84,19 @@ fn main() {
     let (level, units) = if optimised { (3, 2) } else { (2, 1) };
     let mut command = Command::new(rustc);
     command
-        .args(["--edition", "2024", "--crate-name", "cuda", "--crate-type", "cdylib"])
+        .args(["--edition", "2024", "--crate-name", name])
         .args(["--cfg", "feature=\"interpreter\"", "--cap-lints", "allow", "--target", &target])
         .args(["-C", &format!("opt-level={level}"), "-C", &format!("codegen-units={units}")])
-        .args(["-C", "panic=unwind"])
-        .args(["-C", "link-arg=-Wl,-soname,libcuda.so", "-C", "strip=debuginfo"])
+        .args(["-C", "strip=debuginfo"])
+        .args(arguments)
         .arg("-o")
-        .arg(&out)
-        .arg(source.join("src/lib.rs"));
+        .arg(out)
+        .arg(source.join("lib.rs"));
     if let Some(linker) = env::var_os("RUSTC_LINKER") {
         command.arg("-C").arg(format!("linker={}", linker.to_string_lossy()));
     }
     let status = command.status().expect("rustc can be started");
-    assert!(status.success(), "the emulated driver did not build: {status}");
+    assert!(status.success(), "{name} did not build: {status}");
 }
 
 /// Whether `out` is newer than this script and everything in `folder`: the build takes a minute,

@@ -15,6 +15,7 @@ mod compiled;
 mod configured;
 mod corners;
 mod counted_together;
+mod cuda_runtime;
 mod data;
 mod declared;
 mod described;

@@ -8,7 +8,7 @@ use cudarc::driver::{
 };
 use cudarc::nvrtc::Ptx;
 use std::ffi::{CStr, c_char};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
@@ -16,7 +16,19 @@ const KERNELS: &str = include_str!("fixtures/kernels.ptx");
 
 /// The library, built once and never unloaded.
 static LIBRARY: LazyLock<libloading::Library> = LazyLock::new(|| {
-    let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("libcuda.so");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (fatbin, driver) = (folder.join("libfatbin.rlib"), folder.join("libcuda.so"));
+    let source = Path::new(fatbin::SOURCE_DIR);
+    compile(source, "fatbin", &["--crate-type", "rlib"], &fatbin);
+    let fatbin = format!("fatbin={}", fatbin.display());
+    let soname = "link-arg=-Wl,-soname,libcuda.so";
+    let as_driver = ["--crate-type", "cdylib", "--extern", &fatbin, "-C", soname];
+    compile(Path::new(env!("CARGO_MANIFEST_DIR")), "cuda", &as_driver, &driver);
+    // SAFETY: the emulator's library has no initialisers.
+    unsafe { libloading::Library::new(&driver) }.expect("the driver loads")
+});
+
+fn compile(package: &Path, name: &str, arguments: &[&str], output: &Path) {
     let mut command = Command::new("rustc");
     // For the processor that runs this test, which may be emulated.
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
@@ -25,19 +37,16 @@ static LIBRARY: LazyLock<libloading::Library> = LazyLock::new(|| {
         command.args(["-C", &format!("linker={linker}")]);
     }
     let status = command
-        .args(["--edition", "2024", "--crate-name", "cuda", "--crate-type", "cdylib"])
-        .args(["--target", &target])
-        .args(["-C", "panic=unwind", "-C", "link-arg=-Wl,-soname,libcuda.so"])
-        .args(["--cfg", "feature=\"interpreter\""])
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs"))
+        .args(["--edition", "2024", "--crate-name", name, "--target", &target])
+        .args(["-C", "panic=unwind", "--cfg", "feature=\"interpreter\""])
+        .args(arguments)
+        .arg(package.join("src/lib.rs"))
         .arg("-o")
-        .arg(&output)
+        .arg(output)
         .status()
         .expect("rustc starts");
     assert!(status.success(), "rustc builds the driver");
-    // SAFETY: the emulator's library has no initialisers.
-    unsafe { libloading::Library::new(&output) }.expect("the driver loads")
-});
+}
 
 fn take(name: &[u8]) -> Option<String> {
     // SAFETY: by the driver's contract these functions have these types, and their strings go back
@@ -61,18 +70,18 @@ fn report() -> String {
     take(b"gpuemu_take_report").unwrap()
 }
 
-fn fault() -> String {
+pub fn fault() -> String {
     take(b"gpuemu_take_fault").expect("a fault was noted")
 }
 
 /// A separate context for each test: the driver is shared by the process, and a fault makes its
 /// context unusable.
-struct Session {
-    context: Arc<CudaContext>,
+pub struct Session {
+    pub context: Arc<CudaContext>,
     _alone: MutexGuard<'static, ()>,
 }
 
-fn session() -> Session {
+pub fn session() -> Session {
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     LazyLock::force(&LIBRARY);
@@ -91,7 +100,7 @@ impl Session {
     }
 }
 
-fn config(grid: u32, block: u32) -> LaunchConfig {
+pub fn config(grid: u32, block: u32) -> LaunchConfig {
     LaunchConfig { grid_dim: (grid, 1, 1), block_dim: (block, 1, 1), shared_mem_bytes: 0 }
 }
 
@@ -218,9 +227,10 @@ fn machine_code_is_refused_with_a_reason() {
     let cubin = [b"\x7fELF".as_slice(), &[0; 60]].concat();
     let error = session.context.load_module(Ptx::from_binary(cubin)).unwrap_err();
     assert_eq!(error.0, CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU);
+    let told = fault();
     assert!(
-        fault()
-            .contains("the module is a cubin (GPU machine code): the emulator runs PTX text only")
+        told.contains("the module is a cubin (GPU machine code): the emulator runs PTX alone"),
+        "{told}"
     );
 }
 

@@ -10,6 +10,7 @@ mod costly;
 mod definedness;
 mod driver;
 mod execution;
+mod fatbins;
 mod forms;
 mod generated;
 mod global_races;

@@ -1,9 +1,10 @@
-//! The emulated driver: unpacked where only its owner writes, and checked before each run.
+//! The emulated driver and its CUDA runtimes: unpacked where only their owner writes, and checked
+//! before each run.
 //!
 //! Input: the target folder. Output: the folder in which harnesses find the driver. A harness loads
 //! it with its user's rights, so other users must not be able to write there: the folder belongs to
 //! the user and has no writable group, no link leads there from a folder that everyone can write
-//! to, and the library is compared byte by byte with the embedded one. A library that differs is
+//! to, and each library is compared byte by byte with the embedded one. A library that differs is
 //! replaced; a folder that others could have prepared is refused.
 
 use std::fs::{self, DirBuilder, Metadata};
@@ -18,10 +19,20 @@ use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::hex::hex;
 use gpuprof_system::whole::write_whole;
 
-/// The emulated driver, built with this tool.
-static EMULATOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so"));
+/// A library that was built with this tool: its name and its bytes.
+type Built = (&'static str, &'static [u8]);
 
-const LIBRARY: &str = "libcuda.so";
+macro_rules! built {
+    ($name:literal) => {
+        ($name, include_bytes!(concat!(env!("OUT_DIR"), "/", $name)))
+    };
+}
+
+/// The emulated driver, and the CUDA runtimes of programs that nvcc built.
+static LIBRARIES: [Built; 3] =
+    [built!("libcuda.so"), built!("libcudart.so.12"), built!("libcudart.so.13")];
+
+const DRIVER: &str = LIBRARIES[0].0;
 
 /// The name that linked programs look for.
 const LINK: &str = "libcuda.so.1";
@@ -42,13 +53,15 @@ pub fn emulator_folder(target_directory: &Utf8Path) -> Result<Utf8PathBuf> {
 }
 
 /// The files in the driver's `folder` that harnesses load.
-pub fn emulator_files(folder: &Utf8Path) -> [Utf8PathBuf; 2] {
-    [LIBRARY, LINK].map(|name| folder.join(name))
+pub fn emulator_files(folder: &Utf8Path) -> impl Iterator<Item = Utf8PathBuf> {
+    LIBRARIES.iter().map(|(name, _)| *name).chain([LINK]).map(|name| folder.join(name))
 }
 
 /// As [`emulator_folder`], for this `user`.
 fn unpacked(target_directory: &Utf8Path, user: u32) -> Result<Utf8PathBuf> {
-    let id = &hex(&Sha256::digest(EMULATOR))[..12];
+    let mut hash = Sha256::new();
+    LIBRARIES.iter().for_each(|(_, bytes)| hash.update(bytes));
+    let id = &hex(&hash.finalize())[..12];
     // Users that share a target folder have one each.
     let name = format!("emulator-{id}-{user}");
     let parent = target_directory.join("gpuprof");
@@ -69,17 +82,19 @@ fn unpacked(target_directory: &Utf8Path, user: u32) -> Result<Utf8PathBuf> {
 
 /// Writes what is not in `folder` as it must be.
 fn fill(folder: &Utf8Path, user: u32) -> io::Result<()> {
-    let library = folder.join(LIBRARY);
-    let intact =
-        fs::symlink_metadata(&library).is_ok_and(|known| known.is_file() && only(&known, user));
-    if !intact || fs::read(&library)? != EMULATOR {
-        write_whole(&library, EMULATOR)?;
+    for (name, bytes) in LIBRARIES {
+        let library = folder.join(name);
+        let intact =
+            fs::symlink_metadata(&library).is_ok_and(|known| known.is_file() && only(&known, user));
+        if !intact || fs::read(&library)? != bytes {
+            write_whole(&library, bytes)?;
+        }
     }
     let link = folder.join(LINK);
-    match symlink(LIBRARY, &link) {
+    match symlink(DRIVER, &link) {
         Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
-        Err(_) if fs::read_link(&link).is_ok_and(|to| to == *LIBRARY) => Ok(()),
-        Err(_) => fs::remove_file(&link).and_then(|()| symlink(LIBRARY, &link)),
+        Err(_) if fs::read_link(&link).is_ok_and(|to| to == *DRIVER) => Ok(()),
+        Err(_) => fs::remove_file(&link).and_then(|()| symlink(DRIVER, &link)),
         Ok(()) => Ok(()),
     }
 }
@@ -146,16 +161,18 @@ mod tests {
     fn a_library_that_differs_in_one_byte_is_replaced() {
         let (_keep, target, user) = target();
         let folder = unpacked(&target, user).unwrap();
-        let library = folder.join(LIBRARY);
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
-        let mut flipped = EMULATOR.to_vec();
-        flipped[EMULATOR.len() / 2] ^= 1;
-        fs::write(&library, &flipped).unwrap();
-        assert_eq!(unpacked(&target, user).unwrap(), folder);
-        assert!(fs::read(&library).unwrap() == EMULATOR);
-        let before = fs::metadata(&library).unwrap().ino();
-        unpacked(&target, user).unwrap();
-        assert_eq!(fs::metadata(&library).unwrap().ino(), before, "what is right stays");
+        for (name, bytes) in LIBRARIES {
+            let library = folder.join(name);
+            let mut flipped = bytes.to_vec();
+            flipped[bytes.len() / 2] ^= 1;
+            fs::write(&library, &flipped).unwrap();
+            assert_eq!(unpacked(&target, user).unwrap(), folder);
+            assert!(fs::read(&library).unwrap() == bytes);
+            let before = fs::metadata(&library).unwrap().ino();
+            unpacked(&target, user).unwrap();
+            assert_eq!(fs::metadata(&library).unwrap().ino(), before, "what is right stays");
+        }
     }
 
     #[test]
@@ -163,18 +180,18 @@ mod tests {
         let (_keep, target, user) = target();
         let folder = unpacked(&target, user).unwrap();
         let other = target.join("other.so");
-        fs::write(&other, EMULATOR).unwrap();
-        for name in [LIBRARY, LINK] {
+        fs::write(&other, LIBRARIES[0].1).unwrap();
+        for name in [DRIVER, LINK] {
             fs::remove_file(folder.join(name)).unwrap();
             symlink(&other, folder.join(name)).unwrap();
         }
         unpacked(&target, user).unwrap();
-        assert!(fs::symlink_metadata(folder.join(LIBRARY)).unwrap().is_file());
-        assert_eq!(fs::read_link(folder.join(LINK)).unwrap().to_str(), Some(LIBRARY));
+        assert!(fs::symlink_metadata(folder.join(DRIVER)).unwrap().is_file());
+        assert_eq!(fs::read_link(folder.join(LINK)).unwrap().to_str(), Some(DRIVER));
         // A library that its group writes is another file afterwards.
-        mode(&folder.join(LIBRARY), 0o664);
+        mode(&folder.join(DRIVER), 0o664);
         unpacked(&target, user).unwrap();
-        assert_eq!(fs::metadata(folder.join(LIBRARY)).unwrap().mode() & OTHERS, 0);
+        assert_eq!(fs::metadata(folder.join(DRIVER)).unwrap().mode() & OTHERS, 0);
     }
 
     #[test]

@@ -59,9 +59,31 @@ pub const ALLOWED: &[Allowed] = &[
         "another thread may be in CUPTI's callback when its subscription ends, and still write there",
     ),
     allowed(
+        "cudart/src/driver.rs",
+        "OPENED",
+        "CUDA's runtime opens its driver on the first call, and a process has one",
+    ),
+    allowed("cudart/src/error.rs", "LAST", "CUDA's API has a last error for each thread"),
+    allowed(
+        "cudart/src/launch.rs",
+        "CONFIGURATIONS",
+        "nvcc's code hands a launch's configuration on through the runtime",
+    ),
+    allowed(
+        "cudart/src/registry.rs",
+        "REGISTRY",
+        "nvcc's code registers kernels before `main`, without a handle",
+    ),
+    allowed("cudart/src/unsupported.rs", "NAMED", "each missing function is named once a process"),
+    allowed(
         "emulator/src/driver/current.rs",
         "CURRENT",
         "CUDA's API has a stack of current contexts for each thread",
+    ),
+    allowed(
+        "emulator/src/driver/foreign_runtime.rs",
+        "TOLD",
+        "NVIDIA's runtime asks before the driver has a state, and one message is enough",
     ),
     allowed(
         "emulator/src/driver/function.rs",
@@ -184,6 +206,8 @@ pub const ALLOWED: &[Allowed] = &[
     allowed("tests/fakes/cupti/src/ready.rs", "INITIALIZED", "CUPTI counts it for the process"),
     allowed("tests/fakes/driver/src/driver/event.rs", "EVENTS", "CUDA's C API passes no driver"),
     allowed("tests/fakes/driver/src/driver/ledger.rs", "LEDGER", "CUDA's C API passes no driver"),
+    allowed("tests/cuda_runtime.rs", "TOOLKIT_13", "the pinned toolkit is unpacked once a process"),
+    allowed("tests/cuda_runtime.rs", "TOOLKIT_12", "the pinned toolkit is unpacked once a process"),
     allowed(
         "tests/fakes/driver/src/driver/state.rs",
         "leak",

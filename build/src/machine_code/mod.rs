@@ -6,13 +6,11 @@
 //! of CUDA 12.4 to 13.3 and fatbinary of CUDA 13.0. Unknown data is an error and never a guess.
 
 mod cubin;
-mod fatbin;
-mod lz4;
 mod notes;
 
 use crate::cuda_cpp::{self, Entry, Variable};
 use cubin::Cubin;
-use fatbin::{Content, Member};
+use fatbin::Content;
 
 /// The content of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,8 +38,9 @@ pub fn read(bytes: &[u8]) -> Result<MachineCode, String> {
     if !bytes.starts_with(fatbin::MAGIC) {
         return Err(neither(bytes));
     }
-    for Member { content, bytes } in fatbin::members(bytes)? {
-        match content {
+    for member in fatbin::members(bytes)? {
+        let bytes = member.unpacked()?;
+        match member.content {
             Content::Cubin => code.add(Cubin::read(&bytes)?),
             Content::Ptx => code.add_ptx(&String::from_utf8_lossy(&bytes)),
         }

@@ -3,7 +3,6 @@
 use super::notes::Notes;
 use super::*;
 use crate::cuda_cpp::Layout;
-use gpuprof_system::hex::hex;
 
 /// The bytes of hexadecimal digits.
 fn bytes(digits: &str) -> Vec<u8> {
@@ -58,20 +57,6 @@ fn notes_that_are_not_understood_are_refused_and_not_guessed() {
 }
 
 #[test]
-fn a_block_of_lz4_is_unpacked_or_refused() {
-    // "abcd", then 20 bytes from 4 back, then "!", as the format's document has it.
-    let block = bytes("4f 61626364 0400 01 10 21");
-    let unpacked = lz4::unpacked(&block, 25).unwrap();
-    assert_eq!(hex(&unpacked), hex(b"abcdabcdabcdabcdabcdabcd!"));
-    let long = [&bytes("f0 ff 02")[..], &[b'x'; 15 + 255 + 2]].concat();
-    assert_eq!(lz4::unpacked(&long, 272).unwrap(), [b'x'; 272]);
-    assert!(lz4::unpacked(&block, 24).is_err() && lz4::unpacked(&block, 26).is_err());
-    assert!(lz4::unpacked(&block[..7], 25).is_err() && lz4::unpacked(&[], 1).is_err());
-    assert!(lz4::unpacked(&bytes("4f 61626364 0500 01 10 21"), 25).is_err());
-    assert!(lz4::unpacked(&bytes("4f 61626364 0000 01 10 21"), 25).is_err());
-}
-
-#[test]
 fn a_file_without_machine_code_is_reported_with_its_apparent_format() {
     let told = |bytes: &[u8]| read(bytes).unwrap_err();
     assert_eq!(told(b""), "it is neither a cubin nor a fatbin: it is empty");
@@ -84,6 +69,4 @@ fn a_file_without_machine_code_is_reported_with_its_apparent_format() {
     assert_eq!(told(&empty), "it is a fatbin without code");
     let cut_off = bytes("50ed55ba 0100 1000 ff000000 00000000 0200 0101 40000000");
     assert!(told(&cut_off).starts_with("it ends before byte"));
-    let endless = bytes("50ed55ba 0100 1000 10000000 00000000 0300 0101 00000000 0000000000000000");
-    assert_eq!(told(&endless), "its headers have no size");
 }

@@ -315,7 +315,7 @@ extern "C" fn cuLaunchKernelEx(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncGetName(name: Out<*const c_char>, function: Handle) -> Code {
+pub extern "C" fn cuFuncGetName(name: Out<*const c_char>, function: Handle) -> Code {
     // A name that lives as long as the process: functions are few, and CUDA promises no less.
     with_context(|driver| {
         let text =
@@ -325,7 +325,7 @@ extern "C" fn cuFuncGetName(name: Out<*const c_char>, function: Handle) -> Code 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncGetParamInfo(
+pub extern "C" fn cuFuncGetParamInfo(
     function: Handle,
     index: usize,
     offset: Out<usize>,

@@ -94,6 +94,17 @@ impl Log {
         }
     }
 
+    /// NVIDIA's CUDA runtime, which does not run here: always on standard error, since the runtime
+    /// itself gives no reason.
+    pub fn refuses_runtime(&mut self) {
+        self.line("\"unsupported\":\"NVIDIA's CUDA runtime\"");
+        say(
+            "the program carries NVIDIA's CUDA runtime, which runs on NVIDIA's driver alone. Build \
+             it with the shared runtime and PTX: NVCC_APPEND_FLAGS='-cudart=shared -gencode \
+             arch=compute_80,code=compute_80'",
+        );
+    }
+
     /// Warns once that times between events are the host's.
     pub fn times_events(&mut self) {
         if !mem::replace(&mut self.has_event_times, true) {

@@ -16,6 +16,9 @@ pub fn stand_in(driver: &mut Driver, what: &str, _image: Source) -> Result<Strin
 }
 
 /// Why `what` is not run.
-pub fn refusal(what: &str) -> String {
-    format!("the module is {what} (GPU machine code): the emulator runs PTX text only")
+fn refusal(what: &str) -> String {
+    format!(
+        "the module is {what}: the emulator runs PTX alone, up to that of the device. nvcc embeds \
+         it with -gencode arch=compute_80,code=compute_80, also in NVCC_APPEND_FLAGS"
+    )
 }

@@ -274,24 +274,34 @@ extern "C" fn cuMemHostUnregister(_pointer: Source) -> Code {
     with_context(|_| Ok(()))
 }
 
-/// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE` of device memory, and other simple attributes.
+/// The kinds of memory of `CU_POINTER_ATTRIBUTE_MEMORY_TYPE`.
+const HOST: u64 = 1;
+const DEVICE: u64 = 2;
+
+/// Simple attributes of device memory, and the kind of host memory that the driver allocated.
 #[unsafe(no_mangle)]
 extern "C" fn cuPointerGetAttribute(value: Target, attribute: c_int, pointer: u64) -> Code {
     with_context(|driver| {
+        let size = if matches!(attribute, 2 | 8 | 9) { 4 } else { 8 };
+        let set = |bits: u64| {
+            value.bytes(size)?.copy_from_slice(&bits.to_le_bytes()[..size]);
+            Ok(())
+        };
+        let mut pinned = driver.host_memory.iter();
+        if pinned.any(|(at, bytes)| (*at..at + *bytes as u64).contains(&pointer)) {
+            return if attribute == 2 { set(HOST) } else { Err(Code::NOT_SUPPORTED) };
+        }
         let allocation = driver.device.memory.find(pointer).ok_or(Code::INVALID_VALUE)?;
-        let bits: u64 = match attribute {
-            // CONTEXT, MEMORY_TYPE (device), DEVICE_POINTER, IS_MANAGED, DEVICE_ORDINAL,
-            // RANGE_START, RANGE_SIZE.
+        set(match attribute {
+            // CONTEXT, MEMORY_TYPE, DEVICE_POINTER, IS_MANAGED, DEVICE_ORDINAL, RANGE_START,
+            // RANGE_SIZE.
             1 => super::state::PRIMARY.0 as u64,
-            2 => 2,
+            2 => DEVICE,
             3 => pointer,
             8 | 9 => 0,
             11 => allocation.base,
             12 => allocation.bytes,
             _ => return Err(Code::NOT_SUPPORTED),
-        };
-        let size = if matches!(attribute, 2 | 8 | 9) { 4 } else { 8 };
-        value.bytes(size)?.copy_from_slice(&bits.to_le_bytes()[..size]);
-        Ok(())
+        })
     })
 }

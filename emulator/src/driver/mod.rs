@@ -10,14 +10,17 @@
 //!
 //! If the emulator differs from a GPU, it returns an error and not a value: it reports no times
 //! (`cuEventElapsedTime` is `NOT_SUPPORTED` unless requested), no register counts, no graphs, no
-//! managed memory, no cubins.
+//! managed memory, no machine code.
 
 mod attribute;
 mod code;
 mod context;
 mod current;
 mod event;
+mod fatbins;
+mod foreign_runtime;
 mod function;
+mod library;
 mod log;
 mod machine_code;
 mod memory;

@@ -2,18 +2,16 @@
 
 use super::code::Code;
 use super::current::{with_context, with_healthy};
+use super::fatbins::{Refusal, WRAPPER, describe, fatbins, newest_ptx};
 use super::machine_code;
 use super::pointers::{Handle, JitNumbers, JitOptions, JitValues, Out, Source, Text};
 use super::state::Driver;
 use crate::ptx::PtxErrorKind;
+use fatbin::MAGIC;
+use std::borrow::Cow;
 use std::ffi::c_uint;
 
 const ELF: &[u8] = b"\x7fELF";
-const FATBIN: &[u8] = b"\x50\xed\x55\xba";
-const FATBIN_WRAPPER: &[u8] = b"\xb1\x43\x62\x46";
-
-/// The program that a module was is refused with this reason.
-type Refusal = (Code, String);
 
 fn load(driver: &mut Driver, module: Out<Handle>, text: &str) -> Result<(), Refusal> {
     let loaded = driver.device.load(text).map_err(|error| {
@@ -36,35 +34,91 @@ fn refuse(driver: &mut Driver, (kind, code, why): (&str, Code, String)) -> Refus
     (code, why)
 }
 
-fn load_source(driver: &mut Driver, module: Out<Handle>, image: Source) -> Result<(), Refusal> {
-    let begins = |prefix| image.starts_with(prefix).map_err(|code| (code, String::new()));
-    let what = if begins(ELF)? {
-        Some("a cubin")
-    } else if begins(FATBIN)? || begins(FATBIN_WRAPPER)? {
-        Some("a fatbin")
-    } else {
-        None
-    };
-    if let Some(what) = what {
-        let text = machine_code::stand_in(driver, what, image)?;
-        return load(driver, module, &text);
+/// The text to load of `image`.
+fn text_of<'t>(driver: &mut Driver, image: Source) -> Result<Cow<'t, str>, Refusal> {
+    let unexplained = |code| (code, String::new());
+    if image.starts_with(ELF).map_err(unexplained)? {
+        return machine_code::stand_in(driver, "a cubin (GPU machine code)", image).map(Cow::Owned);
+    }
+    if let Some(fatbins) = fatbins(image).map_err(unexplained)? {
+        return text_of_fatbins(driver, &fatbins, image).map(Cow::Owned);
     }
     let text = image.text().get();
-    let text = text.map_err(|code| {
-        refuse(driver, ("invalid_ptx", code, "the module is not text".to_owned()))
-    })?;
-    load(driver, module, text)
+    text.map(Cow::Borrowed)
+        .map_err(|code| refuse(driver, ("invalid_ptx", code, "the module is not text".to_owned())))
+}
+
+fn text_of_fatbins(driver: &mut Driver, all: &[&[u8]], image: Source) -> Result<String, Refusal> {
+    let (major, minor) = driver.device.chip.compute_capability;
+    match newest_ptx(all, 10 * major + minor) {
+        Ok(Some(text)) => Ok(text),
+        Ok(None) => machine_code::stand_in(driver, &describe(all), image),
+        Err((code, why)) => Err(refuse(driver, ("unsupported_binary", code, why))),
+    }
+}
+
+/// Loads a module into `module`.
+pub fn load_source(
+    driver: &mut Driver,
+    module: Out<Handle>,
+    image: Source,
+    options: Option<JitOptions>,
+) -> Result<(), Code> {
+    let loaded = text_of(driver, image).and_then(|text| load(driver, module, &text));
+    loaded.map_err(|(code, why)| {
+        if let Some(options) = options {
+            options.log_error(&why);
+        }
+        code
+    })
+}
+
+/// Loads the module in a file into `module`.
+pub fn load_file(driver: &mut Driver, module: Out<Handle>, path: Text) -> Result<(), Code> {
+    let mut bytes = std::fs::read(path.get()?).map_err(|_| Code::FILE_NOT_FOUND)?;
+    // Text ends with a NUL.
+    bytes.push(0);
+    let damaged = bytes.starts_with(MAGIC) && fatbin::members(&bytes).is_err();
+    // A wrapper holds addresses, which mean nothing in a file.
+    if damaged || bytes.starts_with(WRAPPER) {
+        let why = "the fatbin is cut off or damaged".to_owned();
+        return Err(refuse(driver, ("unsupported_binary", Code::INVALID_IMAGE, why)).0);
+    }
+    load_source(driver, module, Source::of(&bytes), None)
+}
+
+/// Unloads a module.
+pub fn unload(driver: &mut Driver, module: Handle) -> Result<(), Code> {
+    let unloaded = driver.modules.remove(&module).ok_or(Code::INVALID_HANDLE)?;
+    driver.functions.retain(|_, (owner, _)| *owner != module);
+    unloaded.unload(&mut driver.device.memory);
+    Ok(())
+}
+
+/// A kernel of a module, by its name.
+pub fn function(driver: &mut Driver, module: Handle, name: Text) -> Result<Handle, Code> {
+    let loaded = driver.modules.get(&module).ok_or(Code::INVALID_HANDLE)?;
+    let name = name.get()?;
+    let Some(kernel) = loaded.kernel(name).cloned() else {
+        let why = loaded.refusal(name).ok_or(Code::NOT_FOUND)?;
+        let message = format!("kernel '{name}': {why}");
+        driver.note("unsupported_ptx", &message);
+        return Err(Code::INVALID_PTX);
+    };
+    let handle = driver.handle();
+    driver.functions.insert(handle, (module, kernel));
+    Ok(handle)
+}
+
+/// The address and the size of a module's variable.
+pub fn variable(driver: &Driver, module: Handle, name: Text) -> Result<(u64, usize), Code> {
+    let loaded = driver.modules.get(&module).ok_or(Code::INVALID_HANDLE)?;
+    let (at, size) = loaded.variable(name.get()?).ok_or(Code::NOT_FOUND)?;
+    Ok((at, size as usize))
 }
 
 fn load_image(module: Out<Handle>, image: Source, options: Option<JitOptions>) -> Code {
-    with_healthy(|driver| {
-        load_source(driver, module, image).map_err(|(code, why)| {
-            if let Some(options) = options {
-                options.log_error(&why);
-            }
-            code
-        })
-    })
+    with_healthy(|driver| load_source(driver, module, image, options))
 }
 
 #[unsafe(no_mangle)]
@@ -90,42 +144,17 @@ extern "C" fn cuModuleLoadFatBinary(module: Out<Handle>, image: Source) -> Code 
 
 #[unsafe(no_mangle)]
 extern "C" fn cuModuleLoad(module: Out<Handle>, path: Text) -> Code {
-    with_healthy(|driver| {
-        let bytes = std::fs::read(path.get()?).map_err(|_| Code::FILE_NOT_FOUND)?;
-        if bytes.starts_with(ELF) || bytes.starts_with(FATBIN) {
-            let why = machine_code::refusal("a cubin or fatbin");
-            return Err(refuse(driver, ("unsupported_binary", Code::NO_BINARY_FOR_GPU, why)).0);
-        }
-        let text = String::from_utf8(bytes).map_err(|_| Code::INVALID_PTX)?;
-        load(driver, module, &text).map_err(|(code, _)| code)
-    })
+    with_healthy(|driver| load_file(driver, module, path))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuModuleUnload(module: Handle) -> Code {
-    with_context(|driver| {
-        let unloaded = driver.modules.remove(&module).ok_or(Code::INVALID_HANDLE)?;
-        driver.functions.retain(|_, (owner, _)| *owner != module);
-        unloaded.unload(&mut driver.device.memory);
-        Ok(())
-    })
+    with_context(|driver| unload(driver, module))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleGetFunction(function: Out<Handle>, module: Handle, name: Text) -> Code {
-    with_context(|driver| {
-        let loaded = driver.modules.get(&module).ok_or(Code::INVALID_HANDLE)?;
-        let name = name.get()?;
-        let Some(kernel) = loaded.kernel(name).cloned() else {
-            let why = loaded.refusal(name).ok_or(Code::NOT_FOUND)?;
-            let message = format!("kernel '{name}': {why}");
-            driver.note("unsupported_ptx", &message);
-            return Err(Code::INVALID_PTX);
-        };
-        let handle = driver.handle();
-        driver.functions.insert(handle, (module, kernel));
-        function.set(handle)
-    })
+extern "C" fn cuModuleGetFunction(kernel: Out<Handle>, module: Handle, name: Text) -> Code {
+    with_context(|driver| kernel.set(function(driver, module, name)?))
 }
 
 #[unsafe(no_mangle)]
@@ -136,10 +165,9 @@ extern "C" fn cuModuleGetGlobal_v2(
     name: Text,
 ) -> Code {
     with_context(|driver| {
-        let loaded = driver.modules.get(&module).ok_or(Code::INVALID_HANDLE)?;
-        let (at, size) = loaded.variable(name.get()?).ok_or(Code::NOT_FOUND)?;
+        let (at, size) = variable(driver, module, name)?;
         address.set_if_wanted(at);
-        bytes.set_if_wanted(size as usize);
+        bytes.set_if_wanted(size);
         Ok(())
     })
 }

@@ -29,7 +29,7 @@ unsupported! {
     cuDeviceGetP2PAtomicCapabilities cuDeviceGetP2PAttribute cuDeviceGetProperties
     cuDeviceGetTexture1DLinearMaxWidth cuDeviceGraphMemTrim cuDeviceRegisterAsyncNotification
     cuDeviceSetGraphMemAttribute cuDeviceUnregisterAsyncNotification cuGetExportTable
-    cuGetProcAddress cuGetProcAddress_v2 cuGreenCtxCreate cuGreenCtxDestroy
+    cuGreenCtxCreate cuGreenCtxDestroy
     cuGreenCtxGetDevResource cuGreenCtxGetId cuGreenCtxRecordEvent cuGreenCtxStreamCreate
     cuGreenCtxWaitEvent cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory cuLogsRegisterCallback
     cuLogsUnregisterCallback cuPointerGetAttributes cuPointerSetAttribute cuProfilerInitialize
@@ -53,10 +53,10 @@ unsupported! {
 // Kernels, libraries and launches of older and newer kinds.
 unsupported! {
     cuFuncGetParamCount cuFuncIsLoaded cuFuncSetBlockShape cuFuncSetSharedSize
-    cuKernelGetAttribute cuKernelGetFunction cuKernelGetLibrary cuKernelGetName
-    cuKernelGetParamCount cuKernelGetParamInfo cuKernelSetAttribute cuKernelSetCacheConfig
+    cuKernelGetAttribute
+    cuKernelGetParamCount cuKernelSetAttribute cuKernelSetCacheConfig
     cuLaunch cuLaunchGrid cuLaunchGridAsync cuLaunchHostFunc_v2 cuLibraryEnumerateKernels
-    cuLibraryGetGlobal cuLibraryGetKernelCount cuLibraryGetManaged cuLibraryGetModule
+    cuLibraryGetKernelCount cuLibraryGetManaged
     cuLibraryGetUnifiedFunction cuModuleEnumerateFunctions cuModuleGetFunctionCount
     cuModuleGetSurfRef cuModuleGetTexRef cuParamSetSize cuParamSetTexRef cuParamSetf cuParamSeti
     cuParamSetv cuTensorMapEncodeIm2col cuTensorMapEncodeIm2colWide cuTensorMapEncodeTiled

@@ -95,6 +95,46 @@ impl Source {
     }
 }
 
+/// What nvcc puts in front of fatbins (`fatbinary_section.h`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct FatbinWrapper {
+    magic: u32,
+    pub version: u32,
+    pub data: Source,
+    /// In version 2, the fatbins before they were linked.
+    pub linked: Sources,
+}
+
+/// A list of addresses that ends with a null.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub struct Sources(*const Source);
+
+impl Sources {
+    /// All of them.
+    pub fn until_null(self) -> Result<Vec<Source>, Code> {
+        if self.0.is_null() {
+            return Err(Code::INVALID_IMAGE);
+        }
+        // SAFETY: not null, and nvcc ends the list with a null, behind which nothing is read.
+        let all = (0..).map(|at| unsafe { *self.0.add(at) });
+        Ok(all.take_while(|source| !source.0.is_null()).collect())
+    }
+}
+
+impl Source {
+    /// The wrapper that the bytes are, which begin with its magic number.
+    pub fn wrapper(self) -> Result<FatbinWrapper, Code> {
+        let wrapper: *const FatbinWrapper = self.0.cast();
+        if !wrapper.is_aligned() {
+            return Err(Code::INVALID_IMAGE);
+        }
+        // SAFETY: aligned, and what begins with the magic number is a wrapper.
+        Ok(unsafe { wrapper.read() })
+    }
+}
+
 /// Bytes to write.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy)]
@@ -126,6 +166,11 @@ impl Target {
 }
 
 impl Source {
+    /// The start of `bytes`.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(bytes.as_ptr().cast())
+    }
+
     /// From the integer that the caller passed as one of its addresses.
     pub fn from_address(address: u64) -> Self {
         Self(address as *const c_void)

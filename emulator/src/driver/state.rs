@@ -8,7 +8,7 @@ use crate::machine::fault::{FaultKind, panic_message};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// An event of the program.
@@ -240,6 +240,11 @@ pub fn unsupported(function: &'static str) -> Code {
         }
         Err(Code::NOT_SUPPORTED)
     })
+}
+
+/// Whether `cuInit` was called.
+pub fn is_initialised() -> bool {
+    DRIVER.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
 /// Whatever the driver says about its past, initialised or not.

@@ -35,8 +35,7 @@ unsupported! {
     cuStreamAttachMemAsync
 }
 
-// Linking and libraries of binary code.
+// Linking of binary code.
 unsupported! {
-    cuLinkCreate_v2 cuLinkAddData_v2 cuLinkAddFile_v2 cuLinkComplete cuLinkDestroy cuLibraryLoadData
-    cuLibraryLoadFromFile cuLibraryUnload cuLibraryGetKernel
+    cuLinkCreate_v2 cuLinkAddData_v2 cuLinkAddFile_v2 cuLinkComplete cuLinkDestroy
 }

@@ -1,5 +1,5 @@
-//! Programs that are linked to the driver instead of loading it: without a driver the system does
-//! not start them, so they could not list their series.
+//! Programs that are linked to the driver or to the shared CUDA runtime instead of loading the
+//! driver: without these the system does not start them, so they could not list their series.
 //!
 //! Input: harnesses. Output: for those that need it, the emulated driver as a stand-in, at the end
 //! of the search path.
@@ -15,8 +15,10 @@ use gpuprof_build::elf;
 use gpuprof_build::host::Harness;
 use gpuprof_system::error::Result;
 
-/// The driver's library, as programs that are linked to it name it.
-const LIBRARIES: [&[u8]; 2] = [b"libcuda.so.1", b"libcuda.so"];
+/// The libraries of the driver and of the CUDA runtime, as programs that are linked to them name
+/// them.
+const LIBRARIES: [&[u8]; 4] =
+    [b"libcuda.so.1", b"libcuda.so", b"libcudart.so.12", b"libcudart.so.13"];
 
 /// Present while the kernel module is loaded: a driver is installed then, even if its library is
 /// not found.
@@ -40,7 +42,7 @@ pub fn stand_in(harnesses: &mut [Harness], target: &Utf8Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether the executable is linked to the driver's library.
+/// Whether the executable is linked to the driver's library or to the shared CUDA runtime.
 fn is_linked(harness: &Harness) -> bool {
     let Ok(file) = fs::read(&harness.executable) else { return false };
     let Ok(Some(names)) = elf::named(&file, ".dynstr") else { return false };

@@ -24,11 +24,6 @@ pub fn stand_in(driver: &mut Driver, _what: &str, image: Source) -> Result<Strin
     fs::read_to_string(file).map_err(|e| (Code::FILE_NOT_FOUND, e.to_string()))
 }
 
-/// Why `what` is not loaded from a file.
-pub fn refusal(what: &str) -> String {
-    format!("the module is {what}, which this driver takes from memory alone")
-}
-
 /// Whether some of `image` is for a device of `capability`: machine code of the same major version
 /// that is not newer, or PTX that is not newer.
 fn fits(image: Source, capability: (u32, u32)) -> Result<bool, Code> {

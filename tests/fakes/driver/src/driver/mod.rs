@@ -10,9 +10,13 @@ mod context;
 #[path = "../../../../../emulator/src/driver/current.rs"]
 mod current;
 mod event;
+#[path = "../../../../../emulator/src/driver/fatbins.rs"]
+mod fatbins;
 #[path = "../../../../../emulator/src/driver/function.rs"]
 mod function;
 mod ledger;
+#[path = "../../../../../emulator/src/driver/library.rs"]
+mod library;
 #[path = "../../../../../emulator/src/driver/log.rs"]
 #[allow(dead_code, reason = "the emulator's events measure this computer; the fake's do not")]
 mod log;

@@ -6,13 +6,10 @@
 /// The shortest match.
 const MIN_MATCH: usize = 4;
 
-/// The `size` bytes that `block` holds.
-///
-/// # Errors
-/// It holds fewer or more, or refers to what is not there.
-pub(super) fn unpacked(block: &[u8], size: usize) -> Result<Vec<u8>, String> {
-    let damaged = || "its compressed part is damaged".to_owned();
-    sequences(block, size).filter(|bytes| bytes.len() == size).ok_or_else(damaged)
+/// The `size` bytes that `block` holds, unless it holds fewer or more, or refers to what is not
+/// there.
+pub(crate) fn unpacked(block: &[u8], size: usize) -> Option<Vec<u8>> {
+    sequences(block, size).filter(|bytes| bytes.len() == size)
 }
 
 fn sequences(block: &[u8], size: usize) -> Option<Vec<u8>> {

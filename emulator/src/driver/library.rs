@@ -1,0 +1,111 @@
+//! Libraries: modules that need no context to be loaded, and their kernels. A library is a module
+//! here, and a kernel is a function, so either handle launches.
+
+use super::code::Code;
+use super::current::with_context;
+use super::module::{function, load_file, load_source, unload, variable};
+use super::pointers::{Handle, JitNumbers, JitOptions, JitValues, Out, Source, Text};
+use super::state::{Driver, with};
+use std::ffi::{c_char, c_uint};
+
+/// A call that needs no context, but one in which no kernel has failed.
+fn with_healthy_driver(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
+    with(|driver| match driver.sticky {
+        Some(code) => Err(code),
+        None => f(driver),
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuLibraryLoadData(
+    library: Out<Handle>,
+    image: Source,
+    options: JitNumbers,
+    values: JitValues,
+    count: c_uint,
+    _library_options: Handle,
+    _library_values: Handle,
+    _library_count: c_uint,
+) -> Code {
+    let options = Some(JitOptions::new(count, options, values));
+    with_healthy_driver(|driver| load_source(driver, library, image, options))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuLibraryLoadFromFile(
+    library: Out<Handle>,
+    path: Text,
+    _options: JitNumbers,
+    _values: JitValues,
+    _count: c_uint,
+    _library_options: Handle,
+    _library_values: Handle,
+    _library_count: c_uint,
+) -> Code {
+    with_healthy_driver(|driver| load_file(driver, library, path))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuLibraryUnload(library: Handle) -> Code {
+    with(|driver| unload(driver, library))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuLibraryGetKernel(kernel: Out<Handle>, library: Handle, name: Text) -> Code {
+    with(|driver| kernel.set(function(driver, library, name)?))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuLibraryGetModule(module: Out<Handle>, library: Handle) -> Code {
+    with_context(|driver| {
+        driver.modules.get(&library).ok_or(Code::INVALID_HANDLE)?;
+        module.set(library)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuLibraryGetGlobal(
+    address: Out<u64>,
+    bytes: Out<usize>,
+    library: Handle,
+    name: Text,
+) -> Code {
+    with_context(|driver| {
+        let (at, size) = variable(driver, library, name)?;
+        address.set_if_wanted(at);
+        bytes.set_if_wanted(size);
+        Ok(())
+    })
+}
+
+fn owner(driver: &Driver, kernel: Handle) -> Result<Handle, Code> {
+    driver.functions.get(&kernel).map(|(owner, _)| *owner).ok_or(Code::INVALID_HANDLE)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuKernelGetFunction(function: Out<Handle>, kernel: Handle) -> Code {
+    with_context(|driver| {
+        owner(driver, kernel)?;
+        function.set(kernel)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuKernelGetLibrary(library: Out<Handle>, kernel: Handle) -> Code {
+    with(|driver| library.set(owner(driver, kernel)?))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuKernelGetName(name: Out<*const c_char>, kernel: Handle) -> Code {
+    super::function::cuFuncGetName(name, kernel)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuKernelGetParamInfo(
+    kernel: Handle,
+    index: usize,
+    offset: Out<usize>,
+    size: Out<usize>,
+) -> Code {
+    super::function::cuFuncGetParamInfo(kernel, index, offset, size)
+}

@@ -1,0 +1,156 @@
+//! Programs of nvcc that use the CUDA runtime, on the emulated driver.
+//!
+//! nvcc and the headers come from NVIDIA's wheels, in two folders as toolkits have them: version 13
+//! of the runtime, and the same nvcc with headers and library of version 12, which has no wheel of
+//! its own nvcc. NVIDIA's runtimes are only linked to and never run, but for one test, in which the
+//! static one must not run.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use crate::support::{Outcome, Tool, Workspace, target_folder};
+use crate::wheels::unpacked;
+
+const WHEELS: [&str; 4] = [
+    "nvidia-cuda-nvcc==13.0.88",
+    "nvidia-cuda-crt==13.0.88",
+    "nvidia-nvvm==13.0.88",
+    "nvidia-cuda-runtime==13.0.96",
+];
+const RUNTIME_12: &str = "nvidia-cuda-runtime-cu12==12.8.90";
+
+/// The options that the book gives.
+const APPENDED: &str = "-cudart=shared -gencode arch=compute_80,code=compute_80";
+
+/// The toolkit of version 13.
+static TOOLKIT_13: LazyLock<PathBuf> = LazyLock::new(|| {
+    toolkit("cuda-13", "libcudart.so.13", |folder| {
+        WHEELS.iter().for_each(|wheel| add(&unpacked(wheel).join("nvidia/cu13"), folder));
+    })
+});
+
+/// The same with the runtime of version 12.
+static TOOLKIT_12: LazyLock<PathBuf> = LazyLock::new(|| {
+    toolkit("cuda-12", "libcudart.so.12", |folder| {
+        add(&TOOLKIT_13, folder);
+        add(&unpacked(RUNTIME_12).join("nvidia/cuda_runtime"), folder);
+    })
+});
+
+/// A folder like that of a toolkit, filled once; programs link to its `runtime`.
+fn toolkit(name: &str, runtime: &str, fill: impl FnOnce(&Path)) -> PathBuf {
+    let folder = target_folder().join(name);
+    if !folder.exists() {
+        let new = tempfile::tempdir_in(target_folder()).expect("the target folder is ours");
+        fill(new.path());
+        let link = new.path().join("lib/libcudart.so");
+        let _ = fs::remove_file(&link);
+        symlink(runtime, &link).expect("the folder is ours");
+        for tools in ["bin", "nvvm/bin"] {
+            for tool in fs::read_dir(new.path().join(tools)).expect("wheels have tools") {
+                let tool = tool.expect("the folder can be read").path();
+                fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+            }
+        }
+        fs::rename(new.path(), &folder).expect("both are in the target folder");
+    }
+    folder
+}
+
+/// Adds the files of `from` to `folder`, without copies.
+fn add(from: &Path, folder: &Path) {
+    let mut command = Command::new("cp");
+    command.arg("-rlf").arg(from.join(".")).arg(folder);
+    assert!(command.status().expect("cp starts").success(), "cp {}", from.display());
+}
+
+/// Compiles `source`, as a Makefile with these options would.
+fn compile(toolkit: &Path, source: &Path, options: &[&str], appended: &str) -> PathBuf {
+    let folder = tempfile::tempdir_in(target_folder()).expect("the target folder is ours").keep();
+    let program = folder.join("program");
+    let mut command = Command::new(toolkit.join("bin/nvcc"));
+    command.args(options).arg(source).arg("-o").arg(&program).arg("-L").arg(toolkit.join("lib"));
+    let output = command.env("NVCC_APPEND_FLAGS", appended).output().expect("nvcc starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+fn programs(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join(name)
+}
+
+fn emulate(program: &Path) -> Outcome {
+    let folder = program.parent().expect("programs are in folders");
+    Tool::new(&["emulate", "--", program.to_str().unwrap()], folder, folder).run()
+}
+
+/// The cells of the table's rows of `kernel`.
+fn rows<'o>(outcome: &'o Outcome, kernel: &str) -> Vec<Vec<&'o str>> {
+    let cells = |line: &'o str| line.split_whitespace().collect::<Vec<_>>();
+    let rows = outcome.stderr.lines().map(cells);
+    rows.filter(|cells| cells.get(1) == Some(&kernel)).collect()
+}
+
+#[test]
+fn a_program_of_nvcc_runs_with_either_version_of_the_runtime_and_however_it_is_compiled() {
+    let source = programs("runtime.cu");
+    let modes: [(&Path, &[&str]); 6] = [
+        (&TOOLKIT_13, &[]),
+        (&TOOLKIT_12, &[]),
+        (&TOOLKIT_13, &["-rdc=true"]),
+        (&TOOLKIT_13, &["-default-stream", "per-thread"]),
+        (&TOOLKIT_13, &["-Xfatbin", "--compress-mode=speed"]),
+        (&TOOLKIT_13, &["-Xfatbin", "--compress-mode=none", "-cudart", "static"]),
+    ];
+    for (toolkit, options) in modes {
+        let outcome = emulate(&compile(toolkit, &source, options, APPENDED)).exits_with(0);
+        assert_eq!(
+            outcome.stdout, "greetings 1 of 2\ngreetings 2 of 2\n0 failures\n",
+            "{options:?}: {}",
+            outcome.stderr
+        );
+        let fill = rows(&outcome, "fill");
+        assert_eq!(fill.len(), 2, "{}", outcome.stderr);
+        let named = "emulated CUDA runtime: cudaGraphCreate is not supported";
+        assert_eq!(outcome.stderr.matches(named).count(), 1, "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_program_with_machine_code_alone_names_what_it_has_and_what_to_add() {
+    let options = ["-cudart=shared", "-gencode", "arch=compute_90,code=sm_90"];
+    let outcome = emulate(&compile(&TOOLKIT_13, &programs("one_launch.cu"), &options, ""));
+    assert_eq!(outcome.stdout, "cudaErrorNoKernelImageForDevice\n");
+    let said = "emulated CUDA driver: the module is a fatbin with machine code for sm_90 alone: the \
+                emulator runs PTX alone, up to that of the device. nvcc embeds it with -gencode \
+                arch=compute_80,code=compute_80, also in NVCC_APPEND_FLAGS";
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_program_with_the_static_runtime_of_nvidia_is_told_how_to_build_it() {
+    let outcome = emulate(&compile(&TOOLKIT_13, &programs("one_launch.cu"), &[], ""));
+    assert_eq!(outcome.stdout, "cudaErrorInsufficientDriver\n");
+    let said = format!(
+        "emulated CUDA driver: the program carries NVIDIA's CUDA runtime, which runs on NVIDIA's \
+         driver alone. Build it with the shared runtime and PTX: NVCC_APPEND_FLAGS='{APPENDED}'\n"
+    );
+    assert_eq!(outcome.stderr.matches(&said).count(), 1, "{}", outcome.stderr);
+}
+
+#[test]
+fn a_harness_launches_by_a_library_of_nvcc() {
+    let fixture = Workspace::fixture("runtime-library");
+    let tool = fixture.tool(&["run"]);
+    let tool = tool.env("CUDA_PATH", &*TOOLKIT_13).env("NVCC_APPEND_FLAGS", APPENDED);
+    let outcome = tool.run().exits_with(0);
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let rows: Vec<String> = outcome.stdout.lines().map(words).collect();
+    // 1,000 values are 125 sectors, loaded once and stored once.
+    for row in ["64 1000 512 250 7.812 3.906", "256 1000 512 250 7.812 3.906"] {
+        assert!(rows.iter().any(|it| it == row), "{row}: {}", outcome.stdout);
+    }
+}
