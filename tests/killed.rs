@@ -237,3 +237,17 @@ fn a_harness_does_not_outlive_a_runner_that_is_killed() {
     nothing_is_left(&packed);
     assert!(!packed.harnesses().contains(&harness[0]), "the harness is still there");
 }
+
+#[test]
+fn a_run_is_resumed_with_the_baseline_that_it_began_with() {
+    let packed = Packed::new();
+    let few = ["gather", "--series", "stride=1,2", "--quiet"];
+    packed.tool(&[&few[..], &["--save-baseline", "main"]].concat()).run().exits_with(0);
+    let compared = [&few[..], &["--baseline", "main"]].concat();
+    packed.tool(&compared).run().exits_with(0);
+    let refused = packed.tool(&[&few[..], &["--resume"]].concat()).run().exits_with(2);
+    let told = "it began with baseline `main`, and now has no baseline; to continue, add \
+                --baseline main";
+    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    packed.tool(&[&compared[..], &["--resume"]].concat()).run().exits_with(0);
+}

@@ -30,7 +30,7 @@ use super::untrusted::ordinary;
 use crate::schedule::{Collected, Step};
 use gpuprof_system::error::{Failure, Result};
 use line::Line;
-use made::{COUNTERS, TOOL_VERSION};
+use made::{BASELINE, COUNTERS, TOOL_VERSION};
 use replayed::parse;
 
 pub use line::Start;
@@ -255,8 +255,25 @@ fn check(folder: &Utf8Path, before: &Made, now: &Made) -> Result<()> {
     Err(match (what, before.counters.is_empty(), now.counters.is_empty()) {
         (COUNTERS, true, false) => refused(folder, WITHOUT),
         (COUNTERS, false, true) => refused(folder, NO_LONGER),
+        (BASELINE, ..) => refused(folder, &of_another_baseline(before, now)),
         _ => changed(folder, what),
     })
+}
+
+/// The baselines of both, and how to resume with the one that the run began with.
+fn of_another_baseline(before: &Made, now: &Made) -> String {
+    let said = |name: &Option<String>| match name {
+        Some(name) => format!("baseline `{name}`"),
+        None => "no baseline".to_owned(),
+    };
+    let remedy = match &before.baseline {
+        Some(name) => format!("add --baseline {name}"),
+        None => "leave the baseline out, and compare the finished run with `cargo gpuprof \
+                 compare`"
+            .to_owned(),
+    };
+    let (was, is) = (said(&before.baseline), said(&now.baseline));
+    format!("it began with {was}, and now has {is}; to continue, {remedy}")
 }
 
 fn changed(folder: &Utf8Path, what: &str) -> Failure {

@@ -143,6 +143,7 @@ fn made() -> Made {
         series: Vec::new(),
         base: None,
         device: None,
+        baseline: None,
         devices: Vec::new(),
         backend: Backend::Cuda,
         cache_control: CacheControl::All,

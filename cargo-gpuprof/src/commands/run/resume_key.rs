@@ -23,6 +23,7 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
         let key = format!("{}::{}", harness.package, harness.target);
         (key, sha256_of(&harness.executable).unwrap_or_default())
     };
+    let baseline = plan.inputs.against.as_ref().filter(|against| !against.in_rounds);
     Made {
         tool_version: run.provenance.tool_version.clone(),
         kernels: run.provenance.ptx_sha256.clone(),
@@ -36,6 +37,7 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
                 .collect(),
             series: plan.both.bases().iter().map(series).collect(),
         }),
+        baseline: baseline.map(|against| against.name.clone()),
         device: devices.first().map(|d| (d.name.clone(), d.uuid.clone(), d.driver_version)),
         devices: if devices.len() > 1 { uuids.collect() } else { Vec::new() },
         backend: run.provenance.backend,

@@ -19,6 +19,9 @@ pub(super) const TOOL_VERSION: &str = "the version of cargo-gpuprof";
 /// The difference if other counters are collected.
 pub(super) const COUNTERS: &str = "the counters";
 
+/// The difference if another baseline, or none, is given.
+pub(super) const BASELINE: &str = "the baseline";
+
 /// The build and device of a run: a resumed run must have the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Made {
@@ -33,6 +36,9 @@ pub struct Made {
     /// The other revision that is measured too. Lines count its series behind these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<MadeOf>,
+    /// The name of the baseline with which the run is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
     /// Name, UUID and driver of the device; none on the emulated driver.
     pub device: Option<(String, String, u32)>,
     /// The UUIDs of all devices, if the configurations are spread over several.
@@ -97,6 +103,7 @@ impl Made {
             (self.kernels == now.kernels, "the kernels (their PTX)"),
             (self.series == now.series, "the axes or the selection of configurations"),
             (self.base == now.base, "the other revision (--base)"),
+            (self.baseline == now.baseline, BASELINE),
             (self.devices.len() == now.devices.len(), "the choice of devices (--devices)"),
             (self.driver() == now.driver(), "the device or its driver"),
             (self.backend == now.backend, "the backend"),

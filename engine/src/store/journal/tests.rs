@@ -18,6 +18,7 @@ fn made() -> Made {
         harnesses: BTreeMap::new(),
         series: vec![("s".into(), vec![Axis::parse("block=64..128").unwrap()], "h".into())],
         base: None,
+        baseline: None,
         device: Some(("NVIDIA H200".into(), "GPU-1".into(), 13000)),
         devices: Vec::new(),
         backend: Backend::Cuda,
@@ -184,6 +185,23 @@ fn counters_that_come_or_go_are_told_with_the_way_on() {
     assert!(gone.contains("it began with hardware counters, but now none are collected"), "{gone}");
     let others = resumed(&counting(), &Made { counters: vec!["b.sum".into()], ..made() });
     assert!(others.contains(": the counters changed since"), "{others}");
+}
+
+#[test]
+fn a_run_is_resumed_with_the_baseline_that_it_began_with() {
+    let with = |name: Option<&str>| Made { baseline: name.map(str::to_owned), ..made() };
+    let resumed = |before: Option<&str>, now: Option<&str>| {
+        let (_keep, path) = folder();
+        drop(Journal::begin(&path, &with(before), start("a")).unwrap());
+        Journal::resume(&path, &with(now), start("b")).map(|_| ()).map_err(|f| f.message)
+    };
+    assert_eq!(resumed(Some("main"), Some("main")), Ok(()));
+    let lost = resumed(Some("main"), None).unwrap_err();
+    let told = "it began with baseline `main`, and now has no baseline; to continue, add \
+                --baseline main; to start over, leave out --resume";
+    assert!(lost.ends_with(told), "{lost}");
+    let came = resumed(None, Some("old")).unwrap_err();
+    assert!(came.contains("it began with no baseline, and now has baseline `old`"), "{came}");
 }
 
 #[test]
