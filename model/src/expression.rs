@@ -104,6 +104,11 @@ impl Expression {
         check::check(&self.root, axes)
     }
 
+    /// Whether it has a name that is neither one of `axes` nor a word that is compared with one.
+    pub fn lacks_axis(&self, axes: &[(&str, Type)]) -> bool {
+        check::lacks_axis(&self.root, axes)
+    }
+
     /// As [`Expression::check`], for an expression that must be a condition.
     ///
     /// # Errors

@@ -88,8 +88,13 @@ pub(super) fn apply<'o>(
     overrides: impl IntoIterator<Item = &'o ParsedOverride>,
 ) -> Result<()> {
     for parsed in overrides {
-        if parsed.fits(series).is_ok_and(|fits| fits) {
-            parsed.put_over(series)?;
+        match parsed.fits(series) {
+            Ok(true) => parsed.put_over(series)?,
+            Err(error) if parsed.speaks_of(series) => {
+                let message = format!("{} in {}", error.message, series.id);
+                return Err(parsed.change.wrong(&ParseError { message, ..error }));
+            }
+            Ok(false) | Err(_) => {}
         }
     }
     check(series)
@@ -155,6 +160,14 @@ impl ParsedOverride {
             series.space.check_filter(filter).map_err(|error| error.shifted(start))?;
         }
         Ok(self.axes().iter().all(|axis| series.space.has(axis)))
+    }
+
+    /// Whether `series` has every axis of the condition, whatever their types.
+    fn speaks_of(&self, series: &SeriesDescription) -> bool {
+        match &self.clause {
+            Clause::Where(filter) => !filter.lacks_axis(&series.space.types()),
+            Clause::Axis(_) | Clause::Constant(_) | Clause::Zip(_) | Clause::Derived(_) => false,
+        }
     }
 
     fn put_over(&self, series: &mut SeriesDescription) -> Result<()> {

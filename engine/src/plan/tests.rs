@@ -215,6 +215,32 @@ fn a_condition_of_the_command_line_adds_to_the_annotated_ones() {
 }
 
 #[test]
+#[test]
+fn a_condition_that_compares_extents_with_a_number_is_refused_for_its_series() {
+    let all = || [described("a", &["block=64,128"]), described("b", &["block=8x8,16x16"])];
+    let filtered = |text: &str, texts: &[&str]| {
+        let expressions = vec![text.parse().unwrap()];
+        let filters = Filters { expressions, ..Filters::of_texts(texts.iter().copied()) };
+        let planned = with(all(), Vec::new(), Selection { filters, ..Selection::default() });
+        planned.map(|(planned, _)| planned.iter().map(|it| it.configurations.len()).sum::<usize>())
+    };
+    let refused = filtered("axis(block > 64)", &[]).unwrap_err();
+    assert_eq!(refused.code, ExitCode::Usage);
+    assert_eq!(
+        refused.message,
+        "expected a whole number, and this is an extent in p::t::b\n  --> -E\n   |\n   | axis(block \
+         > 64)\n   |      ^^^^^\n   = help: compare it with an extent, block == 16x16, or a part of \
+         it: block.x, .y or .z"
+    );
+    assert_eq!(filtered("axis(block.x > 64)", &[]).unwrap(), 1);
+    assert_eq!(filtered("axis(block > 64) & series(a)", &[]).unwrap(), 1);
+    assert_eq!(filtered("axis(block > 64)", &["::a"]).unwrap(), 1);
+    let refused = overridden(all(), &["where block != 64"], &[]).unwrap_err();
+    let told = "an extent is never equal to a whole number in p::t::b\n  --> --series";
+    assert!(refused.message.starts_with(told), "{}", refused.message);
+    assert_eq!(overridden(all(), &["where block != 64"], &["::a"]).unwrap().len(), 1);
+}
+
 fn a_condition_that_keeps_nothing_of_one_series_does_not_hide_it() {
     let all = [described("a", &["block=64"]), described("b", &["block=1024"])];
     let planned = overridden(all, &["where block > 512"], &[]).unwrap();

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use gpuprof_model::filter::Pattern;
+use gpuprof_model::filter::{Pattern, Subject};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::suggest::{self, did_you_mean, nearest};
-use gpuprof_model::{Configuration, Filters};
+use gpuprof_model::{Configuration, Filters, ParseError};
 
 use super::selection::Selection;
 use gpuprof_system::error::{Failure, Result};
@@ -34,18 +34,31 @@ impl From<&SeriesDescription> for Known {
     }
 }
 
-/// Refuses conditions of filters on axes that no series of `all` has.
+/// Refuses conditions of filters on axes that no series of `all` has, and those that compare an
+/// axis of a series with a value of another type.
 ///
 /// # Errors
-/// The place of the condition, with the nearest name (exit code 2).
+/// The place of the condition, with the nearest name or form (exit code 2).
 pub(super) fn check_conditions(
     all: &[(usize, SeriesDescription)],
     filters: &Filters,
 ) -> Result<()> {
     let axes: Vec<_> = all.iter().map(|(_, series)| series.space.types()).collect();
+    let others = Filters { expressions: Vec::new(), ..filters.clone() };
+    let without = Selection { filters: others, ..Selection::default() };
     filters.expressions.iter().try_for_each(|expression| {
-        let checked = expression.check(&axes);
-        checked.map_err(|e| Failure::usage(e.render("-E", expression.text())))
+        let wrong = |e: ParseError| Failure::usage(e.render("-E", expression.text()));
+        expression.check(&axes).map_err(wrong)?;
+        all.iter().zip(&axes).try_for_each(|((_, series), axes)| {
+            let id = series.id.to_string();
+            let subject = Subject { series: Some(&id), axes: Some(axes), configuration: None };
+            if !without.may_take(series) {
+                return Ok(());
+            }
+            let of_series =
+                |e: ParseError| ParseError { message: format!("{} in {id}", e.message), ..e };
+            expression.holds(subject).map(|_| ()).map_err(|e| wrong(of_series(e)))
+        })
     })
 }
 

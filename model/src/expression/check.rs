@@ -66,7 +66,13 @@ fn equality(node: &Node, a: &Node, b: &Node, axes: &[(&str, Type)]) -> Result<Ty
             Err(ParseError::new("conditions are joined by && and ||", node.span.clone()))
         }
         (left, right) => {
-            Err(ParseError::new(format!("{left} is never equal to {right}"), node.span.clone()))
+            let message = format!("{left} is never equal to {right}");
+            let error = ParseError::new(message, node.span.clone());
+            Err(match (left, right) {
+                (Type::Dims, Type::Int) => error.with_help(extents(a)),
+                (Type::Int, Type::Dims) => error.with_help(extents(b)),
+                _ => error,
+            })
         }
     }
 }
@@ -79,10 +85,34 @@ fn expect(node: &Node, wanted: Type, axes: &[(&str, Type)]) -> Result<Type, Pars
     let error =
         ParseError::new(format!("expected {wanted}, and this is {found}"), node.span.clone());
     Err(match (found, wanted) {
-        (Type::Dims, Type::Int) => error.with_help("an extent has the parts .x, .y and .z"),
+        (Type::Dims, Type::Int) => error.with_help(extents(node)),
         (Type::Int, Type::Bool) => error.with_help("compare it: block <= 256"),
         _ => error,
     })
+}
+
+/// How the extent `node` is compared.
+fn extents(node: &Node) -> String {
+    let name = if let Term::Name(name) = &node.term { name.as_str() } else { "block" };
+    format!("compare it with an extent, {name} == 16x16, or a part of it: {name}.x, .y or .z")
+}
+
+/// Whether `node` has a name that is neither one of `axes` nor a word next to an axis of words.
+pub(super) fn lacks_axis(node: &Node, axes: &[(&str, Type)]) -> bool {
+    let bare =
+        |node: &Node| matches!(&node.term, Term::Name(n) if axes.iter().all(|(a, _)| a != n));
+    let is_word = |node: &Node| check(node, axes).is_ok_and(|ty| ty == Type::Word);
+    match &node.term {
+        Term::Int(_) | Term::Dims(_) | Term::Word(_) => false,
+        Term::Name(name) | Term::Component(name, _) => axes.iter().all(|(axis, _)| axis != name),
+        Term::Negate(inner) | Term::Not(inner) => lacks_axis(inner, axes),
+        Term::Binary(Operator::Compare(Comparison::Equal | Comparison::Unequal), a, b)
+            if (bare(a) && is_word(b)) || (bare(b) && is_word(a)) =>
+        {
+            false
+        }
+        Term::Binary(_, a, b) => lacks_axis(a, axes) || lacks_axis(b, axes),
+    }
 }
 
 fn unknown(name: &str, span: &Range<usize>, axes: &[(&str, Type)]) -> ParseError {

@@ -87,7 +87,11 @@ fn mistakes_have_their_place() {
     );
     assert_eq!(
         error("tile <= 16"),
-        "expected a whole number, and this is an extent @ tile <= 16 @ ^^^^ ? an extent has the parts .x, .y and .z"
+        "expected a whole number, and this is an extent @ tile <= 16 @ ^^^^ ? compare it with an extent, tile == 16x16, or a part of it: tile.x, .y or .z"
+    );
+    assert_eq!(
+        error("16 == tile"),
+        "a whole number is never equal to an extent @ 16 == tile @ ^^^^^^^^^^ ? compare it with an extent, tile == 16x16, or a part of it: tile.x, .y or .z"
     );
     assert_eq!(
         error("dtype == 16"),

@@ -3,7 +3,8 @@
 //! Input: text such as `series(kme*) & !axis(n > 1M)`. Output: a set of configurations. Functions
 //! are `series(PATTERN)`, `axis(CONDITION)`, `all()` and `none()`. From the loosest binding: `|`
 //! (`or`, `+`, `||`), `&` (`and`, `&&`), `-` (without), and `!` (`not`). A condition is an
-//! [`Expression`] over axes. It holds for no configuration of a series without those axes.
+//! [`Expression`] over axes. It holds for no configuration of a series without those axes; where
+//! their types do not fit, it is an error.
 
 use std::fmt;
 use std::str::FromStr;
@@ -164,7 +165,8 @@ impl FilterExpression {
     /// Whether it holds for `subject`; none if that depends on something unknown of it.
     ///
     /// # Errors
-    /// A condition without a value in the configuration.
+    /// A condition without a value in the configuration, or one that compares values of different
+    /// types there.
     pub fn holds(&self, subject: Subject<'_>) -> Result<Option<bool>, ParseError> {
         holds(&self.root, subject)
     }
@@ -177,21 +179,25 @@ fn holds(node: &Node, subject: Subject<'_>) -> Result<Option<bool>, ParseError> 
         Set::Series(pattern) => subject.series.map(|id| pattern.matches(id)),
         Set::Axis(condition, at) => match (subject.axes, subject.configuration) {
             (None, _) => None,
-            (Some(axes), _) if condition.check_condition(axes).is_err() => Some(false),
-            (Some(_), None) => None,
+            (Some(axes), _) if condition.lacks_axis(axes) => Some(false),
+            (Some(axes), None) => {
+                condition.check_condition(axes).map_err(|e| e.shifted(*at))?;
+                None
+            }
             (Some(_), Some(point)) => {
                 let holds = condition.holds(&|name| Ok(point.get(name).map(Value::from)));
                 Some(holds.map_err(|e| e.shifted(*at))?)
             }
         },
         Set::Not(inner) => holds(inner, subject)?.map(|holds| !holds),
-        Set::Or(a, b) => match holds(a, subject)? {
-            Some(true) => Some(true),
-            known => either(known, holds(b, subject)?),
+        // What one side decides alone needs no value of the other.
+        Set::Or(a, b) => match (holds(a, subject), holds(b, subject)) {
+            (Ok(Some(true)), _) | (_, Ok(Some(true))) => Some(true),
+            (a, b) => either(a?, b?),
         },
-        Set::And(a, b) => match holds(a, subject)? {
-            Some(false) => Some(false),
-            known => both(known, holds(b, subject)?),
+        Set::And(a, b) => match (holds(a, subject), holds(b, subject)) {
+            (Ok(Some(false)), _) | (_, Ok(Some(false))) => Some(false),
+            (a, b) => both(a?, b?),
         },
     })
 }

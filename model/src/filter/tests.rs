@@ -150,6 +150,23 @@ fn mistakes_have_their_place() {
 }
 
 #[test]
+fn a_condition_of_another_type_is_an_error_where_it_decides() {
+    let axes = [("n", Type::Dims), ("dtype", Type::Word)];
+    let select = |text: &str| {
+        let subject = Subject { series: Some("p::t::a"), axes: Some(&axes), configuration: None };
+        expression(text).holds(subject).map_err(|e| text[e.span].to_owned())
+    };
+    for text in ["axis(n > 1)", "!axis(dtype == f16 && n > 1)", "axis(n > 1) | series(b)"] {
+        assert_eq!(select(text), Err("n".to_owned()), "{text}");
+    }
+    assert_eq!(select("axis(n == 16)"), Err("n == 16".to_owned()));
+    assert_eq!(select("axis(n > 1) & series(b)"), Ok(Some(false)));
+    assert_eq!(select("axis(n > 1) | series(a)"), Ok(Some(true)));
+    assert_eq!(select("axis(m > 1 && n > 1)"), Ok(Some(false)));
+    assert_eq!(select("axis(n.x > 1 && dtype == f16)"), Ok(None));
+}
+
+#[test]
 fn a_condition_without_a_value_is_an_error_with_its_place() {
     let text = "all() & axis(1 / (n - 1) > 0)";
     let filters = Filters { expressions: vec![expression(text)], ..Filters::default() };

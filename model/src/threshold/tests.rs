@@ -367,6 +367,7 @@ fn a_selector_without_a_configuration_names_the_value_that_the_axis_lacks() {
         "block = 64..1024",
         "zip(n = [1, 2], m = [3, 4])",
         "all = block * n",
+        "tile = [16x16, 16x1]",
         "where block * m <= 512",
     ])
     .unwrap();
@@ -378,6 +379,7 @@ fn a_selector_without_a_configuration_names_the_value_that_the_axis_lacks() {
     for (text, reason) in [
         ("where block==96", "axis `block` has no value 96: it has 64, 128, 256, 512, 1024"),
         // Zipped with another value, refused by a condition, computed by no combination.
+        ("where tile==16", "axis `tile` has no value 16: it has 16x16, 16x1"),
         ("where n==1 and m==4", together),
         ("where block==512", together),
         ("where all==65", together),
