@@ -17,9 +17,14 @@ use crate::note::{Note, keys};
 /// The word for verified rows without a check for races.
 const UNRACED: &str = "verified (no race check)";
 
+/// Results that accept a larger error, as a share of a typical value, have a note: a wrong kernel
+/// may pass.
+const WIDE: f64 = 0.1;
+
 /// The notes on `rows`.
 pub(super) fn list_notes(rows: &[ConfigurationResult]) -> Vec<Note> {
     let mut notes = verified(rows);
+    notes.extend(wide(rows));
     notes.extend(checked(rows));
     notes.extend(resets(rows));
     notes.extend(event_times(rows));
@@ -86,6 +91,23 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Which verified rows have a tolerance that accepts large errors.
+fn wide(rows: &[ConfigurationResult]) -> Option<Note> {
+    let share = |row: &ConfigurationResult| row.verification.as_ref().map_or(0.0, |v| v.tolerance);
+    let verified = rows.iter().filter(|row| row.status == Status::Finished && row.verified);
+    let wide: Vec<&ConfigurationResult> = verified.filter(|row| share(row) > WIDE).collect();
+    let largest = wide.iter().map(|row| share(row)).max_by(f64::total_cmp)?;
+    Some(Note {
+        label: "tolerance",
+        subject: subject(&wide, rows),
+        text: format!(
+            "accepts errors up to {:.0} % of a typical value, with which a wrong kernel may pass",
+            100.0 * largest
+        ),
+        weight: Weight::Warning,
+    })
 }
 
 /// A note's name for `group`, of `rows`.
@@ -343,6 +365,23 @@ mod tests {
                     .to_owned(),
                 "unverified block=512,n=1048576: compared with no reference".to_owned(),
             ]
+        );
+    }
+
+    #[test]
+    fn a_tolerance_that_accepts_large_errors_has_a_note() {
+        let accepts = |block, tolerance| {
+            row(block, move |pass| {
+                pass.verified = true;
+                pass.verification = Some(Verification { tolerance, ..Verification::default() });
+            })
+        };
+        let told = |rows: &[ConfigurationResult]| lines(rows).into_iter().nth(1);
+        assert_eq!(told(&[accepts(64, 0.1), accepts(128, 1e-5)]), None);
+        assert_eq!(
+            told(&[accepts(64, 0.1), accepts(128, 0.49), accepts(256, 0.2)]).unwrap(),
+            "tolerance block=128,n=1048576, block=256,n=1048576: accepts errors up to 49 % of a \
+             typical value, with which a wrong kernel may pass"
         );
     }
 
