@@ -41,14 +41,12 @@ fn fail_fast_ends_after_the_first_configuration_that_fails() {
      returns                 1               0
      fails              failed
      panics            skipped
-     failed   how=fails: the matrix is singular
-     skipped  how=panics, how=exits, how=is_killed: --fail-fast: endings::kernels::ends/how=fails failed
+     failed  how=fails: the matrix is singular
 
     vector::kernels::scale  vector/src/lib.rs:40
      block     n  load_sectors_per_request
         64  4096                   skipped
        128  4096                   skipped
-     skipped  block=64,n=4096, block=128,n=4096: --fail-fast: endings::kernels::ends/how=fails failed
 
      cargo gpuprof report --all shows what is left out here
 

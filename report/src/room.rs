@@ -68,6 +68,14 @@ impl Detail {
         }
     }
 
+    /// Whether `series` series may need more lines than a screen has.
+    pub fn may_exceed_screen(self, series: usize) -> bool {
+        match self {
+            Self::Screen => false,
+            Self::All | Self::Digest => series * EACH.0 > SCREEN,
+        }
+    }
+
     /// The limits of the parts of a series; the lower ones if room is `short`.
     pub fn limits(self, short: bool) -> Limits {
         const MOST: usize = usize::MAX;

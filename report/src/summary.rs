@@ -192,6 +192,11 @@ impl fmt::Display for Summary {
 }
 
 impl Summary {
+    /// The reason of [`Summary::not_measured`], if the text of the summary has all of it.
+    pub(crate) fn reason_in_full(&self) -> Option<&str> {
+        self.not_measured.as_deref().filter(|reason| cut(reason) == **reason)
+    }
+
     fn lacks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(reason) = &self.not_measured {
             write!(f, "; {} not measured: {}", self.configurations.skipped, cut(reason))?;

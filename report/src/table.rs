@@ -1,10 +1,11 @@
 //! The table: a run as a person reads it, on a terminal or in the log of a CI job.
 //!
 //! Input: a run, whether to colour, and the width of a line. Output: the conclusion of the run, for
-//! each series a heading, violated thresholds, changes, a table and notes; then the summary. Series
-//! that failed come first. Unless all is asked for, one series fits a screen, and each of many has
-//! a few lines. The best value of a column has a `*` in front, and values indistinguishable from it
-//! a `~`, so that nothing depends on colour.
+//! each series a heading, violated thresholds, changes, a table and notes; then the summary, which
+//! also precedes series that need more than a screen. Series that failed come first. Unless all is
+//! asked for, one series fits a screen, and each of many has a few lines. The best value of a
+//! column has a `*` in front, and values indistinguishable from it a `~`, so that nothing depends
+//! on colour.
 
 mod series;
 mod sheets;
@@ -65,8 +66,15 @@ impl Table {
         let parts: Vec<DeviceRows<'_>> = failures_first(run).into_iter().flat_map(parts).collect();
         let detail = Detail::choose(view, parts.len());
         let (width, columns) = (self.width, detail.columns(self.width));
-        let begin = conclusion::screen::lines(run, (width, detail.limits(false).list), paint);
-        let end = ending(run, (detail, width), paint);
+        let counts = Summary::count(run);
+        let mut begin = conclusion::screen::lines(run, (width, detail.limits(false).list), paint);
+        if detail.may_exceed_screen(parts.len()) {
+            match begin.is_empty() {
+                true => begin = vec![summary(&counts, paint), String::new()],
+                false => begin.insert(1, summary(&counts, paint)),
+            }
+        }
+        let end = ending(run, &counts, (detail, width), paint);
         // The line on what is left out, and the blank line before it.
         let around = height(&begin, columns) + height(&end, columns) + 2;
         let room = detail.room(parts.len(), around);
@@ -78,7 +86,8 @@ impl Table {
             let advised = advice::select_advice(run, part);
             let blocks = |short| {
                 let limits = detail.limits(short);
-                let style = Style { view, detail, limits, width, columns, paint };
+                let skipped = counts.reason_in_full();
+                let style = Style { view, detail, limits, width, columns, paint, skipped };
                 series::blocks((&part.series, advised), on, style)
             };
             let loose = blocks(false);
@@ -97,7 +106,12 @@ impl Table {
 }
 
 /// What is said of the run as a whole, and the lines that end it.
-fn ending(run: &Run, (detail, width): (Detail, Option<u16>), paint: Paint) -> Vec<String> {
+fn ending(
+    run: &Run,
+    counts: &Summary,
+    (detail, width): (Detail, Option<u16>),
+    paint: Paint,
+) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut add = |text: String| lines.extend(text.lines().map(str::to_owned));
     if let Some(merged) = measured_by::sentence(run) {
@@ -120,7 +134,7 @@ fn ending(run: &Run, (detail, width): (Detail, Option<u16>), paint: Paint) -> Ve
         add("\n".to_owned());
     }
     lines.extend(conclusion::screen::sentence(run, paint));
-    lines.push(summary(&Summary::count(run), paint));
+    lines.push(summary(counts, paint));
     lines
 }
 

@@ -30,6 +30,9 @@ const ROWS_NEXT_TO_A_PLOT: usize = 10;
 /// The rows of one of many series that needs no attention.
 const ROWS_OF_A_SETTLED_SERIES: usize = 3;
 
+/// The label of notes on rows that were not measured.
+const SKIPPED: &str = "skipped";
+
 /// How the blocks of a series are written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style<'v> {
@@ -45,6 +48,8 @@ pub(super) struct Style<'v> {
     pub columns: Option<u16>,
     /// Whether there are colours.
     pub paint: Paint,
+    /// Why rows were skipped, if the last line says so.
+    pub skipped: Option<&'v str>,
 }
 
 /// The blocks of `series`, for which `advised` is advised; `on` names its device.
@@ -53,7 +58,7 @@ pub(super) fn blocks(
     on: &str,
     style: Style<'_>,
 ) -> Blocks {
-    let Style { view, detail, limits, width, columns, paint } = style;
+    let Style { view, detail, limits, width, columns, paint, .. } = style;
     let (passed, mut open): (Vec<&Judgement>, Vec<_>) =
         series.judgements.iter().partition(|judgement| judgement.weight() == Weight::Fine);
     open.sort_by_key(|judgement| Reverse(judgement.weight()));
@@ -71,8 +76,10 @@ pub(super) fn blocks(
     style.add_rows(&viewed, &mut blocks);
     blocks.add(Keep::Remark, style.remarks(&viewed));
     let listed = notes::list_notes(&viewed.series, &sheet::metric_names(series, view));
-    let (assuring, deciding): (Vec<_>, Vec<_>) =
-        listed.into_iter().partition(|note| note.weight == Weight::Fine);
+    let (assuring, deciding): (Vec<_>, Vec<_>) = listed
+        .into_iter()
+        .filter(|note| !style.is_said(note))
+        .partition(|note| note.weight == Weight::Fine);
     blocks.add_list(Keep::Always, style.notes(&deciding), limits.lines);
     style.add_shapes(&viewed, &mut blocks);
     for section in &viewed.series.sections {
@@ -103,6 +110,13 @@ impl Style<'_> {
             Detail::Digest if held() => most.min(ROWS_OF_A_SETTLED_SERIES),
             Detail::All | Detail::Screen | Detail::Digest => most,
         }
+    }
+
+    /// Whether the last line has `note`: of many series each would repeat it.
+    fn is_said(self, note: &Note) -> bool {
+        self.detail == Detail::Digest
+            && note.label == SKIPPED
+            && self.skipped == Some(note.text.as_str())
     }
 
     fn heading(self, series: &SeriesResult, on: &str) -> Vec<String> {
