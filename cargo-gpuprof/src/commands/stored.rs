@@ -29,6 +29,7 @@ use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::gate::run::rejudge_each;
 use gpuprof_analysis::view::{self, View};
 use gpuprof_build::host;
+use gpuprof_build::revision::Repository;
 use gpuprof_engine::store::baseline::Baselines;
 use gpuprof_engine::store::document;
 use gpuprof_report::{Format, Terms};
@@ -152,6 +153,9 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
     let view = view((&options.view, options.verbose), &settings, format, (&catalogue, &run))?;
     let screen = on.screen(settings.color.value);
     let how = (options.format, Terms { screen, outcome });
+    if options.format == Format::Github {
+        start_paths_at_repository(&mut run, &root);
+    }
     if let Some(folder) = &options.export_svg {
         ChartFolder::open(folder)?.write(&run, &view)?;
     }
@@ -210,8 +214,22 @@ pub fn compare(
     let outcome = RunOutcome::decide(&run, settings.gate(), []);
     let screen = on.screen(settings.color.value);
     let terms = Terms { screen, outcome: Some(outcome) };
+    if options.format == Format::Github {
+        start_paths_at_repository(&mut run, &root);
+    }
     write(&run, &view, (options.format, terms), out).map_err(|e| stdout(&e))?;
     Ok(outcome.exit_code)
+}
+
+/// Makes the files of `run`, relative to the workspace's `root`, relative to the top folder of its
+/// git repository, as GitHub takes them. Outside of a repository they stay as they are.
+fn start_paths_at_repository(run: &mut Run, root: &Utf8Path) {
+    let repository = root.canonicalize_utf8().ok().zip(Repository::find(root).ok());
+    let Some((root, repository)) = repository else { return };
+    let Ok(folder) = root.strip_prefix(&repository.toplevel) else { return };
+    for series in &mut run.series {
+        series.file = folder.join(&series.file).into_string();
+    }
 }
 
 /// Refuses to compare a run with itself, which would find that nothing changed.
