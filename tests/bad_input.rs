@@ -74,7 +74,7 @@ fn an_axis_without_values() {
        |
        | block=
        |       ^
-       = help: write a range such as 64..1024 or a list such as 64,96,128
+       = help: write a range such as 64..=1024 or a list such as 64,96,128
     ");
 }
 
@@ -90,7 +90,7 @@ fn a_descending_range() {
        |
        | block=1024..64
        |       ^^^^^^^^
-       = help: write 64..1024
+       = help: write 64..=1024
     ");
 }
 

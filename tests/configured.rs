@@ -83,3 +83,22 @@ fn the_file_says_how_harnesses_are_built_and_quiet_silences_cargo() {
     let told = "help: what is built is chosen on the command line";
     assert!(elsewhere.stderr.contains(told), "{}", elsewhere.stderr);
 }
+
+#[test]
+fn a_run_says_once_how_ranges_with_their_end_are_written() {
+    let packed = Packed::new();
+    let axes = "[series.\"waits\"]\naxes = [\"step = 1..2\"]\n";
+    fs::write(packed.path().join("own.toml"), axes).expect("it can be written");
+    let json = ["--message-format", "json"];
+    let told = |more: &[&str]| {
+        let outcome = packed.tool(&[&json[..], more].concat()).run().exits_with(0);
+        let lines = outcome.stderr.lines().filter(|line| line.contains("..=")).map(str::to_owned);
+        (lines.collect::<Vec<_>>(), outcome.events_of("configuration-finished").len())
+    };
+    let said = "gpuprof: axes include the end of a range; as in Rust, write ..= for that: step=1..=8 \
+                step 1 at endings/src/lib.rs:77";
+    assert_eq!(told(&["waits", "--series", "step=1..4"]), (vec![said.to_owned()], 3));
+    let file = ["waits", "gather", "--config-file", "own.toml"];
+    assert_eq!(told(&file), (vec![format!("{said}; step = 1..=2 in own.toml")], 6));
+    assert_eq!(told(&["gather"]), (Vec::new(), 4));
+}

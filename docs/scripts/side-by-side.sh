@@ -29,7 +29,7 @@ if [ "${1:-}" = archives ]; then
     sed -i "s#\.\./\.\./\.\./runtime#$caches/../../../runtime#" "$folder/Cargo.toml"
     # Both compute the bound in the same way: n is 2^24.
     for build in 'same 25' 'slower 5'; do
-        sed '/series(block = 64..1024, n = \[16M\])/,/^}/ {
+        sed '/series(block = 64..=1024, n = \[16M\])/,/^}/ {
                 s#grid = n.div_ceil#grid = (n + n / 32).div_ceil#
                 s#random(n), random(n)#random(n + n / 32), random(n + n / 32)#
                 s#^    let i = thread::global_x();#&\n    let n = if block::dim_x() == 256 { n + (n >> '"${build#* }"') } else { n };#

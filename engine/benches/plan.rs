@@ -72,6 +72,7 @@ fn described(clauses: &[&str]) -> SeriesDescription {
         line: 1,
         docs: String::new(),
         space: Space::from_clauses(clauses).expect("the clauses are right"),
+        old_ranges: Vec::new(),
         thresholds: Vec::new(),
         metrics: Vec::new(),
         check: None,

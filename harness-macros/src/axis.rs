@@ -308,7 +308,7 @@ mod tests {
             "axis `n` is declared twice | \
              `type` cannot name an axis: it is not a valid name of a Rust variable | \
              `tile` is not an axis: write tile = VALUES | \
-             the range 1024..64 is empty: it runs downwards\n= help: write 64..1024"
+             the range 1024..64 is empty: it runs downwards\n= help: write 64..=1024"
         );
     }
 

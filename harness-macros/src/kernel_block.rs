@@ -95,7 +95,7 @@ fn attribute(declared: &ForeignItemFn) -> syn::Result<(TokenStream, Vec<Attribut
         return Err(syn::Error::new(
             name.span(),
             format!(
-                "`{name}` has no annotation: add #[kernel(series(block = 64..1024), grid = …, args(…))] \
+                "`{name}` has no annotation: add #[kernel(series(block = 64..=1024), grid = …, args(…))] \
                  above it"
             ),
         ));

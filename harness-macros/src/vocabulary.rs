@@ -66,7 +66,7 @@ pub(crate) fn unknown_key(key: &str) -> String {
 /// How `key` is written.
 pub(crate) fn example(key: &str) -> &'static str {
     match key {
-        "series" => "series(block = 64..1024)",
+        "series" => "series(block = 64..=1024)",
         "args" => "args(n, 2.0, random(n))",
         "metrics" => "metrics(throughput, registers)",
         "threshold" => "threshold(\"every duration <= 100 us\")",

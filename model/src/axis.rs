@@ -44,14 +44,14 @@ impl Axis {
         let (name, span) = cursor.take_while(is_name_char);
         if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(ParseError::new("expected an axis name", span)
-                .with_help("an axis is written NAME=VALUES, such as block=64..1024"));
+                .with_help("an axis is written NAME=VALUES, such as block=64..=1024"));
         }
         if !cursor.eat("=") {
             return Err(ParseError::new(
                 format!("expected `=` and the values of axis `{name}`"),
                 cursor.next_span(),
             )
-            .with_help(format!("write {name}=64..1024 or {name}=64,96,128")));
+            .with_help(format!("write {name}=64..=1024 or {name}=64,96,128")));
         }
         let start = cursor.position();
         Self::from_values_text(name, &text[start..]).map_err(|e| e.shifted(start))

@@ -4,7 +4,7 @@
 //!
 //! | clause | meaning |
 //! |---|---|
-//! | `block = 64..1024` | an axis with its values |
+//! | `block = 64..=1024` | an axis with its values |
 //! | `const TILE = [8, 16]` | an axis whose values are compiled in, one entry point a value |
 //! | `zip(a = 1,2, b = 3,4)` | axes that advance together |
 //! | `threads = block * 2` | an axis that follows from others |
@@ -53,6 +53,13 @@ impl Clause {
     /// The place in `text` that does not follow the grammar.
     pub fn parse(text: &str, names: &[String]) -> Result<Self, ParseError> {
         LexedClause::lex(text)?.parse(names)
+    }
+
+    /// The clause `text` with `..=` in each range; none if it has no other range. In an axis both
+    /// forms have their end, but Rust's `..` has not.
+    pub fn with_ends(text: &str) -> Option<String> {
+        let spelt = text.replace("..=", "..").replace("..", "..=");
+        (spelt != text).then_some(spelt)
     }
 
     /// The names of the axes that the clause `text` declares; empty if it is malformed.
@@ -180,7 +187,7 @@ fn name<'t>(cursor: &mut Cursor<'t>) -> Result<(&'t str, Range<usize>), ParseErr
     }
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
         return Err(ParseError::new("expected an axis name", span)
-            .with_help("an axis is written NAME=VALUES, such as block=64..1024"));
+            .with_help("an axis is written NAME=VALUES, such as block=64..=1024"));
     }
     if cursor.eat("=") {
         return Ok((name, span));
@@ -189,7 +196,7 @@ fn name<'t>(cursor: &mut Cursor<'t>) -> Result<(&'t str, Range<usize>), ParseErr
         format!("expected `=` and the values of axis `{name}`"),
         cursor.next_span(),
     )
-    .with_help(format!("write {name}=64..1024 or {name}=64,96,128")))
+    .with_help(format!("write {name}=64..=1024 or {name}=64,96,128")))
 }
 
 /// Whether `text` computes from another axis rather than listing values.
@@ -331,6 +338,15 @@ mod tests {
         let Clause::Zip(axes) = parse("zip(a = 1,2, b = [3, 4], c = 8..16,)") else { panic!() };
         let names: Vec<_> = axes.iter().map(|a| (a.name.as_str(), a.values.len())).collect();
         assert_eq!(names, [("a", 2), ("b", 2), ("c", 2)]);
+    }
+
+    #[test]
+    fn a_range_is_spelt_with_its_end() {
+        let spelt = |text| Clause::with_ends(text);
+        assert_eq!(spelt("block=64..1024").as_deref(), Some("block=64..=1024"));
+        let zip = Some("zip(a = 1..=4, b = 1..=4 step 1)");
+        assert_eq!(spelt("zip(a = 1..=4, b = 1..4 step 1)").as_deref(), zip);
+        assert_eq!((spelt("block=64..=1024"), spelt("n = 1K, 2K")), (None, None));
     }
 
     #[test]

@@ -339,6 +339,9 @@ pub struct SeriesDescription {
     /// Its axes with their annotated values, and how they combine.
     #[serde(flatten)]
     pub space: Space,
+    /// Its clauses with a range that is written `..`, in the form with `..=`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub old_ranges: Vec<String>,
     /// Its thresholds as written.
     pub thresholds: Vec<String>,
     /// The metrics the annotation asks for.

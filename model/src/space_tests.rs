@@ -100,8 +100,8 @@ fn all_wrong_clauses_are_reported_at_once() {
     assert_eq!(
         errors(&["block=64..63", "n=", "where blok > 1"]),
         "the range 64..63 is empty: it runs downwards\n  --> series\n   |\n   | block=64..63\n   |       ^^^^^^\n   \
-         = help: write 63..64\nexpected values\n  --> series\n   |\n   | n=\n   |   ^\n   \
-         = help: write a range such as 64..1024 or a list such as 64,96,128\n"
+         = help: write 63..=64\nexpected values\n  --> series\n   |\n   | n=\n   |   ^\n   \
+         = help: write a range such as 64..=1024 or a list such as 64,96,128\n"
     );
     assert_eq!(
         errors(&["block=64", "where blok > 1", "t = block + dtype", "dtype=f32"]),

@@ -8,7 +8,7 @@
 //!
 //! /// y ← a·x + y
 //! #[gpuprof::kernel(
-//!     series(block = 64..1024, n = [1M]),
+//!     series(block = 64..=1024, n = [1M]),
 //!     grid = n.div_ceil(block),
 //!     args(n, 2.0, random(n), random(n)),
 //!     bytes = 12 * n,
@@ -107,7 +107,7 @@ pub use gpuprof_macros::Parameter;
 ///
 /// /// y ← x smoothed
 /// #[gpuprof::kernel(
-///     series(block = 64..1024, n = [1M]),
+///     series(block = 64..=1024, n = [1M]),
 ///     grid = n.div_ceil(block),
 ///     args(random(n + 4), zeros(n)),
 ///     verify = smooth_on_host,
@@ -156,7 +156,7 @@ pub use gpuprof_macros::device_print;
 ///
 /// /// Sums each block's part of `x`: one float of shared memory for each thread.
 /// #[gpuprof::kernel(
-///     series(block = 64..1024, n = [1M]),
+///     series(block = 64..=1024, n = [1M]),
 ///     grid = n.div_ceil(block),
 ///     shared = 4 * block,
 ///     args(random(n), zeros(n.div_ceil(block))),
@@ -193,7 +193,7 @@ pub use gpuprof_macros::host;
 ///
 /// /// y ← a·x + y
 /// #[gpuprof::kernel(
-///     series(block = 64..1024, n = [1M, 16M]),
+///     series(block = 64..=1024, n = [1M, 16M]),
 ///     grid = n.div_ceil(block),
 ///     args(n, 2.0, random(n), random(n)),
 ///     bytes = 12 * n,
@@ -308,7 +308,7 @@ pub use host::{
 ///
 /// /// Doubles every element of `x`.
 /// #[gpuprof::kernel(
-///     series(block = 64..1024, n = [1M]),
+///     series(block = 64..=1024, n = [1M]),
 ///     grid = n.div_ceil(block),
 ///     args(n, random(n)),
 /// )]

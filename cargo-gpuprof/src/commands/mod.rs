@@ -17,6 +17,7 @@ pub mod list;
 pub mod man;
 pub mod merge;
 pub mod metrics;
+mod ranges;
 pub mod rules;
 pub mod run;
 pub mod runs;

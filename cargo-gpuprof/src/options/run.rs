@@ -60,7 +60,7 @@ pub struct SelectionOptions {
     /// The filters.
     #[command(flatten)]
     pub filters: FilterOptions,
-    /// Values that replace those of an annotated axis, such as block=64..1024, or one more
+    /// Values that replace those of an annotated axis, such as block=64..=1024, or one more
     /// condition, such as 'where block * n <= 1G'
     #[arg(long, value_name = "AXIS=VALUES", help_heading = "Series")]
     pub series: Vec<String>,

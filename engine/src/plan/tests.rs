@@ -14,6 +14,7 @@ fn described(kernel: &str, axes: &[&str]) -> (usize, SeriesDescription) {
         line: 1,
         docs: String::new(),
         space: Space::from_clauses(axes).unwrap(),
+        old_ranges: Vec::new(),
         thresholds: Vec::new(),
         metrics: Vec::new(),
         check: None,
@@ -215,7 +216,6 @@ fn a_condition_of_the_command_line_adds_to_the_annotated_ones() {
 }
 
 #[test]
-#[test]
 fn a_condition_that_compares_extents_with_a_number_is_refused_for_its_series() {
     let all = || [described("a", &["block=64,128"]), described("b", &["block=8x8,16x16"])];
     let filtered = |text: &str, texts: &[&str]| {
@@ -241,6 +241,7 @@ fn a_condition_that_compares_extents_with_a_number_is_refused_for_its_series() {
     assert_eq!(overridden(all(), &["where block != 64"], &["::a"]).unwrap().len(), 1);
 }
 
+#[test]
 fn a_condition_that_keeps_nothing_of_one_series_does_not_hide_it() {
     let all = [described("a", &["block=64"]), described("b", &["block=1024"])];
     let planned = overridden(all, &["where block > 512"], &[]).unwrap();

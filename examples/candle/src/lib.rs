@@ -26,7 +26,7 @@
 unsafe extern "C" {
     /// y ← gelu(x), by the approximation with a hyperbolic tangent
     #[kernel(
-        series(block = 64..1024, n = [1M]),
+        series(block = 64..=1024, n = [1M]),
         grid = n.div_ceil(block),
         args(n, 1, contiguous(n), normal(n, 0, 1), zeros(n)),
         bytes = 8 * n,
@@ -43,7 +43,7 @@ unsafe extern "C" {
 unsafe extern "C" {
     /// sums ← the sum of each row
     #[kernel(
-        series(block = 32..1024, columns = [1K, 4K], rows = [256]),
+        series(block = 32..=1024, columns = [1K, 4K], rows = [256]),
         grid = rows,
         args(
             rows * columns,
@@ -78,7 +78,7 @@ unsafe extern "C" {
 unsafe extern "C" {
     /// order ← the places of each row's elements in ascending order
     #[kernel(
-        series(block = 64..1024, columns = [1K], rows = [16]),
+        series(block = 64..=1024, columns = [1K], rows = [16]),
         grid = rows,
         shared = 4 * columns,
         args(random(rows * columns), zeros(rows * columns), columns, columns),

@@ -21,7 +21,7 @@ const BYTES_PER_THREAD: u64 = 16;
 
 /// `bins[v] ← bins[v] + the number of bytes in data that equal v`
 #[gpuprof::kernel(
-    series(block = 64..1024, n = [1M]),
+    series(block = 64..=1024, n = [1M]),
     grid = n.div_ceil(block * BYTES_PER_THREAD),
     args(n, random(n), zeros(256)),
     bytes = n,

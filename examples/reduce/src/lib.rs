@@ -24,7 +24,7 @@ const MAX_WARPS: usize = 32;
 ///
 /// A block must consist of whole warps.
 #[gpuprof::kernel(
-    series(block = 64..1024, n = [1M]),
+    series(block = 64..=1024, n = [1M]),
     grid = n.div_ceil(block * ELEMENTS_PER_THREAD),
     args(n, random(n), zeros(1)),
     bytes = 4 * n,

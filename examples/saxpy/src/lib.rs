@@ -13,7 +13,7 @@ use gpuprof::prelude::*;
 
 /// y ← a·x + y
 #[gpuprof::kernel(
-    series(block = 64..1024, n = [1M]),
+    series(block = 64..=1024, n = [1M]),
     grid = n.div_ceil(block),
     args(n, 2.0, random(n), random(n)),
     bytes = 12 * n,

@@ -41,7 +41,7 @@ fn a_descending_range_says_how_to_turn_it_round() {
     assert_eq!(
         error("block=1024..64"),
         "the range 1024..64 is empty: it runs downwards\n  --> --series\n   |\n   | block=1024..64\n   \
-         |       ^^^^^^^^\n   = help: write 64..1024"
+         |       ^^^^^^^^\n   = help: write 64..=1024"
     );
 }
 

@@ -35,7 +35,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Spanned>, ParseError> {
     let mut cursor = Cursor::new(text);
     if cursor.at_end() {
         return Err(ParseError::new("expected values", cursor.position()..cursor.position())
-            .with_help("write a range such as 64..1024 or a list such as 64,96,128"));
+            .with_help("write a range such as 64..=1024 or a list such as 64,96,128"));
     }
     let bracketed = cursor.eat("[");
     let (first, first_span) = spanned_value(&mut cursor)?;
@@ -66,7 +66,7 @@ pub(super) fn expect_end(cursor: &mut Cursor<'_>) -> Result<(), ParseError> {
         format!("unexpected `{}` after the values", cursor.rest().trim_end()),
         cursor.next_span(),
     )
-    .with_help("ranges are 64..1024, 64..1024 step 32 or 64..1024 * 4; lists are 64,96,128"))
+    .with_help("ranges are 64..=1024, 64..=1024 step 32 or 64..=1024 * 4; lists are 64,96,128"))
 }
 
 fn spanned_value(cursor: &mut Cursor<'_>) -> Result<Spanned, ParseError> {
@@ -102,7 +102,7 @@ fn range(
     if last < first {
         return fail(
             format!("the range {first}..{last} is empty: it runs downwards"),
-            format!("write {last}..{first}"),
+            format!("write {last}..={first}"),
         );
     }
     if step == Some(0) {
@@ -117,7 +117,7 @@ fn range(
     if step.is_none() && first == 0 {
         return fail(
             format!("0 times {factor} stays 0, so the range never reaches {last}"),
-            format!("start at 1, or write 0..{last} step N"),
+            format!("start at 1, or write 0..={last} step N"),
         );
     }
     between((first, last), (step, factor), &span)

@@ -24,7 +24,7 @@ use super::index::ThreadIndex;
 ///
 /// /// y ← a·x + y
 /// #[gpuprof::kernel(
-///     series(block = 64..1024, n = [1M]),
+///     series(block = 64..=1024, n = [1M]),
 ///     grid = n.div_ceil(block),
 ///     args(2.0, random(n), random(n)),
 ///     verify = saxpy_on_host,

@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 ///
 /// /// y ← 2·x
 /// #[gpuprof::kernel(
-///     series(block = 64..1024, n = [1M]),
+///     series(block = 64..=1024, n = [1M]),
 ///     grid = n.div_ceil(block),
 ///     args(random(n), zeros(n)),
 /// )]

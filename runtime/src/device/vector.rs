@@ -247,7 +247,7 @@ vectors! {
     ///
     /// /// y ← a·x, four at a time.
     /// #[gpuprof::kernel(
-    ///     series(block = 64..1024, n = [1M]),
+    ///     series(block = 64..=1024, n = [1M]),
     ///     grid = (n / 4).div_ceil(block),
     ///     args(2.0, random(n / 4), zeros(n / 4)),
     /// )]

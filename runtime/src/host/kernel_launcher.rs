@@ -32,7 +32,7 @@ use super::session::Session;
 ///
 /// /// y ← 2·y
 /// #[gpuprof::kernel(
-///     series(block = 64..1024, n = [1M]),
+///     series(block = 64..=1024, n = [1M]),
 ///     grid = n.div_ceil(block),
 ///     args(random(n)),
 ///     launcher = Double,

@@ -21,7 +21,7 @@ use crate::{bf16, f16};
 ///
 /// /// y ← slope·x + offset
 /// #[gpuprof::kernel(
-///     series(block = 64..1024, n = [1M]),
+///     series(block = 64..=1024, n = [1M]),
 ///     grid = n / block,
 ///     args(Line { slope: 2.0, offset: 1.0, absolute: block > 64 }, random(n), zeros(n)),
 ///     verify = map_on_host,

@@ -70,7 +70,7 @@ impl<'a> Run<'a> {
     ///     }
     /// }
     ///
-    /// #[gpuprof::series(block = 64..1024, n = [1M])]
+    /// #[gpuprof::series(block = 64..=1024, n = [1M])]
     /// fn scale(run: &mut Run<'_>) -> gpuprof::Result<()> {
     ///     let (mut n, block) = (run.value::<u32>("n")?, run.value::<u32>("block")?);
     ///     let x = run.stream().alloc_zeros::<f32>(n as usize)?;

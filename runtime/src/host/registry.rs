@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use gpuprof_model::declared::DeclaredKernel;
 use gpuprof_model::protocol::SeriesDescription;
-use gpuprof_model::{Checks, SeriesId, Space};
+use gpuprof_model::{Checks, Clause, SeriesId, Space};
 
 use super::declaration::Declaration;
 use super::error::Result;
@@ -181,6 +181,7 @@ fn describe_one(
         line: entry.line,
         docs: entry.docs.to_owned(),
         space,
+        old_ranges: entry.clauses.iter().filter_map(|text| Clause::with_ends(text)).collect(),
         thresholds: entry.thresholds.iter().map(|&t| t.to_owned()).collect(),
         metrics: entry.metrics.iter().map(|&m| m.to_owned()).collect(),
         check: checks_of(entry).map_err(|e| format!("`check` of `{}`: {e}", entry.kernel))?,

@@ -40,7 +40,7 @@ use super::session::{ModuleName, Session};
 /// use gpuprof::prelude::*;
 ///
 /// /// A kernel that another compiler made.
-/// #[gpuprof::series(block = 64..1024, n = [1M])]
+/// #[gpuprof::series(block = 64..=1024, n = [1M])]
 /// fn scale(run: &mut Run<'_>) -> gpuprof::Result<()> {
 ///     let (n, block) = (run.value::<u32>("n")?, run.value::<u32>("block")?);
 ///     run.grid(n.div_ceil(block))?;

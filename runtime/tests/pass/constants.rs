@@ -25,7 +25,7 @@ pub unsafe fn tiles<const TILE: usize, const FAST: bool>(n: u32, out: *mut f32) 
     }
 }
 
-#[gpuprof::kernel(series(warps = 1..4, block = warps * 32), grid = 1, cluster = 2)]
+#[gpuprof::kernel(series(warps = 1..=4, block = warps * 32), grid = 1, cluster = 2)]
 pub unsafe fn derived() {}
 
 fn main() {
@@ -47,5 +47,5 @@ fn main() {
         tiles.body,
         Body::Kernel { symbol: "tiles", constants: ["TILE", "FAST"], .. }
     ));
-    assert_eq!(derived.clauses, ["warps=1..4", "block=warps*32"]);
+    assert_eq!(derived.clauses, ["warps=1..=4", "block=warps*32"]);
 }

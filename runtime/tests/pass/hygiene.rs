@@ -14,7 +14,7 @@ pub mod names {
 
     /// Axes called like the expansion's variables.
     #[::renamed::kernel(
-        series(k = 1..4, h = 2, p0 = 3, run = 4, gp = 5, ENTRY = 6, block = 8x8, 16x16),
+        series(k = 1..=4, h = 2, p0 = 3, run = 4, gp = 5, ENTRY = 6, block = 8x8, 16x16),
         grid = (k + h, p0 + run, gp + ENTRY),
         args(block.x * block.y, random(k)),
         verify = self::check,
@@ -30,7 +30,7 @@ pub mod names {
 
     /// The same for what is made of closures.
     #[::renamed::kernel(
-        series(checks = 1..2, p0 = 2, h = 3, block = 32),
+        series(checks = 1..=2, p0 = 2, h = 3, block = 32),
         grid = p0,
         args(zeros(checks), zeros(checks)),
         verify = |x, y| reference(checks + h, x, y),

@@ -7,7 +7,7 @@ use gpuprof::prelude::*;
 ///
 /// Twice over.
 #[gpuprof::kernel(
-    series(block = 64..1024, n = 1K, 16K, dtype = f32-acc, f16),
+    series(block = 64..=1024, n = 1K, 16K, dtype = f32-acc, f16),
     grid = n.div_ceil(block),
     shared = 4 * block,
     args(n, if dtype == "f16" { 1.0 } else { 2.0 }, random_in(n, 0.0..1.0), iota(n)),
@@ -40,7 +40,7 @@ fn main() {
     let [entry] = &*SERIES else { panic!("{} entries", SERIES.len()) };
     assert_eq!((entry.kernel, entry.line, entry.docs), ("scale_f32", 26, "Scales `x`.\n\nTwice over."));
     assert!(entry.file.ends_with("kernel.rs"), "{}", entry.file);
-    assert_eq!(entry.clauses, ["block=64..1024", "n=1K, 16K", "dtype=f32-acc, f16"]);
+    assert_eq!(entry.clauses, ["block=64..=1024", "n=1K, 16K", "dtype=f32-acc, f16"]);
     assert_eq!(entry.metrics, ["registers", "dram__bytes.sum"]);
     assert_eq!(entry.thresholds.len(), 3);
     assert!(matches!(entry.body, Body::Kernel { symbol: "scale_f32", .. }));

@@ -24,6 +24,7 @@ use super::sides::Both;
 use super::stopwatch::Stopwatch;
 use super::{against, kernels, provenance, refusal, resume_key, slice, slice_steps};
 use crate::chips::expanded;
+use crate::commands::ranges::find_old_ranges;
 use crate::commands::selection::selection;
 use crate::commands::settings::{Layers, Origin, Settings};
 use crate::commands::source::Kernels;
@@ -484,6 +485,8 @@ fn select(
     let flat = described.iter().flat_map(|(&h, all)| all.iter().map(move |s| (h, s.clone())));
     let planned = plan::plan(flat, &selection)?;
     planned.iter().flat_map(|series| &series.unlisted).for_each(console::warn);
+    let old = find_old_ranges(&planned, &selection);
+    old.iter().for_each(|note| settings.notes().say(note));
     Ok((described.into_values().flatten().collect(), selection, planned))
 }
 

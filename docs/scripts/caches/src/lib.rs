@@ -4,7 +4,7 @@ use gpuprof::prelude::*;
 
 /// `y ← a·x + y`: every byte comes from device memory.
 #[gpuprof::kernel(
-    series(block = 64..1024, n = [16M]),
+    series(block = 64..=1024, n = [16M]),
     grid = n.div_ceil(block),
     args(n, 2.0, random(n), random(n)),
     bytes = 12 * n,
@@ -43,7 +43,7 @@ pub unsafe fn stencil(n: u32, x: *const f32, y: *mut f32) {
 
 /// Counts into 1,024 bins: one hot buffer of 8 KB, whose time depends on where it lies.
 #[gpuprof::kernel(
-    series(block = 64..512, n = [4M]),
+    series(block = 64..=512, n = [4M]),
     grid = n.div_ceil(block * 16),
     args(n, random_in(n, 0..1024), zeros(1024)),
     bytes = 4 * n,

@@ -10,7 +10,7 @@ pub mod kernels {
 
     /// y ← a·x + y
     #[gpuprof::kernel(
-        series(block = 64..512, n = [1M]),
+        series(block = 64..=512, n = [1M]),
         grid = n.div_ceil(block),
         args(2.0, random(n), random(n)),
         bytes = 12 * n,

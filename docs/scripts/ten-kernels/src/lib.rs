@@ -10,7 +10,7 @@ fn steps(block: u64, usual: u64, more: u64) -> u64 {
 }
 
 /// 1 µs: a launch, and a short chain of additions. A step is 2 ns.
-#[gpuprof::kernel(series(block = 64..1024 step 64), grid = 1, args(steps(block, 64, 17), zeros(block)))]
+#[gpuprof::kernel(series(block = 64..=1024 step 64), grid = 1, args(steps(block, 64, 17), zeros(block)))]
 pub unsafe fn additions(steps: u32, y: *mut f32) {
     let mut sum = 0.0;
     for step in 0..steps {
@@ -21,7 +21,7 @@ pub unsafe fn additions(steps: u32, y: *mut f32) {
 }
 
 /// 2 µs: a chain of square roots.
-#[gpuprof::kernel(series(block = 64..1024 step 64), grid = 4, args(steps(block, 40, 3), zeros(4 * block)))]
+#[gpuprof::kernel(series(block = 64..=1024 step 64), grid = 4, args(steps(block, 40, 3), zeros(4 * block)))]
 pub unsafe fn roots(steps: u32, y: *mut f32) {
     let i = thread::global_x() as usize;
     let mut root = i as f32;
@@ -33,7 +33,7 @@ pub unsafe fn roots(steps: u32, y: *mut f32) {
 }
 
 /// 4 µs: integer arithmetic.
-#[gpuprof::kernel(series(block = 64..1024 step 64), grid = 132, args(steps(block, 256, 12), zeros(132 * block)))]
+#[gpuprof::kernel(series(block = 64..=1024 step 64), grid = 132, args(steps(block, 256, 12), zeros(132 * block)))]
 pub unsafe fn hashes(steps: u32, y: *mut u32) {
     let i = thread::global_x();
     let mut hash = i;
@@ -45,7 +45,7 @@ pub unsafe fn hashes(steps: u32, y: *mut u32) {
 }
 
 /// 8 µs: double precision.
-#[gpuprof::kernel(series(block = 64..1024 step 64), grid = 132, args(steps(block, 256, 9), zeros(132 * block)))]
+#[gpuprof::kernel(series(block = 64..=1024 step 64), grid = 132, args(steps(block, 256, 9), zeros(132 * block)))]
 pub unsafe fn doubles(steps: u32, y: *mut f64) {
     let i = thread::global_x() as usize;
     let mut value = i as f64;
@@ -73,7 +73,7 @@ unsafe fn sum(x: *const f32, count: u32) -> f32 {
 
 /// 15 µs: reads device memory.
 #[gpuprof::kernel(
-    series(block = 64..1024 step 64),
+    series(block = 64..=1024 step 64),
     grid = 132,
     args(steps(block, 64, 2), zeros(132 * block * 64), zeros(132 * block)),
 )]
@@ -84,7 +84,7 @@ pub unsafe fn reads(steps: u32, x: *const f32, y: *mut f32) {
 
 /// 30 µs: follows indices, one after the other.
 #[gpuprof::kernel(
-    series(block = 64..1024 step 64),
+    series(block = 64..=1024 step 64),
     grid = 132,
     args(steps(block, 64, 2), random_in(1048576, 0..1048576), zeros(132 * block)),
 )]
@@ -100,7 +100,7 @@ pub unsafe fn indices(steps: u32, next: *const u32, y: *mut u32) {
 }
 
 /// 60 µs: atomics on 4,096 numbers.
-#[gpuprof::kernel(series(block = 64..1024 step 64), grid = 132, args(steps(block, 128, 4), zeros(4096)))]
+#[gpuprof::kernel(series(block = 64..=1024 step 64), grid = 132, args(steps(block, 128, 4), zeros(4096)))]
 pub unsafe fn atomics(steps: u32, counts: *mut u32) {
     let i = thread::global_x();
     for step in 0..steps {
@@ -111,7 +111,7 @@ pub unsafe fn atomics(steps: u32, counts: *mut u32) {
 }
 
 /// 150 µs: exponentials.
-#[gpuprof::kernel(series(block = 64..1024 step 64), grid = 1056, args(steps(block, 1024, 32), zeros(1056 * block)))]
+#[gpuprof::kernel(series(block = 64..=1024 step 64), grid = 1056, args(steps(block, 1024, 32), zeros(1056 * block)))]
 pub unsafe fn exponentials(steps: u32, y: *mut f32) {
     let i = thread::global_x() as usize;
     let mut value = i as f32 * 1e-6;
@@ -124,7 +124,7 @@ pub unsafe fn exponentials(steps: u32, y: *mut f32) {
 
 /// 300 µs: reads device memory several times.
 #[gpuprof::kernel(
-    series(block = 64..1024 step 64),
+    series(block = 64..=1024 step 64),
     grid = 264,
     args(steps(block, 2048, 64), zeros(264 * block * 64), zeros(264 * block)),
 )]
@@ -134,7 +134,7 @@ pub unsafe fn streams(steps: u32, x: *const f32, y: *mut f32) {
 }
 
 /// 1 ms: a long chain of multiplications and additions.
-#[gpuprof::kernel(series(block = 64..1024 step 64), grid = 1056, args(steps(block, 131072, 4096), zeros(1056 * block)))]
+#[gpuprof::kernel(series(block = 64..=1024 step 64), grid = 1056, args(steps(block, 131072, 4096), zeros(1056 * block)))]
 pub unsafe fn products(steps: u32, y: *mut f32) {
     let i = thread::global_x() as usize;
     let mut value = i as f32;

@@ -11,7 +11,7 @@
 //!
 //! /// y ← a·x + y, in half precision.
 //! #[gpuprof::kernel(
-//!     series(block = 64..1024, n = [1M]),
+//!     series(block = 64..=1024, n = [1M]),
 //!     grid = n.div_ceil(block),
 //!     args(2.0, random(n), random(n)),
 //!     bytes = 6 * n,

@@ -14,7 +14,7 @@ use crate::{bf16, f16};
 ///
 /// /// y ← a·x + y, for every float
 /// #[gpuprof::kernel(
-///     series(block = 64..256, n = [1M], T = [f16, bf16, f32, f64]),
+///     series(block = 64..=256, n = [1M], T = [f16, bf16, f32, f64]),
 ///     grid = n.div_ceil(block),
 ///     args(0.75, random(n), random(n)),
 ///     bytes = 3 * n * size_of::<T>() as u64,
