@@ -5,7 +5,7 @@ use gpuprof_analysis::fixture::{emulated, finished, gpu_pass, h200, point, serie
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::rejudge;
 use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::{ConfigurationResult, Run};
+use gpuprof_model::run::{ConfigurationResult, Run, Status};
 
 use super::tests::{emulator_run, gpu_run, written, written_whole};
 use super::*;
@@ -149,6 +149,24 @@ fn counters_alone_and_nothing_to_judge_read_like_this() {
     let mut plain = gpu_run();
     plain.series[0].judgements.clear();
     assert!(first(&plain).starts_with("saxpy::kernels::saxpy"), "no verdict, no sentence");
+}
+
+#[test]
+fn the_end_of_a_programs_output_keeps_its_lines() {
+    let mut run = mixed();
+    let reason = "exit status 3; the end of its stderr: Cuda error\nin cudaSetDevice".into();
+    run.series[0].configurations[0].status = Status::Failed { reason };
+    let absent = Against {
+        name: "main".into(),
+        run: Err("no baseline is called `main`".into()),
+        across_devices: false,
+        in_rounds: false,
+        scope: Scope::whole(),
+    };
+    let run = rejudge(&Catalogue::built_in(), run, &[], &absent);
+    let table = written(&Table::default(), &run);
+    let (_, list) = table.split_once("did not finish\n").unwrap();
+    assert!(list.contains("the end of its stderr: Cuda error\n   in cudaSetDevice\n"), "{table}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, LineStyle, TableStyle};
 use gpuprof_model::run::Run;
-use gpuprof_model::text::one_line;
+use gpuprof_model::text::{one_line, printable};
 use gpuprof_system::wrap::wrapped;
 
 use super::{Column, ConclusionText, List, write_conclusion};
@@ -84,7 +84,7 @@ fn laid_out(list: &List, width: Option<u16>) -> (String, Vec<String>) {
             return (format!("{}{metric}", list.title), table);
         }
     }
-    let lines = list.lines.iter().flat_map(|line| split(&wrapped(&one_line(line), width, 1, 2)));
+    let lines = list.lines.iter().flat_map(|line| split(&wrapped(&printable(line), width, 1, 2)));
     (list.title.to_owned(), lines.collect())
 }
 
