@@ -537,6 +537,7 @@ fn a_bench_target_that_is_no_harness_is_not_started() {
     ----- stdout -----
 
     ----- stderr -----
+    gpuprof: the bench target `kernels` of foreign is skipped: it requires --features gpu
     error: none of the bench targets (timings) calls gpuprof::main!(…)
     ");
 }

@@ -79,6 +79,11 @@ fn the_file_says_how_harnesses_are_built_and_quiet_silences_cargo() {
     assert!(profile.stderr.contains("`nonesuch`"), "{}", profile.stderr);
     let features = list("[preset.wide]\nfeatures = [\"wide\"]\n", &["-P", "wide"]).exits_with(101);
     assert!(features.stderr.contains("wide"), "{}", features.stderr);
+    let bench = list("bench = [\"nonesuch\"]\n", &[]).exits_with(2);
+    assert!(bench.stderr.contains("no bench target is named `nonesuch`"), "{}", bench.stderr);
+    let file = "bench = [\"kernels\"]\nfeatures = [\"gpu\"]\n";
+    let required = list(file, &["--package", "foreign"]).exits_with(0);
+    assert!(required.stdout.contains("foreign::kernels::empty"), "{}", required.stdout);
     let elsewhere = list("package = \"vector\"\n", &[]).exits_with(96);
     let told = "help: what is built is chosen on the command line";
     assert!(elsewhere.stderr.contains(told), "{}", elsewhere.stderr);

@@ -15,9 +15,10 @@ use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, protocol};
 
-use super::{cargo, harness_of, shown};
+use super::{cargo, harness_of, required_features, shown};
 use crate::options::{BuildOptions, CargoRequest};
 use crate::oxide::{self, Compiler, Made};
+use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 
 /// A built harness.
@@ -97,7 +98,8 @@ pub fn as_far_as_known(metadata: &Metadata, options: CargoRequest) -> Result<Car
 /// Names that match nothing, no harness at all (exit code 4), a failed build (exit code 101).
 pub fn build(metadata: &Metadata, build: &BuildOptions) -> Result<Vec<Harness>> {
     let options = &build.cargo;
-    let targets = targets(metadata, options)?;
+    let Targets { built: targets, skipped } = targets(metadata, build)?;
+    skipped.iter().for_each(|text| Notes::new(build.quiet).say(text));
     let names: BTreeSet<&str> = targets.iter().map(|(_, name)| *name).collect();
     let (theirs, ours): (Vec<_>, Vec<_>) =
         targets.iter().copied().partition(|(package, _)| oxide::is_compiled(package, metadata));
@@ -129,8 +131,9 @@ pub fn build(metadata: &Metadata, build: &BuildOptions) -> Result<Vec<Harness>> 
 /// # Errors
 /// The packages that changed (exit code 101).
 pub fn refuse_changes(metadata: &Metadata, build: &BuildOptions) -> Result<()> {
-    let targets = targets(metadata, &build.cargo)?;
-    let ours = targets.into_iter().filter(|(package, _)| !oxide::is_compiled(package, metadata));
+    let targets = targets(metadata, build)?;
+    let ours =
+        targets.built.into_iter().filter(|(package, _)| !oxide::is_compiled(package, metadata));
     let mut command = build_command(&ours.collect::<Vec<_>>(), build);
     let failed = |e| Failure::new(ExitCode::BuildFailed, format!("cannot start cargo: {e}"));
     let output = command.stdin(Stdio::null()).output().map_err(failed)?;
@@ -160,20 +163,39 @@ pub fn refuse_changes(metadata: &Metadata, build: &BuildOptions) -> Result<()> {
     ))
 }
 
-/// The bench targets of the selected packages that depend on gpuprof, each with its package.
+/// The bench targets of the selected packages that depend on gpuprof.
+struct Targets<'m> {
+    /// Those that are built, each with its package.
+    built: Vec<(&'m Package, &'m str)>,
+    /// A sentence on each that is not, since the build lacks features that it requires.
+    skipped: Vec<String>,
+}
+
+/// The targets of a build. A target that was named is built whatever features it requires: cargo
+/// says which ones are missing.
 ///
 /// # Errors
 /// Names that match nothing, or no target (exit code 4).
-fn targets<'m>(
-    metadata: &'m Metadata,
-    options: &CargoRequest,
-) -> Result<Vec<(&'m Package, &'m str)>> {
+fn targets<'m>(metadata: &'m Metadata, build: &BuildOptions) -> Result<Targets<'m>> {
+    let options = &build.cargo;
     let packages = selected(metadata, options)?;
-    let wanted = |name: &str| options.bench.is_empty() || options.bench.iter().any(|b| b == name);
+    let named = |name: &str| options.bench.iter().any(|bench| bench == name);
     let mut targets: Vec<(&Package, &str)> = Vec::new();
+    let mut skipped = Vec::new();
     for package in packages.iter().filter(|p| p.dependencies.iter().any(|d| d.name == "gpuprof")) {
-        let benches = package.targets.iter().filter(|t| t.is_bench() && wanted(&t.name));
-        targets.extend(benches.map(|t| (*package, t.name.as_str())));
+        for target in package.targets.iter().filter(|target| target.is_bench()) {
+            let missing = required_features::missing(package, target, build);
+            if named(&target.name) || (options.bench.is_empty() && missing.is_empty()) {
+                targets.push((package, target.name.as_str()));
+            } else if options.bench.is_empty() {
+                skipped.push(format!(
+                    "the bench target `{}` of {} is skipped: it requires --features {}",
+                    target.name,
+                    package.name,
+                    missing.join(",")
+                ));
+            }
+        }
     }
     for bench in &options.bench {
         if targets.iter().all(|(_, name)| name != bench) {
@@ -184,6 +206,9 @@ fn targets<'m>(
     }
     for (package, bench) in &targets {
         harness_of::check(package, bench)?;
+    }
+    if targets.is_empty() && !skipped.is_empty() {
+        return Err(Failure::new(ExitCode::NoSeries, skipped.join("\n")));
     }
     if targets.is_empty() {
         let looked: Vec<&str> = packages.iter().map(|p| p.name.as_str()).collect();
@@ -196,7 +221,7 @@ fn targets<'m>(
             ),
         ));
     }
-    Ok(targets)
+    Ok(Targets { built: targets, skipped })
 }
 
 fn unknown(what: &str, name: &str, near: Option<String>) -> Failure {

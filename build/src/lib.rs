@@ -20,6 +20,7 @@ mod messages;
 pub mod options;
 pub mod oxide;
 pub mod ptxas;
+mod required_features;
 pub mod revision;
 mod shown;
 mod source_files;

@@ -175,7 +175,7 @@ impl Settings {
     /// How to build what `cargo` is asked for.
     pub fn build_options(&self, cargo: CargoRequest) -> BuildOptions {
         BuildOptions {
-            cargo,
+            cargo: CargoRequest { bench: self.bench.value.clone(), ..cargo },
             profile: self.profile.value.clone(),
             features: self.features.value.clone(),
             all_features: self.all_features.value,

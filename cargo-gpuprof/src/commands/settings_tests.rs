@@ -168,6 +168,7 @@ profile = "dist"
 features = ["wide"]
 all-features = true
 default-features = false
+bench = ["kernels"]
 "#;
 
 #[test]
@@ -254,7 +255,9 @@ fn harnesses_are_built_as_the_layers_say() {
     assert_eq!(of_file.profile, "dist");
     let features = ["--features", "wide", "--all-features", "--no-default-features"];
     assert_eq!(of_file.feature_args(), features);
-    let given = built("cargo-gpuprof --profile bench --features narrow");
+    assert_eq!(of_file.cargo.bench, ["kernels"]);
+    let given = built("cargo-gpuprof --profile bench --features narrow --bench other");
+    assert_eq!(given.cargo.bench, ["other"]);
     assert_eq!(given.profile, "bench");
     assert_eq!(given.feature_args()[..2], ["--features", "narrow"]);
     let options = parsed("cargo-gpuprof");

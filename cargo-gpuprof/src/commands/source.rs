@@ -349,6 +349,14 @@ impl Source {
         names.filter(|name| !built(name)).collect()
     }
 
+    /// The bench targets that were selected; all if it is empty.
+    pub fn bench_targets(&self) -> &[String] {
+        match &self.origin {
+            Origin::Workspace { cargo, .. } => &cargo.cargo.bench,
+            Origin::Archive(_) => &[],
+        }
+    }
+
     /// The git revision of the source, with `-dirty` where it has changes or sources that git does
     /// not track.
     pub fn git_revision(&self) -> Option<String> {

@@ -4,7 +4,7 @@
 
 /// The options of `run` without a key, by their names without dashes, and their places.
 const ELSEWHERE: &[(&[&str], &str)] = &[
-    (&["package", "workspace", "exclude", "bench"], "what is built is chosen on the command line"),
+    (&["package", "workspace", "exclude"], "what is built is chosen on the command line"),
     (
         &["manifest-path", "config-file", "no-config"],
         "it says which configuration file is read: give it on the command line",

@@ -78,13 +78,12 @@ impl From<&PlaceOptions> for CargoRequest {
 impl From<&CargoOptions> for CargoRequest {
     fn from(options: &CargoOptions) -> Self {
         let CargoOptions { workspace, locked, offline, frozen, verbose, .. } = *options;
-        let CargoOptions { package, exclude, bench, jobs, .. } = options.clone();
+        let CargoOptions { package, exclude, jobs, .. } = options.clone();
         let PlaceOptions { target_dir, manifest_path } = options.place();
         Self {
             package,
             workspace,
             exclude,
-            bench,
             jobs,
             target_dir,
             manifest_path,
@@ -92,8 +91,8 @@ impl From<&CargoOptions> for CargoRequest {
             offline,
             frozen,
             verbose,
-            folder: None,
-            config_files: Vec::new(),
+            // The settings add the bench targets.
+            ..Self::default()
         }
     }
 }

@@ -149,6 +149,8 @@ macro_rules! settings {
             all_features "--all-features": bool => bool = false;
             /// Whether the default features are activated.
             default_features "--default-features": bool => bool = true;
+            /// The bench targets that are built.
+            bench "--bench": Vec<String> => Vec<String> = Vec::new();
             /// How many runs are kept below the target folder.
             keep_runs "--keep-runs": KeepRuns => KeepRuns = KeepRuns::default();
         }

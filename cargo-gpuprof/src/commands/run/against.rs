@@ -59,7 +59,7 @@ pub(super) fn scope(request: &Request, source: &Source) -> Scope {
         whole: series.is_empty() && request.given.sample.is_none(),
         filters,
         other_packages: source.other_packages(),
-        targets: request.wanted.cargo.bench.clone(),
+        targets: source.bench_targets().to_vec(),
     }
 }
 

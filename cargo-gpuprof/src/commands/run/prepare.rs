@@ -467,7 +467,7 @@ fn select(
     process: &HarnessProcess<'_>,
 ) -> Result<(Vec<SeriesDescription>, Selection, Vec<PlannedSeries>)> {
     let described = discover::series(process, &source.harnesses)?;
-    if source.other_packages().is_empty() && request.wanted.cargo.bench.is_empty() {
+    if source.other_packages().is_empty() && source.bench_targets().is_empty() {
         let keys = described.values().flatten().map(|s| s.id.to_string());
         let sentences = layers.tables_of_no_series(&keys.collect::<Vec<_>>());
         // A threshold that judges nothing is not a pass.
