@@ -76,6 +76,30 @@ fn a_read_of_what_another_warp_writes_needs_a_barrier_between() {
 }
 
 #[test]
+fn a_barrier_of_some_warps_orders_only_those_that_wait_at_it() {
+    let third = format!(
+        "setp.ge.u32 %p1, %r1, 64;\n@%p1 bra R;\n{FILL}bar.sync 1, 64;\nbra E;\n\
+         R: add.u32 %r4, %r2, -256; ld.shared.b32 %r5, [%r4];\nE:"
+    );
+    assert!(wrong(&third, 96).expect("a race").starts_with("race"));
+    right(
+        &third.replace("bar.sync 1, 64", "bar.sync 1, 96").replace("R:", "R: bar.sync 1, 96;"),
+        96,
+    );
+    let producer = format!(
+        "{FILL}bar.sync 0;\nsetp.ge.u32 %p1, %r1, 32;\n@%p1 bra P;\n{READ_ON}bar.sync 1, 64;\n\
+         bra E;\nP: bar.arrive 1, 64;\nadd.u32 %r4, %r1, 7;\nst.shared.b32 [%r2], %r4;\nE:"
+    );
+    assert!(wrong(&producer, 64).expect("a race").starts_with("race"));
+    right(&producer.replace("bar.arrive", "bar.sync"), 64);
+    // The consumer waits for what the producer wrote before it arrived.
+    let sound = "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra P;\nbar.sync 1, 64;\nxor.b32 %r4, %r2, 128;\n\
+                 ld.shared.b32 %r5, [%r4]; bar.arrive 2, 64;\nbra E;\nP: st.shared.b32 [%r2], %r1;\n\
+                 bar.arrive 1, 64;\nbar.sync 2, 64;\nst.shared.b32 [%r2], %r2;\nE:";
+    right(sound, 64);
+}
+
+#[test]
 fn an_update_of_one_place_in_one_line_wants_an_atomic_operation() {
     let update = "ld.shared.b32 %r5, [a];\nadd.u32 %r5, %r5, 1;\nst.shared.b32 [a], %r5;\n";
     let begin = "mov.u32 %r7, 0; st.shared.b32 [a], %r7;\nbar.sync 0;\n";

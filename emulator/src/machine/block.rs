@@ -14,7 +14,7 @@ use super::positions::{Position, positions, still_running};
 use super::printf_output::Printed;
 use super::race_search::{Handover, Races};
 use super::shadow::{Layout, Shadow};
-use super::warp::{State, Warp};
+use super::warp::{State, Wait, Warp};
 use crate::counters::Counts;
 use crate::lower::inst::File;
 use crate::lower::program::{Const32, Const64, LaneMask, Special, WarpInit};
@@ -343,10 +343,21 @@ impl<'l> Worker<'l> {
         Ok(())
     }
 
+    /// The warps that wait at a complete barrier meet.
+    fn meet(&mut self, id: u32) {
+        let waits = |warp: &Warp| warp.parked.iter().any(|parked| parked.wait == Wait::Block(id));
+        if self.warps.iter().all(|warp| warp.live == 0 || waits(warp)) {
+            self.shadow.meet();
+        } else {
+            let waiting = self.warps.iter().filter(|warp| waits(warp));
+            self.shadow.meet_warps(waiting.fold(0, |bits, warp| bits | 1 << warp.index));
+        }
+    }
+
     /// Resumes the threads of complete barriers.
     fn release(&mut self) {
         while let Some(complete) = self.barriers.take_complete(&self.warps) {
-            self.shadow.meet();
+            self.meet(complete.id);
             for index in 0..self.warps.len() {
                 complete.deliver(&mut self.context(index));
             }

@@ -5,10 +5,10 @@
 //! race, a read of unwritten memory, an access between two arrays.
 //!
 //! Two accesses race if they come from two threads, one of them writes, and nothing orders them. A
-//! barrier of the block orders all threads. A fence, a strong load or store, or an atomic with
-//! `.acquire` or `.release` orders all that the block did before it before what its warp does after
-//! it; a relaxed atomic, all that it did before the last of those. A `bar.warp.sync` or another
-//! `.sync` exchange orders the lanes of its member mask (`LaneOrder`).
+//! barrier of the block orders the warps that wait at it. A fence, a strong load or store, or an
+//! atomic with `.acquire` or `.release` orders all that the block did before it before what its
+//! warp does after it; a relaxed atomic, all that it did before the last of those. A
+//! `bar.warp.sync` or another `.sync` exchange orders the lanes of its member mask (`LaneOrder`).
 //! An arrival at an `mbarrier` does not order later writes of its warp (`Arrivals`). That is more
 //! than PTX promises, so a race may be missed, and none is made up. Atomics and `volatile` or
 //! `relaxed` accesses do not race among themselves, except for volatile accesses of lanes of one
@@ -197,6 +197,19 @@ impl Shadow {
         self.cells.plain.clear();
         self.now = (self.now + 1).min(NEVER - 1);
         (self.met, self.last_order) = (self.now, self.now);
+    }
+
+    /// Warps, a bit each, meet at a barrier that is not for all: their next accesses come after all
+    /// that the block did before.
+    pub fn meet_warps(&mut self, warps: u32) {
+        self.arrivals.clear();
+        self.log.meet();
+        self.now = (self.now + 1).min(NEVER - 1);
+        self.last_order = self.now;
+        for warp in (0..self.ordered.len()).filter(|warp| warps >> warp & 1 == 1) {
+            self.ordered[warp] = self.now;
+            self.warp_met[warp] = self.now;
+        }
     }
 
     /// A warp arrives at an `mbarrier`, which orders its writes so far.
