@@ -46,8 +46,10 @@ fn build_driver(emulator: &Path, fatbin: &Path, driver: &Path) {
     compile(fatbin, "fatbin", &library, &["--crate-type", "rlib", "-C", "panic=unwind"]);
     let library = format!("fatbin={}", library.display());
     let soname = "link-arg=-Wl,-soname,libcuda.so";
+    let feature = "feature=\"interpreter\"";
     let as_driver = ["--crate-type", "cdylib", "-C", "panic=unwind", "--extern", &library];
-    compile(emulator, "cuda", driver, &[&as_driver[..], &["-C", soname]].concat());
+    let more = ["--cfg", feature, "-C", soname];
+    compile(emulator, "cuda", driver, &[as_driver.as_slice(), &more].concat());
 }
 
 /// Builds the CUDA runtime in the folder `source` for `version` of CUDA.
@@ -85,7 +87,7 @@ fn compile(source: &Path, name: &str, out: &Path, arguments: &[&str]) {
     let mut command = Command::new(rustc);
     command
         .args(["--edition", "2024", "--crate-name", name])
-        .args(["--cfg", "feature=\"interpreter\"", "--cap-lints", "allow", "--target", &target])
+        .args(["--cap-lints", "allow", "--target", &target])
         .args(["-C", &format!("opt-level={level}"), "-C", &format!("codegen-units={units}")])
         .args(["-C", "strip=debuginfo"])
         .args(arguments)

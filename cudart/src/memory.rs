@@ -92,7 +92,7 @@ runtime! {
     }
     fn cudaMallocPitch(address: Out<Address>, pitch: Out<usize>, width: usize, height: usize) {
         let row = width.next_multiple_of(PITCH);
-        driver()?.cuMemAlloc_v2(address, row * height)?;
+        driver()?.cuMemAlloc_v2(address, row.saturating_mul(height))?;
         pitch.set(row)
     }
     fn cudaFree(address: Address) { driver()?.cuMemFree_v2(address) }

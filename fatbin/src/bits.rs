@@ -1,6 +1,6 @@
 //! Bits of a compressed part of Zstandard, in both directions.
 
-/// The first `count` bytes, low byte first, as a number.
+/// The number of all `bytes`, low byte first.
 pub(crate) fn little(bytes: &[u8]) -> usize {
     bytes.iter().rev().fold(0, |all, byte| all << 8 | usize::from(*byte))
 }

@@ -120,7 +120,7 @@ impl<'f> Member<'f> {
 
 /// The number of `N` bytes at `at`, low byte first.
 fn number<const N: usize>(file: &[u8], at: usize) -> Result<usize, String> {
-    Ok(part(file, at, N)?.iter().rev().fold(0, |all, byte| all << 8 | usize::from(*byte)))
+    part(file, at, N).map(bits::little)
 }
 
 /// The `size` bytes at `at`.

@@ -135,11 +135,7 @@ pub const ALLOWED: &[Allowed] = &[
         "ALONE",
         "the driver's state is the process': its tests take turns",
     ),
-    allowed(
-        "emulator/tests/driver.rs",
-        "LAST",
-        "what a destructor of a thread-local may do is tested by one",
-    ),
+    allowed("emulator/tests/driver.rs", "LAST", "the test needs the destructor of a thread-local"),
     allowed("tests/emulate.rs", "PROGRAM", "the program is compiled once a process"),
     allowed(
         "runtime/tests/ui/constant_memory.rs",

@@ -60,13 +60,21 @@ impl Workspace {
         Self { root, target: shared_target() }
     }
 
-    /// A copy of this workspace in `folder`, which shares its target folder.
+    /// A copy of this workspace in `folder`, which shares its target folder. Its packages have
+    /// another version: cargo gives equal packages of two workspaces the same files, and another
+    /// test may build the original meanwhile.
     ///
     /// # Panics
     /// The copy cannot be made.
     #[must_use]
     pub fn copied_to(&self, folder: &Path) -> Self {
         copy(&self.root, folder);
+        let manifest = folder.join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).expect("the copy can be read");
+        let version = format!("version = \"0.1.{}\"", hash(folder) >> 32);
+        let text = text.replacen("version = \"0.1.0\"", &version, 1);
+        assert!(text.contains(&version), "{} states no version", manifest.display());
+        write(&manifest, text.as_bytes());
         Self { root: folder.to_owned(), target: self.target.clone() }
     }
 
@@ -142,9 +150,13 @@ impl Workspace {
 
 /// A folder outside the repository, the same one every time: what is built of it stays fresh.
 pub(crate) fn outside(name: &str) -> PathBuf {
+    env::temp_dir().join(format!("gpuprof-tests-{:016x}", hash(&target_folder()))).join(name)
+}
+
+fn hash(path: &Path) -> u64 {
     let mut hasher = DefaultHasher::new();
-    target_folder().hash(&mut hasher);
-    env::temp_dir().join(format!("gpuprof-tests-{:016x}", hasher.finish())).join(name)
+    path.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn shared_target() -> PathBuf {

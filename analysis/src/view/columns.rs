@@ -38,7 +38,7 @@ const COSTS: [&str; 2] = ["ptx_instructions", "global_sectors"];
 pub const TOTALS: [&str; 4] =
     ["ptx_instructions", "global_sectors", "global_bytes", "shared_wavefronts"];
 
-/// The columns of a series if its annotation or command line requests the metrics `asked`.
+/// The columns of a series; `asked` are the metrics that its annotation or command line requests.
 ///
 /// They are `duration`, if there is time, and then the requested metrics, available or not. Without
 /// requests, or if none is available, the default columns that have a value follow;

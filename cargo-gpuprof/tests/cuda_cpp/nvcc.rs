@@ -114,7 +114,7 @@ fn what_nvrtc_cannot_is_compiled_by_nvcc_said_and_kept() {
     let search = nvcc::Search { settings, ..stand_in.search() };
     let with_flags = Compilers::new(Ok(COMPILER.clone()), search, &Interrupt::default(), true);
     with_flags.compile(&package.program, &cache).unwrap();
-    assert_eq!(stand_in.calls(), 4, "what the environment adds is told apart");
+    assert_eq!(stand_in.calls(), 4, "flags of the environment make another module");
 }
 
 #[test]

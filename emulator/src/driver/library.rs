@@ -3,7 +3,7 @@
 
 use super::code::Code;
 use super::current::with_context;
-use super::module::{function, load_file, load_source, unload, variable};
+use super::module::{function, load_file, load_source, unload};
 use super::pointers::{Handle, JitNumbers, JitOptions, JitValues, Out, Source, Text};
 use super::state::{Driver, with};
 use std::ffi::{c_char, c_uint};
@@ -70,12 +70,7 @@ extern "C" fn cuLibraryGetGlobal(
     library: Handle,
     name: Text,
 ) -> Code {
-    with_context(|driver| {
-        let (at, size) = variable(driver, library, name)?;
-        address.set_if_wanted(at);
-        bytes.set_if_wanted(size);
-        Ok(())
-    })
+    super::module::cuModuleGetGlobal_v2(address, bytes, library, name)
 }
 
 fn owner(driver: &Driver, kernel: Handle) -> Result<Handle, Code> {

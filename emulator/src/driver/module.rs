@@ -110,13 +110,6 @@ pub fn function(driver: &mut Driver, module: Handle, name: Text) -> Result<Handl
     Ok(handle)
 }
 
-/// The address and the size of a module's variable.
-pub fn variable(driver: &Driver, module: Handle, name: Text) -> Result<(u64, usize), Code> {
-    let loaded = driver.modules.get(&module).ok_or(Code::INVALID_HANDLE)?;
-    let (at, size) = loaded.variable(name.get()?).ok_or(Code::NOT_FOUND)?;
-    Ok((at, size as usize))
-}
-
 fn load_image(module: Out<Handle>, image: Source, options: Option<JitOptions>) -> Code {
     with_healthy(|driver| load_source(driver, module, image, options))
 }
@@ -158,16 +151,17 @@ extern "C" fn cuModuleGetFunction(kernel: Out<Handle>, module: Handle, name: Tex
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleGetGlobal_v2(
+pub extern "C" fn cuModuleGetGlobal_v2(
     address: Out<u64>,
     bytes: Out<usize>,
     module: Handle,
     name: Text,
 ) -> Code {
     with_context(|driver| {
-        let (at, size) = variable(driver, module, name)?;
+        let loaded = driver.modules.get(&module).ok_or(Code::INVALID_HANDLE)?;
+        let (at, size) = loaded.variable(name.get()?).ok_or(Code::NOT_FOUND)?;
         address.set_if_wanted(at);
-        bytes.set_if_wanted(size);
+        bytes.set_if_wanted(size as usize);
         Ok(())
     })
 }

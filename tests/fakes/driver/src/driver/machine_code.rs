@@ -3,13 +3,12 @@
 
 use std::{env, fs};
 
+use fatbin::Content;
+
 use super::code::Code;
+use super::fatbins::fatbins;
 use super::pointers::Source;
 use super::state::Driver;
-
-/// The bytes of the header of a fatbin, and the least of each of its members.
-const HEADER: usize = 16;
-const MEMBER: usize = 64;
 
 /// The PTX of the machine code `image`, if it is for this device.
 ///
@@ -35,24 +34,15 @@ fn fits(image: Source, capability: (u32, u32)) -> Result<bool, Code> {
         let arch = if header[7] == 0x41 { flags >> 8 & 0xff } else { flags & 0xff };
         return Ok(runs(arch));
     }
-    let all = HEADER + long(image.bytes(HEADER)?, 8);
-    let mut rest = image.bytes(all)?.get(HEADER..).unwrap_or_default();
-    while rest.len() >= MEMBER {
-        let (kind, arch) = (rest[0], word(rest, 28));
-        if kind == 2 && runs(arch) || kind == 1 && arch <= device {
-            return Ok(true);
-        }
-        let size = word(rest, 4) as usize + long(rest, 8);
-        rest = rest.get(size..).unwrap_or_default();
-    }
-    Ok(false)
+    let all = fatbins(image)?.unwrap_or_default();
+    let mut members = all.iter().flat_map(|file| fatbin::members(file)).flatten();
+    Ok(members.any(|member| match member.content {
+        Content::Cubin => runs(member.architecture),
+        Content::Ptx => member.architecture <= device,
+    }))
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {
     let word = bytes[at..at + 4].try_into();
     u32::from_le_bytes(word.unwrap_or_default())
-}
-
-fn long(bytes: &[u8], at: usize) -> usize {
-    word(bytes, at) as usize
 }
