@@ -114,9 +114,22 @@ fn a_program_of_nvcc_runs_with_either_version_of_the_runtime_and_however_it_is_c
         );
         let fill = rows(&outcome, "fill");
         assert_eq!(fill.len(), 2, "{}", outcome.stderr);
-        let named = "emulated CUDA runtime: cudaGraphCreate is not supported";
+        let named = "emulated CUDA runtime: cudaIpcGetMemHandle is not supported";
         assert_eq!(outcome.stderr.matches(named).count(), 1, "{}", outcome.stderr);
     }
+}
+
+#[test]
+fn device_code_in_several_files_is_linked() {
+    let other = programs("linked/other.cu");
+    let options = ["-rdc=true", "-lineinfo", other.to_str().unwrap()];
+    let program = compile(&TOOLKIT_13, &programs("linked/main.cu"), &options, APPENDED);
+    let outcome = emulate(&program).exits_with(0);
+    assert_eq!(
+        outcome.stdout, "1 1 1 1\nfirst\n15 21 27 33\nsecond\n2 602 1202 1802\ncudaSuccess\n",
+        "{}",
+        outcome.stderr
+    );
 }
 
 #[test]

@@ -4,8 +4,9 @@
 //! which every thread gets as its current one unless it has another.
 
 use crate::error::Error;
-use crate::pointers::{Address, Handle, Out, Text};
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use crate::pointers::{Address, Handle, In, Out, Text};
+use crate::structures::{DriverCopy, DriverKernelNode, FillNode, HostNode};
+use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::sync::OnceLock;
 
 unsafe extern "C" {
@@ -100,6 +101,19 @@ functions! {
     cuMemcpyHtoDAsync_v2(to: Address, from: Address, bytes: usize, stream: Handle);
     cuMemcpyDtoHAsync_v2(to: Address, from: Address, bytes: usize, stream: Handle);
     cuMemcpyDtoDAsync_v2(to: Address, from: Address, bytes: usize, stream: Handle);
+    cuMemcpy3DAsync_v2(copy: In<DriverCopy>, stream: Handle);
+    cuMemAllocManaged(address: Out<Address>, bytes: usize, flags: c_uint);
+    cuMemAllocFromPoolAsync(address: Out<Address>, bytes: usize, pool: Handle, stream: Handle);
+    cuMemPoolCreate(pool: Out<Handle>, properties: Address);
+    cuMemPoolDestroy(pool: Handle);
+    cuMemPoolTrimTo(pool: Handle, bytes: usize);
+    cuMemPoolSetAttribute(pool: Handle, attribute: c_int, value: Address);
+    cuMemPoolGetAttribute(pool: Handle, attribute: c_int, value: Address);
+    cuMemPoolSetAccess(pool: Handle, descriptions: Address, count: usize);
+    cuMemPoolGetAccess(flags: Out<c_uint>, pool: Handle, location: Address);
+    cuDeviceGetDefaultMemPool(pool: Out<Handle>, device: c_int);
+    cuDeviceGetMemPool(pool: Out<Handle>, device: c_int);
+    cuDeviceSetMemPool(device: c_int, pool: Handle);
     cuMemsetD8Async(address: Address, value: u8, count: usize, stream: Handle);
     cuPointerGetAttribute(value: *mut c_void, attribute: c_int, address: Address);
     cuLibraryLoadData(
@@ -142,6 +156,41 @@ functions! {
     cuStreamGetPriority(stream: Handle, priority: Out<c_int>);
     cuStreamGetFlags(stream: Handle, flags: Out<c_uint>);
     cuStreamIsCapturing(stream: Handle, status: Out<c_uint>);
+    cuStreamBeginCapture_v2(stream: Handle, mode: c_uint);
+    cuStreamEndCapture(stream: Handle, graph: Out<Handle>);
+    cuThreadExchangeStreamCaptureMode(mode: Out<c_uint>);
+    cuGraphCreate(graph: Out<Handle>, flags: c_uint);
+    cuGraphClone(clone: Out<Handle>, graph: Handle);
+    cuGraphDestroy(graph: Handle);
+    cuGraphGetNodes(graph: Handle, nodes: Address, count: Out<usize>);
+    cuGraphAddDependencies(graph: Handle, from: Address, to: Address, count: usize);
+    cuGraphInstantiateWithFlags(executable: Out<Handle>, graph: Handle, flags: c_ulonglong);
+    cuGraphExecDestroy(executable: Handle);
+    cuGraphExecUpdate_v2(executable: Handle, graph: Handle, result: Address);
+    cuGraphUpload(executable: Handle, stream: Handle);
+    cuGraphLaunch(executable: Handle, stream: Handle);
+    cuGraphAddKernelNode_v2(
+        node: Out<Handle>, graph: Handle, after: Address, count: usize,
+        launch: In<DriverKernelNode>
+    );
+    cuGraphExecKernelNodeSetParams_v2(
+        executable: Handle, node: Handle, launch: In<DriverKernelNode>
+    );
+    cuGraphAddMemcpyNode(
+        node: Out<Handle>, graph: Handle, after: Address, count: usize, copy: In<DriverCopy>,
+        context: Handle
+    );
+    cuGraphAddMemsetNode(
+        node: Out<Handle>, graph: Handle, after: Address, count: usize, fill: In<FillNode>,
+        context: Handle
+    );
+    cuGraphAddHostNode(
+        node: Out<Handle>, graph: Handle, after: Address, count: usize, host: In<HostNode>
+    );
+    cuGraphAddEmptyNode(node: Out<Handle>, graph: Handle, after: Address, count: usize);
+    cuGraphAddChildGraphNode(
+        node: Out<Handle>, graph: Handle, after: Address, count: usize, child: Handle
+    );
     cuEventCreate(event: Out<Handle>, flags: c_uint);
     cuEventDestroy_v2(event: Handle);
     cuEventRecordWithFlags(event: Handle, stream: Handle, flags: c_uint);

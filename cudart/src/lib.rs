@@ -8,17 +8,21 @@
 //!
 //! Nothing here is NVIDIA's: names, numbers and layouts are those of the public headers.
 
+mod area;
 mod device;
 mod driver;
 mod error;
 mod function;
+mod graph;
 mod launch;
 mod macros;
 mod memory;
 mod pointers;
+mod pool;
 mod properties;
 mod registry;
 mod stream;
+mod structures;
 mod unsupported;
 
 /// The folder of this crate's source, for a tool that compiles it with one `rustc` call.

@@ -36,10 +36,10 @@ fn fill(address: Address, value: c_int, bytes: usize, stream: Handle) -> Result<
 
 /// The rows of an area: how far apart they are in memory, and what is in each.
 #[derive(Clone, Copy)]
-struct Rows {
-    pitch: usize,
-    width: usize,
-    height: usize,
+pub struct Rows {
+    pub pitch: usize,
+    pub width: usize,
+    pub height: usize,
 }
 
 impl Rows {
@@ -66,7 +66,8 @@ fn copy_rows(
     rows.try_for_each(|(into, at)| copy(to + into, from + at, width, kind, stream))
 }
 
-fn fill_rows(address: Address, value: c_int, rows: Rows, stream: Handle) -> Result<(), Error> {
+/// Fills rows with the lowest byte of a value.
+pub fn fill_rows(address: Address, value: c_int, rows: Rows, stream: Handle) -> Result<(), Error> {
     rows.check()?.offsets().try_for_each(|at| fill(address + at, value, rows.width, stream))
 }
 
@@ -77,8 +78,21 @@ fn within(symbol: Address, offset: usize, count: usize) -> Result<Address, Error
     end.map(|_| address + offset as Address).ok_or(Error::INVALID_VALUE)
 }
 
-fn finished(enqueued: Result<(), Error>) -> Result<(), Error> {
+/// Waits for what was enqueued.
+pub fn finished(enqueued: Result<(), Error>) -> Result<(), Error> {
     enqueued.and_then(|()| driver()?.cuStreamSynchronize(Handle::NULL))
+}
+
+/// Allocates rows, each of which begins at a multiple of the device's alignment.
+pub fn allocate_pitched(
+    address: Out<Address>,
+    pitch: Out<usize>,
+    width: usize,
+    height: usize,
+) -> Result<(), Error> {
+    let row = width.next_multiple_of(PITCH);
+    driver()?.cuMemAlloc_v2(address, row.saturating_mul(height))?;
+    pitch.set(row)
 }
 
 fn allocate_host(address: Out<Address>, bytes: usize, flags: c_uint) -> Result<(), Error> {
@@ -91,9 +105,7 @@ runtime! {
         if bytes == 0 { address.set(0) } else { driver.cuMemAlloc_v2(address, bytes) }
     }
     fn cudaMallocPitch(address: Out<Address>, pitch: Out<usize>, width: usize, height: usize) {
-        let row = width.next_multiple_of(PITCH);
-        driver()?.cuMemAlloc_v2(address, row.saturating_mul(height))?;
-        pitch.set(row)
+        allocate_pitched(address, pitch, width, height)
     }
     fn cudaFree(address: Address) { driver()?.cuMemFree_v2(address) }
     fn cudaMallocHost(address: Out<Address>, bytes: usize) { allocate_host(address, bytes, 0) }
@@ -149,14 +161,24 @@ runtime! {
         bytes.set(registry::variable(symbol)?.1)
     }
     fn cudaPointerGetAttributes(attributes: Out<PointerAttributes>, address: Address) {
-        let mut kind: c_uint = 0;
-        let found = driver()?.cuPointerGetAttribute((&raw mut kind).cast(), MEMORY_TYPE, address);
+        let get = |attribute| {
+            let mut value: c_uint = 0;
+            let place = (&raw mut value).cast();
+            driver()?.cuPointerGetAttribute(place, attribute, address).map(|()| value)
+        };
+        driver()?;
+        let kind = match (get(MEMORY_TYPE), get(IS_MANAGED)) {
+            (Ok(_), Ok(1)) => Ok(MANAGED),
+            (kind, _) => kind,
+        };
         let known = PointerAttributes { device: 0, ..PointerAttributes::default() };
-        attributes.set(match (found, kind) {
-            (Ok(()), ON_DEVICE) => PointerAttributes { kind, on_device: address, ..known },
-            (Ok(()), _) => PointerAttributes { kind, on_device: address, on_host: address, ..known },
+        attributes.set(match kind {
+            Ok(ON_DEVICE) => {
+                PointerAttributes { kind: ON_DEVICE, on_device: address, ..known }
+            }
+            Ok(kind) => PointerAttributes { kind, on_device: address, on_host: address, ..known },
             // Memory that the driver does not know is the host's.
-            (Err(_), _) => PointerAttributes { device: NO_DEVICE, on_host: address, ..known },
+            Err(_) => PointerAttributes { device: NO_DEVICE, on_host: address, ..known },
         })
     }
 }
@@ -196,6 +218,10 @@ on_stream! {
 /// runtime's too.
 const MEMORY_TYPE: c_int = 2;
 const ON_DEVICE: c_uint = 2;
+
+/// `CU_POINTER_ATTRIBUTE_IS_MANAGED`, and `cudaMemoryTypeManaged`.
+const IS_MANAGED: c_int = 8;
+const MANAGED: c_uint = 3;
 
 /// `cudaInvalidDeviceId`, for unregistered memory of the host.
 const NO_DEVICE: c_int = -2;

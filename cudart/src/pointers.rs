@@ -46,6 +46,11 @@ impl<T> Out<T> {
         Self(place)
     }
 
+    /// The place at an address of the program.
+    pub fn at(address: Address) -> Self {
+        Self(address as *mut T)
+    }
+
     /// Writes the result.
     pub fn set(self, value: T) -> Result<(), Error> {
         if self.0.is_null() {
@@ -54,6 +59,29 @@ impl<T> Out<T> {
         // SAFETY: not null, and by CUDA's contract valid for one write of its type.
         unsafe { self.0.write(value) };
         Ok(())
+    }
+}
+
+/// A structure to read.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct In<T>(*const T);
+
+impl<T: Copy> In<T> {
+    /// The structure.
+    pub fn get(self) -> Result<T, Error> {
+        if self.0.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        // SAFETY: not null, and by CUDA's contract valid for one read of its type.
+        Ok(unsafe { self.0.read() })
+    }
+}
+
+impl<T> In<T> {
+    /// A structure of the runtime's own.
+    pub fn new(structure: &T) -> Self {
+        Self(structure)
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::driver::driver;
 use crate::error::Error;
 use crate::pointers::{Address, Handle, Out, Text};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -40,6 +40,8 @@ struct Registry {
     libraries: BTreeMap<Binary, Handle>,
     kernels: BTreeMap<Address, Symbol<Handle>>,
     variables: BTreeMap<Address, Symbol<Place>>,
+    /// Those variables whose host variable is a pointer to them.
+    managed: BTreeSet<Address>,
 }
 
 /// nvcc's code registers without a handle of the runtime.
@@ -47,6 +49,7 @@ static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     libraries: BTreeMap::new(),
     kernels: BTreeMap::new(),
     variables: BTreeMap::new(),
+    managed: BTreeSet::new(),
 });
 
 fn registry() -> MutexGuard<'static, Registry> {
@@ -140,9 +143,41 @@ extern "C" fn __cudaUnregisterFatBinary(binary: Binary) {
     }
 }
 
+/// Before the program reads its managed variables: gives it their addresses.
 #[unsafe(no_mangle)]
-extern "C" fn __cudaInitModule(_binary: Binary) -> c_char {
+extern "C" fn __cudaInitModule(binary: Binary) -> c_char {
+    let own = |symbol: &Symbol<Place>| symbol.binary == binary;
+    let managed: Vec<Address> = {
+        let registry = registry();
+        let all = registry
+            .variables
+            .iter()
+            .filter(|(host, symbol)| own(symbol) && registry.managed.contains(*host));
+        all.map(|(host, _)| *host).collect()
+    };
+    for host in managed {
+        // A later call that needs the variable returns the error.
+        if let Ok((address, _)) = variable(host) {
+            let _ = Out::at(host).set(address);
+        }
+    }
     1
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __cudaRegisterManagedVar(
+    binary: Binary,
+    host: Address,
+    _device: Text,
+    name: Text,
+    _external: c_int,
+    _bytes: usize,
+    _constant: c_int,
+    _global: c_int,
+) {
+    let mut registry = registry();
+    registry.managed.insert(host);
+    registry.variables.insert(host, Symbol { binary, name: name as usize, found: None });
 }
 
 #[unsafe(no_mangle)]

@@ -32,80 +32,68 @@ macro_rules! unsupported {
 // Graphs and captures.
 unsupported! {
     cudaDeviceGetGraphMemAttribute cudaDeviceGraphMemTrim cudaDeviceSetGraphMemAttribute
-    cudaGraphAddChildGraphNode cudaGraphAddDependencies cudaGraphAddDependencies_v2
-    cudaGraphAddEmptyNode cudaGraphAddEventRecordNode cudaGraphAddEventWaitNode
+    cudaGraphAddDependencies_v2 cudaGraphAddEventRecordNode cudaGraphAddEventWaitNode
     cudaGraphAddExternalSemaphoresSignalNode cudaGraphAddExternalSemaphoresWaitNode
-    cudaGraphAddHostNode cudaGraphAddKernelNode cudaGraphAddMemAllocNode cudaGraphAddMemFreeNode
-    cudaGraphAddMemcpyNode cudaGraphAddMemcpyNode1D cudaGraphAddMemcpyNodeFromSymbol
-    cudaGraphAddMemcpyNodeToSymbol cudaGraphAddMemsetNode cudaGraphAddNode cudaGraphAddNode_v2
-    cudaGraphChildGraphNodeGetGraph cudaGraphClone cudaGraphConditionalHandleCreate
-    cudaGraphCreate cudaGraphDebugDotPrint cudaGraphDestroy cudaGraphDestroyNode
-    cudaGraphEventRecordNodeGetEvent cudaGraphEventRecordNodeSetEvent
+    cudaGraphAddMemAllocNode cudaGraphAddMemFreeNode cudaGraphAddMemcpyNodeFromSymbol
+    cudaGraphAddMemcpyNodeToSymbol cudaGraphAddNode cudaGraphAddNode_v2
+    cudaGraphChildGraphNodeGetGraph cudaGraphConditionalHandleCreate cudaGraphDebugDotPrint
+    cudaGraphDestroyNode cudaGraphEventRecordNodeGetEvent cudaGraphEventRecordNodeSetEvent
     cudaGraphEventWaitNodeGetEvent cudaGraphEventWaitNodeSetEvent
-    cudaGraphExecChildGraphNodeSetParams cudaGraphExecDestroy
-    cudaGraphExecEventRecordNodeSetEvent cudaGraphExecEventWaitNodeSetEvent
-    cudaGraphExecExternalSemaphoresSignalNodeSetParams
+    cudaGraphExecChildGraphNodeSetParams cudaGraphExecEventRecordNodeSetEvent
+    cudaGraphExecEventWaitNodeSetEvent cudaGraphExecExternalSemaphoresSignalNodeSetParams
     cudaGraphExecExternalSemaphoresWaitNodeSetParams cudaGraphExecGetFlags
-    cudaGraphExecHostNodeSetParams cudaGraphExecKernelNodeSetParams
-    cudaGraphExecMemcpyNodeSetParams cudaGraphExecMemcpyNodeSetParams1D
-    cudaGraphExecMemcpyNodeSetParamsFromSymbol cudaGraphExecMemcpyNodeSetParamsToSymbol
-    cudaGraphExecMemsetNodeSetParams cudaGraphExecNodeSetParams cudaGraphExecUpdate
-    cudaGraphExternalSemaphoresSignalNodeGetParams
+    cudaGraphExecHostNodeSetParams cudaGraphExecMemcpyNodeSetParams
+    cudaGraphExecMemcpyNodeSetParams1D cudaGraphExecMemcpyNodeSetParamsFromSymbol
+    cudaGraphExecMemcpyNodeSetParamsToSymbol cudaGraphExecMemsetNodeSetParams
+    cudaGraphExecNodeSetParams cudaGraphExternalSemaphoresSignalNodeGetParams
     cudaGraphExternalSemaphoresSignalNodeSetParams cudaGraphExternalSemaphoresWaitNodeGetParams
     cudaGraphExternalSemaphoresWaitNodeSetParams cudaGraphGetEdges cudaGraphGetEdges_v2
-    cudaGraphGetNodes cudaGraphGetRootNodes cudaGraphHostNodeGetParams
-    cudaGraphHostNodeSetParams cudaGraphInstantiate cudaGraphInstantiateWithFlags
+    cudaGraphGetRootNodes cudaGraphHostNodeGetParams cudaGraphHostNodeSetParams
     cudaGraphInstantiateWithParams cudaGraphInstantiateWithParams_ptsz
-    cudaGraphKernelNodeCopyAttributes cudaGraphKernelNodeGetAttribute
-    cudaGraphKernelNodeGetParams cudaGraphKernelNodeSetAttribute cudaGraphKernelNodeSetParams
-    cudaGraphLaunch cudaGraphLaunch_ptsz cudaGraphMemAllocNodeGetParams
+    cudaGraphKernelNodeCopyAttributes cudaGraphKernelNodeGetAttribute cudaGraphKernelNodeGetParams
+    cudaGraphKernelNodeSetAttribute cudaGraphKernelNodeSetParams cudaGraphMemAllocNodeGetParams
     cudaGraphMemFreeNodeGetParams cudaGraphMemcpyNodeGetParams cudaGraphMemcpyNodeSetParams
     cudaGraphMemcpyNodeSetParams1D cudaGraphMemcpyNodeSetParamsFromSymbol
-    cudaGraphMemcpyNodeSetParamsToSymbol cudaGraphMemsetNodeGetParams
-    cudaGraphMemsetNodeSetParams cudaGraphNodeFindInClone cudaGraphNodeGetDependencies
-    cudaGraphNodeGetDependencies_v2 cudaGraphNodeGetDependentNodes
-    cudaGraphNodeGetDependentNodes_v2 cudaGraphNodeGetEnabled cudaGraphNodeGetType
-    cudaGraphNodeSetEnabled cudaGraphNodeSetParams cudaGraphReleaseUserObject
+    cudaGraphMemcpyNodeSetParamsToSymbol cudaGraphMemsetNodeGetParams cudaGraphMemsetNodeSetParams
+    cudaGraphNodeFindInClone cudaGraphNodeGetDependencies cudaGraphNodeGetDependencies_v2
+    cudaGraphNodeGetDependentNodes cudaGraphNodeGetDependentNodes_v2 cudaGraphNodeGetEnabled
+    cudaGraphNodeGetType cudaGraphNodeSetEnabled cudaGraphNodeSetParams cudaGraphReleaseUserObject
     cudaGraphRemoveDependencies cudaGraphRemoveDependencies_v2 cudaGraphRetainUserObject
-    cudaGraphUpload cudaGraphUpload_ptsz cudaGraphicsEGLRegisterImage
-    cudaGraphicsGLRegisterBuffer cudaGraphicsGLRegisterImage cudaGraphicsMapResources
-    cudaGraphicsResourceGetMappedEglFrame cudaGraphicsResourceGetMappedMipmappedArray
-    cudaGraphicsResourceGetMappedPointer cudaGraphicsResourceSetMapFlags
-    cudaGraphicsSubResourceGetMappedArray cudaGraphicsUnmapResources
+    cudaGraphicsEGLRegisterImage cudaGraphicsGLRegisterBuffer cudaGraphicsGLRegisterImage
+    cudaGraphicsMapResources cudaGraphicsResourceGetMappedEglFrame
+    cudaGraphicsResourceGetMappedMipmappedArray cudaGraphicsResourceGetMappedPointer
+    cudaGraphicsResourceSetMapFlags cudaGraphicsSubResourceGetMappedArray cudaGraphicsUnmapResources
     cudaGraphicsUnregisterResource cudaGraphicsVDPAURegisterOutputSurface
-    cudaGraphicsVDPAURegisterVideoSurface cudaStreamBeginCapture cudaStreamBeginCaptureToGraph
-    cudaStreamBeginCaptureToGraph_ptsz cudaStreamBeginCapture_ptsz cudaStreamEndCapture
-    cudaStreamEndCapture_ptsz cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_ptsz
+    cudaGraphicsVDPAURegisterVideoSurface cudaStreamBeginCaptureToGraph
+    cudaStreamBeginCaptureToGraph_ptsz cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_ptsz
     cudaStreamGetCaptureInfo_v2 cudaStreamGetCaptureInfo_v2_ptsz cudaStreamGetCaptureInfo_v3
     cudaStreamGetCaptureInfo_v3_ptsz cudaStreamUpdateCaptureDependencies
     cudaStreamUpdateCaptureDependencies_ptsz cudaStreamUpdateCaptureDependencies_v2
-    cudaStreamUpdateCaptureDependencies_v2_ptsz cudaThreadExchangeStreamCaptureMode
-    cudaUserObjectCreate cudaUserObjectRelease cudaUserObjectRetain
+    cudaStreamUpdateCaptureDependencies_v2_ptsz cudaUserObjectCreate cudaUserObjectRelease
+    cudaUserObjectRetain
 }
 
 // Arrays, textures, surfaces and graphics.
 unsupported! {
-    cudaArrayGetInfo cudaArrayGetMemoryRequirements cudaArrayGetPlane
-    cudaArrayGetSparseProperties cudaCreateChannelDesc cudaCreateSurfaceObject
-    cudaCreateTextureObject cudaDestroySurfaceObject cudaDestroyTextureObject
-    cudaDeviceGetTexture1DLinearMaxWidth cudaEGLStreamConsumerAcquireFrame
+    cudaArrayGetInfo cudaArrayGetMemoryRequirements cudaArrayGetPlane cudaArrayGetSparseProperties
+    cudaCreateChannelDesc cudaCreateSurfaceObject cudaCreateTextureObject cudaDestroySurfaceObject
+    cudaDestroyTextureObject cudaDeviceGetTexture1DLinearMaxWidth cudaEGLStreamConsumerAcquireFrame
     cudaEGLStreamConsumerConnect cudaEGLStreamConsumerConnectWithFlags
-    cudaEGLStreamConsumerDisconnect cudaEGLStreamConsumerReleaseFrame
-    cudaEGLStreamProducerConnect cudaEGLStreamProducerDisconnect
-    cudaEGLStreamProducerPresentFrame cudaEGLStreamProducerReturnFrame
-    cudaEventCreateFromEGLSync cudaExternalMemoryGetMappedMipmappedArray cudaFreeArray
-    cudaFreeMipmappedArray cudaGLGetDevices cudaGLMapBufferObject cudaGLMapBufferObjectAsync
-    cudaGLRegisterBufferObject cudaGLSetBufferObjectMapFlags cudaGLSetGLDevice
-    cudaGLUnmapBufferObject cudaGLUnmapBufferObjectAsync cudaGLUnregisterBufferObject
-    cudaGetChannelDesc cudaGetMipmappedArrayLevel cudaGetSurfaceObjectResourceDesc
-    cudaGetTextureObjectResourceDesc cudaGetTextureObjectResourceViewDesc
-    cudaGetTextureObjectTextureDesc cudaMalloc3DArray cudaMallocArray cudaMallocMipmappedArray
-    cudaMemcpy2DArrayToArray cudaMemcpy2DArrayToArray_ptds cudaMemcpy2DFromArray
-    cudaMemcpy2DFromArrayAsync cudaMemcpy2DFromArrayAsync_ptsz cudaMemcpy2DFromArray_ptds
-    cudaMemcpy2DToArray cudaMemcpy2DToArrayAsync cudaMemcpy2DToArrayAsync_ptsz
-    cudaMemcpy2DToArray_ptds cudaMemcpyArrayToArray cudaMemcpyArrayToArray_ptds
-    cudaMemcpyFromArray cudaMemcpyFromArrayAsync cudaMemcpyFromArrayAsync_ptsz
-    cudaMemcpyFromArray_ptds cudaMemcpyToArray cudaMemcpyToArrayAsync
+    cudaEGLStreamConsumerDisconnect cudaEGLStreamConsumerReleaseFrame cudaEGLStreamProducerConnect
+    cudaEGLStreamProducerDisconnect cudaEGLStreamProducerPresentFrame
+    cudaEGLStreamProducerReturnFrame cudaEventCreateFromEGLSync
+    cudaExternalMemoryGetMappedMipmappedArray cudaFreeArray cudaFreeMipmappedArray cudaGLGetDevices
+    cudaGLMapBufferObject cudaGLMapBufferObjectAsync cudaGLRegisterBufferObject
+    cudaGLSetBufferObjectMapFlags cudaGLSetGLDevice cudaGLUnmapBufferObject
+    cudaGLUnmapBufferObjectAsync cudaGLUnregisterBufferObject cudaGetChannelDesc
+    cudaGetMipmappedArrayLevel cudaGetSurfaceObjectResourceDesc cudaGetTextureObjectResourceDesc
+    cudaGetTextureObjectResourceViewDesc cudaGetTextureObjectTextureDesc cudaMalloc3DArray
+    cudaMallocArray cudaMallocMipmappedArray cudaMemcpy2DArrayToArray cudaMemcpy2DArrayToArray_ptds
+    cudaMemcpy2DFromArray cudaMemcpy2DFromArrayAsync cudaMemcpy2DFromArrayAsync_ptsz
+    cudaMemcpy2DFromArray_ptds cudaMemcpy2DToArray cudaMemcpy2DToArrayAsync
+    cudaMemcpy2DToArrayAsync_ptsz cudaMemcpy2DToArray_ptds cudaMemcpyArrayToArray
+    cudaMemcpyArrayToArray_ptds cudaMemcpyFromArray cudaMemcpyFromArrayAsync
+    cudaMemcpyFromArrayAsync_ptsz cudaMemcpyFromArray_ptds cudaMemcpyToArray cudaMemcpyToArrayAsync
     cudaMemcpyToArrayAsync_ptsz cudaMemcpyToArray_ptds cudaMipmappedArrayGetMemoryRequirements
     cudaMipmappedArrayGetSparseProperties cudaVDPAUGetDevice cudaVDPAUSetVDPAUDevice
 }
@@ -114,35 +102,26 @@ unsupported! {
 unsupported! {
     cudaDestroyExternalMemory cudaDestroyExternalSemaphore cudaDeviceFlushGPUDirectRDMAWrites
     cudaDeviceGetHostAtomicCapabilities cudaDeviceGetNvSciSyncAttributes
-    cudaDeviceGetP2PAtomicCapabilities cudaDeviceGetP2PAttribute
-    cudaDeviceRegisterAsyncNotification cudaDeviceUnregisterAsyncNotification
-    cudaExternalMemoryGetMappedBuffer cudaImportExternalMemory cudaImportExternalSemaphore
-    cudaIpcCloseMemHandle cudaIpcGetEventHandle cudaIpcGetMemHandle cudaIpcOpenEventHandle
-    cudaIpcOpenMemHandle cudaMemcpy3DPeer cudaMemcpy3DPeerAsync cudaMemcpy3DPeerAsync_ptsz
-    cudaMemcpy3DPeer_ptds cudaMemcpyPeer cudaMemcpyPeerAsync cudaSignalExternalSemaphoresAsync
-    cudaSignalExternalSemaphoresAsync_ptsz cudaSignalExternalSemaphoresAsync_v2
-    cudaSignalExternalSemaphoresAsync_v2_ptsz cudaWaitExternalSemaphoresAsync
-    cudaWaitExternalSemaphoresAsync_ptsz cudaWaitExternalSemaphoresAsync_v2
-    cudaWaitExternalSemaphoresAsync_v2_ptsz
+    cudaDeviceGetP2PAtomicCapabilities cudaDeviceGetP2PAttribute cudaDeviceRegisterAsyncNotification
+    cudaDeviceUnregisterAsyncNotification cudaExternalMemoryGetMappedBuffer cudaImportExternalMemory
+    cudaImportExternalSemaphore cudaIpcCloseMemHandle cudaIpcGetEventHandle cudaIpcGetMemHandle
+    cudaIpcOpenEventHandle cudaIpcOpenMemHandle cudaMemcpy3DPeer cudaMemcpy3DPeerAsync
+    cudaMemcpy3DPeerAsync_ptsz cudaMemcpy3DPeer_ptds cudaMemcpyPeer cudaMemcpyPeerAsync
+    cudaSignalExternalSemaphoresAsync cudaSignalExternalSemaphoresAsync_ptsz
+    cudaSignalExternalSemaphoresAsync_v2 cudaSignalExternalSemaphoresAsync_v2_ptsz
+    cudaWaitExternalSemaphoresAsync cudaWaitExternalSemaphoresAsync_ptsz
+    cudaWaitExternalSemaphoresAsync_v2 cudaWaitExternalSemaphoresAsync_v2_ptsz
 }
 
 // Memory that is shared with the host, pools, batches and three dimensions.
 unsupported! {
-    __cudaRegisterManagedVar cudaDeviceGetDefaultMemPool cudaDeviceGetMemPool
-    cudaDeviceSetMemPool cudaLibraryGetManaged cudaLogsDumpToMemory cudaMalloc3D
-    cudaMallocManaged cudaMemAdvise cudaMemAdvise_v2 cudaMemDiscardAndPrefetchBatchAsync
-    cudaMemDiscardAndPrefetchBatchAsync_ptsz cudaMemDiscardBatchAsync
-    cudaMemDiscardBatchAsync_ptsz cudaMemGetDefaultMemPool cudaMemGetMemPool cudaMemPoolCreate
-    cudaMemPoolDestroy cudaMemPoolExportPointer cudaMemPoolExportToShareableHandle
-    cudaMemPoolGetAccess cudaMemPoolGetAttribute cudaMemPoolImportFromShareableHandle
-    cudaMemPoolImportPointer cudaMemPoolSetAccess cudaMemPoolSetAttribute cudaMemPoolTrimTo
-    cudaMemPrefetchAsync cudaMemPrefetchAsync_ptsz cudaMemPrefetchAsync_v2
-    cudaMemPrefetchAsync_v2_ptsz cudaMemPrefetchBatchAsync cudaMemPrefetchBatchAsync_ptsz
-    cudaMemRangeGetAttribute cudaMemRangeGetAttributes cudaMemSetMemPool cudaMemcpy3D
-    cudaMemcpy3DAsync cudaMemcpy3DAsync_ptsz cudaMemcpy3DBatchAsync cudaMemcpy3DBatchAsync_ptsz
-    cudaMemcpy3D_ptds cudaMemcpyBatchAsync cudaMemcpyBatchAsync_ptsz cudaMemset3D
-    cudaMemset3DAsync cudaMemset3DAsync_ptsz cudaMemset3D_ptds cudaStreamAttachMemAsync
-    cudaStreamAttachMemAsync_ptsz
+    cudaLibraryGetManaged cudaLogsDumpToMemory cudaMemDiscardAndPrefetchBatchAsync
+    cudaMemDiscardAndPrefetchBatchAsync_ptsz cudaMemDiscardBatchAsync cudaMemDiscardBatchAsync_ptsz
+    cudaMemGetDefaultMemPool cudaMemGetMemPool cudaMemPoolExportPointer
+    cudaMemPoolExportToShareableHandle cudaMemPoolImportFromShareableHandle cudaMemPoolImportPointer
+    cudaMemPrefetchBatchAsync cudaMemPrefetchBatchAsync_ptsz cudaMemRangeGetAttribute
+    cudaMemRangeGetAttributes cudaMemSetMemPool cudaMemcpy3DBatchAsync cudaMemcpy3DBatchAsync_ptsz
+    cudaMemcpyBatchAsync cudaMemcpyBatchAsync_ptsz
 }
 
 // The rest.
@@ -150,13 +129,11 @@ unsupported! {
     __cudaGetProcAddress __cudaRegisterHostVar __cudaRegisterUnifiedTable
     cudaCtxResetPersistingL2Cache cudaFuncGetParamInfo cudaGetDriverEntryPoint
     cudaGetDriverEntryPointByVersion cudaGetDriverEntryPointByVersion_ptsz
-    cudaGetDriverEntryPoint_ptsz cudaGetExportTable cudaHostGetFlags
-    cudaKernelSetAttributeForDevice cudaLaunchCooperativeKernelMultiDevice
-    cudaLibraryEnumerateKernels cudaLibraryGetGlobal cudaLibraryGetKernel
-    cudaLibraryGetKernelCount cudaLibraryGetUnifiedFunction cudaLibraryLoadData
+    cudaGetDriverEntryPoint_ptsz cudaGetExportTable cudaHostGetFlags cudaKernelSetAttributeForDevice
+    cudaLaunchCooperativeKernelMultiDevice cudaLibraryEnumerateKernels cudaLibraryGetGlobal
+    cudaLibraryGetKernel cudaLibraryGetKernelCount cudaLibraryGetUnifiedFunction cudaLibraryLoadData
     cudaLibraryLoadFromFile cudaLibraryUnload cudaLogsCurrent cudaLogsDumpToFile
-    cudaLogsRegisterCallback cudaLogsUnregisterCallback cudaMallocFromPoolAsync
-    cudaMallocFromPoolAsync_ptsz cudaOccupancyMaxActiveClusters
+    cudaLogsRegisterCallback cudaLogsUnregisterCallback cudaOccupancyMaxActiveClusters
     cudaOccupancyMaxPotentialClusterSize cudaSetDoubleForDevice cudaSetDoubleForHost
     cudaStreamCopyAttributes cudaStreamCopyAttributes_ptsz cudaStreamGetAttribute
     cudaStreamGetAttribute_ptsz cudaStreamGetDevice cudaStreamGetDevice_ptsz cudaStreamGetId
@@ -165,4 +142,4 @@ unsupported! {
 
 // The structure of these belongs to another version.
 #[cfg(cudart_12)]
-unsupported! { cudaGetDeviceProperties }
+unsupported! {}

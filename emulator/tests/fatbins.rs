@@ -125,7 +125,7 @@ fn a_kernel_of_a_library_launches_and_its_variables_are_found() {
 }
 
 #[test]
-fn of_linked_files_one_may_have_ptx_for_the_device() {
+fn linked_files_are_joined() {
     let session = session();
     let (own, runtime) =
         (fatbin(&[(PTX, 80, &ptx("k", "sm_80"))]), fatbin(&[(CUBIN, 90, b"code")]));
@@ -141,10 +141,13 @@ fn of_linked_files_one_may_have_ptx_for_the_device() {
     };
     let library = wrapped(&[own.as_ptr(), runtime.as_ptr(), null()]).unwrap();
     assert!(kernel(library, "k").is_ok());
-    let both = wrapped(&[own.as_ptr(), own.as_ptr(), null()]);
-    assert_eq!(both.unwrap_err(), CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU);
+    let other = fatbin(&[(PTX, 80, &ptx("l", "sm_80"))]);
+    let library = wrapped(&[own.as_ptr(), other.as_ptr(), null()]).unwrap();
+    assert!(kernel(library, "k").is_ok() && kernel(library, "l").is_ok());
+    let twice = wrapped(&[own.as_ptr(), own.as_ptr(), null()]);
+    assert_eq!(twice.unwrap_err(), CUresult::CUDA_ERROR_INVALID_PTX);
     let told = fault();
-    assert!(told.contains("2 files with relocatable device code (-rdc=true)"), "{told}");
+    assert!(told.contains("second definition of 'vk'"), "{told}");
     // The file form, by the older function.
     let file = tempfile("linked.fatbin", &own);
     let module = session.context.load_module(cudarc::nvrtc::Ptx::from_file(&file)).unwrap();

@@ -65,20 +65,21 @@ fn addresses_are_initial_values_whole_and_by_bytes() {
 #[test]
 fn only_kernels_that_use_undefined_symbols_are_refused() {
     let text = format!(
-        "{HEAD}.global .attribute(.managed) .align 4 .b8 m[4];\n.extern .global .b32 e;\n\
+        "{HEAD}.extern .global .b32 e;\n\
          .global .texref t;\n.global .u64 p = e;\n\
          .visible .entry good() {{ ret; }}\n\
-         .visible .entry managed() {{ .reg .b32 %r; ld.global.u32 %r, [m]; ret; }}\n\
+         .visible .entry texture() {{ .reg .b64 %r; mov.u64 %r, t; ret; }}\n\
          .visible .entry pointer() {{ .reg .b64 %r; ld.global.u64 %r, [p]; ret; }}\n"
     );
     let module = Device::default().load(&text).unwrap();
     assert!(module.kernel("good").is_some());
     let refusal = |name| module.refusal(name).unwrap().to_string();
-    assert_eq!(refusal("managed"), "unsupported variable 'm' (it is managed memory) at line 9");
+    let texture = "unsupported variable 't' (it is a texture, sampler or surface) at line 8";
+    assert_eq!(refusal("texture"), texture);
     let pointer =
-        "unsupported variable 'p' (its initial value 'e' is not an address known here) at line 10";
+        "unsupported variable 'p' (its initial value 'e' is not an address known here) at line 9";
     assert_eq!(refusal("pointer"), pointer);
-    assert_eq!(module.variable("m"), None);
+    assert_eq!(module.variable("t"), None);
 }
 
 #[test]

@@ -157,9 +157,164 @@ static void kernels() {
     OK(cudaDeviceSynchronize());
     fill<<<1, 4096>>>(nullptr, 0);
     CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
-    cudaGraph_t graph;
-    CHECK(cudaGraphCreate(&graph, 0) == cudaErrorNotSupported);
+    cudaIpcMemHandle_t handle;
+    CHECK(cudaIpcGetMemHandle(&handle, &counter) == cudaErrorNotSupported);
     cudaGetLastError();
+}
+
+static void areas() {
+    cudaPitchedPtr box;
+    const cudaExtent extent = make_cudaExtent(3, 4, 2);
+    char from[2][5][6], back[2][4][3] = {};
+    for (int i = 0; i < (int)sizeof from; ++i) (&from[0][0][0])[i] = i;
+    OK(cudaMalloc3D(&box, extent));
+    OK(cudaMemset3D(box, 9, extent));
+    cudaMemcpy3DParms in = {}, out = {};
+    in.srcPtr = make_cudaPitchedPtr(from, 6, 6, 5);
+    in.srcPos = make_cudaPos(1, 1, 0);
+    in.dstPtr = box;
+    in.extent = make_cudaExtent(3, 3, 2);
+    in.kind = cudaMemcpyHostToDevice;
+    OK(cudaMemcpy3D(&in));
+    out.srcPtr = box;
+    out.dstPtr = make_cudaPitchedPtr(back, 3, 3, 4);
+    out.extent = extent;
+    out.kind = cudaMemcpyDeviceToHost;
+    OK(cudaMemcpy3DAsync(&out, cudaStreamPerThread));
+    CHECK(back[0][0][0] == 7 && back[1][2][2] == 30 + 3 * 6 + 3 && back[1][3][0] == 9);
+    OK(cudaFree(box.ptr));
+}
+
+static void pools() {
+    cudaMemPool_t pool, same;
+    cudaMemPoolProps properties = {};
+    int *values, host[32];
+    unsigned long long kept = 1 << 20, found = 0;
+    OK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    OK(cudaDeviceGetMemPool(&same, 0));
+    CHECK(pool == same);
+    OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept));
+    OK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &found));
+    CHECK(found == kept);
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    OK(cudaMemPoolCreate(&pool, &properties));
+    OK(cudaMallocFromPoolAsync((void **)&values, sizeof host, pool, cudaStreamPerThread));
+    fill<<<1, 32, 0, cudaStreamPerThread>>>(values, 3);
+    OK(cudaMemcpy(host, values, sizeof host, cudaMemcpyDeviceToHost));
+    CHECK(host[31] == 34);
+    OK(cudaFreeAsync(values, cudaStreamPerThread));
+    OK(cudaMemPoolTrimTo(pool, 0));
+    OK(cudaMemPoolDestroy(pool));
+    CHECK(cudaMemPoolDestroy(pool) == cudaErrorInvalidValue);
+    cudaGetLastError();
+}
+
+__managed__ int shared = 4;
+
+__global__ void add_to(int *values, int by) {
+    values[threadIdx.x] += by;
+    if (threadIdx.x == 0) shared += by;
+}
+
+static void managed() {
+    int *values, *mapped, *on_device;
+    cudaPointerAttributes attributes;
+    CHECK(shared == 4);
+    OK(cudaMallocManaged(&values, 8 * sizeof *values));
+    OK(cudaHostAlloc((void **)&mapped, 8 * sizeof *mapped, cudaHostAllocMapped));
+    OK(cudaHostGetDevicePointer((void **)&on_device, mapped, 0));
+    for (int i = 0; i < 8; ++i) values[i] = mapped[i] = i;
+    add_to<<<1, 8>>>(values, 10);
+    add_to<<<1, 8>>>(on_device, 20);
+    OK(cudaDeviceSynchronize());
+    CHECK(values[0] == 10 && values[7] == 17 && mapped[7] == 27 && shared == 34);
+    shared = 1;
+    add_to<<<1, 8>>>(values, 1);
+    OK(cudaDeviceSynchronize());
+    CHECK(values[7] == 18 && shared == 2);
+    OK(cudaPointerGetAttributes(&attributes, values));
+    CHECK(attributes.type == cudaMemoryTypeManaged && attributes.hostPointer == values);
+    OK(cudaMemset(values, 0, 4 * sizeof *values));
+    CHECK(values[3] == 0 && values[4] == 15);
+    OK(cudaFree(values));
+    OK(cudaFreeHost(mapped));
+}
+
+static void captured_graph() {
+    cudaStream_t first, second;
+    cudaEvent_t forked, joined;
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    cudaStreamCaptureStatus status;
+    int *values, host[32] = {}, called = 0;
+    size_t nodes = 0;
+    OK(cudaMalloc(&values, sizeof host));
+    OK(cudaMemset(values, 0, sizeof host));
+    OK(cudaStreamCreate(&first));
+    OK(cudaStreamCreate(&second));
+    OK(cudaEventCreate(&forked));
+    OK(cudaEventCreate(&joined));
+    OK(cudaStreamBeginCapture(first, cudaStreamCaptureModeGlobal));
+    OK(cudaStreamIsCapturing(first, &status));
+    CHECK(status == cudaStreamCaptureStatusActive);
+    add_to<<<1, 32, 0, first>>>(values, 1);
+    OK(cudaEventRecord(forked, first));
+    OK(cudaStreamWaitEvent(second, forked, 0));
+    add_to<<<1, 32, 0, second>>>(values, 2);
+    OK(cudaEventRecord(joined, second));
+    OK(cudaStreamWaitEvent(first, joined, 0));
+    OK(cudaMemcpyAsync(host, values, sizeof host, cudaMemcpyDeviceToHost, first));
+    OK(cudaLaunchHostFunc(first, count_up, &called));
+    CHECK(cudaStreamSynchronize(first) == cudaErrorStreamCaptureUnsupported);
+    CHECK(cudaMemcpy(host, values, 4, cudaMemcpyDeviceToHost) == cudaErrorStreamCaptureImplicit);
+    OK(cudaStreamEndCapture(first, &graph));
+    CHECK(host[5] == 0 && called == 0);
+    OK(cudaGraphGetNodes(graph, nullptr, &nodes));
+    CHECK(nodes == 4);
+    OK(cudaGraphInstantiate(&executable, graph, 0));
+    for (int i = 0; i < 3; ++i) OK(cudaGraphLaunch(executable, second));
+    OK(cudaStreamSynchronize(second));
+    CHECK(host[5] == 9 && called == 3);
+    OK(cudaGraphExecDestroy(executable));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(values));
+    cudaGetLastError();
+}
+
+static void added_graph() {
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    cudaGraphNode_t filled, added, copied;
+    int *values, host[32] = {}, by = 5;
+    void *arguments[] = {&values, &by};
+    OK(cudaMalloc(&values, sizeof host));
+    OK(cudaGraphCreate(&graph, 0));
+    cudaMemsetParams fill = {};
+    fill.dst = values;
+    fill.value = 7;
+    fill.elementSize = 4;
+    fill.width = 32;
+    fill.height = 1;
+    OK(cudaGraphAddMemsetNode(&filled, graph, nullptr, 0, &fill));
+    cudaKernelNodeParams launch = {};
+    launch.func = (void *)add_to;
+    launch.gridDim = dim3(1);
+    launch.blockDim = dim3(32);
+    launch.kernelParams = arguments;
+    OK(cudaGraphAddKernelNode(&added, graph, &filled, 1, &launch));
+    OK(cudaGraphAddMemcpyNode1D(&copied, graph, &added, 1, host, values, sizeof host,
+                                cudaMemcpyDeviceToHost));
+    OK(cudaGraphInstantiate(&executable, graph, 0));
+    OK(cudaGraphLaunch(executable, 0));
+    CHECK(host[0] == 12 && host[31] == 12);
+    by = 6;
+    OK(cudaGraphExecKernelNodeSetParams(executable, added, &launch));
+    OK(cudaGraphLaunch(executable, 0));
+    CHECK(host[31] == 13);
+    OK(cudaGraphExecDestroy(executable));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(values));
 }
 
 static void reset() {
@@ -178,6 +333,11 @@ int main() {
     symbols();
     streams();
     kernels();
+    areas();
+    pools();
+    managed();
+    captured_graph();
+    added_graph();
     reset();
     printf("%d failures\n", failures);
     return failures;

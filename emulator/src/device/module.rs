@@ -101,6 +101,8 @@ pub struct Module {
     refused: Vec<RefusedKernel>,
     /// Address and size of each variable.
     variables: HashMap<String, (u64, u64)>,
+    /// The names of those that the host shares.
+    managed: Vec<String>,
 }
 
 /// The bytes of `.const` variables that a module may have.
@@ -109,8 +111,12 @@ const CONSTANT_ROOM: u64 = 64 << 10;
 impl Module {
     pub(super) fn load(text: &str, memory: &mut Memory) -> Result<Self, PtxError> {
         let tree = ptx::parse(text)?;
-        let mut module =
-            Self { kernels: Vec::new(), refused: Vec::new(), variables: HashMap::new() };
+        let mut module = Self {
+            kernels: Vec::new(),
+            refused: Vec::new(),
+            variables: HashMap::new(),
+            managed: Vec::new(),
+        };
         let loaded = module.fill(&tree, memory);
         if loaded.is_err() {
             module.unload(memory);
@@ -182,6 +188,9 @@ impl Module {
             PtxError::unsupported(variable.line, format!("no memory for variable '{name}'"))
         })?;
         symbols.addresses.insert(name.clone(), address);
+        if variable.is_managed {
+            self.managed.push(name.clone());
+        }
         self.variables.insert(name, (address, u64::from(bytes)));
         Ok(())
     }
@@ -237,6 +246,11 @@ impl Module {
     /// Address and size of a variable.
     pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
         self.variables.get(name).copied()
+    }
+
+    /// Address and size of each variable that the host shares.
+    pub fn managed(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.managed.iter().filter_map(|name| self.variable(name))
     }
 
     /// Frees the variables.

@@ -1,7 +1,7 @@
 //! The device and its attributes.
 
 use super::code::Code;
-use super::pointers::{Handle, Out, Target, Text};
+use super::pointers::{Out, Target, Text};
 use super::state::{chip_of, device_count, initialise, with};
 use crate::device::Chip;
 use std::ffi::{c_char, c_int, c_uint};
@@ -165,8 +165,8 @@ fn attribute_of(chip: &Chip, attribute: c_int) -> Option<c_int> {
         78..=80 => 1,
         81 => chip.shared_per_sm,
         82 => chip.registers_per_sm,
-        // MANAGED_MEMORY: device addresses are not host addresses.
-        83 => 0,
+        // MANAGED_MEMORY, but not while a kernel runs (CONCURRENT_MANAGED_ACCESS, 89).
+        83 => 1,
         // SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO.
         87 => 2,
         // COOPERATIVE_LAUNCH.
@@ -174,14 +174,11 @@ fn attribute_of(chip: &Chip, attribute: c_int) -> Option<c_int> {
         97 => chip.shared_per_block_optin,
         106 => chip.blocks_per_sm,
         111 => chip.shared_reserved,
-        // Every other attribute is a capability that the emulator does not have: pools (115) …
+        // MEMORY_POOLS_SUPPORTED.
+        115 => 1,
+        // Every other attribute is a capability that the emulator does not have.
         21..=150 => 0,
         _ => return None,
     };
     c_int::try_from(value).ok()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuDeviceGetDefaultMemPool(_pool: Out<Handle>, _device: c_int) -> Code {
-    Code::NOT_SUPPORTED
 }

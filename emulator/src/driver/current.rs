@@ -72,6 +72,13 @@ pub fn on_stream(stream: Handle, f: impl FnOnce(&mut Driver, u64) -> Result<(), 
     })
 }
 
+/// A call that waits for a stream, which none may while it is captured.
+pub fn after_stream(stream: Handle) -> Code {
+    on_stream(stream, |driver, _| {
+        if driver.graphs.captures(stream) { Err(Code::STREAM_CAPTURE_UNSUPPORTED) } else { Ok(()) }
+    })
+}
+
 /// The current context of this thread.
 pub fn current() -> Option<Handle> {
     CURRENT.with_borrow(Stack::top)

@@ -29,8 +29,9 @@ extern "C" fn cuEventDestroy_v2(event: Handle) -> Code {
 #[unsafe(no_mangle)]
 extern "C" fn cuEventRecord(event: Handle, stream: Handle) -> Code {
     on_stream(stream, |driver, _| {
-        let event = driver.events.get_mut(&event).ok_or(Code::INVALID_HANDLE)?;
-        event.recorded = Some(Instant::now());
+        let known = driver.events.get_mut(&event).ok_or(Code::INVALID_HANDLE)?;
+        // An event of a capture has no time.
+        known.recorded = (!driver.graphs.fork(event, stream)).then(Instant::now);
         Ok(())
     })
 }

@@ -6,6 +6,7 @@
 
 use super::code::Code;
 use super::pointers::{FatbinWrapper, Source};
+use crate::ptx::link;
 use fatbin::{Content, HEADER, MAGIC};
 use std::collections::BTreeSet;
 
@@ -40,10 +41,11 @@ fn whole<'f>(fatbin: Source) -> Result<&'f [u8], Code> {
     fatbin.bytes(size)
 }
 
-/// The PTX of `fatbins` for a device of this compute capability (90); none if they have none.
+/// The PTX of `fatbins`, linked, for a device of this compute capability (90); none if they have
+/// none.
 ///
 /// # Errors
-/// They are damaged, or several have PTX.
+/// They are damaged.
 pub fn newest_ptx(fatbins: &[&[u8]], capability: u32) -> Result<Option<String>, Refusal> {
     let damaged = |why: String| (Code::INVALID_IMAGE, format!("the fatbin is damaged: {why}"));
     let mut texts = Vec::new();
@@ -58,16 +60,10 @@ pub fn newest_ptx(fatbins: &[&[u8]], capability: u32) -> Result<Option<String>, 
             texts.push(String::from_utf8_lossy(&bytes).into_owned());
         }
     }
-    match texts.len() {
-        0 | 1 => Ok(texts.pop()),
-        count => Err((
-            Code::NO_BINARY_FOR_GPU,
-            format!(
-                "the module is made of {count} files with relocatable device code (-rdc=true), \
-                 which have to be linked: the emulator runs PTX of one file only"
-            ),
-        )),
-    }
+    Ok(match texts.len() {
+        0 | 1 => texts.pop(),
+        _ => Some(link(&texts.iter().map(String::as_str).collect::<Vec<_>>())),
+    })
 }
 
 /// What is embedded: `a fatbin with machine code for sm_80 and PTX for compute_100`.

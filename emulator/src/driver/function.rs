@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::current::{on_stream, with_context};
-use super::pointers::{Extra, Handle, LaunchConfigIn, Out, Params};
+use super::pointers::{Extra, Handle, Out, Params, RawLaunchConfig, Structure};
 use super::state::Driver;
 use crate::device::{Kernel, LaunchConfig, occupancy};
 use std::ffi::{c_char, c_int, c_uint};
@@ -209,8 +209,8 @@ fn gather(
 }
 
 /// Whether all blocks of a launch have to run together.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
     Ordinary,
     Cooperative,
 }
@@ -223,8 +223,22 @@ fn launch(
     extra: Extra,
 ) -> Code {
     on_stream(stream, |driver, number| {
-        let kernel = kernel(driver, function)?.clone();
-        let params = gather(driver, &kernel, params, extra)?;
+        let work = kernel_work(driver, function, (config, kind), params, extra)?;
+        driver.submit((stream, number), work)
+    })
+}
+
+/// A launch with the values that its arguments have now.
+pub fn kernel_work(
+    driver: &mut Driver,
+    function: Handle,
+    (config, kind): (LaunchConfig, Kind),
+    params: Params,
+    extra: Extra,
+) -> Result<impl Fn(&mut Driver, u64) -> Result<(), Code> + Send + Sync + 'static, Code> {
+    let kernel = kernel(driver, function)?.clone();
+    let params = gather(driver, &kernel, params, extra)?;
+    Ok(move |driver: &mut Driver, number| {
         let device = &mut driver.device;
         let outcome = match kind {
             Kind::Ordinary => device.launch(&kernel, config, &params, number).map(drop),
@@ -286,7 +300,7 @@ const COOPERATIVE: u32 = 2;
 
 #[unsafe(no_mangle)]
 extern "C" fn cuLaunchKernelEx(
-    config: LaunchConfigIn,
+    config: Structure<RawLaunchConfig>,
     function: Handle,
     params: Params,
     extra: Extra,

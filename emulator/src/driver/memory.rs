@@ -3,6 +3,7 @@
 
 use super::code::Code;
 use super::current::{on_stream, with_context, with_healthy};
+use super::graph::enqueue;
 use super::pointers::{Handle, Out, Source, Target, host_allocate, host_free};
 use super::state::Driver;
 use crate::lower::address::GLOBAL_BASE;
@@ -41,7 +42,12 @@ fn free(address: u64, stream: Handle) -> Code {
         if address == 0 {
             return Ok(());
         }
+        // In a capture it stays: each launch of the graph uses it.
+        if driver.graphs.captures(stream) {
+            return Ok(());
+        }
         if driver.device.memory.free(address).is_ok() {
+            driver.managed.remove(address);
             return Ok(());
         }
         let place = match driver.device.memory.find(address) {
@@ -61,55 +67,79 @@ fn free(address: u64, stream: Handle) -> Code {
 }
 
 fn upload(to: u64, from: Source, bytes: usize, stream: Handle) -> Code {
-    on_stream(stream, |driver, _| {
-        let source = from.bytes(bytes)?;
-        driver
-            .device
-            .memory
-            .write(to, source)
-            .map_err(|_| refuse(driver, "writes", to, bytes as u64))
-    })
+    let from = from.address();
+    enqueue(stream, move |driver, _| upload_now(driver, to, from, bytes))
+}
+
+fn upload_now(driver: &mut Driver, to: u64, from: u64, bytes: usize) -> Result<(), Code> {
+    let source = Source::from_address(from).bytes(bytes)?;
+    let written = driver.device.memory.write(to, source);
+    written.map_err(|_| refuse(driver, "writes", to, bytes as u64))
 }
 
 fn download(to: Target, from: u64, bytes: usize, stream: Handle) -> Code {
-    on_stream(stream, |driver, _| {
-        let target = to.bytes(bytes)?;
-        driver
-            .device
-            .memory
-            .read(from, target)
-            .map_err(|_| refuse(driver, "reads", from, bytes as u64))
-    })
+    let to = to.address();
+    enqueue(stream, move |driver, _| download_now(driver, to, from, bytes))
+}
+
+fn download_now(driver: &mut Driver, to: u64, from: u64, bytes: usize) -> Result<(), Code> {
+    let target = Target::from_address(to).bytes(bytes)?;
+    let read = driver.device.memory.read(from, target);
+    read.map_err(|_| refuse(driver, "reads", from, bytes as u64))
 }
 
 fn copy(to: u64, from: u64, bytes: usize, stream: Handle) -> Code {
-    on_stream(stream, |driver, _| {
-        driver
-            .device
-            .memory
-            .copy(to, from, bytes as u64)
-            .map_err(|_| refuse(driver, "copies", from, bytes as u64))
-    })
+    enqueue(stream, move |driver, _| copy_now(driver, to, from, bytes))
+}
+
+fn copy_now(driver: &mut Driver, to: u64, from: u64, bytes: usize) -> Result<(), Code> {
+    let copied = driver.device.memory.copy(to, from, bytes as u64);
+    copied.map_err(|_| refuse(driver, "copies", from, bytes as u64))
+}
+
+/// Copies between addresses of the host or the device.
+pub fn copy_between(driver: &mut Driver, to: u64, from: u64, bytes: usize) -> Result<(), Code> {
+    match (is_device(driver, to), is_device(driver, from)) {
+        (true, true) => copy_now(driver, to, from, bytes),
+        (true, false) => upload_now(driver, to, from, bytes),
+        (false, true) => download_now(driver, to, from, bytes),
+        (false, false) => {
+            let source = Source::from_address(from).bytes(bytes)?.to_vec();
+            Target::from_address(to).bytes(bytes)?.copy_from_slice(&source);
+            Ok(())
+        }
+    }
 }
 
 fn fill(address: u64, pattern: &[u8], count: usize, stream: Handle) -> Code {
-    on_stream(stream, |driver, _| {
-        let (count, width) = (count as u64, pattern.len() as u64);
-        if !address.is_multiple_of(width) {
-            let text = format!(
-                "a host call fills device memory at {address:#x} with values of {width} bytes; \
-                 the address must be a multiple of {width}"
-            );
-            driver.note("invalid_argument", &text);
-            return Err(Code::INVALID_VALUE);
-        }
-        let total = count.saturating_mul(width);
-        driver
-            .device
-            .memory
-            .fill(address, pattern, count)
-            .map_err(|_| refuse(driver, "fills", address, total))
-    })
+    let pattern = pattern.to_vec();
+    enqueue(stream, move |driver, _| fill_now(driver, address, &pattern, count))
+}
+
+/// Fills `height` rows of `width` values that are `pitch` bytes apart.
+pub fn fill_rows(
+    driver: &mut Driver,
+    (address, pitch): (u64, usize),
+    pattern: &[u8],
+    (width, height): (usize, usize),
+) -> Result<(), Code> {
+    let mut rows = (0..height).map(|row| address + (row * pitch) as u64);
+    rows.try_for_each(|row| fill_now(driver, row, pattern, width))
+}
+
+fn fill_now(driver: &mut Driver, address: u64, pattern: &[u8], count: usize) -> Result<(), Code> {
+    let width = pattern.len() as u64;
+    if !address.is_multiple_of(width) {
+        let text = format!(
+            "a host call fills device memory at {address:#x} with values of {width} bytes; the \
+             address must be a multiple of {width}"
+        );
+        driver.note("invalid_argument", &text);
+        return Err(Code::INVALID_VALUE);
+    }
+    let total = (count as u64).saturating_mul(width);
+    let filled = driver.device.memory.fill(address, pattern, count as u64);
+    filled.map_err(|_| refuse(driver, "fills", address, total))
 }
 
 #[unsafe(no_mangle)]
@@ -118,8 +148,26 @@ extern "C" fn cuMemAlloc_v2(address: Out<u64>, bytes: usize) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemAllocAsync(address: Out<u64>, bytes: usize, stream: Handle) -> Code {
+pub extern "C" fn cuMemAllocAsync(address: Out<u64>, bytes: usize, stream: Handle) -> Code {
     allocate(address, bytes, stream)
+}
+
+/// The alignment of rows, as NVIDIA's driver has it.
+const PITCH: usize = 512;
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemAllocPitch_v2(
+    address: Out<u64>,
+    pitch: Out<usize>,
+    width: usize,
+    height: usize,
+    _element_bytes: c_uint,
+) -> Code {
+    let row = width.next_multiple_of(PITCH);
+    match allocate(address, row.saturating_mul(height), DEFAULT) {
+        Code::SUCCESS => pitch.set(row).into(),
+        refused => refused,
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -188,22 +236,7 @@ extern "C" fn cuMemcpy(to: u64, from: u64, bytes: usize) -> Code {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: Handle) -> Code {
-    let mut places = (false, false);
-    let code = on_stream(stream, |driver, _| {
-        places = (is_device(driver, to), is_device(driver, from));
-        Ok(())
-    });
-    match places {
-        _ if code != Code::SUCCESS => code,
-        (true, true) => copy(to, from, bytes, stream),
-        (true, false) => upload(to, Source::from_address(from), bytes, stream),
-        (false, true) => download(Target::from_address(to), from, bytes, stream),
-        (false, false) => on_stream(stream, |_, _| {
-            let source = Source::from_address(from).bytes(bytes)?.to_vec();
-            Target::from_address(to).bytes(bytes)?.copy_from_slice(&source);
-            Ok(())
-        }),
-    }
+    enqueue(stream, move |driver, _| copy_between(driver, to, from, bytes))
 }
 
 #[unsafe(no_mangle)]
@@ -245,8 +278,36 @@ fn allocate_host(pointer: Out<u64>, bytes: usize) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemHostAlloc(pointer: Out<u64>, bytes: usize, _flags: c_uint) -> Code {
-    allocate_host(pointer, bytes)
+extern "C" fn cuMemHostAlloc(pointer: Out<u64>, bytes: usize, flags: c_uint) -> Code {
+    if flags & DEVICE_MAP == 0 {
+        return allocate_host(pointer, bytes);
+    }
+    with_healthy(|driver| {
+        let address = driver.share(bytes)?;
+        driver.host_memory.insert(address, bytes);
+        pointer.set(address)
+    })
+}
+
+/// `CU_MEMHOSTALLOC_DEVICEMAP`: kernels use the memory too.
+const DEVICE_MAP: c_uint = 2;
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemHostGetDevicePointer_v2(
+    address: Out<u64>,
+    pointer: Source,
+    _flags: c_uint,
+) -> Code {
+    with_context(|driver| {
+        let pointer = pointer.address();
+        if driver.managed.has(pointer) {
+            return address.set(pointer);
+        }
+        let why = "the emulated device shares host memory of cudaHostAllocMapped \
+                   (CU_MEMHOSTALLOC_DEVICEMAP) alone";
+        driver.note("unsupported", why);
+        Err(Code::NOT_SUPPORTED)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -259,7 +320,9 @@ extern "C" fn cuMemFreeHost(pointer: Target) -> Code {
     with_context(|driver| {
         let address = pointer.address();
         let bytes = driver.host_memory.remove(&address).ok_or(Code::INVALID_VALUE)?;
-        host_free(address, bytes);
+        if driver.unshare(address).is_err() {
+            host_free(address, bytes);
+        }
         Ok(())
     })
 }
@@ -298,7 +361,8 @@ extern "C" fn cuPointerGetAttribute(value: Target, attribute: c_int, pointer: u6
             1 => super::state::PRIMARY.0 as u64,
             2 => DEVICE,
             3 => pointer,
-            8 | 9 => 0,
+            8 => u64::from(driver.managed.has(pointer)),
+            9 => 0,
             11 => allocation.base,
             12 => allocation.bytes,
             _ => return Err(Code::NOT_SUPPORTED),

@@ -9,9 +9,9 @@
 //! `log` reports events while the program runs, without such calls.
 //!
 //! If the emulator differs from a GPU, it returns an error and not a value: it reports no times
-//! (`cuEventElapsedTime` is `NOT_SUPPORTED` unless requested), no register counts, no graphs, no
-//! managed memory, no machine code.
+//! (`cuEventElapsedTime` is `NOT_SUPPORTED` unless requested), no register counts, no machine code.
 
+mod area;
 mod attribute;
 mod code;
 mod context;
@@ -20,15 +20,21 @@ mod event;
 mod fatbins;
 mod foreign_runtime;
 mod function;
+mod graph;
+mod graph_nodes;
+mod graphs;
 mod library;
 mod log;
 mod machine_code;
+mod managed;
 mod memory;
 mod module;
 mod other;
 mod persisting;
 mod pointers;
+mod pool;
 mod report;
+mod shared_pages;
 mod state;
 mod stream;
 mod unsupported;

@@ -24,6 +24,12 @@ fn load(driver: &mut Driver, module: Out<Handle>, text: &str) -> Result<(), Refu
     });
     let handle = driver.handle();
     let loaded = loaded.map_err(|refusal| refuse(driver, refusal))?;
+    for (address, bytes) in loaded.managed() {
+        if !driver.managed.add(address, bytes as usize, &driver.device.memory) {
+            let why = format!("the host has no place for a managed variable at {address:#x}");
+            return Err(refuse(driver, ("invalid_ptx", Code::OUT_OF_MEMORY, why)));
+        }
+    }
     driver.modules.insert(handle, loaded);
     module.set(handle).map_err(|code| (code, String::new()))
 }
@@ -91,6 +97,9 @@ pub fn load_file(driver: &mut Driver, module: Out<Handle>, path: Text) -> Result
 pub fn unload(driver: &mut Driver, module: Handle) -> Result<(), Code> {
     let unloaded = driver.modules.remove(&module).ok_or(Code::INVALID_HANDLE)?;
     driver.functions.retain(|_, (owner, _)| *owner != module);
+    for (address, _) in unloaded.managed() {
+        driver.managed.remove(address);
+    }
     unloaded.unload(&mut driver.device.memory);
     Ok(())
 }

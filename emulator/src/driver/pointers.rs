@@ -5,7 +5,7 @@
 //! states.
 
 use super::code::Code;
-use std::ffi::{CStr, c_char, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 /// An opaque handle: a context, a module, a function, a stream or an event. Never dereferenced.
 #[repr(transparent)]
@@ -171,6 +171,11 @@ impl Source {
         Self(bytes.as_ptr().cast())
     }
 
+    /// The address as a number.
+    pub fn address(self) -> u64 {
+        self.0 as u64
+    }
+
     /// From the integer that the caller passed as one of its addresses.
     pub fn from_address(address: u64) -> Self {
         Self(address as *const c_void)
@@ -331,19 +336,49 @@ impl RawLaunchConfig {
     }
 }
 
-/// A pointer to a launch configuration.
+/// A pointer to a structure of CUDA's.
 #[repr(transparent)]
-#[derive(Debug, Clone, Copy)]
-pub struct LaunchConfigIn(*const RawLaunchConfig);
+#[derive(Debug)]
+pub struct Structure<T>(*const T);
 
-impl LaunchConfigIn {
-    /// The configuration.
-    pub fn get(self) -> Result<RawLaunchConfig, Code> {
+impl<T: Copy> Structure<T> {
+    /// The structure.
+    pub fn get(self) -> Result<T, Code> {
         if self.0.is_null() {
             return Err(Code::INVALID_VALUE);
         }
         // SAFETY: not null, and by CUDA's contract valid for one read.
         Ok(unsafe { self.0.read() })
+    }
+}
+
+/// Handles of the caller, to read or to write.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub struct Handles(*mut Handle);
+
+impl Handles {
+    /// `count` handles.
+    pub fn get<'h>(self, count: usize) -> Result<&'h [Handle], Code> {
+        if count == 0 {
+            return Ok(&[]);
+        }
+        if self.0.is_null() {
+            return Err(Code::INVALID_VALUE);
+        }
+        // SAFETY: not null, and by CUDA's contract `count` handles, alive during the call.
+        Ok(unsafe { std::slice::from_raw_parts(self.0, count) })
+    }
+
+    /// Writes as many of `all` as `room` holds, if the caller wants them, and how many there are.
+    pub fn set_if_wanted(self, all: &[Handle], room: Out<usize>) -> Result<(), Code> {
+        if !self.0.is_null() && !room.0.is_null() {
+            // SAFETY: not null, and by CUDA's contract the length of the caller's array.
+            let count = unsafe { room.0.read() }.min(all.len());
+            // SAFETY: not null, and by CUDA's contract valid for `room` handles.
+            unsafe { std::slice::from_raw_parts_mut(self.0, count) }.copy_from_slice(&all[..count]);
+        }
+        room.set(all.len())
     }
 }
 
@@ -378,6 +413,70 @@ pub fn host_allocate(bytes: usize) -> Option<u64> {
     // SAFETY: the layout has a size of at least one byte.
     let pointer = unsafe { std::alloc::alloc_zeroed(layout) };
     (!pointer.is_null()).then_some(pointer as u64)
+}
+
+unsafe extern "C" {
+    fn mmap(
+        at: *mut c_void,
+        bytes: usize,
+        access: c_int,
+        flags: c_int,
+        file: c_int,
+        offset: i64,
+    ) -> *mut c_void;
+    fn munmap(at: *mut c_void, bytes: usize) -> c_int;
+}
+
+/// `PROT_READ | PROT_WRITE`, and `MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE`.
+const READ_WRITE: c_int = 3;
+const OWN_AT_ADDRESS: c_int = 0x2 | 0x20 | 0x10_0000;
+
+/// The size of a page, at most: the emulator leaves more between two allocations.
+const PAGE: u64 = 4096;
+
+/// The first page of an allocation, and the bytes of all its pages.
+fn pages(address: u64, bytes: usize) -> (*mut c_void, usize) {
+    let first = address / PAGE * PAGE;
+    let end = (address + bytes as u64).next_multiple_of(PAGE);
+    (first as *mut c_void, (end - first) as usize)
+}
+
+/// Host memory at an address that the device chose.
+#[derive(Debug)]
+pub struct HostPages {
+    address: u64,
+    bytes: usize,
+}
+
+impl HostPages {
+    /// Maps the pages of an allocation; none if the host has something there.
+    pub fn map(address: u64, bytes: usize) -> Option<Self> {
+        let (first, whole) = pages(address, bytes);
+        // SAFETY: the kernel maps new pages, and none over those that the process has.
+        let mapped = unsafe { mmap(first, whole, READ_WRITE, OWN_AT_ADDRESS, -1, 0) };
+        if mapped == first { Some(Self { address, bytes }) } else { None }
+    }
+
+    /// What the host has there.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the pages are mapped as long as this value lives; the program does not write
+        // them while it waits for the driver, as CUDA demands of managed memory.
+        unsafe { std::slice::from_raw_parts(self.address as *const u8, self.bytes) }
+    }
+
+    /// The same, to write.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and nor does it read them.
+        unsafe { std::slice::from_raw_parts_mut(self.address as *mut u8, self.bytes) }
+    }
+}
+
+impl Drop for HostPages {
+    fn drop(&mut self) {
+        let (first, whole) = pages(self.address, self.bytes);
+        // SAFETY: `map` mapped these pages, and this value alone has them.
+        unsafe { munmap(first, whole) };
+    }
 }
 
 /// Frees host memory of [`host_allocate`].

@@ -1,14 +1,16 @@
 //! The driver's state between calls.
 
 use super::code::Code;
+use super::graphs::Graphs;
 use super::log::Log;
-use super::pointers::Handle;
+use super::pointers::{Handle, HostFunction};
+use super::shared_pages::Managed;
 use crate::device::{Chip, Device, Kernel, LaunchConfig, LaunchError, Module, fault_json};
 use crate::machine::fault::{FaultKind, panic_message};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// An event of the program.
@@ -31,6 +33,31 @@ pub struct Refusal {
     pub message: String,
 }
 
+/// Pools that the program made or asked for.
+#[derive(Debug, Default)]
+pub struct Pools {
+    /// The attributes of each that were set.
+    pub all: HashMap<Handle, HashMap<c_int, u64>>,
+    /// The device's own, once it was asked for.
+    pub default: Option<Handle>,
+    /// The one that allocations on streams use, if it is not the default one.
+    pub chosen: Option<Handle>,
+}
+
+/// Work that the driver does.
+pub type DeviceWork = dyn Fn(&mut Driver, u64) -> Result<(), Code> + Send + Sync;
+
+/// What a node does.
+#[derive(Clone)]
+pub enum Work {
+    /// A copy, a fill or a launch, on the stream with this number.
+    Device(Arc<DeviceWork>),
+    /// A call of the program's function, with the address of its argument.
+    Host(Option<HostFunction>, u64),
+    /// All of another graph; nothing, if it is empty.
+    All(Vec<Work>),
+}
+
 /// The whole driver.
 pub struct Driver {
     /// The one device.
@@ -45,6 +72,12 @@ pub struct Driver {
     pub events: HashMap<Handle, Event>,
     /// Host memory that the driver allocated.
     pub host_memory: HashMap<u64, usize>,
+    /// Memory that the host and the device share.
+    pub managed: Managed,
+    /// Memory pools.
+    pub pools: Pools,
+    /// Graphs and captures.
+    pub graphs: Graphs<Work>,
     /// Contexts other than the primary one.
     pub contexts: Vec<Handle>,
     /// How often the primary context is retained.
@@ -76,6 +109,9 @@ impl Driver {
             streams: HashMap::new(),
             events: HashMap::new(),
             host_memory: HashMap::new(),
+            managed: Managed::default(),
+            pools: Pools::default(),
+            graphs: Graphs::default(),
             contexts: Vec::new(),
             primary_uses: 0,
             limits: HashMap::new(),
@@ -184,6 +220,9 @@ impl Driver {
         self.functions.clear();
         self.streams.clear();
         self.events.clear();
+        self.graphs = Graphs::default();
+        self.pools = Pools::default();
+        self.managed.clear();
         self.device.memory.clear();
         self.sticky = None;
     }

@@ -1,8 +1,9 @@
 //! Streams. Work is done when it is enqueued, so a stream is only a number.
 
 use super::code::Code;
-use super::current::{current, on_stream, with_context, with_healthy};
-use super::pointers::{Handle, HostFunction, Out, Target, call_host};
+use super::current::{after_stream, current, on_stream, with_context, with_healthy};
+use super::graph::launch_host;
+use super::pointers::{Handle, HostFunction, Out, Target};
 use super::state::PRIMARY;
 use std::ffi::{c_int, c_uint};
 
@@ -36,17 +37,20 @@ extern "C" fn cuStreamDestroy_v2(stream: Handle) -> Code {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamSynchronize(stream: Handle) -> Code {
-    on_stream(stream, |_, _| Ok(()))
+    after_stream(stream)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamQuery(stream: Handle) -> Code {
-    on_stream(stream, |_, _| Ok(()))
+    after_stream(stream)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamWaitEvent(stream: Handle, event: Handle, _flags: c_uint) -> Code {
-    on_stream(stream, |driver, _| driver.events.get(&event).map(drop).ok_or(Code::INVALID_HANDLE))
+    on_stream(stream, |driver, _| {
+        driver.graphs.join(stream, event);
+        driver.events.get(&event).map(drop).ok_or(Code::INVALID_HANDLE)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -69,19 +73,10 @@ extern "C" fn cuStreamGetCtx(stream: Handle, context: Out<Handle>) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamIsCapturing(stream: Handle, status: Out<c_uint>) -> Code {
-    on_stream(stream, |_, _| status.set(0))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuLaunchHostFunc(
     stream: Handle,
     function: Option<HostFunction>,
     argument: Target,
 ) -> Code {
-    let ready = on_stream(stream, |_, _| Ok(()));
-    if ready != Code::SUCCESS {
-        return ready;
-    }
-    call_host(function, argument).into()
+    launch_host(stream, function, argument.address()).into()
 }

@@ -16,23 +16,19 @@ pub(super) use unsupported;
 // Multi-device launches, clusters.
 unsupported! {
     cuLaunchCooperativeKernelMultiDevice cuOccupancyMaxActiveClusters
-    cuOccupancyMaxPotentialClusterSize cuFuncSetSharedMemConfig cuCtxEnablePeerAccess cuCtxDisablePeerAccess
+    cuOccupancyMaxPotentialClusterSize cuFuncSetSharedMemConfig cuCtxEnablePeerAccess
+    cuCtxDisablePeerAccess
 }
 
-// Memory that the host and the device would share, pools, virtual memory, pitched and peer copies.
+// Virtual memory and copies of peers.
 unsupported! {
-    cuMemAllocManaged cuMemPrefetchAsync cuMemPrefetchAsync_v2 cuMemAdvise cuMemAdvise_v2 cuMemHostGetDevicePointer_v2
-    cuMemPoolCreate cuMemPoolDestroy cuMemPoolSetAttribute cuMemPoolGetAttribute cuMemPoolTrimTo
-    cuMemAllocFromPoolAsync cuDeviceGetMemPool cuDeviceSetMemPool cuMemAllocPitch_v2 cuMemcpy2D_v2 cuMemcpy2DAsync_v2
-    cuMemcpy3D_v2 cuMemcpyPeer cuMemcpyPeerAsync cuMemCreate cuMemRelease cuMemMap cuMemUnmap cuMemAddressReserve
-    cuMemAddressFree cuMemSetAccess cuMemGetAllocationGranularity
+    cuMemcpyPeer cuMemcpyPeerAsync cuMemCreate cuMemRelease cuMemMap
+    cuMemUnmap cuMemAddressReserve cuMemAddressFree cuMemSetAccess cuMemGetAllocationGranularity
 }
 
-// Capture and graphs.
+// Captures and callbacks.
 unsupported! {
-    cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamGetCaptureInfo_v2 cuGraphCreate cuGraphDestroy
-    cuGraphInstantiateWithFlags cuGraphLaunch cuGraphExecDestroy cuGraphUpload cuStreamAddCallback
-    cuStreamAttachMemAsync
+    cuStreamGetCaptureInfo_v2 cuStreamAddCallback
 }
 
 // Linking of binary code.

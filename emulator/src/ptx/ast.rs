@@ -122,7 +122,9 @@ pub struct Variable<'a> {
     pub bytes: Option<u32>,
     /// Declared `.extern`.
     pub is_extern: bool,
-    /// Why no kernel can use it: it is managed memory or a texture.
+    /// Whether the host shares it.
+    pub is_managed: bool,
+    /// Why no kernel can use it: it is a texture.
     pub unusable: Option<&'static str>,
     /// Initial values, one an element; elements not named are zero.
     pub init: Vec<Init<'a>>,

@@ -17,6 +17,7 @@ struct Storage {
     ty: Type,
     /// Elements of a vector.
     lanes: u32,
+    is_managed: bool,
     unusable: Option<&'static str>,
 }
 
@@ -87,7 +88,7 @@ impl<'a> Parser<'a> {
     /// The part before the name.
     fn storage(&mut self) -> Result<Storage, PtxError> {
         let (mut space, mut align, mut ty, mut lanes) = (Space::Generic, None, None, 1);
-        let mut unusable = None;
+        let (mut is_managed, mut unusable) = (false, None);
         while let Token::Dot(word) = self.peek() {
             let line = self.line();
             self.bump();
@@ -111,8 +112,7 @@ impl<'a> Parser<'a> {
                         self.alignment()?;
                     }
                 }
-                "attribute" if self.attributes()? => unusable = Some("it is managed memory"),
-                "attribute" => {}
+                "attribute" => is_managed |= self.attributes()?,
                 "texref" | "samplerref" | "surfref" => {
                     ty = Some(Type::Bits(8));
                     unusable = Some("it is a texture, sampler or surface");
@@ -129,7 +129,7 @@ impl<'a> Parser<'a> {
             }
         }
         let ty = ty.ok_or_else(|| self.unexpected("a type"))?;
-        Ok(Storage { space, align, ty, lanes, unusable })
+        Ok(Storage { space, align, ty, lanes, is_managed, unusable })
     }
 
     /// After `.align`: bytes.
@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
         storage: &Storage,
         is_extern: bool,
     ) -> Result<(Variable<'a>, Vec<usize>), PtxError> {
-        let &Storage { space, align, ty, lanes, unusable } = storage;
+        let &Storage { space, align, ty, lanes, is_managed, unusable } = storage;
         let line = self.line();
         let name = self.word()?;
         let mut bytes = Some(u64::from(ty.bytes() * lanes));
@@ -199,7 +199,8 @@ impl<'a> Parser<'a> {
         };
         let align = align.unwrap_or((ty.bytes() * lanes).max(1));
         let init = Vec::new();
-        let variable = Variable { name, space, ty, align, bytes, is_extern, unusable, init, line };
+        let variable =
+            Variable { name, space, ty, align, bytes, is_extern, is_managed, unusable, init, line };
         Ok((variable, extents))
     }
 

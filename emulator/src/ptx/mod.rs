@@ -10,11 +10,13 @@ mod directive;
 mod error;
 mod initial;
 pub mod lexer;
+mod link;
 mod parser;
 mod statement;
 
 pub use ast::Module;
 pub use error::{PtxError, PtxErrorKind};
+pub use link::link;
 
 /// Parses one PTX module.
 ///

@@ -41,8 +41,11 @@ extern "C" fn cuEventDestroy_v2(event: Handle) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventRecord(event: Handle, _stream: Handle) -> Code {
+extern "C" fn cuEventRecord(event: Handle, stream: Handle) -> Code {
     with_healthy(|driver| {
+        if driver.graphs.fork(event, stream) {
+            return Ok(());
+        }
         let now = (ledger::now(driver), timeline::now());
         timeline::linger(timeline::MEASURED);
         events(|all| all.get_mut(&event).map(|time| *time = Some(now))).ok_or(Code::INVALID_HANDLE)

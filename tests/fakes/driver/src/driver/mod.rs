@@ -1,6 +1,8 @@
 //! The driver API: the emulator's functions but for events and reports, and a device of another
 //! name.
 
+#[path = "../../../../../emulator/src/driver/area.rs"]
+mod area;
 #[path = "../../../../../emulator/src/driver/attribute.rs"]
 mod attribute;
 #[path = "../../../../../emulator/src/driver/code.rs"]
@@ -14,6 +16,12 @@ mod event;
 mod fatbins;
 #[path = "../../../../../emulator/src/driver/function.rs"]
 mod function;
+#[path = "../../../../../emulator/src/driver/graph.rs"]
+mod graph;
+#[path = "../../../../../emulator/src/driver/graph_nodes.rs"]
+mod graph_nodes;
+#[path = "../../../../../emulator/src/driver/graphs.rs"]
+mod graphs;
 mod ledger;
 #[path = "../../../../../emulator/src/driver/library.rs"]
 mod library;
@@ -21,6 +29,8 @@ mod library;
 #[allow(dead_code, reason = "the emulator's events measure this computer; the fake's do not")]
 mod log;
 mod machine_code;
+#[path = "../../../../../emulator/src/driver/managed.rs"]
+mod managed;
 #[path = "../../../../../emulator/src/driver/memory.rs"]
 mod memory;
 #[path = "../../../../../emulator/src/driver/module.rs"]
@@ -29,6 +39,10 @@ mod persisting;
 #[path = "../../../../../emulator/src/driver/pointers.rs"]
 #[allow(dead_code, reason = "reports are text; this driver gives none")]
 mod pointers;
+#[path = "../../../../../emulator/src/driver/pool.rs"]
+mod pool;
+#[path = "../../../../../emulator/src/driver/shared_pages.rs"]
+mod shared_pages;
 mod state;
 #[path = "../../../../../emulator/src/driver/stream.rs"]
 mod stream;

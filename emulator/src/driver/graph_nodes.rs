@@ -1,0 +1,157 @@
+//! Nodes that a program adds to a graph by itself.
+
+use super::area::Area3D;
+use super::code::Code;
+use super::current::with_context;
+use super::function::{Kind, kernel_work};
+use super::memory::fill_rows;
+use super::pointers::{Extra, Handle, Handles, HostFunction, Out, Params, Structure};
+use super::state::{Driver, Work};
+use crate::device::LaunchConfig;
+use std::sync::Arc;
+
+/// `CUDA_KERNEL_NODE_PARAMS`, as far as both of its versions have it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct KernelNode {
+    function: Handle,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    params: Params,
+    extra: Extra,
+}
+
+/// `CUDA_MEMSET_NODE_PARAMS`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct FillNode {
+    address: u64,
+    pitch: usize,
+    value: u32,
+    element_bytes: u32,
+    width: usize,
+    height: usize,
+}
+
+/// `CUDA_HOST_NODE_PARAMS`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct HostNode {
+    function: Option<HostFunction>,
+    argument: u64,
+}
+
+/// Adds the node that `work` makes.
+fn add(
+    node: Out<Handle>,
+    graph: Handle,
+    (after, count): (Handles, usize),
+    work: impl FnOnce(&mut Driver) -> Result<Work, Code>,
+) -> Code {
+    with_context(|driver| {
+        let work = work(driver)?;
+        let handle = driver.handle();
+        driver.graphs.add(graph, handle, work, after.get(count)?)?;
+        node.set(handle)
+    })
+}
+
+fn kernel(driver: &mut Driver, node: Structure<KernelNode>) -> Result<Work, Code> {
+    let KernelNode { function, grid, block, shared_bytes, params, extra } = node.get()?;
+    let config = LaunchConfig { grid, block, shared_bytes };
+    let work = kernel_work(driver, function, (config, Kind::Ordinary), params, extra)?;
+    Ok(Work::Device(Arc::new(work)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphAddKernelNode_v2(
+    node: Out<Handle>,
+    graph: Handle,
+    after: Handles,
+    count: usize,
+    kernel_node: Structure<KernelNode>,
+) -> Code {
+    add(node, graph, (after, count), |driver| kernel(driver, kernel_node))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphExecKernelNodeSetParams_v2(
+    executable: Handle,
+    node: Handle,
+    kernel_node: Structure<KernelNode>,
+) -> Code {
+    with_context(|driver| {
+        let work = kernel(driver, kernel_node)?;
+        driver.graphs.replace(executable, node, work)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphAddMemcpyNode(
+    node: Out<Handle>,
+    graph: Handle,
+    after: Handles,
+    count: usize,
+    area: Structure<Area3D>,
+    _context: Handle,
+) -> Code {
+    add(node, graph, (after, count), |_| {
+        let rows = area.get()?.rows()?;
+        Ok(Work::Device(Arc::new(move |driver, _| rows.copy(driver))))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphAddMemsetNode(
+    node: Out<Handle>,
+    graph: Handle,
+    after: Handles,
+    count: usize,
+    fill: Structure<FillNode>,
+    _context: Handle,
+) -> Code {
+    add(node, graph, (after, count), |_| {
+        let FillNode { address, pitch, value, element_bytes, width, height } = fill.get()?;
+        let bytes = usize::try_from(element_bytes).ok().filter(|it| matches!(it, 1 | 2 | 4));
+        let pattern = value.to_le_bytes()[..bytes.ok_or(Code::INVALID_VALUE)?].to_vec();
+        Ok(Work::Device(Arc::new(move |driver, _| {
+            fill_rows(driver, (address, pitch), &pattern, (width, height))
+        })))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphAddHostNode(
+    node: Out<Handle>,
+    graph: Handle,
+    after: Handles,
+    count: usize,
+    host: Structure<HostNode>,
+) -> Code {
+    add(node, graph, (after, count), |_| {
+        let HostNode { function, argument } = host.get()?;
+        Ok(Work::Host(function, argument))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphAddEmptyNode(
+    node: Out<Handle>,
+    graph: Handle,
+    after: Handles,
+    count: usize,
+) -> Code {
+    add(node, graph, (after, count), |_| Ok(Work::All(Vec::new())))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphAddChildGraphNode(
+    node: Out<Handle>,
+    graph: Handle,
+    after: Handles,
+    count: usize,
+    child: Handle,
+) -> Code {
+    add(node, graph, (after, count), |driver| Ok(Work::All(driver.graphs.work(child)?)))
+}
