@@ -35,6 +35,7 @@ mod interrupt;
 mod joined;
 mod killed;
 mod kinds;
+mod lines;
 mod listing;
 mod machine;
 mod machine_code;

@@ -49,7 +49,7 @@ fn run(id: &str, rows: u64, make: impl Fn(u64) -> (Configuration, Vec<PassResult
     let row = |at: u64| {
         let (configuration, passes) = make(at);
         let mut row = finished(configuration, &passes, &terms);
-        shared.keep_once(&mut row.metrics);
+        shared.keep_once(&mut row.metrics, &mut row.code);
         row
     };
     fixture::run(id, vec![fixture::series((0..rows).map(row).collect())])

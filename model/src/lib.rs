@@ -13,6 +13,7 @@ pub mod axis;
 pub mod checks;
 pub mod clause;
 pub mod clock;
+pub mod code;
 pub mod comparison;
 pub mod conclusion;
 pub mod configuration;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assembled::Fusable;
 use crate::checks::CheckRecord;
+use crate::code::{CostlyLine, CountedCode};
 use crate::failure::{Denial, FailureKind};
 
 /// The source of a value.
@@ -278,80 +279,6 @@ pub struct DeviceName {
     pub name: String,
 }
 
-/// The source line with the most of a cost of memory accesses.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct CostlyLine {
-    /// The cost.
-    pub cost: AccessCost,
-    /// The line: `src/lib.rs:12`.
-    pub line: String,
-    /// How much it costs there.
-    pub amount: u64,
-    /// How much it costs in all lines.
-    pub total: u64,
-    /// Whether the emulated driver counted it for a run on a GPU, whose counters have no lines.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub emulated: bool,
-}
-
-/// A cost of memory accesses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum AccessCost {
-    /// Sectors of global loads.
-    GlobalLoadSectors,
-    /// Sectors of global stores.
-    GlobalStoreSectors,
-    /// Wavefronts of shared loads.
-    SharedLoadWavefronts,
-    /// Wavefronts of shared stores.
-    SharedStoreWavefronts,
-    /// Bank conflicts of shared loads.
-    SharedLoadConflicts,
-    /// Bank conflicts of shared stores.
-    SharedStoreConflicts,
-}
-
-impl AccessCost {
-    /// What is counted, in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::GlobalLoadSectors => "sectors of global loads",
-            Self::GlobalStoreSectors => "sectors of global stores",
-            Self::SharedLoadWavefronts => "wavefronts of shared loads",
-            Self::SharedStoreWavefronts => "wavefronts of shared stores",
-            Self::SharedLoadConflicts => "bank conflicts of shared loads",
-            Self::SharedStoreConflicts => "bank conflicts of shared stores",
-        }
-    }
-
-    /// The costs that the metric `name` counts; none if it counts something else.
-    pub fn of_metric(name: &str) -> &'static [Self] {
-        const LOADS: AccessCost = AccessCost::GlobalLoadSectors;
-        const STORES: AccessCost = AccessCost::GlobalStoreSectors;
-        const WAVES: [AccessCost; 2] =
-            [AccessCost::SharedLoadWavefronts, AccessCost::SharedStoreWavefronts];
-        const CONFLICTS: [AccessCost; 2] =
-            [AccessCost::SharedLoadConflicts, AccessCost::SharedStoreConflicts];
-        match name {
-            "load_sectors_per_request" => &[LOADS],
-            "store_sectors_per_request" => &[STORES],
-            "global_sectors" | "sectors_per_request" => &[LOADS, STORES],
-            "shared_wavefronts" => &WAVES,
-            "bank_conflicts" => &CONFLICTS,
-            "bank_conflicts_ld" | "ptx__shared_bank_conflicts_op_ld.sum" => &CONFLICTS[..1],
-            "bank_conflicts_st" | "ptx__shared_bank_conflicts_op_st.sum" => &CONFLICTS[1..],
-            _ if name.contains("_t_sectors_pipe_lsu_mem_global_op_ld.sum") => &[LOADS],
-            _ if name.contains("_t_sectors_pipe_lsu_mem_global_op_st.sum") => &[STORES],
-            _ if name.contains("_wavefronts_mem_shared_op_ld.sum") => &WAVES[..1],
-            _ if name.contains("_wavefronts_mem_shared_op_st.sum") => &WAVES[1..],
-            _ => &[],
-        }
-    }
-}
-
 /// How the UUIDs of MIG instances begin.
 pub const MIG_PREFIX: &str = "MIG-";
 
@@ -377,6 +304,9 @@ pub struct PassResult {
     /// The source lines with the costliest accesses, summed over the launches; none on a GPU.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub costly: Vec<CostlyLine>,
+    /// The code of the kernels and its counts line by line; none on a GPU.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub code: Vec<CountedCode>,
     /// The bytes of the kernel's buffers; none of a series function, which has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_bytes: Option<u64>,

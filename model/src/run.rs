@@ -18,14 +18,15 @@ use serde::{Deserialize, Serialize};
 use crate::advice::SeriesAdvice;
 use crate::axis::Axis;
 use crate::checks::CheckRecord;
+use crate::code::{CostlyLine, CountedCode, Sources};
 use crate::comparison::{Change, Comparison};
 use crate::conclusion::Conclusion;
 use crate::configuration::Configuration;
 use crate::language::Language;
 use crate::machine::{Backend, CacheControl, ClockControl};
 use crate::measurement::{
-    CostlyLine, DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timer, Timing,
-    Unverified, Verification,
+    DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timer, Timing, Unverified,
+    Verification,
 };
 use crate::metric::{Catalogue, built_in};
 use crate::protocol::Replay;
@@ -134,6 +135,10 @@ pub struct Provenance {
     pub assembler: Option<String>,
     /// The git revision of the workspace, with `-dirty` where it has changes.
     pub git_revision: Option<String>,
+    /// The source lines that its kernels' counts are of; none of an archive, and in older
+    /// documents.
+    #[serde(default, skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
     /// The workspace's own rules of advice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleFile>,
@@ -398,6 +403,8 @@ pub struct ConfigurationResult {
     pub launches: Vec<LaunchRecord>,
     /// The source lines with the costliest accesses; none on a GPU, and in older documents.
     pub costly: Vec<CostlyLine>,
+    /// The code of its kernels and its counts line by line; none on a GPU, and in older documents.
+    pub code: Vec<CountedCode>,
     /// The bytes of the kernel's buffers; none of a series function, and in older documents.
     pub buffer_bytes: Option<u64>,
     /// Whether `verify` ran and agreed.
@@ -454,7 +461,7 @@ impl Run {
         let mut shared = SharedRows::default();
         for row in self.series.iter_mut().flat_map(|series| &mut series.configurations) {
             if row.metrics.turn(&mut known) {
-                shared.keep_once(&mut row.metrics);
+                shared.keep_once(&mut row.metrics, &mut row.code);
             }
         }
     }

@@ -9,9 +9,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::code::CostlyLine;
 use crate::comparison::{Confidence, Interval};
 use crate::exit_code::ExitCode;
-use crate::measurement::{CostlyLine, Source};
+use crate::measurement::Source;
 use crate::quantity::Quantity;
 use crate::threshold::{Severity, WrittenThreshold};
 

@@ -4,8 +4,8 @@
 //! or the reason where there is none; and the same of every other configuration that violates the
 //! threshold.
 
+use gpuprof_model::code::CostlyLine;
 use gpuprof_model::comparison::{Confidence, Interval};
-use gpuprof_model::measurement::CostlyLine;
 use gpuprof_model::verdict::{Case, Judgement};
 use gpuprof_model::{Quantity, Unit};
 
@@ -107,7 +107,7 @@ pub(super) fn in_full(judgement: &Judgement) -> String {
 mod tests {
     use gpuprof_analysis::fixture;
     use gpuprof_analysis::gate::judge::Baseline;
-    use gpuprof_model::measurement::AccessCost;
+    use gpuprof_model::code::AccessCost;
     use gpuprof_model::metric::Catalogue;
     use gpuprof_model::threshold::Threshold;
 

@@ -87,7 +87,8 @@ impl Table {
             let blocks = |short| {
                 let limits = detail.limits(short);
                 let skipped = counts.reason_in_full();
-                let style = Style { view, detail, limits, width, columns, paint, skipped };
+                let sources = &run.provenance.sources;
+                let style = Style { view, detail, limits, width, columns, paint, sources, skipped };
                 series::blocks((&part.series, advised), on, style)
             };
             let loose = blocks(false);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpuprof_model::axis::AxisValue;
+use gpuprof_model::code::Sources;
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::exit_code::ExitCode;
 use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
@@ -42,6 +43,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             kernel_toolchain: Some("rustc 1.95.0".into()),
             git_revision: Some("da5af21-dirty".into()),
             rules: Vec::new(),
+            sources: Sources::default(),
             profile: Some("bench".into()),
             kernel_arch: Some("sm_80".into()),
             order: None,

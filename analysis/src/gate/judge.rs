@@ -30,8 +30,8 @@ pub(in crate::gate) mod fixed;
 mod reference;
 mod relative;
 
+use gpuprof_model::code::{AccessCost, CostlyLine};
 use gpuprof_model::configuration::Configuration;
-use gpuprof_model::measurement::{AccessCost, CostlyLine};
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Limit, Threshold};
 use gpuprof_model::verdict::{Judgement, Layer, Verdict};

@@ -226,6 +226,7 @@ fn subset(
         occupancy_limiter: None,
         launches: Vec::new(),
         costly: Vec::new(),
+        code: Vec::new(),
         buffer_bytes: None,
         verified: false,
         largest_error: None,

@@ -26,6 +26,7 @@ mod series_result;
 pub mod settings;
 pub mod show_config;
 mod source;
+mod sourced;
 mod standard_output;
 pub mod stored;
 mod table;

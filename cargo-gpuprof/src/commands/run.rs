@@ -31,6 +31,7 @@ mod scheduler;
 mod sides;
 mod slice;
 mod slice_steps;
+mod sources;
 mod stopwatch;
 
 use std::io::Write;

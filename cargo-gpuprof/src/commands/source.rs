@@ -308,6 +308,14 @@ impl Source {
         }
     }
 
+    /// The folder of the source; none of an archive.
+    pub fn folder(&self) -> Option<Utf8PathBuf> {
+        match &self.origin {
+            Origin::Workspace { metadata, .. } => Some(metadata.workspace_root.clone()),
+            Origin::Archive(_) => None,
+        }
+    }
+
     /// Our sections and those of the workspace; for an archive those that it contains, with those
     /// in the present folder replacing their namesakes.
     ///

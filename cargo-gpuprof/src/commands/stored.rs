@@ -15,6 +15,7 @@ use super::browser;
 use super::charts::ChartFolder;
 use super::settings::{Layers, Settings};
 use super::source::own_folder;
+use super::sourced;
 use super::thresholds;
 use super::viewed::{self, PlacedView};
 use crate::config::Config;
@@ -152,6 +153,10 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
     };
     let view = view((&options.view, options.verbose), &settings, format, (&catalogue, &run))?;
     let screen = on.screen(settings.color.value);
+    if let Some(place) = &options.source {
+        let by = (options, &view, screen);
+        return sourced::report(&run, place.as_ref(), by, out);
+    }
     let how = (options.format, Terms { screen, outcome });
     if options.format == Format::Github {
         start_paths_at_repository(&mut run, &root);

@@ -8,7 +8,7 @@ use super::word::word;
 use super::{
     Color, ConfigurationOptions, Given, Interleave, MessageFormat, PlaceOptions, ViewOptions,
 };
-use gpuprof_report::Format;
+use gpuprof_report::{Format, Place};
 
 /// The baseline of a run, and the rules of the exit code.
 #[derive(Debug, Clone, Default, Args)]
@@ -118,6 +118,9 @@ pub struct ReportOptions {
     /// Write the HTML page, to --output or below the target folder, and open it in the browser
     #[arg(long)]
     pub open: bool,
+    /// Show the source with its counts: the lines that cost most, or those around FILE:LINE
+    #[arg(long, value_name = "FILE:LINE", value_parser = Place::parse, conflicts_with = "open")]
+    pub source: Option<Option<Place>>,
     /// When to colour
     #[arg(long, value_parser = word::<Color>(), value_name = "WHEN", env = "CARGO_TERM_COLOR")]
     pub color: Option<Color>,

@@ -2,7 +2,8 @@
 //!
 //! For every instruction, the machine counts how often it was issued and for how many threads
 //! ([`PcCount`]); for memory, it counts requests and the data they touched ([`MemoryCounts`]).
-//! Every reported counter is derived from those two, by name.
+//! Every reported counter is derived from those two, by name. The same by instruction
+//! ([`AccessCounts`]) becomes counts by line of the PTX and of the source ([`Profile`]).
 //!
 //! Every PTX statement with an opcode counts as one instruction, `ret`, `exit`, `bar` and
 //! `ld.param` included. Labels, declarations and directives (`.loc`, `.reg`, …) do not count. A
@@ -10,12 +11,12 @@
 
 pub mod banks;
 mod claims;
-mod costly;
+mod lines;
 mod report;
 pub mod sectors;
 
 pub use claims::Claims;
-pub use costly::{CostlyLine, costly_lines};
+pub use lines::{LineCounts, ListedLine, Listing, Profile};
 pub use report::{Reported, report};
 
 use std::ops::{AddAssign, Sub};
@@ -29,19 +30,25 @@ pub struct PcCount {
     pub threads: u64,
     /// By active threads with a true guard.
     pub threads_on: u64,
-    /// What its accesses cost.
-    pub cost: AccessCost,
 }
 
-/// What loads or stores cost.
+/// The accesses of one instruction, or of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AccessCost {
-    /// Sectors of global memory.
+pub struct AccessCounts {
+    /// Warp-level requests; those of constant memory and of parameters do not count.
+    pub requests: u64,
+    /// Distinct sectors of global memory, request by request.
     pub sectors: u64,
+    /// Sectors that the same bytes fill.
+    pub ideal_sectors: u64,
+    /// Distinct bytes of global memory, request by request.
+    pub global_bytes: u64,
+    /// The same of shared memory.
+    pub shared_bytes: u64,
     /// Passes over the banks of shared memory.
     pub wavefronts: u64,
-    /// Those of them that are bank conflicts.
-    pub conflicts: u64,
+    /// Passes that no bank conflict would have needed.
+    pub ideal_wavefronts: u64,
 }
 
 /// One kind of global access.
@@ -129,6 +136,10 @@ pub struct MemoryCounts {
 pub struct Counts {
     /// By instruction.
     pub profile: Vec<PcCount>,
+    /// Accesses by instruction.
+    pub accesses: Vec<AccessCounts>,
+    /// Branches on which lanes disagreed, by instruction.
+    pub divergent: Vec<u64>,
     /// By event.
     pub memory: MemoryCounts,
     /// Blocks run.
@@ -140,49 +151,80 @@ pub struct Counts {
 impl Counts {
     /// Nothing counted yet, of a program with `instructions` instructions.
     pub fn new(instructions: usize) -> Self {
-        Self { profile: vec![PcCount::default(); instructions], ..Self::default() }
+        Self {
+            profile: vec![PcCount::default(); instructions],
+            accesses: vec![AccessCounts::default(); instructions],
+            divergent: vec![0; instructions],
+            ..Self::default()
+        }
     }
 }
 
 impl MemoryCounts {
-    /// What all loads cost so far.
-    pub fn loads(&self) -> AccessCost {
-        AccessCost::new(&self.load, &self.shared_load)
+    /// All loads so far.
+    #[inline(always)]
+    pub fn loads(&self) -> AccessCounts {
+        AccessCounts::new(&self.load, &self.shared_load, self.local_loads)
     }
 
-    /// What all stores cost so far.
-    pub fn stores(&self) -> AccessCost {
-        AccessCost::new(&self.store, &self.shared_store)
+    /// All stores so far.
+    #[inline(always)]
+    pub fn stores(&self) -> AccessCounts {
+        AccessCounts::new(&self.store, &self.shared_store, self.local_stores)
+    }
+
+    /// All accesses so far.
+    pub fn all(&self) -> AccessCounts {
+        let (mut global, mut shared) = (self.reduction, self.matrix_loads);
+        global += self.atomic;
+        global += self.copies;
+        shared += self.matrix_stores;
+        let mut all = AccessCounts::new(&global, &shared, self.shared_atomics);
+        all += self.loads();
+        all += self.stores();
+        all
     }
 }
 
-impl AccessCost {
-    fn new(global: &GlobalCounts, shared: &SharedCounts) -> Self {
+impl AccessCounts {
+    #[inline(always)]
+    fn new(global: &GlobalCounts, shared: &SharedCounts, other_requests: u64) -> Self {
         Self {
+            requests: global.requests + shared.requests + other_requests,
             sectors: global.sectors,
+            ideal_sectors: 0,
+            global_bytes: global.bytes,
+            shared_bytes: shared.bytes,
             wavefronts: shared.wavefronts,
-            conflicts: shared.wavefronts - shared.ideal,
+            ideal_wavefronts: shared.ideal,
         }
+    }
+
+    /// Adds one execution of an instruction, of which these are the counts before and after it.
+    #[inline(always)]
+    pub fn add(&mut self, before: &Self, after: &Self) {
+        let bytes = after.global_bytes - before.global_bytes;
+        *self += Self {
+            requests: after.requests - before.requests,
+            sectors: after.sectors - before.sectors,
+            ideal_sectors: bytes.div_ceil(sectors::SECTOR),
+            global_bytes: bytes,
+            shared_bytes: after.shared_bytes - before.shared_bytes,
+            wavefronts: after.wavefronts - before.wavefronts,
+            ideal_wavefronts: after.ideal_wavefronts - before.ideal_wavefronts,
+        };
     }
 }
 
-impl AddAssign for AccessCost {
+impl AddAssign for AccessCounts {
     fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
         self.sectors += other.sectors;
+        self.ideal_sectors += other.ideal_sectors;
+        self.global_bytes += other.global_bytes;
+        self.shared_bytes += other.shared_bytes;
         self.wavefronts += other.wavefronts;
-        self.conflicts += other.conflicts;
-    }
-}
-
-impl Sub for AccessCost {
-    type Output = Self;
-
-    fn sub(self, other: Self) -> Self {
-        Self {
-            sectors: self.sectors - other.sectors,
-            wavefronts: self.wavefronts - other.wavefronts,
-            conflicts: self.conflicts - other.conflicts,
-        }
+        self.ideal_wavefronts += other.ideal_wavefronts;
     }
 }
 
@@ -231,7 +273,12 @@ impl AddAssign<&Counts> for Counts {
             mine.warps += theirs.warps;
             mine.threads += theirs.threads;
             mine.threads_on += theirs.threads_on;
-            mine.cost += theirs.cost;
+        }
+        for (mine, theirs) in self.accesses.iter_mut().zip(&other.accesses) {
+            *mine += *theirs;
+        }
+        for (mine, theirs) in self.divergent.iter_mut().zip(&other.divergent) {
+            *mine += theirs;
         }
         let (mine, theirs) = (&mut self.memory, &other.memory);
         mine.load += theirs.load;

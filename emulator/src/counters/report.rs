@@ -6,7 +6,7 @@ use crate::lower::program::Program;
 
 /// The counters to which an instruction contributes, in addition to the instruction counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
+pub(super) enum Class {
     Other,
     Branch,
     Barrier,
@@ -17,7 +17,7 @@ enum Class {
 
 const FLOAT_NAMES: [&str; 6] = ["fadd", "fmul", "ffma", "dadd", "dmul", "dfma"];
 
-fn class(inst: &Inst) -> Class {
+pub(super) fn class(inst: &Inst) -> Class {
     let float = |count: Option<FloatCount>| count.map_or(Class::Other, Class::Float);
     match &inst.op {
         Op::Arith(op) => float(op.count()),

@@ -6,6 +6,9 @@
 /// log2 of the bytes of a sector.
 const SECTOR_SHIFT: u32 = 5;
 
+/// Bytes of a sector.
+pub const SECTOR: u64 = 1 << SECTOR_SHIFT;
+
 /// Sectors of one contiguous range.
 #[inline(always)]
 pub fn of_range(first: u64, bytes: u64) -> u64 {

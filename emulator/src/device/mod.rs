@@ -18,7 +18,7 @@ pub use occupancy::{Occupancy, occupancy};
 pub use record::{LaunchConfig, LaunchRecord};
 pub use report::{fault_json, launch_json, quote, refusal_json};
 
-use crate::counters::{self, Reported};
+use crate::counters::{self, Counts, Profile, Reported};
 use crate::machine::global_shadow::GlobalShadow;
 use crate::machine::host_cpu;
 use crate::machine::watch::Watch;
@@ -46,6 +46,7 @@ pub struct Device {
     /// Its memory.
     pub memory: Memory,
     launches: Vec<LaunchRecord>,
+    profiles: Vec<Profile>,
     launch_count: u64,
     host_threads: usize,
     /// The checks, or why the environment selects none.
@@ -83,6 +84,7 @@ impl Device {
             chip,
             memory: Memory::new(chip.memory_bytes),
             launches: Vec::new(),
+            profiles: Vec::new(),
             launch_count: 0,
             host_threads,
             checks: selected_checks(std::env::var_os(CHECKS_ENV)),
@@ -240,7 +242,7 @@ impl Device {
         }
         let counts = ran.map_err(LaunchError::Fault)?;
         let Reported { counters, unclaimed } = counters::report(program, kernel.claims(), &counts);
-        let costly = counters::costly_lines(program, &counts);
+        self.profile(kernel, &counts);
         let kernel = program.name.clone();
         self.launches.push(LaunchRecord {
             kernel,
@@ -250,9 +252,19 @@ impl Device {
             races_in_part,
             counters,
             unclaimed,
-            costly,
         });
         Ok(self.launches.last().expect("just pushed"))
+    }
+
+    /// Adds the counts of a launch to those of its kernel by line.
+    fn profile(&mut self, kernel: &Kernel, counts: &Counts) {
+        let listing = kernel.listing();
+        let known = self.profiles.iter().position(|of| Arc::ptr_eq(&of.listing, listing));
+        let at = known.unwrap_or_else(|| {
+            self.profiles.push(Profile::new(Arc::clone(listing)));
+            self.profiles.len() - 1
+        });
+        self.profiles[at].add(&kernel.program, counts);
     }
 
     /// Blocks of a launch that the device holds at once.
@@ -324,10 +336,15 @@ impl Device {
         std::mem::take(&mut self.launches)
     }
 
-    /// The device and its launches since the previous call, as JSON.
+    /// The counts of each kernel by line, summed over its launches since the previous call.
+    pub fn take_profiles(&mut self) -> Vec<Profile> {
+        std::mem::take(&mut self.profiles)
+    }
+
+    /// The device, its launches since the previous call and their counts by line, as JSON.
     pub fn take_report(&mut self) -> String {
-        let launches = self.take_launches();
-        report::report(self.chip, &launches)
+        let (launches, profiles) = (self.take_launches(), self.take_profiles());
+        report::report(self.chip, &launches, &profiles)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Loaded modules: variables in device memory, and kernels.
 
 use super::chip::Chip;
-use crate::counters::Claims;
+use crate::counters::{Claims, Listing};
 use crate::lower::address::function_address;
 use crate::lower::{self, Program, RefusedKernel, Symbols};
 use crate::machine::{Holds, Memory};
@@ -18,6 +18,10 @@ pub struct Kernel {
     pub(super) program: Arc<Program>,
     /// Which of its counters are the hardware's, once it was launched.
     claims: Arc<OnceLock<Claims>>,
+    /// Its lines in the module's text, once it was launched.
+    listing: Arc<OnceLock<Arc<Listing>>>,
+    /// The module's text.
+    text: Arc<str>,
     /// Dynamic shared memory that was opted into, in bytes; 0 means the default.
     opted_in: Arc<AtomicU32>,
     /// The module's `.version`, as 10 × major + minor.
@@ -30,6 +34,11 @@ impl Kernel {
     /// Which of its counters are the hardware's.
     pub(super) fn claims(&self) -> &Claims {
         self.claims.get_or_init(|| Claims::new(&self.program))
+    }
+
+    /// Its lines.
+    pub(super) fn listing(&self) -> &Arc<Listing> {
+        self.listing.get_or_init(|| Arc::new(Listing::new(&self.program, &self.text)))
     }
 
     /// Its name.
@@ -117,14 +126,20 @@ impl Module {
             variables: HashMap::new(),
             managed: Vec::new(),
         };
-        let loaded = module.fill(&tree, memory);
+        let loaded = module.fill(&tree, text, memory);
         if loaded.is_err() {
             module.unload(memory);
         }
         loaded.map(|()| module)
     }
 
-    fn fill(&mut self, tree: &ptx::Module<'_>, memory: &mut Memory) -> Result<(), PtxError> {
+    fn fill(
+        &mut self,
+        tree: &ptx::Module<'_>,
+        text: &str,
+        memory: &mut Memory,
+    ) -> Result<(), PtxError> {
+        let text: Arc<str> = text.into();
         let mut symbols = Symbols::default();
         let stored = || {
             tree.variables
@@ -157,6 +172,8 @@ impl Module {
             .into_iter()
             .map(|program| Kernel {
                 claims: Arc::default(),
+                listing: Arc::default(),
+                text: Arc::clone(&text),
                 program: Arc::new(program),
                 opted_in: Arc::default(),
                 ptx_version,

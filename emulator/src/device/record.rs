@@ -1,7 +1,6 @@
 //! The configuration of a launch, and its results.
 
 use super::Checks;
-use crate::counters::CostlyLine;
 
 /// How a kernel is launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +30,6 @@ pub struct LaunchRecord {
     pub counters: Vec<(String, u64)>,
     /// The counters that differ from the hardware's in this kernel, with the reasons.
     pub unclaimed: Vec<(String, String)>,
-    /// The source lines with the costliest accesses.
-    pub costly: Vec<CostlyLine>,
 }
 
 impl LaunchRecord {

@@ -1,6 +1,7 @@
 //! Launches and faults as JSON.
 
 use super::{Chip, LaunchConfig, LaunchRecord};
+use crate::counters::Profile;
 use crate::machine::FaultReport;
 use std::fmt::Write;
 
@@ -34,21 +35,11 @@ pub fn launch_json(launch: &LaunchRecord) -> String {
     let unclaimed = launch.unclaimed.iter();
     let unclaimed: Vec<String> =
         unclaimed.map(|(name, reason)| format!("{}:{}", quote(name), quote(reason))).collect();
-    let costly = launch.costly.iter().map(|costly| {
-        format!(
-            "{{\"cost\":{},\"line\":{},\"amount\":{},\"total\":{}}}",
-            quote(costly.cost),
-            quote(&costly.line),
-            costly.amount,
-            costly.total
-        )
-    });
-    let costly: Vec<String> = costly.collect();
     format!(
         "{{\"kernel\":{},\"grid\":{},\"block\":{},\"shared_bytes\":{},\"stream\":{},\
          \"checks\":{{\"init\":{},\"race\":{},\"races_in_part\":{},\"checked_blocks\":{},\
          \"blocks\":{}}},\
-         \"counters\":{{{}}},\"unclaimed\":{{{}}},\"costly\":[{}]}}",
+         \"counters\":{{{}}},\"unclaimed\":{{{}}}}}",
         quote(&launch.kernel),
         triple(launch.config.grid),
         triple(launch.config.block),
@@ -60,8 +51,7 @@ pub fn launch_json(launch: &LaunchRecord) -> String {
         launch.checks.covered(launch.blocks()),
         launch.blocks(),
         counters.join(","),
-        unclaimed.join(","),
-        costly.join(",")
+        unclaimed.join(",")
     )
 }
 
@@ -77,19 +67,42 @@ pub fn refusal_json(kernel: &str, config: LaunchConfig, message: &str) -> String
     )
 }
 
-/// The device and some launches.
-pub fn report(chip: &Chip, launches: &[LaunchRecord]) -> String {
+/// The counts of a kernel by line. A line is its number in the PTX, the number of its file from 1
+/// (0: none), its number there and its text; its counts are those of
+/// [`LineCounts::values`](crate::counters::LineCounts::values).
+fn profile_json(profile: &Profile) -> String {
+    let listing = &profile.listing;
+    let lines = listing.lines.iter().map(|line| {
+        let (file, number) = line.source.map_or((0, 0), |(file, number)| (file + 1, number));
+        format!("[{},{file},{number},{}]", line.ptx_line, quote(&line.text))
+    });
+    let counts = profile.counts.iter().map(|counts| {
+        let values: Vec<String> = counts.values().iter().map(u64::to_string).collect();
+        format!("[{}]", values.join(","))
+    });
+    format!(
+        "{{\"kernel\":{},\"files\":[{}],\"lines\":[{}],\"counts\":[{}]}}",
+        quote(&listing.kernel),
+        listing.files.iter().map(|file| quote(file)).collect::<Vec<_>>().join(","),
+        lines.collect::<Vec<_>>().join(","),
+        counts.collect::<Vec<_>>().join(",")
+    )
+}
+
+/// The device, some launches, and the counts of their kernels by line.
+pub fn report(chip: &Chip, launches: &[LaunchRecord], profiles: &[Profile]) -> String {
     let launches: Vec<String> = launches.iter().map(launch_json).collect();
     let (major, minor) = chip.compute_capability;
     format!(
         "{{\"device\":{{\"name\":{},\"chip\":{},\"compute_capability\":[{major},{minor}],\"sm_count\":{},\"memory_bytes\":{},\
-         \"l2_bytes\":{}}},\"launches\":[{}]}}",
+         \"l2_bytes\":{}}},\"launches\":[{}],\"profiles\":[{}]}}",
         quote(chip.name),
         quote(chip.chip),
         chip.sm_count,
         chip.memory_bytes,
         chip.l2_bytes,
-        launches.join(",")
+        launches.join(","),
+        profiles.iter().map(profile_json).collect::<Vec<_>>().join(",")
     )
 }
 

@@ -22,7 +22,7 @@ use super::moves;
 use super::scalar;
 use super::transfer;
 use super::warp::{Parked, Wait};
-use crate::counters::AccessCost;
+use crate::counters::AccessCounts;
 use crate::lower::blocks::is_end;
 use crate::lower::inst::{Clock, ControlOp, Guard, Op, Pause, Slot};
 
@@ -106,7 +106,7 @@ fn run_slice(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Stopped {
             Op::Load { element, address, d } if on != 0 => {
                 let before = cx.counts.memory.loads();
                 access::load(cx, element, address, d, on)?;
-                charge(cx, pc, cx.counts.memory.loads() - before);
+                charge(cx, pc, &before, cx.counts.memory.loads());
                 if inst.pause != Pause::Never && pause(cx, inst.pause) {
                     return Ok(Some(Stop::Turn));
                 }
@@ -115,7 +115,7 @@ fn run_slice(cx: &mut Context<'_>, left: &mut u32, budget: u32) -> Stopped {
                 cx.warp.changed = true;
                 let before = cx.counts.memory.stores();
                 access::store(cx, element, address, a, on)?;
-                charge(cx, pc, cx.counts.memory.stores() - before);
+                charge(cx, pc, &before, cx.counts.memory.stores());
             }
             Op::Branch { target, .. } if on == active => jump(cx, target),
             Op::Branch { target, convergence } if on != 0 => {
@@ -232,16 +232,17 @@ fn leave_zones(cx: &mut Context<'_>, lanes: u32, pc: u32) {
 
 /// Operations through which threads affect each other, one module each.
 fn communicate(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Fault>> {
+    let (pc, before) = (cx.warp.pc - 1, cx.counts.memory.all());
     match op {
         Op::Atomic(atomic) => atomic::execute(cx, atomic, on)?,
         Op::AtomicVector(atomic) => atomic_vector::execute(cx, atomic, on)?,
-        Op::Exchange(op) => exchange::execute(cx, op, on)?,
+        Op::Exchange(op) => return exchange::execute(cx, op, on).map(|()| Waits::No),
         Op::Transfer(op) => {
             cx.warp.changed = true;
             transfer::execute(cx, op, on)?;
         }
         Op::Mbarrier(barrier) => return mbarrier::execute(cx, barrier, on),
-        Op::Mma(op) => mma::execute(cx, op, on)?,
+        Op::Mma(op) => return mma::execute(cx, op, on).map(|()| Waits::No),
         Op::Fragment(moved) => {
             cx.warp.changed = true;
             fragment::execute(cx, moved, on)?;
@@ -260,13 +261,14 @@ fn communicate(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Faul
         | Op::Sleep
         | Op::Nop => {}
     }
+    charge(cx, pc, &before, cx.counts.memory.all());
     Ok(Waits::No)
 }
 
-/// Adds what an access cost to its instruction.
+/// Adds the accesses of one execution to its instruction.
 #[inline(always)]
-fn charge(cx: &mut Context<'_>, pc: u32, cost: AccessCost) {
-    cx.counts.profile[pc as usize].cost += cost;
+fn charge(cx: &mut Context<'_>, pc: u32, before: &AccessCounts, after: AccessCounts) {
+    cx.counts.accesses[pc as usize].add(before, &after);
 }
 
 /// Counts the instruction; the lanes that take part.
@@ -290,6 +292,7 @@ fn issue(cx: &mut Context<'_>, guard: Guard, pc: u32) -> u32 {
 fn diverge(cx: &mut Context<'_>, groups: &[(u32, u32)], convergence: u32) {
     let convergence = cx.program.convergences.get(convergence);
     cx.counts.memory.divergent_branches += 1;
+    cx.counts.divergent[cx.warp.pc as usize - 1] += 1;
     cx.counts.memory.irregular_branches += u64::from(convergence.is_irregular);
     cx.warp.diverge(groups, convergence);
     if cx.warp.has_zones() {

@@ -65,7 +65,9 @@ fn start(cx: &mut Context<'_>, copy: &AsyncCopy, on: u32) -> Outcome {
     let counts = &mut cx.counts.memory.copies;
     counts.requests += 1;
     let Extent { low, high, .. } = from.extent;
-    counts.sectors += sectors::touched(&from.addresses, reading, bytes, (low, high)).sectors;
+    let touched = sectors::touched(&from.addresses, reading, bytes, (low, high));
+    counts.sectors += touched.sectors;
+    counts.bytes += touched.bytes;
     for lane in lanes_of(reading) {
         let part = Part { lanes: 1 << lane, ..from };
         log(cx, &part, (sizes[lane], Sharing::Plain), Touch::Read, GridOrder::default(), |_, _| 0);

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+use gpuprof_emulator::counters::{LineCounts, Profile};
 use gpuprof_emulator::device::{Checks, Device, LaunchConfig, LaunchError, LaunchRecord, Module};
 
 /// A device with the fixture loaded.
@@ -95,12 +96,47 @@ impl Bench {
         block: u32,
         args: &[&dyn Argument],
     ) -> LaunchRecord {
-        self.try_launch(kernel, [grid, 1, 1], [block, 1, 1], 0, args).unwrap()
+        self.device.take_profiles();
+        let record = self.try_launch(kernel, [grid, 1, 1], [block, 1, 1], 0, args).unwrap();
+        lines_add_up(&self.device.take_profiles(), &record);
+        record
     }
 
     pub fn fault(&mut self, kernel: &str, grid: u32, block: u32, args: &[&dyn Argument]) -> String {
         self.try_launch(kernel, [grid, 1, 1], [block, 1, 1], 0, args).unwrap_err().to_string()
     }
+}
+
+/// The counts of all lines add up to those of the launch, as far as the launch has them.
+fn lines_add_up(profiles: &[Profile], record: &LaunchRecord) {
+    let [profile] = profiles else { panic!("{} profiles of a launch", profiles.len()) };
+    let mut sum = LineCounts::default();
+    profile.counts.iter().for_each(|counts| sum += *counts);
+    let total = |names: &[String]| names.iter().map(|name| record.counter(name)).sum();
+    let totals = |names: &[&str]| total(&names.iter().map(|&name| name.into()).collect::<Vec<_>>());
+    let sectors = ["ld", "st", "red", "atom"]
+        .map(|op| format!("smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_{op}.sum"));
+    let copies = record.counter("ptx__async_copy_sectors.sum").unwrap_or(0);
+    let conflicts = ["ld", "st"].map(|op| format!("ptx__shared_bank_conflicts_op_{op}.sum"));
+    let of_matrices = ["load", "store"].map(|op| format!("ptx__matrix_{op}_bank_conflicts.sum"));
+    let of_matrices: u64 = of_matrices.iter().filter_map(|name| record.counter(name)).sum();
+    let expected: [(&str, u64, Option<u64>); 7] = [
+        ("instructions", sum.instructions, totals(&["ptx__inst_executed.sum"])),
+        ("threads", sum.threads, totals(&["ptx__thread_inst_executed.sum"])),
+        ("threads on", sum.threads_on, totals(&["ptx__thread_inst_executed_pred_on.sum"])),
+        ("branches", sum.branches, totals(&["ptx__branches.sum"])),
+        ("divergent", sum.divergent_branches, totals(&["ptx__branches_divergent.sum"])),
+        ("sectors", sum.sectors, total(&sectors).map(|all: u64| all + copies)),
+        (
+            "conflicts",
+            sum.wavefronts - sum.ideal_wavefronts,
+            total(&conflicts).map(|all: u64| all + of_matrices),
+        ),
+    ];
+    for (what, lines, launch) in expected {
+        assert_eq!(Some(lines), launch.or(Some(lines)), "{what} of {}", record.kernel);
+    }
+    assert!(sum.ideal_sectors <= sum.sectors && sum.bytes >= sum.ideal_sectors);
 }
 
 /// Noise of a fixed seed.

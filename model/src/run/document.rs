@@ -19,12 +19,11 @@ use super::metrics::{Entry, Metrics};
 use super::{ConfigurationResult, SectionColumns, SeriesResult, SharedRows, Status};
 use crate::axis::Axis;
 use crate::checks::CheckRecord;
+use crate::code::{Columns, CostlyLine, CountedCode, Listing};
 use crate::comparison::Change;
 use crate::configuration::Configuration;
 use crate::language::Language;
-use crate::measurement::{
-    CostlyLine, LaunchRecord, OccupancyLimiter, Timing, Unverified, Verification,
-};
+use crate::measurement::{LaunchRecord, OccupancyLimiter, Timing, Unverified, Verification};
 use crate::series::SeriesId;
 use crate::verdict::{Judgement, NotApplicable};
 
@@ -59,6 +58,9 @@ pub(super) struct SeriesDocument<'a> {
     /// Metrics without a value by name, with the reason; a row has the number of its table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     absent: Vec<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
+    /// The PTX of the kernels whose counts the rows have line by line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    listings: Vec<Cow<'a, Listing>>,
     /// Its configurations, in series order.
     #[cfg_attr(test, schemars(with = "Vec<RowDocument<'static>>"))]
     configurations: Rows<'a>,
@@ -98,6 +100,9 @@ struct RowDocument<'a> {
     /// The source lines with the costliest accesses; none on a GPU.
     #[serde(default, skip_serializing_if = "<[CostlyLine]>::is_empty")]
     costly: Cow<'a, [CostlyLine]>,
+    /// Its counts line by line, for each kernel; none on a GPU, and in older documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    code: Vec<CodeDocument<'a>>,
     /// The bytes of the kernel's buffers; none of a series function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     buffer_bytes: Option<u64>,
@@ -125,6 +130,16 @@ struct RowDocument<'a> {
     failed_attempts: Cow<'a, [String]>,
 }
 
+/// The counts of a kernel.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CodeDocument<'a> {
+    /// The number of its listing among the series'.
+    listing: usize,
+    /// The counts of the lines, packed.
+    counts: Cow<'a, Columns>,
+}
+
 /// The rows of a series: to be written, or as they were read.
 enum Rows<'a> {
     Written { rows: &'a [ConfigurationResult], said: CommonData<'a> },
@@ -140,6 +155,8 @@ struct ReadRow {
     untold: Vec<bool>,
     /// The number of its table.
     absent: Option<usize>,
+    /// The counts of its kernels, by the number of the listing.
+    code: Vec<(usize, Columns)>,
 }
 
 /// The common data of the rows in the document of a series.
@@ -151,6 +168,10 @@ struct CommonData<'a> {
     /// Of each table of a row, by its address: its number in the document, and those of its
     /// entries that are not in the one there.
     numbers: HashMap<*const Vec<Entry>, (Option<usize>, Vec<&'a Entry>)>,
+    /// Listings in the order of their numbers.
+    listings: Vec<&'a Listing>,
+    /// The number of each listing.
+    listed: HashMap<&'a Listing, usize>,
 }
 
 impl<'a> CommonData<'a> {
@@ -159,6 +180,12 @@ impl<'a> CommonData<'a> {
         let mut said = Self::default();
         let mut alike: HashMap<BTreeMap<&str, &str>, usize> = HashMap::new();
         for row in rows {
+            for code in &row.code {
+                let next = said.listings.len();
+                if *said.listed.entry(&code.listing).or_insert(next) == next {
+                    said.listings.push(&code.listing);
+                }
+            }
             for (name, result) in row.metrics.own() {
                 said.traits.entry(name).or_insert_with(|| result.traits());
             }
@@ -189,6 +216,11 @@ impl<'a> CommonData<'a> {
         said
     }
 
+    fn code(&self, code: &'a CountedCode) -> CodeDocument<'a> {
+        let listing = self.listed.get(&*code.listing).copied().unwrap_or_default();
+        CodeDocument { listing, counts: Cow::Borrowed(&code.counts) }
+    }
+
     /// The document of `row`, one of its rows.
     fn row(&self, row: &'a ConfigurationResult) -> RowDocument<'a> {
         let (absent, others) = match self.numbers.get(&Arc::as_ptr(row.metrics.absent())) {
@@ -210,6 +242,7 @@ impl<'a> CommonData<'a> {
             occupancy_limiter: row.occupancy_limiter,
             launches: Cow::Borrowed(&row.launches),
             costly: Cow::Borrowed(&row.costly),
+            code: row.code.iter().map(|code| self.code(code)).collect(),
             buffer_bytes: row.buffer_bytes,
             verified: row.verified,
             largest_error: row.largest_error,
@@ -239,6 +272,7 @@ impl Serialize for SeriesResult {
             sections: Cow::Borrowed(&self.sections),
             metrics: said.traits.iter().map(|(&name, &traits)| (name.into(), traits)).collect(),
             absent: absent.collect(),
+            listings: said.listings.iter().map(|&listing| Cow::Borrowed(listing)).collect(),
             configurations: Rows::Written { rows: &self.configurations, said },
             judgements: Cow::Borrowed(&self.judgements),
             not_applicable: Cow::Borrowed(&self.not_applicable),
@@ -301,6 +335,7 @@ impl RowDocument<'_> {
             occupancy_limiter: self.occupancy_limiter,
             launches: self.launches.into_owned(),
             costly: self.costly.into_owned(),
+            code: Vec::new(),
             buffer_bytes: self.buffer_bytes,
             verified: self.verified,
             largest_error: self.largest_error,
@@ -310,7 +345,8 @@ impl RowDocument<'_> {
             retried: self.retried.map(Cow::into_owned),
             failed_attempts: self.failed_attempts.into_owned(),
         };
-        Ok(ReadRow { row, own, untold, absent: self.absent })
+        let code = self.code.into_iter().map(|it| (it.listing, it.counts.into_owned())).collect();
+        Ok(ReadRow { row, own, untold, absent: self.absent, code })
     }
 }
 
@@ -320,6 +356,7 @@ impl ReadRow {
         mut self,
         traits: &BTreeMap<Cow<'_, str>, Traits>,
         tables: &[Arc<Vec<Entry>>],
+        listings: &[Arc<Listing>],
     ) -> Result<ConfigurationResult, String> {
         let configuration = &self.row.configuration;
         for ((name, result), untold) in self.own.iter_mut().zip(self.untold) {
@@ -337,6 +374,13 @@ impl ReadRow {
                 format!("{configuration} has the table {number} of {}", tables.len())
             })?),
         };
+        for (number, counts) in self.code {
+            let listing = listings.get(number).map(Arc::clone).ok_or_else(|| {
+                format!("{configuration} has the listing {number} of {}", listings.len())
+            })?;
+            counts.fit(listing.lines.len()).map_err(|e| format!("{configuration} has {e}"))?;
+            self.row.code.push(CountedCode { listing, counts });
+        }
         self.row.metrics = Metrics::from_sorted(self.own, absent)
             .map_err(|name| format!("{configuration} has {name} twice"))?;
         Ok(self.row)
@@ -359,14 +403,16 @@ impl<'de> Deserialize<'de> for SeriesResult {
             }
             tables.push(Arc::new(entries));
         }
+        let listings = document.listings.into_iter().map(|of| Arc::new(of.into_owned()));
+        let listings: Vec<Arc<Listing>> = listings.collect();
         let Rows::Read(rows) = document.configurations else {
             return Err(Error::custom("these rows were never read"));
         };
         let mut configurations = Vec::with_capacity(rows.len());
         for row in rows {
-            let mut row = row.row(&document.metrics, &tables).map_err(Error::custom)?;
+            let mut row = row.row(&document.metrics, &tables, &listings).map_err(Error::custom)?;
             // Version 1 repeats in each row why metrics are absent.
-            shared.keep_once(&mut row.metrics);
+            shared.keep_once(&mut row.metrics, &mut row.code);
             configurations.push(row);
         }
         Ok(Self {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::axis::AxisValue;
+use crate::code::{LineCounts, ListedLine};
 use crate::measurement::Source;
 use crate::metric::{Class, Direction};
 use crate::quantity::Unit;
@@ -32,6 +33,7 @@ fn row(block: u64, metrics: Metrics) -> ConfigurationResult {
         occupancy_limiter: None,
         launches: Vec::new(),
         costly: Vec::new(),
+        code: Vec::new(),
         buffer_bytes: None,
         verified: true,
         largest_error: None,
@@ -117,10 +119,37 @@ fn rows_that_differ_are_read_as_they_were() {
 }
 
 #[test]
+fn the_code_of_kernels_is_written_once() {
+    let code = |count| {
+        let line = ListedLine(3, 1, 7, "ret;".into());
+        let (kernel, files) = ("k".to_owned(), vec!["src/lib.rs".to_owned()]);
+        let listing = Arc::new(Listing { kernel, files, lines: vec![line] });
+        let counts = Columns::new(&[LineCounts([count; 12])]);
+        vec![CountedCode { listing, counts }]
+    };
+    let row = |block| ConfigurationResult { code: code(block), ..usual(block) };
+    let series = series((1..4).map(row).collect());
+    let document = written(&series);
+    assert_eq!(document["listings"][0]["lines"], json!([[3, 1, 7, "ret;"]]));
+    assert_eq!(document["listings"].as_array().unwrap().len(), 1);
+    let again = read(&document);
+    assert_eq!(again, series);
+    let [first, second] = [0, 1].map(|at| &again.configurations[at].code[0].listing);
+    assert!(Arc::ptr_eq(first, second));
+    let mut other = document;
+    other["configurations"][1]["code"][0]["listing"] = 1.into();
+    assert_eq!(refusal(&other), "block=2 has the listing 1 of 1");
+    other["configurations"][1]["code"][0] = json!({"listing": 0, "counts": {"bytes": [2, 1]}});
+    assert_eq!(refusal(&other), "block=2 has the counts of 2 lines for a listing of 1");
+}
+
+#[test]
 fn rows_in_memory_refer_to_the_same_names_and_reasons() {
     let mut made = series((1..4).map(usual).collect());
     let mut shared = SharedRows::default();
-    made.configurations.iter_mut().for_each(|row| shared.keep_once(&mut row.metrics));
+    made.configurations
+        .iter_mut()
+        .for_each(|row| shared.keep_once(&mut row.metrics, &mut row.code));
     for series in [&made, &read(&written(&made))] {
         let [first, rest @ ..] = series.configurations.as_slice() else { panic!("no rows") };
         for row in rest {

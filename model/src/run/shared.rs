@@ -9,6 +9,7 @@ use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
 
 use super::metrics::{Entry, Metrics};
+use crate::code::{CountedCode, Listing};
 
 /// The common data of rows.
 #[derive(Debug, Default)]
@@ -18,6 +19,8 @@ pub struct SharedRows {
     lists: HashSet<Arc<Vec<Arc<str>>>>,
     /// Tables of absent metrics by the hash of their names and reasons.
     absent: HashMap<u64, Vec<Arc<Vec<Entry>>>>,
+    /// The code of kernels.
+    listings: HashSet<Arc<Listing>>,
     hashes: RandomState,
     /// The list and the table of the last look-up, each with its replacement: rows of one document
     /// have the same ones.
@@ -26,8 +29,11 @@ pub struct SharedRows {
 }
 
 impl SharedRows {
-    /// Makes `metrics` refer to the data of earlier rows.
-    pub fn keep_once(&mut self, metrics: &mut Metrics) {
+    /// Makes the `metrics` and the `code` of a row refer to the data of earlier rows.
+    pub fn keep_once(&mut self, metrics: &mut Metrics, code: &mut [CountedCode]) {
+        for code in code {
+            code.listing = once(&mut self.listings, &code.listing);
+        }
         metrics.divide();
         let (names, absent) = metrics.shared_mut();
         if !same_again(self.last_list.as_ref(), names) {
@@ -55,7 +61,10 @@ impl SharedRows {
 
     /// The one copy of `name`.
     pub(super) fn name(&mut self, name: &str) -> Arc<str> {
-        once(&mut self.names, name)
+        if let Some(known) = self.names.get(name) {
+            return Arc::clone(known);
+        }
+        once(&mut self.names, &name.into())
     }
 
     fn keep_table_once(&mut self, table: &mut Arc<Vec<Entry>>) {
@@ -87,12 +96,11 @@ fn same_again<T>(last: Option<&[Arc<T>; 2]>, now: &mut Arc<T>) -> bool {
     }
 }
 
-/// The copy of `name` that `names` has, or now has.
-fn once(names: &mut HashSet<Arc<str>>, name: &str) -> Arc<str> {
-    if let Some(known) = names.get(name) {
+/// The copy of `value` that `known` has, or now has.
+fn once<T: Eq + Hash + ?Sized>(known: &mut HashSet<Arc<T>>, value: &Arc<T>) -> Arc<T> {
+    if let Some(known) = known.get(value) {
         return Arc::clone(known);
     }
-    let new: Arc<str> = name.into();
-    names.insert(Arc::clone(&new));
-    new
+    known.insert(Arc::clone(value));
+    Arc::clone(value)
 }

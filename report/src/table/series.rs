@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use gpuprof_analysis::view::{SeriesView, View};
 use gpuprof_model::advice::Advice;
+use gpuprof_model::code::Sources;
 use gpuprof_model::comparison::Outcome;
 use gpuprof_model::run::SeriesResult;
 use gpuprof_model::text::{one_line, printable};
@@ -18,6 +19,7 @@ use crate::note::Note;
 use crate::paint::Paint;
 use crate::room::{Blocks, Detail, Keep, Limits, height};
 use crate::sheet::{self, Sheet};
+use crate::source::on_line;
 use crate::{advice, axes, changes, grid, launches, notes, plot};
 
 /// The most lines of grids, unless all are shown, and the most rows in them.
@@ -48,6 +50,8 @@ pub(super) struct Style<'v> {
     pub columns: Option<u16>,
     /// Whether there are colours.
     pub paint: Paint,
+    /// The text of the source.
+    pub sources: &'v Sources,
     /// Why rows were skipped, if the last line says so.
     pub skipped: Option<&'v str>,
 }
@@ -72,6 +76,7 @@ pub(super) fn blocks(
     }
     blocks.add(Keep::Always, style.heading(series, &on));
     blocks.add_list(Keep::Always, style.judgements(&open), limits.lines);
+    blocks.add(Keep::Change, style.costly_lines(series, &open));
     blocks.add_list(Keep::Change, style.changes(series), limits.lines);
     style.add_rows(&viewed, &mut blocks);
     blocks.add(Keep::Remark, style.remarks(&viewed));
@@ -225,6 +230,24 @@ impl Style<'_> {
             lines
         };
         judgements.iter().flat_map(lines).collect()
+    }
+
+    /// The source lines that the `open` thresholds of `series` name, each with its counts; of many
+    /// series the first one.
+    fn costly_lines(self, series: &SeriesResult, open: &[&Judgement]) -> Vec<String> {
+        let mut known: Vec<&str> = Vec::new();
+        let mut lines = Vec::new();
+        let most = if self.detail == Detail::Digest { 1 } else { usize::MAX };
+        for judgement in open {
+            let Some(costly) = judgement.costly.as_ref().filter(|_| known.len() < most) else {
+                continue;
+            };
+            if !known.contains(&&*costly.line) {
+                known.push(&costly.line);
+                lines.extend(on_line(judgement, series, self.sources));
+            }
+        }
+        lines.into_iter().map(|line| format!("   {}", self.paint.faint(line))).collect()
     }
 
     /// Cuts the `lines` of a threshold to the limit.

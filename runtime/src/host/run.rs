@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream};
+use gpuprof_model::code::costly_lines;
 use gpuprof_model::measurement::{
     CounterPass, HardwareValue, InPlace, InputFile, LaunchRecord, PassResult, Unverified,
     Verification,
@@ -432,7 +433,8 @@ impl<'a> Run<'a> {
             self.result.launches = counted.launches;
             self.result.counters = counted.counters;
             self.result.hardware = counted.unclaimed;
-            self.result.costly = counted.costly;
+            self.result.costly = costly_lines(&counted.code);
+            self.result.code = counted.code;
             self.result.checks = counted.checks;
         } else if matches!(self.call, Call::Again) {
             once()?;

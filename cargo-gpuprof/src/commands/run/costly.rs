@@ -12,7 +12,8 @@ use gpuprof_analysis::gate::judge::costly_line;
 use gpuprof_engine::emulator::emulator_folder;
 use gpuprof_engine::execute::{Ended, outcomes};
 use gpuprof_engine::schedule::{Job, Pass};
-use gpuprof_model::measurement::{AccessCost, CostlyLine, PassOutcome};
+use gpuprof_model::code::{AccessCost, CostlyLine};
+use gpuprof_model::measurement::{PassOutcome, PassResult};
 use gpuprof_model::protocol::RequestBody;
 use gpuprof_model::run::Run;
 use gpuprof_model::verdict::{Judgement, Verdict};
@@ -37,7 +38,12 @@ pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
             let mut rows = series.configurations.iter_mut();
             if let Some(row) = rows.find(|row| row.configuration.to_string() == key) {
                 let left = until.saturating_duration_since(Instant::now());
-                row.costly = lines(prepared, (checked, &key), left, interrupt).unwrap_or_default();
+                let found = emulated(prepared, (checked, &key), left, interrupt);
+                if let Some(PassResult { costly, code, .. }) = found {
+                    let emulated = |line| CostlyLine { emulated: true, ..line };
+                    row.costly = costly.into_iter().map(emulated).collect();
+                    row.code = code;
+                }
             }
         }
         for judgement in &mut series.judgements {
@@ -56,13 +62,13 @@ fn lacks_line(judgement: &Judgement) -> Option<String> {
     judgement.configuration.clone().filter(|_| helps && counted)
 }
 
-/// The costly lines of the configuration `key` on the emulated driver.
-fn lines(
+/// The configuration `key` on the emulated driver.
+fn emulated(
     prepared: &Prepared,
     (checked, key): (&Checked, &str),
     left: Duration,
     interrupt: &Interrupt,
-) -> Option<Vec<CostlyLine>> {
+) -> Option<PassResult> {
     let planned = &checked.planned;
     let at = planned.configurations.iter().position(|it| it.to_string() == key)?;
     if left.is_zero() || interrupt.signal().is_some() {
@@ -75,10 +81,7 @@ fn lines(
     let body = RequestBody::Measure(execution.request(&job, planned));
     let Ok(Ended::Replied(bytes)) = execution.process.ask(harness, body) else { return None };
     match outcomes(&bytes, harness).into_iter().next()? {
-        PassOutcome::Finished(result) => {
-            let emulated = |line| CostlyLine { emulated: true, ..line };
-            Some(result.costly.into_iter().map(emulated).collect())
-        }
+        PassOutcome::Finished(result) => Some(*result),
         PassOutcome::Failed { .. }
         | PassOutcome::Invalid { .. }
         | PassOutcome::Denied(_)

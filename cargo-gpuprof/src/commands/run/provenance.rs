@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8PathBuf;
+use gpuprof_model::code::Sources;
 use gpuprof_model::machine::Backend;
 use gpuprof_model::run::Provenance;
 
@@ -58,6 +59,8 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
             ahead.times,
             !plan.both.pairs.is_empty(),
         ),
+        // Read at the end.
+        sources: Sources::default(),
         rules: plan.own_rules.iter().cloned().map(Into::into).collect(),
         slices: Vec::new(),
         spans: Vec::new(),

@@ -94,7 +94,7 @@ impl<'a> Results<'a> {
         self.take_input_files(at, found.passes.first());
         self.take_timer(at, &found.passes);
         let mut row = self.row(at, found);
-        self.shared.keep_once(&mut row.metrics);
+        self.shared.keep_once(&mut row.metrics, &mut row.code);
         let (series, index) = at;
         self.left[series] -= 1;
         self.rows[series][index].insert(row)

@@ -132,7 +132,7 @@ impl Reading<'_> {
         for (place, row) in rows {
             if let Some(mut row) = row {
                 by.insert(place, start);
-                self.shared.keep_once(&mut row.metrics);
+                self.shared.keep_once(&mut row.metrics, &mut row.code);
                 row.device = row.device.or_else(|| only.clone());
                 all.insert(place, row);
             }

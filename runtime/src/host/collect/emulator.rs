@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
+use std::sync::Arc;
 
 use cudarc::driver::sys;
 use gpuprof_model::checks::CheckRecord;
-use gpuprof_model::measurement::{CostlyLine, HardwareValue, LaunchRecord};
+use gpuprof_model::code::{Columns, CountedCode, LineCounts, Listing};
+use gpuprof_model::measurement::{HardwareValue, LaunchRecord};
 use gpuprof_model::series::without_place;
 use serde::Deserialize;
 
@@ -21,6 +23,7 @@ const ABI_VERSION: u32 = 1;
 #[derive(Deserialize)]
 struct Report {
     launches: Vec<Launch>,
+    profiles: Vec<Profile>,
 }
 
 #[derive(Deserialize)]
@@ -34,8 +37,15 @@ struct Launch {
     counters: BTreeMap<String, u64>,
     #[serde(default)]
     unclaimed: BTreeMap<String, String>,
-    #[serde(default)]
-    costly: Vec<CostlyLine>,
+}
+
+/// The counts of a kernel by line.
+#[derive(Deserialize)]
+struct Profile {
+    #[serde(flatten)]
+    listing: Listing,
+    /// Of each line, in the order of `Counter::ALL`.
+    counts: Vec<[u64; 12]>,
 }
 
 /// What the emulated driver counted.
@@ -47,8 +57,8 @@ pub(crate) struct LaunchCounters {
     pub(crate) counters: BTreeMap<String, u64>,
     /// The hardware's counters whose values are not the hardware's in one of the kernels, and why.
     pub(crate) unclaimed: BTreeMap<String, HardwareValue>,
-    /// The lines whose accesses cost most.
-    pub(crate) costly: Vec<CostlyLine>,
+    /// The counts of each kernel by line.
+    pub(crate) code: Vec<CountedCode>,
     /// The checks that ran; none where nothing was launched.
     pub(crate) checks: Option<CheckRecord>,
 }
@@ -89,7 +99,12 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
         .ok_or_else(|| Error::failed("the emulated driver gave no report"))?;
     let report: Report = serde_json::from_str(&text)?;
     let checks = report.launches.iter().map(|launch| launch.checks).reduce(CheckRecord::join);
-    let mut counted = LaunchCounters { checks, ..LaunchCounters::default() };
+    let code = report.profiles.into_iter().map(|profile| {
+        let counts: Vec<LineCounts> = profile.counts.into_iter().map(LineCounts).collect();
+        CountedCode { listing: Arc::new(profile.listing), counts: Columns::new(&counts) }
+    });
+    let code = code.collect();
+    let mut counted = LaunchCounters { checks, code, ..LaunchCounters::default() };
     for launch in report.launches {
         for (name, value) in launch.counters {
             *counted.counters.entry(name).or_insert(0) += value;
@@ -97,7 +112,6 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
         for (name, reason) in launch.unclaimed {
             counted.unclaimed.insert(name, HardwareValue::Unavailable(reason));
         }
-        add_costly(&mut counted.costly, launch.costly);
         counted.launches.push(LaunchRecord {
             kernel: without_place(&launch.kernel).to_owned(),
             grid: launch.grid,
@@ -110,26 +124,6 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
     }
     counted.counters.retain(|name, _| !counted.unclaimed.contains_key(name));
     Ok(counted)
-}
-
-/// Adds the lines of a launch: of each cost the line with the most of it in one launch stays.
-fn add_costly(all: &mut Vec<CostlyLine>, launch: Vec<CostlyLine>) {
-    for line in launch {
-        match all.iter_mut().find(|other| other.cost == line.cost) {
-            Some(other) if other.line == line.line => {
-                (other.amount, other.total) =
-                    (other.amount + line.amount, other.total + line.total);
-            }
-            Some(other) => {
-                let total = other.total + line.total;
-                if line.amount > other.amount {
-                    *other = line;
-                }
-                other.total = total;
-            }
-            None => all.push(line),
-        }
-    }
 }
 
 /// The fault that stopped the last launch or load, in one sentence.

@@ -115,7 +115,6 @@ pub fn work_of_the_driver(driver: &mut Driver, what: &str) {
         races_in_part: false,
         counters: Vec::new(),
         unclaimed: Vec::new(),
-        costly: Vec::new(),
     };
     settled(Some(driver), |ledger| {
         ledger.now += LAUNCH;

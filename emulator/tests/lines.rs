@@ -1,0 +1,81 @@
+//! Counts by line. That they add up is checked for the launches of all tests (`common`).
+
+use crate::common::Bench;
+
+/// Each lane loads a neighbouring word at line 3 and one of a sector of its own at line 4, and
+/// stores to every 32nd word of shared memory at line 5. All update one word
+/// at line 6, where 7 of 32 lanes branch.
+const PTX: &str = r#"
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<6>;
+    .shared .align 4 .b8 tile[4096];
+    .loc 1 2 1
+    mov.u32 %r1, %tid.x;
+    ld.param.u64 %rd1, [x];
+    mul.wide.u32 %rd2, %r1, 4;
+    add.u64 %rd3, %rd1, %rd2;
+    .loc 1 3 9
+    ld.global.u32 %r2, [%rd3];
+    .loc 1 4 9
+    mul.wide.u32 %rd2, %r1, 32;
+    add.u64 %rd3, %rd1, %rd2;
+    ld.global.u32 %r3, [%rd3];
+    .loc 1 5 9
+    mov.u64 %rd4, tile;
+    mul.wide.u32 %rd5, %r1, 128;
+    add.u64 %rd4, %rd4, %rd5;
+    st.shared.u32 [%rd4], %r2;
+    .loc 1 6 9
+    atom.global.add.u32 %r3, [%rd1+1024], 1;
+    setp.lt.u32 %p1, %r1, 7;
+    @%p1 bra $end;
+    add.u32 %r3, %r3, 1;
+$end:
+    ret;
+}
+.file 1 "src/lib.rs"
+"#;
+
+#[test]
+fn every_line_of_the_ptx_has_its_counts_and_its_line_of_the_source() {
+    let mut bench = Bench::new(PTX);
+    let x = bench.upload(&[0_u32; 320]);
+    bench.try_launch("k", [2, 1, 1], [32, 1, 1], 0, &[&x]).unwrap();
+    bench.try_launch("k", [1, 1, 1], [32, 1, 1], 0, &[&x]).unwrap();
+    let profiles = bench.device.take_profiles();
+    let [profile] = &profiles[..] else { panic!("a profile for each launch") };
+    let (listing, mut told) = (&profile.listing, String::new());
+    for (line, counts) in listing.lines.iter().zip(&profile.counts) {
+        let place = line.source.map(|(file, line)| format!("{}:{line}", listing.files[file]));
+        let place = place.unwrap_or_default();
+        told +=
+            &format!("{:>2} {place:<12} {:<39} {:?}\n", line.ptx_line, line.text, counts.values());
+    }
+    let expected = "\
+12 src/lib.rs:2 mov.u32 %r1, %tid.x;                    [3, 96, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+13 src/lib.rs:2 ld.param.u64 %rd1, [x];                 [3, 96, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+14 src/lib.rs:2 mul.wide.u32 %rd2, %r1, 4;              [3, 96, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+15 src/lib.rs:2 add.u64 %rd3, %rd1, %rd2;               [3, 96, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+17 src/lib.rs:3 ld.global.u32 %r2, [%rd3];              [3, 96, 96, 3, 12, 12, 384, 0, 0, 0, 0, 0]
+19 src/lib.rs:4 mul.wide.u32 %rd2, %r1, 32;             [3, 96, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+20 src/lib.rs:4 add.u64 %rd3, %rd1, %rd2;               [3, 96, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+21 src/lib.rs:4 ld.global.u32 %r3, [%rd3];              [3, 96, 96, 3, 96, 12, 384, 0, 0, 0, 0, 0]
+23 src/lib.rs:5 mov.u64 %rd4, tile;                     [3, 96, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+24 src/lib.rs:5 mul.wide.u32 %rd5, %r1, 128;            [3, 96, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+25 src/lib.rs:5 add.u64 %rd4, %rd4, %rd5;               [3, 96, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+26 src/lib.rs:5 st.shared.u32 [%rd4], %r2;              [3, 96, 96, 3, 0, 0, 384, 96, 3, 0, 0, 0]
+28 src/lib.rs:6 atom.global.add.u32 %r3, [%rd1+1024], 1; [3, 96, 96, 3, 3, 3, 12, 0, 0, 0, 0, 3]
+29 src/lib.rs:6 setp.lt.u32 %p1, %r1, 7;                [3, 96, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+30 src/lib.rs:6 @%p1 bra $end;                          [3, 96, 21, 0, 0, 0, 0, 0, 0, 3, 3, 0]
+31 src/lib.rs:6 add.u32 %r3, %r3, 1;                    [3, 75, 75, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+32              $end:                                   [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+33 src/lib.rs:6 ret;                                    [3, 96, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+";
+    assert_eq!(told, expected);
+}

@@ -1,0 +1,17 @@
+//! The code of kernels line by line: what it executed, and what that cost.
+//!
+//! Input: the PTX lines of a kernel with their places in the source, and the counts of each.
+//! Output: the same by line of the source, and the lines with the most of a count. The counts of
+//! all lines add up to those of the run.
+
+mod columns;
+mod costly;
+mod counted;
+mod counts;
+mod sources;
+
+pub use columns::Columns;
+pub use costly::{AccessCost, CostlyLine, costly_lines};
+pub use counted::{CountedCode, ListedLine, Listing, SourceLine};
+pub use counts::{Counter, LineCounts};
+pub use sources::{SourceText, Sources};

@@ -1,0 +1,179 @@
+//! The source lines with the most of a cost.
+//!
+//! Input: counted code. Output: for each cost the line with the most of it; nothing for a cost that
+//! the launches do not have, or if the PTX names no lines.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::counted::{CountedCode, ListedLine};
+use super::counts::{Counter, LineCounts};
+
+/// The source line with the most of a cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CostlyLine {
+    /// The cost.
+    pub cost: AccessCost,
+    /// The line: `src/lib.rs:12`.
+    pub line: String,
+    /// How much it costs there.
+    pub amount: u64,
+    /// How much it costs in all lines.
+    pub total: u64,
+    /// Whether the emulated driver counted it for a run on a GPU, whose counters have no lines.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub emulated: bool,
+}
+
+/// A cost of memory accesses or of branches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AccessCost {
+    /// Sectors of global loads.
+    GlobalLoadSectors,
+    /// Sectors of global stores.
+    GlobalStoreSectors,
+    /// Wavefronts of shared loads.
+    SharedLoadWavefronts,
+    /// Wavefronts of shared stores.
+    SharedStoreWavefronts,
+    /// Bank conflicts of shared loads.
+    SharedLoadConflicts,
+    /// Bank conflicts of shared stores.
+    SharedStoreConflicts,
+    /// Branches on which the threads of a warp disagreed.
+    DivergentBranches,
+}
+
+impl AccessCost {
+    const ALL: [Self; 7] = [
+        Self::GlobalLoadSectors,
+        Self::GlobalStoreSectors,
+        Self::SharedLoadWavefronts,
+        Self::SharedStoreWavefronts,
+        Self::SharedLoadConflicts,
+        Self::SharedStoreConflicts,
+        Self::DivergentBranches,
+    ];
+
+    /// What is counted, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::GlobalLoadSectors => "sectors of global loads",
+            Self::GlobalStoreSectors => "sectors of global stores",
+            Self::SharedLoadWavefronts => "wavefronts of shared loads",
+            Self::SharedStoreWavefronts => "wavefronts of shared stores",
+            Self::SharedLoadConflicts => "bank conflicts of shared loads",
+            Self::SharedStoreConflicts => "bank conflicts of shared stores",
+            Self::DivergentBranches => "divergent branches",
+        }
+    }
+
+    /// How much of it a line of PTX has.
+    fn amount(self, line: &ListedLine, counts: &LineCounts) -> u64 {
+        let kind = line.opcode().split('.').next().unwrap_or_default();
+        let (of, amount) = match self {
+            Self::GlobalLoadSectors => ("ld", counts[Counter::Sectors]),
+            Self::GlobalStoreSectors => ("st", counts[Counter::Sectors]),
+            Self::SharedLoadWavefronts => ("ld", counts[Counter::Wavefronts]),
+            Self::SharedStoreWavefronts => ("st", counts[Counter::Wavefronts]),
+            Self::SharedLoadConflicts => ("ld", counts.conflicts()),
+            Self::SharedStoreConflicts => ("st", counts.conflicts()),
+            Self::DivergentBranches => (kind, counts[Counter::DivergentBranches]),
+        };
+        if kind == of { amount } else { 0 }
+    }
+
+    /// The costs that the metric `name` counts; none if it counts something else.
+    pub fn of_metric(name: &str) -> &'static [Self] {
+        const LOADS: AccessCost = AccessCost::GlobalLoadSectors;
+        const STORES: AccessCost = AccessCost::GlobalStoreSectors;
+        const WAVES: [AccessCost; 2] =
+            [AccessCost::SharedLoadWavefronts, AccessCost::SharedStoreWavefronts];
+        const CONFLICTS: [AccessCost; 2] =
+            [AccessCost::SharedLoadConflicts, AccessCost::SharedStoreConflicts];
+        match name {
+            "load_sectors_per_request" => &[LOADS],
+            "store_sectors_per_request" => &[STORES],
+            "global_sectors" | "sectors_per_request" => &[LOADS, STORES],
+            "shared_wavefronts" => &WAVES,
+            "global_load_efficiency" => &[LOADS],
+            "global_store_efficiency" => &[STORES],
+            "bank_conflicts" => &CONFLICTS,
+            "ptx_branch_divergence" | "ptx__branches_divergent.sum" => &[Self::DivergentBranches],
+            "bank_conflicts_ld" | "ptx__shared_bank_conflicts_op_ld.sum" => &CONFLICTS[..1],
+            "bank_conflicts_st" | "ptx__shared_bank_conflicts_op_st.sum" => &CONFLICTS[1..],
+            _ if name.contains("_t_sectors_pipe_lsu_mem_global_op_ld.sum") => &[LOADS],
+            _ if name.contains("_t_sectors_pipe_lsu_mem_global_op_st.sum") => &[STORES],
+            _ if name.contains("_wavefronts_mem_shared_op_ld.sum") => &WAVES[..1],
+            _ if name.contains("_wavefronts_mem_shared_op_st.sum") => &WAVES[1..],
+            _ => &[],
+        }
+    }
+}
+
+/// The line with the most of each cost in the code of a measured range. Of equal ones the first.
+#[must_use]
+pub fn costly_lines(code: &[CountedCode]) -> Vec<CostlyLine> {
+    let costly = |cost: AccessCost| {
+        let (mut lines, mut total): (BTreeMap<_, u64>, _) = (BTreeMap::new(), 0);
+        for (of, (line, counts)) in code.iter().flat_map(|of| of.lines().map(move |it| (of, it))) {
+            let amount = cost.amount(line, &counts);
+            total += amount;
+            if let Some(source) = of.source(line) {
+                *lines.entry(source).or_default() += amount;
+            }
+        }
+        let most = lines.into_iter().reduce(|most, next| if next.1 > most.1 { next } else { most });
+        let (line, amount) = most.filter(|(_, amount)| *amount > 0)?;
+        Some(CostlyLine { cost, line: line.to_string(), amount, total, emulated: false })
+    };
+    AccessCost::ALL.into_iter().filter_map(costly).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::columns::Columns;
+    use super::super::counted::Listing;
+    use super::*;
+
+    #[test]
+    fn the_line_with_the_most_of_each_cost_is_named() {
+        let line = |at, text: &str, counts: &[(Counter, u64)]| {
+            let mut line = LineCounts::default();
+            counts.iter().for_each(|&(counter, count)| line[counter] = count);
+            (ListedLine(at, 1, at, text.into()), line)
+        };
+        let (lines, counts): (Vec<_>, Vec<_>) = [
+            line(3, "ld.global.u32 %r2, [%rd3];", &[(Counter::Sectors, 8)]),
+            line(4, "@%p1 ld.global.u32 %r3, [%rd3];", &[(Counter::Sectors, 64)]),
+            line(
+                5,
+                "st.shared.u32 [%rd4], %r2;",
+                &[(Counter::Wavefronts, 64), (Counter::IdealWavefronts, 2)],
+            ),
+            line(6, "atom.global.add.u32 %r3, [%rd1], 1;", &[(Counter::Sectors, 900)]),
+            line(7, "@%p1 bra $end;", &[(Counter::DivergentBranches, 3)]),
+        ]
+        .into_iter()
+        .unzip();
+        let (kernel, files) = ("k".to_owned(), vec!["src/lib.rs".to_owned()]);
+        let listing = Arc::new(Listing { kernel, files, lines });
+        let code = [CountedCode { listing, counts: Columns::new(&counts) }];
+        let told =
+            |it: CostlyLine| format!("{:?} {} {} of {}", it.cost, it.line, it.amount, it.total);
+        let told: Vec<String> = costly_lines(&code).into_iter().map(told).collect();
+        let expected = [
+            "GlobalLoadSectors src/lib.rs:4 64 of 72",
+            "SharedStoreWavefronts src/lib.rs:5 64 of 64",
+            "SharedStoreConflicts src/lib.rs:5 62 of 62",
+            "DivergentBranches src/lib.rs:7 3 of 3",
+        ];
+        assert_eq!(told, expected);
+    }
+}

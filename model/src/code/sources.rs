@@ -1,0 +1,83 @@
+//! The text of the source lines that have counts, as it was when the run was made.
+//!
+//! Input: a source file, and the lines that have counts. Output: those lines with a margin around
+//! them, in pieces.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+/// Lines before and after a line with counts.
+const MARGIN: u32 = 3;
+
+/// The most characters that are kept of a line.
+const MOST_CHARACTERS: usize = 300;
+
+/// Source text by file, as the compiler wrote its path.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Sources(BTreeMap<String, Vec<SourceText>>);
+
+/// A piece of a source file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SourceText {
+    /// The number of its first line, from 1.
+    pub first: u32,
+    /// Its lines.
+    pub lines: Vec<String>,
+}
+
+impl Sources {
+    /// Whether there is no text.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes the lines `counted` of `file`, the content of which is `text`, and those around them.
+    pub fn add(&mut self, file: &str, text: &str, counted: &BTreeSet<u32>) {
+        let around = |line: &u32| line.saturating_sub(MARGIN).max(1)..=line.saturating_add(MARGIN);
+        let wanted: BTreeSet<u32> = counted.iter().flat_map(around).collect();
+        let mut pieces: Vec<SourceText> = Vec::new();
+        for (number, line) in (1..).zip(text.lines()).filter(|(number, _)| wanted.contains(number))
+        {
+            let line: String = line.chars().take(MOST_CHARACTERS).collect();
+            match pieces.last_mut() {
+                Some(last) if last.first + last.lines.len() as u32 == number => {
+                    last.lines.push(line);
+                }
+                _ => pieces.push(SourceText { first: number, lines: vec![line] }),
+            }
+        }
+        if !pieces.is_empty() {
+            self.0.insert(file.to_owned(), pieces);
+        }
+    }
+
+    /// The text of a line, if it is known.
+    #[must_use]
+    pub fn line(&self, file: &str, line: u32) -> Option<&str> {
+        let piece = self.0.get(file)?.iter().rfind(|piece| piece.first <= line)?;
+        piece.lines.get((line - piece.first) as usize).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counted_lines_are_kept_with_a_margin() {
+        let text: String = (1..40).map(|line| format!("line {line}\n")).collect();
+        let mut sources = Sources::default();
+        sources.add("a.rs", &text, &BTreeSet::from([2, 20, 22, 90]));
+        let known: Vec<u32> =
+            (1..99).filter(|line| sources.line("a.rs", *line).is_some()).collect();
+        assert_eq!(known, [(1..=5).collect::<Vec<u32>>(), (17..=25).collect()].concat());
+        assert_eq!(sources.line("a.rs", 22), Some("line 22"));
+        assert_eq!((sources.line("a.rs", 0), sources.line("b.rs", 2)), (None, None));
+        sources.add("b.rs", "", &BTreeSet::from([1]));
+        assert_eq!(sources.0.len(), 1);
+    }
+}

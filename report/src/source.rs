@@ -1,0 +1,59 @@
+//! Counts next to the source: `report --source`, and the line that a violated threshold names.
+//!
+//! Input: a run with counts by line. Output: the lines that cost most with the source around them,
+//! or the lines around one place with its PTX; the same as JSON for editors. Of each series it
+//! shows the configuration that violates a threshold with a costly line, else the best.
+
+mod chosen;
+mod json;
+mod lines;
+mod place;
+mod screen;
+
+use std::io::{self, Write};
+
+use gpuprof_analysis::view::View;
+use gpuprof_model::run::Run;
+use gpuprof_system::{json_text, printable_output};
+
+use crate::paint::Paint;
+
+pub(crate) use lines::on_line;
+pub use place::Place;
+
+/// Writes the source of `run` with its counts; `false` if it has none, or none at `place`.
+///
+/// # Errors
+/// `out` could not be written.
+pub fn write_source(
+    run: &Run,
+    view: &View,
+    (place, colour): (Option<&Place>, bool),
+    out: &mut dyn Write,
+) -> io::Result<bool> {
+    let lines = screen::screen(run, view, place, Paint(colour));
+    let all = lines.join("\n");
+    let write =
+        |out: &mut dyn Write| if lines.is_empty() { Ok(()) } else { writeln!(out, "{all}") };
+    match colour {
+        true => printable_output::shown_in_colour(out, write)?,
+        false => printable_output::show_plain(out, write)?,
+    }
+    Ok(!lines.is_empty())
+}
+
+/// The same as JSON: all lines with counts, or those of `place` alone.
+///
+/// # Errors
+/// `out` could not be written.
+pub fn write_source_json(
+    run: &Run,
+    view: &View,
+    place: Option<&Place>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    json_text::indented(out, &json::document(run, view, place))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Counts by line as JSON, for editors.
+
+use std::collections::BTreeMap;
+
+use gpuprof_analysis::view::View;
+use gpuprof_model::code::{Counter, LineCounts};
+use gpuprof_model::run::Run;
+use serde::Serialize;
+
+use super::chosen::{Chosen, chosen};
+use super::lines::{self, lines};
+use super::place::Place;
+
+/// The counts of a run by line.
+#[derive(Serialize)]
+pub(super) struct Document<'r> {
+    run: &'r str,
+    series: Vec<Series>,
+}
+
+/// One configuration of a series.
+#[derive(Serialize)]
+struct Series {
+    series: String,
+    configuration: String,
+    /// Why it is this one.
+    why: String,
+    lines: Vec<Line>,
+}
+
+/// A line of the source.
+#[derive(Serialize)]
+struct Line {
+    file: String,
+    line: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// The largest share that it has of any cost, from 0 to 1.
+    heat: f64,
+    counts: BTreeMap<Counter, u64>,
+    ptx: Vec<Instruction>,
+}
+
+/// A line of PTX.
+#[derive(Serialize)]
+struct Instruction {
+    ptx_line: u32,
+    text: String,
+    counts: BTreeMap<Counter, u64>,
+}
+
+/// The counts of `run` by line, or those of `place` alone.
+pub(super) fn document<'r>(run: &'r Run, view: &View, place: Option<&Place>) -> Document<'r> {
+    let series = run.series.iter().filter_map(|series| {
+        let viewed = view.within(series, usize::MAX);
+        let Chosen { row, why } = chosen(&viewed.series, view)?;
+        let wanted = |line: &lines::Line<'_>| {
+            place.is_none_or(|at| at.line == line.place.line && at.is_in(line.place.file))
+        };
+        let line = |line: lines::Line<'_>| Line {
+            file: line.place.file.to_owned(),
+            line: line.place.line,
+            text: run.provenance.sources.line(line.place.file, line.place.line).map(str::to_owned),
+            heat: line.heat,
+            counts: nonzero(&line.counts),
+            ptx: row
+                .code
+                .iter()
+                .flat_map(|code| {
+                    let of_line = code
+                        .lines()
+                        .filter(|(ptx, _)| code.source(ptx) == Some(line.place.clone()));
+                    of_line.map(|(ptx, counts)| Instruction {
+                        ptx_line: ptx.0,
+                        text: ptx.3.clone(),
+                        counts: nonzero(&counts),
+                    })
+                })
+                .collect(),
+        };
+        let lines = lines(row).into_iter().filter(wanted).map(line).collect();
+        let (id, configuration) = (series.id.to_string(), row.configuration.to_string());
+        Some(Series { series: id, configuration, why, lines })
+    });
+    Document { run: &run.id, series: series.collect() }
+}
+
+fn nonzero(counts: &LineCounts) -> BTreeMap<Counter, u64> {
+    Counter::ALL
+        .into_iter()
+        .map(|counter| (counter, counts[counter]))
+        .filter(|(_, n)| *n > 0)
+        .collect()
+}

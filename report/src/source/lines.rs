@@ -1,0 +1,95 @@
+//! The source lines of a configuration with their counts.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::Quantity;
+use gpuprof_model::Unit;
+use gpuprof_model::code::{Counter, LineCounts, SourceLine, Sources};
+use gpuprof_model::run::{ConfigurationResult, SeriesResult};
+use gpuprof_model::text::one_line;
+use gpuprof_model::verdict::Judgement;
+
+/// A line of the source.
+pub(crate) struct Line<'r> {
+    /// Its place.
+    pub(crate) place: SourceLine<'r>,
+    /// Its counts.
+    pub(crate) counts: LineCounts,
+    /// The largest share that it has of any cost of the configuration, from 0 to 1.
+    pub(crate) heat: f64,
+}
+
+/// The costs that make a line hot.
+fn costs(counts: &LineCounts) -> [u64; 4] {
+    let excess = counts[Counter::Sectors].saturating_sub(counts[Counter::IdealSectors]);
+    let divergent = counts[Counter::DivergentBranches];
+    [counts[Counter::Instructions], excess, counts.conflicts(), divergent]
+}
+
+/// The lines of `row`, by file and number; PTX without a line in the source is left out.
+pub(crate) fn lines(row: &ConfigurationResult) -> Vec<Line<'_>> {
+    let mut all: BTreeMap<SourceLine<'_>, LineCounts> = BTreeMap::new();
+    for (place, counts) in row.code.iter().flat_map(|code| code.by_source()) {
+        if let Some(place) = place {
+            *all.entry(place).or_default() += counts;
+        }
+    }
+    let mut totals = [0; 4];
+    for counts in all.values() {
+        totals.iter_mut().zip(costs(counts)).for_each(|(total, cost)| *total += cost);
+    }
+    let heat = |counts: &LineCounts| {
+        let shares = costs(counts).into_iter().zip(totals).filter(|(_, total)| *total > 0);
+        shares.map(|(cost, total)| cost as f64 / total as f64).fold(0.0, f64::max)
+    };
+    let line = |(place, counts)| Line { place, heat: heat(&counts), counts };
+    all.into_iter().map(line).collect()
+}
+
+/// The accesses and branches of a line in words: "128 requests, 4,096 sectors where 512 would do".
+pub(crate) fn facts(counts: &LineCounts) -> String {
+    let number = |value: u64| Quantity::new(value as f64, Unit::Count).to_string();
+    let some = |counter: Counter| Some(counts[counter]).filter(|value| *value > 0);
+    let of_ideal = |counter: Counter, ideal: Counter| {
+        let (all, least) = (some(counter)?, counts[ideal]);
+        let less =
+            if least < all { format!(" where {} would do", number(least)) } else { String::new() };
+        Some(format!("{} {}{less}", number(all), counter.words()))
+    };
+    let plain = |counter: Counter| Some(format!("{} {}", number(some(counter)?), counter.words()));
+    let branches = some(Counter::DivergentBranches).map(|divergent| {
+        let all = number(counts[Counter::Branches]);
+        format!("{} of {all} branches divergent", number(divergent))
+    });
+    let parts = [
+        plain(Counter::Requests),
+        of_ideal(Counter::Sectors, Counter::IdealSectors),
+        of_ideal(Counter::Wavefronts, Counter::IdealWavefronts),
+        plain(Counter::Atomics),
+        branches,
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The source text and the counts of the line that costs most, if `judgement` of `series` names
+/// one.
+pub(crate) fn on_line(
+    judgement: &Judgement,
+    series: &SeriesResult,
+    sources: &Sources,
+) -> Vec<String> {
+    let (Some(costly), Some(key)) = (&judgement.costly, judgement.configuration.as_deref()) else {
+        return Vec::new();
+    };
+    let mut rows = series.configurations.iter();
+    let Some(row) = rows.find(|row| row.configuration.to_string() == key) else {
+        return Vec::new();
+    };
+    let all = lines(row);
+    let Some(line) = all.iter().find(|line| line.place.to_string() == costly.line) else {
+        return Vec::new();
+    };
+    let text = sources.line(line.place.file, line.place.line);
+    let text = text.map(|text| format!("{} | {}", one_line(&costly.line), one_line(text.trim())));
+    text.into_iter().chain([facts(&line.counts)]).filter(|line| !line.is_empty()).collect()
+}

@@ -1,0 +1,197 @@
+//! The source with its counts, on a screen.
+
+use std::collections::BTreeSet;
+
+use gpuprof_analysis::view::View;
+use gpuprof_model::code::{Counter, LineCounts, ListedLine, Sources};
+use gpuprof_model::run::{ConfigurationResult, Run};
+use gpuprof_model::text::one_line;
+use gpuprof_system::pad;
+
+use super::chosen::{Chosen, chosen};
+use super::lines::{Line, facts, lines};
+use super::place::Place;
+use crate::key;
+use crate::number::grouped;
+use crate::paint::Paint;
+
+/// The most lines with counts, unless one place or everything is asked for.
+const MOST_LINES: usize = 16;
+
+/// Lines before and after a place, and around a line with counts.
+const AROUND_PLACE: u32 = 5;
+const AROUND_LINE: u32 = 1;
+
+/// The text of a column for a line of a file with these totals.
+type Text = fn(&LineCounts, &LineCounts) -> String;
+
+/// A column: its title, its texts, one for each line, and its width.
+struct Column {
+    title: &'static str,
+    texts: Vec<String>,
+    width: usize,
+}
+
+impl Column {
+    fn cell(&self, text: &str) -> String {
+        format!("  {}", pad::right(text, self.width))
+    }
+}
+
+const COLUMNS: [(&str, Text); 6] = [
+    ("instructions", |counts, all| {
+        let share = counts[Counter::Instructions] as f64 / all[Counter::Instructions].max(1) as f64;
+        format!("{} %", grouped(100.0 * share, 1))
+    }),
+    ("threads", |counts, _| match counts[Counter::Instructions] {
+        0 => String::new(),
+        warps => grouped(counts[Counter::ThreadInstructionsOn] as f64 / warps as f64, 1),
+    }),
+    ("sectors", |counts, _| number(counts[Counter::Sectors])),
+    ("ideal", |counts, _| number(counts[Counter::IdealSectors])),
+    ("conflicts", |counts, _| number(counts.conflicts())),
+    ("divergent", |counts, _| number(counts[Counter::DivergentBranches])),
+];
+
+/// Nothing for 0.
+fn number(value: u64) -> String {
+    if value == 0 { String::new() } else { grouped(value as f64, 0) }
+}
+
+/// All series of `run` that have counts by line, or those with `place`.
+pub(super) fn screen(run: &Run, view: &View, place: Option<&Place>, paint: Paint) -> Vec<String> {
+    let mut out = Vec::new();
+    for series in &run.series {
+        let viewed = view.within(series, usize::MAX);
+        let Some(Chosen { row, why }) = chosen(&viewed.series, view) else { continue };
+        let all = lines(row);
+        let wanted = |line: &Line<'_>| place.is_none_or(|place| place.is_in(line.place.file));
+        let files: BTreeSet<&str> =
+            all.iter().filter(|line| wanted(line)).map(|line| line.place.file).collect();
+        let of_files: Vec<_> = files
+            .into_iter()
+            .filter_map(|file| {
+                let of_file: Vec<&Line<'_>> =
+                    all.iter().filter(|line| line.place.file == file).collect();
+                shown(&of_file, place, view.all).map(|numbers| (file, of_file, numbers))
+            })
+            .collect();
+        if of_files.is_empty() {
+            continue;
+        }
+        let id = one_line(&series.id.to_string());
+        out.push(format!("{}  {}, {why}", paint.bold(id), one_line(&key(row))));
+        for (file, of_file, numbers) in of_files {
+            let table = Table { file, lines: &of_file, sources: &run.provenance.sources, paint };
+            out.extend(table.write(&numbers, place, row));
+        }
+        out.push(String::new());
+    }
+    out.pop();
+    out
+}
+
+/// The numbers of the lines of a file that are shown; none if it does not have the place.
+fn shown(lines: &[&Line<'_>], place: Option<&Place>, all: bool) -> Option<BTreeSet<u32>> {
+    let around = |line: u32, by: u32| line.saturating_sub(by).max(1)..=line.saturating_add(by);
+    if let Some(place) = place {
+        let near = around(place.line, AROUND_PLACE);
+        let has = lines.iter().any(|line| near.contains(&line.place.line));
+        return has.then(|| near.collect());
+    }
+    let mut hot: Vec<&&Line<'_>> = lines.iter().collect();
+    hot.sort_by(|a, b| b.heat.total_cmp(&a.heat));
+    let most = if all { usize::MAX } else { MOST_LINES };
+    let hot = hot.into_iter().take(most);
+    Some(hot.flat_map(|line| around(line.place.line, AROUND_LINE)).collect())
+}
+
+/// The lines of a file.
+struct Table<'r> {
+    file: &'r str,
+    lines: &'r [&'r Line<'r>],
+    sources: &'r Sources,
+    paint: Paint,
+}
+
+impl Table<'_> {
+    fn write(
+        &self,
+        numbers: &BTreeSet<u32>,
+        place: Option<&Place>,
+        row: &ConfigurationResult,
+    ) -> Vec<String> {
+        let columns = self.columns();
+        let digits = numbers.last().map_or(0, |last| last.to_string().len()).max(4);
+        let head: String = columns.iter().map(|column| column.cell(column.title)).collect();
+        let title = self.paint.bold(one_line(self.file));
+        let mut out = vec![format!(" {:>digits$}{head}    {title}", "line")];
+        let mut last = None;
+        for &number in numbers {
+            let at = self.lines.iter().position(|line| line.place.line == number);
+            let text = self.sources.line(self.file, number);
+            if at.is_none() && text.is_none() {
+                continue;
+            }
+            if last.is_some_and(|last| last + 1 != number) {
+                out.push(format!(" {:>digits$}", "…"));
+            }
+            last = Some(number);
+            let cell = |column: &Column| column.cell(at.map_or("", |at| &column.texts[at]));
+            let cells: String = columns.iter().map(cell).collect();
+            let line = at.map(|at| self.lines[at]);
+            let heat = line.map_or(0.0, |line| line.heat);
+            let cells = if heat >= 0.1 { self.paint.heat(heat, cells) } else { cells };
+            let text = one_line(text.unwrap_or_default());
+            out.push(
+                format!(" {number:>digits$}{cells}  {} {text}", mark(heat)).trim_end().to_owned(),
+            );
+            if place.is_some_and(|place| place.line == number) {
+                out.extend(self.ptx(row, number));
+            }
+        }
+        out
+    }
+
+    /// The columns that say anything.
+    fn columns(&self) -> Vec<Column> {
+        let mut totals = LineCounts::default();
+        self.lines.iter().for_each(|line| totals += line.counts);
+        let column = |&(title, text): &(&'static str, Text)| {
+            let texts: Vec<String> =
+                self.lines.iter().map(|line| text(&line.counts, &totals)).collect();
+            let width = texts.iter().map(String::len).chain([title.len()]).max().unwrap_or(0);
+            Column { title, texts, width }
+        };
+        let columns = COLUMNS.iter().map(column);
+        columns.filter(|column| column.texts.iter().any(|text| !text.is_empty())).collect()
+    }
+
+    /// The PTX of a line with the counts of each instruction.
+    fn ptx(&self, row: &ConfigurationResult, number: u32) -> Vec<String> {
+        let line = |(line, counts): (&ListedLine, LineCounts)| {
+            let times = grouped(counts[Counter::Instructions] as f64, 0);
+            let facts = facts(&counts);
+            let facts =
+                if facts.is_empty() { facts } else { format!("  {}", self.paint.faint(facts)) };
+            format!("       {:>6}  {times:>12}  {}{facts}", line.0, one_line(&line.3))
+        };
+        let of_line = row.code.iter().flat_map(|code| {
+            code.lines().filter(|(line, _)| {
+                code.source(line).is_some_and(|at| at.file == self.file && at.line == number)
+            })
+        });
+        let head = format!("       {:>6}  {:>12}", "PTX", "executed");
+        std::iter::once(self.paint.faint(head)).chain(of_line.map(line)).collect()
+    }
+}
+
+/// The margin of a line: how hot it is, so that nothing depends on colour.
+fn mark(heat: f64) -> &'static str {
+    match heat {
+        heat if heat >= 0.5 => "█",
+        heat if heat >= 0.25 => "▓",
+        heat if heat >= 0.1 => "▒",
+        _ => "│",
+    }
+}

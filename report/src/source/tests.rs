@@ -1,0 +1,118 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use gpuprof_analysis::fixture;
+use gpuprof_analysis::view::View;
+use gpuprof_model::code::{
+    Columns, CountedCode, Counter, LineCounts, ListedLine, Listing, Sources,
+};
+use gpuprof_model::run::Run;
+
+use super::*;
+
+const SOURCE: &str = "\
+fn kernel() {
+    let i = thread::global_x();
+    let near = x[i];
+    // One sector a lane.
+    let far = x[8 * i];
+    if near < far {
+        y[i] = near;
+    }
+}
+";
+
+fn counts(counts: &[(Counter, u64)]) -> LineCounts {
+    let mut line = LineCounts::default();
+    counts.iter().for_each(|&(counter, count)| line[counter] = count);
+    line
+}
+
+/// The code of a kernel that loads well at line 3 and badly at line 5, and diverges at line 6.
+fn code() -> CountedCode {
+    let (once, load) = ([(Counter::Instructions, 64)], Counter::Sectors);
+    let line = |ptx, at, text: &str, more: &[(Counter, u64)]| {
+        (ListedLine(ptx, 1, at, text.into()), counts(&[&once[..], more].concat()))
+    };
+    let ideal = |sectors| [(Counter::Requests, 64), (load, sectors), (Counter::IdealSectors, 256)];
+    let (lines, counts): (Vec<_>, Vec<_>) = [
+        line(10, 2, "mov.u32 %r1, %tid.x;", &[]),
+        line(12, 3, "ld.global.f32 %f1, [%rd1];", &ideal(256)),
+        line(14, 5, "shl.b32 %r2, %r1, 3;", &[]),
+        line(15, 5, "ld.global.f32 %f2, [%rd2];", &ideal(2048)),
+        line(17, 6, "@%p1 bra $end;", &[(Counter::Branches, 64), (Counter::DivergentBranches, 8)]),
+    ]
+    .into_iter()
+    .unzip();
+    let listing = Listing { kernel: "kernel".into(), files: vec!["src/lib.rs".into()], lines };
+    CountedCode { listing: Arc::new(listing), counts: Columns::new(&counts) }
+}
+
+fn run() -> Run {
+    let mut row = fixture::emulated(64, 1 << 20);
+    row.code = vec![code()];
+    let mut run = fixture::run("now", vec![fixture::series(vec![row])]);
+    run.provenance.sources = Sources::default();
+    run.provenance.sources.add("src/lib.rs", SOURCE, &BTreeSet::from([2, 3, 5, 6]));
+    run
+}
+
+fn screen(place: Option<&str>) -> String {
+    let place = place.map(|text| Place::parse(text).unwrap());
+    let mut out = Vec::new();
+    let by = (place.as_ref(), false);
+    write_source(&run(), &View::default(), by, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn costly_lines_are_shown_in_their_source() {
+    insta::assert_snapshot!(screen(None), @r"
+    saxpy::kernels::saxpy  block=64,n=1048576, the first
+     line  instructions  threads  sectors  ideal  divergent    src/lib.rs
+        1                                                    │ fn kernel() {
+        2        20.0 %      0.0                             ▒     let i = thread::global_x();
+        3        20.0 %      0.0      256    256             ▒     let near = x[i];
+        4                                                    │     // One sector a lane.
+        5        40.0 %      0.0    2,048    256             █     let far = x[8 * i];
+        6        20.0 %      0.0                          8  █     if near < far {
+        7                                                    │         y[i] = near;
+    ");
+}
+
+#[test]
+fn the_code_of_one_place_is_shown_below_it() {
+    insta::assert_snapshot!(screen(Some("lib.rs:5")), @r"
+    saxpy::kernels::saxpy  block=64,n=1048576, the first
+     line  instructions  threads  sectors  ideal  divergent    src/lib.rs
+        1                                                    │ fn kernel() {
+        2        20.0 %      0.0                             ▒     let i = thread::global_x();
+        3        20.0 %      0.0      256    256             ▒     let near = x[i];
+        4                                                    │     // One sector a lane.
+        5        40.0 %      0.0    2,048    256             █     let far = x[8 * i];
+              PTX      executed
+               14            64  shl.b32 %r2, %r1, 3;
+               15            64  ld.global.f32 %f2, [%rd2];  64 requests, 2,048 sectors where 256 would do
+        6        20.0 %      0.0                          8  █     if near < far {
+        7                                                    │         y[i] = near;
+        8                                                    │     }
+        9                                                    │ }
+    ");
+    assert_eq!(screen(Some("lib.rs:90")), "");
+}
+
+#[test]
+fn editors_read_the_same_as_json() {
+    let mut out = Vec::new();
+    let place = Place::parse("src/lib.rs:5").unwrap();
+    write_source_json(&run(), &View::default(), Some(&place), &mut out).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let lines = document["series"][0]["lines"].as_array().unwrap();
+    assert_eq!(lines.len(), 1);
+    let line = &lines[0];
+    assert_eq!((&line["file"], &line["line"]), (&"src/lib.rs".into(), &5.into()));
+    assert_eq!(line["text"], "    let far = x[8 * i];");
+    assert_eq!((&line["counts"]["sectors"], &line["heat"]), (&2048.into(), &1.0.into()));
+    assert_eq!(line["ptx"][1]["text"], "ld.global.f32 %f2, [%rd2];");
+    assert_eq!(line["ptx"][1]["counts"]["ideal_sectors"], 256);
+}
