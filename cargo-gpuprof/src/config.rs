@@ -9,6 +9,7 @@ use std::io::ErrorKind;
 use std::ops::Range;
 
 use camino::Utf8Path;
+use gpuprof_catalogue::definitions::{define, direct};
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::suggest::did_you_mean;
@@ -24,7 +25,7 @@ mod metrics;
 mod written;
 
 pub use elsewhere::elsewhere;
-pub use metrics::{MetricDefinition, Metrics, define, direct, on_itself};
+pub use metrics::{MetricDefinition, Metrics};
 pub use written::Written;
 
 /// The path of the file, below the workspace root.

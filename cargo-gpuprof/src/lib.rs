@@ -14,14 +14,11 @@
 #![warn(clippy::print_stderr)]
 
 mod broken_pipe;
-pub mod chips;
 pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod options;
-pub mod rules;
 #[cfg(test)]
 #[path = "../../model/src/schemas.rs"]
 mod schemas;
-pub mod sections;
 pub mod tool;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cargo_gpuprof::sections::Sections;
+use gpuprof_catalogue::sections::Sections;
 use serde::Deserialize;
 
 use crate::sections::counters;

@@ -223,7 +223,7 @@ fn without_cupti_a_metric_is_described_and_a_wrong_name_refused() {
 /// The shipped file agrees with CUPTI: `cupti/examples/chips.rs` writes it.
 #[test]
 fn the_file_of_chips_says_what_cupti_says() {
-    let chips = cargo_gpuprof::chips::Chips::shipped();
+    let chips = gpuprof_catalogue::chips::Chips::shipped();
     for chip in ["GV100", "GH100", "AD102", "GB202"] {
         let question = gpuprof_engine::cupti::Question::Catalogue { chip: chip.to_owned() };
         let answer = as_a_child(&question);

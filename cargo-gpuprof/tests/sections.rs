@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use cargo_gpuprof::sections::{Section, Sections, chip_of};
+use gpuprof_catalogue::sections::{Section, Sections, chip_of};
 use gpuprof_cupti::{Host, HostApi, locate};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::words::Word;
@@ -112,7 +112,7 @@ fn the_passes_of_sections_and_sets_are_known() {
         }
     }
     text.push_str(&(lines.join("\n") + "\n"));
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/data/passes.txt");
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../catalogue/data/passes.txt");
     if std::env::var_os("UPDATE_PASSES").is_some() {
         std::fs::write(kept, &text).unwrap();
     }

@@ -1,11 +1,11 @@
 //! Records the counters of every chip in CUPTI, for machines without CUPTI.
 //!
 //! Input: the folder of a CUPTI (13.0.85 knows the most chips) and a file to write. Output: the
-//! file, zstd over text, which `cargo-gpuprof/src/chips/text.rs` reads and describes. It contains
+//! file, zstd over text, which `catalogue/src/chips/text.rs` reads and describes. It contains
 //! only names, units, submetrics and the constituents of throughputs; NVIDIA's descriptions stay
 //! with NVIDIA.
 //!
-//!     cargo run -p gpuprof-cupti --example chips -- FOLDER cargo-gpuprof/data/chips.zst
+//!     cargo run -p gpuprof-cupti --example chips -- FOLDER catalogue/data/chips.zst
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -92,7 +92,7 @@ fn no_message_decides_what_happens_and_no_result_holds_a_result() {
 }
 
 /// The packages of the tool.
-const OF_TOOL: [&str; 5] = ["build", "cargo-gpuprof", "engine", "report", "system"];
+const OF_TOOL: [&str; 6] = ["build", "cargo-gpuprof", "catalogue", "engine", "report", "system"];
 
 /// The tool's output contains text from files and other programs, which must not act on a terminal
 /// or in a CI job's log.

@@ -17,10 +17,10 @@ use gpuprof_model::metric::{
     Catalogue, Metric, attributes, group, groups, launch_facts, legacy, legacy_refused,
 };
 
-use crate::chips::{self, BREAKDOWN, Chips, expanded};
 use crate::config::{self, Config};
 use crate::options::{MessageFormat, MetricsOptions};
-use crate::sections::{self, Sections};
+use gpuprof_catalogue::chips::{self, BREAKDOWN, Chips, expanded};
+use gpuprof_catalogue::sections::{self, Sections};
 use gpuprof_engine::cupti::{self, Answer, Described, Question};
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};

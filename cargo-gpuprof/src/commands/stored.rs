@@ -22,8 +22,6 @@ use crate::config::Config;
 use crate::options::{
     CargoRequest, CompareOptions, ConfigurationOptions, PlaceOptions, ReportOptions, ViewOptions,
 };
-use crate::rules;
-use crate::sections::Sections;
 use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::outcome::RunOutcome;
@@ -31,6 +29,8 @@ use gpuprof_analysis::gate::run::rejudge_each;
 use gpuprof_analysis::view::{self, View};
 use gpuprof_build::host;
 use gpuprof_build::revision::Repository;
+use gpuprof_catalogue::rules;
+use gpuprof_catalogue::sections::Sections;
 use gpuprof_engine::store::baseline::Baselines;
 use gpuprof_engine::store::document;
 use gpuprof_report::{Format, Terms};

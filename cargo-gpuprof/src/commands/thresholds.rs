@@ -13,9 +13,9 @@ use gpuprof_model::verdict::{FileLine, Layer};
 use gpuprof_model::{ExitCode, ParseError, Space, Threshold};
 
 use super::settings::Layers;
-use crate::chips::{BREAKDOWN, Chips};
 use crate::config::{Config, DEFAULT_PATH, Written};
 use gpuprof_analysis::{gate::run as gate, view};
+use gpuprof_catalogue::chips::{BREAKDOWN, Chips};
 use gpuprof_system::error::{Failure, Result};
 
 /// A threshold and its position.

@@ -14,9 +14,9 @@ use gpuprof_model::metric::{Catalogue, DEVICE_ATTRIBUTE, Origin};
 
 use super::json::{self, Line};
 use super::shown::{described, show, show_grounds};
-use crate::chips::{self, Chips};
 use crate::options::{MessageFormat, MetricsOptions};
-use crate::sections::Sections;
+use gpuprof_catalogue::chips::{self, Chips};
+use gpuprof_catalogue::sections::Sections;
 use gpuprof_engine::cupti::{self, Answer, Described, Question, Refusal, RefusalKind};
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};

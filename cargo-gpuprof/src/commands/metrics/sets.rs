@@ -12,9 +12,9 @@ use camino::Utf8Path;
 use gpuprof_model::words::Word;
 
 use super::json::Line;
-use crate::chips::recorded_passes;
 use crate::options::Set;
-use crate::sections::Sections;
+use gpuprof_catalogue::chips::recorded_passes;
+use gpuprof_catalogue::sections::Sections;
 use gpuprof_engine::cupti::{self, Answer, Question};
 use gpuprof_system::error::{Failure, Result};
 

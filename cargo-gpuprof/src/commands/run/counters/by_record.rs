@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use gpuprof_model::metric::Catalogue;
 
 use super::refused::needed_for;
-use crate::chips::{Chips, NoMetric};
+use gpuprof_catalogue::chips::{Chips, NoMetric};
 use gpuprof_system::error::{Failure, Result};
 
 /// Refuses counters of `written` metrics that `chip` does not have; without one, that no chip has.

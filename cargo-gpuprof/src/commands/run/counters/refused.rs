@@ -13,8 +13,8 @@ use camino::Utf8Path;
 use gpuprof_model::failure::{MetricRefusal, RefusedMetric};
 use gpuprof_model::metric::{Catalogue, Metric};
 
-use crate::chips;
 use crate::commands::settings::Setting;
+use gpuprof_catalogue::chips;
 use gpuprof_engine::cupti::Cost;
 use gpuprof_system::error::{Failure, Result};
 

@@ -12,8 +12,8 @@ use gpuprof_model::run::{SectionColumn, SectionColumns, SectionTable};
 use serde::Deserialize;
 
 use crate::chips::{Chips, label};
-use crate::config::{define, direct, on_itself};
-use crate::options::Set;
+use crate::definitions::{define, direct, on_itself};
+use crate::set::Set;
 use gpuprof_system::error::{Failure, Result};
 
 /// One section.

@@ -13,7 +13,8 @@ fn counted() -> BTreeMap<String, BTreeMap<String, f64>> {
 }
 
 fn recorded(name: &str) -> Run {
-    let path = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    let path =
+        Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("../cargo-gpuprof/tests/golden").join(name);
     document::read(&path).unwrap()
 }
 

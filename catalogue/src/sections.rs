@@ -12,7 +12,7 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::SectionColumns;
 use gpuprof_model::suggest::did_you_mean;
 
-use crate::options::Set;
+use crate::set::Set;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::own_file::OwnFile;
 
