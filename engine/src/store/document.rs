@@ -18,6 +18,7 @@ use serde::Deserialize;
 
 use super::journal;
 use super::named::{Unnamed, named};
+use super::run_folder::NEW;
 use super::run_order;
 use super::untrusted::{self, place, wrong};
 use gpuprof_system::error::{Failure, Result};
@@ -191,7 +192,7 @@ fn among(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf8Path
         .into_iter()
         .flatten()
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|id| runs.join(id).join(file).is_file())
+        .filter(|id| !id.starts_with(NEW) && runs.join(id).join(file).is_file())
         .collect();
     run_order::sort(&runs, &mut ids);
     let chosen = match (text, ids.last()) {
@@ -250,6 +251,12 @@ mod tests {
         );
         let none = find(&target, "zzz").unwrap_err();
         assert_eq!(none.message, "no file or run is named `zzz`: the last one is 20251122T01-1");
+    }
+
+    #[test]
+    fn a_folder_that_never_got_its_name_is_no_run() {
+        let (_keep, target) = target(&[".new-D7TZZv"]);
+        assert_eq!(find(&target, "latest").unwrap_err().code, ExitCode::Usage);
     }
 
     #[test]

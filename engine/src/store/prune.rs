@@ -6,15 +6,19 @@
 //! folders, which this never touches.
 
 use std::fs::{self, File};
+use std::time::Duration;
 
 use camino::Utf8Path;
 
-use super::run_folder::{COPIES, LOCK};
+use super::run_folder::{COPIES, LOCK, NEW};
 use super::{journal, run_order};
 use crate::store::KeepRuns;
 
 /// A run on its way out.
 const REMOVED: &str = ".removed-";
+
+/// A new folder that has no name for so long belongs to a killed process.
+const NAMED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Removes the oldest runs below `target_directory` until no more than `keep` are left, and returns
 /// their ids. Folders of runs that never began, left by a refused or broken start, are removed
@@ -49,11 +53,19 @@ pub fn prune(target_directory: &Utf8Path, keep: KeepRuns) -> Vec<String> {
 }
 
 /// Removes the copies of harnesses and kernels that runs left which were killed: they are large,
-/// and a run that is resumed makes its own.
+/// and a run that is resumed makes its own. Removes folders of runs that were killed before they
+/// had a name.
 fn sweep(runs: &Utf8Path) {
     for entry in fs::read_dir(runs).into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
         let folder = runs.join(&name);
+        if name.starts_with(NEW) {
+            let age = entry.metadata().and_then(|it| it.modified()).map(|made| made.elapsed());
+            if age.is_ok_and(|age| age.is_ok_and(|age| age > NAMED_WITHIN)) {
+                let _ = fs::remove_dir_all(&folder);
+            }
+            continue;
+        }
         let copies = folder.join(COPIES);
         let is_run = is_id(&name) && entry.file_type().is_ok_and(|kind| kind.is_dir());
         if !is_run || !copies.is_dir() {
@@ -102,7 +114,7 @@ pub(super) fn remove(runs: &Utf8Path, id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
-    use std::time::Duration;
+    use std::time::SystemTime;
 
     use super::*;
     use crate::store::RunFolder;
@@ -138,6 +150,20 @@ mod tests {
             entries.map(|e| e.file_name().into_string().unwrap()).collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn a_folder_without_a_name_goes_once_it_is_old() {
+        let (_keep, target) = target();
+        let runs = target.join("gpuprof/runs");
+        let [old, young] = ["old", "young"].map(|name| runs.join(format!("{NEW}{name}")));
+        for folder in [&old, &young] {
+            fs::create_dir(folder).unwrap();
+        }
+        let before = SystemTime::now() - 2 * NAMED_WITHIN;
+        File::open(&old).unwrap().set_modified(before).unwrap();
+        prune(&target, KeepRuns::All);
+        assert_eq!((old.exists(), young.exists()), (false, true));
     }
 
     #[test]

@@ -27,6 +27,12 @@ use gpuprof_system::whole::{write_whole, write_whole_by};
 /// The file that the process of a run holds locked.
 pub(super) const LOCK: &str = "lock";
 
+/// The beginning of the name of a folder that gets its own name once it is locked.
+pub(super) const NEW: &str = ".new-";
+
+/// The outcome of a run, in its folder, and of the last run next to all folders.
+const VERDICT: &str = "verdict.json";
+
 /// The copies of harnesses and kernels, present while the run lasts.
 pub(super) const COPIES: &str = "copies";
 
@@ -48,7 +54,8 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Makes the folder of a new run below `target_directory`.
+    /// Makes the folder of a new run below `target_directory`, and removes the copy of the last
+    /// run's verdict: until this run has one of its own, none says how it ended.
     ///
     /// # Errors
     /// It cannot be made (exit code 110).
@@ -58,7 +65,7 @@ impl RunFolder {
             fs::create_dir_all(&runs)?;
             // Harness processes run in other folders.
             let runs = runs.canonicalize_utf8()?;
-            let new = tempfile::Builder::new().prefix(".new-").tempdir_in(&runs)?;
+            let new = tempfile::Builder::new().prefix(NEW).tempdir_in(&runs)?;
             readable(new.path())?;
             let lock = File::create(new.path().join(LOCK))?;
             lock.lock()?;
@@ -71,6 +78,8 @@ impl RunFolder {
             // It has another name by now.
             let _ = new.keep();
             let path = runs.join(&id);
+            // A run that is killed leaves no verdict of an earlier one.
+            let _ = fs::remove_file(runs.with_file_name(VERDICT));
             Ok(Self { path, id, resumes: false, lock: Some(lock), scratch: None })
         };
         make().map_err(|e| file_lock::failed(&runs, &e))
@@ -221,7 +230,7 @@ impl RunFolder {
         gated: bool,
     ) -> Result<()> {
         let verdict = verdict_document(run, exit_code, gated);
-        let latest = self.path.parent().and_then(Utf8Path::parent).map(|p| p.join("verdict.json"));
+        let latest = self.path.parent().and_then(Utf8Path::parent).map(|p| p.join(VERDICT));
         let verdict = serde_json::to_vec_pretty(&verdict).expect("verdicts are plain data");
         let document = |name: &str, run: &Run| {
             let path = self.path.join(name);
@@ -235,7 +244,7 @@ impl RunFolder {
         if self.scratch.is_some() {
             return outcome;
         }
-        for path in [Some(self.path.join("verdict.json")), latest].into_iter().flatten() {
+        for path in [Some(self.path.join(VERDICT)), latest].into_iter().flatten() {
             let written = write_whole(&path, &verdict);
             outcome = outcome.and(written.map_err(|e| Failure::output(path.as_std_path(), &e)));
         }
@@ -316,6 +325,15 @@ mod tests {
         assert_eq!(ids.len(), 20);
         let left = fs::read_dir(target.join("gpuprof/runs")).unwrap().count();
         assert_eq!(left, 20, "nothing else is left in the folder of runs");
+    }
+
+    #[test]
+    fn a_new_run_removes_the_copy_of_the_last_verdict() {
+        let (_keep, target) = target();
+        fs::create_dir_all(target.join("gpuprof/runs")).unwrap();
+        fs::write(target.join("gpuprof/verdict.json"), "{}").unwrap();
+        let _folder = RunFolder::create(&target).unwrap();
+        assert!(!target.join("gpuprof/verdict.json").exists());
     }
 
     #[test]
