@@ -44,7 +44,7 @@ fn a_threshold_that_fails_ends_with_100_and_the_value_and_configuration_that_dec
     let outcome = gated("gather", &["every load_sectors_per_request <= 12"], &[]);
     assert_snapshot!(conclusion(&outcome), @"
     exit code: 100
-     FAIL  every load_sectors_per_request <= 12  32 at block=64,stride=8,n=4096 (limit 12, 166.7% beyond); most by vector/src/lib.rs:19: 4,096 of 4,096 sectors of global loads  [--threshold]
+     FAIL  every load_sectors_per_request <= 12  32 at block=64,stride=8,n=4096 (limit 12, 166.7% beyond); most by vector/src/lib.rs:19: 3,584 of 3,584 sectors of global loads beyond the ideal ones  [--threshold]
              block=64,stride=4,n=4096: 16 (limit 12, 33.3% beyond)
      PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
      PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml:2]

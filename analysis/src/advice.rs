@@ -18,6 +18,7 @@ mod values;
 use std::collections::{BTreeSet, HashMap};
 
 use gpuprof_model::advice::{Advice, SeriesAdvice};
+use gpuprof_model::code::{AccessCost, CostlyLine, costliest};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 
@@ -56,7 +57,8 @@ pub fn of_series(series: &SeriesResult, terms: &AdviceContext<'_>) -> Vec<Advice
         found.sort_by(|(_, a), (_, b)| a.by_worth(b));
         let name = |at: usize| series.configurations[at].configuration.to_string();
         let configurations: Vec<String> = found.iter().map(|(at, _)| name(*at)).collect();
-        if let Some((_, mut piece)) = found.into_iter().next() {
+        if let Some((at, mut piece)) = found.into_iter().next() {
+            piece.message.extend(place(rule, &series.configurations[at]));
             piece.configurations = configurations;
             pieces.push(piece);
             outdone.extend(rule.instead_of.iter().map(String::as_str));
@@ -65,6 +67,18 @@ pub fn of_series(series: &SeriesResult, terms: &AdviceContext<'_>) -> Vec<Advice
     pieces.retain(|piece| !outdone.contains(&*piece.rule));
     pieces.sort_by(Advice::by_worth);
     pieces
+}
+
+/// The line that causes most of what `rule` describes at `row`, if a metric of the rule counts a
+/// cost by line.
+fn place(rule: &Rule, row: &ConfigurationResult) -> Option<String> {
+    let metrics = rule.inputs.iter().flat_map(|input| &input.metrics);
+    let mut costs: Vec<AccessCost> =
+        metrics.flat_map(|metric| AccessCost::of_metric(metric)).copied().collect();
+    costs.extend(costs.clone().into_iter().filter_map(AccessCost::avoidable));
+    let CostlyLine { line, emulated, .. } = costliest(&row.costly, &costs)?;
+    let driver = if *emulated { " on the emulated driver" } else { "" };
+    Some(format!("; most by {line}{driver}"))
 }
 
 /// The positions to which rules apply: the best of each amount of work; if the best is unknown,

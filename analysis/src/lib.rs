@@ -11,6 +11,7 @@
 
 pub mod advice;
 pub mod change;
+pub mod code;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 pub mod gate;

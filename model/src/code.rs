@@ -4,14 +4,16 @@
 //! Output: the same by line of the source, and the lines with the most of a count. The counts of
 //! all lines add up to those of the run.
 
+mod change;
 mod columns;
 mod costly;
 mod counted;
 mod counts;
 mod sources;
 
+pub use change::{CodeChange, DiffLine, DiffRow};
 pub use columns::Columns;
-pub use costly::{AccessCost, CostlyLine, costly_lines};
+pub use costly::{AccessCost, CostlyLine, costliest, costly_lines};
 pub use counted::{CountedCode, ListedLine, Listing, SourceLine};
 pub use counts::{Counter, LineCounts};
 pub use sources::{SourceText, Sources};

@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::code::CodeChange;
 use crate::quantity::Quantity;
 
 /// An interval that covers a value with a given probability.
@@ -124,7 +125,7 @@ impl fmt::Display for Mismatch {
 }
 
 /// The baseline of a run, and the differences from it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The baseline as it was asked for: a name or a file.
@@ -153,6 +154,9 @@ pub struct Comparison {
     /// Where less is verified or checked than in the baseline, or less closely.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weaker: Vec<String>,
+    /// The kernels of which the code changed, as far as both sides have counts by line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub code: Vec<CodeChange>,
 }
 
 impl Comparison {

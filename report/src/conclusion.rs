@@ -23,6 +23,9 @@ use super::notes;
 /// The most reasons for failures in a list.
 const REASONS: usize = 3;
 
+/// The most lines of the source that cost more or less than before.
+const LINES: usize = 3;
+
 /// The conclusion of a run in texts.
 pub(super) struct ConclusionText {
     /// All of it in one sentence.
@@ -138,10 +141,27 @@ fn notes(run: &Run, conclusion: &Conclusion) -> Vec<String> {
         let side = if of_two { " a side" } else { "" };
         notes.push(format!("A configuration took {least} to {most} processes{side}."));
     }
+    notes.extend(costlier_lines(run));
     if let Some(reason) = &conclusion.sensitivity_unknown {
         notes.push(format!("Which slowdown would have been caught is not known: {reason}."));
     }
     notes
+}
+
+/// The lines of the source that cost more or less than in the baseline, the first ones.
+fn costlier_lines(run: &Run) -> Vec<String> {
+    let changes = run.comparison.iter().flat_map(|comparison| &comparison.code);
+    let mut costs: Vec<&String> = Vec::new();
+    for cost in changes.flat_map(|change| &change.costs) {
+        if !costs.contains(&cost) {
+            costs.push(cost);
+        }
+    }
+    let sentence = |cost: &&String| {
+        let (first, rest) = cost.split_at(cost.chars().next().map_or(0, char::len_utf8));
+        format!("{}{rest}.", first.to_uppercase())
+    };
+    costs.iter().take(LINES).map(sentence).collect()
 }
 
 /// The first reasons why configurations failed: nothing else says what to do next.

@@ -8,6 +8,7 @@
 //! because anyone may have written a stored run.
 
 mod charted;
+mod code;
 mod cost;
 mod files;
 mod history;
@@ -17,6 +18,7 @@ mod provenance;
 mod rows;
 mod section;
 mod series;
+mod source;
 mod verdict;
 mod why;
 
@@ -47,6 +49,7 @@ const CHART_STYLE: &str = include_str!("html/chart.css");
 const STYLE: &str = concat!(
     include_str!("html/chart.css"),
     include_str!("html/style.css"),
+    include_str!("html/source.css"),
     include_str!("html/why.css")
 );
 const SCRIPT: &str = include_str!("html/script.js");

@@ -1,4 +1,5 @@
 use gpuprof_model::advice::{Certainty, Gain};
+use gpuprof_model::code::{AccessCost, CostlyLine};
 use gpuprof_model::measurement::OccupancyLimiter;
 use gpuprof_model::metric::{Class, Condition, Formula, Perturbation};
 
@@ -167,6 +168,32 @@ fn more_of_x() -> Rule {
         tried_by: Some(Expectation { name: "half".into(), higher: true }),
         instead_of: Vec::new(),
     }
+}
+
+#[test]
+fn a_finding_names_the_line_that_causes_most_of_it() {
+    let mut row = timed(64, N, &[10_000.0; 3]);
+    let line = |cost, line: &str| CostlyLine {
+        cost,
+        line: line.into(),
+        amount: 3,
+        total: 4,
+        emulated: false,
+    };
+    let all = line(AccessCost::GlobalLoadSectors, "src/lib.rs:7");
+    let avoidable = line(AccessCost::GlobalLoadExcess, "src/lib.rs:9");
+    row.costly = vec![all, avoidable, line(AccessCost::SharedLoadConflicts, "src/lib.rs:11")];
+    set(&mut row, "load_sectors_per_request", 6.0);
+    let of_loads = |name: &str| {
+        let mut rule = more_of_x();
+        rule.inputs[0].metrics = vec![name.to_owned()];
+        let pieces = advised(vec![row.clone()], &[rule]);
+        pieces.into_iter().find(|piece| piece.rule == "more").unwrap().message
+    };
+    assert_eq!(of_loads("load_sectors_per_request"), "3; most by src/lib.rs:9");
+    let mut row = row.clone();
+    set(&mut row, "registers", 6.0);
+    assert_eq!(messages(&advised(vec![row], &[more_of_x()])).last(), Some(&("more", "3")));
 }
 
 #[test]

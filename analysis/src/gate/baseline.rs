@@ -15,6 +15,7 @@ use gpuprof_model::series::SeriesId;
 use gpuprof_model::threshold::Statistic;
 
 use crate::change::{self, Side};
+use crate::code;
 use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
 use crate::gate::default_gate::default_gate;
@@ -140,18 +141,7 @@ impl Against {
 
     /// The comparison of the whole of `run`.
     pub fn comparison(&self, run: &Run) -> Comparison {
-        let mut comparison = Comparison {
-            baseline: self.name.clone(),
-            run: None,
-            git_revision: None,
-            absent: None,
-            mismatches: Vec::new(),
-            vanished: Vec::new(),
-            appeared: Vec::new(),
-            unheld: Vec::new(),
-            notes: Vec::new(),
-            weaker: Vec::new(),
-        };
+        let mut comparison = Comparison { baseline: self.name.clone(), ..Comparison::default() };
         let baseline = match &self.run {
             Ok(baseline) => baseline,
             Err(reason) => return Comparison { absent: Some(reason.clone()), ..comparison },
@@ -195,6 +185,7 @@ impl Against {
             let unheld = any_finished(ours) && !any_finished(theirs);
             comparison.unheld.extend(unheld.then(|| ours.id.to_string()));
         }
+        comparison.code = code::changes(baseline, run);
         comparison
     }
 

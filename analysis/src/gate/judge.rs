@@ -30,7 +30,7 @@ pub(in crate::gate) mod fixed;
 mod reference;
 mod relative;
 
-use gpuprof_model::code::{AccessCost, CostlyLine};
+use gpuprof_model::code::{AccessCost, CostlyLine, costliest};
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Limit, Threshold};
@@ -92,8 +92,7 @@ pub fn costly_line(
     let costs = AccessCost::of_metric(metric);
     let mut rows = configurations.iter().filter(|_| !costs.is_empty());
     let row = rows.find(|row| row.configuration.to_string() == key)?;
-    let counted = row.costly.iter().filter(|line| costs.contains(&line.cost));
-    counted.reduce(|most, line| if line.amount > most.amount { line } else { most }).cloned()
+    costliest(&row.costly, costs).cloned()
 }
 
 /// Which of the `configurations` `threshold` leaves open that may be measured further, and up to

@@ -1,11 +1,13 @@
-//! `report --source`: the counts of a stored run next to its source.
+//! `report --source` and `report --code-diff`: the code of a stored run.
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use gpuprof_analysis::view::View;
 use gpuprof_model::run::Run;
-use gpuprof_report::{Format, Place, Screen, write_source, write_source_json};
+use gpuprof_report::{
+    Format, Place, Screen, code_changes, write_code_diff, write_source, write_source_json,
+};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::whole::write_whole_by;
 
@@ -39,18 +41,14 @@ pub(super) fn report(
         )));
     }
     let mut found = true;
-    let mut write = |out: &mut dyn Write| -> io::Result<()> {
+    let write = |out: &mut dyn Write| -> io::Result<()> {
         if json {
             return write_source_json(run, view, place, out);
         }
         found = write_source(run, view, (place, screen.colour), out)?;
         Ok(())
     };
-    match &options.output {
-        None => write(out).map_err(|e| Failure::output(Path::new("standard output"), &e))?,
-        Some(path) => write_whole_by(path, |file| write(file))
-            .map_err(|e| Failure::output(path.as_std_path(), &e))?,
-    }
+    write_to(options, write, out)?;
     match (found, place) {
         (false, Some(Place { file, line })) => Err(Failure::usage(format!(
             "no code of the run {} is near {file}:{line}; --source alone shows its lines",
@@ -58,4 +56,46 @@ pub(super) fn report(
         ))),
         _ => Ok(()),
     }
+}
+
+/// Writes the code that changed between `run` and its baseline.
+///
+/// # Errors
+/// Another format than a table; a run without a baseline; output that cannot be written.
+pub(super) fn code_diff(
+    run: &Run,
+    (options, screen): (&ReportOptions, Screen),
+    out: &mut impl Write,
+) -> Result<()> {
+    if options.format != Format::Table {
+        return Err(Failure::usage(format!(
+            "--code-diff writes a table, and not --format {}; --format json has it in \
+             `comparison.code`",
+            options.format
+        )));
+    }
+    if run.comparison.is_none() {
+        return Err(Failure::usage(format!(
+            "the run {} has nothing to compare its code with: measure with --base or --baseline",
+            run.id
+        )));
+    }
+    if code_changes(run).is_empty() {
+        let none = "no kernel with counts by line has other code than in the baseline";
+        return write_to(options, |out| writeln!(out, "{none}"), out);
+    }
+    write_to(options, |out| write_code_diff(run, (screen.width, screen.colour), out), out)
+}
+
+/// Writes to the file of `options`, or else to `out`.
+fn write_to(
+    options: &ReportOptions,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    out: &mut impl Write,
+) -> Result<()> {
+    let (written, path) = match &options.output {
+        None => (write(out), Path::new("standard output")),
+        Some(path) => (write_whole_by(path, write), path.as_std_path()),
+    };
+    written.map_err(|e| Failure::output(path, &e))
 }

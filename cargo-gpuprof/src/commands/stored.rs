@@ -157,6 +157,9 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
         let by = (options, &view, screen);
         return sourced::report(&run, place.as_ref(), by, out);
     }
+    if options.code_diff {
+        return sourced::code_diff(&run, (options, screen), out);
+    }
     let how = (options.format, Terms { screen, outcome });
     if options.format == Format::Github {
         start_paths_at_repository(&mut run, &root);

@@ -121,6 +121,9 @@ pub struct ReportOptions {
     /// Show the source with its counts: the lines that cost most, or those around FILE:LINE
     #[arg(long, value_name = "FILE:LINE", value_parser = Place::parse, conflicts_with = "open")]
     pub source: Option<Option<Place>>,
+    /// Show the code of kernels that changed since the baseline, side by side
+    #[arg(long, conflicts_with_all = ["open", "source"])]
+    pub code_diff: bool,
     /// When to colour
     #[arg(long, value_parser = word::<Color>(), value_name = "WHEN", env = "CARGO_TERM_COLOR")]
     pub color: Option<Color>,

@@ -46,10 +46,14 @@ pub enum AccessCost {
     SharedStoreConflicts,
     /// Branches on which the threads of a warp disagreed.
     DivergentBranches,
+    /// Sectors of global loads that the loaded bytes do not need.
+    GlobalLoadExcess,
+    /// Sectors of global stores that the stored bytes do not need.
+    GlobalStoreExcess,
 }
 
 impl AccessCost {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 9] = [
         Self::GlobalLoadSectors,
         Self::GlobalStoreSectors,
         Self::SharedLoadWavefronts,
@@ -57,6 +61,8 @@ impl AccessCost {
         Self::SharedLoadConflicts,
         Self::SharedStoreConflicts,
         Self::DivergentBranches,
+        Self::GlobalLoadExcess,
+        Self::GlobalStoreExcess,
     ];
 
     /// What is counted, in words.
@@ -69,12 +75,15 @@ impl AccessCost {
             Self::SharedLoadConflicts => "bank conflicts of shared loads",
             Self::SharedStoreConflicts => "bank conflicts of shared stores",
             Self::DivergentBranches => "divergent branches",
+            Self::GlobalLoadExcess => "sectors of global loads beyond the ideal ones",
+            Self::GlobalStoreExcess => "sectors of global stores beyond the ideal ones",
         }
     }
 
     /// How much of it a line of PTX has.
     fn amount(self, line: &ListedLine, counts: &LineCounts) -> u64 {
         let kind = line.opcode().split('.').next().unwrap_or_default();
+        let excess = counts[Counter::Sectors].saturating_sub(counts[Counter::IdealSectors]);
         let (of, amount) = match self {
             Self::GlobalLoadSectors => ("ld", counts[Counter::Sectors]),
             Self::GlobalStoreSectors => ("st", counts[Counter::Sectors]),
@@ -83,11 +92,30 @@ impl AccessCost {
             Self::SharedLoadConflicts => ("ld", counts.conflicts()),
             Self::SharedStoreConflicts => ("st", counts.conflicts()),
             Self::DivergentBranches => (kind, counts[Counter::DivergentBranches]),
+            Self::GlobalLoadExcess => ("ld", excess),
+            Self::GlobalStoreExcess => ("st", excess),
         };
         if kind == of { amount } else { 0 }
     }
 
-    /// The costs that the metric `name` counts; none if it counts something else.
+    /// The part of it that a better access would not cost.
+    #[must_use]
+    pub fn avoidable(self) -> Option<Self> {
+        match self {
+            Self::GlobalLoadSectors => Some(Self::GlobalLoadExcess),
+            Self::GlobalStoreSectors => Some(Self::GlobalStoreExcess),
+            Self::SharedLoadWavefronts => Some(Self::SharedLoadConflicts),
+            Self::SharedStoreWavefronts => Some(Self::SharedStoreConflicts),
+            Self::SharedLoadConflicts
+            | Self::SharedStoreConflicts
+            | Self::DivergentBranches
+            | Self::GlobalLoadExcess
+            | Self::GlobalStoreExcess => None,
+        }
+    }
+
+    /// The costs that the metric `name` counts, or on which it depends; none if it counts something
+    /// else.
     pub fn of_metric(name: &str) -> &'static [Self] {
         const LOADS: AccessCost = AccessCost::GlobalLoadSectors;
         const STORES: AccessCost = AccessCost::GlobalStoreSectors;
@@ -96,12 +124,17 @@ impl AccessCost {
         const CONFLICTS: [AccessCost; 2] =
             [AccessCost::SharedLoadConflicts, AccessCost::SharedStoreConflicts];
         match name {
-            "load_sectors_per_request" => &[LOADS],
-            "store_sectors_per_request" => &[STORES],
-            "global_sectors" | "sectors_per_request" => &[LOADS, STORES],
+            "load_sectors_per_request" | "global_load_efficiency" => {
+                &[Self::GlobalLoadExcess, LOADS]
+            }
+            "store_sectors_per_request" | "global_store_efficiency" => {
+                &[Self::GlobalStoreExcess, STORES]
+            }
+            "sectors_per_request" => {
+                &[Self::GlobalLoadExcess, Self::GlobalStoreExcess, LOADS, STORES]
+            }
+            "global_sectors" => &[LOADS, STORES],
             "shared_wavefronts" => &WAVES,
-            "global_load_efficiency" => &[LOADS],
-            "global_store_efficiency" => &[STORES],
             "bank_conflicts" => &CONFLICTS,
             "ptx_branch_divergence" | "ptx__branches_divergent.sum" => &[Self::DivergentBranches],
             "bank_conflicts_ld" | "ptx__shared_bank_conflicts_op_ld.sum" => &CONFLICTS[..1],
@@ -113,6 +146,15 @@ impl AccessCost {
             _ => &[],
         }
     }
+}
+
+/// Of `lines` the one with the most of one of these `costs`; of the cost of accesses, the avoidable
+/// part comes first.
+#[must_use]
+pub fn costliest<'l>(lines: &'l [CostlyLine], costs: &[AccessCost]) -> Option<&'l CostlyLine> {
+    let counted = lines.iter().filter(|line| costs.contains(&line.cost));
+    let order = |line: &CostlyLine| (line.cost.avoidable().is_none(), line.amount);
+    counted.reduce(|most, line| if order(line) > order(most) { line } else { most })
 }
 
 /// The line with the most of each cost in the code of a measured range. Of equal ones the first.
@@ -149,9 +191,10 @@ mod tests {
             counts.iter().for_each(|&(counter, count)| line[counter] = count);
             (ListedLine(at, 1, at, text.into()), line)
         };
+        let ideal = Counter::IdealSectors;
         let (lines, counts): (Vec<_>, Vec<_>) = [
-            line(3, "ld.global.u32 %r2, [%rd3];", &[(Counter::Sectors, 8)]),
-            line(4, "@%p1 ld.global.u32 %r3, [%rd3];", &[(Counter::Sectors, 64)]),
+            line(3, "ld.global.u32 %r2, [%rd3];", &[(Counter::Sectors, 8), (ideal, 8)]),
+            line(4, "@%p1 ld.global.u32 %r3, [%rd3];", &[(Counter::Sectors, 64), (ideal, 16)]),
             line(
                 5,
                 "st.shared.u32 [%rd4], %r2;",
@@ -173,6 +216,7 @@ mod tests {
             "SharedStoreWavefronts src/lib.rs:5 64 of 64",
             "SharedStoreConflicts src/lib.rs:5 62 of 62",
             "DivergentBranches src/lib.rs:7 3 of 3",
+            "GlobalLoadExcess src/lib.rs:4 48 of 48",
         ];
         assert_eq!(told, expected);
     }

@@ -6,9 +6,11 @@ use gpuprof_model::run::{ConfigurationResult, Run, SectionColumn, SectionColumns
 use maud::{Markup, html};
 
 use super::charted::Charted;
+use super::code;
 use super::prose::prose;
 use super::rows;
 use super::section::Section;
+use super::source;
 use super::verdict::outcome_class;
 use super::why;
 use crate::chart::{self, Bar};
@@ -39,6 +41,8 @@ pub(super) fn render(section: &Section<'_>, run: &Run) -> Markup {
             } @else if let Some(charted) = Charted::draw(section, metric) {
                 (charts(&charted))
             }
+            (code::render(section, run))
+            @if let Some(shown) = source::render(section, run, metric) { (shown) }
             (why::render(section, run, metric))
             (rows::render(section))
             @if let Some(range) = Range::find(series) { (launched(&range)) }

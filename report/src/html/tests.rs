@@ -1,9 +1,13 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use gpuprof_analysis::fixture::{
     emulated, failed, finished, gpu_pass, judge, point, row, run, series,
 };
 use gpuprof_analysis::gate::judge::Baseline;
 use gpuprof_analysis::view::View;
-use gpuprof_model::comparison::{Change, Outcome};
+use gpuprof_model::code::{Columns, CountedCode, Counter, LineCounts, ListedLine, Listing};
+use gpuprof_model::comparison::{Change, Comparison, Outcome};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, Status};
 use gpuprof_model::threshold::Threshold;
@@ -237,4 +241,36 @@ fn every_change_is_on_the_page_and_many_are_folded() {
     assert_eq!(text.matches("8 µs → 9 µs (+12.50%)").count(), 30);
     assert!(text.contains("10 more changes"));
     assert!(text.contains("base [µs]") && text.contains("+12.50%</td>"), "{text}");
+}
+
+#[test]
+fn the_source_of_a_series_is_next_to_its_ptx_and_that_of_two_revisions_side_by_side() {
+    let mut before = run("20261123T010203-1", vec![series(vec![emulated(64, 1 << 20)])]);
+    let mut after = before.clone();
+    for (run, index, sectors) in [(&mut before, "i", 256), (&mut after, "8 * i", 2048)] {
+        let source = format!("fn kernel() {{\n    let a = x[{index}];\n}}\n");
+        run.provenance.sources.add("src/lib.rs", &source, &BTreeSet::from([2]));
+        let line = ListedLine(10, 1, 2, format!("ld.global.f32 %f1, [%rd{index}];"));
+        let listing = Listing {
+            kernel: "kernel".into(),
+            files: vec!["src/lib.rs".into()],
+            lines: vec![line],
+        };
+        let mut counts = LineCounts::default();
+        (counts[Counter::Requests], counts[Counter::Sectors]) = (64, sectors);
+        let code = CountedCode { listing: Arc::new(listing), counts: Columns::new(&[counts]) };
+        run.series[0].configurations[0].code = vec![code];
+    }
+    let alone = page(&after);
+    let row = "<td class=\"code\">    let a = x[8 * i];</td><td class=\"number\">2,048</td>";
+    assert!(alone.contains(row), "{alone}");
+    assert!(alone.contains("title=\"PTX line 10: requests: 64\nsectors: 2,048\""), "{alone}");
+    assert!(!alone.contains("class=\"diff\""));
+    let code = gpuprof_analysis::code::changes(&before, &after);
+    after.comparison = Some(Comparison { code, ..Comparison::default() });
+    let both = page(&after);
+    let row = "<td class=\"code gone\">    let a = x[i];</td><td class=\"number\">2</td>\
+               <td class=\"code new\">    let a = x[8 * i];</td>";
+    assert!(both.contains(row), "{both}");
+    assert!(both.contains("the loads of src/lib.rs:2 went from 4 to 32 sectors a request"));
 }

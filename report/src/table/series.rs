@@ -76,7 +76,7 @@ pub(super) fn blocks(
     }
     blocks.add(Keep::Always, style.heading(series, &on));
     blocks.add_list(Keep::Always, style.judgements(&open), limits.lines);
-    blocks.add(Keep::Change, style.costly_lines(series, &open));
+    blocks.add(Keep::Always, style.costly_lines(series, &open));
     blocks.add_list(Keep::Change, style.changes(series), limits.lines);
     style.add_rows(&viewed, &mut blocks);
     blocks.add(Keep::Remark, style.remarks(&viewed));
@@ -232,12 +232,12 @@ impl Style<'_> {
         judgements.iter().flat_map(lines).collect()
     }
 
-    /// The source lines that the `open` thresholds of `series` name, each with its counts; of many
-    /// series the first one.
+    /// The source lines that the `open` thresholds of `series` name, each with its counts; only the
+    /// first one unless everything is shown.
     fn costly_lines(self, series: &SeriesResult, open: &[&Judgement]) -> Vec<String> {
         let mut known: Vec<&str> = Vec::new();
         let mut lines = Vec::new();
-        let most = if self.detail == Detail::Digest { 1 } else { usize::MAX };
+        let most = if self.detail == Detail::All { usize::MAX } else { 1 };
         for judgement in open {
             let Some(costly) = judgement.costly.as_ref().filter(|_| known.len() < most) else {
                 continue;

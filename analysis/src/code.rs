@@ -1,0 +1,191 @@
+//! The code of kernels in two revisions, and the costs of its changes.
+//!
+//! Input: a run and its baseline, both with counts by line. Output: for each kernel that changed
+//! its lines side by side, and the lines with accesses that cost more or less than before, at the
+//! configuration with the largest change of executed instructions.
+
+mod costs;
+mod diff;
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::code::{
+    CodeChange, CountedCode, Counter, DiffLine, DiffRow, ListedLine, SourceLine, Sources,
+};
+use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
+
+use crate::view::best;
+use diff::{Pair, context, pairs};
+
+/// The most kernels of a run.
+const MOST_KERNELS: usize = 20;
+
+/// The metrics of a kernel's code.
+const FACTS: [&str; 5] =
+    ["registers", "spills", "local_memory", "static_shared", "theoretical_occupancy"];
+
+/// The kernels of `run` of which the code differs from that of `baseline`.
+pub fn changes(baseline: &Run, run: &Run) -> Vec<CodeChange> {
+    let mut changes: Vec<CodeChange> = Vec::new();
+    for ours in &run.series {
+        let Some(theirs) = baseline.series.iter().find(|series| series.id == ours.id) else {
+            continue;
+        };
+        let sources = (&baseline.provenance.sources, &run.provenance.sources);
+        changes.extend(of_series((theirs, ours), sources));
+    }
+    changes.truncate(MOST_KERNELS);
+    changes
+}
+
+/// The changed kernels of a series, each at the configuration with the largest change of executed
+/// instructions.
+fn of_series(
+    (theirs, ours): (&SeriesResult, &SeriesResult),
+    sources: (&Sources, &Sources),
+) -> Vec<CodeChange> {
+    let mut found: BTreeMap<&str, (u64, CodeChange)> = BTreeMap::new();
+    for row in &ours.configurations {
+        let mut before = theirs.configurations.iter();
+        let Some(before) = before.find(|it| it.configuration == row.configuration) else {
+            continue;
+        };
+        for code in &row.code {
+            let kernel = code.listing.kernel.as_str();
+            let mut codes = before.code.iter();
+            let Some(old) = codes.find(|old| old.listing.kernel == kernel) else { continue };
+            if same(old, code) {
+                continue;
+            }
+            let moved = executed(old).abs_diff(executed(code)) + 1;
+            if found.get(kernel).is_none_or(|(most, _)| moved > *most) {
+                let mut change = of_kernel((old, code), sources);
+                change.series = ours.id.to_string();
+                change.configuration = row.configuration.to_string();
+                change.facts = facts(before, row);
+                found.insert(kernel, (moved, change));
+            }
+        }
+    }
+    found.into_values().map(|(_, change)| change).collect()
+}
+
+/// Whether two revisions of a kernel have the same code.
+fn same(old: &CountedCode, new: &CountedCode) -> bool {
+    let text = |code: &CountedCode| -> Vec<String> {
+        code.listing.lines.iter().map(|line| diff::normal(&line.3)).collect()
+    };
+    old.listing == new.listing || text(old) == text(new)
+}
+
+fn executed(code: &CountedCode) -> u64 {
+    code.lines().map(|(_, counts)| counts[Counter::Instructions]).sum()
+}
+
+fn of_kernel(
+    (old, new): (&CountedCode, &CountedCode),
+    (old_sources, new_sources): (&Sources, &Sources),
+) -> CodeChange {
+    let [before, after] = [old, new].map(|code| &code.listing.lines);
+    let normal = |lines: &[ListedLine]| -> Vec<String> {
+        lines.iter().map(|line| diff::normal(&line.3)).collect()
+    };
+    let ptx = pairs(&normal(before), &normal(after));
+    let line = |lines: &[ListedLine], at: usize| DiffLine(lines[at].0, lines[at].3.clone());
+    let row = |pair: &Pair| DiffRow {
+        before: pair.before.map(|at| line(before, at)),
+        after: pair.after.map(|at| line(after, at)),
+        same: pair.same,
+    };
+    let source = source_pairs((old, old_sources), (new, new_sources));
+    CodeChange {
+        kernel: new.listing.kernel.clone(),
+        costs: costs::changes((old, new), &source.matched),
+        opcodes: opcodes(old, new),
+        source: context(&source.rows),
+        ptx: context(&ptx.iter().map(row).collect::<Vec<_>>()),
+        ..CodeChange::default()
+    }
+}
+
+/// The source of a kernel in two revisions.
+struct SourcePairs<'r> {
+    rows: Vec<DiffRow>,
+    /// The lines that correspond to each other.
+    matched: Vec<(SourceLine<'r>, SourceLine<'r>)>,
+}
+
+/// The lines with counts and the known text between them, file by file.
+fn source_pairs<'r>(
+    (old, old_sources): (&'r CountedCode, &Sources),
+    (new, new_sources): (&'r CountedCode, &Sources),
+) -> SourcePairs<'r> {
+    let mut found = SourcePairs { rows: Vec::new(), matched: Vec::new() };
+    for file in &new.listing.files {
+        let Some(old_file) = old.listing.files.iter().find(|old| *old == file) else { continue };
+        let before = lines_of(old, old_file, old_sources);
+        let after = lines_of(new, file, new_sources);
+        let texts = |lines: &[(u32, &str)]| -> Vec<String> {
+            lines.iter().map(|(_, text)| text.trim().to_owned()).collect()
+        };
+        for pair in pairs(&texts(&before), &texts(&after)) {
+            let line = |(number, text): (u32, &str)| DiffLine(number, text.to_owned());
+            if let Some((old_at, new_at)) = pair.before.zip(pair.after) {
+                let place = |file: &'r str, line| SourceLine { file, line };
+                let matched = (place(old_file, before[old_at].0), place(file, after[new_at].0));
+                found.matched.push(matched);
+            }
+            found.rows.push(DiffRow {
+                before: pair.before.map(|at| line(before[at])),
+                after: pair.after.map(|at| line(after[at])),
+                same: pair.same,
+            });
+        }
+    }
+    found
+}
+
+/// The known lines of a file from the first to the last that has counts.
+fn lines_of<'s>(code: &CountedCode, file: &str, sources: &'s Sources) -> Vec<(u32, &'s str)> {
+    let places = code.listing.lines.iter().filter_map(|line| code.source(line));
+    let lines: Vec<u32> = places.filter(|at| at.file == file).map(|at| at.line).collect();
+    let (Some(&first), Some(&last)) = (lines.iter().min(), lines.iter().max()) else {
+        return Vec::new();
+    };
+    (first..=last).filter_map(|line| Some((line, sources.line(file, line)?))).collect()
+}
+
+/// The opcodes of which warps executed more or fewer.
+fn opcodes(old: &CountedCode, new: &CountedCode) -> Vec<(String, u64, u64)> {
+    let mut all: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for (line, counts) in old.lines() {
+        all.entry(line.opcode()).or_default().0 += counts[Counter::Instructions];
+    }
+    for (line, counts) in new.lines() {
+        all.entry(line.opcode()).or_default().1 += counts[Counter::Instructions];
+    }
+    let changed = all.into_iter().filter(|(_, (before, after))| before != after);
+    let mut changed: Vec<_> =
+        changed.map(|(opcode, (before, after))| (opcode.to_owned(), before, after)).collect();
+    changed.sort_by_key(|(_, before, after)| std::cmp::Reverse(before.abs_diff(*after)));
+    changed
+}
+
+/// The facts that differ.
+fn facts(
+    before: &ConfigurationResult,
+    after: &ConfigurationResult,
+) -> Vec<(String, String, String)> {
+    let text = |row: &ConfigurationResult, name: &str| {
+        let unit = best::result(row, name)?.unit;
+        Some(gpuprof_model::Quantity::new(best::value(row, name)?, unit).to_string())
+    };
+    let fact = |name: &str| {
+        let (before, after) = (text(before, name)?, text(after, name)?);
+        (before != after).then(|| (name.to_owned(), before, after))
+    };
+    FACTS.into_iter().filter_map(fact).collect()
+}
+
+#[cfg(test)]
+mod tests;

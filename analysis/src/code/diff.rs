@@ -1,0 +1,144 @@
+//! Two texts side by side.
+//!
+//! Input: the lines of both. Output: pairs of equal lines by the longest common subsequence;
+//! between them lines that replace each other, one by one.
+
+use gpuprof_model::code::DiffRow;
+
+/// Equal rows before and after a changed one.
+const CONTEXT: usize = 3;
+
+/// The most rows.
+const MOST_ROWS: usize = 600;
+
+/// The most pairs of lines that are compared: beyond it, nothing counts as equal.
+const MOST_COMPARED: usize = 16_000_000;
+
+/// Two lines, by their positions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) before: Option<usize>,
+    pub(super) after: Option<usize>,
+    /// Whether they are equal.
+    pub(super) same: bool,
+}
+
+/// PTX without the numbers of registers and labels, which a change anywhere shifts.
+pub(super) fn normal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut name = false;
+    for c in text.chars() {
+        match c {
+            '%' | '$' => name = true,
+            c if name && (c.is_ascii_alphanumeric() || c == '_') => {}
+            _ => name = false,
+        }
+        if !(name && c.is_ascii_digit()) {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// The pairs of `before` and `after`, in order.
+pub(super) fn pairs(before: &[String], after: &[String]) -> Vec<Pair> {
+    let start = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+    let (old, new) = (&before[start..], &after[start..]);
+    let end = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (old, new) = (&old[..old.len() - end], &new[..new.len() - end]);
+    let mut equal: Vec<(usize, usize)> = (0..start).map(|at| (at, at)).collect();
+    equal.extend(common(old, new).into_iter().map(|(a, b)| (a + start, b + start)));
+    equal.extend((0..end).rev().map(|at| (before.len() - 1 - at, after.len() - 1 - at)));
+    let (mut all, mut next) = (Vec::new(), (0, 0));
+    for (a, b) in equal.into_iter().chain([(before.len(), after.len())]) {
+        for at in 0..(a - next.0).max(b - next.1) {
+            let old = Some(next.0 + at).filter(|at| *at < a);
+            let new = Some(next.1 + at).filter(|at| *at < b);
+            all.push(Pair { before: old, after: new, same: false });
+        }
+        if a < before.len() || b < after.len() {
+            all.push(Pair { before: Some(a), after: Some(b), same: true });
+        }
+        next = (a + 1, b + 1);
+    }
+    all
+}
+
+/// The positions of a longest common subsequence.
+fn common(old: &[String], new: &[String]) -> Vec<(usize, usize)> {
+    let width = new.len() + 1;
+    if old.len().saturating_mul(new.len()) > MOST_COMPARED {
+        return Vec::new();
+    }
+    let mut lengths = vec![0_u32; (old.len() + 1) * width];
+    for a in (0..old.len()).rev() {
+        for b in (0..new.len()).rev() {
+            lengths[a * width + b] = if old[a] == new[b] {
+                lengths[(a + 1) * width + b + 1] + 1
+            } else {
+                lengths[(a + 1) * width + b].max(lengths[a * width + b + 1])
+            };
+        }
+    }
+    let (mut equal, mut a, mut b) = (Vec::new(), 0, 0);
+    while a < old.len() && b < new.len() {
+        if old[a] == new[b] {
+            equal.push((a, b));
+            (a, b) = (a + 1, b + 1);
+        } else if lengths[(a + 1) * width + b] >= lengths[a * width + b + 1] {
+            a += 1;
+        } else {
+            b += 1;
+        }
+    }
+    equal
+}
+
+/// The changed rows with those around them.
+pub(super) fn context(rows: &[DiffRow]) -> Vec<DiffRow> {
+    let is_near = |at: usize| {
+        let near = at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(rows.len());
+        rows[near].iter().any(|row| !row.same)
+    };
+    let near = rows.iter().enumerate().filter(|(at, _)| is_near(*at));
+    near.map(|(_, row)| row.clone()).take(MOST_ROWS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(before: &str, after: &str) -> String {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let (before, after) = (words(before), words(after));
+        let pair = |pair: Pair| {
+            let [old, new] = [(pair.before, &before), (pair.after, &after)]
+                .map(|(at, texts)| at.map_or("-", |at| &texts[at]).to_owned());
+            if pair.same { old } else { format!("{old}/{new}") }
+        };
+        pairs(&before, &after).into_iter().map(pair).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn equal_lines_are_paired_and_others_replace_each_other() {
+        assert_eq!(told("a b c d", "a b c d"), "a b c d");
+        assert_eq!(told("a b c d", "a x c y d"), "a b/x c -/y d");
+        assert_eq!(told("a b c", "b c d"), "a/- b c -/d");
+        assert_eq!(told("a", "b c"), "a/b -/c");
+    }
+
+    #[test]
+    fn numbers_of_registers_and_labels_do_not_count() {
+        assert_eq!(normal("@%p12 bra $L__BB0_2;"), "@%p bra $L__BB_;");
+        assert_eq!(normal("ld.global.b32 %r3, [%rd12+64];"), "ld.global.b32 %r, [%rd+64];");
+        assert_eq!(normal("mov.u32 %r1, %tid.x;"), normal("mov.u32 %r9, %tid.x;"));
+    }
+
+    #[test]
+    fn equal_rows_far_from_a_change_are_left_out() {
+        let row = |same| DiffRow { same, ..DiffRow::default() };
+        let rows: Vec<DiffRow> = (0..20).map(|at| row(at != 9)).collect();
+        assert_eq!(context(&rows).len(), 7);
+        assert!(context(&rows[..9]).is_empty());
+    }
+}

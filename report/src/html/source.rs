@@ -1,0 +1,210 @@
+//! The source of a series with its counts, next to the PTX of each line.
+//!
+//! Input: a series on the page. Output: a table of the lines of one configuration, or of two line
+//! by line: the configuration that the terminal shows, and the worst or the best next to it.
+
+use std::collections::BTreeMap;
+
+use gpuprof_analysis::view::best;
+use gpuprof_model::code::{Counter, LineCounts, ListedLine, SourceLine, Sources};
+use gpuprof_model::run::{ConfigurationResult, Run};
+use maud::{Markup, html};
+
+use super::section::Section;
+use crate::key;
+use crate::number::grouped;
+use crate::source::{Chosen, Line, chosen, lines};
+
+/// The most lines of a series: a page has to stay small.
+const MOST_LINES: usize = 400;
+
+/// Lines without counts between two lines with counts, at most.
+const MOST_BETWEEN: u32 = 6;
+
+/// A line with more PTX than this folds it, unless the line is hot.
+const FOLDED: usize = 6;
+
+/// The heat from which the PTX of a line is open.
+const HOT: f64 = 0.25;
+
+/// A column of counts.
+type Count = (&'static str, fn(&LineCounts) -> u64);
+
+const COUNTS: [Count; 6] = [
+    ("instructions", |counts| counts[Counter::Instructions]),
+    ("sectors", |counts| counts[Counter::Sectors]),
+    ("ideal sectors", |counts| counts[Counter::IdealSectors]),
+    ("bank conflicts", LineCounts::conflicts),
+    ("divergent branches", |counts| counts[Counter::DivergentBranches]),
+    ("atomics", |counts| counts[Counter::Atomics]),
+];
+
+/// All of it; nothing for a series without counts by line.
+pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> Option<Markup> {
+    let series = &*section.viewed.series;
+    let Chosen { row, why } = chosen(series, section.view)?;
+    let other = other(&series.configurations, row, metric);
+    let rows: Vec<&ConfigurationResult> = std::iter::once(row).chain(other).collect();
+    let counted: Vec<BTreeMap<SourceLine<'_>, Line<'_>>> = rows
+        .iter()
+        .map(|row| lines(row).into_iter().map(|line| (line.place.clone(), line)).collect())
+        .collect();
+    let columns: Vec<&Count> = COUNTS
+        .iter()
+        .filter(|(_, of)| {
+            counted.iter().flat_map(BTreeMap::values).any(|line| of(&line.counts) > 0)
+        })
+        .collect();
+    let shown = shown(&counted[0], &run.provenance.sources);
+    Some(html! {
+        details.source open[why != "the best" && why != "the first"] {
+            summary { "Source: counts by line at " (key(row)) ", " (why) }
+            p.key { "the margin shows the largest share that a line has of the instructions, of the avoidable cost of accesses, or of the divergent branches · point at a line for all of its counts" }
+            div.wide tabindex="0" role="region" aria-label="Source" {
+                table {
+                    (head(&rows, &columns))
+                    tbody {
+                        @for (file, numbers) in &shown {
+                            tr { th.file colspan=(3 + columns.len() * rows.len()) { (file) } }
+                            @for &line in numbers {
+                                @let place = SourceLine { file, line };
+                                (one(&place, &counted, &columns, (run, row)))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn head(rows: &[&ConfigurationResult], columns: &[&Count]) -> Markup {
+    html! {
+        thead {
+            @if rows.len() > 1 {
+                tr {
+                    th colspan="2" {}
+                    @for (at, row) in rows.iter().enumerate() {
+                        th scope="colgroup" colspan=(columns.len()) { (key(row)) }
+                        @if at == 0 { th {} }
+                    }
+                }
+            }
+            tr {
+                th.number scope="col" { "line" }
+                th scope="col" { "source" }
+                @for at in 0..rows.len() {
+                    @for (name, _) in columns { th.number scope="col" { (name) } }
+                    @if at == 0 { th scope="col" { "PTX" } }
+                }
+            }
+        }
+    }
+}
+
+/// One line.
+fn one(
+    place: &SourceLine<'_>,
+    counted: &[BTreeMap<SourceLine<'_>, Line<'_>>],
+    columns: &[&Count],
+    (run, row): (&Run, &ConfigurationResult),
+) -> Markup {
+    let text = run.provenance.sources.line(place.file, place.line).unwrap_or_default();
+    let line = counted[0].get(place);
+    let heat = line.map_or(0.0, |line| line.heat);
+    let ptx = line.map(|_| ptx(row, place)).unwrap_or_default();
+    html! {
+        tr title=[line.map(|line| all_counts(&line.counts))] {
+            td.number.(step(heat)) { (place.line) }
+            td.code { (text) }
+            @for (at, lines) in counted.iter().enumerate() {
+                @for (_, of) in columns {
+                    @let count = lines.get(place).map_or(0, |line| of(&line.counts));
+                    td.number { @if count > 0 { (grouped(count as f64, 0)) } }
+                }
+                @if at == 0 {
+                    td.code {
+                        @if ptx.len() > FOLDED && heat < HOT {
+                            details { summary { (ptx.len()) " instructions" } (listing(&ptx)) }
+                        } @else { (listing(&ptx)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The instructions of a line.
+fn listing(ptx: &[(&ListedLine, LineCounts)]) -> Markup {
+    html! {
+        @for (line, counts) in ptx {
+            div title=(format!("PTX line {}: {}", line.0, all_counts(counts))) { (line.3) }
+        }
+    }
+}
+
+fn ptx<'r>(
+    row: &'r ConfigurationResult,
+    place: &SourceLine<'_>,
+) -> Vec<(&'r ListedLine, LineCounts)> {
+    let all = row
+        .code
+        .iter()
+        .flat_map(|code| code.lines().map(move |(line, counts)| (code, line, counts)));
+    let of_line = all.filter(|(code, line, _)| code.source(line).as_ref() == Some(place));
+    of_line.map(|(_, line, counts)| (line, counts)).collect()
+}
+
+/// The configuration that is next to `row`: the worst, else the best.
+fn other<'r>(
+    rows: &'r [ConfigurationResult],
+    row: &ConfigurationResult,
+    metric: Option<&str>,
+) -> Option<&'r ConfigurationResult> {
+    let metric = metric?;
+    let ratios = best::ratios(rows, metric);
+    let told = ratios.iter().enumerate().filter_map(|(at, ratio)| Some((at, (*ratio)?)));
+    let worst = told.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at);
+    let candidates = [worst, best::best(rows, metric)].into_iter().flatten().map(|at| &rows[at]);
+    let differs = |other: &&ConfigurationResult| {
+        other.configuration != row.configuration && !other.code.is_empty()
+    };
+    candidates.into_iter().find(differs)
+}
+
+/// The numbers of the lines of each file: those with counts, and what is between near ones.
+fn shown<'r>(
+    counted: &BTreeMap<SourceLine<'r>, Line<'r>>,
+    sources: &Sources,
+) -> BTreeMap<&'r str, Vec<u32>> {
+    let mut shown: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    for place in counted.keys().take(MOST_LINES) {
+        let numbers = shown.entry(place.file).or_default();
+        let last = numbers.last().copied().unwrap_or(place.line);
+        if place.line - last <= MOST_BETWEEN {
+            let between = last.saturating_add(1)..place.line;
+            numbers.extend(between.filter(|line| sources.line(place.file, *line).is_some()));
+        }
+        numbers.push(place.line);
+    }
+    shown
+}
+
+/// All counts of a line, shown at the pointer.
+fn all_counts(counts: &LineCounts) -> String {
+    let told = Counter::ALL.into_iter().filter(|counter| counts[*counter] > 0);
+    let told =
+        told.map(|counter| format!("{}: {}", counter.words(), grouped(counts[counter] as f64, 0)));
+    told.collect::<Vec<_>>().join("\n")
+}
+
+/// The class of a margin.
+fn step(heat: f64) -> &'static str {
+    match heat {
+        heat if heat >= 0.5 => "heat4",
+        heat if heat >= 0.25 => "heat3",
+        heat if heat >= 0.1 => "heat2",
+        heat if heat >= 0.03 => "heat1",
+        _ => "",
+    }
+}
