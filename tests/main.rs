@@ -53,6 +53,7 @@ mod planted;
 mod ported;
 mod profiler;
 mod quiet;
+mod ranges;
 mod registers;
 mod repeats;
 mod replay;

@@ -27,13 +27,20 @@ fn several_kernels_are_one_measured_range_whose_launches_are_shown() {
 }
 
 #[test]
-fn a_gpu_does_not_tell_the_launches_and_the_launcher_records_those_of_one_call() {
-    let gpu = FakeGpu::new();
+fn a_gpu_shows_them_with_their_times_and_the_launcher_records_them_where_cupti_does_not() {
     let arguments = ["run", "--package", "pipeline", "pipeline::kernels::sum/", "--repeat", "1"];
-    let run = gpu.tool(&workshop(), &arguments).run().exits_with(0);
-    let launches = launches(&run);
-    assert_eq!(launches[0], "3 launches of block=32,n=1024");
-    assert_eq!(launches[3], "1 thread_sums_ITEMS_8 4 32");
+    let gpu = FakeGpu::new();
+    let seen = launches(&gpu.tool(&workshop(), &arguments).run().exits_with(0));
+    assert_eq!(seen[0], "3 launches of block=32,n=1024");
+    assert_eq!(seen[1], "launches kernel grid block time share");
+    assert!(seen[3].starts_with("1 thread_sums_ITEMS_8 4 32 "), "{seen:#?}");
+    assert!(seen[3].contains(" µs ") && seen[3].ends_with('%'), "{seen:#?}");
+    let gpu = FakeGpu::new();
+    let tool = gpu.tool(&workshop(), &arguments);
+    let tool = tool.env("FAKE_CUPTI_TROUBLE", "fail cuptiActivityEnable 39");
+    let seen = launches(&tool.run().exits_with(0));
+    assert_eq!(seen[1], "launches kernel grid block");
+    assert_eq!(seen[3], "1 thread_sums_ITEMS_8 4 32");
 }
 
 #[test]

@@ -154,10 +154,7 @@ pub fn gpu_pass(block: u64, n: u64, samples_ns: &[f64]) -> PassResult {
             kernel: "saxpy".into(),
             grid: [u32::try_from(n).unwrap().div_ceil(block), 1, 1],
             block: [block, 1, 1],
-            shared_bytes: 0,
-            cluster: None,
-            context: None,
-            stream: None,
+            ..LaunchRecord::default()
         }],
         timing: Some(Timing {
             samples_ns: samples_ns.to_vec(),

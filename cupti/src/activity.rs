@@ -2,13 +2,15 @@
 //!
 //! Input: the possible locations of CUPTI, and the work of this process while an
 //! [`ActivityRecorder`] lives. Output: start and end of each piece of work in nanoseconds of one
-//! clock, with its stream. The device takes both times, so they hold neither launch latency nor the
-//! work of CUDA events around a kernel.
+//! clock, with its stream, whoever launched it; and on request the thread that did. The device
+//! takes both times, so they hold neither launch latency nor the work of CUDA events around a
+//! kernel.
 //!
 //! No privilege is needed, unlike for counters. While another tool holds CUPTI (Nsight Systems, a
 //! debugger), the recorder cannot begin.
 
 use std::alloc::{Layout, alloc, dealloc};
+use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
 use std::path::Path;
@@ -27,14 +29,36 @@ use crate::{Failure, LoadError};
 /// A kernel, a copy or a fill that the device has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activity {
-    /// The kernel's name in the driver; none for a copy or a fill.
-    pub kernel: Option<String>,
+    /// The launch; none for a copy or a fill.
+    pub kernel: Option<KernelActivity>,
     /// When the device began it, in nanoseconds.
     pub start: u64,
     /// When it was done, on the same clock; 0 if it still runs.
     pub end: u64,
+    /// CUPTI's number of its context.
+    pub context: u32,
     /// CUPTI's number of its stream.
     pub stream: u32,
+    /// CUPTI's number of the driver call that queued it; calls are numbered in their order. The
+    /// work of a graph has the number of the graph's launch.
+    pub correlation: u32,
+}
+
+/// The launch of a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelActivity {
+    /// Its name in the driver.
+    pub name: String,
+    /// Blocks in each direction.
+    pub grid: [u32; 3],
+    /// Threads of a block in each direction.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: u32,
+    /// Blocks of a cluster in each direction; 0 or 1 without clusters.
+    pub cluster: [u32; 3],
+    /// CUPTI's number of the graph that launched it, and of its node there.
+    pub graph: Option<(u32, u64)>,
 }
 
 /// A CUPTI with activity records. Of what counters need, nothing is opened.
@@ -65,23 +89,39 @@ impl ActivityApi {
 /// Records this process's work on the device until it is dropped. One lives at a time.
 pub struct ActivityRecorder {
     functions: Functions,
+    kinds: &'static [u32],
 }
 
 impl ActivityRecorder {
-    /// Begins to record.
+    /// Begins to record work.
     ///
     /// # Errors
     /// Another tool holds CUPTI.
-    pub fn begin(ActivityApi { functions }: ActivityApi) -> Result<Self, Failure> {
+    pub fn begin(api: ActivityApi) -> Result<Self, Failure> {
+        Self::begin_kinds(api, &WORK)
+    }
+
+    /// Begins to record work and the calls that queue it, which slows those down.
+    ///
+    /// # Errors
+    /// Another tool holds CUPTI.
+    pub fn begin_with_calls(api: ActivityApi) -> Result<Self, Failure> {
+        Self::begin_kinds(api, &WORK_AND_CALLS)
+    }
+
+    fn begin_kinds(
+        ActivityApi { functions }: ActivityApi,
+        kinds: &'static [u32],
+    ) -> Result<Self, Failure> {
         *NEXT_RECORD.lock().unwrap_or_else(PoisonError::into_inner) = Some(functions.next_record);
         let alone = one_at_a_time();
         // SAFETY: a driver answers, and both callbacks have the types that CUPTI calls.
         let code = unsafe { (functions.register)(give_buffer, take_buffer) };
         Failure::check("cuptiActivityRegisterCallbacks", code)?;
-        let recorder = Self { functions };
-        for kind in KINDS {
+        let recorder = Self { functions, kinds };
+        for kind in kinds {
             // SAFETY: callbacks are registered.
-            let code = unsafe { (functions.enable)(kind) };
+            let code = unsafe { (functions.enable)(*kind) };
             if let Err(failure) = Failure::check("cuptiActivityEnable", code) {
                 drop(alone);
                 drop(recorder);
@@ -103,22 +143,28 @@ impl ActivityRecorder {
         let code = unsafe { (self.functions.flush_all)(FLUSH_FORCED) };
         Failure::check("cuptiActivityFlushAll", code)?;
         drop(alone);
-        let mut taken = std::mem::take(&mut *recorded());
+        let mut taken = std::mem::take(&mut recorded().work);
         taken.sort_by_key(|activity| activity.start);
         Ok(taken)
+    }
+
+    /// The threads of the calls that [`Self::take`] found so far, by the call's number: CUPTI's
+    /// numbers of threads.
+    pub fn take_threads(&mut self) -> HashMap<u32, u32> {
+        std::mem::take(&mut recorded().threads).into_iter().collect()
     }
 }
 
 impl Drop for ActivityRecorder {
     fn drop(&mut self) {
         let _alone = one_at_a_time();
-        for kind in KINDS {
+        for kind in self.kinds {
             // SAFETY: callbacks are registered. A failure changes nothing.
-            let _ = unsafe { (self.functions.disable)(kind) };
+            let _ = unsafe { (self.functions.disable)(*kind) };
         }
         // SAFETY: as above; buffers that are still out come back.
         let _ = unsafe { (self.functions.flush_all)(FLUSH_FORCED) };
-        recorded().clear();
+        *recorded() = Recorded::NOTHING;
     }
 }
 
@@ -128,7 +174,10 @@ const FLUSH_FORCED: u32 = 1;
 const KERNEL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL as u32;
 const COPY: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_MEMCPY as u32;
 const FILL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_MEMSET as u32;
-const KINDS: [u32; 3] = [KERNEL, COPY, FILL];
+const DRIVER_CALL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_DRIVER as u32;
+const RUNTIME_CALL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_RUNTIME as u32;
+const WORK: [u32; 3] = [KERNEL, COPY, FILL];
+const WORK_AND_CALLS: [u32; 5] = [KERNEL, COPY, FILL, DRIVER_CALL, RUNTIME_CALL];
 
 /// CUPTI's number for "there is no further record".
 const NO_FURTHER_RECORD: u32 = 12;
@@ -165,12 +214,22 @@ impl Functions {
 }
 
 /// The records that CUPTI has delivered; its callbacks get no data of ours.
-static RECORDED: Mutex<Vec<Activity>> = Mutex::new(Vec::new());
+static RECORDED: Mutex<Recorded> = Mutex::new(Recorded::NOTHING);
+
+struct Recorded {
+    work: Vec<Activity>,
+    /// Calls and their threads, by CUPTI's numbers.
+    threads: Vec<(u32, u32)>,
+}
+
+impl Recorded {
+    const NOTHING: Self = Self { work: Vec::new(), threads: Vec::new() };
+}
 
 /// How a delivered buffer is read.
 static NEXT_RECORD: Mutex<Option<NextRecord>> = Mutex::new(None);
 
-fn recorded() -> std::sync::MutexGuard<'static, Vec<Activity>> {
+fn recorded() -> std::sync::MutexGuard<'static, Recorded> {
     RECORDED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -201,7 +260,7 @@ unsafe extern "C" fn take_buffer(
     valid: usize,
 ) {
     let next = *NEXT_RECORD.lock().unwrap_or_else(PoisonError::into_inner);
-    let (mut record, mut found) = (std::ptr::null_mut(), Vec::new());
+    let (mut record, mut found) = (std::ptr::null_mut(), Recorded::NOTHING);
     while let Some(next) = next {
         // SAFETY: the first `valid` bytes of the buffer hold records.
         let code = unsafe { next(buffer, valid, &raw mut record) };
@@ -210,91 +269,217 @@ unsafe extern "C" fn take_buffer(
             break;
         }
         // SAFETY: CUPTI's pointer to a record in the buffer.
-        found.extend(unsafe { read(record) });
+        unsafe { found.read(record) };
     }
-    recorded().extend(found);
+    let Recorded { work, threads } = found;
+    let mut recorded = recorded();
+    recorded.work.extend(work);
+    recorded.threads.extend(threads);
+    drop(recorded);
     if !buffer.is_null() {
         // SAFETY: `give_buffer` allocated it, and CUPTI does not use it any more.
         unsafe { dealloc(buffer, BUFFER) };
     }
 }
 
-/// The activity in a record of one of [`KINDS`]. The fields read here have had their positions
-/// since CUDA 11; later versions append fields.
+/// # Safety
+/// A value of this type is at `offset` of the record.
+unsafe fn value<T: Copy>(record: *const c_void, offset: usize) -> T {
+    // SAFETY: the caller's promise; records are packed to 8 bytes.
+    unsafe { record.byte_add(offset).cast::<T>().read_unaligned() }
+}
+
+/// The field of a record.
+macro_rules! field {
+    ($record:ident, $struct:ident.$field:ident) => {{
+        type Record = sys::$struct;
+        let offset = offset_of!(Record, $field);
+        // SAFETY: the caller of the function that uses this promises a record of this type.
+        unsafe { value($record, offset) }
+    }};
+}
+
+impl Recorded {
+    /// Adds a record of one of the kinds above. The fields read here have had their positions since
+    /// CUDA 12; later versions append fields.
+    ///
+    /// # Safety
+    /// `record` is a record of CUPTI's.
+    unsafe fn read(&mut self, record: *const c_void) {
+        // SAFETY: the caller's promise; every record begins with its kind.
+        let kind = unsafe { record.cast::<u32>().read_unaligned() };
+        self.work.push(match kind {
+            KERNEL => Activity {
+                // SAFETY: a record of this kind.
+                kernel: Some(unsafe { kernel(record) }),
+                start: field!(record, CUpti_ActivityKernel9.start),
+                end: field!(record, CUpti_ActivityKernel9.end),
+                context: field!(record, CUpti_ActivityKernel9.contextId),
+                stream: field!(record, CUpti_ActivityKernel9.streamId),
+                correlation: field!(record, CUpti_ActivityKernel9.correlationId),
+            },
+            COPY => Activity {
+                kernel: None,
+                start: field!(record, CUpti_ActivityMemcpy5.start),
+                end: field!(record, CUpti_ActivityMemcpy5.end),
+                context: field!(record, CUpti_ActivityMemcpy5.contextId),
+                stream: field!(record, CUpti_ActivityMemcpy5.streamId),
+                correlation: field!(record, CUpti_ActivityMemcpy5.correlationId),
+            },
+            FILL => Activity {
+                kernel: None,
+                start: field!(record, CUpti_ActivityMemset4.start),
+                end: field!(record, CUpti_ActivityMemset4.end),
+                context: field!(record, CUpti_ActivityMemset4.contextId),
+                stream: field!(record, CUpti_ActivityMemset4.streamId),
+                correlation: field!(record, CUpti_ActivityMemset4.correlationId),
+            },
+            DRIVER_CALL | RUNTIME_CALL => {
+                let correlation = field!(record, CUpti_ActivityAPI.correlationId);
+                let thread = field!(record, CUpti_ActivityAPI.threadId);
+                self.threads.push((correlation, thread));
+                return;
+            }
+            _ => return,
+        });
+    }
+}
+
+/// The launch in a record of a kernel.
 ///
 /// # Safety
-/// `record` is a record of CUPTI's.
-unsafe fn read(record: *const c_void) -> Option<Activity> {
-    // SAFETY: the caller's promise; every record begins with its kind.
-    let kind = unsafe { record.cast::<u32>().read_unaligned() };
-    let (start, end, stream) = match kind {
-        KERNEL => (
-            offset_of!(sys::CUpti_ActivityKernel9, start),
-            offset_of!(sys::CUpti_ActivityKernel9, end),
-            offset_of!(sys::CUpti_ActivityKernel9, streamId),
-        ),
-        COPY => (
-            offset_of!(sys::CUpti_ActivityMemcpy5, start),
-            offset_of!(sys::CUpti_ActivityMemcpy5, end),
-            offset_of!(sys::CUpti_ActivityMemcpy5, streamId),
-        ),
-        FILL => (
-            offset_of!(sys::CUpti_ActivityMemset4, start),
-            offset_of!(sys::CUpti_ActivityMemset4, end),
-            offset_of!(sys::CUpti_ActivityMemset4, streamId),
-        ),
-        _ => return None,
-    };
-    // SAFETY: fields of the record of this kind; records are packed to 8 bytes.
-    let time = |offset| unsafe { record.byte_add(offset).cast::<u64>().read_unaligned() };
-    let kernel = (kind == KERNEL).then(|| {
-        let offset = offset_of!(sys::CUpti_ActivityKernel9, name);
-        // SAFETY: as above: a pointer.
-        unsafe { record.byte_add(offset).cast::<*const c_char>().read_unaligned() }
-    });
-    Some(Activity {
+/// `record` is such a record.
+unsafe fn kernel(record: *const c_void) -> KernelActivity {
+    let name: *const c_char = field!(record, CUpti_ActivityKernel9.name);
+    let node: u64 = field!(record, CUpti_ActivityKernel9.graphNodeId);
+    KernelActivity {
         // SAFETY: null, or a name that lives as long as its module.
-        kernel: kernel.map(|name| unsafe { string(name) }),
-        start: time(start),
-        end: time(end),
-        // SAFETY: as above.
-        stream: unsafe { record.byte_add(stream).cast::<u32>().read_unaligned() },
-    })
+        name: unsafe { string(name) },
+        grid: [
+            field!(record, CUpti_ActivityKernel9.gridX),
+            field!(record, CUpti_ActivityKernel9.gridY),
+            field!(record, CUpti_ActivityKernel9.gridZ),
+        ],
+        block: [
+            field!(record, CUpti_ActivityKernel9.blockX),
+            field!(record, CUpti_ActivityKernel9.blockY),
+            field!(record, CUpti_ActivityKernel9.blockZ),
+        ],
+        shared_bytes: field!(record, CUpti_ActivityKernel9.dynamicSharedMemory),
+        cluster: [
+            field!(record, CUpti_ActivityKernel9.clusterX),
+            field!(record, CUpti_ActivityKernel9.clusterY),
+            field!(record, CUpti_ActivityKernel9.clusterZ),
+        ],
+        graph: (node != 0).then(|| (field!(record, CUpti_ActivityKernel9.graphId), node)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A record of `kind` with its fields at the positions in the header of CUDA 13.0.
-    fn record(kind: u32, stream_at: usize, name: *const c_char) -> [u8; 160] {
-        let mut bytes = [0; 160];
-        let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
-        put(0, &kind.to_ne_bytes());
-        put(16, &1_000_u64.to_ne_bytes());
-        put(24, &1_992_u64.to_ne_bytes());
-        put(stream_at, &7_u32.to_ne_bytes());
-        if kind == KERNEL {
-            put(104, &name.expose_provenance().to_ne_bytes());
+    /// A record with `values` at the positions in the header of CUDA 13.0.
+    fn record(kind: u32, values: &[(usize, u64)]) -> [u8; 208] {
+        let mut bytes = [0; 208];
+        bytes[..4].copy_from_slice(&kind.to_ne_bytes());
+        for (at, value) in values {
+            bytes[*at..*at + 8].copy_from_slice(&value.to_ne_bytes());
         }
         bytes
     }
 
+    fn read(bytes: &[u8; 208]) -> Recorded {
+        let mut recorded = Recorded::NOTHING;
+        // SAFETY: laid out like a record of its kind.
+        unsafe { recorded.read(bytes.as_ptr().cast()) };
+        recorded
+    }
+
+    /// Two fields of 32 bits that are next to each other.
+    const fn pair(first: u64, second: u64) -> u64 {
+        first | second << 32
+    }
+
     #[test]
-    fn the_fields_of_each_kind_are_read_from_their_positions() {
-        for (kind, stream_at, kernel) in [(10, 48, Some("saxpy")), (1, 40, None), (2, 40, None)] {
-            let bytes = record(kind, stream_at, c"saxpy".as_ptr());
-            // SAFETY: laid out like a record of this kind.
-            let activity = unsafe { read(bytes.as_ptr().cast()) }.unwrap();
-            let kernel = kernel.map(str::to_owned);
-            assert_eq!(activity, Activity { kernel, start: 1_000, end: 1_992, stream: 7 });
+    fn the_fields_of_a_kernel_are_read_from_their_positions() {
+        let name = c"saxpy".as_ptr().expose_provenance() as u64;
+        let mut fields = vec![(16, 1_000), (24, 1_992), (44, pair(1, 7))];
+        fields.extend([(52, pair(4, 2)), (60, pair(1, 256)), (68, pair(8, 1)), (80, 4096)]);
+        fields.extend([(92, 31), (104, name), (144, 0x2_0000_0003), (156, 2)]);
+        fields.extend([(176, pair(2, 1)), (184, pair(1, 0))]);
+        let activity = &read(&record(KERNEL, &fields)).work[0];
+        let kernel = KernelActivity {
+            name: "saxpy".to_owned(),
+            grid: [4, 2, 1],
+            block: [256, 8, 1],
+            shared_bytes: 4096,
+            cluster: [2, 1, 1],
+            graph: Some((2, 0x2_0000_0003)),
+        };
+        let (start, end, context, stream, correlation) = (1_000, 1_992, 1, 7, 31);
+        let kernel = Some(kernel);
+        assert_eq!(*activity, Activity { kernel, start, end, context, stream, correlation });
+    }
+
+    #[test]
+    fn copies_fills_and_the_threads_of_calls_are_read() {
+        for kind in [COPY, FILL] {
+            let fields = [(16, 1_000), (24, 1_992), (32, pair(0, 1)), (40, pair(7, 31))];
+            let activity = &read(&record(kind, &fields)).work[0];
+            let (start, end, context, stream, correlation) = (1_000, 1_992, 1, 7, 31);
+            let kernel = None;
+            assert_eq!(*activity, Activity { kernel, start, end, context, stream, correlation });
         }
+        for kind in [DRIVER_CALL, RUNTIME_CALL] {
+            let recorded = read(&record(kind, &[(24, pair(100, 77)), (32, pair(31, 0))]));
+            assert_eq!((recorded.work.len(), recorded.threads), (0, vec![(31, 77)]));
+        }
+    }
+
+    /// Records of an H200 (driver 580, CUPTI 13.0, 2026-11-28): a graph of four kernels, and two
+    /// launches, the first one by another thread on another stream. Names are pointers of that
+    /// process, so they are replaced.
+    #[test]
+    fn records_of_an_h200_show_the_nodes_of_a_graph_and_the_threads_of_launches() {
+        let golden = include_bytes!("../tests/golden/h200/activity.bin.zst");
+        let mut bytes = zstd::decode_all(golden.as_slice()).unwrap();
+        let (mut at, mut recorded) = (0, Recorded::NOTHING);
+        while at < bytes.len() {
+            let size = match u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap()) {
+                KERNEL => {
+                    let name = c"kernel".as_ptr().expose_provenance();
+                    bytes[at + 104..at + 112].copy_from_slice(&name.to_ne_bytes());
+                    216
+                }
+                _ => 40,
+            };
+            // SAFETY: a record of CUPTI's whose name is one of this process.
+            unsafe { recorded.read(bytes[at..].as_ptr().cast()) };
+            at += size;
+        }
+        let threads: HashMap<u32, u32> = recorded.threads.into_iter().collect();
+        let told = |work: &Activity| {
+            let kernel = work.kernel.as_ref().unwrap();
+            let node = kernel.graph.map(|(graph, node)| (graph, node & 0xff));
+            let main = threads[&work.correlation] == threads[&468];
+            (kernel.grid[0], kernel.block[0], kernel.shared_bytes, work.stream, node, main)
+        };
+        let found: Vec<_> = recorded.work.iter().map(told).collect();
+        let expected = [
+            (4096, 256, 0, 13, Some((2, 0)), true),
+            (64, 256, 1024, 13, Some((2, 1)), true),
+            (8192, 128, 0, 16, Some((2, 2)), true),
+            (2048, 512, 0, 13, Some((2, 3)), true),
+            (16384, 64, 0, 14, None, false),
+            (64, 256, 1024, 7, None, true),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]
     fn records_of_other_kinds_are_passed_over() {
-        let bytes = record(4, 40, std::ptr::null());
-        // SAFETY: it begins with a kind.
-        assert_eq!(unsafe { read(bytes.as_ptr().cast()) }, None);
+        let recorded = read(&record(40, &[]));
+        assert_eq!((recorded.work.len(), recorded.threads.len()), (0, 0));
     }
 }

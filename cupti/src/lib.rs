@@ -34,7 +34,7 @@ pub mod target;
 pub mod trial;
 pub mod version;
 
-pub use activity::{Activity, ActivityApi, ActivityRecorder};
+pub use activity::{Activity, ActivityApi, ActivityRecorder, KernelActivity};
 pub use advice::Advice;
 pub use code::Code;
 pub use error::{Failure, LoadError};

@@ -39,7 +39,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// One kernel launch, as far as the replay discipline compares it.
+/// One kernel launch. The replay discipline compares all but its thread and its times.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LaunchRecord {
@@ -54,12 +54,26 @@ pub struct LaunchRecord {
     /// Blocks a cluster in x, y and z, if the launch says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<[u32; 3]>,
-    /// The context's number in its process, if the driver reports it.
+    /// The context's number in its process, if the driver or CUPTI reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<u64>,
-    /// The stream's number in its context, if the driver reports it.
+    /// The stream's number in its context, if the driver or CUPTI reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<u64>,
+    /// The number of the graph that launched it, if CUPTI reports one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<u32>,
+    /// The thread that launched it, if CUPTI reports it: threads are numbered from 0 in the order
+    /// of their first launches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u32>,
+    /// When the device began it, in nanoseconds after the first start of the range: the median of
+    /// the samples. None if the device's own times are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_ns: Option<u64>,
+    /// How long it ran on the device, in nanoseconds, like `start_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ns: Option<u64>,
 }
 
 /// Pass 0 on a GPU: un-profiled samples by CUDA events.

@@ -82,6 +82,38 @@ fn terminal_markdown_and_page_show_the_same_launches() {
 }
 
 #[test]
+fn times_of_a_gpu_are_summed_by_kind_with_their_share() {
+    let mut run = pipeline();
+    let launches = &mut run.series[0].configurations[0].launches;
+    launches[2].kernel = "_Z5scaleIfEvPT_i".to_owned();
+    for (launch, time) in launches.iter_mut().zip([1_000, 2_000, 9_000]) {
+        launch.duration_ns = Some(time);
+    }
+    let text = written(&Table { width: None, colour: false }, &run);
+    assert_snapshot!(from(&text, "3 launches", 5), @r"
+    3 launches of block=64,n=1048576
+    launches kernel grid block time share
+    ──────────────────────────────────────────────────
+    2 sums 8 32x2 3 µs 25%
+    1 scale<float> 1 32x2 9 µs 75%
+    ");
+    assert_snapshot!(from(&written(&Markdown::default(), &run), "3 launches", 6), @r"
+    3 launches of block=64,n=1048576
+
+    | launches | kernel | grid | block | time | share |
+    | ---: | :--- | ---: | ---: | ---: | ---: |
+    | 2 | sums | 8 | 32x2 | 3 µs | 25% |
+    | 1 | scale&lt;float&gt; | 1 | 32x2 | 9 µs | 75% |
+    ");
+    let page = written(&Html::default(), &run);
+    assert!(page.contains("<td class=\"number\">75%</td>"), "{page}");
+    // A launch without a time: the others cannot be shares of the whole.
+    run.series[0].configurations[0].launches[0].duration_ns = None;
+    let text = written(&Table { width: None, colour: false }, &run);
+    assert!(!from(&text, "3 launches", 2).contains("time"), "{text}");
+}
+
+#[test]
 fn a_series_that_launches_once_a_pass_has_no_range() {
     let run = emulator_run();
     assert!(Range::find(&run.series[0]).is_none());

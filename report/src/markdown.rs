@@ -16,7 +16,7 @@ use gpuprof_model::verdict::{Judgement, Weight};
 use super::curve::Curve;
 use super::escaped::{markdown as escaped, markdown_paragraph};
 use super::evidence::{evidence, others};
-use super::launches::{self, Range};
+use super::launches::Range;
 use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
 use super::{Report, Summary, advice, changes, conclusion, mermaid, notes, place_of};
 use gpuprof_analysis::gate::outcome::RunOutcome;
@@ -227,10 +227,11 @@ fn write_remarks(remarks: &[String], out: &mut dyn Write) -> io::Result<()> {
 
 /// The launches of a measured range, if it is a pipeline of several.
 fn write_launches(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
-    let Some(Range { title, rows, more }) = Range::find(series) else { return Ok(()) };
+    let Some(Range { title, head, rows, more }) = Range::find(series) else { return Ok(()) };
     writeln!(out, "{}\n", escaped(&title))?;
-    write_row(launches::HEAD.map(str::to_owned), out)?;
-    write_row(["---:", ":---", "---:", "---:"].map(str::to_owned), out)?;
+    let side = |head: &&str| if *head == "kernel" { ":---" } else { "---:" }.to_owned();
+    write_row(head.iter().map(|&head| head.to_owned()), out)?;
+    write_row(head.iter().map(side), out)?;
     rows.iter().try_for_each(|row| write_row(row.iter().map(|cell| escaped(cell)), out))?;
     writeln!(out)?;
     more.map_or(Ok(()), |more| writeln!(out, "{more}\n"))

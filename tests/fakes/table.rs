@@ -27,8 +27,12 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: u32,
     /// The number of its stream; 0 is the default stream.
     pub stream: u64,
+    /// The thread that launched it, by the system's number.
+    pub thread: u32,
     /// How long it took.
     pub nanoseconds: u64,
     /// Its counters.

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use gpuprof_model::configuration::Configuration;
-use gpuprof_model::measurement::{HardwareValue, PassResult, Timing};
+use gpuprof_model::measurement::{HardwareValue, LaunchRecord, PassResult, Timing};
 use gpuprof_model::metric::{
     Catalogue, Class, DIVERGENT_BRANCHES, Metric, Origin, Perturbation, is_patched,
 };
@@ -73,7 +73,7 @@ pub fn finished(
             metrics,
             timings,
             occupancy_limiter: first.facts.as_ref().and_then(|facts| facts.limiter),
-            launches: first.launches.clone(),
+            launches: launches(passes),
             costly: first.costly.clone(),
             code: first.code.clone(),
             buffer_bytes: first.buffer_bytes,
@@ -87,6 +87,23 @@ pub fn finished(
             configuration,
         },
     }
+}
+
+/// The launches of the first pass, each with the median times of all passes that know them.
+fn launches(passes: &[PassResult]) -> Vec<LaunchRecord> {
+    let Some(first) = passes.first() else { return Vec::new() };
+    let at = |index: usize, time: fn(&LaunchRecord) -> Option<u64>| {
+        let known = passes.iter().filter_map(|pass| pass.launches.get(index).and_then(time));
+        let mut known: Vec<u64> = known.collect();
+        known.sort_unstable();
+        known.get(known.len() / 2).copied()
+    };
+    let merged = |(index, launch): (usize, &LaunchRecord)| LaunchRecord {
+        start_ns: at(index, |launch| launch.start_ns),
+        duration_ns: at(index, |launch| launch.duration_ns),
+        ..launch.clone()
+    };
+    first.launches.iter().enumerate().map(merged).collect()
 }
 
 /// The result of a configuration that did not finish: it has no metrics.

@@ -139,24 +139,25 @@ fn input_files(a: &PassResult, b: &PassResult) -> Option<Difference> {
 }
 
 fn launches(a: &[LaunchRecord], b: &[LaunchRecord], discipline: Discipline) -> Option<Difference> {
-    let text =
-        |launch: Option<&LaunchRecord>| launch.map_or_else(|| "absent".to_owned(), launch_text);
-    let same = |a: &LaunchRecord, b: &LaunchRecord| discipline.same(a, b);
+    let (a, b) = (Comparable::all(a), Comparable::all(b));
+    let text = |launch: Option<&Comparable<'_>>| {
+        launch.map_or_else(|| "absent".to_owned(), |launch| launch_text(launch.launch))
+    };
     match discipline.strictness {
         Strictness::Relaxed => None,
         Strictness::Strict => {
             let differ = |index: &usize| match (a.get(*index), b.get(*index)) {
-                (Some(a), Some(b)) => !same(a, b),
+                (Some(a), Some(b)) => !discipline.same(a, b),
                 _ => true,
             };
             let index = (0..a.len().max(b.len())).find(differ)?;
             Some((format!("launch {}", index + 1), text(a.get(index)), text(b.get(index))))
         }
         Strictness::Balanced => {
-            let mut left: Vec<&LaunchRecord> = b.iter().collect();
-            let mut unmatched: Option<(usize, &LaunchRecord)> = None;
+            let mut left: Vec<&Comparable<'_>> = b.iter().collect();
+            let mut unmatched: Option<(usize, &Comparable<'_>)> = None;
             for (index, launch) in a.iter().enumerate() {
-                match left.iter().position(|other| same(launch, other)) {
+                match left.iter().position(|other| discipline.same(launch, other)) {
                     Some(position) => drop(left.remove(position)),
                     None => unmatched = unmatched.or(Some((index, launch))),
                 }
@@ -164,14 +165,14 @@ fn launches(a: &[LaunchRecord], b: &[LaunchRecord], discipline: Discipline) -> O
             match (unmatched, left.first()) {
                 (None, None) => None,
                 (None, Some(more)) => {
-                    Some(("a launch more".to_owned(), text(None), text(Some(more))))
+                    Some(("a launch more".to_owned(), text(None), text(Some(*more))))
                 }
                 // A launch without a match here is the nearest to the other side.
                 (Some((index, launch)), other) => {
                     let what = format!("launch {}, in any place,", index + 1);
                     let other = other.map_or_else(
                         || text(None),
-                        |other| format!("absent (but {} is)", launch_text(other)),
+                        |other| format!("absent (but {} is)", launch_text(other.launch)),
                     );
                     Some((what, text(Some(launch)), other))
                 }
@@ -180,14 +181,47 @@ fn launches(a: &[LaunchRecord], b: &[LaunchRecord], discipline: Discipline) -> O
     }
 }
 
+/// A launch, and the positions of its stream and its graph among those of its range in the order of
+/// their first launches: a stream that a function makes has another number each time.
+struct Comparable<'r> {
+    launch: &'r LaunchRecord,
+    stream: Option<usize>,
+    graph: Option<usize>,
+}
+
+impl<'r> Comparable<'r> {
+    fn all(launches: &'r [LaunchRecord]) -> Vec<Self> {
+        let (mut streams, mut graphs) = (Vec::new(), Vec::new());
+        let comparable = |launch: &'r LaunchRecord| Self {
+            launch,
+            stream: launch.stream.map(|stream| position(&mut streams, stream)),
+            graph: launch.graph.map(|graph| position(&mut graphs, graph)),
+        };
+        launches.iter().map(comparable).collect()
+    }
+}
+
+/// The position of `value` in `known`, to which it is added unless it is there.
+fn position<T: PartialEq>(known: &mut Vec<T>, value: T) -> usize {
+    known.iter().position(|other| *other == value).unwrap_or_else(|| {
+        known.push(value);
+        known.len() - 1
+    })
+}
+
 impl Discipline {
     /// Whether two launches are the same one.
-    fn same(self, a: &LaunchRecord, b: &LaunchRecord) -> bool {
-        let name = a.kernel == b.kernel;
+    fn same(self, a: &Comparable<'_>, b: &Comparable<'_>) -> bool {
+        let all = |it: &Comparable<'_>| {
+            let LaunchRecord { shared_bytes, cluster, context, .. } = *it.launch;
+            (shared_bytes, cluster, context, it.stream, it.graph)
+        };
+        let shape = |it: &Comparable<'_>| (it.launch.grid, it.launch.block);
+        let name = a.launch.kernel == b.launch.kernel;
         match self.matching {
             Matching::Name => name,
-            Matching::Grid => name && a.grid == b.grid && a.block == b.block,
-            Matching::All => a == b,
+            Matching::Grid => name && shape(a) == shape(b),
+            Matching::All => name && shape(a) == shape(b) && all(a) == all(b),
         }
     }
 }
@@ -199,7 +233,9 @@ fn launch_text(launch: &LaunchRecord) -> String {
     if let Some([x, y, z]) = launch.cluster {
         text.push_str(&format!(" cluster {x}x{y}x{z}"));
     }
-    for (word, number) in [("context", launch.context), ("stream", launch.stream)] {
+    let graph = launch.graph.map(u64::from);
+    for (word, number) in [("context", launch.context), ("stream", launch.stream), ("graph", graph)]
+    {
         if let Some(number) = number {
             text.push_str(&format!(" {word} {number}"));
         }
@@ -342,7 +378,7 @@ mod tests {
         };
         type Change = fn(&mut LaunchRecord);
         let changes: [(Change, &str); 4] = [
-            (|l| l.stream = Some(8), "0 context 1 stream 8"),
+            (|l| l.graph = Some(2), "0 context 1 stream 7 graph 2"),
             (|l| l.context = Some(2), "0 context 2 stream 7"),
             (|l| l.shared_bytes = 4, "4 context 1 stream 7"),
             (|l| l.cluster = Some([2, 1, 1]), "0 cluster 2x1x1 context 1 stream 7"),
@@ -352,6 +388,26 @@ mod tests {
             assert_eq!(differs(change, Matching::All), Some(expected));
             assert_eq!(differs(change, Matching::Grid), None);
         }
+        // The next stream that the process makes, another thread, another time.
+        let ignored: [Change; 3] =
+            [|l| l.stream = Some(8), |l| l.thread = Some(1), |l| l.duration_ns = Some(5)];
+        for change in ignored {
+            assert_eq!(differs(change, Matching::All), None);
+        }
+    }
+
+    #[test]
+    fn which_launches_share_a_stream_is_compared() {
+        let on = |streams: [u64; 2]| {
+            let mut pass = launched(&[1, 2]);
+            for (launch, stream) in pass.launches.iter_mut().zip(streams) {
+                launch.stream = Some(stream);
+            }
+            pass
+        };
+        assert_eq!(same_program(&on([7, 13]), &on([7, 14]), STRICT), Ok(None));
+        let error = same_program(&on([7, 7]), &on([7, 14]), STRICT).unwrap_err();
+        assert_eq!(error.what, "launch 2");
     }
 
     fn pass(instructions: u64) -> PassResult {
@@ -360,9 +416,9 @@ mod tests {
             grid: [4, 1, 1],
             block: [256, 1, 1],
             shared_bytes: 0,
-            cluster: None,
             context: Some(1),
             stream: Some(7),
+            ..LaunchRecord::default()
         };
         PassResult {
             launches: vec![launch],

@@ -14,7 +14,7 @@ use super::source;
 use super::verdict::outcome_class;
 use super::why;
 use crate::chart::{self, Bar};
-use crate::launches::{HEAD, Range};
+use crate::launches::Range;
 use crate::notes::view::{self as remarks, Ties};
 use crate::sheet::metric_names;
 use crate::{changes, key, notes, place_of};
@@ -154,7 +154,7 @@ fn more(count: usize, what: &str) -> String {
 }
 
 /// The launches of a measured range.
-fn launched(Range { title, rows, more }: &Range) -> Markup {
+fn launched(Range { title, head, rows, more }: &Range) -> Markup {
     // All but the kernel's name.
     let number = |column: usize| (column != 1).then_some("number");
     html! {
@@ -163,7 +163,7 @@ fn launched(Range { title, rows, more }: &Range) -> Markup {
         div.wide tabindex="0" role="region" aria-label="Launches" {
             table {
                 thead { tr {
-                    @for (column, head) in HEAD.iter().enumerate() {
+                    @for (column, head) in head.iter().enumerate() {
                         th scope="col" class=[number(column)] { (head) }
                     }
                 } }

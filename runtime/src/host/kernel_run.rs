@@ -514,6 +514,7 @@ impl<'r> KernelRun<'r> {
             cluster: launcher.attributes.cluster,
             context,
             stream,
+            ..LaunchRecord::default()
         });
     }
 

@@ -1,9 +1,11 @@
 //! The launches of a series function through a run.
 //!
-//! Input: launches. Output: a record of each launch in the first measured call, for a driver that
-//! does not report them.
+//! Input: launches, and the names of kernels that differ from their symbols. Output: a record of
+//! each launch in the first measured call, for a process without CUPTI; and the launches that CUPTI
+//! saw, with those names.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 
 use cudarc::driver::CudaStream;
 use gpuprof_model::measurement::LaunchRecord;
@@ -15,6 +17,7 @@ use super::collect::identity;
 pub(crate) struct LaunchLog {
     open: Cell<bool>,
     launches: RefCell<Vec<LaunchRecord>>,
+    names: RefCell<BTreeMap<String, String>>,
 }
 
 impl LaunchLog {
@@ -24,6 +27,22 @@ impl LaunchLog {
         let done = once();
         self.open.set(false);
         done
+    }
+
+    /// Names the kernel `symbol`.
+    pub(crate) fn name(&self, symbol: &str, name: &str) {
+        self.names.borrow_mut().insert(symbol.to_owned(), name.to_owned());
+    }
+
+    /// The launches with these names.
+    pub(crate) fn named(&self, mut launches: Vec<LaunchRecord>) -> Vec<LaunchRecord> {
+        let names = self.names.borrow();
+        for launch in &mut launches {
+            if let Some(name) = names.get(&launch.kernel) {
+                launch.kernel.clone_from(name);
+            }
+        }
+        launches
     }
 
     /// Takes what was recorded.
@@ -47,9 +66,9 @@ impl LaunchLog {
             grid,
             block,
             shared_bytes,
-            cluster: None,
             context,
             stream,
+            ..LaunchRecord::default()
         });
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn count<'a>(
         Ok::<_, Error>((run, launch))
     };
     let (warm_up, first) = called(Call::WarmUp)?;
-    warm_up.finish(kernel)?;
+    warm_up.check_measured(kernel)?;
     let mut collection = Box::new(Collection::open(session, counters, &request.sampling, None)?);
     loop {
         let passes = collection.passes();
@@ -49,6 +49,7 @@ pub(crate) fn count<'a>(
         }
         if !collection.goes_on() {
             let (pass, hardware) = collection.finish(&[0])?;
+            run.observed_by(warm_up);
             run.counted(pass, hardware.into_iter().next().unwrap_or_default());
             return Ok(run);
         }

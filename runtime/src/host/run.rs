@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use super::axis_type::AxisType;
 use super::cluster;
 use super::collect::cupti::{Collection, Member};
 use super::collect::facts::{self, Assembly};
-use super::collect::{emulator, samples};
+use super::collect::{emulator, launches, samples};
 use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
@@ -70,6 +71,8 @@ pub struct Run<'a> {
     measured: bool,
     /// Whether the measured launches were queued and done, once.
     pub(crate) launched: bool,
+    /// Whether the launches of the result are all that CUPTI or the driver saw.
+    observed: bool,
     /// The launches of its launchers.
     pub(crate) log: Rc<LaunchLog>,
     /// The modules of its launchers by their names.
@@ -111,6 +114,7 @@ impl<'a> Run<'a> {
             call,
             measured: false,
             launched: false,
+            observed: false,
             log: Rc::default(),
             modules: RefCell::default(),
         }
@@ -360,6 +364,7 @@ impl<'a> Run<'a> {
                 let of = ModuleName::Declared(&entry.module);
                 let module = self.module(of)?;
                 let (function, _) = self.session.function(&module, &entry.symbol, "", of)?;
+                self.log.name(&entry.symbol, &entry.shown);
                 ((function, entry.shown.clone()), module, Some(entry.clone()))
             }
         };
@@ -449,15 +454,21 @@ impl<'a> Run<'a> {
         } else {
             once()?;
             self.launched()?;
+            self.observe(reset, &mut once)?;
             let sampling = &self.request.sampling;
             let by = (sampling, self.request.cupti.as_deref());
-            self.result.timing = Some(samples::time(self.session, by, reset, &mut once)?);
+            let (timing, times) = samples::time(self.session, by, reset, &mut once)?;
+            self.result.timing = Some(timing);
+            times.give(&mut self.result.launches);
             if sampling.copy_bandwidth {
                 self.result.copy_bandwidth = self.session.copy_bandwidth()?;
             }
         }
+        if self.observed {
+            self.result.launches = self.log.named(mem::take(&mut self.result.launches));
+        }
         let launched = self.log.take();
-        if !self.session.device.emulated && !launched.is_empty() {
+        if !self.session.device.emulated && !self.observed && !launched.is_empty() {
             self.result.launches = launched;
         }
         self.take_facts(&config)
@@ -470,6 +481,36 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Records the launches of one more call of what is measured, unless they are known: those of
+    /// an annotated kernel are.
+    fn observe(
+        &mut self,
+        reset: &mut dyn FnMut() -> Result<()>,
+        once: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        if !self.result.launches.is_empty() {
+            return Ok(());
+        }
+        reset()?;
+        if let Some(seen) = launches::observe(self.session, self.request.cupti.as_deref(), once)? {
+            self.take_observed(seen);
+        }
+        Ok(())
+    }
+
+    /// Takes the launches that CUPTI saw.
+    fn take_observed(&mut self, launches: Vec<LaunchRecord>) {
+        self.result.launches = launches;
+        self.observed = true;
+    }
+
+    /// Takes the launches that an earlier call of the function in this process was seen to make.
+    pub(crate) fn observed_by(&mut self, earlier: Self) {
+        if earlier.observed {
+            self.take_observed(earlier.result.launches);
+        }
+    }
+
     /// Launches what is measured until the device is warm.
     pub(crate) fn warm_up(
         &mut self,
@@ -479,6 +520,7 @@ impl<'a> Run<'a> {
         reset()?;
         once()?;
         self.launched()?;
+        self.observe(reset, once)?;
         samples::warm_up_only(self.session, &self.request.sampling, reset, once)
     }
 
@@ -551,7 +593,7 @@ impl<'a> Run<'a> {
     pub(crate) fn record_configured(&mut self) -> Result<()> {
         let launch = self.launch_config()?;
         if let (Some((grid, block, shared_bytes)), false) =
-            (launch.config, self.session.device.emulated)
+            (launch.config, self.session.device.emulated || self.observed)
         {
             self.record_launch(LaunchRecord {
                 kernel: self.request.kernel.clone(),
@@ -617,9 +659,22 @@ impl<'a> Run<'a> {
         Ok(Launch { config: grid.zip(block).map(|(grid, block)| (grid, block, shared)), cluster })
     }
 
+    /// The result.
+    ///
+    /// # Errors
+    /// As of [`Self::check_measured`].
     pub(crate) fn finish(self, kernel: &str) -> Result<PassResult> {
+        self.check_measured(kernel)?;
+        Ok(self.result)
+    }
+
+    /// Checks that something was measured.
+    ///
+    /// # Errors
+    /// That nothing was.
+    pub(crate) fn check_measured(&self, kernel: &str) -> Result<()> {
         if self.measured {
-            return Ok(self.result);
+            return Ok(());
         }
         Err(Error::failed(format!(
             "`{kernel}` returned without calling `run.measure`, so there is nothing to report"

@@ -10,10 +10,12 @@
 
 use std::path::Path;
 
-use gpuprof_cupti::launches::WatchError;
-use gpuprof_cupti::{Activity, ActivityApi, ActivityRecorder};
+use gpuprof_cupti::{Activity, ActivityRecorder};
+use gpuprof_model::series::without_place;
 
 use super::clock;
+use super::launches::LaunchTimes;
+use super::recorder;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
 
@@ -23,6 +25,7 @@ pub(super) struct SampleRecorder<'a> {
     recorder: ActivityRecorder,
     /// CUPTI's number of the measured stream, once a sample has shown it.
     stream: Option<u32>,
+    times: LaunchTimes,
 }
 
 impl<'a> SampleRecorder<'a> {
@@ -35,17 +38,13 @@ impl<'a> SampleRecorder<'a> {
         session: &'a Session,
         cupti: Option<&Path>,
     ) -> std::result::Result<Self, String> {
-        // Nothing of this reaches the device, so others may measure meanwhile.
-        let api = ActivityApi::load(cupti).map_err(|error| match error {
-            WatchError::NotFound(_) => "no usable CUPTI was found".to_owned(),
-            other => other.to_string(),
-        })?;
-        let begin = || {
-            session.context.synchronize()?;
-            ActivityRecorder::begin(api).map_err(|e| Error::failed(e.to_string()))
-        };
-        let recorder = session.quiet.stage(begin).map_err(|e| e.to_string())?;
-        Ok(Self { session, recorder, stream: None })
+        let recorder = recorder::begin(session, cupti, false)?;
+        Ok(Self { session, recorder, stream: None, times: LaunchTimes::default() })
+    }
+
+    /// Forgets the times of launches so far.
+    pub(super) fn forget_times(&mut self) {
+        self.times = LaunchTimes::default();
     }
 
     /// The duration of the sample that has just ended; none if CUPTI recorded none of its work.
@@ -53,17 +52,21 @@ impl<'a> SampleRecorder<'a> {
     /// # Errors
     /// CUPTI's; work on a stream that the time stamps do not cover.
     pub(super) fn duration(&mut self) -> Result<Option<f64>> {
-        let records = self.recorder.take().map_err(Error::cupti)?;
+        let mut records = self.recorder.take().map_err(Error::cupti)?;
         let stamps = stamps(&records).map_err(Error::failed)?;
+        let begin = stamps[0].start;
         self.stream = Some(stamps[0].stream);
-        duration(&records, stamps).map_err(Error::failed)
+        let duration = duration(&records, stamps).map_err(Error::failed)?;
+        records.retain(|record| record.start >= begin && !is_stamp(record));
+        self.times.add(records);
+        Ok(duration)
     }
 
-    /// Waits for work on any stream, and stops recording.
+    /// Waits for work on any stream, and stops recording. Output: the times of launches.
     ///
     /// # Errors
     /// The driver's; work that no time stamp covered.
-    pub(super) fn end(mut self) -> Result<()> {
+    pub(super) fn end(mut self) -> Result<LaunchTimes> {
         self.session.context.synchronize()?;
         let records = self.recorder.take().map_err(Error::cupti)?;
         let stray = records.iter().find(|record| Some(record.stream) != self.stream);
@@ -71,7 +74,7 @@ impl<'a> SampleRecorder<'a> {
             drop(self.recorder);
             Ok(())
         })?;
-        stray.map_or(Ok(()), |record| Err(Error::failed(uncovered(record))))
+        stray.map_or(Ok(self.times), |record| Err(Error::failed(uncovered(record))))
     }
 }
 
@@ -107,12 +110,12 @@ fn duration(
 }
 
 fn is_stamp(record: &Activity) -> bool {
-    record.kernel.as_deref() == Some(clock::KERNEL)
+    record.kernel.as_ref().is_some_and(|kernel| kernel.name == clock::KERNEL)
 }
 
 fn uncovered(record: &Activity) -> String {
     let what = match &record.kernel {
-        Some(kernel) => format!("kernel `{kernel}`"),
+        Some(kernel) => format!("kernel `{}`", without_place(&kernel.name)),
         None => "a copy or fill".to_owned(),
     };
     format!(
@@ -124,10 +127,12 @@ fn uncovered(record: &Activity) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpuprof_cupti::KernelActivity;
 
     fn record(kernel: &str, stream: u32, start: u64, end: u64) -> Activity {
-        let kernel = (!kernel.is_empty()).then(|| kernel.to_owned());
-        Activity { kernel, start, end, stream }
+        let launch = |name: &str| KernelActivity { name: name.to_owned(), ..Default::default() };
+        let kernel = (!kernel.is_empty()).then(|| launch(kernel));
+        Activity { kernel, start, end, context: 1, stream, correlation: 0 }
     }
 
     /// A sample: the cache's flush, a stamp, `work`, and the other stamp from 9,000 to 9,500.

@@ -117,9 +117,8 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
             grid: launch.grid,
             block: launch.block,
             shared_bytes: launch.shared_bytes,
-            cluster: None,
-            context: None,
             stream: Some(launch.stream),
+            ..LaunchRecord::default()
         });
     }
     counted.counters.retain(|name, _| !counted.unclaimed.contains_key(name));

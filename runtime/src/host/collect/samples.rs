@@ -19,6 +19,7 @@ use super::activity::SampleRecorder;
 use super::clock::ClockProbe;
 use super::convergence::{WINDOW, median};
 use super::flush;
+use super::launches::LaunchTimes;
 use super::throttling::{self, SampleSource};
 use crate::host::error::Result;
 use crate::host::session::Session;
@@ -132,8 +133,9 @@ impl Steps for Sampler<'_> {
     }
 }
 
-/// Warms up, takes samples, and reports on both. Before each launch, `reset` queues the restoring
-/// of its inputs. `cupti` is the library or its folder, if one was named.
+/// Warms up, takes samples, and reports on both and on the times of the launches in a sample.
+/// Before each launch, `reset` queues the restoring of its inputs. `cupti` is the library or its
+/// folder, if one was named.
 ///
 /// # Errors
 /// The first error of a launch or of the driver.
@@ -142,11 +144,14 @@ pub(crate) fn time(
     (sampling, cupti): (&Sampling, Option<&Path>),
     reset: &mut dyn FnMut() -> Result<()>,
     launch: &mut dyn FnMut() -> Result<()>,
-) -> Result<Timing> {
+) -> Result<(Timing, LaunchTimes)> {
     let mut sampler = Sampler::new(session, sampling, reset, launch)?;
     sampler.record(cupti);
     let warm = session.warm.replace(true);
     let mut timing = warm_up(&mut sampler, sampling, if warm { SHORT_WARM_UP } else { 1.0 })?;
+    if let Some(recorder) = &mut sampler.recorder {
+        recorder.forget_times();
+    }
     timing.flush_bytes =
         if sampling.cold_cache { flush::bytes(session.device.l2_bytes) } else { 0 };
     let watch = session.watch(sampling.nvml.as_deref());
@@ -159,11 +164,12 @@ pub(crate) fn time(
     };
     throttling::sample(sampling, &mut source, &mut timing)?;
     timing.no_device_times = sampler.no_device_times;
+    let mut times = LaunchTimes::default();
     if let Some(recorder) = sampler.recorder {
-        recorder.end()?;
+        times = recorder.end()?;
         timing.timer = Timer::Device;
     }
-    Ok(timing)
+    Ok((timing, times))
 }
 
 /// Warms up and takes no samples, for a pass that collects counters. Before each launch, `reset`

@@ -1,8 +1,9 @@
 //! The Activity API: records of kernels with their times.
 //!
 //! Input: the two callbacks of a client, the kinds that it enables, and the launches that the
-//! driver's table reports. Output: at a flush, a record of each launch since the last one, in the
-//! client's buffer. Copies and fills have no records: the fake driver does not report them.
+//! driver's table reports. Output: at a flush, a record of each launch since the last one, and of
+//! its driver call if the client wants calls, in the client's buffer. Copies, fills and other calls
+//! have no records: the fake driver does not report them.
 //!
 //! A profiler that is enabled meanwhile aborts the client: the times would hold its work.
 
@@ -21,6 +22,8 @@ type GiveBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 type TakeBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 
 const KERNEL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL as u32;
+const CALL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_DRIVER as u32;
+/// The size of every record here.
 const RECORD: usize = size_of::<sys::CUpti_ActivityKernel9>();
 
 /// The device's idle time between two launches, in nanoseconds.
@@ -31,10 +34,12 @@ struct Recording {
     enabled: BTreeSet<u32>,
     /// The end of the last launch.
     now: u64,
+    /// The number of the last driver call.
+    calls: u32,
 }
 
 static RECORDING: Mutex<Recording> =
-    Mutex::new(Recording { callbacks: None, enabled: BTreeSet::new(), now: 1 << 40 });
+    Mutex::new(Recording { callbacks: None, enabled: BTreeSet::new(), now: 1 << 40, calls: 0 });
 
 fn recording() -> MutexGuard<'static, Recording> {
     RECORDING.lock().unwrap_or_else(PoisonError::into_inner)
@@ -105,18 +110,26 @@ pub extern "C" fn cuptiActivityDisable(kind: u32) -> Code {
 pub extern "C" fn cuptiActivityFlushAll(_flag: u32) -> Code {
     let mut callbacks = None;
     let mut records = Vec::new();
+    let mut timed = true;
     let code = with("cuptiActivityFlushAll", |recording| {
         callbacks = recording.callbacks;
         if recording.enabled.contains(&KERNEL) {
-            records = driver::take().iter().map(|launch| record(launch, recording)).collect();
+            timed = !recording.enabled.contains(&CALL);
+            for launch in driver::take() {
+                recording.calls += 1;
+                records.push(record(&launch, recording));
+                records.extend((!timed).then(|| call(&launch, recording)));
+            }
         }
         Ok(())
     });
     // Without the lock, as the client's callback asks for the records one by one.
     if let (Some(callbacks), false) = (callbacks, records.is_empty()) {
         let begin = timeline::now();
-        timeline::linger(timeline::MEASURED);
-        timeline::record("samples", begin);
+        if timed {
+            timeline::linger(timeline::MEASURED);
+            timeline::record("samples", begin);
+        }
         deliver(&records, callbacks);
     }
     code
@@ -130,9 +143,29 @@ fn record(launch: &Launch, recording: &mut Recording) -> sys::CUpti_ActivityKern
     record.kind = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     record.start = start;
     record.end = recording.now;
+    record.contextId = 1;
     record.streamId = u32::try_from(launch.stream).unwrap_or(u32::MAX);
+    record.correlationId = recording.calls;
+    let extents = |extents: [u32; 3]| extents.map(|extent| i32::try_from(extent).unwrap_or(-1));
+    [record.gridX, record.gridY, record.gridZ] = extents(launch.grid);
+    [record.blockX, record.blockY, record.blockZ] = extents(launch.block);
+    record.dynamicSharedMemory = i32::try_from(launch.shared_bytes).unwrap_or(-1);
     // A name lives as long as its module, in NVIDIA's: here for ever.
     record.name = CString::new(launch.kernel.as_str()).unwrap_or_default().into_raw();
+    record
+}
+
+/// The record of the driver call of a launch, in the place of a kernel's.
+fn call(launch: &Launch, recording: &Recording) -> sys::CUpti_ActivityKernel9 {
+    // SAFETY: as in `record`.
+    let mut record: sys::CUpti_ActivityKernel9 = unsafe { std::mem::zeroed() };
+    let call = (&raw mut record).cast::<sys::CUpti_ActivityAPI>();
+    // SAFETY: such a record is smaller, and no more aligned.
+    unsafe {
+        (*call).kind = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_DRIVER;
+        (*call).threadId = launch.thread;
+        (*call).correlationId = recording.calls;
+    }
     record
 }
 

@@ -16,8 +16,12 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: u32,
     /// The number of its stream; 0 is the default stream.
     pub stream: u64,
+    /// The thread that launched it.
+    pub thread: u32,
     /// How long it took.
     pub nanoseconds: u64,
     /// The emulator's counters by name.
@@ -140,7 +144,9 @@ pub fn take() -> Vec<Launch> {
                 kernel: text(launch.kernel),
                 grid: launch.grid,
                 block: launch.block,
+                shared_bytes: launch.shared_bytes,
                 stream: launch.stream,
+                thread: launch.thread,
                 nanoseconds: launch.nanoseconds,
                 counters: counters.iter().map(counter).collect(),
             });

@@ -3,6 +3,7 @@
 //! Input: the launches that the emulated device ran. Output: the time after the last of them, and,
 //! while an observer is set, each with its counters.
 
+use std::collections::VecDeque;
 use std::env;
 use std::ffi::{CString, c_void};
 use std::sync::Mutex;
@@ -26,10 +27,20 @@ const COSTS: [(&str, u64); 3] = [
 struct Ledger {
     now: u64,
     observed: bool,
-    kept: Vec<(LaunchRecord, u64)>,
+    /// The threads of the launches that are not settled.
+    threads: VecDeque<u32>,
+    kept: Vec<Kept>,
 }
 
-static LEDGER: Mutex<Ledger> = Mutex::new(Ledger { now: 0, observed: false, kept: Vec::new() });
+/// A launch, for the fake CUPTI.
+struct Kept {
+    launch: LaunchRecord,
+    nanoseconds: u64,
+    thread: u32,
+}
+
+static LEDGER: Mutex<Ledger> =
+    Mutex::new(Ledger { now: 0, observed: false, threads: VecDeque::new(), kept: Vec::new() });
 
 fn duration(launch: &LaunchRecord) -> u64 {
     let cost = |(name, each): &(&str, u64)| each * launch.counter(name).unwrap_or(0);
@@ -91,13 +102,21 @@ impl TimedProcess {
 fn settled<T>(driver: Option<&mut Driver>, f: impl FnOnce(&mut Ledger) -> T) -> T {
     let mut ledger = LEDGER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     for launch in driver.map(|driver| driver.device.take_launches()).unwrap_or_default() {
-        let took = duration(&launch);
-        ledger.now += took;
+        let nanoseconds = duration(&launch);
+        let thread = ledger.threads.pop_front().unwrap_or_default();
+        ledger.now += nanoseconds;
         if ledger.observed {
-            ledger.kept.push((launch, took));
+            ledger.kept.push(Kept { launch, nanoseconds, thread });
         }
     }
     f(&mut ledger)
+}
+
+/// Notes that this thread has launched a kernel.
+pub fn launched_here() {
+    // SAFETY: it has no preconditions.
+    let thread = unsafe { libc::gettid() }.unsigned_abs();
+    LEDGER.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).threads.push_back(thread);
 }
 
 /// The device's time in nanoseconds.
@@ -119,7 +138,7 @@ pub fn work_of_the_driver(driver: &mut Driver, what: &str) {
     settled(Some(driver), |ledger| {
         ledger.now += LAUNCH;
         if ledger.observed {
-            ledger.kept.push((launch, LAUNCH));
+            ledger.kept.push(Kept { launch, nanoseconds: LAUNCH, thread: 0 });
         }
     });
 }
@@ -138,7 +157,8 @@ extern "C" fn observe(on: bool) {
 }
 
 unsafe extern "C" fn take(visit: Visit, into: *mut c_void) {
-    for (launch, nanoseconds) in settle(|ledger| std::mem::take(&mut ledger.kept)) {
+    for kept in settle(|ledger| std::mem::take(&mut ledger.kept)) {
+        let Kept { launch, nanoseconds, thread } = kept;
         let text = |text: &str| CString::new(text).unwrap_or_default();
         let kernel = text(&launch.kernel);
         let names: Vec<CString> = launch.counters.iter().map(|(name, _)| text(name)).collect();
@@ -151,7 +171,9 @@ unsafe extern "C" fn take(visit: Visit, into: *mut c_void) {
             kernel: kernel.as_ptr(),
             grid: launch.config.grid,
             block: launch.config.block,
+            shared_bytes: launch.config.shared_bytes,
             stream: launch.stream,
+            thread,
             nanoseconds,
             counters: counters.as_ptr(),
             counter_count: counters.len(),

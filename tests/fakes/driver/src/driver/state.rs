@@ -128,6 +128,9 @@ pub fn with(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
         let launches = driver.device.launch_count();
         let outcome = f(driver);
         launched = driver.device.launch_count() > launches;
+        if launched {
+            ledger::launched_here();
+        }
         refused = driver.refused.as_ref().map(|it| (it.kernel.clone(), it.config));
         let after = felt(driver);
         if after != before {

@@ -1,0 +1,197 @@
+//! The launches of a series function, whoever makes them: the user's code, a library, another
+//! thread, a graph.
+//!
+//! Input: one call of what is measured, and later its samples. Output: a record of each launch, in
+//! the order of the driver calls that queued them, with its median times. CUPTI's activity records
+//! show all launches of the process. The observed call is not timed: recording the driver's calls,
+//! which names the threads, slows it down.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use gpuprof_cupti::{Activity, KernelActivity};
+use gpuprof_model::measurement::LaunchRecord;
+use gpuprof_model::series::without_place;
+
+use super::convergence::median;
+use super::recorder;
+use crate::host::error::{Error, Result};
+use crate::host::session::Session;
+
+/// How many times of launches are kept for their medians.
+const MOST_TIMES: usize = 1 << 20;
+
+/// The launches of `once`; none if CUPTI records none of this process.
+///
+/// # Errors
+/// Those of `once`; CUPTI's.
+pub(crate) fn observe(
+    session: &Session,
+    cupti: Option<&Path>,
+    once: &mut dyn FnMut() -> Result<()>,
+) -> Result<Option<Vec<LaunchRecord>>> {
+    let Ok(mut recorder) = recorder::begin(session, cupti, true) else { return Ok(None) };
+    once()?;
+    session.context.synchronize().map_err(|e| session.explain(e.into()))?;
+    let mut work = recorder.take().map_err(Error::cupti)?;
+    let threads = recorder.take_threads();
+    session.quiet.stage(|| {
+        drop(recorder);
+        Ok(())
+    })?;
+    Ok(Some(records(&mut work, &threads)))
+}
+
+/// Puts launches into the order of the calls that queued them.
+fn order(work: &mut [Activity]) {
+    work.sort_by_key(|activity| {
+        let node = activity.kernel.as_ref().and_then(|kernel| kernel.graph);
+        (activity.correlation, node, activity.start)
+    });
+}
+
+/// The launches among `work`.
+fn records(work: &mut [Activity], threads: &HashMap<u32, u32>) -> Vec<LaunchRecord> {
+    order(work);
+    let mut known: Vec<u32> = Vec::new();
+    let mut number = |thread: u32| {
+        let at = known.iter().position(|other| *other == thread).unwrap_or_else(|| {
+            known.push(thread);
+            known.len() - 1
+        });
+        u32::try_from(at).unwrap_or(u32::MAX)
+    };
+    let launches = work.iter().filter_map(|activity| Some((activity, activity.kernel.as_ref()?)));
+    launches
+        .map(|(activity, kernel)| {
+            let KernelActivity { name, grid, block, shared_bytes, cluster, graph } = kernel;
+            LaunchRecord {
+                kernel: without_place(name).to_owned(),
+                grid: *grid,
+                block: *block,
+                shared_bytes: *shared_bytes,
+                cluster: cluster.iter().any(|blocks| *blocks > 1).then_some(*cluster),
+                context: Some(activity.context.into()),
+                stream: Some(activity.stream.into()),
+                graph: graph.map(|(graph, _)| graph),
+                thread: threads.get(&activity.correlation).copied().map(&mut number),
+                ..LaunchRecord::default()
+            }
+        })
+        .collect()
+}
+
+/// The times of the launches of all samples.
+#[derive(Default)]
+pub(crate) struct LaunchTimes {
+    /// The kernels of the first sample, in their order.
+    kernels: Vec<String>,
+    /// The starts of each, in nanoseconds after the first start of its sample, and the durations.
+    times: Vec<(Vec<f64>, Vec<f64>)>,
+    /// Whether a sample launched something else than the first.
+    differ: bool,
+}
+
+impl LaunchTimes {
+    /// Adds the launches of a sample.
+    pub(crate) fn add(&mut self, mut work: Vec<Activity>) {
+        let kept = self.times.first().map_or(0, |(starts, _)| starts.len() * self.times.len());
+        if self.differ || kept > MOST_TIMES {
+            return;
+        }
+        order(&mut work);
+        let begin = work.iter().map(|activity| activity.start).min().unwrap_or_default();
+        work.retain(|activity| activity.kernel.is_some());
+        let name = |activity: &Activity| activity.kernel.as_ref().map(|kernel| kernel.name.clone());
+        let kernels: Vec<String> = work.iter().filter_map(name).collect();
+        if self.times.is_empty() {
+            self.times.resize_with(kernels.len(), Default::default);
+            self.kernels = kernels;
+        } else if self.kernels != kernels {
+            self.differ = true;
+            return;
+        }
+        for ((starts, durations), launch) in self.times.iter_mut().zip(&work) {
+            starts.push((launch.start - begin) as f64);
+            durations.push(launch.end.saturating_sub(launch.start) as f64);
+        }
+    }
+
+    /// Gives `launches` their median times, if every sample launched the same kernels as they.
+    pub(crate) fn give(mut self, launches: &mut [LaunchRecord]) {
+        let same = self.kernels.len() == launches.len()
+            && self.kernels.iter().zip(&*launches).all(|(a, b)| without_place(a) == b.kernel);
+        if self.differ || !same {
+            return;
+        }
+        for (launch, (starts, durations)) in launches.iter_mut().zip(&mut self.times) {
+            launch.start_ns = Some(median(starts).round() as u64);
+            launch.duration_ns = Some(median(durations).round() as u64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(name: &str, correlation: u32, graph: Option<(u32, u64)>, at: (u64, u64)) -> Activity {
+        let kernel = KernelActivity {
+            name: name.to_owned(),
+            grid: [4, 1, 1],
+            block: [64, 1, 1],
+            graph,
+            ..KernelActivity::default()
+        };
+        let (start, end) = at;
+        Activity { kernel: Some(kernel), start, end, context: 1, stream: 7, correlation }
+    }
+
+    #[test]
+    fn launches_are_in_the_order_of_their_calls_with_their_threads_numbered() {
+        let copy = Activity { kernel: None, ..launch("", 4, None, (0, 1)) };
+        let mut work = [
+            launch("node b", 9, Some((2, 0x2_0000_0001)), (10, 20)),
+            launch("node a", 9, Some((2, 0x2_0000_0000)), (15, 25)),
+            launch("first$1a2b3c4d$12$1$", 5, None, (30, 40)),
+            launch("other thread", 6, None, (1, 2)),
+            copy,
+        ];
+        let threads = HashMap::from([(5, 4711), (6, 815), (9, 4711)]);
+        let found = records(&mut work, &threads);
+        let told: Vec<_> = found.iter().map(|l| (l.kernel.as_str(), l.thread, l.graph)).collect();
+        let expected = [
+            ("first", Some(0), None),
+            ("other thread", Some(1), None),
+            ("node a", Some(0), Some(2)),
+            ("node b", Some(0), Some(2)),
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_launch_has_the_median_times_of_its_samples_unless_they_differ() {
+        let sample = |second: &str, slower: u64| {
+            vec![
+                launch("a", 1, None, (1_000, 1_100 + slower)),
+                launch(second, 2, None, (1_200, 1_300)),
+            ]
+        };
+        let mut launches = records(&mut sample("b", 0), &HashMap::new());
+        let mut times = LaunchTimes::default();
+        [0, 50, 7].into_iter().for_each(|slower| times.add(sample("b", slower)));
+        times.give(&mut launches);
+        let times_of = |launch: &LaunchRecord| (launch.start_ns, launch.duration_ns);
+        assert_eq!(times_of(&launches[0]), (Some(0), Some(107)));
+        assert_eq!(times_of(&launches[1]), (Some(200), Some(100)));
+
+        for other in [sample("c", 0), vec![launch("a", 1, None, (0, 1))]] {
+            let mut launches = records(&mut sample("b", 0), &HashMap::new());
+            let mut times = LaunchTimes::default();
+            times.add(sample("b", 0));
+            times.add(other);
+            times.give(&mut launches);
+            assert_eq!(times_of(&launches[0]), (None, None));
+        }
+    }
+}
