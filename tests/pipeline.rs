@@ -205,6 +205,6 @@ fn launches_of_a_function_that_another_layer_loaded_are_in_the_table() {
     let run = gpu.tool(&workshop(), &arguments).run().exits_with(0);
     let launches = launches(&run);
     assert_eq!(launches[0], "2 launches of block=64,shared=65536,given=2,n=1024");
-    assert_eq!(launches[3], "2 scale 16 64");
+    assert!(launches[3].starts_with("2 scale 16 64 "), "{launches:#?}");
     assert!(run.stdout.contains("dynamic_shared [KiB]"), "{}", run.stdout);
 }

@@ -172,6 +172,19 @@ crate::words! {
     }
 }
 
+crate::words! {
+    /// What the counters of a series function are of.
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    pub enum CounterRange = Auto {
+        /// The closure if it launches several kernels or a graph, else its launch.
+        Auto = "auto",
+        /// The closure as one range, in which kernels overlap.
+        Closure = "closure",
+        /// Each launch by itself, one after the other.
+        Launch = "launch",
+    }
+}
+
 /// The counters of a pass.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CounterRequest {
@@ -185,6 +198,9 @@ pub struct CounterRequest {
     pub config_image: PathBuf,
     /// How passes are replayed.
     pub replay: Replay,
+    /// What the counters of a series function are of.
+    #[serde(default)]
+    pub range: CounterRange,
     /// Which pass this process collects, from 0; with [`Replay::Application`] only.
     pub pass: u32,
     /// The counter data image that the passes before this one filled; none for the first.

@@ -29,7 +29,7 @@ use crate::measurement::{
     Verification,
 };
 use crate::metric::{Catalogue, built_in};
-use crate::protocol::Replay;
+use crate::protocol::{CounterRange, Replay};
 use crate::series::SeriesId;
 use crate::verdict::{Judgement, NotApplicable, Weight};
 use crate::words::word_or_default;
@@ -97,6 +97,9 @@ pub struct Provenance {
     /// How the hardware counters were collected; none if none were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_mode: Option<Replay>,
+    /// What the counters of series functions are of, if `--range` said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counter_range: Option<CounterRange>,
     /// The option or the line of a file by which no result was compared with a reference; none if
     /// results were compared, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -36,6 +36,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             cache_control: CacheControl::All,
             clock_control: ClockControl::None,
             replay_mode: None,
+            counter_range: None,
             not_verified: None,
             quick: false,
             ptx_sha256: BTreeMap::from([("saxpy".to_owned(), "0123abcd".to_owned())]),

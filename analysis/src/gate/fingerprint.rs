@@ -11,6 +11,11 @@ use gpuprof_model::words::Word;
 
 use crate::gate::by_key::ByKey;
 
+/// The word for what the counters of series functions are of.
+fn counter_range(of: &Provenance) -> &'static str {
+    of.counter_range.unwrap_or_default().word()
+}
+
 /// The differences between `baseline` and `run`; with `across_devices` the device and its driver
 /// may differ.
 pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool) -> Vec<Mismatch> {
@@ -27,7 +32,7 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     let named = |of: &Provenance| of.device.as_ref().map(device).unwrap_or_default();
     check("device", &named(baseline), &named(run), matters);
     if let (Some(before), Some(after)) = (&baseline.device, &run.device) {
-        let word = |emulated| if emulated { "yes" } else { "no" };
+        let word = |yes| if yes { "yes" } else { "no" };
         check("emulated", word(before.emulated), word(after.emulated), true);
         if !before.emulated && !after.emulated {
             check(
@@ -40,7 +45,6 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
             // Times of a virtual GPU include the load of its neighbours. An unknown side does not
             // count.
             if let (Some(before), Some(after)) = (before.virtual_gpu, after.virtual_gpu) {
-                let word = |shared| if shared { "yes" } else { "no" };
                 check("virtual GPU", word(before), word(after), matters);
             }
         }
@@ -53,6 +57,7 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     }
     if let Some((before, after)) = baseline.replay_mode.zip(run.replay_mode) {
         check("replay mode", before.word(), after.word(), false);
+        check("counter range", counter_range(baseline), counter_range(run), true);
     }
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     check("kernel architecture", &text(&baseline.kernel_arch), &text(&run.kernel_arch), false);
@@ -142,7 +147,7 @@ fn device(device: &DeviceRecord) -> String {
 
 #[cfg(test)]
 mod tests {
-    use gpuprof_model::protocol::Replay;
+    use gpuprof_model::protocol::{CounterRange, Replay};
 
     use super::*;
     use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
@@ -208,6 +213,10 @@ mod tests {
             [Replay::Application, Replay::Kernel].map(|replay| mode(Some(replay)));
         assert_eq!(diff(&application, &kernel, false), [("replay mode".to_owned(), false)]);
         assert_eq!(diff(&mode(None), &kernel, false), []);
+        // Ranges of launches hold no gaps, so their elapsed times are others.
+        let launches =
+            Provenance { counter_range: Some(CounterRange::Launch), ..application.clone() };
+        assert_eq!(diff(&application, &launches, false), [("counter range".to_owned(), true)]);
     }
 
     /// A stored run that was edited, or of which no pass ended.

@@ -122,6 +122,7 @@ clock-control = "base"
 nvml-path = "lib/nvml.so"
 wait = false
 replay-mode = "range"
+range = "closure"
 isolate = "kernel"
 ahead = 2
 interleave = "none"

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use camino::Utf8PathBuf;
 use clap::Args;
+use gpuprof_model::protocol::CounterRange;
 use gpuprof_model::suggest::did_you_mean;
 
 use super::at_least_one::at_least_one;
@@ -143,6 +144,9 @@ pub struct RunOptions {
     /// How the hardware counters of a GPU are collected
     #[arg(long, value_parser = word::<ReplayMode>(), value_name = "MODE", help_heading = "Run")]
     pub replay_mode: Option<ReplayMode>,
+    /// What the counters of a series function are of, on a GPU
+    #[arg(long, value_parser = word::<CounterRange>(), value_name = "RANGE", help_heading = "Run")]
+    pub range: Option<CounterRange>,
     /// What shares a process
     #[arg(long, value_parser = word::<Isolate>(), value_name = "UNIT", help_heading = "Run")]
     pub isolate: Option<Isolate>,

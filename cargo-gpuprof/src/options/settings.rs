@@ -19,6 +19,7 @@ pub(crate) mod types {
     pub(crate) use std::num::{NonZeroU32, NonZeroUsize};
 
     pub(crate) use camino::Utf8PathBuf;
+    pub(crate) use gpuprof_model::protocol::CounterRange;
 
     pub(crate) use crate::options::{
         AheadCount, AppReplayMatch, AppReplayMode, BackendChoice, CacheControl, Checks,
@@ -59,6 +60,8 @@ macro_rules! settings {
             wait "--wait": bool => bool = true;
             /// How hardware counters are collected.
             replay_mode "--replay-mode": ReplayMode => ReplayMode = ReplayMode::default();
+            /// What the counters of a series function are of.
+            range "--range": CounterRange => CounterRange = CounterRange::default();
             /// The unit that gets separate processes.
             isolate "--isolate": Isolate => Isolate = Isolate::default();
             /// Processes that prepare while another one works; none to use as many as change no
@@ -191,7 +194,7 @@ macro_rules! words {
 }
 
 words!(BackendChoice, CacheControl, ClockControl, ReplayMode, Isolate, Interleave);
-words!(AppReplayMatch, AppReplayMode, Set, MessageFormat, Color);
+words!(AppReplayMatch, AppReplayMode, CounterRange, Set, MessageFormat, Color);
 
 macro_rules! numbers {
     ($($type:ty),*) => {$(

@@ -128,6 +128,7 @@ impl Execution<'_> {
             metrics: group.metrics.clone(),
             config_image: group.config_image.clone(),
             replay: counters.replay,
+            range: counters.range,
             pass,
             image_before: before.as_ref().map(path),
             image: path(after),

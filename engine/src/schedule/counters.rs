@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use camino::Utf8PathBuf;
 use gpuprof_model::measurement::{HardwareValue, PassResult};
-use gpuprof_model::protocol::{CounterGroup, Replay};
+use gpuprof_model::protocol::{CounterGroup, CounterRange, Replay};
 use serde::{Deserialize, Serialize};
 
 use super::Image;
@@ -25,6 +25,8 @@ pub struct Counters {
     pub groups: Vec<CounterGroup>,
     /// How passes are replayed.
     pub replay: Replay,
+    /// What the counters of a series function are of.
+    pub range: CounterRange,
     /// How far the launches of passes may differ.
     pub discipline: Discipline,
 }
@@ -158,6 +160,7 @@ mod tests {
             chip: "gh100".into(),
             groups: vec![group("a", 2), group("b", 1)],
             replay,
+            range: CounterRange::default(),
             discipline: Discipline::default(),
         }
     }

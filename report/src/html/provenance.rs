@@ -18,6 +18,7 @@ pub(super) fn render(run: &Run) -> Markup {
         ),
         ("multiprocessors", device.map(|d| d.sm_count.to_string())),
         ("replay mode", p.replay_mode.map(|mode| mode.to_string())),
+        ("counter range", p.counter_range.map(|range| range.to_string())),
         ("order", p.order.clone()),
         ("profile", p.profile.clone()),
         ("kernel architecture", p.kernel_arch.clone()),

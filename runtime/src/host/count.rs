@@ -14,7 +14,7 @@ use gpuprof_model::measurement::PassOutcome;
 use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
 
 use super::arena::Arena;
-use super::collect::cupti::{Collection, Member};
+use super::collect::cupti::{Collection, Member, SlotContent};
 use super::error::Result;
 use super::kernel_run::KernelRun;
 use super::outcome::{caught, outcome};
@@ -113,7 +113,7 @@ fn collect<'s>(
     let Some(sampling) = warm.first().map(|counted| counted.kernel.sampling()) else {
         return Ok(());
     };
-    let mut collection = Collection::open(session, counters, sampling, Some(1))?;
+    let mut collection = Collection::open(session, counters, sampling, SlotContent::Launch)?;
     while collection.goes_on() {
         let mut members: Vec<&mut dyn Member> = Vec::new();
         for counted in &mut warm {

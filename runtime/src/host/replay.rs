@@ -7,9 +7,13 @@
 //! and also on the emulated driver. The function must do the same in every call; a visible
 //! difference is an error.
 
+use std::collections::BTreeMap;
+
+use gpuprof_model::measurement::{HardwareValue, LaunchRecord};
+use gpuprof_model::metric::is_patched;
 use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
 
-use super::collect::cupti::Collection;
+use super::collect::cupti::{Collection, SlotContent};
 use super::error::{Error, Result};
 use super::launch::Launch;
 use super::refused::{self, SeriesFunction};
@@ -35,7 +39,8 @@ pub(crate) fn count<'a>(
     };
     let (warm_up, first) = called(Call::WarmUp)?;
     warm_up.check_measured(kernel)?;
-    let mut collection = Box::new(Collection::open(session, counters, &request.sampling, None)?);
+    let content = SlotContent::of_function(counters.range, warm_up.seen())?;
+    let mut collection = Box::new(Collection::open(session, counters, &request.sampling, content)?);
     loop {
         let passes = collection.passes();
         let (mut run, launch) = called(Call::Pass(collection))?;
@@ -49,10 +54,25 @@ pub(crate) fn count<'a>(
         }
         if !collection.goes_on() {
             let (pass, hardware) = collection.finish(&[0])?;
+            let mut hardware = hardware.into_iter().next().unwrap_or_default();
+            withhold_patched(&mut hardware, warm_up.seen().unwrap_or_default());
             run.observed_by(warm_up);
-            run.counted(pass, hardware.into_iter().next().unwrap_or_default());
+            run.counted(pass, hardware);
             return Ok(run);
         }
+    }
+}
+
+/// Takes the counters that CUPTI patches into kernels from a closure that launches a graph: they
+/// read 0 there (H200, CUPTI 13.0), as the graph holds the kernels without the patches.
+fn withhold_patched(hardware: &mut BTreeMap<String, HardwareValue>, seen: &[LaunchRecord]) {
+    if seen.iter().all(|launch| launch.graph.is_none()) {
+        return;
+    }
+    let reason = "CUPTI patches this counter into kernels, and the kernels of a graph are launched \
+                  without the patches";
+    for (_, value) in hardware.iter_mut().filter(|(name, _)| is_patched(name)) {
+        *value = HardwareValue::Unavailable(reason.to_owned());
     }
 }
 

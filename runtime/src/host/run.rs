@@ -504,6 +504,11 @@ impl<'a> Run<'a> {
         self.observed = true;
     }
 
+    /// The launches of the closure, if CUPTI saw them.
+    pub(crate) fn seen(&self) -> Option<&[LaunchRecord]> {
+        self.observed.then_some(&*self.result.launches)
+    }
+
     /// Takes the launches that an earlier call of the function in this process was seen to make.
     pub(crate) fn observed_by(&mut self, earlier: Self) {
         if earlier.observed {

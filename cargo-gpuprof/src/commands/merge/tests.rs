@@ -150,6 +150,7 @@ fn made() -> Made {
         cache_control: CacheControl::All,
         clock_control: ClockControl::None,
         replay_mode: None,
+        counter_range: None,
         order: None,
         repeat: Repeats::exactly(7),
         quick: false,

@@ -157,6 +157,7 @@ fn provenance(slices: &[StoredSlice], devices: Vec<DeviceName>) -> Provenance {
         device: measured().find_map(|slice| slice.found.device.clone()),
         devices,
         replay_mode: each().find_map(|p| p.replay_mode),
+        counter_range: each().find_map(|p| p.counter_range),
         order: each().find_map(|p| p.order.clone()),
         ptx_sha256: each().flat_map(|p| p.ptx_sha256.clone()).collect(),
         input_sha256: slices.iter().flat_map(|slice| slice.found.input_sha256.clone()).collect(),

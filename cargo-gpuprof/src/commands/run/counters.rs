@@ -234,6 +234,7 @@ fn collected_by(plan: CounterPlan, replay: Replay, settings: &Settings) -> Resul
         chip: plan.chip,
         groups: plan.groups,
         replay,
+        range: settings.range.value,
         discipline: discipline(settings),
     })
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use camino::Utf8PathBuf;
 use gpuprof_model::code::Sources;
 use gpuprof_model::machine::Backend;
+use gpuprof_model::protocol::CounterRange;
 use gpuprof_model::run::Provenance;
 
 use super::base::Base;
@@ -21,7 +22,7 @@ use gpuprof_system::sha256::sha256_of;
 pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance {
     let Plan { devices, order, inputs, .. } = plan;
     let conditions = Conditions::select(&inputs.settings);
-    let Conditions { ahead, clock_control, cache_control, replay_mode, .. } = conditions;
+    let Conditions { ahead, clock_control, cache_control, replay_mode, range, .. } = conditions;
     let Conditions { kernel_arch, profile, .. } = conditions;
     let ahead = Ahead::on(devices.records.first(), ahead);
     let clocks = if devices.emulated { ClockControl::None } else { clock_control };
@@ -36,6 +37,7 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
         // Known when samples are taken.
         timer: None,
         replay_mode: replay_mode.replay().filter(|_| counts),
+        counter_range: (counts && range != CounterRange::Auto).then_some(range),
         ptx_sha256: hashes(kernels),
         // Known when they are read.
         input_sha256: BTreeMap::new(),
@@ -100,6 +102,7 @@ struct Conditions<'a> {
     clock_control: ClockControl,
     cache_control: CacheControl,
     replay_mode: ReplayMode,
+    range: CounterRange,
     kernel_arch: &'a String,
     profile: &'a String,
 }
@@ -109,7 +112,7 @@ impl<'a> Conditions<'a> {
     fn select(settings: &'a Settings) -> Self {
         #[rustfmt::skip]
         let Settings {
-            ahead, clock_control, cache_control, replay_mode, kernel_arch, profile,
+            ahead, clock_control, cache_control, replay_mode, range, kernel_arch, profile,
             // Recorded by their effects: the devices, the toolchain, the order, the plan, and the
             // hashes of build results.
             backend: _, devices: _, kernel_toolchain: _, interleave: _, isolate: _, repeat: _,
@@ -136,6 +139,7 @@ impl<'a> Conditions<'a> {
             clock_control: clock_control.value,
             cache_control: cache_control.value,
             replay_mode: replay_mode.value,
+            range: range.value,
             kernel_arch: &kernel_arch.value,
             profile: &profile.value,
         }

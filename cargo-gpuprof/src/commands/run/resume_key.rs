@@ -44,6 +44,7 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
         cache_control: run.provenance.cache_control,
         clock_control: run.provenance.clock_control,
         replay_mode: run.provenance.replay_mode,
+        counter_range: run.provenance.counter_range,
         order: run.provenance.order.clone(),
         repeat: plan.repeat,
         quick: run.provenance.quick,

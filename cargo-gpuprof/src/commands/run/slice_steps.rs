@@ -33,13 +33,14 @@ use gpuprof_system::sha256::{sha256, sha256_of};
 const FOLDER: &str = "gpuprof/slices";
 
 /// The settings that change what is measured, or how.
-const SETTINGS: [&str; 19] = [
+const SETTINGS: [&str; 20] = [
     "backend",
     "repeat",
     "max-repeat",
     "cache-control",
     "clock-control",
     "replay-mode",
+    "range",
     "isolate",
     "ahead",
     "interleave",

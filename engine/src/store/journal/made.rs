@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::Axis;
 use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
-use gpuprof_model::protocol::Replay;
+use gpuprof_model::protocol::{CounterRange, Replay};
 use serde::{Deserialize, Serialize};
 
 use gpuprof_analysis::stats::repeats::Repeats;
@@ -54,6 +54,9 @@ pub struct Made {
     /// How counters are collected; none where none are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_mode: Option<Replay>,
+    /// What the counters of series functions are of, if `--range` says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counter_range: Option<CounterRange>,
     /// In which order passes run.
     pub order: Option<String>,
     /// Processes that time each configuration.
@@ -115,6 +118,7 @@ impl Made {
             (self.repeat == now.repeat, "--repeat"),
             (self.counters == now.counters, COUNTERS),
             (self.replay_mode == now.replay_mode, "--replay-mode"),
+            (self.counter_range == now.counter_range, "--range"),
             (self.tool_version == now.tool_version, TOOL_VERSION),
         ];
         checks.into_iter().find(|(same, _)| !same).map(|(_, what)| what)

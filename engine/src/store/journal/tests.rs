@@ -5,7 +5,7 @@ use gpuprof_model::Axis;
 use gpuprof_model::ExitCode;
 use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
 use gpuprof_model::measurement::HardwareValue;
-use gpuprof_model::protocol::Replay;
+use gpuprof_model::protocol::{CounterRange, Replay};
 use gpuprof_model::run::SharedRows;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -25,6 +25,7 @@ fn made() -> Made {
         cache_control: CacheControl::All,
         clock_control: ClockControl::None,
         replay_mode: None,
+        counter_range: None,
         order: Some("rounds, seed 1".into()),
         repeat: Repeats::exactly(3),
         quick: false,
@@ -137,7 +138,7 @@ fn counters_are_taken_up_where_they_were_left() {
 #[test]
 fn a_run_made_of_something_else_is_not_resumed() {
     type Change = (&'static str, fn(&mut Made));
-    let changes: [Change; 7] = [
+    let changes: [Change; 8] = [
         ("the kernels (their PTX)", |m| m.kernels.clear()),
         ("the axes or the selection of configurations", |m| m.series.clear()),
         ("the device or its driver", |m| m.device = None),
@@ -148,6 +149,7 @@ fn a_run_made_of_something_else_is_not_resumed() {
         ("the choice of devices (--devices)", |m| m.devices = vec!["GPU-2".into()]),
         ("--repeat", |m| m.repeat = Repeats::exactly(5)),
         ("--replay-mode", |m| m.replay_mode = Some(Replay::Range)),
+        ("--range", |m| m.counter_range = Some(CounterRange::Launch)),
     ];
     for (what, change) in changes {
         let (_keep, path) = folder();

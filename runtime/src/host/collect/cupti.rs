@@ -6,7 +6,8 @@
 //! times, which would include CUPTI's own work. The measured launch finds the original inputs,
 //! since warm-up runs for a certain time and would leave them different in every pass: a kernel's
 //! inputs are restored, and a series function, whose buffers only it knows, is called again
-//! (`replay.rs`). The cache is flushed after CUPTI has started and right before the launch.
+//! (`replay.rs`). The cache is flushed after CUPTI has started and right before the launch. A
+//! closure of several launches is one range, pushed before it and popped after all of its work.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,15 +17,19 @@ use std::time::Instant;
 
 use gpuprof_cupti::target::{PassStart, RangeMode, Replay as CuptiReplay};
 use gpuprof_cupti::{Host, HostApi, Session as CuptiSession, SessionOptions};
-use gpuprof_model::measurement::{CounterPass, HardwareValue};
-use gpuprof_model::protocol::{CounterRequest, Replay, Sampling};
+use gpuprof_model::measurement::{CounterPass, HardwareValue, LaunchRecord};
+use gpuprof_model::protocol::{CounterRange, CounterRequest, Replay, Sampling};
 
 use super::persisting;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
 
-/// The most launches one measured range of a series function may have.
-const MAX_LAUNCHES: u32 = 16;
+/// How many launches of a series function have ranges of their own, if it is not known how many it
+/// makes.
+const MOST_UNKNOWN: u32 = 16;
+
+/// The name of a closure's range.
+const CLOSURE: &str = "closure";
 
 /// The counters of one configuration, by metric.
 type Hardware = BTreeMap<String, HardwareValue>;
@@ -60,9 +65,49 @@ struct Layout {
     /// Whether a launch that flushes the cache precedes those of each slot: a separate range, which
     /// is not read.
     flushed: bool,
-    /// How many launches a slot has; none if that is not known before, of one slot.
-    launches: Option<u32>,
+    content: SlotContent,
 }
+
+/// What the ranges of a slot are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SlotContent {
+    /// One launch.
+    Launch,
+    /// Each launch of a series function, which has the only slot: at most so many.
+    Launches(u32),
+    /// A series function's closure, as a whole, in the only slot. Flushes are in no range.
+    Closure,
+}
+
+impl SlotContent {
+    /// What a series function's ranges are of, whose launches were `seen`, if they were.
+    ///
+    /// # Errors
+    /// Launches of a graph cannot have ranges of their own.
+    pub(crate) fn of_function(range: CounterRange, seen: Option<&[LaunchRecord]>) -> Result<Self> {
+        let from_graph = seen.unwrap_or_default().iter().any(|launch| launch.graph.is_some());
+        let most = seen.map_or(MOST_UNKNOWN, |seen| u32::try_from(seen.len()).unwrap_or(u32::MAX));
+        match range {
+            CounterRange::Closure => Ok(Self::Closure),
+            CounterRange::Auto if from_graph || seen.is_some_and(|seen| seen.len() != 1) => {
+                Ok(Self::Closure)
+            }
+            CounterRange::Auto => Ok(Self::Launches(most)),
+            CounterRange::Launch if from_graph => Err(Error::failed(
+                "--range launch: the closure launches a graph, whose kernels CUPTI does not count \
+                 one by one; use --range closure",
+            )),
+            CounterRange::Launch if most > MOST_LAUNCHES => Err(Error::failed(format!(
+                "--range launch: the closure makes {most} launches, and counter data has room for \
+                 {MOST_LAUNCHES}; use --range closure"
+            ))),
+            CounterRange::Launch => Ok(Self::Launches(most)),
+        }
+    }
+}
+
+/// The most launches that have ranges of their own: each takes some 0.7 MB.
+const MOST_LAUNCHES: u32 = 256;
 
 impl Layout {
     /// Ranges that the image has room for: one more than are wanted, since CUPTI drops what is too
@@ -72,32 +117,40 @@ impl Layout {
     }
 
     fn per_slot(self) -> u32 {
-        self.launches.unwrap_or(MAX_LAUNCHES) + u32::from(self.flushed)
+        let flush = u32::from(self.flushed);
+        match self.content {
+            SlotContent::Launch => 1 + flush,
+            SlotContent::Launches(most) => most + flush,
+            SlotContent::Closure => 1,
+        }
     }
 
     /// The ranges of `slot`, if the image holds `found`.
     fn ranges_of(self, slot: u32, found: usize) -> Result<Range<usize>> {
         let first = (slot * self.per_slot() + u32::from(self.flushed)) as usize;
-        match self.launches {
-            None if found == self.room() => Err(Error::failed(format!(
-                "the measured range holds more than {MAX_LAUNCHES} launches, the limit for counters"
+        match self.content {
+            SlotContent::Launches(most) if found == self.room() => Err(Error::failed(format!(
+                "the measured range holds more than {most} launches, the limit for counters"
             ))),
-            None if found <= first => {
+            SlotContent::Launches(_) if found <= first => {
                 Err(Error::failed("CUPTI saw no kernel launch in the measured range"))
             }
-            None => Ok(first..found),
-            Some(_) if found + 1 != self.room() => Err(Error::failed(format!(
+            SlotContent::Launches(_) => Ok(first..found),
+            SlotContent::Launch if found + 1 != self.room() => Err(Error::failed(format!(
                 "CUPTI saw {found} launches instead of {}: something else launched kernels in between",
                 self.room() - 1
             ))),
-            Some(launches) => Ok(first..first + launches as usize),
+            SlotContent::Launch => Ok(first..first + 1),
+            SlotContent::Closure if found != 1 => Err(Error::failed(format!(
+                "CUPTI's counter data holds {found} ranges instead of the closure's"
+            ))),
+            SlotContent::Closure => Ok(0..1),
         }
     }
 }
 
 impl<'a> Collection<'a> {
-    /// Opens a CUPTI session, on a device that is warm. `launches` is how many a slot has, if
-    /// known.
+    /// Opens a CUPTI session, on a device that is warm, for slots of this `content`.
     ///
     /// # Errors
     /// CUPTI, or files.
@@ -105,12 +158,12 @@ impl<'a> Collection<'a> {
         session: &'a Session,
         request: &'a CounterRequest,
         sampling: &Sampling,
-        launches: Option<u32>,
+        content: SlotContent,
     ) -> Result<Self> {
         let mut steps = StepTimes::begin();
         let profiler = session.profiler(&request.cupti)?;
         let (api, target) = (profiler.api, &profiler.target);
-        let layout = Layout { slots: request.slots, flushed: sampling.cold_cache, launches };
+        let layout = Layout { slots: request.slots, flushed: sampling.cold_cache, content };
         let options = SessionOptions {
             config: read(&request.config_image)?,
             metrics: request.metrics.clone(),
@@ -121,9 +174,12 @@ impl<'a> Collection<'a> {
             // nothing. Its own kernel replay leaves what it restores dirty in the L2, and lets
             // nothing run between that and the launch.
             replay: CuptiReplay::Application,
-            // Each launch is a range: a range of our own would hold the gaps around the launch too,
+            // A launch is a range: a range of our own would hold the gaps around the launch too,
             // and every rate over elapsed time would be diluted by them.
-            range: RangeMode::Auto,
+            range: match content {
+                SlotContent::Launch | SlotContent::Launches(_) => RangeMode::Auto,
+                SlotContent::Closure => RangeMode::User,
+            },
             pass: PassStart { index: request.pass as usize, ..PassStart::default() },
         };
         // One session for all slots: starting one costs 0.2 s, and an open one does not take the
@@ -198,8 +254,9 @@ impl<'a> Collection<'a> {
     }
 
     /// Launches the owners of slots, each after a flush of the cache, and fills the other slots.
-    fn launch_all(&self, members: &mut [&mut dyn Member]) -> Result<()> {
-        let Self { session, layout, .. } = self;
+    fn launch_all(&mut self, members: &mut [&mut dyn Member]) -> Result<()> {
+        let Self { session, layout, profiler, .. } = self;
+        let closure = layout.content == SlotContent::Closure;
         for slot in 0..layout.slots {
             let member = members.iter_mut().find(|member| member.slot() == slot);
             let Some(member) = member else {
@@ -213,8 +270,15 @@ impl<'a> Collection<'a> {
                 session.evict()?;
             }
             session.stream.synchronize()?;
+            if closure {
+                profiler.push(CLOSURE).map_err(Error::cupti)?;
+            }
             member.launch()?;
-            session.stream.synchronize()?;
+            // On all streams: the range ends with the last of its work.
+            session.context.synchronize()?;
+            if closure {
+                profiler.pop().map_err(Error::cupti)?;
+            }
         }
         Ok(())
     }
@@ -287,7 +351,8 @@ fn over_launches(name: &str, values: impl Iterator<Item = f64>) -> HardwareValue
             HardwareValue::Value(several.iter().sum())
         }
         several => HardwareValue::Unavailable(format!(
-            "the range holds {} launches, and only sums add up over launches",
+            "the range holds {} launches, and only sums add up over launches; --range closure \
+             counts them together",
             several.len()
         )),
     }
@@ -317,7 +382,7 @@ mod tests {
 
     #[test]
     fn every_place_has_its_ranges_and_the_emptying_of_the_cache_has_its_own() {
-        let layout = Layout { slots: 3, flushed: true, launches: Some(1) };
+        let layout = Layout { slots: 3, flushed: true, content: SlotContent::Launch };
         assert_eq!(layout.room(), 7);
         let of = |slot| layout.ranges_of(slot, 6).unwrap();
         assert_eq!([of(0), of(1), of(2)], [1..2, 3..4, 5..6]);
@@ -328,7 +393,7 @@ mod tests {
     #[test]
     fn a_launch_too_many_or_too_few_is_an_error_where_places_would_move() {
         for (slots, all) in [(1, 2), (3, 6)] {
-            let layout = Layout { slots, flushed: true, launches: Some(1) };
+            let layout = Layout { slots, flushed: true, content: SlotContent::Launch };
             for found in [all - 1, all + 1] {
                 let error = layout.ranges_of(0, found).unwrap_err().to_string();
                 let text = format!("CUPTI saw {found} launches instead of {all}: something");
@@ -339,12 +404,38 @@ mod tests {
 
     #[test]
     fn a_series_function_has_all_launches_but_the_one_that_empties_the_cache() {
-        let layout = Layout { slots: 1, flushed: true, launches: None };
+        let layout = Layout { slots: 1, flushed: true, content: SlotContent::Launches(16) };
         assert_eq!((layout.room(), layout.ranges_of(0, 4).unwrap()), (18, 1..4));
         let error = |found| layout.ranges_of(0, found).unwrap_err().to_string();
         assert!(error(1).starts_with("CUPTI saw no kernel launch"), "{}", error(1));
         assert_eq!(layout.ranges_of(0, 17).unwrap(), 1..17);
         assert!(error(18).starts_with("the measured range holds more than 16"), "{}", error(18));
+    }
+
+    #[test]
+    fn a_closure_has_one_range_without_the_emptying_of_the_cache() {
+        let layout = Layout { slots: 1, flushed: true, content: SlotContent::Closure };
+        assert_eq!((layout.room(), layout.ranges_of(0, 1).unwrap()), (2, 0..1));
+        let error = layout.ranges_of(0, 2).unwrap_err().to_string();
+        assert!(error.starts_with("CUPTI's counter data holds 2 ranges"), "{error}");
+    }
+
+    #[test]
+    fn several_launches_or_a_graph_are_one_range_unless_asked_otherwise() {
+        let launches =
+            |count: usize, graph| vec![LaunchRecord { graph, ..Default::default() }; count];
+        let of = |range, seen: &[LaunchRecord]| SlotContent::of_function(range, Some(seen));
+        let (auto, launch) = (CounterRange::Auto, CounterRange::Launch);
+        assert_eq!(of(auto, &launches(1, None)).unwrap(), SlotContent::Launches(1));
+        assert_eq!(of(auto, &launches(2, None)).unwrap(), SlotContent::Closure);
+        assert_eq!(of(auto, &launches(1, Some(2))).unwrap(), SlotContent::Closure);
+        assert_eq!(of(launch, &launches(20, None)).unwrap(), SlotContent::Launches(20));
+        assert_eq!(of(CounterRange::Closure, &launches(1, None)).unwrap(), SlotContent::Closure);
+        let refused = |seen: &[LaunchRecord]| of(launch, seen).unwrap_err().to_string();
+        assert!(refused(&launches(1, Some(2))).contains("launches a graph"));
+        assert!(refused(&launches(257, None)).contains("makes 257 launches"));
+        let unseen = SlotContent::of_function(auto, None).unwrap();
+        assert_eq!(unseen, SlotContent::Launches(MOST_UNKNOWN));
     }
 
     #[test]
