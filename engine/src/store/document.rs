@@ -18,8 +18,7 @@ use serde::Deserialize;
 
 use super::journal;
 use super::named::{Unnamed, named};
-use super::run_folder::NEW;
-use super::run_order;
+use super::run_order::{self, NEW};
 use super::untrusted::{self, place, wrong};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::sanitize::{may_steer, sanitize};

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use camino::Utf8Path;
 
-use super::run_folder::{COPIES, LOCK, NEW};
-use super::{journal, run_order};
+use super::journal;
+use super::run_folder::{COPIES, LOCK};
+use super::run_order::{self, NEW};
 use crate::store::KeepRuns;
 
 /// A run on its way out.

@@ -15,6 +15,7 @@ use gpuprof_model::run::Run;
 
 use super::document::BASE_FILE;
 use super::manifest::Manifest;
+use super::run_order::NEW;
 use super::{file_lock, journal, run_order, verdict_document};
 use crate::plan::Side;
 use gpuprof_build::declared::file_name;
@@ -26,9 +27,6 @@ use gpuprof_system::whole::{write_whole, write_whole_by};
 
 /// The file that the process of a run holds locked.
 pub(super) const LOCK: &str = "lock";
-
-/// The beginning of the name of a folder that gets its own name once it is locked.
-pub(super) const NEW: &str = ".new-";
 
 /// The outcome of a run, in its folder, and of the last run next to all folders.
 const VERDICT: &str = "verdict.json";

@@ -14,6 +14,9 @@ use camino::Utf8Path;
 /// The file with the number of a run, in its folder.
 pub(super) const FILE: &str = "number";
 
+/// The beginning of the name of a run's folder until it has its number and its own name.
+pub(super) const NEW: &str = ".new-";
+
 /// The lock for taking a number, next to the folder of runs.
 const LOCK: &str = "runs.lock";
 
