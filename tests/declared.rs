@@ -146,8 +146,9 @@ fn a_cooperative_launch_has_a_barrier_of_the_grid_and_a_grid_that_does_not_fit_i
 
 #[test]
 fn structs_are_passed_by_value_and_void_pointers_take_anything() {
-    let outcome = run("in-cuda", &["map/", "window/", "copy/", "ends/"]).exits_with(0);
+    let outcome = run("in-cuda", &["map/", "window/", "copy/", "ends/", "::add/"]).exits_with(0);
     assert_snapshot!(rows(&outcome), @r"
+    add/block=64 finished verified
     copy/block=64,n=100 finished verified
     ends/block=64 finished verified
     map/block=64,way=amount finished verified
@@ -163,8 +164,7 @@ fn structs_are_passed_by_value_and_void_pointers_take_anything() {
 fn what_is_wrong_with_cuda_cpp_or_its_declaration_is_shown_with_file_and_line() {
     let told = |feature: &str| {
         let stderr = run("in-cuda", &["--features", feature]).exits_with(101).stderr;
-        let (_, told) = stderr.split_once("error: ").expect("there is an error");
-        told.to_owned()
+        stderr.split_once("error: ").expect("there is an error").1.to_owned()
     };
     assert_snapshot!(told("types"), @r#"
     declarations do not fit their kernels:
@@ -172,19 +172,21 @@ fn what_is_wrong_with_cuda_cpp_or_its_declaration_is_shown_with_file_and_line() 
       --> in-cuda/src/lib.rs:69:38
        = note: declare it as `*mut i32`
     error: parameter 2 of `copy` is declared as `*mut u8`, and the kernel takes `const void *`
-      --> in-cuda/src/values.rs:89:40
+      --> in-cuda/src/values.rs:98:40
        = note: declare it as `*const u8`
     error: parameter 3 of `copy` is declared as `*const u8`, and the kernel takes `void *`
-      --> in-cuda/src/values.rs:89:53
+      --> in-cuda/src/values.rs:98:53
        = note: declare it as `*mut u8`
+    error: parameter 1 of `add` is declared as `*const u64`, and the kernel takes `const Fp *`
+       --> in-cuda/src/values.rs:101:21
     error: the declaration of `window` does not fit the kernel: identifier "Window" is undefined
-       --> in-cuda/src/values.rs:111:25
+       --> in-cuda/src/values.rs:123:25
         = note: `Window` is called `Window` in C++, unless #[link_name = "ns::Window"] in front of the parameter says otherwise
     error: parameter 1 of `map` is declared as `Line` (`shapes::Window`), and the kernel takes `Line`
-       --> in-cuda/src/values.rs:120:51
+       --> in-cuda/src/values.rs:132:51
         = note: if it is the same struct, say so by #[link_name = "Line"]
     error: parameter 1 of `window` is declared as `Window` (`shapes::Window`), and the kernel takes `shapes::Window`
-       --> in-cuda/src/values.rs:100:57
+       --> in-cuda/src/values.rs:112:57
         = note: `Window` has 8 bytes aligned to 4 in Rust, and `shapes::Window` has 16 bytes aligned to 8 in C++; has it the same fields?
     "#);
     assert_snapshot!(told("names"), @r#"

@@ -218,7 +218,8 @@ fn refused(ty: &Type) -> String {
         let (bytes, of) = (if is_const { "const" } else { "mut" }, signature::text(&pointer.elem));
         return format!(
             "a declared kernel cannot take `{text}`: if `{of}` is another name of a number, write \
-             the number; a buffer of structs is declared by its bytes, `*{bytes} u8`"
+             the number; a buffer of structs is declared by its bytes, `*{bytes} u8`, or by the \
+             numbers that they consist of"
         );
     }
     let names = |rows: &[(&str, &str, u32)]| {

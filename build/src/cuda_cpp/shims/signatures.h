@@ -51,7 +51,21 @@ template <class T> struct gpuprof_bare<const T> {
 };
 template <class T> struct gpuprof_bare<volatile T> : gpuprof_bare<T> {};
 template <class T> struct gpuprof_bare<const volatile T> : gpuprof_bare<const T> {};
-template <class D, class C> struct gpuprof_converts : gpuprof_alike<D, C> {};
+// A class may consist of the declared numbers, by its size and its alignment, where those are known.
+template <unsigned long Size> struct gpuprof_known {
+    using type = void;
+};
+template <class D, class C, class = void> struct gpuprof_consists {
+    static constexpr bool value = false;
+};
+template <class D, class C>
+struct gpuprof_consists<D, C, typename gpuprof_known<sizeof(C)>::type> {
+    static constexpr bool value = !__is_class(D) && (__is_class(C) || __is_union(C)) &&
+                                  sizeof(C) % sizeof(D) == 0 && alignof(C) == alignof(D);
+};
+template <class D, class C> struct gpuprof_converts {
+    static constexpr bool value = gpuprof_alike<D, C>::value || gpuprof_consists<D, C>::value;
+};
 // Bytes may be those of structs.
 template <class C> struct gpuprof_converts<unsigned char, C> {
     static constexpr bool value =
