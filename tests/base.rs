@@ -212,6 +212,11 @@ fn a_ci_job_leaves_what_people_and_programs_read(commits: &Commits) {
         format!("\"revision\":{{\"commit\":\"{}\",\"date\":", commits.git(&["rev-parse", "HEAD"]));
     assert!(history.contains(&commit), "{history}");
 
+    // The merge that adds gpuprof is neutral, also under --strict.
+    let young = job(Commits::BEFORE).exits_with(0);
+    let notice = "\n::notice title=gpuprof::nothing to compare with: ";
+    assert!(young.stdout.contains(notice), "{}", young.stdout);
+
     job("broken").exits_with(101);
     let told = fs::read_to_string(&summary).unwrap();
     assert!(

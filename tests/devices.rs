@@ -320,6 +320,22 @@ fn what_cannot_be_meant_is_refused_before_anything_runs() {
 }
 
 #[test]
+fn a_run_on_another_device_than_the_expected_one_ends_before_it_measures() {
+    let gpu = FakeGpu::new();
+    let run = |expected| counted(&gpu, TWINS, &["scale", "--expect-device", expected]).run();
+    let other = run("h100").exits_with(107);
+    let said = "error: the GPU is Fake H200, and the run expects `h100`: run it on such a GPU, or \
+                give another --expect-device";
+    assert!(other.stderr.contains(said), "{}", other.stderr);
+    assert_eq!(gpu.log().len(), 0);
+    run("h200").exits_with(0);
+    let run = ["run", "--package", "vector", "scale", "--expect-device", "H200"];
+    let emulated = workshop().gpuprof(&run).exits_with(107);
+    let said = "error: the emulated driver answers, and the run expects `H200`";
+    assert!(emulated.stderr.contains(said), "{}", emulated.stderr);
+}
+
+#[test]
 fn the_emulated_driver_has_no_devices_to_name() {
     let run = ["run", "--package", "vector", "scale"];
     let refused = workshop().gpuprof(&[&run[..], &["--devices", "0"]].concat()).exits_with(2);

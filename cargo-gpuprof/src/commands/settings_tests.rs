@@ -113,6 +113,7 @@ fn an_unknown_preset_is_refused_with_the_nearest() {
 const EVERY: &str = r#"
 backend = "emulator"
 devices = "all"
+expect-device = "H100"
 repeat = "3..5"
 timeout = 7
 fail-fast = true

@@ -99,6 +99,10 @@ pub struct RunOptions {
     /// commas, or `all`; a configuration stays on one of them [default: the first]
     #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES", help_heading = "Run")]
     pub devices: Option<DeviceSelection>,
+    /// Exit with 107 before anything is measured unless the name of each GPU contains this, such as
+    /// H100, in any case
+    #[arg(long, value_name = "NAME", help_heading = "Run")]
+    pub expect_device: Option<String>,
     /// Processes that time each configuration on a GPU; 7..10 takes 7, and up to 10 where those
     /// differ; with a stored baseline, 8..30 if not given, and more than 8 of few configurations
     #[arg(long, value_name = "N[..M]", env = "GPUPROF_REPEAT", help_heading = "Run")]

@@ -37,6 +37,8 @@ macro_rules! settings {
             backend "--backend": BackendChoice => BackendChoice = BackendChoice::default();
             /// The GPUs that the configurations are spread over; none for the first one.
             devices "--devices": DeviceSelection => Option<DeviceSelection> = None;
+            /// What the name of each GPU contains; none for any GPU and the emulated driver.
+            expect_device "--expect-device": String => Option<String> = None;
             /// Processes that time each configuration on a GPU.
             repeat "--repeat": Repeats => Repeats = Repeats::DEFAULT;
             /// The most rounds of a configuration that is undecided; none for those of

@@ -159,6 +159,7 @@ pub(super) fn plan(
     };
     let mut devices = Devices::find(settings, &probe, &source.harnesses[0])?;
     refuse_without_times(&devices, &inputs)?;
+    refuse_other_devices(&devices, &inputs)?;
     let counts: Vec<usize> = checked.iter().map(Checked::count).collect();
     let assignment = devices.assign(&counts, inputs.notes());
     let chip = devices.records.first().and_then(|d| chip_of(d.compute_capability));
@@ -217,6 +218,24 @@ fn refuse_without_times(devices: &Devices, inputs: &Inputs) -> Result<()> {
         return Err(Failure::new(ExitCode::NotPossible, NO_NOISE));
     }
     Ok(())
+}
+
+/// Refuses devices whose names do not contain what the run expects.
+fn refuse_other_devices(devices: &Devices, inputs: &Inputs) -> Result<()> {
+    let Some(expected) = &inputs.settings.expect_device.value else { return Ok(()) };
+    let wanted = expected.to_lowercase();
+    let other = devices.records.iter().find(|it| !it.name.to_lowercase().contains(&wanted));
+    let found = match (devices.emulated, other) {
+        (true, _) => "the emulated driver answers",
+        (false, Some(device)) => &format!("the GPU is {}", device.name),
+        (false, None) => return Ok(()),
+    };
+    inputs.folder.discard();
+    let message = format!(
+        "{found}, and the run expects `{expected}`: run it on such a GPU, or give another \
+         --expect-device"
+    );
+    Err(Failure::new(ExitCode::NotPossible, message))
 }
 
 /// Adds to each series the data that depend on the chip and the view: sections, metrics of rules,

@@ -115,7 +115,7 @@ impl<'a> Conditions<'a> {
             ahead, clock_control, cache_control, replay_mode, range, kernel_arch, profile,
             // Recorded by their effects: the devices, the toolchain, the order, the plan, and the
             // hashes of build results.
-            backend: _, devices: _, kernel_toolchain: _, interleave: _, isolate: _, repeat: _,
+            backend: _, devices: _, expect_device: _, kernel_toolchain: _, interleave: _, isolate: _, repeat: _,
             features: _, all_features: _, default_features: _, bench: _,
             // How launches are matched with each other changes which of them count together; the
             // plan of counters holds it.
