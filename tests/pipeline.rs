@@ -62,6 +62,35 @@ fn results_are_verified_and_a_launch_that_is_refused_is_invalid() {
 }
 
 #[test]
+fn a_stream_of_a_library_is_joined_and_one_that_is_gone_is_an_error() {
+    let filter = "pipeline::kernels::joins/";
+    let arguments = ["run", "--package", "pipeline", "--message-format", "json", filter];
+    let gpu = FakeGpu::new();
+    let on_gpu = [&arguments[..], &["--repeat", "1"]].concat();
+    for run in [workshop().tool(&arguments).run(), gpu.tool(&workshop(), &on_gpu).run()] {
+        let run = run.exits_with(105);
+        let rows = run.events_of("configuration-finished");
+        let statuses: Vec<&Value> = rows.iter().map(|row| &row["status"]).collect();
+        assert_eq!(statuses, ["finished", "finished", "failed"]);
+        let reason = rows[2]["status_reason"].as_str().unwrap();
+        assert!(reason.starts_with("the run cannot join a stream: "), "{reason}");
+    }
+}
+
+#[test]
+fn a_setup_is_made_once_a_process_and_said() {
+    let arguments = ["run", "--package", "pipeline", "pipeline::kernels::with_keys/"];
+    let gpu = FakeGpu::new();
+    let together = [&arguments[..], &["--repeat", "1", "--isolate", "kernel"]].concat();
+    for run in [workshop().tool(&arguments).run(), gpu.tool(&workshop(), &together).run()] {
+        let stdout = run.exits_with(0).stdout;
+        let said = " setup     every row: made once a process, not timed; it took up to ";
+        assert!(stdout.contains(said), "{stdout}");
+        assert!(stdout.contains(" verified  every row: "), "{stdout}");
+    }
+}
+
+#[test]
 fn a_library_takes_raw_handles_and_a_series_function_refuses_a_configuration() {
     let filter = "pipeline::kernels::fill_halves/";
     let arguments = ["run", "--package", "pipeline", "--message-format", "json", filter];

@@ -2,7 +2,8 @@
 //!
 //! `NAME = VALUES` is an axis, except for `name = "…"` and `crate = …`; `metrics(…)`,
 //! `threshold("…")` and `check(…)` are lists as in `#[kernel]`. Keys of `#[kernel]` that a function
-//! does for itself are refused with what to call instead.
+//! does for itself are refused with what to call instead. `setup = FUNCTION` makes data once for
+//! each process.
 
 use gpuprof_model::suggest;
 use proc_macro2::{Ident, TokenStream};
@@ -24,6 +25,8 @@ struct Series {
     metrics: Vec<String>,
     check: Vec<String>,
     thresholds: Vec<LitStr>,
+    /// Makes the data that the function takes as well.
+    setup: Option<Path>,
 }
 
 /// The expansion of the attribute `tokens` on `item`.
@@ -40,8 +43,16 @@ pub(crate) fn series(tokens: TokenStream, item: &ItemFn) -> syn::Result<TokenStr
         metrics: &series.metrics,
         check: &series.check,
     };
-    let gpuprof = &series.gpuprof;
-    let entry = entry.emit(&quote!(#gpuprof::__private::Body::Series(#function)), &quote!());
+    let (gpuprof, own) = (&series.gpuprof, function.to_string());
+    let called = match &series.setup {
+        None => quote!(#function),
+        Some(setup) => {
+            let private = quote!(#gpuprof::__private);
+            let name = quote!(::core::concat!(::core::module_path!(), "::", #own));
+            quote!(|run| #private::with_setup(run, #name, #setup, #function))
+        }
+    };
+    let entry = entry.emit(&quote!(#gpuprof::__private::Body::Series(#called)), &quote!());
     Ok(quote! {
         #[cfg(not(target_arch = "nvptx64"))]
         #item
@@ -60,6 +71,7 @@ impl Series {
             metrics: Vec::new(),
             check: Vec::new(),
             thresholds: Vec::new(),
+            setup: None,
         };
         let mut axes = Vec::new();
         for item in items::split(tokens, "AXIS = VALUES", &mut errors) {
@@ -70,7 +82,7 @@ impl Series {
             errors.at(name, "constants belong to a #[kernel]: a host function compiles its own");
         }
         conditions::check(&series.thresholds, &series.space, &mut errors);
-        check_signature(item, &mut errors);
+        check_signature(item, series.setup.is_some(), &mut errors);
         errors.into_result().map(|()| series)
     }
 
@@ -88,6 +100,7 @@ impl Series {
                     self.gpuprof = path;
                 }
             }
+            ("setup", Form::Value(value)) => self.setup = errors.attempt(syn::parse2(value)),
             ("metrics", Form::List(list)) => self.metrics = conditions::metrics(&list, errors),
             ("check", Form::List(list)) => self.check = conditions::checks(&list, errors),
             ("threshold", Form::List(list)) => {
@@ -129,7 +142,7 @@ fn unknown_list(name: &Ident) -> String {
     )
 }
 
-fn check_signature(item: &ItemFn, errors: &mut Errors) {
+fn check_signature(item: &ItemFn, has_setup: bool, errors: &mut Errors) {
     let signature = &item.sig;
     if let Some(keyword) = &signature.asyncness {
         errors.at(keyword, "a series function cannot be `async`");
@@ -137,11 +150,17 @@ fn check_signature(item: &ItemFn, errors: &mut Errors) {
     if !signature.generics.params.is_empty() {
         errors.at(&signature.generics, "a series function cannot be generic");
     }
-    if signature.inputs.len() != 1 {
-        errors.at(
+    match (signature.inputs.len(), has_setup) {
+        (1, false) | (2, true) => {}
+        (_, false) => errors.at(
             &signature.ident,
             "a series function takes one argument: fn(run: &mut Run<'_>) -> gpuprof::Result<()>",
-        );
+        ),
+        (_, true) => errors.at(
+            &signature.ident,
+            "with `setup` a series function takes the data as well: fn(run: &mut Run<'_>, data: \
+             &Data) -> gpuprof::Result<()>",
+        ),
     }
 }
 
@@ -167,6 +186,12 @@ mod tests {
             (series.name.as_str(), series.metrics.as_slice(), series.check.as_slice()),
             ("c", &["registers".into()][..], &["race".into()][..])
         );
+    }
+
+    #[test]
+    fn a_function_with_a_setup_takes_its_data() {
+        let Err(message) = parse("n = 1, setup = keys") else { panic!("accepted") };
+        assert!(message.starts_with("with `setup` a series function takes the data"), "{message}");
     }
 
     #[test]

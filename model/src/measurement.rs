@@ -330,6 +330,9 @@ pub struct PassResult {
     pub declared_flops: Option<u64>,
     /// Copy bandwidth measured in this process, read plus written bytes a second.
     pub copy_bandwidth: Option<f64>,
+    /// Nanoseconds of the set-up that the process made once for the series; none without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_ns: Option<f64>,
     /// Whether `verify` ran and agreed.
     pub verified: bool,
     /// The largest error that `verify` found, in units of the tolerance; none if nothing was

@@ -410,6 +410,8 @@ pub struct ConfigurationResult {
     pub code: Vec<CountedCode>,
     /// The bytes of the kernel's buffers; none of a series function, and in older documents.
     pub buffer_bytes: Option<u64>,
+    /// Nanoseconds of the longest set-up that a process made for the series; none without one.
+    pub setup_ns: Option<f64>,
     /// Whether `verify` ran and agreed.
     pub verified: bool,
     /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;

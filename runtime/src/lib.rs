@@ -245,7 +245,7 @@ pub use gpuprof_macros::kernels;
 ///     let from = stream.alloc_zeros::<u8>(n)?;
 ///     let mut to = stream.alloc_zeros::<u8>(n)?;
 ///     run.bytes(2 * n)?;
-///     run.measure(|_| stream.memcpy_dtod(&from, &mut to))
+///     run.measure(|_| Ok(stream.memcpy_dtod(&from, &mut to)?))
 /// }
 /// ```
 #[doc(inline)]
@@ -297,8 +297,8 @@ pub use cudarc;
 pub use gpuprof_model::AxisValue;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use host::{
-    AxisType, Error, Extent, IntoExtent, IntoNumber, Kernel, KernelLauncher, Launch, Parameter,
-    RawFunction, Result, Run,
+    AxisType, Error, Extent, IntoExtent, IntoNumber, Kernel, KernelLauncher, Launch, Launched,
+    Parameter, RawFunction, Result, Run,
 };
 
 /// The items that kernels and series functions usually need.

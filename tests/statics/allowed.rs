@@ -237,4 +237,9 @@ pub const ALLOWED: &[Allowed] = &[
         "cuda-oxide's macros give names that live as long as the program",
     ),
     allowed("tests/oxide.rs", "STAND_INS", "made once for all tests of the process"),
+    allowed(
+        "tests/fixtures/workshop/pipeline/src/lib.rs",
+        "MADE",
+        "counts the set-ups of a process, which nothing hands on between configurations",
+    ),
 ];

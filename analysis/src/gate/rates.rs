@@ -228,6 +228,7 @@ fn subset(
         costly: Vec::new(),
         code: Vec::new(),
         buffer_bytes: None,
+        setup_ns: None,
         verified: false,
         largest_error: None,
         verification: None,

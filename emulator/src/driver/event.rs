@@ -1,6 +1,7 @@
 //! Events. They order nothing, since everything is done at once, and they measure nothing: the
 //! emulator has no time. A program that is only to be run may ask for this computer's
-//! (`GPUEMU_EVENT_TIMES=host`), which says how long emulation took.
+//! (`GPUEMU_EVENT_TIMES=host`), which says how long emulation took, and a program whose times are
+//! not read may ask for zeros (`zero`).
 
 use super::code::Code;
 use super::current::{on_stream, with_context, with_healthy};
@@ -59,10 +60,14 @@ extern "C" fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Han
             _ => Err(Code::INVALID_HANDLE),
         };
         let (start, end) = (recorded(start)?, recorded(end)?);
-        if std::env::var_os("GPUEMU_EVENT_TIMES").is_none_or(|value| value != "host") {
-            let message = "the emulator has no time: cuEventElapsedTime is not supported";
-            driver.note("unsupported", message);
-            return Err(Code::NOT_SUPPORTED);
+        match std::env::var("GPUEMU_EVENT_TIMES").as_deref() {
+            Ok("host") => {}
+            Ok("zero") => return milliseconds.set(0.0),
+            _ => {
+                let message = "the emulator has no time: cuEventElapsedTime is not supported";
+                driver.note("unsupported", message);
+                return Err(Code::NOT_SUPPORTED);
+            }
         }
         driver.log.times_events();
         let forward = end.saturating_duration_since(start).as_secs_f64();

@@ -286,6 +286,8 @@ impl HarnessProcess<'_> {
             .env("CARGO_MANIFEST_DIR", &harness.folder)
             .env("CARGO", gpuprof_build::cargo())
             .env("LD_LIBRARY_PATH", self.library_path(harness))
+            // A library that times itself goes on, and no time of this computer becomes a result.
+            .env("GPUEMU_EVENT_TIMES", "zero")
             .process_group(0);
         if single_stream && env::var_os(CONNECTIONS_ENV).is_none() {
             command.env(CONNECTIONS_ENV, "1");

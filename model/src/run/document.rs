@@ -106,6 +106,9 @@ struct RowDocument<'a> {
     /// The bytes of the kernel's buffers; none of a series function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     buffer_bytes: Option<u64>,
+    /// Nanoseconds of the longest set-up that a process made for the series; none without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    setup_ns: Option<f64>,
     /// Whether `verify` ran and agreed. `checks` says whether the check for races ran too.
     verified: bool,
     /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;
@@ -244,6 +247,7 @@ impl<'a> CommonData<'a> {
             costly: Cow::Borrowed(&row.costly),
             code: row.code.iter().map(|code| self.code(code)).collect(),
             buffer_bytes: row.buffer_bytes,
+            setup_ns: row.setup_ns,
             verified: row.verified,
             largest_error: row.largest_error,
             verification: row.verification.as_ref().map(Cow::Borrowed),
@@ -337,6 +341,7 @@ impl RowDocument<'_> {
             costly: self.costly.into_owned(),
             code: Vec::new(),
             buffer_bytes: self.buffer_bytes,
+            setup_ns: self.setup_ns,
             verified: self.verified,
             largest_error: self.largest_error,
             verification: self.verification.map(Cow::into_owned),

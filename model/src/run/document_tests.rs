@@ -35,6 +35,7 @@ fn row(block: u64, metrics: Metrics) -> ConfigurationResult {
         costly: Vec::new(),
         code: Vec::new(),
         buffer_bytes: None,
+        setup_ns: None,
         verified: true,
         largest_error: None,
         verification: None,

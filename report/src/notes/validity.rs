@@ -27,6 +27,7 @@ pub(super) fn list_notes(rows: &[ConfigurationResult]) -> Vec<Note> {
     notes.extend(wide(rows));
     notes.extend(checked(rows));
     notes.extend(resets(rows));
+    notes.extend(setup(rows));
     notes.extend(event_times(rows));
     notes
 }
@@ -209,6 +210,19 @@ fn resets(rows: &[ConfigurationResult]) -> Vec<Note> {
     found.into_iter().map(note).collect()
 }
 
+/// What the processes made once for the series, before they measured.
+fn setup(rows: &[ConfigurationResult]) -> Option<Note> {
+    let made: Vec<&ConfigurationResult> =
+        rows.iter().filter(|row| row.setup_ns.is_some()).collect();
+    let longest = made.iter().filter_map(|row| row.setup_ns).reduce(f64::max)?;
+    Some(Note {
+        label: "setup",
+        subject: subject(&made, rows),
+        text: format!("made once a process, not timed; it took up to {:.1} s", longest / 1e9),
+        weight: Weight::Fine,
+    })
+}
+
 /// Which times are those of CUDA events, since the device's own are unknown.
 fn event_times(rows: &[ConfigurationResult]) -> Vec<Note> {
     let mut found: BTreeMap<&str, Vec<&ConfigurationResult>> = BTreeMap::new();
@@ -253,6 +267,14 @@ mod tests {
     fn lines(rows: &[ConfigurationResult]) -> Vec<String> {
         let line = |note: Note| format!("{} {}: {}", note.label, note.subject, note.text);
         list_notes(rows).into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_setup_is_named_with_its_longest_time() {
+        let made = |block, seconds: f64| row(block, |pass| pass.setup_ns = Some(seconds * 1e9));
+        let told = "setup every row: made once a process, not timed; it took up to 12.3 s";
+        assert_eq!(lines(&[made(64, 12.3), made(128, 4.0)]), [told]);
+        assert_eq!(lines(&[row(64, |_| ())]), [""; 0]);
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! Access to a run for libraries with their own CUDA driver layer.
 //!
-//! Input: a run. Output: its context and its stream as pointers, which every layer accepts, and the
-//! error of a series function that cannot run a configuration.
+//! Input: a run, and streams of other layers. Output: its context and its stream as pointers, which
+//! every layer accepts, streams that it waits for, and the error of a series function that cannot
+//! run a configuration.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
-use super::error::Error;
+use cudarc::driver::CudaStream;
+
+use super::error::{Error, Result};
 use super::run::Run;
 
 impl Run<'_> {
@@ -33,6 +37,65 @@ impl Run<'_> {
     #[doc(alias("cudaStream_t", "CUstream"))]
     pub fn raw_stream(&self) -> *mut c_void {
         self.session.stream.cu_stream().cast()
+    }
+
+    /// Lets the measured time contain what the launches queue on `stream` as well: it begins after
+    /// the work before them on [`Run::stream`], which then waits for it. Call it before
+    /// [`Run::measure`].
+    ///
+    /// Without it, the time of another stream is missed; on a GPU with CUPTI that is an error.
+    ///
+    /// # Errors
+    /// The driver's, of making an event.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// #[gpuprof::series(n = [16M])]
+    /// fn two_streams(run: &mut Run<'_>) -> gpuprof::Result<()> {
+    ///     let (n, first, second) = (run.value::<usize>("n")?, run.stream(), run.context().new_stream()?);
+    ///     let (mut x, mut y) = (first.alloc_zeros::<u8>(n)?, first.alloc_zeros::<u8>(n)?);
+    ///     run.join(&second)?;
+    ///     run.measure(|_| {
+    ///         first.memset_zeros(&mut x)?;
+    ///         second.memset_zeros(&mut y)?;
+    ///         Ok(())
+    ///     })
+    /// }
+    /// ```
+    #[doc(alias("cudaStreamWaitEvent", "cuStreamWaitEvent"))]
+    pub fn join(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
+        self.joined.add(self.session, stream.cu_stream(), Some(stream.clone()))
+    }
+
+    /// As [`Run::join`] for a library's own `CUstream` or `cudaStream_t`.
+    ///
+    /// # Errors
+    /// The driver's, of making an event.
+    ///
+    /// # Safety
+    /// The stream is one of the device's primary context, and lives until [`Run::measure`] returns.
+    ///
+    /// ```
+    /// use std::ffi::c_void;
+    ///
+    /// use gpuprof::prelude::*;
+    ///
+    /// unsafe extern "C" {
+    ///     fn library_stream() -> *mut c_void;
+    ///     fn library_transform(x: u64, n: usize);
+    /// }
+    ///
+    /// fn transform(run: &mut Run<'_>, x: u64, n: usize) -> gpuprof::Result<()> {
+    ///     // SAFETY: the library keeps its stream until the process ends.
+    ///     unsafe { run.join_raw(library_stream()) }?;
+    ///     // SAFETY: `x` is the address of `n` elements on the device.
+    ///     run.measure(|_| unsafe { library_transform(x, n) })
+    /// }
+    /// ```
+    #[doc(alias("cudaStreamWaitEvent", "cuStreamWaitEvent"))]
+    pub unsafe fn join_raw(&mut self, stream: *mut c_void) -> Result<()> {
+        self.joined.add(self.session, stream.cast(), None)
     }
 
     /// The context of the device, as CUDA's own `CUcontext`. It is the device's primary context,

@@ -25,9 +25,11 @@ use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
 use super::function::Function;
+use super::joined::JoinedStreams;
 use super::kernel_launcher::{EntryPoint, Kernel, KernelLauncher, RustEntry};
 use super::launch::Launch;
 use super::launch_log::LaunchLog;
+use super::launched::Launched;
 use super::number::{IntoNumber, amount, convert};
 use super::session::{ModuleName, Session};
 
@@ -75,6 +77,8 @@ pub struct Run<'a> {
     observed: bool,
     /// The launches of its launchers.
     pub(crate) log: Rc<LaunchLog>,
+    /// The streams that the measured one waits for.
+    pub(super) joined: JoinedStreams,
     /// The modules of its launchers by their names.
     modules: RefCell<BTreeMap<String, Arc<CudaModule>>>,
 }
@@ -116,6 +120,7 @@ impl<'a> Run<'a> {
             launched: false,
             observed: false,
             log: Rc::default(),
+            joined: JoinedStreams::default(),
             modules: RefCell::default(),
         }
     }
@@ -134,7 +139,7 @@ impl<'a> Run<'a> {
     ///     let bytes = if run.value::<String>("dtype")? == "f16" { 2 * n } else { 4 * n };
     ///     run.bytes(2 * bytes)?;
     ///     // …
-    ///     # run.measure(|_| Ok::<(), gpuprof::Error>(()))
+    ///     # run.measure(|_| Ok(()))
     /// }
     /// ```
     pub fn value<T: AxisType>(&self, axis: &str) -> Result<T> {
@@ -383,7 +388,8 @@ impl<'a> Run<'a> {
         Ok(module)
     }
 
-    /// Measures what `launch` queues on [`Run::stream`].
+    /// Measures what `launch` queues on [`Run::stream`], and on streams that the run
+    /// [joins](Run::join). It returns nothing, [`Result`], or the result of a launch by cudarc.
     ///
     /// On a GPU it is called many times, for warm-up and samples; on the emulated driver once. Its
     /// launches must be the same every time.
@@ -406,22 +412,19 @@ impl<'a> Run<'a> {
     ///     let from = stream.alloc_zeros::<u8>(n)?;
     ///     let mut to = stream.alloc_zeros::<u8>(n)?;
     ///     run.bytes(2 * n)?;
-    ///     run.measure(|_| stream.memcpy_dtod(&from, &mut to))
+    ///     run.measure(|_| Ok(stream.memcpy_dtod(&from, &mut to)?))
     /// }
     /// ```
     #[doc(alias("cudaEventRecord", "cudaEventElapsedTime"))]
-    pub fn measure<R, E: Into<Error>>(
-        &mut self,
-        launch: impl FnMut(&Launch) -> std::result::Result<R, E>,
-    ) -> Result<()> {
+    pub fn measure<R: Launched>(&mut self, launch: impl FnMut(&Launch) -> R) -> Result<()> {
         self.measure_from(&mut || Ok(()), launch)
     }
 
     /// As [`Run::measure`]; `reset` queues the restoring of inputs before each timed sample.
-    pub(crate) fn measure_from<R, E: Into<Error>>(
+    pub(crate) fn measure_from<R: Launched>(
         &mut self,
         reset: &mut dyn FnMut() -> Result<()>,
-        mut launch: impl FnMut(&Launch) -> std::result::Result<R, E>,
+        mut launch: impl FnMut(&Launch) -> R,
     ) -> Result<()> {
         if self.measured {
             return Err(Error::failed("`measure` was called twice; a pass measures one range"));
@@ -429,7 +432,8 @@ impl<'a> Run<'a> {
         self.measured = true;
         let config = self.launch_config()?;
         let log = self.log.clone();
-        let mut once = || log.first(|| launch(&config).map(drop).map_err(Into::into));
+        let (joined, session) = (std::mem::take(&mut self.joined), self.session);
+        let mut once = || log.first(|| joined.around(session, || launch(&config).into_result()));
         if self.session.device.emulated {
             emulator::take_report()?;
             once().map_err(|e| self.session.explain(e))?;
@@ -539,6 +543,11 @@ impl<'a> Run<'a> {
             self.result.facts = Some(facts);
         }
         Ok(())
+    }
+
+    /// Says how long its series' set-up took.
+    pub(super) fn took_setup(&mut self, nanoseconds: f64) {
+        self.result.setup_ns = Some(nanoseconds);
     }
 
     /// Takes its counter values.

@@ -5,7 +5,9 @@
 //! library and symbols are looked for before they are called, since it panics where they are
 //! missing.
 
+use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -66,6 +68,14 @@ impl fmt::Display for ModuleName<'_> {
     }
 }
 
+/// The data that a series makes once for each process.
+#[derive(Clone)]
+pub(super) struct SetupData {
+    pub(super) data: Rc<dyn Any>,
+    /// How long the series took to make it.
+    pub(super) nanoseconds: f64,
+}
+
 /// An open device.
 pub(crate) struct Session {
     pub(crate) context: Arc<CudaContext>,
@@ -84,6 +94,8 @@ pub(crate) struct Session {
     pub(crate) quiet: MeasureLock,
     /// Whether something has warmed the device up in this process.
     pub(crate) warm: Cell<bool>,
+    /// What series have made for all of their configurations, by their names.
+    pub(super) setups: RefCell<BTreeMap<&'static str, SetupData>>,
 }
 
 impl Session {
@@ -121,6 +133,7 @@ impl Session {
             copy_bandwidth: Cell::new(None),
             quiet,
             warm: Cell::new(false),
+            setups: RefCell::default(),
         })
     }
 

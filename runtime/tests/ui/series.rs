@@ -10,7 +10,7 @@ use gpuprof::prelude::*;
 )]
 fn copy(run: &mut Run<'_>, n: usize) -> gpuprof::Result<()> {
     let _ = n;
-    run.measure(|_| Ok::<(), gpuprof::Error>(()))
+    run.measure(|_| Ok(()))
 }
 
 #[gpuprof::series(n = 1K)]

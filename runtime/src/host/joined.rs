@@ -1,0 +1,78 @@
+//! Streams that work next to the measured one, and that its time waits for.
+//!
+//! Input: the streams that a series function names. Output: launches that begin after the measured
+//! stream's earlier work, and that its later work waits for. Otherwise the time of a library's own
+//! stream would be missed.
+
+use std::sync::Arc;
+
+use cudarc::driver::result::stream::wait_event;
+use cudarc::driver::sys::{CUevent_wait_flags, CUstream};
+use cudarc::driver::{CudaEvent, CudaStream, DriverError};
+
+use super::error::{Error, Result};
+use super::session::Session;
+
+/// A stream that the measured one waits for.
+pub(super) struct Joined {
+    stream: CUstream,
+    /// The stream itself, if it is one of cudarc's.
+    _owner: Option<Arc<CudaStream>>,
+    /// Recorded when it has its launches.
+    done: CudaEvent,
+}
+
+/// The streams that a run joins.
+#[derive(Default)]
+pub(super) struct JoinedStreams {
+    all: Vec<Joined>,
+    /// Recorded when the launches begin.
+    begin: Option<CudaEvent>,
+}
+
+impl JoinedStreams {
+    /// Adds a stream; `owner` keeps one of cudarc's.
+    pub(super) fn add(
+        &mut self,
+        session: &Session,
+        stream: CUstream,
+        owner: Option<Arc<CudaStream>>,
+    ) -> Result<()> {
+        let event = || session.context.new_event(None);
+        if self.begin.is_none() {
+            self.begin = Some(event()?);
+        }
+        self.all.push(Joined { stream, _owner: owner, done: event()? });
+        Ok(())
+    }
+
+    /// Queues `launches` between the waits of the streams for the measured one and the measured
+    /// one's for them.
+    ///
+    /// # Errors
+    /// Those of `launches`; the driver's, such as for a stream that does not exist.
+    pub(super) fn around(
+        &self,
+        session: &Session,
+        launches: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let Some(begin) = &self.begin else { return launches() };
+        let failed = |error: DriverError| Error::driver("the run cannot join a stream", error);
+        begin.record(&session.stream).map_err(failed)?;
+        for Joined { stream, .. } in &self.all {
+            // SAFETY: the caller of `join` or `join_raw` named a stream of this context, and the
+            // event lives as long as this value.
+            unsafe { wait_event(*stream, begin.cu_event(), WAIT) }.map_err(failed)?;
+        }
+        launches()?;
+        for Joined { stream, done, .. } in &self.all {
+            // SAFETY: as above.
+            unsafe { cudarc::driver::result::event::record(done.cu_event(), *stream) }
+                .map_err(failed)?;
+            session.stream.wait(done).map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+const WAIT: CUevent_wait_flags = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
