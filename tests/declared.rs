@@ -357,11 +357,11 @@ fn a_gpu_launches_what_the_launchers_of_declared_kernels_say() {
     let run = tool.env("GPUPROF_NVRTC", &library).run().exits_with(0);
     assert_snapshot!(launches(&run), @r"
     4 launches of block=128,n=1024,items=2
-    launches kernel grid block
-    ────────────────────────────────────────
-    2 scale<2, float> 16 64
-    1 flagged 8 128
-    1 offset 1 128
+    launches kernel grid block time share
+    ──────────────────────────────────────────────────────────
+    2 scale<2, float> 16 64 6.496 µs 57.77%
+    1 flagged 8 128 2.672 µs 23.76%
+    1 offset 1 128 2.076 µs 18.46%
     ");
 }
 

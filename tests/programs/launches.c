@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     }
     if (!strcmp(mode, "unsupported"))
         for (int i = 0; i < 3; i++)
-            call("cuGraphCreate", 0, 0, 0, 0, 0);
+            call("cuArrayCreate_v2", 0, 0, 0, 0, 0);
     call("cuModuleLoadData", &module, (void *)PTX, 0, 0, 0);
     void *name = strcmp(mode, "hangs") ? "fill" : "hang";
     call("cuModuleGetFunction", &function, module, name, 0, 0);

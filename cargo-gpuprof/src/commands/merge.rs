@@ -170,6 +170,11 @@ fn join(
 ) -> Result<(Run, Option<Run>)> {
     let mut union = union::join(id, slices)?;
     spans::add(&mut union.run.provenance, slices)?;
+    if let Some(base) = &mut union.base {
+        for slice in &*slices {
+            base.provenance.sources.join(slice.base_sources()?);
+        }
+    }
     let catalogue = with_metrics_of(opened.catalogue.clone(), &union.run);
     check_view(&opened.view, &catalogue, &union.run)?;
     let base = union.base.take();

@@ -8,10 +8,12 @@
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::code::Sources;
 use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::run::{SeriesCost, SharedRows, Span};
+use gpuprof_model::run::{Run, SeriesCost, SharedRows, Span};
 use serde::Deserialize;
 
+use super::document::BASE_FILE;
 use super::journal::{self, Rows};
 use super::manifest::{self, Manifest};
 use super::untrusted;
@@ -59,19 +61,32 @@ impl StoredSlice {
         self.found.whole.as_deref().unwrap_or(&begun.at)
     }
 
-    /// The start and duration of its last start, and the cost of its series; none of a slice that
-    /// was killed.
+    /// The start and duration of its last start, the cost of its series and their source text;
+    /// none of a slice that was killed.
     ///
     /// # Errors
     /// Its `run.json` is none (exit code 96).
     pub fn timed(&self) -> Result<Option<Timed>> {
-        let path = self.folder.join("run.json");
+        self.ended("run.json", &self.manifest.run)
+    }
+
+    /// The source text of the other revision in what it measured; none of a slice that was killed.
+    ///
+    /// # Errors
+    /// Its `base.json` is none (exit code 96).
+    pub fn base_sources(&self) -> Result<Sources> {
+        Ok(self.ended(BASE_FILE, &Run::base_id(&self.manifest.run))?.unwrap_or_default().sources)
+    }
+
+    /// What the document `name` says of the end of the run `id`.
+    fn ended(&self, name: &str, id: &str) -> Result<Option<Timed>> {
+        let path = self.folder.join(name);
         if !path.exists() {
             return Ok(None);
         }
-        let Ended { id, provenance } = serde_json::from_slice(&untrusted::read(&path)?)
+        let ended: Ended = serde_json::from_slice(&untrusted::read(&path)?)
             .map_err(|e| untrusted::wrong(format!("{path} is not the document of a run: {e}")))?;
-        Ok((id == self.manifest.run).then_some(provenance))
+        Ok((ended.id == id).then_some(ended.provenance))
     }
 
     /// Its first device.
@@ -87,8 +102,8 @@ struct Ended {
     provenance: Timed,
 }
 
-/// The times of the last start of a slice.
-#[derive(Debug, Deserialize)]
+/// The times of the last start of a slice, and the text of its counted lines.
+#[derive(Debug, Default, Deserialize)]
 pub struct Timed {
     /// When it began, RFC 3339.
     pub started: String,
@@ -98,6 +113,9 @@ pub struct Timed {
     /// The cost of its series.
     #[serde(default)]
     pub costs: Vec<SeriesCost>,
+    /// The text of the counted lines.
+    #[serde(default)]
+    pub sources: Sources,
 }
 
 /// Every slice in `folders`, those of one plan in the order of their numbers.

@@ -39,19 +39,22 @@ impl Sources {
     pub fn add(&mut self, file: &str, text: &str, counted: &BTreeSet<u32>) {
         let around = |line: &u32| line.saturating_sub(MARGIN).max(1)..=line.saturating_add(MARGIN);
         let wanted: BTreeSet<u32> = counted.iter().flat_map(around).collect();
-        let mut pieces: Vec<SourceText> = Vec::new();
-        for (number, line) in (1..).zip(text.lines()).filter(|(number, _)| wanted.contains(number))
-        {
-            let line: String = line.chars().take(MOST_CHARACTERS).collect();
-            match pieces.last_mut() {
-                Some(last) if last.first + last.lines.len() as u32 == number => {
-                    last.lines.push(line);
-                }
-                _ => pieces.push(SourceText { first: number, lines: vec![line] }),
-            }
-        }
+        let lines = (1..).zip(text.lines()).filter(|(number, _)| wanted.contains(number));
+        let cut = |line: &str| line.chars().take(MOST_CHARACTERS).collect();
+        let pieces = pieces(lines.map(|(number, line)| (number, cut(line))));
         if !pieces.is_empty() {
             self.0.insert(file.to_owned(), pieces);
+        }
+    }
+
+    /// Takes the lines of `others`, of another part of the same run.
+    pub fn join(&mut self, others: Self) {
+        for (file, theirs) in others.0 {
+            let ours = self.0.remove(&file).unwrap_or_default();
+            let both = ours.into_iter().chain(theirs);
+            let lines: BTreeMap<u32, String> =
+                both.flat_map(|piece| (piece.first..).zip(piece.lines)).collect();
+            self.0.insert(file, pieces(lines));
         }
     }
 
@@ -61,6 +64,18 @@ impl Sources {
         let piece = self.0.get(file)?.iter().rfind(|piece| piece.first <= line)?;
         piece.lines.get((line - piece.first) as usize).map(String::as_str)
     }
+}
+
+/// The pieces that `lines` make, which have their numbers and are in order.
+fn pieces(lines: impl IntoIterator<Item = (u32, String)>) -> Vec<SourceText> {
+    let mut pieces: Vec<SourceText> = Vec::new();
+    for (number, line) in lines {
+        match pieces.last_mut() {
+            Some(last) if last.first + last.lines.len() as u32 == number => last.lines.push(line),
+            _ => pieces.push(SourceText { first: number, lines: vec![line] }),
+        }
+    }
+    pieces
 }
 
 #[cfg(test)]
@@ -79,5 +94,19 @@ mod tests {
         assert_eq!((sources.line("a.rs", 0), sources.line("b.rs", 2)), (None, None));
         sources.add("b.rs", "", &BTreeSet::from([1]));
         assert_eq!(sources.0.len(), 1);
+    }
+
+    #[test]
+    fn joined_parts_are_the_whole() {
+        let text: String = (1..40).map(|line| format!("line {line}\n")).collect();
+        let of = |counted: &[u32]| {
+            let mut sources = Sources::default();
+            sources.add("a.rs", &text, &counted.iter().copied().collect());
+            sources
+        };
+        let mut joined = of(&[20, 30]);
+        joined.join(of(&[2, 24]));
+        joined.join(Sources::default());
+        assert_eq!(joined, of(&[2, 20, 24, 30]));
     }
 }

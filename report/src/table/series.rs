@@ -76,7 +76,7 @@ pub(super) fn blocks(
     }
     blocks.add(Keep::Always, style.heading(series, &on));
     blocks.add_list(Keep::Always, style.judgements(&open), limits.lines);
-    blocks.add(Keep::Always, style.costly_lines(series, &open));
+    blocks.add(Keep::Change, style.costly_lines(series, &open));
     blocks.add_list(Keep::Change, style.changes(series), limits.lines);
     style.add_rows(&viewed, &mut blocks);
     blocks.add(Keep::Remark, style.remarks(&viewed));

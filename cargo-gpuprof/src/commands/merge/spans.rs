@@ -1,8 +1,8 @@
 //! Where the time of a merged run went, and the cost of its series.
 //!
 //! Input: slices, each with the run that it ended as. Output: the spans of all of them on the clock
-//! of the slice that began first, as far as the machines' clocks agree, and the costs of each
-//! series together. A slice that was killed has left none.
+//! of the slice that began first, as far as the machines' clocks agree, the costs of each series
+//! together, and the source text of all. A slice that was killed has left none.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ use jiff::Timestamp;
 use gpuprof_engine::store::slices::{StoredSlice, Timed};
 use gpuprof_system::error::Result;
 
-/// Gives `provenance` the spans of `slices`, at most [`MOST_SPANS`], the first ones, and the costs
-/// of the series.
+/// Gives `provenance` the spans of `slices`, at most [`MOST_SPANS`], the first ones, the costs of
+/// the series, and the text of the counted lines.
 ///
 /// # Errors
 /// A `run.json` that is none (exit code 96).
@@ -25,6 +25,9 @@ pub(super) fn add(provenance: &mut Provenance, slices: &[StoredSlice]) -> Result
     }
     for cost in all.iter_mut().flat_map(|(_, timed)| std::mem::take(&mut timed.costs)) {
         added(&mut provenance.costs, cost);
+    }
+    for (_, timed) in &mut all {
+        provenance.sources.join(std::mem::take(&mut timed.sources));
     }
     provenance.spans = join(all, &provenance.devices);
     Ok(())
