@@ -109,7 +109,8 @@ fn what_is_refused_says_why_and_the_exit_code_is_the_programs() {
     assert!(outcome.stderr.contains(&format!("emulated CUDA driver: {reason}")));
 
     let outcome = emulate(folder.path(), &[], "unsupported").exits_with(0);
-    let told = "emulated CUDA driver: cuArrayCreate_v2 is not supported (CUDA_ERROR_NOT_SUPPORTED)\n";
+    let told =
+        "emulated CUDA driver: cuArrayCreate_v2 is not supported (CUDA_ERROR_NOT_SUPPORTED)\n";
     assert_eq!(outcome.stderr.matches(told).count(), 1, "{}", outcome.stderr);
 }
 
