@@ -168,16 +168,15 @@ extern "C" fn __cudaInitModule(binary: Binary) -> c_char {
 extern "C" fn __cudaRegisterManagedVar(
     binary: Binary,
     host: Address,
-    _device: Text,
+    device: Text,
     name: Text,
-    _external: c_int,
-    _bytes: usize,
-    _constant: c_int,
-    _global: c_int,
+    external: c_int,
+    bytes: usize,
+    constant: c_int,
+    global: c_int,
 ) {
-    let mut registry = registry();
-    registry.managed.insert(host);
-    registry.variables.insert(host, Symbol { binary, name: name as usize, found: None });
+    registry().managed.insert(host);
+    __cudaRegisterVar(binary, host, device, name, external, bytes, constant, global);
 }
 
 #[unsafe(no_mangle)]

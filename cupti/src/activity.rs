@@ -299,6 +299,20 @@ macro_rules! field {
     }};
 }
 
+/// The work in a record, whose structs have these fields by the same names.
+macro_rules! activity {
+    ($record:ident, $struct:ident, $kernel:expr) => {
+        Activity {
+            kernel: $kernel,
+            start: field!($record, $struct.start),
+            end: field!($record, $struct.end),
+            context: field!($record, $struct.contextId),
+            stream: field!($record, $struct.streamId),
+            correlation: field!($record, $struct.correlationId),
+        }
+    };
+}
+
 impl Recorded {
     /// Adds a record of one of the kinds above. The fields read here have had their positions since
     /// CUDA 12; later versions append fields.
@@ -309,31 +323,10 @@ impl Recorded {
         // SAFETY: the caller's promise; every record begins with its kind.
         let kind = unsafe { record.cast::<u32>().read_unaligned() };
         self.work.push(match kind {
-            KERNEL => Activity {
-                // SAFETY: a record of this kind.
-                kernel: Some(unsafe { kernel(record) }),
-                start: field!(record, CUpti_ActivityKernel9.start),
-                end: field!(record, CUpti_ActivityKernel9.end),
-                context: field!(record, CUpti_ActivityKernel9.contextId),
-                stream: field!(record, CUpti_ActivityKernel9.streamId),
-                correlation: field!(record, CUpti_ActivityKernel9.correlationId),
-            },
-            COPY => Activity {
-                kernel: None,
-                start: field!(record, CUpti_ActivityMemcpy5.start),
-                end: field!(record, CUpti_ActivityMemcpy5.end),
-                context: field!(record, CUpti_ActivityMemcpy5.contextId),
-                stream: field!(record, CUpti_ActivityMemcpy5.streamId),
-                correlation: field!(record, CUpti_ActivityMemcpy5.correlationId),
-            },
-            FILL => Activity {
-                kernel: None,
-                start: field!(record, CUpti_ActivityMemset4.start),
-                end: field!(record, CUpti_ActivityMemset4.end),
-                context: field!(record, CUpti_ActivityMemset4.contextId),
-                stream: field!(record, CUpti_ActivityMemset4.streamId),
-                correlation: field!(record, CUpti_ActivityMemset4.correlationId),
-            },
+            // SAFETY: a record of this kind.
+            KERNEL => activity!(record, CUpti_ActivityKernel9, Some(unsafe { kernel(record) })),
+            COPY => activity!(record, CUpti_ActivityMemcpy5, None),
+            FILL => activity!(record, CUpti_ActivityMemset4, None),
             DRIVER_CALL | RUNTIME_CALL => {
                 let correlation = field!(record, CUpti_ActivityAPI.correlationId);
                 let thread = field!(record, CUpti_ActivityAPI.threadId);

@@ -94,7 +94,7 @@ pub(crate) struct Session {
     pub(crate) quiet: MeasureLock,
     /// Whether something has warmed the device up in this process.
     pub(crate) warm: Cell<bool>,
-    /// What series have made for all of their configurations, by their names.
+    /// The set-ups of series, each made once for all configurations, by the names of the series.
     pub(super) setups: RefCell<BTreeMap<&'static str, SetupData>>,
 }
 

@@ -220,7 +220,7 @@ fn refuse_without_times(devices: &Devices, inputs: &Inputs) -> Result<()> {
     Ok(())
 }
 
-/// Refuses devices whose names do not contain what the run expects.
+/// Refuses devices if their names do not contain the expected text.
 fn refuse_other_devices(devices: &Devices, inputs: &Inputs) -> Result<()> {
     let Some(expected) = &inputs.settings.expect_device.value else { return Ok(()) };
     let wanted = expected.to_lowercase();

@@ -80,7 +80,7 @@ pub(crate) enum SlotContent {
 }
 
 impl SlotContent {
-    /// What a series function's ranges are of, whose launches were `seen`, if they were.
+    /// The content of the ranges of a series function; its launches, if they were `seen`.
     ///
     /// # Errors
     /// Launches of a graph cannot have ranges of their own.
