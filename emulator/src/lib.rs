@@ -8,7 +8,7 @@
 //!
 //! The phases follow one another and none looks back: [`ptx`] (text to syntax tree) → [`lower`]
 //! (tree to dense instructions) → [`machine`] (instructions to effects) → [`counters`] (effects to
-//! numbers).
+//! numbers) → [`timing`] (numbers to an estimated duration).
 
 /// Where this crate's source lies, for a tool that compiles the driver with one `rustc` call.
 /// Empty in a build that cargo did not make.
@@ -29,3 +29,5 @@ pub mod lower;
 pub mod machine;
 #[cfg(feature = "interpreter")]
 pub mod ptx;
+#[cfg(feature = "interpreter")]
+pub mod timing;

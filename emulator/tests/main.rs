@@ -8,6 +8,7 @@ mod claims;
 mod common;
 mod definedness;
 mod driver;
+mod estimates;
 mod execution;
 mod fatbins;
 mod forms;

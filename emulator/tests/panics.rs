@@ -52,6 +52,7 @@ fn launch(host_threads: usize) -> Box<FaultReport> {
         runner: panic_in_block_5,
         checks: Checks::ALL,
         instruction_limit: None,
+        records_traffic: false,
         watch: None,
     };
     launch.run(&mut GlobalShadow::default()).0.expect_err("a block panics")

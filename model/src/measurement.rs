@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::assembled::Fusable;
 use crate::checks::CheckRecord;
 use crate::code::{CostlyLine, CountedCode};
+use crate::estimate::Estimate;
 use crate::failure::{Denial, FailureKind};
 
 /// The source of a value.
@@ -311,6 +312,9 @@ pub struct PassResult {
     /// The state of a counter pass.
     #[serde(default)]
     pub counter_pass: Option<CounterPass>,
+    /// How long the emulated driver's model says that the launches take on a GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
     /// Samples, on a GPU.
     pub timing: Option<Timing>,
     /// Launch facts, if the launched function is known.

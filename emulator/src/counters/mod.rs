@@ -14,10 +14,12 @@ mod claims;
 mod lines;
 mod report;
 pub mod sectors;
+pub mod traffic;
 
 pub use claims::Claims;
 pub use lines::{LineCounts, ListedLine, Listing, Profile};
 pub use report::{Reported, report};
+pub use traffic::{Traffic, Use};
 
 use std::ops::{AddAssign, Sub};
 
@@ -146,6 +148,8 @@ pub struct Counts {
     pub blocks: u64,
     /// Warps run.
     pub warps: u64,
+    /// The global memory touched; none unless a time is estimated.
+    pub traffic: Option<Box<Traffic>>,
 }
 
 impl Counts {
@@ -301,5 +305,8 @@ impl AddAssign<&Counts> for Counts {
         mine.split_yields += theirs.split_yields;
         self.blocks += other.blocks;
         self.warps += other.warps;
+        if let Some(theirs) = &other.traffic {
+            self.traffic.get_or_insert_default().add(theirs);
+        }
     }
 }

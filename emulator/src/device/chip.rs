@@ -1,7 +1,10 @@
 //! The emulated chips, one table each.
 
+use super::rates;
+use crate::timing::Rates;
+
 /// The properties and limits of a chip. Sizes are bytes, clocks kHz.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 #[expect(missing_docs, reason = "the names are those of CUDA's device attributes")]
 pub struct Chip {
     pub name: &'static str,
@@ -29,6 +32,8 @@ pub struct Chip {
     pub memory_clock_khz: u32,
     pub memory_bus_bits: u32,
     pub l2_bytes: u32,
+    /// What estimates of times need.
+    pub rates: &'static Rates,
 }
 
 /// An H200 SXM: the GH100 chip with 132 multiprocessors and 141 GB of HBM3e.
@@ -55,4 +60,5 @@ pub static GH100: Chip = Chip {
     memory_clock_khz: 3_201_000,
     memory_bus_bits: 6016,
     l2_bytes: 62_914_560,
+    rates: &rates::H200,
 };

@@ -7,6 +7,7 @@ pub mod chip;
 mod error;
 pub mod module;
 mod occupancy;
+mod rates;
 mod record;
 mod report;
 
@@ -24,6 +25,7 @@ use crate::machine::host_cpu;
 use crate::machine::watch::Watch;
 use crate::machine::{Launch, Memory};
 use crate::ptx::PtxError;
+use crate::timing;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -31,6 +33,9 @@ use std::sync::Arc;
 
 /// The checks that the caller of the program selects.
 const CHECKS_ENV: &str = "GPUEMU_CHECK";
+
+/// `0`: no times are estimated.
+const ESTIMATE_ENV: &str = "GPUEMU_ESTIMATE";
 
 /// Bytes of stack of a thread, unless the program sets them.
 const DEFAULT_STACK_BYTES: u32 = 1024;
@@ -52,6 +57,8 @@ pub struct Device {
     /// The checks, or why the environment selects none.
     checks: Result<Checks, String>,
     instruction_limit: Option<u64>,
+    /// Whether to estimate how long launches take.
+    estimates: bool,
     stack_bytes: u32,
     /// The file to which a long launch writes its progress.
     place_file: Option<PathBuf>,
@@ -72,7 +79,8 @@ impl Default for Device {
 impl Device {
     /// A device with empty memory. It runs blocks on as many host threads as the host has, or as
     /// `GPUEMU_THREADS` says. `GPUEMU_CHECK` selects the checks of memory, by
-    /// [`Checks::parse`]. If that variable has another value, every launch is refused.
+    /// [`Checks::parse`]. If that variable has another value, every launch is refused. If
+    /// `GPUEMU_ESTIMATE` is `0`, no time is estimated.
     pub fn new(chip: &'static Chip) -> Self {
         let host_threads = std::env::var("GPUEMU_THREADS")
             .ok()
@@ -89,6 +97,7 @@ impl Device {
             host_threads,
             checks: selected_checks(std::env::var_os(CHECKS_ENV)),
             instruction_limit: None,
+            estimates: std::env::var_os(ESTIMATE_ENV).is_none_or(|value| value != "0"),
             stack_bytes: DEFAULT_STACK_BYTES,
             place_file: std::env::var_os("GPUEMU_WHERE")
                 .filter(|path| !path.is_empty())
@@ -115,6 +124,13 @@ impl Device {
     #[must_use]
     pub fn with_checks(mut self, checks: Checks) -> Self {
         self.checks = Ok(checks);
+        self
+    }
+
+    /// Estimates no times, whatever the environment says.
+    #[must_use]
+    pub fn without_estimates(mut self) -> Self {
+        self.estimates = false;
         self
     }
 
@@ -231,6 +247,7 @@ impl Device {
             runner: host_cpu::runner(),
             checks,
             instruction_limit: self.instruction_limit,
+            records_traffic: self.estimates,
             stack_bytes: self.stack_bytes,
             watch: self.place_file.clone().map(Watch::begin),
         };
@@ -243,6 +260,8 @@ impl Device {
         let counts = ran.map_err(LaunchError::Fault)?;
         let Reported { counters, unclaimed } = counters::report(program, kernel.claims(), &counts);
         self.profile(kernel, &counts);
+        let estimate =
+            timing::estimate(program, &counts, self.shape(kernel, config), self.chip.rates);
         let kernel = program.name.clone();
         self.launches.push(LaunchRecord {
             kernel,
@@ -252,6 +271,7 @@ impl Device {
             races_in_part,
             counters,
             unclaimed,
+            estimate,
         });
         Ok(self.launches.last().expect("just pushed"))
     }
@@ -272,6 +292,18 @@ impl Device {
         let threads = config.block.iter().product();
         let held = occupancy(self.chip, kernel, threads, config.shared_bytes).blocks;
         u64::from(held) * u64::from(self.chip.sm_count)
+    }
+
+    /// The shape of a launch, as its time depends on it.
+    fn shape(&self, kernel: &Kernel, config: LaunchConfig) -> timing::Shape {
+        let threads: u32 = config.block.iter().product();
+        timing::Shape {
+            blocks: config.grid.iter().map(|&n| u64::from(n)).product(),
+            warps: threads.div_ceil(32),
+            resident: occupancy(self.chip, kernel, threads, config.shared_bytes).blocks,
+            sms: self.chip.sm_count,
+            l2_bytes: self.chip.l2_bytes,
+        }
     }
 
     /// Refuses a launch that the device or the kernel does not allow; returns its checks.

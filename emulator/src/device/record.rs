@@ -1,6 +1,7 @@
 //! The configuration of a launch, and its results.
 
 use super::Checks;
+use crate::timing::Estimate;
 
 /// How a kernel is launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub struct LaunchConfig {
 }
 
 /// The results of a launch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LaunchRecord {
     /// The kernel's name.
     pub kernel: String,
@@ -30,6 +31,8 @@ pub struct LaunchRecord {
     pub counters: Vec<(String, u64)>,
     /// The counters that differ from the hardware's in this kernel, with the reasons.
     pub unclaimed: Vec<(String, String)>,
+    /// Its estimated time; none if the caller of the program wants none.
+    pub estimate: Option<Estimate>,
 }
 
 impl LaunchRecord {

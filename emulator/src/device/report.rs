@@ -3,6 +3,7 @@
 use super::{Chip, LaunchConfig, LaunchRecord};
 use crate::counters::Profile;
 use crate::machine::FaultReport;
+use crate::timing::{Estimate, MODEL};
 use std::fmt::Write;
 
 /// A JSON string.
@@ -28,6 +29,24 @@ fn triple([x, y, z]: [u32; 3]) -> String {
     format!("[{x},{y},{z}]")
 }
 
+/// A launch's estimated time, as one more field of it.
+fn estimate_json(estimate: &Estimate) -> String {
+    let limits = estimate.limits.iter();
+    let limits: Vec<String> = limits
+        .map(|(limit, share)| format!("{{\"limit\":\"{}\",\"share\":{share}}}", limit.name()))
+        .collect();
+    format!(
+        ",\"estimate\":{{\"duration_ns\":{},\"low_ns\":{},\"high_ns\":{},\"limits\":[{}],\
+         \"model\":{MODEL},\"chip\":{},\"characterised\":{}}}",
+        estimate.duration_ns,
+        estimate.low_ns,
+        estimate.high_ns,
+        limits.join(","),
+        quote(estimate.chip),
+        estimate.characterised
+    )
+}
+
 /// A launch and its counters.
 pub fn launch_json(launch: &LaunchRecord) -> String {
     let counters: Vec<String> =
@@ -39,7 +58,7 @@ pub fn launch_json(launch: &LaunchRecord) -> String {
         "{{\"kernel\":{},\"grid\":{},\"block\":{},\"shared_bytes\":{},\"stream\":{},\
          \"checks\":{{\"init\":{},\"race\":{},\"races_in_part\":{},\"checked_blocks\":{},\
          \"blocks\":{}}},\
-         \"counters\":{{{}}},\"unclaimed\":{{{}}}}}",
+         \"counters\":{{{}}},\"unclaimed\":{{{}}}{}}}",
         quote(&launch.kernel),
         triple(launch.config.grid),
         triple(launch.config.block),
@@ -51,7 +70,8 @@ pub fn launch_json(launch: &LaunchRecord) -> String {
         launch.checks.covered(launch.blocks()),
         launch.blocks(),
         counters.join(","),
-        unclaimed.join(",")
+        unclaimed.join(","),
+        launch.estimate.as_ref().map(estimate_json).unwrap_or_default()
     )
 }
 

@@ -12,7 +12,7 @@ use super::hazard::{By, Touch};
 use super::lanes::{FULL, Lanes32};
 use super::per_lane;
 use super::shape::{self, Steps};
-use crate::counters::{GlobalCounts, SharedCounts, banks, sectors};
+use crate::counters::{Counts, GlobalCounts, SharedCounts, Use, banks, sectors};
 use crate::lower::address::resolve;
 use crate::lower::inst::{Address, Element, GridOrder, Sharing, Slot, Space};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -145,6 +145,7 @@ fn load_words(cx: &mut Context<'_>, address: Address, d: Slot) -> Option<()> {
             }
             cx.lanes.set32(d, &value, FULL);
             count_global(&mut cx.counts.memory.load, sectors::of_range(first, 128), 128);
+            touch_range(cx.counts, Use::Read, first, 128);
             cx.shadow.log.read_row(cx.by(Sharing::Plain), first);
         }
         (Space::Global | Space::Const, Pattern::Uniform) => {
@@ -152,6 +153,7 @@ fn load_words(cx: &mut Context<'_>, address: Address, d: Slot) -> Option<()> {
             cx.lanes.set32(d, &[value; 32], FULL);
             if space == Space::Global {
                 count_global(&mut cx.counts.memory.load, 1, 4);
+                touch_range(cx.counts, Use::Read, first, 4);
                 // One lane represents all.
                 log_words(cx, cx.by(Sharing::Plain).and_others(), 1, &[first; 32]);
             }
@@ -209,6 +211,9 @@ fn scattered_words(cx: &mut Context<'_>, address: Address, d: Slot) -> Option<()
     cx.lanes.set32(d, &value, FULL);
     let touched = sectors::touched(&addresses, FULL, 4, (low, high));
     count_global(&mut cx.counts.memory.load, touched.sectors, touched.bytes);
+    if let Some(traffic) = &mut cx.counts.traffic {
+        traffic.lanes(Use::Read, &addresses, FULL, 4);
+    }
     log_words(cx, cx.by(Sharing::Plain), FULL, &addresses);
     Some(())
 }
@@ -299,6 +304,14 @@ fn count_global(counts: &mut GlobalCounts, sectors: u64, bytes: u64) {
     counts.bytes += bytes;
 }
 
+/// Records consecutive bytes of a request of global memory, if a time is estimated.
+#[inline(always)]
+fn touch_range(counts: &mut Counts, how: Use, first: u64, bytes: u64) {
+    if let Some(traffic) = &mut counts.traffic {
+        traffic.range(how, first, bytes);
+    }
+}
+
 /// Counts one request of shared memory, a word a lane.
 #[inline(always)]
 fn count_shared(counts: &mut SharedCounts, wavefronts: u32, words: u32) {
@@ -337,6 +350,7 @@ fn store_words(cx: &mut Context<'_>, address: Address, a: Slot) -> Option<()> {
             }
             cx.shadow.log.write_row(cx.by(Sharing::Plain), first, &value);
             count_global(&mut cx.counts.memory.store, sectors::of_range(first, 128), 128);
+            touch_range(cx.counts, Use::Write, first, 128);
         }
         (Space::Shared, first, Pattern::Consecutive) => {
             let value = cx.lanes.get32(a);

@@ -103,7 +103,10 @@ impl<'l> Worker<'l> {
             untold: 0,
             linear: 0,
             clock: 0,
-            counts: Counts::new(program.code.len()),
+            counts: Counts {
+                traffic: launch.records_traffic.then(Box::default),
+                ..Counts::new(program.code.len())
+            },
             said: Printed::default(),
         };
         worker.fill_constants([0; 3], 0);

@@ -3,8 +3,8 @@
 use super::context::Context;
 use super::fault::{Access, Fault, FaultKind, Outcome};
 use super::memory::Allocation;
-use crate::counters::banks;
 use crate::counters::sectors::{self, Touched};
+use crate::counters::{Use, banks};
 use crate::lower::address::resolve;
 use crate::lower::inst::{Address, Op, Space};
 
@@ -261,6 +261,14 @@ pub fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
         (Space::Param, _) => counts.param_loads += 1,
         _ if part.constant => {}
         _ => {
+            if let Some(traffic) = &mut cx.counts.traffic {
+                let how = match verb {
+                    Verb::Read => Use::Read,
+                    Verb::Write => Use::Write,
+                    Verb::Update(_) => Use::Update,
+                };
+                traffic.lanes(how, &part.addresses, part.lanes, bytes);
+            }
             let counts = match verb {
                 Verb::Read => &mut counts.load,
                 Verb::Write => &mut counts.store,

@@ -10,7 +10,7 @@ use super::mbarrier;
 use super::per_lane::{read, write};
 use super::request::{Extent, Part, Verb, check, check_lane, parts};
 use super::rows;
-use crate::counters::sectors;
+use crate::counters::{Use, sectors};
 use crate::lower::inst::{AsyncCopy, GridOrder, Sharing, Space, TransferOp};
 
 /// Executes it for the lanes of `on`.
@@ -68,6 +68,9 @@ fn start(cx: &mut Context<'_>, copy: &AsyncCopy, on: u32) -> Outcome {
     let touched = sectors::touched(&from.addresses, reading, bytes, (low, high));
     counts.sectors += touched.sectors;
     counts.bytes += touched.bytes;
+    if let Some(traffic) = &mut cx.counts.traffic {
+        traffic.lanes(Use::Read, &from.addresses, reading, bytes);
+    }
     for lane in lanes_of(reading) {
         let part = Part { lanes: 1 << lane, ..from };
         log(cx, &part, (sizes[lane], Sharing::Plain), Touch::Read, GridOrder::default(), |_, _| 0);

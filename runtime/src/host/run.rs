@@ -445,6 +445,7 @@ impl<'a> Run<'a> {
             self.result.costly = costly_lines(&counted.code);
             self.result.code = counted.code;
             self.result.checks = counted.checks;
+            self.result.estimate = counted.estimate;
         } else if matches!(self.call, Call::Again) {
             once()?;
             self.launched()?;

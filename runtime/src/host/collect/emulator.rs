@@ -10,6 +10,7 @@ use std::sync::Arc;
 use cudarc::driver::sys;
 use gpuprof_model::checks::CheckRecord;
 use gpuprof_model::code::{Columns, CountedCode, LineCounts, Listing};
+use gpuprof_model::estimate::Estimate;
 use gpuprof_model::measurement::{HardwareValue, LaunchRecord};
 use gpuprof_model::series::without_place;
 use serde::Deserialize;
@@ -37,6 +38,8 @@ struct Launch {
     counters: BTreeMap<String, u64>,
     #[serde(default)]
     unclaimed: BTreeMap<String, String>,
+    #[serde(default)]
+    estimate: Option<Estimate>,
 }
 
 /// The counts of a kernel by line.
@@ -61,6 +64,8 @@ pub(crate) struct LaunchCounters {
     pub(crate) code: Vec<CountedCode>,
     /// The checks that ran; none where nothing was launched.
     pub(crate) checks: Option<CheckRecord>,
+    /// The estimated duration of all launches; none where one of them has none.
+    pub(crate) estimate: Option<Estimate>,
 }
 
 /// The kind of a failed assertion.
@@ -104,7 +109,10 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
         CountedCode { listing: Arc::new(profile.listing), counts: Columns::new(&counts) }
     });
     let code = code.collect();
-    let mut counted = LaunchCounters { checks, code, ..LaunchCounters::default() };
+    let estimates: Option<Vec<Estimate>> =
+        report.launches.iter().map(|launch| launch.estimate.clone()).collect();
+    let estimate = estimates.and_then(|all| all.into_iter().reduce(Estimate::join));
+    let mut counted = LaunchCounters { checks, code, estimate, ..LaunchCounters::default() };
     for launch in report.launches {
         for (name, value) in launch.counters {
             *counted.counters.entry(name).or_insert(0) += value;

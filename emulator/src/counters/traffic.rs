@@ -1,0 +1,213 @@
+//! The global memory that a launch touches: which sectors it reads and writes at all, and how its
+//! atomics spread over addresses. A time is estimated from these.
+//!
+//! Input: the requests of warps. Output: numbers that do not depend on the order of requests, so
+//! host threads may record parts of them.
+
+use std::collections::HashMap;
+
+/// log2 of the bytes of a sector.
+const SECTOR_SHIFT: u32 = 5;
+
+/// log2 of the sectors of a page: 2 MiB of addresses.
+const PAGE_SHIFT: u32 = 16;
+
+/// The words of a page, a bit for each sector.
+const PAGE_WORDS: usize = 1 << (PAGE_SHIFT - 6);
+
+/// Counts of atomics are kept by this many classes of addresses.
+const CLASSES: usize = 4096;
+
+/// The kind of a request of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// It loads.
+    Read,
+    /// It stores.
+    Write,
+    /// It is atomic.
+    Update,
+}
+
+/// The accesses of a launch to global memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Traffic {
+    read: Sectors,
+    written: Sectors,
+    /// Updates by class of address, each of a warp counted once; empty before the first.
+    updates: Vec<u64>,
+}
+
+impl Traffic {
+    /// A warp accesses `bytes` consecutive bytes.
+    #[inline(always)]
+    pub fn range(&mut self, how: Use, first: u64, bytes: u64) {
+        let (low, high) = (first >> SECTOR_SHIFT, (first + bytes - 1) >> SECTOR_SHIFT);
+        match how {
+            Use::Read => self.read.mark(low, high),
+            Use::Write | Use::Update => self.written.mark(low, high),
+        }
+    }
+
+    /// Each lane of `lanes` accesses `bytes` at its address.
+    pub fn lanes(&mut self, how: Use, addresses: &[u64; 32], lanes: u32, bytes: u32) {
+        let mut last = u64::MAX;
+        for (lane, &address) in addresses.iter().enumerate() {
+            if lanes & (1 << lane) != 0 && address >> SECTOR_SHIFT != last {
+                last = address >> SECTOR_SHIFT;
+                self.range(how, address, u64::from(bytes));
+            }
+        }
+        if how == Use::Update {
+            self.update(addresses, lanes);
+        }
+    }
+
+    /// Counts an update of every address of a warp.
+    fn update(&mut self, addresses: &[u64; 32], lanes: u32) {
+        self.updates.resize(CLASSES, 0);
+        let mut left = lanes;
+        while left != 0 {
+            let address = addresses[left.trailing_zeros() as usize];
+            // Neighbouring words are in different classes.
+            let class = (address >> 2 ^ address >> 14) as usize % CLASSES;
+            self.updates[class] += 1;
+            for (lane, &other) in addresses.iter().enumerate() {
+                if other == address {
+                    left &= !(1 << lane);
+                }
+            }
+        }
+    }
+
+    /// Bytes of the sectors that it reads at least once.
+    pub fn read_bytes(&self) -> u64 {
+        self.read.count() << SECTOR_SHIFT
+    }
+
+    /// Bytes of the sectors that it changes at least once.
+    pub fn written_bytes(&self) -> u64 {
+        self.written.count() << SECTOR_SHIFT
+    }
+
+    /// The most updates of one class of addresses.
+    pub fn hottest_updates(&self) -> u64 {
+        self.updates.iter().copied().max().unwrap_or(0)
+    }
+
+    /// All updates, of a warp one for each address.
+    pub fn updates(&self) -> u64 {
+        self.updates.iter().sum()
+    }
+
+    /// Adds the traffic of other blocks.
+    pub fn add(&mut self, other: &Self) {
+        self.read.add(&other.read);
+        self.written.add(&other.written);
+        self.updates.resize(self.updates.len().max(other.updates.len()), 0);
+        self.updates.iter_mut().zip(&other.updates).for_each(|(mine, theirs)| *mine += theirs);
+    }
+}
+
+/// A set of sectors.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Sectors {
+    pages: Vec<Box<[u64; PAGE_WORDS]>>,
+    index: HashMap<u64, usize>,
+    /// The page that was used last, and its place.
+    last: Option<(u64, usize)>,
+}
+
+impl Sectors {
+    #[inline(always)]
+    fn mark(&mut self, low: u64, high: u64) {
+        let (page, from) = (low >> PAGE_SHIFT, low as usize % (1 << PAGE_SHIFT));
+        let count = (high - low) as usize;
+        // Nearly always the sectors are bits of one word.
+        if from % 64 + count < 64 && self.last.is_some_and(|(known, _)| known == page) {
+            let at = self.last.map_or(0, |(_, at)| at);
+            self.pages[at][from / 64] |= (u64::MAX >> (63 - count)) << (from % 64);
+        } else {
+            (low..=high).for_each(|sector| self.mark_one(sector));
+        }
+    }
+
+    #[cold]
+    fn mark_one(&mut self, sector: u64) {
+        let (page, bit) = (sector >> PAGE_SHIFT, sector as usize % (1 << PAGE_SHIFT));
+        self.page(page)[bit / 64] |= 1 << (bit % 64);
+    }
+
+    fn page(&mut self, page: u64) -> &mut [u64; PAGE_WORDS] {
+        let at = *self.index.entry(page).or_insert_with(|| {
+            self.pages.push(Box::new([0; PAGE_WORDS]));
+            self.pages.len() - 1
+        });
+        self.last = Some((page, at));
+        &mut self.pages[at]
+    }
+
+    fn count(&self) -> u64 {
+        let words = self.pages.iter().flat_map(|page| page.iter());
+        words.map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    fn add(&mut self, other: &Self) {
+        for (page, at) in &other.index {
+            let mine = self.page(*page).iter_mut();
+            mine.zip(other.pages[*at].iter()).for_each(|(mine, theirs)| *mine |= theirs);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strided(base: u64, stride: u64) -> [u64; 32] {
+        std::array::from_fn(|lane| base + lane as u64 * stride)
+    }
+
+    #[test]
+    fn a_sector_counts_once_however_it_is_reached() {
+        let mut traffic = Traffic::default();
+        traffic.range(Use::Read, 64, 128);
+        traffic.range(Use::Read, 96, 128);
+        traffic.lanes(Use::Read, &strided(64, 4), u32::MAX, 4);
+        assert_eq!((traffic.read_bytes(), traffic.written_bytes()), (5 * 32, 0));
+        traffic.lanes(Use::Write, &strided(0, 64), 0xff, 4);
+        assert_eq!((traffic.read_bytes(), traffic.written_bytes()), (5 * 32, 8 * 32));
+    }
+
+    #[test]
+    fn a_range_may_cross_words_and_pages_of_the_set() {
+        for first in [63 * 32, (1 << 21) - 32] {
+            let mut traffic = Traffic::default();
+            traffic.range(Use::Write, first, 128);
+            assert_eq!(traffic.written_bytes(), 128, "{first}");
+        }
+    }
+
+    #[test]
+    fn updates_of_one_address_are_merged_in_a_warp_only() {
+        let mut traffic = Traffic::default();
+        traffic.lanes(Use::Update, &[256; 32], u32::MAX, 4);
+        traffic.lanes(Use::Update, &[256; 32], u32::MAX, 4);
+        assert_eq!((traffic.hottest_updates(), traffic.updates()), (2, 2));
+        traffic.lanes(Use::Update, &strided(256, 4), u32::MAX, 4);
+        assert_eq!((traffic.hottest_updates(), traffic.updates()), (3, 34));
+    }
+
+    #[test]
+    fn the_sum_of_parts_is_the_whole() {
+        let (mut one, mut other, mut whole) =
+            (Traffic::default(), Traffic::default(), Traffic::default());
+        for (at, part) in [(0u64, &mut one), (2 << 21, &mut other)] {
+            part.lanes(Use::Update, &strided(at, 40), u32::MAX, 4);
+            whole.lanes(Use::Update, &strided(at, 40), u32::MAX, 4);
+        }
+        one.add(&other);
+        let all = |of: &Traffic| (of.written_bytes(), of.updates(), of.hottest_updates());
+        assert_eq!(all(&one), all(&whole));
+    }
+}

@@ -1,0 +1,79 @@
+//! Bounds: the time that each resource needs for a launch if nothing else delays it.
+
+use super::cost::{self, Pipe};
+use super::limit::Limit;
+use super::rates::Rates;
+use super::shape::Shape;
+use crate::counters::Counts;
+use crate::lower::Program;
+use crate::lower::inst::Op;
+
+/// Bytes of a sector.
+const SECTOR: f64 = 32.0;
+
+/// Quarters of a multiprocessor, each with its own scheduler.
+const QUARTERS: f64 = 4.0;
+
+/// Nanoseconds that each resource needs, the longest first; none if no traffic was recorded.
+pub fn limits(
+    program: &Program,
+    counts: &Counts,
+    shape: Shape,
+    rates: &Rates,
+) -> Option<Vec<(Limit, f64)>> {
+    let traffic = counts.traffic.as_deref()?;
+    let memory = &counts.memory;
+    let (mut issues, mut pipes) = (0.0, [0.0; Pipe::COUNT]);
+    for (inst, count) in program.code.iter().zip(&counts.profile) {
+        let cost = cost::of(inst);
+        issues += count.warps as f64 * f64::from(cost.issues);
+        pipes[cost.pipe as usize] += count.warps as f64 * f64::from(cost.busy);
+    }
+    let busiest = pipes.into_iter().fold(0.0, f64::max);
+    let accesses = [memory.load, memory.store, memory.reduction, memory.atomic, memory.copies];
+    let sectors: f64 = accesses.iter().map(|kind| (kind.sectors + kind.repeated) as f64).sum();
+    let requests: f64 = accesses.iter().map(|kind| kind.requests as f64).sum();
+    let shared =
+        [memory.shared_load, memory.shared_store, memory.matrix_loads, memory.matrix_stores];
+    let wavefronts: f64 = shared.iter().map(|kind| kind.wavefronts as f64).sum::<f64>()
+        + memory.shared_atomics as f64;
+    // The busiest multiprocessor has this share of the work.
+    let share = shape.blocks.div_ceil(u64::from(shape.sms)) as f64 / shape.blocks.max(1) as f64;
+    let clocks = |total: f64| total * share / rates.clock_ghz;
+    let capacity = f64::from(shape.l2_bytes);
+    let written = traffic.written_bytes() as f64;
+    let dram = traffic.read_bytes() as f64 + (written - capacity).max(0.0);
+    let mut limits = vec![
+        (Limit::Dispatch, shape.blocks as f64 / rates.blocks_per_ns),
+        (Limit::Issue, clocks(issues / QUARTERS)),
+        (Limit::Pipe, clocks(busiest / QUARTERS)),
+        (Limit::L1, clocks((sectors / 4.0).max(requests))),
+        (Limit::Shared, clocks(wavefronts)),
+        (Limit::L2, sectors * SECTOR / rates.l2_bytes_per_ns),
+        (Limit::Dram, dram / rates.dram_bytes_per_ns),
+        (Limit::Atomics, atomics(traffic.hottest_updates(), traffic.updates(), rates)),
+        (Limit::Latency, latency(program, counts, shape, rates)),
+    ];
+    limits.sort_by(|(one, a), (other, b)| b.total_cmp(a).then(one.cmp(other)));
+    Some(limits)
+}
+
+fn atomics(hottest: u64, all: u64, rates: &Rates) -> f64 {
+    let same = hottest as f64 / rates.same_address_updates_per_ns;
+    same.max(all as f64 / rates.updates_per_ns)
+}
+
+/// Nanoseconds of one average warp that waits for every instruction, times the waves of blocks.
+fn latency(program: &Program, counts: &Counts, shape: Shape, rates: &Rates) -> f64 {
+    let mut clocks = 0.0;
+    for (inst, count) in program.code.iter().zip(&counts.profile) {
+        let cost = cost::of(inst);
+        let wait = match &inst.op {
+            Op::Load { .. } => 0,
+            _ => cost.latency,
+        };
+        clocks += count.warps as f64 * f64::from(wait.max(cost.issues));
+    }
+    let waves = shape.blocks.div_ceil(u64::from(shape.sms) * u64::from(shape.resident.max(1)));
+    clocks / counts.warps.max(1) as f64 * waves as f64 / rates.clock_ghz
+}
