@@ -19,6 +19,8 @@ pub mod lower;
 pub mod machine;
 #[path = "../../../../emulator/src/ptx/mod.rs"]
 pub mod ptx;
+#[path = "../../../../emulator/src/timing/mod.rs"]
+pub mod timing;
 
 #[path = "../../table.rs"]
 pub mod table;

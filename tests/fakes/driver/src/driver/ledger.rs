@@ -134,6 +134,7 @@ pub fn work_of_the_driver(driver: &mut Driver, what: &str) {
         races_in_part: false,
         counters: Vec::new(),
         unclaimed: Vec::new(),
+        estimate: None,
     };
     settled(Some(driver), |ledger| {
         ledger.now += LAUNCH;
