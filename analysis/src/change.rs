@@ -7,12 +7,14 @@
 
 use gpuprof_model::clock::STEP_NS;
 use gpuprof_model::comparison::{Change, Confidence, Interval, Outcome};
+use gpuprof_model::estimate::Estimate as TimeEstimate;
 use gpuprof_model::measurement::Source;
 use gpuprof_model::metric::{Class, Direction, Perturbation, built_in};
 use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 use gpuprof_model::threshold::{Comparison, Statistic, Tolerance};
 
+use crate::estimates::{different_models, grown_limit};
 use crate::sequential::{Bounds, Estimate, LOOKS, Question, Rounds};
 use crate::stats::median::median;
 use crate::stats::repeats::Repeats;
@@ -37,6 +39,8 @@ pub struct Side {
     counted_once: bool,
     /// Why patching may have moved its value, if it may.
     perturbation: Option<Perturbation>,
+    /// The estimate that it comes from, if it was not measured.
+    estimate: Option<TimeEstimate>,
 }
 
 /// Why nothing is sure of a counter that is not exact.
@@ -68,6 +72,9 @@ pub struct Evidence {
 /// Why there is none.
 pub fn number(result: &MetricResult, statistic: Statistic) -> Result<f64, &str> {
     let value = *result.value.as_ref().map_err(String::as_str)?;
+    if result.source == Source::Estimated && statistic != Statistic::Median {
+        return Err("an estimate is one number, without p95, min and mean");
+    }
     let number = match (statistic, &result.statistics) {
         (Statistic::Median, _) => value,
         (Statistic::P95, Some(samples)) => samples.p95,
@@ -132,14 +139,38 @@ impl Side {
             cycles: cycles.into_iter().flat_map(|c| &c.processes).map(|p| p.median).collect(),
             class: result.class,
             perturbation: result.perturbation,
+            estimate: row.estimate.clone().filter(|_| result.source == Source::Estimated),
         })
     }
 
-    /// That both sides of `metric` are exact, or both noisy.
+    /// That neither side of `metric` is estimated, or both are by the same model of the same chip.
+    ///
+    /// # Errors
+    /// Which is what, for people.
+    fn estimated_alike(baseline: &Self, run: &Self, metric: &str) -> Result<(), String> {
+        let word = |side: &Self| if side.estimate.is_some() { "estimated" } else { "measured" };
+        match (&baseline.estimate, &run.estimate) {
+            (None, None) => Ok(()),
+            (Some(before), Some(after)) => different_models(before, after).map_or(Ok(()), Err),
+            _ => Err(format!(
+                "`{metric}` is {} in the baseline and {} here",
+                word(baseline),
+                word(run)
+            )),
+        }
+    }
+
+    /// Which limit of an estimate takes most time more than in the `baseline`, for people.
+    pub fn grown_limit(&self, baseline: &Self) -> Option<String> {
+        grown_limit(baseline.estimate.as_ref()?, self.estimate.as_ref()?)
+    }
+
+    /// That both sides of `metric` are exact, or both noisy, and estimated alike.
     ///
     /// # Errors
     /// Which is what, for people.
     pub fn repeat_alike(baseline: &Self, run: &Self, metric: &str) -> Result<(), String> {
+        Self::estimated_alike(baseline, run, metric)?;
         let word = |side: &Self| side.class.name();
         let (before, after) = (word(baseline), word(run));
         // A kernel that starts or stops to diverge changes the class.
@@ -460,6 +491,9 @@ pub fn change(
     if let Some(reason) = baseline.zip(run).and_then(|(b, r)| defined_anew(metric, b, r)) {
         (change.outcome, change.reason) = (Outcome::Incomparable, Some(reason));
     } else if let (Some(before), Some(after)) = (&before, &after) {
+        if let Err(reason) = Side::estimated_alike(before, after, metric) {
+            return Some(Change { outcome: Outcome::Incomparable, reason: Some(reason), ..change });
+        }
         let bounds = bounds.filter(|_| (before.class, after.class) == (Class::Noisy, Class::Noisy));
         let evidence = match bounds {
             Some(_) => Evidence::of_rounds(before, after),
@@ -560,7 +594,8 @@ fn outcome(
     };
     if class == Class::Exact {
         let same = after.value == before.value;
-        return if same { (Outcome::Same, None) } else { (told, neither) };
+        let why = neither.or_else(|| after.grown_limit(before));
+        return if same { (Outcome::Same, None) } else { (told, why) };
     }
     if evidence.too_few.is_some() {
         return (Outcome::Inconclusive, evidence.too_few.clone());

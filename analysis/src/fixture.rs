@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gpuprof_model::assembled::Fusable;
 use gpuprof_model::axis::{Axis, AxisValue};
 use gpuprof_model::configuration::Configuration;
+use gpuprof_model::estimate::{Estimate, Limit, LimitShare};
 use gpuprof_model::history::{Conditions, Entry, Revision, Value};
 use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
 use gpuprof_model::measurement::{
@@ -68,6 +69,7 @@ pub fn row(at: u64, name: &str, value: Result<f64, &str>) -> ConfigurationResult
         direction_set: metric.direction_set.is_some(),
         class: metric.class,
         source: Source::Measured,
+        interval: None,
         statistics: None,
         processes: Vec::new(),
         perturbation: None,
@@ -90,6 +92,7 @@ pub fn measured(at: u64, values: &[(&str, f64)]) -> ConfigurationResult {
             direction_set: false,
             class: known.map_or(Class::Noisy, |metric| metric.class),
             source: Source::Measured,
+            interval: None,
             statistics: None,
             processes: Vec::new(),
             perturbation: None,
@@ -232,6 +235,22 @@ pub fn emulated_pass(block: u64, n: u64) -> PassResult {
     .into();
     pass.counters.extend(counted.into_iter().map(|(name, value)| (name.to_owned(), value)));
     pass
+}
+
+/// saxpy on the emulator, with an estimate of its time that may be half or double.
+pub fn estimated(block: u64, n: u64, duration_ns: f64) -> ConfigurationResult {
+    let share = |limit, share| LimitShare { limit, share };
+    let estimate = Estimate {
+        duration_ns,
+        low_ns: 0.5 * duration_ns,
+        high_ns: 2.0 * duration_ns,
+        limits: vec![share(Limit::Dram, 0.875), share(Limit::Latency, 0.25)],
+        model: 1,
+        chip: "H200".into(),
+        characterised: true,
+    };
+    let pass = PassResult { estimate: Some(estimate), ..emulated_pass(block, n) };
+    finished(point(block, n), &[pass])
 }
 
 /// saxpy on an H200 in one process.

@@ -23,6 +23,8 @@ pub enum Source {
     Measured,
     /// The emulated driver.
     Emulated,
+    /// A model of time over the execution on the emulated driver; the value has an interval.
+    Estimated,
     /// The annotation.
     Declared,
     /// A formula over other values.
@@ -34,6 +36,7 @@ impl fmt::Display for Source {
         f.write_str(match self {
             Self::Measured => "measured",
             Self::Emulated => "emulated",
+            Self::Estimated => "estimated",
             Self::Declared => "declared",
             Self::Derived => "derived",
         })

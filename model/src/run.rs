@@ -22,6 +22,7 @@ use crate::code::{CostlyLine, CountedCode, Sources};
 use crate::comparison::{Change, Comparison};
 use crate::conclusion::Conclusion;
 use crate::configuration::Configuration;
+use crate::estimate::Estimate;
 use crate::language::Language;
 use crate::machine::{Backend, CacheControl, ClockControl};
 use crate::measurement::{
@@ -400,6 +401,8 @@ pub struct ConfigurationResult {
     pub metrics: Metrics,
     /// The samples of each process that timed it.
     pub timings: Vec<Timing>,
+    /// Its estimated time; none on a GPU, with `--no-estimate`, and in older documents.
+    pub estimate: Option<Estimate>,
     /// The limit of its theoretical occupancy.
     pub occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.

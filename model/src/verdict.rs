@@ -180,8 +180,8 @@ pub struct Judgement {
     /// How sure the difference from the baseline is; none for exact metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
-    /// The interval of the median between processes, in the unit of the value; for a noisy metric
-    /// with a fixed limit.
+    /// The interval of the median between processes, or of an estimate, in the unit of the value;
+    /// for a metric with a fixed limit that is noisy or estimated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
     /// The source of the deciding value.

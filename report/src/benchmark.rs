@@ -1,11 +1,13 @@
 //! Formats of benchmark trackers: Bencher's and that of `github-action-benchmark`.
 //!
 //! Input: a run. Output: the columns of every finished configuration in base units. A value
-//! that is not there is left out: neither format can say why.
+//! that is not there is left out: neither format can say why. So are estimates, which a tracker
+//! would compare with measured values.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use gpuprof_model::measurement::Source;
 use gpuprof_model::metric::Direction;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, SeriesResult};
 use serde::Serialize;
@@ -53,7 +55,8 @@ fn list_values(
         series.configurations.iter().flat_map(move |row| {
             series.columns.iter().filter_map(move |name| {
                 let value = best::value(row, name)?;
-                Some((series, row, name.as_str(), best::result(row, name)?, value))
+                let result = best::result(row, name).filter(|it| it.source != Source::Estimated)?;
+                Some((series, row, name.as_str(), result, value))
             })
         })
     })

@@ -16,6 +16,7 @@ use gpuprof_model::threshold::Statistic;
 use crate::change::{Evidence, Side};
 use crate::stats::two_sample::SIGNIFICANCE;
 use crate::view::best::{self, value};
+use crate::view::columns::is_estimated;
 
 /// The axes that change the launch of a kernel but not its result.
 const LAUNCH: [&str; 4] = ["block", "grid", "shared", "cluster"];
@@ -61,8 +62,10 @@ impl<'s> Neighbours<'s> {
 
     pub(super) fn new(series: &'s SeriesResult) -> Self {
         let rows = &series.configurations;
-        let timed = rows.iter().any(|row| value(row, "duration").is_some());
-        // Fewer counts of one kind are not a gain: only time decides.
+        let timed = rows.iter().any(|row| value(row, "duration").is_some())
+            && !is_estimated("duration", rows);
+        // Fewer counts of one kind are not a gain, and neither is an estimate: only measured time
+        // decides.
         let metric = timed.then_some("duration");
         let mut groups: Vec<Group> = Vec::new();
         let mut group_of = vec![None; rows.len()];

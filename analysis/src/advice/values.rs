@@ -4,7 +4,7 @@
 //! values that follow from them by a formula, from the launch or from the device are computed, so
 //! that a rule needs no column for them.
 
-use gpuprof_model::measurement::OccupancyLimiter;
+use gpuprof_model::measurement::{OccupancyLimiter, Source};
 use gpuprof_model::metric::{Class, DEVICE_ATTRIBUTE, Origin};
 use gpuprof_model::run::{ConfigurationResult, MetricResult};
 
@@ -62,7 +62,8 @@ pub(super) fn reading(
     metric: &str,
 ) -> Option<Reading> {
     let stored = best::value(row, metric).zip(best::result(row, metric));
-    if let Some((value, result)) = stored {
+    // A rule's finding would pass for a measured one.
+    if let Some((value, result)) = stored.filter(|(_, it)| it.source != Source::Estimated) {
         return Reading::from_result(result, value);
     }
     of_launch(row, terms, metric).or_else(|| derived(row, terms, metric))

@@ -281,8 +281,11 @@ pub fn default_thresholds(
     let of_side = |side: &SeriesResult, name: &str| {
         let mut results = side.configurations.iter().filter_map(|row| row.metrics.get(name));
         let first = results.next()?;
-        // A counter that patching may have moved in one row blocks no merge.
-        let moved = first.perturbation.is_some() || results.any(|it| it.perturbation.is_some());
+        // A counter that patching may have moved in one row blocks no merge, and estimates have the
+        // tolerance of times.
+        let moved = first.source == Source::Estimated
+            || first.perturbation.is_some()
+            || results.any(|it| it.perturbation.is_some());
         Some(if moved { Class::Noisy } else { first.class })
     };
     let measured = |name: &str| match theirs.and_then(|theirs| of_side(theirs, name)) {

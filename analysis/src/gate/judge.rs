@@ -16,6 +16,8 @@
 //!   with `best`, some configuration at 5 % shared by all of them, or none at all. Otherwise the
 //!   verdict is `inconclusive`. If such a run adds processes to open configurations, the first look
 //!   has a part of both levels, and the later looks have the rest.
+//! * An estimate meets or violates a fixed limit if its whole interval does; a limit inside the
+//!   interval makes the verdict `inconclusive`.
 //! * If no finished configuration has a value, the verdict is `unavailable` whatever happened to
 //!   the others, since the machine cannot provide the metric.
 //! * A value that is `unstable`, since the GPU was slowed down during the measurement, counts as
@@ -131,3 +133,7 @@ mod tests;
 #[cfg(test)]
 #[path = "judge/fixed_tests.rs"]
 mod fixed_tests;
+
+#[cfg(test)]
+#[path = "judge/estimated_tests.rs"]
+mod estimated_tests;

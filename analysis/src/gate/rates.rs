@@ -223,6 +223,7 @@ fn subset(
         status: Status::Finished,
         metrics: names.into_iter().filter_map(narrowed).collect(),
         timings: Vec::new(),
+        estimate: None,
         occupancy_limiter: None,
         launches: Vec::new(),
         costly: Vec::new(),

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use gpuprof_model::configuration::Configuration;
-use gpuprof_model::measurement::{HardwareValue, LaunchRecord, PassResult, Timing};
+use gpuprof_model::measurement::{HardwareValue, LaunchRecord, PassResult, Source, Timing};
 use gpuprof_model::metric::{
     Catalogue, Class, DIVERGENT_BRANCHES, Metric, Origin, Perturbation, is_patched,
 };
@@ -72,6 +72,7 @@ pub fn finished(
             status: Status::Finished,
             metrics,
             timings,
+            estimate: first.estimate.clone(),
             occupancy_limiter: first.facts.as_ref().and_then(|facts| facts.limiter),
             launches: launches(passes),
             costly: first.costly.clone(),
@@ -124,6 +125,7 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
         status,
         metrics: Metrics::default(),
         timings: Vec::new(),
+        estimate: None,
         occupancy_limiter: None,
         launches: Vec::new(),
         costly: Vec::new(),
@@ -155,7 +157,8 @@ pub fn metrics(passes: &[PassResult], terms: &CollectContext<'_>) -> Result<Metr
         let measured = DeviceMetric { known, class, emulated, perturbation };
         let result = measured.result(passes);
         // Processes that held still say nothing where another did not.
-        let processes = if result.unstable { Vec::new() } else { measured.per_process(passes) };
+        let alone = result.unstable || result.class == Class::Exact;
+        let processes = if alone { Vec::new() } else { measured.per_process(passes) };
         (Arc::from(&*known.metric.name), MetricResult { processes, ..result })
     };
     let catalogue = terms.catalogue;
@@ -224,6 +227,7 @@ impl DeviceMetric<'_> {
             }
         };
         let held = |name: &&str| leaf::unstable(name, passes).is_none();
+        let estimated = self.emulated && value.is_ok() && derived.depends_on_duration();
         MetricResult {
             perturbation: self.perturbation.filter(|_| value.is_ok()),
             unstable: value.is_err() && !derived.timed_leaves().iter().all(held),
@@ -231,8 +235,13 @@ impl DeviceMetric<'_> {
             unit: metric.unit,
             direction: metric.direction,
             direction_set: metric.direction_set.is_some(),
-            class: self.class,
-            source: leaf::source(metric, self.emulated),
+            // The model gives the same number again.
+            class: if estimated { Class::Exact } else { self.class },
+            source: match estimated {
+                true => Source::Estimated,
+                false => leaf::source(metric, self.emulated),
+            },
+            interval: if estimated { derived.interval(passes) } else { None },
             statistics: statistics.map(Box::new),
             processes: Vec::new(),
         }
@@ -241,9 +250,6 @@ impl DeviceMetric<'_> {
     /// The value of a noisy metric per process, for comparisons: the process is the unit of
     /// replication.
     fn per_process(&self, passes: &[PassResult]) -> Vec<ProcessValue> {
-        if self.class == Class::Exact {
-            return Vec::new();
-        }
         // Counters are collected in one process, and every pass holds its values: they are one
         // observation, however many processes took times.
         let passes = match self.known.derived.timed_leaves()[..] {

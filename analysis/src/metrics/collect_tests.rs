@@ -4,7 +4,7 @@ use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{MetricResult, Status};
 
 use super::*;
-use crate::fixture::{emulated_pass, finished, gpu_pass, point};
+use crate::fixture::{emulated_pass, estimated, finished, gpu_pass, point};
 
 const N: u64 = 1 << 20;
 
@@ -144,6 +144,27 @@ fn counters_and_their_ratios_are_exact() {
     assert_eq!((ratio.value, ratio.source, ratio.statistics), (Ok(4.0), Source::Derived, None));
     assert_eq!(metric(&passes, "global_load_efficiency").value, Ok(100.0));
     assert_eq!(metric(&passes, "bytes").source, Source::Declared);
+}
+
+#[test]
+fn an_estimated_duration_gives_what_derives_from_it_an_interval_and_its_source() {
+    let row = estimated(64, N, 1000.0);
+    let found = |name: &str| {
+        let MetricResult { value, source, class, interval, processes, .. } = &row.metrics[name];
+        assert_eq!((class, processes.len()), (&Class::Exact, 0), "{name}");
+        (value.clone(), *source, interval.map(|of| [of.low, of.high, of.level]))
+    };
+    assert_eq!(found("duration"), (Ok(1000.0), Source::Estimated, Some([500.0, 2000.0, 0.9])));
+    #[expect(clippy::cast_precision_loss, reason = "a round number")]
+    let bytes = 12.0 * N as f64;
+    let of = |ns: f64| bytes / ns * 1e9;
+    assert_eq!(
+        found("throughput"),
+        (Ok(of(1000.0)), Source::Estimated, Some([of(2000.0), of(500.0), 0.9]))
+    );
+    assert_eq!(row.metrics["load_sectors_per_request"].source, Source::Derived);
+    assert_eq!(row.metrics["sm_clock"].value, Err("the emulator reports no times".into()));
+    assert_eq!(row.metrics["sm_clock"].interval, None);
 }
 
 #[test]

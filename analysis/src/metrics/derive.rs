@@ -12,11 +12,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpuprof_model::clock::STEP_NS;
+use gpuprof_model::comparison::Interval;
 use gpuprof_model::measurement::PassResult;
 use gpuprof_model::metric::{Catalogue, Class, Metric, Origin, Undefined};
 use gpuprof_model::quantity::format_number;
 use gpuprof_model::run::Statistics;
 
+use crate::estimates::interval;
 use crate::metrics::leaf;
 use crate::stats::descriptive;
 use crate::stats::median::median;
@@ -52,10 +54,31 @@ impl DerivedMetric {
             whole => whole,
         };
         let statistics = match value {
-            Ok(value) if timed.contains(&"duration") => self.over_samples(value, passes),
+            Ok(value) if self.depends_on_duration() => self.over_samples(value, passes),
             _ => None,
         };
         (value, statistics)
+    }
+
+    /// Whether it is a duration, or made of one.
+    pub(super) fn depends_on_duration(&self) -> bool {
+        self.timed_leaves().contains(&"duration")
+    }
+
+    /// Where its value lies if the duration is estimated: between those at both ends of the
+    /// duration's interval. So a formula has to be monotone in the duration, as all built-in ones
+    /// are.
+    pub(super) fn interval(&self, passes: &[PassResult]) -> Option<Interval> {
+        let of_duration = interval(passes.first()?.estimate.as_ref()?);
+        let at = |duration: f64| {
+            let leaf = |leaf: &Metric| match &*leaf.name {
+                "duration" => Ok(duration),
+                _ => leaf::value(leaf, passes),
+            };
+            self.evaluate(&self.metric, &leaf).ok()
+        };
+        let (a, b) = (at(of_duration.low)?, at(of_duration.high)?);
+        Some(Interval { low: a.min(b), high: a.max(b), ..of_duration })
     }
 
     /// Evaluates it, which as a whole is `value`, once for each duration sample, its other operands

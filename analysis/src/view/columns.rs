@@ -134,7 +134,7 @@ fn deciding(series: &SeriesResult) -> Result<&str, Option<String>> {
 
 /// That the best row by the exact metric `name` is not the best by every other total as well.
 fn disagreement(name: &str, rows: &[ConfigurationResult]) -> Option<String> {
-    if unit_and_class(name, rows)?.1 == Class::Noisy {
+    if unit_and_class(name, rows)?.1 == Class::Noisy || is_estimated(name, rows) {
         return None;
     }
     let mut best = marks_of_best(name, rows);
@@ -229,6 +229,12 @@ fn grows_with_work(name: &str, configurations: &[ConfigurationResult]) -> bool {
     })
 }
 
+/// Whether values of the metric `name` are estimates.
+pub fn is_estimated(name: &str, configurations: &[ConfigurationResult]) -> bool {
+    let mut results = configurations.iter().filter_map(|row| row.metrics.get(name));
+    results.any(|result| result.source == Source::Estimated)
+}
+
 /// Unit and class of the metric `name`: from `configurations`, or else the built-in ones.
 pub fn unit_and_class(name: &str, configurations: &[ConfigurationResult]) -> Option<(Unit, Class)> {
     let held = configurations.iter().find_map(|row| row.metrics.get(name));
@@ -260,7 +266,7 @@ fn varied(name: &str, configurations: &[ConfigurationResult]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{emulated, finished, gpu, gpu_pass, point, series};
+    use crate::fixture::{emulated, estimated, finished, gpu, gpu_pass, point, series};
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|&name| name.to_owned()).collect()
@@ -408,6 +414,16 @@ mod tests {
         assert_eq!(headline(&series(different.to_vec())), Some("throughput"));
         assert_eq!(marks("duration", &different), [false, false]);
         assert_eq!(marks("throughput", &different), [false, true]);
+    }
+
+    #[test]
+    fn estimated_times_decide_which_row_is_best_even_if_a_total_disagrees() {
+        let mut rows = vec![estimated(64, 1 << 20, 2000.0), estimated(128, 1 << 20, 1000.0)];
+        rows[1].metrics.get_mut("global_sectors").unwrap().value = Ok(1e9);
+        let of = series_with_columns(&["duration", "global_sectors"], rows);
+        assert_eq!((headline(&of), undecided(&of)), (Some("duration"), None));
+        assert!(is_estimated("duration", &of.configurations));
+        assert!(!is_estimated("global_sectors", &of.configurations));
     }
 
     #[test]

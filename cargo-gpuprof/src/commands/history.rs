@@ -11,6 +11,7 @@ use gpuprof_analysis::history::timelines;
 use gpuprof_analysis::view::columns;
 use gpuprof_model::expression::Type;
 use gpuprof_model::history::{BadLine, Conditions, Entry, Revision, SCHEMA_VERSION, Value};
+use gpuprof_model::measurement::Source;
 use gpuprof_model::metric::Class;
 use gpuprof_model::run::{MetricResult, Run, SeriesResult, Status};
 use gpuprof_model::{AxisValue, Configuration, ExitCode, Filters};
@@ -191,7 +192,12 @@ fn entry(
     })
 }
 
+/// The value of `result`; none of an estimate, in which a new version of the model would look like
+/// a change of the code.
 fn value(result: &MetricResult) -> Option<Value> {
+    if result.source == Source::Estimated {
+        return None;
+    }
     let value = result.value.as_ref().ok().copied().filter(|value| value.is_finite())?;
     let statistics = result.statistics.as_deref();
     let interval = statistics.and_then(|statistics| statistics.interval);

@@ -22,6 +22,7 @@ use crate::checks::CheckRecord;
 use crate::code::{Columns, CostlyLine, CountedCode, Listing};
 use crate::comparison::Change;
 use crate::configuration::Configuration;
+use crate::estimate::Estimate;
 use crate::language::Language;
 use crate::measurement::{LaunchRecord, OccupancyLimiter, Timing, Unverified, Verification};
 use crate::series::SeriesId;
@@ -93,6 +94,9 @@ struct RowDocument<'a> {
     absent: Option<usize>,
     /// The samples of each process that timed it.
     timings: Cow<'a, [Timing]>,
+    /// Its estimated time; none on a GPU, with `--no-estimate`, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    estimate: Option<Cow<'a, Estimate>>,
     /// The limit of its theoretical occupancy.
     occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
@@ -242,6 +246,7 @@ impl<'a> CommonData<'a> {
             metrics: row.metrics.own().chain(others).map(document).collect(),
             absent,
             timings: Cow::Borrowed(&row.timings),
+            estimate: row.estimate.as_ref().map(Cow::Borrowed),
             occupancy_limiter: row.occupancy_limiter,
             launches: Cow::Borrowed(&row.launches),
             costly: Cow::Borrowed(&row.costly),
@@ -336,6 +341,7 @@ impl RowDocument<'_> {
             status: self.status.into_owned(),
             metrics: Metrics::default(),
             timings: self.timings.into_owned(),
+            estimate: self.estimate.map(Cow::into_owned),
             occupancy_limiter: self.occupancy_limiter,
             launches: self.launches.into_owned(),
             costly: self.costly.into_owned(),

@@ -33,6 +33,8 @@ pub struct MetricResult {
     pub class: Class,
     /// Its source.
     pub source: Source,
+    /// Of an estimate: where the value lies on a GPU, in the unit of the value.
+    pub interval: Option<Interval>,
     /// Over the samples, if there are any.
     pub statistics: Option<Box<Statistics>>,
     /// Of a noisy metric: each process' own, in the order the processes ran.
@@ -106,6 +108,9 @@ pub(super) struct MetricDocument<'a> {
     class: Option<Class>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<Source>,
+    /// Of an estimate: where the value lies on a GPU, in the unit of the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    interval: Option<Interval>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     statistics: Option<Cow<'a, Statistics>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
@@ -134,6 +139,7 @@ impl<'a> MetricDocument<'a> {
             direction_set: own.is_some_and(|own| own.direction_set),
             class: own.map(|own| own.class),
             source: own.map(|own| own.source),
+            interval: metric.interval,
             statistics: metric.statistics.as_deref().map(Cow::Borrowed),
             processes: Cow::Borrowed(&metric.processes),
             perturbation: metric.perturbation,
@@ -179,6 +185,7 @@ impl<'a> MetricDocument<'a> {
             direction_set: traits.direction_set,
             class: traits.class,
             source: traits.source,
+            interval: self.interval,
             statistics: self.statistics.map(|statistics| Box::new(statistics.into_owned())),
             processes: self.processes.into_owned(),
             perturbation: self.perturbation,
@@ -217,6 +224,7 @@ impl MetricResult {
             direction_set: traits.direction_set,
             class: traits.class,
             source: traits.source,
+            interval: None,
             statistics: None,
             processes: Vec::new(),
             perturbation: None,
@@ -309,6 +317,7 @@ mod tests {
             direction_set: false,
             class: Class::Exact,
             source: Source::Declared,
+            interval: None,
             statistics: None,
             processes: Vec::new(),
             perturbation: None,

@@ -32,10 +32,11 @@ pub(super) fn judge(
     // Between two units of the GPU there is no distance.
     let number = limit.filter(|limit| limit.unit != Unit::GpuUnit);
     let margin = |d: Candidate<'_>| margin_percent(threshold.comparison, d.value, number?.value);
-    let interval = |c: &Candidate<'_>| {
+    let between_processes = |c: &Candidate<'_>| {
         let samples = c.result.statistics.as_ref().filter(|_| c.result.class == Class::Noisy)?;
         samples.interval.filter(|_| threshold.statistic == Statistic::Median)
     };
+    let interval = |c: &Candidate<'_>| c.result.interval.or_else(|| between_processes(c));
     let case = |(c, sure): &JudgedCandidate<'_>| {
         Some(Case {
             configuration: c.configuration.configuration.to_string(),
@@ -105,6 +106,7 @@ impl Candidate<'_> {
                 self.value,
                 threshold.statistic,
             ),
+            interval: self.result.interval,
         }
     }
 }

@@ -1,14 +1,15 @@
 //! Whether a configuration surely meets a numeric limit.
 //!
-//! Input: the number of each process, and the limit. Output: within, beyond, or open. An exact
-//! metric has one number, which decides. So has a counter, which one process collects, and any
-//! noisy metric of fewer than three processes: their noise is unknown. The sign test decides rounds
-//! at their looks, and Student's t decides other processes. If Student's t leaves the first
-//! processes of a run open, the signs of all of them decide at later looks. The levels of both add
-//! up, so it does not matter that they share processes.
+//! Input: the number of each process, and the limit. Output: within, beyond, or open. The interval
+//! of an estimate decides. An exact metric has one number, which decides. So has a counter, which
+//! one process collects, and any noisy metric of fewer than three processes: their noise is
+//! unknown. The sign test decides rounds at their looks, and Student's t decides other processes.
+//! If Student's t leaves the first processes of a run open, the signs of all of them decide at
+//! later looks. The levels of both add up, so it does not matter that they share processes.
 
 use std::f64::consts::FRAC_PI_2;
 
+use gpuprof_model::comparison::Interval;
 use gpuprof_model::metric::Class;
 use gpuprof_model::threshold::Comparison;
 
@@ -41,6 +42,8 @@ pub(in crate::gate) struct Observation {
     pub counted_once: bool,
     /// The step in which it is read.
     pub resolution: f64,
+    /// The interval of an estimate, which decides instead of its value.
+    pub interval: Option<Interval>,
 }
 
 /// When processes are looked at.
@@ -72,6 +75,9 @@ pub(in crate::gate) struct LimitTest<'b> {
 impl LimitTest<'_> {
     /// The outcome of a configuration.
     pub(in crate::gate) fn judge(&self, known: &Observation) -> Sure {
+        if let Some(interval) = known.interval {
+            return self.by_interval(interval);
+        }
         match (self.decide(known), self.looks) {
             (Sure::Open(_, look), Looks::Once | Looks::After(_)) => {
                 Sure::Open(self.doubt(known), look)
@@ -99,6 +105,18 @@ impl LimitTest<'_> {
         match self.comparison.holds(known.value, self.limit) {
             true => Sure::Within,
             false => Sure::Beyond,
+        }
+    }
+
+    /// The outcome of an estimate: its whole interval is to lie on one side of the limit.
+    fn by_interval(&self, Interval { low, high, .. }: Interval) -> Sure {
+        let [at_low, at_high] = [low, high].map(|end| self.comparison.holds(end, self.limit));
+        match (at_low, at_high) {
+            (true, true) => Sure::Within,
+            (false, false) => Sure::Beyond,
+            (true, false) | (false, true) => {
+                Sure::Open("the limit lies inside the interval of the estimate".into(), None)
+            }
         }
     }
 

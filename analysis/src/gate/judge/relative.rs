@@ -10,7 +10,9 @@
 //!   run) **and** SM cycles, if both sides measured them, are worse too. It passes if the change
 //!   lies inside the limit with 95 %, as in a test of non-inferiority (one-sided). Anything else is
 //!   `inconclusive`, and the reason says how many processes would decide.
-//! * A metric that is exact on one side and noisy on the other is `incomparable`.
+//! * A metric that is exact on one side and noisy on the other is `incomparable`, and so are
+//!   estimates of different models or chips, and an estimate and a measurement. Estimates of the
+//!   same model and chip are exact.
 //! * A limit that the baseline itself violates, such as `baseline - 5%` of a duration, demands an
 //!   improvement: then the difference from the limit must be as significant, not the one from the
 //!   baseline.

@@ -75,6 +75,7 @@ impl FixedTrial<'_> {
                 processes: values,
                 class: Class::Noisy,
                 counted_once: false,
+                interval: None,
                 resolution: self.resolution,
             };
             let sure = limited.decide(&known);

@@ -184,8 +184,7 @@ pub(super) fn verdict(
         direction.better(held.after.value, improvement(tolerance, direction, held));
     let scatters = held.before.scatters() && held.after.scatters();
     if class(metric, held.configuration) == Class::Exact || !scatters {
-        let reason = (!scatters).then(|| Side::unknown_scatter(&held.before, &held.after));
-        return (by_value(holds, better_by_enough), reason);
+        return by_value(held, holds, better_by_enough);
     }
     let Some(confidence) = held.evidence.confidence else {
         return (Verdict::Inconclusive, held.evidence.too_few.clone());
@@ -222,12 +221,20 @@ pub(super) fn verdict(
     (Verdict::Pass, None)
 }
 
-/// The outcome of one value per side.
-fn by_value(holds: bool, better_by_enough: bool) -> Verdict {
+/// The outcome of one value per side, and why their scatter is unknown, or which limit of an
+/// estimate grew.
+fn by_value(
+    held: &ConfigurationPair<'_>,
+    holds: bool,
+    better_by_enough: bool,
+) -> (Verdict, Option<String>) {
+    let (before, after) = (&held.before, &held.after);
+    let scatters = before.scatters() && after.scatters();
+    let unknown = (!scatters).then(|| Side::unknown_scatter(before, after));
     match (holds, better_by_enough) {
-        (false, _) => Verdict::Fail,
-        (true, true) => Verdict::Improved,
-        (true, false) => Verdict::Pass,
+        (false, _) => (Verdict::Fail, unknown.or_else(|| after.grown_limit(before))),
+        (true, true) => (Verdict::Improved, unknown),
+        (true, false) => (Verdict::Pass, unknown),
     }
 }
 
