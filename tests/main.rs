@@ -23,6 +23,7 @@ mod device;
 mod devices;
 mod doctor;
 mod emulate;
+mod estimates;
 mod examples;
 mod failures;
 mod filters;

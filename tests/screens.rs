@@ -34,7 +34,8 @@ fn without_run(text: &str) -> String {
 fn the_book_shows_the_main_job_and_the_tuning_of_a_kernel() {
     for command in ["run --package saxpy --series block=64..1024", "run --package matmul"] {
         let arguments: Vec<&str> = command.split(' ').collect();
-        let outcome = Workspace::repository().gpuprof(&arguments);
+        let tool = Workspace::repository().tool(&arguments);
+        let outcome = tool.env("GPUEMU_ESTIMATE", "1").run();
         is_shown(&format!("cargo gpuprof {command}"), &outcome);
     }
 }

@@ -7,6 +7,7 @@
 use gpuprof_model::run::SeriesResult;
 use gpuprof_system::pad;
 
+use super::estimates::titled;
 use super::number::grouped;
 use gpuprof_analysis::view::sensitivity::{self, Effect};
 
@@ -25,7 +26,10 @@ pub(super) fn lines(series: &SeriesResult, metric: &str) -> Vec<String> {
     match sensitivity::effects(series, metric) {
         Ok(effects) if effects.is_empty() => Vec::new(),
         Ok(effects) => {
-            let mut out = vec![format!("{metric} along each axis, largest mean over smallest:")];
+            let mut out = vec![format!(
+                "{} along each axis, largest mean over smallest:",
+                titled(metric, &series.configurations)
+            )];
             out.extend(aligned(&effects));
             out
         }

@@ -17,6 +17,7 @@ use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Verdict, Weight};
 use gpuprof_model::{ExitCode, Quantity};
 
+use super::estimates;
 use super::note::Note;
 use super::notes;
 
@@ -141,6 +142,7 @@ fn notes(run: &Run, conclusion: &Conclusion) -> Vec<String> {
         let side = if of_two { " a side" } else { "" };
         notes.push(format!("A configuration took {least} to {most} processes{side}."));
     }
+    notes.extend(estimates::sentence(run));
     notes.extend(costlier_lines(run));
     if let Some(reason) = &conclusion.sensitivity_unknown {
         notes.push(format!("Which slowdown would have been caught is not known: {reason}."));

@@ -9,6 +9,8 @@
 //!   no other one.
 //! * `slice` and `host`, after those, are the slice of a row and the machine that measured it, only
 //!   in a merged run; `host` is empty for unmeasured rows.
+//! * `low`, `high`, `limit` and `limit_share`, after those and only in a run with estimates, are
+//!   the interval of an estimate, the limit of the time and the part of it that it alone takes.
 //! * `rank` is `best` for the best value of a column, and `tied` for values indistinguishable from
 //!   it; empty if rows may not be compared by the column or all its values are the same. Rows of
 //!   two devices are never compared: each device has its best.
@@ -73,13 +75,13 @@ impl Report for Csv {
 
     fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let axes = all_axes(run);
-        let labelled =
-            run.series.iter().flat_map(|s| &s.configurations).any(|r| r.device.is_some());
+        let any = |is: fn(&ConfigurationResult) -> bool| {
+            run.series.iter().flat_map(|series| &series.configurations).any(is)
+        };
+        let labelled = any(|row| row.device.is_some());
+        let estimated = any(|row| row.estimate.is_some());
         let measured_by = MeasuredBy::collect(run);
-        let mut label = if labelled { vec!["device"] } else { Vec::new() };
-        if measured_by.is_known() {
-            label.extend(["slice", "host"]);
-        }
+        let label = label_columns(labelled, measured_by.is_known(), estimated);
         let mut writer = csv::Writer::from_writer(out);
         let titles = axes.iter().map(|axis| escaped::csv(&format!("axis:{axis}")));
         let fixed = COLUMNS.iter().chain(&["rank"]).chain(&label).map(|&title| title.to_owned());
@@ -101,10 +103,7 @@ impl Report for Csv {
                 .filter(|name| marks(name).contains(&true))
                 .filter_map(|name| Some((name, ranking(rows, name)?.ranks)))
                 .collect();
-            // Metrics without any value would be searched for in every row.
-            let unit = |name| columns::unit_and_class(name, &series.configurations);
-            let units: BTreeMap<&str, (Unit, Class)> =
-                names.iter().filter_map(|name| Some((&**name, unit(name)?))).collect();
+            let units = units(&names, &series.configurations);
             let known = |name: &str| units.get(name).copied();
             for &at in &viewed.shown {
                 let row = &rows[at];
@@ -123,13 +122,47 @@ impl Report for Csv {
                     let rank = ranks.iter().find(|(other, _)| *other == name);
                     let rank = rank.map_or("", |(_, ranks)| ranks[at].word()).to_owned();
                     let cells = cells(&series.id, row, (name, known(name)), metric);
+                    let bounds = if estimated { estimate_cells(row, metric) } else { Vec::new() };
                     let all = cells.iter().chain([&rank]).chain(labels.iter().copied());
-                    writer.write_record(all.chain(&point))?;
+                    writer.write_record(all.chain(&bounds).chain(&point))?;
                 }
             }
         }
         writer.flush()
     }
+}
+
+/// The columns of a run with several devices, of a merged run, and of one with estimates.
+fn label_columns(devices: bool, slices: bool, estimates: bool) -> Vec<&'static str> {
+    let all: [(bool, &[&str]); 3] = [
+        (devices, &["device"]),
+        (slices, &["slice", "host"]),
+        (estimates, &["low", "high", "limit", "limit_share"]),
+    ];
+    all.into_iter().filter(|(shown, _)| *shown).flat_map(|(_, names)| names).copied().collect()
+}
+
+/// Unit and class of `names`: metrics without any value would be searched for in every row.
+fn units<'n>(
+    names: &'n [String],
+    rows: &[ConfigurationResult],
+) -> BTreeMap<&'n str, (Unit, Class)> {
+    let unit = |name: &'n String| Some((name.as_str(), columns::unit_and_class(name, rows)?));
+    names.iter().filter_map(unit).collect()
+}
+
+/// The interval of `metric` of `row` and the limit of the time; empty cells if it is no estimate.
+fn estimate_cells(row: &ConfigurationResult, metric: Option<&MetricResult>) -> Vec<String> {
+    let Some(interval) = metric.and_then(|metric| metric.interval) else {
+        return vec![String::new(); 4];
+    };
+    let first = row.estimate.as_ref().and_then(|estimate| estimate.limits.first());
+    vec![
+        interval.low.to_string(),
+        interval.high.to_string(),
+        first.map(|of| of.limit.to_string()).unwrap_or_default(),
+        first.map(|of| of.share.to_string()).unwrap_or_default(),
+    ]
 }
 
 fn all_axes(run: &Run) -> Vec<&str> {

@@ -10,6 +10,7 @@ use gpuprof_model::metric::Direction;
 use gpuprof_model::run::SeriesResult;
 use gpuprof_model::{Axis, AxisValue, Unit};
 
+use super::estimates::titled;
 use super::number::Scale;
 use gpuprof_analysis::view::{best, columns, sensitivity};
 
@@ -18,7 +19,8 @@ const FEWEST: usize = 5;
 
 /// A metric along an axis.
 pub(super) struct Curve<'s> {
-    metric: &'s str,
+    /// The metric's title.
+    metric: String,
     /// What is horizontal.
     pub axis: &'s Axis,
     /// The other varying axes.
@@ -58,7 +60,7 @@ impl<'s> Curve<'s> {
         let scale = Scale::choose(unit.map_or(Unit::Count, |(unit, _)| unit), &known);
         let others = turning().map(|other| other.name.as_str());
         Some(Self {
-            metric,
+            metric: titled(metric, &series.configurations),
             axis,
             others: others.filter(|name| *name != axis.name).collect(),
             direction,
@@ -72,7 +74,7 @@ impl<'s> Curve<'s> {
     /// The metric with its unit.
     pub fn quantity(&self) -> String {
         match self.scale.symbol {
-            "" => self.metric.to_owned(),
+            "" => self.metric.clone(),
             symbol => format!("{} [{symbol}]", self.metric),
         }
     }

@@ -12,7 +12,10 @@ use gpuprof_model::run::{ConfigurationResult, Provenance};
 /// others ran on other devices.
 pub(super) fn place_of(part: &DeviceRows<'_>, provenance: &Provenance) -> String {
     let first = provenance.device.as_ref();
-    let Some(uuid) = part.device else { return device_phrase(first, provenance.backend) };
+    let Some(uuid) = part.device else {
+        let estimated = part.series.configurations.iter().any(|row| row.estimate.is_some());
+        return device_phrase(first, provenance.backend, estimated);
+    };
     let named = provenance.devices.iter().find(|device| device.uuid == uuid);
     let name = named.map(|device| device.name.as_str());
     let name = name.or(first.map(|device| device.name.as_str()));
@@ -35,8 +38,8 @@ pub(super) fn on_device(row: &ConfigurationResult) -> String {
 }
 
 /// "on NVIDIA H200", "on the emulated GH100 (sm_90), counters only"; if no process reported its
-/// device, "on the emulated driver".
-fn device_phrase(device: Option<&DeviceRecord>, backend: Backend) -> String {
+/// device, "on the emulated driver". With `estimated` times these are named.
+fn device_phrase(device: Option<&DeviceRecord>, backend: Backend, estimated: bool) -> String {
     let Some(device) = device else {
         let driver = match backend {
             Backend::Emulator => "the emulated driver",
@@ -53,7 +56,8 @@ fn device_phrase(device: Option<&DeviceRecord>, backend: Backend) -> String {
         .find_map(|prefix| device.name.strip_prefix(prefix))
         .unwrap_or(&device.name);
     let (major, minor) = device.compute_capability;
-    format!("on the emulated {name} (sm_{major}{minor}), counters only")
+    let what = if estimated { "times estimated" } else { "counters only" };
+    format!("on the emulated {name} (sm_{major}{minor}), {what}")
 }
 
 /// The note on times of a virtual GPU.

@@ -11,14 +11,18 @@ use gpuprof_model::{Quantity, Unit};
 
 use gpuprof_analysis::change::confidence_text;
 
+use super::estimates::{SIGN, is_estimated};
+
 /// The most further violations in a report.
 const TOLD: usize = 10;
 
-/// "block=128: 110 (limit 105, baseline 100, 4.8% beyond)".
-fn case_text(case: &Case) -> String {
+/// "block=128: 110 (limit 105, baseline 100, 4.8% beyond)", of a judgement that is `estimated` or
+/// not.
+fn case_text(case: &Case, estimated: bool) -> String {
     format!(
-        "{}: {}{}{}",
+        "{}: {}{}{}{}",
         case.configuration,
+        if estimated { SIGN } else { "" },
         case.value,
         held_against(Some(case.limit), case.baseline, case.margin_percent),
         sure(case.confidence.as_ref(), case.interval.as_ref(), case.value)
@@ -71,8 +75,12 @@ pub(super) fn evidence(judgement: &Judgement) -> String {
         let limit = held_against(judgement.limit, judgement.baseline, judgement.margin_percent);
         let confidence = judgement.confidence.as_ref().filter(|_| judgement.reason.is_none());
         let sure = sure(confidence, judgement.interval.as_ref(), value);
+        let (sign, sure) = match is_estimated(judgement) {
+            true => (SIGN, format!("; estimated{}", sure.replacen(';', ",", 1))),
+            false => ("", sure),
+        };
         let line = judgement.costly.as_ref().map(costly_text).unwrap_or_default();
-        parts.push(format!("{value}{place}{limit}{sure}{line}"));
+        parts.push(format!("{sign}{value}{place}{limit}{sure}{line}"));
     }
     parts.extend(judgement.reason.clone());
     parts.join(": ")
@@ -89,8 +97,8 @@ pub(super) fn evidence_with_place(judgement: &Judgement) -> String {
 /// The violations other than the deciding one, a line each; of many the first, and the number of
 /// the rest.
 pub(super) fn others(judgement: &Judgement) -> Vec<String> {
-    let mut lines: Vec<String> =
-        judgement.violations.iter().skip(1).take(TOLD).map(case_text).collect();
+    let told = |case: &Case| case_text(case, is_estimated(judgement));
+    let mut lines: Vec<String> = judgement.violations.iter().skip(1).take(TOLD).map(told).collect();
     if let Some(more @ 1..) = judgement.violations.len().checked_sub(1 + TOLD) {
         lines.push(format!("and {more} more"));
     }
@@ -131,6 +139,26 @@ mod tests {
         let threshold = Threshold::parse(condition).unwrap();
         let (catalogue, none) = (Catalogue::built_in(), Baseline::none());
         evidence(&fixture::judge(&catalogue, &threshold, "attribute", &[row], None, &none))
+    }
+
+    #[test]
+    fn a_verdict_that_rests_on_an_estimate_says_so_and_is_counted() {
+        let judged = |condition: &str, row| {
+            let threshold = Threshold::parse(condition).unwrap();
+            let (catalogue, none) = (Catalogue::built_in(), Baseline::none());
+            fixture::judge(&catalogue, &threshold, "attribute", &[row], None, &none)
+        };
+        let row = fixture::estimated(64, 1 << 20, 1000.0);
+        let by_time = judged("every duration <= 9 us", row.clone());
+        assert_eq!(
+            evidence(&by_time),
+            "≈1 µs at block=64,n=1048576 (limit 9 µs); estimated, 90% interval 500 ns … 2 µs"
+        );
+        let mut of = fixture::series(vec![row.clone()]);
+        of.judgements = vec![by_time, judged("every ptx_instructions <= 1e6", row)];
+        let told = "One of 2 verdicts rests on estimated times (≈).";
+        let run = fixture::run("r", vec![of]);
+        assert_eq!(crate::estimates::sentence(&run).as_deref(), Some(told));
     }
 
     #[test]

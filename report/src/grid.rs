@@ -11,6 +11,7 @@ use gpuprof_model::metric::Direction;
 use gpuprof_model::run::SeriesResult;
 use gpuprof_model::{Axis, AxisValue};
 
+use super::estimates::titled;
 use super::number::Scale;
 use super::paint::Paint;
 use super::sheet::NO_VALUE;
@@ -54,6 +55,7 @@ pub(super) fn lines(
     } else {
         format!(" [{}]", cells.scale.symbol)
     };
+    let metric = titled(metric, &series.configurations);
     let mut out = vec![format!("{metric}{symbol}, {} down, {} across", down.name, across.name)];
     for group in groups.iter().take(MOST) {
         let pairs: Vec<String> =

@@ -4,7 +4,8 @@
 //! series, with a case a configuration and a case a threshold. The run's case passes only if the
 //! exit code is 0: a threshold that decides it is a failure, anything else an error. A threshold's
 //! case fails if its judgement makes the exit code other than 0; an unjudged threshold that does
-//! not affect it is skipped with its reason. A configuration with a failed process is an error, and
+//! not affect it is skipped with its reason; the property `source` is `estimated` if an estimate
+//! decided it. A configuration with a failed process is an error, and
 //! so is a series without any measurement; the properties of a finished one say whether it was
 //! `verified`, the `largest_error` in units of the tolerance and the compared elements of each
 //! buffer, and its time is that of warm-up and samples, if it was timed. In a merged run properties
@@ -29,6 +30,7 @@ use gpuprof_analysis::view::View;
 
 use super::changes::no_finished;
 use super::escaped::xml;
+use super::estimates::is_estimated;
 use super::evidence::{evidence_with_place, in_full};
 use super::measured_by::MeasuredBy;
 use super::notes::validity::lacks_race_check;
@@ -115,11 +117,11 @@ fn suite(series: &SeriesResult, outcome: RunOutcome, measured_by: &MeasuredBy<'_
         suite.add_test_case(case(series, "every configuration", status));
     }
     for judgement in &series.judgements {
-        suite.add_test_case(case(
-            series,
-            &judgement.threshold.text,
-            of_judgement(judgement, outcome),
-        ));
+        let mut case = case(series, &judgement.threshold.text, of_judgement(judgement, outcome));
+        if is_estimated(judgement) {
+            case.add_property(("source", "estimated"));
+        }
+        suite.add_test_case(case);
     }
     suite
 }

@@ -23,6 +23,7 @@ mod curve;
 mod device_phrase;
 pub mod emulate_report;
 mod escaped;
+mod estimates;
 mod evidence;
 mod format;
 mod github;

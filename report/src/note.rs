@@ -1,6 +1,6 @@
 //! A note under a series.
 
-use gpuprof_model::run::ConfigurationResult;
+use gpuprof_model::run::{ConfigurationResult, Status};
 use gpuprof_model::verdict::Weight;
 
 use super::key;
@@ -38,5 +38,15 @@ pub(super) fn span(rows: &[&ConfigurationResult]) -> String {
             format!("{} configurations between {} and {}", rows.len(), key(first), key(last))
         }
         _ => keys(rows),
+    }
+}
+
+/// A note's name for `group`, of `rows`.
+pub(super) fn subject(group: &[&ConfigurationResult], rows: &[ConfigurationResult]) -> String {
+    let finished = rows.iter().filter(|row| row.status == Status::Finished).count();
+    match group.len() {
+        all if all == rows.len() => "every row".to_owned(),
+        all if all == finished => "every finished row".to_owned(),
+        _ => keys(group),
     }
 }

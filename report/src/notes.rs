@@ -15,6 +15,7 @@ use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::verdict::Weight;
 
+use super::estimates;
 use super::key;
 use super::noise;
 use super::note::{Note, keys, span};
@@ -37,6 +38,7 @@ pub(super) fn list_notes(series: &SeriesResult, columns: &[String]) -> Vec<Note>
     notes.extend(patched::list_notes(&series.configurations, &names));
     notes.extend(hidden(series));
     notes.extend(unexpected_sources(series, columns));
+    notes.extend(estimates::list_notes(&series.configurations, columns));
     notes.extend(excessive(&series.configurations));
     notes.extend(validity::list_notes(&series.configurations));
     notes

@@ -27,6 +27,11 @@ impl Scale {
         Self { symbol, size, decimals, names: unit == Unit::GpuUnit }
     }
 
+    /// This scale with one digit less, for estimates.
+    pub fn rounded(self) -> Self {
+        Self { decimals: self.decimals.saturating_sub(1), ..self }
+    }
+
     /// One value, in the unit of the scale.
     pub fn scaled(&self, value: f64) -> f64 {
         value / self.size

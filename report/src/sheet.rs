@@ -18,6 +18,7 @@ use gpuprof_model::run::{
 
 use gpuprof_model::verdict::Verdict;
 
+use super::estimates;
 use super::number::{Scale, grouped};
 use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::columns;
@@ -266,13 +267,21 @@ fn titled_column(title: &str, name: &str, rows: &[ConfigurationResult]) -> Colum
     let unit = columns::unit_and_class(name, rows).map_or(Unit::Count, |(unit, _)| unit);
     let values: Vec<Option<f64>> = rows.iter().map(|row| best::value(row, name)).collect();
     let scale = Scale::choose(unit, &values.iter().flatten().copied().collect::<Vec<_>>());
-    let text = |value: Option<f64>| value.map_or_else(|| NO_VALUE.to_owned(), |v| scale.text(v));
+    let scale = if columns::is_estimated(name, rows) { scale.rounded() } else { scale };
+    let text = |row: &ConfigurationResult, value: Option<f64>| {
+        let interval = best::result(row, name).and_then(|result| result.interval);
+        match (value, interval) {
+            (Some(value), Some(interval)) => estimates::cell(&scale, value, interval),
+            (Some(value), None) => scale.text(value),
+            (None, _) => NO_VALUE.to_owned(),
+        }
+    };
     let cells =
         rows.iter().zip(values).zip(columns::marks(name, rows)).map(|((row, value), best)| {
             if row.status == Status::Finished {
                 let unstable = best::result(row, name).is_some_and(|result| result.unstable);
                 Cell {
-                    text: if unstable { UNSTABLE.to_owned() } else { text(value) },
+                    text: if unstable { UNSTABLE.to_owned() } else { text(row, value) },
                     best,
                     tied: false,
                 }
@@ -357,7 +366,9 @@ fn base_columns(name: &str, series: &SeriesResult) -> Vec<Column> {
         numeric: true,
         cells,
     };
-    let bases = values.into_iter().map(|value| text(value.map(|value| scale.text(value))));
+    let sign = if columns::is_estimated(name, rows) { estimates::SIGN } else { "" };
+    let of_base = |value: f64| format!("{sign}{}", scale.text(value));
+    let bases = values.into_iter().map(|value| text(value.map(of_base)));
     let percent = |change: &Change| Some(format!("{:+.2}%", change.percent?));
     let changes = found.into_iter().map(|change| text(change.and_then(percent)));
     vec![

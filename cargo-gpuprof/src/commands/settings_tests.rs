@@ -144,6 +144,7 @@ kernel-toolchain = "nightly"
 gate = false
 strict = true
 check = "race"
+estimate = false
 baseline = "main"
 max-repeat = 57
 time-budget = "10min"

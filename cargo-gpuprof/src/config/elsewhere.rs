@@ -45,6 +45,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["no-default-features"], "the key is `default-features = false`"),
     (&["no-wait"], "the key is `wait = false`"),
     (&["no-advice"], "the key is `advice = false`"),
+    (&["no-estimate"], "the key is `estimate = false`"),
     (&["no-verify"], "the key is `verify = false`"),
     (&["no-gate"], "the key is `gate = false`"),
     (&["no-strict"], "the key is `strict = false`"),

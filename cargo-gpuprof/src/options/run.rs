@@ -174,6 +174,12 @@ pub struct RunOptions {
     /// every 16th. memory and sync always run
     #[arg(long, value_name = "CHECKS", help_heading = "Run")]
     pub check: Option<Checks>,
+    /// Do not estimate times on the emulated driver
+    #[arg(long, overrides_with = "estimate", help_heading = "Run")]
+    pub no_estimate: bool,
+    /// Estimate times on the emulated driver (the default)
+    #[arg(long, overrides_with = "no_estimate", help_heading = "Run")]
+    pub estimate: bool,
     /// Metrics to show, separated by commas, instead of the annotated ones
     #[arg(long, value_name = "METRICS", value_delimiter = ',', help_heading = "Run")]
     pub metrics: Vec<String>,

@@ -77,6 +77,8 @@ macro_rules! settings {
             verify "--verify": bool => bool = true;
             /// The checks of the emulated driver.
             check "--check": Checks => Checks = Checks::default();
+            /// Whether the emulated driver estimates times.
+            estimate "--estimate": bool => bool = true;
             /// Sections to show, by the names of sets.
             sets "--set": Vec<Set> => Vec<Set> = Vec::new();
             /// Sections to show, by name.

@@ -42,6 +42,9 @@ const PLACE_ENV: &str = "GPUEMU_WHERE";
 /// The checks that the emulated driver runs. Other drivers know none.
 pub const CHECKS_ENV: &str = "GPUEMU_CHECK";
 
+/// Whether the emulated driver estimates times. Other drivers know no estimates.
+const ESTIMATE_ENV: &str = "GPUEMU_ESTIMATE";
+
 /// The longest time for a harness to list its series.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -63,6 +66,8 @@ pub struct HarnessProcess<'a> {
     pub timeout: Duration,
     /// Whether its outputs go to files; else they go to our stderr.
     pub captures: bool,
+    /// Whether the emulated driver estimates times.
+    pub estimates: bool,
     /// Ends it early.
     pub interrupt: &'a Interrupt,
 }
@@ -76,6 +81,7 @@ impl<'a> HarnessProcess<'a> {
             device: None,
             timeout: DISCOVERY_TIMEOUT,
             captures: true,
+            estimates: true,
             interrupt,
         }
     }
@@ -294,6 +300,9 @@ impl HarnessProcess<'_> {
         }
         if let Some(uuid) = self.device {
             command.env(VISIBLE_ENV, uuid);
+        }
+        if !self.estimates {
+            command.env(ESTIMATE_ENV, "0");
         }
         command
     }

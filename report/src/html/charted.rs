@@ -18,7 +18,7 @@ use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 
 use super::section::Section;
 use crate::chart::{Cell, Course, Heat, Line, Lines, MOST_LINES, Parallel, Point, Scale, Strip};
-use crate::{key, number};
+use crate::{estimates, key, number};
 
 /// The most pictures of one series.
 const MOST_PICTURES: usize = 6;
@@ -65,9 +65,14 @@ impl<'s> Charted<'s> {
         self.metric
     }
 
+    /// The metric, marked if its values are estimates.
+    fn named(&self) -> String {
+        estimates::titled(self.metric, &self.series.configurations)
+    }
+
     /// The metric with its unit.
     pub fn title(&self) -> String {
-        titled(self.metric, &self.scale)
+        titled(&self.named(), &self.scale)
     }
 
     /// The axes that turn on their own: the horizontal one first.
@@ -101,7 +106,7 @@ impl<'s> Charted<'s> {
             Line { name, points }
         });
         let chart = Lines {
-            title: format!("{} along {}", self.metric, across.name),
+            title: format!("{} along {}", self.named(), across.name),
             axis: across.name.clone(),
             scale: Scale::of_axis(&across.values),
             metric: self.title(),
@@ -115,6 +120,7 @@ impl<'s> Charted<'s> {
         let at = position(result, across)?;
         let interval =
             best::result(result, self.metric)?.statistics.as_ref().and_then(|s| s.interval);
+        let interval = best::result(result, self.metric)?.interval.or(interval);
         let scaled = |value: f64| self.scale.scaled(value);
         let base = self.base.get(result.configuration.to_string().as_str());
         Some(Point {
@@ -218,7 +224,7 @@ impl<'s> Charted<'s> {
         };
         let titled = |(name, scale): (&String, &number::Scale)| titled(name, scale);
         Some(Parallel {
-            title: format!("{} over {}", self.metric, names(&axes)),
+            title: format!("{} over {}", self.named(), names(&axes)),
             axes: axes.iter().map(|a| (a.name.clone(), Scale::of_axis(&a.values))).collect(),
             metrics: metrics.iter().zip(&scales).map(titled).collect(),
             courses: rows.iter().enumerate().filter_map(course).collect(),

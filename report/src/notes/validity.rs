@@ -12,7 +12,7 @@ use gpuprof_model::measurement::{Reset, Unverified};
 use gpuprof_model::run::{ConfigurationResult, Status};
 use gpuprof_model::verdict::Weight;
 
-use crate::note::{Note, keys};
+use crate::note::{Note, keys, subject};
 
 /// The word for verified rows without a check for races.
 const UNRACED: &str = "verified (no race check)";
@@ -109,16 +109,6 @@ fn wide(rows: &[ConfigurationResult]) -> Option<Note> {
         ),
         weight: Weight::Warning,
     })
-}
-
-/// A note's name for `group`, of `rows`.
-fn subject(group: &[&ConfigurationResult], rows: &[ConfigurationResult]) -> String {
-    let finished = rows.iter().filter(|row| row.status == Status::Finished).count();
-    match group.len() {
-        all if all == rows.len() => "every row".to_owned(),
-        all if all == finished => "every finished row".to_owned(),
-        _ => keys(group),
-    }
 }
 
 /// Whether `row` was emulated without the check for races.

@@ -20,7 +20,7 @@ use crate::paint::Paint;
 use crate::room::{Blocks, Detail, Keep, Limits, height};
 use crate::sheet::{self, Sheet};
 use crate::source::on_line;
-use crate::{advice, axes, changes, grid, launches, notes, plot};
+use crate::{advice, axes, changes, estimates, grid, launches, notes, plot};
 
 /// The most lines of grids, unless all are shown, and the most rows in them.
 const MOST_GRID_LINES: usize = 16;
@@ -84,7 +84,7 @@ pub(super) fn blocks(
     let (assuring, deciding): (Vec<_>, Vec<_>) = listed
         .into_iter()
         .filter(|note| !style.is_said(note))
-        .partition(|note| note.weight == Weight::Fine);
+        .partition(|note| note.weight == Weight::Fine && !estimates::LABELS.contains(&note.label));
     blocks.add_list(Keep::Always, style.notes(&deciding), limits.lines);
     style.add_shapes(&viewed, &mut blocks);
     for section in &viewed.series.sections {

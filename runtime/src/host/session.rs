@@ -374,7 +374,7 @@ fn record(device: CUdevice, emulated: bool) -> Result<DeviceRecord, DriverError>
         compute_capability: (u32::try_from(major).unwrap_or(0), u32::try_from(minor).unwrap_or(0)),
         sm_count: get(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
         l2_bytes: get(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
-        dram_peak_bytes_per_second: (peak > 0.0 && !emulated).then_some(peak),
+        dram_peak_bytes_per_second: (peak > 0.0).then_some(peak),
         driver_version: u32::try_from(driver_version).unwrap_or(0),
         emulated,
         virtual_gpu: None,

@@ -172,6 +172,7 @@ impl Prepared {
                 device: devices.visible(at),
                 timeout: Duration::from_secs(settings.timeout.value.into()),
                 captures: !inputs.request.no_capture,
+                estimates: settings.estimate.value,
                 ..HarnessProcess::for_query(&self.passes, interrupt)
             },
             modules: &self.modules,

@@ -121,7 +121,7 @@ impl<'a> Conditions<'a> {
             // plan of counters holds it.
             app_replay_match: _, app_replay_mode: _,
             // Recorded in every row.
-            check: _,
+            check: _, estimate: _,
             // What is measured further for the sake of a verdict.
             max_repeat: _, time_budget: _,
             // Paths of libraries, time limits, selection, retention and judging.
