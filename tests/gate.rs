@@ -236,6 +236,10 @@ fn stored_runs_are_compared_and_reported_without_running_anything(repository: &R
     assert!(again.stdout.contains(" FAIL  every global_sectors <= 1 "), "{}", again.stdout);
     let looser = ["compare", "after", "latest", "--threshold", "every global_sectors <= 1e6"];
     tool(&looser).exits_with(0);
+    let nowhere = "where block==63 global_sectors <= 1";
+    let refused = tool(&["compare", "after", "latest", "--threshold", nowhere]).exits_with(2);
+    assert!(refused.stderr.contains("axis `block` has no value 63"), "{}", refused.stderr);
+    an_early_error_leaves_no_verdict_of_an_earlier_run(repository);
     repository.run(&["--save-baseline", "after"]).exits_with(0);
     let compared = |more: &[&str], code| {
         tool(&[&["compare", "before", "--format", "junit"], more].concat()).exits_with(code).stdout
@@ -256,6 +260,14 @@ fn stored_runs_are_compared_and_reported_without_running_anything(repository: &R
     }
     stored_runs_are_looked_at_as_runs_are(&tool);
     two_baselines_are_compared_without_measuring(repository);
+}
+
+fn an_early_error_leaves_no_verdict_of_an_earlier_run(repository: &Repository) {
+    let verdict = repository.workspace.stored().join("verdict.json");
+    repository.run(&["--dry-run"]).exits_with(0);
+    assert!(verdict.exists());
+    repository.run(&["no-such-series"]).exits_with(4);
+    assert!(!verdict.exists());
 }
 
 fn stored_runs_are_looked_at_as_runs_are(tool: &dyn Fn(&[&str]) -> Outcome) {

@@ -406,14 +406,20 @@ fn what_is_missing_is_listed_and_106_until_it_is_there_or_accepted() {
     let lacking = merge(&packed, &["slices"]).exits_with(106);
     assert!(lacking.stderr.contains("missing slices: 1,4 (of 4)"), "{}", lacking.stderr);
     assert!(lacking.stderr.contains("  slice 1: vector::kernels::"), "{}", lacking.stderr);
+    let says = "slices 1, 4 of 4 are missing or partial";
+    assert!(lacking.stdout.contains(says), "{}", lacking.stdout);
+    assert!(!lacking.stdout.contains("holds"), "{}", lacking.stdout);
     assert_eq!(packed.runs().len(), 1, "everything that is there is written");
+    let verdict = json(&packed.path().join("target/gpuprof/verdict.json"));
+    assert!(verdict.to_string().contains(&format!("Undecided: {says}")), "{verdict:#}");
     let listed = merge(&packed, &["slices", "--missing"]).exits_with(0);
     assert_eq!(listed.stdout, "1,4\n");
-    merge(&packed, &["slices", "--partial"]).exits_with(0);
+    let accepted = merge(&packed, &["slices", "--partial"]).exits_with(0);
+    assert!(accepted.stdout.contains(says), "{}", accepted.stdout);
     let main = packed.path().join("target/gpuprof/baselines/main.json");
-    for (more, code) in [(&[][..], 106), (&["--partial"], 0)] {
+    for more in [&[][..], &["--partial"]] {
         let keeping = [&["slices", "--save-baseline", "main"], more].concat();
-        let told = merge(&packed, &keeping).exits_with(code).stderr;
+        let told = merge(&packed, &keeping).exits_with(106).stderr;
         assert!(
             told.contains(
                 "not kept as baseline `main`: the plan is not measured to its end (slices 1,4)"

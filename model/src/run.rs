@@ -12,6 +12,7 @@ mod shared;
 mod span;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -149,6 +150,9 @@ pub struct Provenance {
     /// The slice of a plan that it is, or the slices that it was merged from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<SliceRecord>,
+    /// The slices of its plan that a merged run lacks; none if it lacks nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing_slices: Option<MissingSlices>,
     /// The spans of its time, in the order of their ends; none in older documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spans: Vec<Span>,
@@ -195,6 +199,29 @@ pub struct SliceRecord {
     /// Its share of each series of the merged run; empty in its own run, and in older documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<SlicePart>,
+}
+
+/// The slices that a merged run lacks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct MissingSlices {
+    /// Their numbers, in order: slices that are not there, or not measured to their end.
+    pub numbers: Vec<u32>,
+    /// How many slices the plan has.
+    pub of: u32,
+    /// Whether `--partial` accepts that they are missing.
+    pub accepted: bool,
+}
+
+impl fmt::Display for MissingSlices {
+    /// Such as `slices 2, 3 of 5 are missing or partial`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers = self.numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        match self.numbers.len() {
+            1 => write!(f, "slice {numbers} of {} is missing or partial", self.of),
+            _ => write!(f, "slices {numbers} of {} are missing or partial", self.of),
+        }
+    }
 }
 
 /// The part of a series that a machine measured for a slice.

@@ -25,6 +25,12 @@ pub struct Summary {
     pub thresholds: VerdictCounts,
     /// Configurations of the baseline that are not in the run.
     pub vanished: usize,
+    /// Checks that are weaker than in the baseline.
+    #[serde(skip)]
+    pub weaker: usize,
+    /// The slices that a merged run lacks.
+    #[serde(skip)]
+    pub missing_slices: Option<String>,
     /// What was not judged, with the first reason; none if everything was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_judged: Option<String>,
@@ -93,7 +99,10 @@ impl Summary {
     /// The counts of `run`.
     pub fn count(run: &Run) -> Self {
         let vanished = run.comparison.as_ref().map_or(0, |comparison| comparison.vanished.len());
-        let mut summary = Self { series: run.series.len(), vanished, ..Self::default() };
+        let weaker = run.comparison.as_ref().map_or(0, |comparison| comparison.weaker.len());
+        let missing_slices = run.provenance.missing_slices.as_ref().map(ToString::to_string);
+        let series = run.series.len();
+        let mut summary = Self { series, vanished, weaker, missing_slices, ..Self::default() };
         run.series.iter().for_each(|series| summary.add(series));
         let rows = run.series.iter().flat_map(|series| &series.configurations);
         let mut skipped = rows.filter(|row| matches!(row.status, Status::Skipped { .. }));
@@ -206,6 +215,14 @@ impl Summary {
         }
         if self.vanished > 0 {
             write!(f, "; {} of the baseline missing", self.vanished)?;
+        }
+        match self.weaker {
+            0 => {}
+            1 => write!(f, "; 1 check weaker than in the baseline")?,
+            more => write!(f, "; {more} checks weaker than in the baseline")?,
+        }
+        if let Some(slices) = &self.missing_slices {
+            write!(f, "; {slices}")?;
         }
         match &self.not_judged {
             Some(text) => write!(f, "; {}", cut(text)),

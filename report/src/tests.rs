@@ -48,6 +48,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             profile: Some("bench".into()),
             kernel_arch: Some("sm_80".into()),
             order: None,
+            missing_slices: None,
             slices: Vec::new(),
             spans: Vec::new(),
             costs: Vec::new(),

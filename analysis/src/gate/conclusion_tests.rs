@@ -3,12 +3,13 @@ mod sensitivity_tests;
 
 use gpuprof_model::measurement::{Unverified, Verification};
 use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::ConfigurationResult;
+use gpuprof_model::run::{ConfigurationResult, MissingSlices};
 use gpuprof_model::threshold::Threshold;
 
 use super::*;
 use crate::fixture::{self, emulated_pass, failed, finished, gh100, gpu_pass, h200, point, series};
 use crate::gate::baseline::{Against, Scope};
+use crate::gate::outcome::RunOutcome;
 use crate::gate::run::rejudge;
 use crate::stats::random::SplitMix;
 
@@ -337,4 +338,25 @@ fn a_long_list_shows_some_of_every_threshold() {
     let shown = cut(&all);
     assert_eq!((shown.shown.len(), shown.rest), (8, 22));
     assert!(shown.shown.iter().all(|shown| shown.more == 0));
+}
+
+#[test]
+fn a_merged_run_that_lacks_slices_does_not_hold_unless_they_are_accepted() {
+    let lacking = |accepted| {
+        let mut run = counted([1000.0, 1000.0]);
+        let missing = MissingSlices { numbers: vec![2, 3], of: 5, accepted };
+        run.provenance.missing_slices = Some(missing);
+        let against = against(counted([1000.0, 1000.0]), false);
+        let run = rejudge(&Catalogue::built_in(), run, &[], &against);
+        let code = RunOutcome::decide(&run, Gate::default(), []).exit_code;
+        let found = run.conclusion.unwrap();
+        (found.ending, found.sentence, code)
+    };
+    let missing = "slices 2, 3 of 5 are missing or partial";
+    let (ending, sentence, code) = lacking(false);
+    assert_eq!((ending, code), (Ending::Undecided, ExitCode::NotJudged));
+    assert!(sentence.starts_with(&format!("Undecided: {missing}, none of 2 ")), "{sentence}");
+    let (ending, sentence, code) = lacking(true);
+    assert_eq!((ending, code), (Ending::Holds, ExitCode::Success));
+    assert!(sentence.contains(missing), "{sentence}");
 }

@@ -87,6 +87,10 @@ impl Gate {
                 || !comparison.weaker.is_empty()
         });
         let code = if lost { code.or_worse(self.vanished_exit_code()) } else { code };
+        let slices = &run.provenance.missing_slices;
+        if slices.as_ref().is_some_and(|slices| !slices.accepted) {
+            return code.or_worse(ExitCode::NotJudged);
+        }
         let lacks = nothing.is_some() && code == ExitCode::Success && self.gated && !self.slice;
         if lacks { ExitCode::NotJudged } else { code }
     }

@@ -22,10 +22,12 @@ use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::{Run, SharedRows};
+use gpuprof_model::run::{MissingSlices, Run, SharedRows};
 
 use super::StandardOutput;
-use super::run::{Exports, against, prune};
+use super::run::against;
+use super::run::new_baseline::NewBaseline;
+use super::run::{Exports, prune};
 use super::settings::{Layers, Settings};
 use super::stored::{check_view, layers, places, with_metrics_of};
 use super::viewed::{self, PlacedView};
@@ -65,22 +67,26 @@ pub fn merge(
     let Some(plan) = all.first().map(|slice| slice.manifest.plan.clone()) else {
         return Err(Failure::usage("no slice to merge"));
     };
+    let save_to = options.save_baseline.as_deref();
+    let save_to =
+        save_to.map(|name| Ok((name, opened.baselines.place_of_run(name)?))).transpose()?;
+    RunFolder::remove_last_verdict(&opened.target);
     let folder = RunFolder::create(&opened.target)?;
-    let judged = join(&opened, &folder.id, (&plan, &mut all));
+    let lacks = absent.record(plan.slices, options.partial);
+    let judged = join(&opened, &folder.id, (&plan, &mut all), lacks);
     let (run, base) = judged.inspect_err(|_| folder.discard())?;
     let notes = opened.settings.notes();
     twice.iter().for_each(console::say);
     all.iter().filter_map(lost_lines).for_each(console::say);
     absent.lines(&plan).iter().for_each(console::say);
-    let incomplete = (!absent.is_none() && !options.partial).then_some(ExitCode::NotJudged);
-    let outcome = RunOutcome::decide(&run, opened.settings.gate(), incomplete);
+    let outcome = RunOutcome::decide(&run, opened.settings.gate(), []);
+    let kept = save_to.as_ref().map(|(name, path)| {
+        NewBaseline::new((name, path), (&run, outcome), absent.no_baseline(name))
+    });
+    let outcome = kept.as_ref().map_or(outcome, |kept| kept.adjust(outcome));
     let outcome = opened.write((&folder, &run, base.as_ref()), outcome, stdout, out)?;
-    if let Some(name) = &options.save_baseline {
-        let path = Baselines::new(&opened.root, &opened.target).place_of_run(name)?;
-        match absent.no_baseline(name) {
-            Some(obstacle) => console::say(obstacle),
-            None => against::save(name, &path, (&run, outcome), notes)?,
-        }
+    if let Some(kept) = kept {
+        kept.write(&run, notes)?;
     }
     prune(&opened.target, opened.settings.keep_runs.value, notes);
     Ok(outcome.exit_code)
@@ -167,9 +173,11 @@ fn join(
     opened: &Opened,
     id: &str,
     (plan, slices): (&Outline, &mut [StoredSlice]),
+    lacks: Option<MissingSlices>,
 ) -> Result<(Run, Option<Run>)> {
     let mut union = union::join(id, slices)?;
     spans::add(&mut union.run.provenance, slices)?;
+    union.run.provenance.missing_slices = lacks;
     if let Some(base) = &mut union.base {
         for slice in &*slices {
             base.provenance.sources.join(slice.base_sources()?);

@@ -19,6 +19,7 @@ mod inputs;
 mod kernels;
 mod loaded;
 mod measure;
+pub(super) mod new_baseline;
 mod prepare;
 mod presenter;
 mod progress;

@@ -161,27 +161,37 @@ impl Opened {
         }
     }
 
+    /// The folder of the runs and baselines of what `options` build. Prints what moved there.
+    pub fn stored(&self, options: &BuildOptions) -> Utf8PathBuf {
+        match &self.place {
+            Place::Workspace(metadata) => {
+                let target_directory = host::target_directory(metadata, &options.cargo);
+                own_folder(metadata, &target_directory, Notes::new(options.quiet))
+            }
+            Place::Archive(_) => {
+                options.cargo.target_dir.clone().unwrap_or_else(|| "target".into())
+            }
+        }
+    }
+
     /// The harnesses, built as `options` say where they are not unpacked; and the folder in which
     /// those of an archive lie, as long as it is held.
     ///
     /// # Errors
     /// The build; a target folder that cannot be written.
     pub fn build(self, options: BuildOptions) -> Result<(Scratch, Source)> {
+        let stored = self.stored(&options);
         let Self { config, catalogue, place, folder } = self;
-        let (mut harnesses, target_directory, stored, origin) = match place {
+        let (mut harnesses, target_directory, origin) = match place {
             Place::Workspace(metadata) => {
                 let target_directory = host::target_directory(&metadata, &options.cargo);
                 store::writable(&target_directory)?;
                 let harnesses = host::build(&metadata, &options)?;
-                let notes = Notes::new(options.quiet);
-                let stored = own_folder(&metadata, &target_directory, notes);
                 let cargo = Box::new(options);
-                (harnesses, target_directory, stored, Origin::Workspace { metadata, cargo })
+                (harnesses, target_directory, Origin::Workspace { metadata, cargo })
             }
             Place::Archive(unpacked) => {
-                let target = options.cargo.target_dir.clone();
-                let target = target.unwrap_or_else(|| "target".into());
-                (unpacked.harnesses(), target.clone(), target, Origin::Archive(unpacked))
+                (unpacked.harnesses(), stored.clone(), Origin::Archive(unpacked))
             }
         };
         execute::stand_in(&mut harnesses, &target_directory)?;

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{MetricResult, Run, SeriesResult};
 use gpuprof_model::threshold::WrittenThreshold;
-use gpuprof_model::{ExitCode, Threshold};
+use gpuprof_model::{ExitCode, Space, Threshold};
 
 use super::StandardOutput;
 use super::browser;
@@ -274,10 +274,14 @@ fn conditions(catalogue: &Catalogue, texts: &[String], run: &Run) -> Result<Vec<
     let axes: BTreeSet<&str> =
         run.series.iter().flat_map(view::types).map(|(axis, _)| axis).collect();
     let axes: Vec<&str> = axes.into_iter().collect();
+    let of_series = |series: &SeriesResult| Space { axes: series.axes.clone(), ..Space::default() };
+    let spaces: Vec<Space> = run.series.iter().map(of_series).collect();
+    let spaces: Vec<&Space> = spaces.iter().collect();
     let checked = |written: WrittenThreshold| {
         let checked = written.parsed.and_then(|threshold| {
             threshold.metric_of(catalogue)?;
             threshold.check_axes("the run", &axes, "")?;
+            threshold.check_selector(&spaces)?;
             Ok(threshold)
         });
         checked.map_err(|error| error.render("--threshold", &written.text))

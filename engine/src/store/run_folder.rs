@@ -76,11 +76,15 @@ impl RunFolder {
             // It has another name by now.
             let _ = new.keep();
             let path = runs.join(&id);
-            // A run that is killed leaves no verdict of an earlier one.
-            let _ = fs::remove_file(runs.with_file_name(VERDICT));
             Ok(Self { path, id, resumes: false, lock: Some(lock), scratch: None })
         };
         make().map_err(|e| file_lock::failed(&runs, &e))
+    }
+
+    /// Removes the copy of the last run's verdict from the folder `stored`, so that a run that ends
+    /// early leaves no verdict of an earlier one.
+    pub fn remove_last_verdict(stored: &Utf8Path) {
+        let _ = fs::remove_file(stored.join("gpuprof").join(VERDICT));
     }
 
     /// The folder of a run that is resumed; a process that uses it is waited for as long as `wait`.
@@ -326,11 +330,11 @@ mod tests {
     }
 
     #[test]
-    fn a_new_run_removes_the_copy_of_the_last_verdict() {
+    fn the_last_verdict_is_removed_where_runs_write_it() {
         let (_keep, target) = target();
         fs::create_dir_all(target.join("gpuprof/runs")).unwrap();
         fs::write(target.join("gpuprof/verdict.json"), "{}").unwrap();
-        let _folder = RunFolder::create(&target).unwrap();
+        RunFolder::remove_last_verdict(&target);
         assert!(!target.join("gpuprof/verdict.json").exists());
     }
 

@@ -5,6 +5,8 @@
 //! derived from today's counters, or the reason why there is none. The table is `legacy.txt`, next
 //! to this file.
 
+use std::sync::LazyLock;
+
 use crate::metric::entry::{Class, Direction, Metric, Origin};
 use crate::metric::formula::Formula;
 use crate::metric::{built_in_table, launch, perfworks};
@@ -53,20 +55,26 @@ struct Row {
     rest: &'static str,
 }
 
-/// The lines of the table, without comments and blank ones.
-fn rows() -> impl Iterator<Item = Row> {
+/// The lines of the table, without comments and blank ones: parsed once, since every name of a
+/// metric that is nothing else is looked up here.
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let lines = TEXT.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| {
+    let row = |line: &'static str| {
         let (name, rest) = line.split_once(" | ").unwrap_or((line, ""));
         let (name, chips) =
             name.split_once(" @ ").map_or((name, None), |(name, chips)| (name, Some(chips)));
         Row { name, chips, rest }
-    })
+    };
+    lines.map(row).collect()
+});
+
+fn rows() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter()
 }
 
 /// The lines that are for all chips, by name.
-fn sorted() -> Vec<Row> {
-    let mut all: Vec<Row> = rows().filter(|row| row.chips.is_none()).collect();
+fn sorted() -> Vec<&'static Row> {
+    let mut all: Vec<&Row> = rows().filter(|row| row.chips.is_none()).collect();
     all.sort_by_key(|row| row.name);
     all
 }

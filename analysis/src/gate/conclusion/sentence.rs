@@ -55,6 +55,7 @@ impl Parts<'_> {
                 configurations(self.judged.configurations),
                 self.baseline_clause()
             )),
+            self.missing_slices(),
             self.improved(),
             self.warned(),
             self.exact_only(),
@@ -117,14 +118,15 @@ impl Parts<'_> {
 
     /// Why nothing was judged, or nothing compared.
     fn nothing(&self) -> String {
+        let lacks = self.missing_slices().map(|text| format!("; {text}")).unwrap_or_default();
         let own = match self.conclusion.judged {
             0 => String::new(),
             judged => format!("; {} judged by other limits, none failed", configurations(judged)),
         };
         match self.nothing {
-            Some(Nothing::Judged(reason)) => format!("Nothing judged: {reason}."),
-            Some(Nothing::Compared(reason)) => format!("Nothing compared: {reason}{own}."),
-            None => format!("Nothing judged: {}.", self.first_reason()),
+            Some(Nothing::Judged(reason)) => format!("Nothing judged: {reason}{lacks}."),
+            Some(Nothing::Compared(reason)) => format!("Nothing compared: {reason}{own}{lacks}."),
+            None => format!("Nothing judged: {}{lacks}.", self.first_reason()),
         }
     }
 
@@ -186,6 +188,7 @@ impl Parts<'_> {
         let rows = self.run.series.iter().flat_map(|series| &series.configurations);
         let unverified = rows.filter(|row| row.unverified.is_some_and(Unverified::says_nothing));
         let clauses = [
+            self.missing_slices(),
             counted(vanished, |count| match count {
                 1 => "1 entry of the baseline is missing here".to_owned(),
                 more => format!("{more} entries of the baseline are missing here"),
@@ -205,6 +208,11 @@ impl Parts<'_> {
         ];
         let clauses: Vec<String> = clauses.into_iter().flatten().collect();
         (!clauses.is_empty()).then(|| clauses.join(", "))
+    }
+
+    /// The slices that a merged run lacks.
+    fn missing_slices(&self) -> Option<String> {
+        self.run.provenance.missing_slices.as_ref().map(ToString::to_string)
     }
 
     fn also_open(&self) -> Option<String> {

@@ -5,6 +5,7 @@
 
 use gpuprof_engine::store::manifest::Outline;
 use gpuprof_engine::store::slices::StoredSlice;
+use gpuprof_model::run::MissingSlices;
 
 /// How many series a line names.
 const NAMED: usize = 5;
@@ -35,12 +36,23 @@ impl Absent {
         self.missing.is_empty() && self.partial.is_empty()
     }
 
+    /// The slices that a run of `of` slices lacks, `accepted` by `--partial` or not; none if
+    /// everything is measured.
+    pub(super) fn record(&self, of: u32, accepted: bool) -> Option<MissingSlices> {
+        let numbers = self.numbers();
+        (!numbers.is_empty()).then_some(MissingSlices { numbers, of, accepted })
+    }
+
     /// The numbers of the slices to submit again, such as `3,7`.
     pub(super) fn again(&self) -> String {
+        list(&self.numbers())
+    }
+
+    fn numbers(&self) -> Vec<u32> {
         let partial = self.partial.iter().map(|(number, ..)| *number);
         let mut all: Vec<u32> = self.missing.iter().copied().chain(partial).collect();
         all.sort_unstable();
-        list(&all)
+        all
     }
 
     /// Why the merged run is not kept as the baseline `name`; none if everything is measured. A
@@ -50,9 +62,8 @@ impl Absent {
         let again = self.again();
         (!self.is_none()).then(|| {
             format!(
-                "not kept as baseline `{name}`: the plan is not measured to its end (slices \
-                 {again}); measure them and merge again, or `cargo gpuprof baseline accept \
-                 {name}` keeps what is there"
+                "the plan is not measured to its end (slices {again}); measure them and merge \
+                 again, or `cargo gpuprof baseline accept {name}` keeps what is there"
             )
         })
     }

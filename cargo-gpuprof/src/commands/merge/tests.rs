@@ -493,7 +493,7 @@ fn what_is_missing_is_named_with_its_series() {
     let why = absent.no_baseline("main").unwrap();
     assert!(
         why.starts_with(
-            "not kept as baseline `main`: the plan is not measured to its end (slices 2,3)"
+            "the plan is not measured to its end (slices 2,3); measure them and merge again"
         ),
         "{why}"
     );

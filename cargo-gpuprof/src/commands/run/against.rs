@@ -1,17 +1,11 @@
-//! The baseline of a run: read before anything runs, and kept after all has.
-
-use camino::Utf8Path;
-use gpuprof_model::ExitCode;
-use gpuprof_model::run::{Run, Status};
+//! The baseline that a run is compared with, read before anything runs.
 
 use super::request::Request;
 use crate::commands::Source;
 use crate::commands::selection::Named;
 use crate::commands::settings::Settings;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
-use gpuprof_analysis::gate::outcome::RunOutcome;
-use gpuprof_engine::store::baseline::{self, Baselines, Found};
-use gpuprof_system::console::{self, Notes};
+use gpuprof_engine::store::baseline::{Baselines, Found};
 use gpuprof_system::error::{Failure, Result};
 
 /// The baseline of the run, read before anything runs.
@@ -81,47 +75,4 @@ pub(in crate::commands) fn found(
         }
         found => Ok(found),
     }
-}
-
-/// Keeps `run`, which ended with `outcome`, as a baseline, unless a part of it failed: neither a
-/// bad run nor an incomplete one may become the reference.
-pub(in crate::commands) fn save(
-    name: &str,
-    path: &Utf8Path,
-    (run, outcome): (&Run, RunOutcome),
-    notes: Notes,
-) -> Result<()> {
-    let kept = |status: &Status| matches!(status, Status::Finished | Status::Invalid { .. });
-    let mut rows = run.series.iter().flat_map(|series| &series.configurations);
-    let RunOutcome { exit_code, judged: code, gate } = outcome;
-    let obstacle = if !rows.all(|row| kept(&row.status)) {
-        "not every configuration finished"
-    } else if code == ExitCode::ThresholdFailed {
-        "a threshold failed; `cargo gpuprof baseline accept` keeps it anyway"
-    } else if code == ExitCode::NoSeries {
-        "nothing of a series was measured; `cargo gpuprof baseline accept` keeps it anyway"
-    } else if gate.strict && code == ExitCode::NotJudged {
-        "a threshold was not judged, which --strict does not accept; `cargo gpuprof baseline \
-         accept` keeps it anyway"
-    } else if exit_code == ExitCode::NotPossible {
-        "thresholds need hardware counters, which could not be collected; `cargo gpuprof baseline \
-         accept` keeps it anyway"
-    } else if is_unstable(run) {
-        "a time is unstable because the GPU was throttled, so no later run could be compared with \
-         it; run again, or `cargo gpuprof baseline accept` keeps it anyway"
-    } else {
-        let lost = baseline::lost(path, run);
-        baseline::write(path, run)?;
-        notes.say(format_args!("kept as baseline `{name}` in {path}"));
-        lost.iter().for_each(console::say);
-        return Ok(());
-    };
-    console::say(format_args!("not kept as baseline `{name}`: {obstacle}"));
-    Ok(())
-}
-
-/// Whether a duration is unstable.
-fn is_unstable(run: &Run) -> bool {
-    let mut rows = run.series.iter().flat_map(|series| &series.configurations);
-    rows.any(|row| row.metrics.get("duration").is_some_and(|duration| duration.unstable))
 }

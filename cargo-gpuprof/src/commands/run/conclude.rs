@@ -18,9 +18,10 @@ use super::counters::CounterSetup;
 use super::decided::{Plan, Prepared};
 use super::inputs::Inputs;
 use super::measure::Measured;
+use super::new_baseline::NewBaseline;
 use super::presenter::Presenter;
 use super::results::Collected;
-use super::{against, beforehand, refusal};
+use super::{beforehand, refusal};
 use crate::config::DEFAULT_PATH;
 use crate::options::{KeepRuns, ReplayMode};
 use gpuprof_analysis::advice;
@@ -77,13 +78,16 @@ pub(super) fn conclude(
     let others = others.chain(obstacle.map(|_| ExitCode::NotPossible));
     let others = others.chain(ended.as_ref().err().map(|failure| failure.code));
     let outcome = RunOutcome::decide(&run, inputs.gate, others);
+    let kept =
+        save_to.as_ref().map(|(name, path)| NewBaseline::new((name, path), (&run, outcome), None));
+    let outcome = kept.as_ref().map_or(outcome, |kept| kept.adjust(outcome));
     let concluded = ending.write(&run, (outcome, ended), out, |outcome, out| {
         presenter.show(&run, outcome, (settings, &inputs.view.view), out)
     });
     ending.print_how_to_continue(cut_short);
     let outcome = concluded?;
-    if let Some((name, path)) = save_to {
-        against::save(name, path, (&run, outcome), inputs.notes())?;
+    if let Some(kept) = kept {
+        kept.write(&run, inputs.notes())?;
     }
     if inputs.slice.is_none() {
         prune(&source.stored, settings.keep_runs.value, inputs.notes());

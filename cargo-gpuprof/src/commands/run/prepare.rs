@@ -68,6 +68,9 @@ pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> 
     let slice = request.slice.is_some();
     let exports = Exports::open(&settings, opened.root())?;
     let build = settings.build_options(request.wanted.cargo.clone());
+    if !slice && !request.dry_run {
+        RunFolder::remove_last_verdict(&opened.stored(&build));
+    }
     let (unpacked, mut source) = opened.build(build.clone())?;
     let OtherRevision { built: mut base, without_harness } =
         OtherRevision::open(&request, &settings, &build, &source)?;
@@ -84,18 +87,16 @@ pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> 
         folder.copy_harnesses(Side::Base, &mut base.source.harnesses)?;
     }
     let baselines = Baselines::new(&source.root(), &source.stored);
-    let save_to = match &request.save_baseline {
-        Some(name) => Some((name.clone(), baselines.place_of_run(name)?)),
-        None => None,
-    };
+    let save_to = request.save_baseline.as_ref();
+    let save_to =
+        save_to.map(|name| Ok((name.clone(), baselines.place_of_run(name)?))).transpose()?;
     // Without a counterpart, thresholds relative to it do not count yet.
     let makes_first = save_to.is_some() || without_harness.is_some();
-    let against = match (&base, without_harness) {
-        _ if slice => None,
-        (Some(_), _) => None,
-        (None, Some(lacking)) => Some(against::absent(lacking, &request, &settings, &source)),
-        (None, None) if !request.purpose.judges() => None,
-        (None, None) => against::read(&request, &settings, &baselines, &source)?,
+    let against = match without_harness {
+        _ if slice || base.is_some() => None,
+        Some(lacking) => Some(against::absent(lacking, &request, &settings, &source)),
+        None if !request.purpose.judges() => None,
+        None => against::read(&request, &settings, &baselines, &source)?,
     };
     let first = makes_first && against.as_ref().is_none_or(|against| against.run.is_err());
     let gated = settings.gate.value && !slice;

@@ -65,6 +65,7 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
         sources: Sources::default(),
         rules: plan.own_rules.iter().cloned().map(Into::into).collect(),
         slices: Vec::new(),
+        missing_slices: None,
         spans: Vec::new(),
         costs: Vec::new(),
     }
