@@ -4,8 +4,8 @@ use crate::common::Bench;
 use gpuprof_emulator::device::{Device, LaunchRecord};
 use gpuprof_emulator::timing::{Estimate, Limit};
 
-/// `copy`: a word of each thread. `chain`: 4096 dependent additions of each thread. `hot`: every
-/// thread adds to one word.
+/// `copy`: a word of each thread. `chain`: 4096 dependent additions of each thread. `uneven`: 1024
+/// of each thread beyond the first warp, then a barrier. `hot`: every thread adds to one word.
 const PTX: &str = r"
 .version 7.0
 .target sm_80
@@ -39,6 +39,27 @@ $next:
     add.u32 %r1, %r1, 1;
     setp.lt.u32 %p1, %r1, 4096;
     @%p1 bra $next;
+    ld.param.u64 %rd1, [y];
+    st.global.u32 [%rd1], %r2;
+    ret;
+}
+.visible .entry uneven(.param .u64 y)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd1;
+    mov.u32 %r3, %tid.x;
+    setp.lt.u32 %p2, %r3, 32;
+    mov.u32 %r1, 0;
+    mov.u32 %r2, 1;
+    @%p2 bra $meet;
+$next:
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p1, %r1, 1024;
+    @%p1 bra $next;
+$meet:
+    bar.sync 0;
     ld.param.u64 %rd1, [y];
     st.global.u32 [%rd1], %r2;
     ret;
@@ -90,7 +111,7 @@ fn a_chain_takes_the_latency_of_its_links() {
     let launch = bench.launch("chain", 1, 32, &[&y]);
     let estimate = estimate(&launch);
     assert_eq!(estimate.limits[0].0, Limit::Latency, "{launch:?}");
-    // Two additions of the chain depend on each other in each step.
+    // The sums depend on each other.
     assert!(estimate.duration_ns > 4096.0 * 4.0 / 1.98, "{launch:?}");
 }
 
@@ -115,4 +136,42 @@ fn no_estimate_costs_nothing() {
     };
     let launch = device.launch(&kernel, config, &y.to_le_bytes(), 0).unwrap();
     assert_eq!(launch.estimate, None);
+}
+
+#[test]
+fn a_barrier_costs_the_wait_for_the_slowest_warp() {
+    let mut bench = Bench::unchecked(PTX);
+    let y = bench.upload(&[0u32]);
+    let nanoseconds = |launch: &LaunchRecord| estimate(launch).duration_ns;
+    let alone = nanoseconds(&bench.launch("uneven", 1, 32, &[&y]));
+    let waiting = nanoseconds(&bench.launch("uneven", 1, 64, &[&y]));
+    // Only the second warp has the chain, of 2 dependent additions in each of 1024 steps.
+    assert!(waiting - alone > 1024.0 * 4.0 / 1.98, "{alone} and {waiting}");
+}
+
+#[test]
+fn independent_warps_hide_the_latency_of_each_other() {
+    let mut bench = Bench::unchecked(PTX);
+    let y = bench.upload(&[0u32]);
+    let nanoseconds = |launch: &LaunchRecord| estimate(launch).duration_ns;
+    let one = nanoseconds(&bench.launch("chain", 1, 32, &[&y]));
+    let four = nanoseconds(&bench.launch("chain", 1, 128, &[&y]));
+    let many = nanoseconds(&bench.launch("chain", 1, 1024, &[&y]));
+    // Each quarter of a multiprocessor has one warp of four, and eight of 32.
+    assert!(four < 1.05 * one, "{one} and {four}");
+    assert!(many > 3.0 * one && many < 8.0 * one, "{one} and {many}");
+}
+
+#[test]
+fn waves_of_blocks_follow_each_other() {
+    let mut bench = Bench::unchecked(PTX);
+    let y = bench.upload(&[0u32]);
+    let nanoseconds = |launch: &LaunchRecord| estimate(launch).duration_ns;
+    let mut launch = |blocks: u32| {
+        let launched = bench.try_launch("uneven", [blocks, 1, 1], [64, 1, 1], 48 << 10, &[&y]);
+        nanoseconds(&launched.unwrap())
+    };
+    // A multiprocessor holds four blocks with 48 KiB.
+    let (one, two) = (launch(528), launch(1056));
+    assert!(two > 1.6 * one && two < 2.1 * one, "{one} and {two}");
 }

@@ -42,6 +42,16 @@ pub fn load_wavefronts(addresses: &[u32; 32], mask: u32, bytes: u32) -> Wavefron
     wavefronts(addresses, mask, bytes)
 }
 
+/// Passes of an atomic for the lanes of `mask`: lanes of one bank go one after the other, those of
+/// one word too.
+pub fn update_passes(addresses: &[u64; 32], mask: u32) -> u32 {
+    let mut lanes_of_bank = [0; 32];
+    for (lane, address) in addresses.iter().enumerate() {
+        lanes_of_bank[(address / 4 % 32) as usize] += mask >> lane & 1;
+    }
+    lanes_of_bank.into_iter().max().unwrap_or(0)
+}
+
 /// How many lanes reach 128 bytes.
 fn lanes_of_a_group(bytes: u32) -> u32 {
     128 / bytes.max(4)

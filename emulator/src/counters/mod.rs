@@ -14,6 +14,7 @@ mod claims;
 mod lines;
 mod report;
 pub mod sectors;
+pub mod trace;
 pub mod traffic;
 
 pub use claims::Claims;

@@ -4,6 +4,7 @@
 //! Input: the requests of warps. Output: numbers that do not depend on the order of requests, so
 //! host threads may record parts of them.
 
+use super::trace::Trace;
 use std::collections::HashMap;
 
 /// log2 of the bytes of a sector.
@@ -36,6 +37,10 @@ pub struct Traffic {
     written: Sectors,
     /// Updates by class of address, each of a warp counted once; empty before the first.
     updates: Vec<u64>,
+    /// The execution of the running block, if it is one of the sample.
+    trace: Option<Trace>,
+    /// The blocks of the sample that ended.
+    traces: Vec<Trace>,
 }
 
 impl Traffic {
@@ -43,6 +48,9 @@ impl Traffic {
     #[inline(always)]
     pub fn range(&mut self, how: Use, first: u64, bytes: u64) {
         let (low, high) = (first >> SECTOR_SHIFT, (first + bytes - 1) >> SECTOR_SHIFT);
+        if let Some(trace) = &mut self.trace {
+            trace.touch(low, high);
+        }
         match how {
             Use::Read => self.read.mark(low, high),
             Use::Write | Use::Update => self.written.mark(low, high),
@@ -61,6 +69,29 @@ impl Traffic {
         if how == Use::Update {
             self.update(addresses, lanes);
         }
+    }
+
+    /// A block of the sample begins, of so many warps.
+    pub fn begin_trace(&mut self, block: u64, warps: usize) {
+        self.trace = Some(Trace::new(block, warps));
+    }
+
+    /// The execution of the running block, if it is one of the sample.
+    #[inline(always)]
+    pub fn trace(&mut self) -> Option<&mut Trace> {
+        self.trace.as_mut()
+    }
+
+    /// The block ends.
+    pub fn end_trace(&mut self) {
+        self.traces.extend(self.trace.take());
+    }
+
+    /// The blocks of the sample, by their numbers.
+    pub fn traces(&self) -> Vec<&Trace> {
+        let mut traces: Vec<&Trace> = self.traces.iter().collect();
+        traces.sort_by_key(|trace| trace.block);
+        traces
     }
 
     /// Counts an update of every address of a warp.
@@ -102,6 +133,7 @@ impl Traffic {
 
     /// Adds the traffic of other blocks.
     pub fn add(&mut self, other: &Self) {
+        self.traces.extend_from_slice(&other.traces);
         self.read.add(&other.read);
         self.written.add(&other.written);
         self.updates.resize(self.updates.len().max(other.updates.len()), 0);

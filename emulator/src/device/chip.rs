@@ -32,12 +32,35 @@ pub struct Chip {
     pub memory_clock_khz: u32,
     pub memory_bus_bits: u32,
     pub l2_bytes: u32,
-    /// What estimates of times need.
+    /// Its rates and latencies, for estimates of times.
     pub rates: &'static Rates,
 }
 
 /// An H200 SXM: the GH100 chip with 132 multiprocessors and 141 GB of HBM3e.
-pub static GH100: Chip = Chip {
+pub static GH100: Chip = H200;
+
+/// An H100 SXM: the same multiprocessors, less and slower memory.
+pub static H100: Chip = Chip {
+    name: "Emulated H100",
+    uuid: *b"gpuprof-emu-H100",
+    memory_bytes: 85_017_493_504,
+    memory_clock_khz: 2_619_000,
+    memory_bus_bits: 5120,
+    l2_bytes: 52_428_800,
+    rates: &rates::H100,
+    ..H200
+};
+
+/// The chip that `GPUEMU_CHIP` names.
+pub fn named(name: &str) -> Option<&'static Chip> {
+    match name {
+        "h200" => Some(&GH100),
+        "h100" => Some(&H100),
+        _ => None,
+    }
+}
+
+const H200: Chip = Chip {
     name: "Emulated H200",
     chip: "GH100",
     compute_capability: (9, 0),

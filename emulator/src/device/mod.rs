@@ -12,7 +12,7 @@ mod record;
 mod report;
 
 pub use crate::machine::checks::{CheckedBlocks, Checks};
-pub use chip::{Chip, GH100};
+pub use chip::{Chip, GH100, H100};
 pub use error::LaunchError;
 pub use module::{Kernel, Module};
 pub use occupancy::{Occupancy, occupancy};
@@ -36,6 +36,9 @@ const CHECKS_ENV: &str = "GPUEMU_CHECK";
 
 /// `0`: no times are estimated.
 const ESTIMATE_ENV: &str = "GPUEMU_ESTIMATE";
+
+/// The emulated chip, `h200` or `h100`.
+const CHIP_ENV: &str = "GPUEMU_CHIP";
 
 /// Bytes of stack of a thread, unless the program sets them.
 const DEFAULT_STACK_BYTES: u32 = 1024;
@@ -71,8 +74,19 @@ pub struct Device {
 }
 
 impl Default for Device {
+    /// That of the chip that `GPUEMU_CHIP` names, or an H200. An unknown name refuses every launch.
     fn default() -> Self {
-        Self::new(&GH100)
+        let name = std::env::var_os(CHIP_ENV).filter(|name| !name.is_empty());
+        let Some(name) = name else { return Self::new(&GH100) };
+        let name = name.to_string_lossy();
+        match chip::named(&name) {
+            Some(chip) => Self::new(chip),
+            None => {
+                let mut device = Self::new(&GH100);
+                device.checks = Err(format!("{CHIP_ENV}: `{name}` is neither h100 nor h200"));
+                device
+            }
+        }
     }
 }
 
@@ -302,6 +316,7 @@ impl Device {
             warps: threads.div_ceil(32),
             resident: occupancy(self.chip, kernel, threads, config.shared_bytes).blocks,
             sms: self.chip.sm_count,
+            shared_bytes: kernel.shared_bytes(config.shared_bytes),
             l2_bytes: self.chip.l2_bytes,
         }
     }

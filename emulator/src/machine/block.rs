@@ -63,6 +63,8 @@ pub struct Worker<'l> {
     pub linear: u64,
     /// Warp instructions that it has executed.
     clock: u64,
+    /// Whether its execution is recorded step by step.
+    traces: bool,
     /// The counters so far.
     pub counts: Counts,
     /// The text printed so far.
@@ -103,6 +105,7 @@ impl<'l> Worker<'l> {
             untold: 0,
             linear: 0,
             clock: 0,
+            traces: false,
             counts: Counts {
                 traffic: launch.records_traffic.then(Box::default),
                 ..Counts::new(program.code.len())
@@ -212,6 +215,11 @@ impl<'l> Worker<'l> {
     /// A block begins.
     pub fn begin(&mut self, linear: u64) {
         (self.linear, self.clock) = (linear, 0);
+        let warps = self.warps.len();
+        self.traces = self.launch.is_sampled(linear);
+        if let Some(traffic) = self.counts.traffic.as_mut().filter(|_| self.traces) {
+            traffic.begin_trace(linear, warps);
+        }
         self.start(self.launch.block_index(linear), linear);
     }
 
@@ -220,6 +228,9 @@ impl<'l> Worker<'l> {
         self.untold = 0;
         let ran = self.run_warps();
         let paused = matches!(ran, Ok(Progress::Waits));
+        if let Some(traffic) = self.counts.traffic.as_mut().filter(|_| self.traces && !paused) {
+            traffic.end_trace();
+        }
         let why = if paused { Handover::Paused } else { Handover::Ended };
         let raced = self.races.hand_over(self.linear, &mut self.shadow.log, why);
         raced.and(ran).map_err(|fault| self.launch.report(self.linear, &fault))
@@ -319,6 +330,7 @@ impl<'l> Worker<'l> {
             said: &mut self.said,
             last_allocation: &mut self.last_allocation,
             races: self.races,
+            traces: self.traces,
         }
     }
 

@@ -9,6 +9,7 @@ use super::race_search::{Handover, Races};
 use super::shadow::Shadow;
 use super::warp::Warp;
 use crate::counters::Counts;
+use crate::counters::trace::Trace;
 use crate::lower::inst::Sharing;
 use crate::lower::program::Program;
 
@@ -80,12 +81,20 @@ pub struct Context<'x> {
     pub last_allocation: &'x mut usize,
     /// The search for races in global memory.
     pub races: &'x Races,
+    /// Whether the block's execution is recorded step by step.
+    pub traces: bool,
 }
 
 /// A way to execute a warp.
 pub type Runner = for<'c, 'x> fn(&'c mut Context<'x>) -> Result<Stop, Box<Fault>>;
 
 impl Context<'_> {
+    /// The record of the block's execution, if it is one.
+    #[inline(always)]
+    pub fn trace(&mut self) -> Option<&mut Trace> {
+        if self.traces { self.counts.traffic.as_mut()?.trace() } else { None }
+    }
+
     /// A fault of the running instruction, without an access.
     pub fn fault(&self, kind: FaultKind, lanes: u32, detail: String) -> Box<Fault> {
         let lane = Some((self.warp.index, lanes.trailing_zeros().min(31)));

@@ -269,6 +269,11 @@ fn communicate(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Faul
 #[inline(always)]
 fn charge(cx: &mut Context<'_>, pc: u32, before: &AccessCounts, after: AccessCounts) {
     cx.counts.accesses[pc as usize].add(before, &after);
+    let warp = cx.warp.index;
+    if let Some(trace) = cx.trace() {
+        trace.pass((after.wavefronts - before.wavefronts) as u32);
+        trace.finish(warp);
+    }
 }
 
 /// Counts the instruction; the lanes that take part.
@@ -284,6 +289,10 @@ fn issue(cx: &mut Context<'_>, guard: Guard, pc: u32) -> u32 {
     count.warps += 1;
     count.threads += u64::from(active.count_ones());
     count.threads_on += u64::from(on.count_ones());
+    let warp = cx.warp.index;
+    if let Some(trace) = cx.trace() {
+        trace.step(warp, pc);
+    }
     on
 }
 

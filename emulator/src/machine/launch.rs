@@ -11,6 +11,9 @@ use crate::lower::inst::{Element, Inst, Op, Space};
 use crate::lower::program::{MOST_LOCAL_BYTES, Program};
 use std::ops::Range;
 
+/// The most blocks that are recorded step by step.
+const SAMPLED_BLOCKS: u64 = 8;
+
 /// One launch, already checked against the device's limits.
 pub struct Launch<'l> {
     /// The kernel.
@@ -53,6 +56,13 @@ impl Launch<'_> {
     /// Blocks of the grid.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// Whether the execution of a block is recorded step by step: that of a few, evenly spread.
+    pub fn is_sampled(&self, block: u64) -> bool {
+        let every = self.blocks().div_ceil(SAMPLED_BLOCKS);
+        // Not always the first block of a row.
+        self.records_traffic && block % every == block / every % every
     }
 
     /// Threads of a block.

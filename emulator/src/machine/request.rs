@@ -239,6 +239,11 @@ pub fn refuse(
 
 /// Counts the request of a part.
 pub fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
+    if let (Space::Shared, Verb::Update(_)) = (part.space, verb)
+        && let Some(trace) = cx.trace()
+    {
+        trace.pass(banks::update_passes(&part.addresses, part.lanes));
+    }
     let counts = &mut cx.counts.memory;
     match (part.space, verb) {
         (Space::Shared, Verb::Update(_)) => counts.shared_atomics += 1,

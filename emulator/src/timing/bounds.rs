@@ -6,7 +6,6 @@ use super::rates::Rates;
 use super::shape::Shape;
 use crate::counters::Counts;
 use crate::lower::Program;
-use crate::lower::inst::Op;
 
 /// Bytes of a sector.
 const SECTOR: f64 = 32.0;
@@ -38,7 +37,7 @@ pub fn limits(
     let wavefronts: f64 = shared.iter().map(|kind| kind.wavefronts as f64).sum::<f64>()
         + memory.shared_atomics as f64;
     // The busiest multiprocessor has this share of the work.
-    let share = shape.blocks.div_ceil(u64::from(shape.sms)) as f64 / shape.blocks.max(1) as f64;
+    let share = shape.blocks_of_sm() as f64 / shape.blocks.max(1) as f64;
     let clocks = |total: f64| total * share / rates.clock_ghz;
     let capacity = f64::from(shape.l2_bytes);
     let written = traffic.written_bytes() as f64;
@@ -52,7 +51,6 @@ pub fn limits(
         (Limit::L2, sectors * SECTOR / rates.l2_bytes_per_ns),
         (Limit::Dram, dram / rates.dram_bytes_per_ns),
         (Limit::Atomics, atomics(traffic.hottest_updates(), traffic.updates(), rates)),
-        (Limit::Latency, latency(program, counts, shape, rates)),
     ];
     limits.sort_by(|(one, a), (other, b)| b.total_cmp(a).then(one.cmp(other)));
     Some(limits)
@@ -61,19 +59,4 @@ pub fn limits(
 fn atomics(hottest: u64, all: u64, rates: &Rates) -> f64 {
     let same = hottest as f64 / rates.same_address_updates_per_ns;
     same.max(all as f64 / rates.updates_per_ns)
-}
-
-/// Nanoseconds of one average warp that waits for every instruction, times the waves of blocks.
-fn latency(program: &Program, counts: &Counts, shape: Shape, rates: &Rates) -> f64 {
-    let mut clocks = 0.0;
-    for (inst, count) in program.code.iter().zip(&counts.profile) {
-        let cost = cost::of(inst);
-        let wait = match &inst.op {
-            Op::Load { .. } => 0,
-            _ => cost.latency,
-        };
-        clocks += count.warps as f64 * f64::from(wait.max(cost.issues));
-    }
-    let waves = shape.blocks.div_ceil(u64::from(shape.sms) * u64::from(shape.resident.max(1)));
-    clocks / counts.warps.max(1) as f64 * waves as f64 / rates.clock_ghz
 }

@@ -11,6 +11,24 @@ pub struct Shape {
     pub resident: u32,
     /// Multiprocessors.
     pub sms: u32,
+    /// Bytes of shared memory of a block.
+    pub shared_bytes: u32,
     /// Bytes of L2.
     pub l2_bytes: u32,
+}
+
+impl Shape {
+    /// Blocks of the multiprocessor that has most.
+    pub fn blocks_of_sm(&self) -> u64 {
+        self.blocks.div_ceil(u64::from(self.sms))
+    }
+
+    /// The share of the device's time in which the last blocks leave multiprocessors empty; 0 if
+    /// each has one block at most.
+    pub fn empty_share(&self) -> f64 {
+        if self.blocks <= u64::from(self.sms) {
+            return 0.0;
+        }
+        1.0 - self.blocks as f64 / (self.blocks_of_sm() * u64::from(self.sms)) as f64
+    }
 }

@@ -1,0 +1,100 @@
+//! The execution of one block, instruction by instruction, from which its time is estimated.
+
+/// Steps of a warp that are kept.
+const MOST_STEPS: usize = 16 << 10;
+
+/// No access belongs to the step.
+const NONE: u32 = u32::MAX;
+
+/// An instruction that a warp executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// The instruction.
+    pub pc: u32,
+    access: u32,
+}
+
+/// The memory that an instruction of a warp accessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Access {
+    wavefronts: u32,
+    first_sector: u32,
+}
+
+/// The execution of a block.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// The block's number in the grid.
+    pub block: u64,
+    /// The steps of each warp, up to a limit.
+    pub warps: Vec<Vec<Step>>,
+    /// How many steps the warps executed in all.
+    pub executed: u64,
+    accesses: Vec<Access>,
+    sectors: Vec<u64>,
+    /// Whether the running instruction is a step that is kept.
+    is_kept: bool,
+    /// The first sector of the running instruction, and its wavefronts.
+    pending: (usize, u32),
+}
+
+impl Trace {
+    /// That of a block with so many warps.
+    pub fn new(block: u64, warps: usize) -> Self {
+        Self { block, warps: vec![Vec::new(); warps], ..Self::default() }
+    }
+
+    /// A warp executes an instruction.
+    pub fn step(&mut self, warp: u32, pc: u32) {
+        self.executed += 1;
+        self.sectors.truncate(self.pending.0);
+        self.pending.1 = 0;
+        let steps = &mut self.warps[warp as usize];
+        self.is_kept = steps.len() < MOST_STEPS;
+        if self.is_kept {
+            steps.push(Step { pc, access: NONE });
+        }
+    }
+
+    /// The instruction accesses sectors of global memory, from one to the other.
+    pub fn touch(&mut self, low: u64, high: u64) {
+        self.sectors.extend(low..=high);
+    }
+
+    /// The instruction takes so many passes over the banks of shared memory.
+    pub fn pass(&mut self, wavefronts: u32) {
+        self.pending.1 += wavefronts;
+    }
+
+    /// The accesses of the instruction are complete.
+    pub fn finish(&mut self, warp: u32) {
+        let steps = &mut self.warps[warp as usize];
+        let Some(last) = steps.last_mut().filter(|_| self.is_kept) else { return };
+        last.access = self.accesses.len() as u32;
+        let (first_sector, wavefronts) = (self.pending.0 as u32, self.pending.1);
+        self.accesses.push(Access { wavefronts, first_sector });
+        self.pending = (self.sectors.len(), 0);
+    }
+
+    /// The wavefronts in shared memory and the sectors of a step.
+    pub fn access(&self, step: Step) -> Option<(u32, &[u64])> {
+        let at = step.access as usize;
+        let access = self.accesses.get(at)?;
+        let end =
+            self.accesses.get(at + 1).map_or(self.pending.0, |next| next.first_sector as usize);
+        Some((access.wavefronts, &self.sectors[access.first_sector as usize..end]))
+    }
+
+    /// Distinct sectors of global memory that it touched, as far as they are kept.
+    pub fn distinct_sectors(&self) -> u64 {
+        let mut sectors = self.sectors.clone();
+        sectors.sort_unstable();
+        sectors.dedup();
+        sectors.len() as u64
+    }
+
+    /// Steps that are kept.
+    pub fn kept(&self) -> u64 {
+        self.warps.iter().map(|steps| steps.len() as u64).sum()
+    }
+}
