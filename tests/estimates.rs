@@ -82,10 +82,12 @@ fn a_verdict_that_rests_on_an_estimate_says_so_in_every_format() {
 #[test]
 fn against_a_baseline_of_the_same_model_estimates_are_exact() {
     let same = run_against(|_| {}).exits_with(0);
-    assert!(same.stdout.contains("No regression: 4 configurations judged"), "{}", same.stdout);
+    assert!(same.stdout.contains("by exact metrics and estimated times"), "{}", same.stdout);
     let slower = run_against(|row| scale(row, 0.9)).exits_with(100);
     let text = &slower.stdout;
     assert!(text.contains("every duration <= baseline + 2%"), "{text}");
+    let changed = text.lines().find(|line| line.starts_with("  gather  block=64"));
+    assert_eq!(changed.map(|line| line.matches(" ≈").count()), Some(3), "{text}");
     assert!(text.contains("the limit `") && text.contains("` grew most, by ≈"), "{text}");
 }
 

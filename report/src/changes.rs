@@ -6,11 +6,13 @@
 use std::collections::BTreeSet;
 
 use gpuprof_model::comparison::{Change, Outcome};
-use gpuprof_model::run::{Run, SeriesResult};
+use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 
 use gpuprof_analysis::change::confidence_text;
 use gpuprof_analysis::gate::baseline::count;
 use gpuprof_analysis::gate::outcome::unmeasured;
+
+use super::estimates::sign;
 
 /// One listed change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +37,7 @@ pub(super) fn list_changes(series: &SeriesResult) -> Option<(Vec<Line>, String)>
         _ => true,
     };
     let worth = folded(series.changes.iter().filter(worth));
-    let lines = worth.iter().map(|alike| line(alike)).collect();
+    let lines = worth.iter().map(|alike| line(alike, &series.configurations)).collect();
     let counts: Vec<String> =
         count(&series.changes).iter().map(|(outcome, n)| format!("{n} {outcome}")).collect();
     Some((lines, format!("since the baseline: {}", counts.join(", "))))
@@ -59,9 +61,9 @@ fn folded<'r>(changes: impl Iterator<Item = &'r Change>) -> Vec<Vec<&'r Change>>
 }
 
 /// The line of `alike`: one change or several folded ones.
-fn line(alike: &[&Change]) -> Line {
+fn line(alike: &[&Change], rows: &[ConfigurationResult]) -> Line {
     if let [change] = alike {
-        return line_of(change);
+        return line_of(change, sign(&change.metric, rows));
     }
     let first = alike[0];
     let count = |of: fn(&Change) -> &str| {
@@ -79,15 +81,16 @@ fn line(alike: &[&Change]) -> Line {
     Line { outcome: first.outcome, subject: format!("{place}  {what}"), text }
 }
 
-fn line_of(change: &Change) -> Line {
+/// The line of `change`, with `sign` in front of its values.
+fn line_of(change: &Change, sign: &str) -> Line {
     let configuration = match change.configuration.as_str() {
         "" => "the configuration",
         key => key,
     };
     let mut text = match (change.baseline, change.value) {
-        (Some(before), Some(after)) => format!("{before} → {after}"),
-        (Some(before), None) => format!("{before} → nothing"),
-        (None, Some(after)) => format!("nothing → {after}"),
+        (Some(before), Some(after)) => format!("{sign}{before} → {sign}{after}"),
+        (Some(before), None) => format!("{sign}{before} → nothing"),
+        (None, Some(after)) => format!("nothing → {sign}{after}"),
         (None, None) => String::new(),
     };
     if let Some(percent) = change.percent {

@@ -208,6 +208,13 @@ impl Names<'_> {
         }
     }
 
+    /// The sign in front of the values of `finding`.
+    fn sign(&self, finding: &Finding) -> &'static str {
+        let series = self.0.series.iter().find(|series| series.id.to_string() == finding.series);
+        let metric = finding.metric.as_deref().unwrap_or_default();
+        series.map_or("", |series| estimates::sign(metric, &series.configurations))
+    }
+
     /// The series and the configuration of `finding`, as far as it has them.
     fn place(&self, finding: &Finding) -> String {
         let series = self.shorten(&finding.series);
@@ -235,7 +242,9 @@ fn changed(title: &'static str, all: &[Finding], names: &Names<'_>) -> Option<Li
         }
         Column { title, numeric, cells }
     };
-    let quantity = |value: Option<Quantity>| value.map(|v| v.to_string());
+    let quantity = |found: &Finding, value: Option<Quantity>| {
+        value.map(|v| format!("{}{v}", names.sign(found)))
+    };
     let mut configurations =
         column("configuration", false, &|found| found.configuration.clone().unwrap_or_default());
     let mut at = 0;
@@ -257,8 +266,8 @@ fn changed(title: &'static str, all: &[Finding], names: &Names<'_>) -> Option<Li
         column("series", false, &|found| names.shorten(&found.series).into_owned()),
         configurations,
         column("metric", false, &|found| asked(found).unwrap_or_default().to_owned()),
-        column("base", true, &|found| quantity(found.baseline).unwrap_or_default()),
-        column("head", true, &|found| quantity(found.value).unwrap_or_default()),
+        column("base", true, &|found| quantity(found, found.baseline).unwrap_or_default()),
+        column("head", true, &|found| quantity(found, found.value).unwrap_or_default()),
         column("change", true, &|found| found.percent.map(percent).unwrap_or_default()),
         column("95 % interval", true, &|found| found.interval.map(interval).unwrap_or_default()),
         column("in cycles", true, &|found| found.cycles_percent.map(percent).unwrap_or_default()),
@@ -287,9 +296,10 @@ fn line(ListedFinding { finding, more }: &ListedFinding<'_>, names: &Names<'_>) 
     };
     let limit = finding.limit.filter(|_| finding.verdict == Verdict::Fail);
     let limit = limit.map(|limit| format!("limit {limit}"));
+    let sign = names.sign(finding);
     match (finding.baseline, finding.value) {
-        (Some(before), Some(after)) => text.push_str(&format!(": {before} → {after}")),
-        (None, Some(after)) => text.push_str(&format!(": {after}")),
+        (Some(before), Some(after)) => text.push_str(&format!(": {sign}{before} → {sign}{after}")),
+        (None, Some(after)) => text.push_str(&format!(": {sign}{after}")),
         _ => {}
     }
     let change = finding.percent.map(|change| match finding.interval {

@@ -19,6 +19,11 @@ pub(super) const LABELS: [&str; 2] = ["estimated", "limited"];
 /// The sign in front of an estimate.
 pub(super) const SIGN: &str = "≈";
 
+/// The sign in front of values of `metric`; empty if they are no estimates.
+pub(super) fn sign(metric: &str, rows: &[ConfigurationResult]) -> &'static str {
+    if columns::is_estimated(metric, rows) { SIGN } else { "" }
+}
+
 /// `metric` as a title: with the sign if its values are estimates.
 pub(super) fn titled(metric: &str, rows: &[ConfigurationResult]) -> String {
     match columns::is_estimated(metric, rows) {

@@ -366,7 +366,7 @@ fn base_columns(name: &str, series: &SeriesResult) -> Vec<Column> {
         numeric: true,
         cells,
     };
-    let sign = if columns::is_estimated(name, rows) { estimates::SIGN } else { "" };
+    let sign = estimates::sign(name, rows);
     let of_base = |value: f64| format!("{sign}{}", scale.text(value));
     let bases = values.into_iter().map(|value| text(value.map(of_base)));
     let percent = |change: &Change| Some(format!("{:+.2}%", change.percent?));

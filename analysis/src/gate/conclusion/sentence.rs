@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gpuprof_model::conclusion::{Conclusion, Cost, Ending, Finding, Sensitivity};
-use gpuprof_model::measurement::Unverified;
+use gpuprof_model::measurement::{Source, Unverified};
 use gpuprof_model::run::Run;
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::Verdict;
@@ -261,7 +261,11 @@ impl Parts<'_> {
 
     fn exact_only(&self) -> Option<String> {
         let compared = self.run.comparison.is_some() && self.judged.by_time == 0;
-        compared.then(|| "by exact metrics and not by time".to_owned())
+        let mut judgements = self.run.series.iter().flat_map(|series| &series.judgements);
+        let estimated =
+            judgements.any(|it| it.source == Some(Source::Estimated) && it.baseline.is_some());
+        let by = if estimated { "estimated times" } else { "not by time" };
+        compared.then(|| format!("by exact metrics and {by}"))
     }
 
     fn baseline_clause(&self) -> String {
