@@ -4,8 +4,9 @@ use crate::common::Bench;
 use gpuprof_emulator::device::{Device, LaunchRecord};
 use gpuprof_emulator::timing::{Estimate, Limit};
 
-/// `copy`: a word of each thread. `chain`: 4096 dependent additions of each thread. `uneven`: 1024
-/// of each thread beyond the first warp, then a barrier. `hot`: every thread adds to one word.
+/// `copy`: a word of each thread. `chain`: 4096 dependent additions of each thread. `uneven`: 2048
+/// dependent multiplications, of the first warp after a barrier and of the others before it. `hot`:
+/// every thread adds to one word.
 const PTX: &str = r"
 .version 7.0
 .target sm_80
@@ -46,22 +47,45 @@ $next:
 .visible .entry uneven(.param .u64 y)
 {
     .reg .pred %p<3>;
-    .reg .b32 %r<4>;
+    .reg .b32 %r<3>;
+    .reg .b32 %f1;
     .reg .b64 %rd1;
-    mov.u32 %r3, %tid.x;
-    setp.lt.u32 %p2, %r3, 32;
-    mov.u32 %r1, 0;
-    mov.u32 %r2, 1;
+    mov.u32 %r2, %tid.x;
+    mov.f32 %f1, 0f00000000;
+    setp.lt.u32 %p2, %r2, 32;
     @%p2 bra $meet;
-$next:
-    add.u32 %r2, %r2, %r1;
+    mov.u32 %r1, 0;
+$before:
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
     add.u32 %r1, %r1, 1;
-    setp.lt.u32 %p1, %r1, 1024;
-    @%p1 bra $next;
+    setp.lt.u32 %p1, %r1, 256;
+    @%p1 bra $before;
 $meet:
     bar.sync 0;
+    @!%p2 bra $end;
+    mov.u32 %r1, 0;
+$after:
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    fma.rn.f32 %f1, %f1, %f1, %f1;
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p1, %r1, 256;
+    @%p1 bra $after;
+$end:
     ld.param.u64 %rd1, [y];
-    st.global.u32 [%rd1], %r2;
+    st.global.f32 [%rd1], %f1;
     ret;
 }
 .visible .entry hot(.param .u64 y)
@@ -145,8 +169,7 @@ fn a_barrier_costs_the_wait_for_the_slowest_warp() {
     let nanoseconds = |launch: &LaunchRecord| estimate(launch).duration_ns;
     let alone = nanoseconds(&bench.launch("uneven", 1, 32, &[&y]));
     let waiting = nanoseconds(&bench.launch("uneven", 1, 64, &[&y]));
-    // Only the second warp has the chain, of 2 dependent additions in each of 1024 steps.
-    assert!(waiting - alone > 1024.0 * 4.0 / 1.98, "{alone} and {waiting}");
+    assert!(waiting - alone > 2048.0 * 4.0 / 1.98, "{alone} and {waiting}");
 }
 
 #[test]
