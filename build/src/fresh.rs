@@ -36,11 +36,20 @@ pub(super) fn is_fresh(
     if !stamp.is_written() {
         return false;
     }
-    let Ok(text) = fs::read_to_string(dep_info) else { return false };
-    let sources: Vec<PathBuf> =
-        dependencies(&text).into_iter().map(|path| root.join(path)).collect();
+    let sources = sources(dep_info, root);
     !sources.is_empty()
         && sources.iter().chain(manifests).all(|file| modified(file).is_some_and(|at| at <= built))
+}
+
+/// Whether a source of the build with this `dep_info` is newer than `since`.
+pub(super) fn has_newer_source(dep_info: &Path, root: &Path, since: SystemTime) -> bool {
+    sources(dep_info, root).iter().any(|file| modified(file).is_some_and(|at| at > since))
+}
+
+/// The sources that `dep_info` lists; none if it cannot be read.
+fn sources(dep_info: &Path, root: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(dep_info).unwrap_or_default();
+    dependencies(&text).into_iter().map(|path| root.join(path)).collect()
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {

@@ -10,7 +10,6 @@ use std::io::BufReader;
 use std::process::{Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use cargo_metadata::diagnostic::DiagnosticLevel;
 use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, protocol};
@@ -123,44 +122,6 @@ pub fn build(metadata: &Metadata, build: &BuildOptions) -> Result<Vec<Harness>> 
         ));
     }
     Ok(harnesses)
-}
-
-/// Refuses the harnesses of `build` if their sources changed since: then the kernels, which were
-/// built after them, may be of another state. Cargo says so: it builds them again.
-///
-/// # Errors
-/// The packages that changed (exit code 101).
-pub fn refuse_changes(metadata: &Metadata, build: &BuildOptions) -> Result<()> {
-    let targets = targets(metadata, build)?;
-    let ours =
-        targets.built.into_iter().filter(|(package, _)| !oxide::is_compiled(package, metadata));
-    let mut command = build_command(&ours.collect::<Vec<_>>(), build);
-    let failed = |e| Failure::new(ExitCode::BuildFailed, format!("cannot start cargo: {e}"));
-    let output = command.stdin(Stdio::null()).output().map_err(failed)?;
-    let mut changed = BTreeSet::new();
-    for message in Message::parse_stream(&*output.stdout).flatten() {
-        let of = |id| metadata.packages.iter().find(|package| package.id == id);
-        let package = match message {
-            Message::CompilerArtifact(artifact) if !artifact.fresh => of(artifact.package_id),
-            Message::CompilerMessage(said) if said.message.level == DiagnosticLevel::Error => {
-                of(said.package_id)
-            }
-            _ => None,
-        };
-        changed.extend(package.map(|package| format!("`{}`", package.name)));
-    }
-    if changed.is_empty() {
-        return Ok(());
-    }
-    let changed: Vec<String> = changed.into_iter().collect();
-    Err(Failure::new(
-        ExitCode::BuildFailed,
-        format!(
-            "the source of {} changed while gpuprof built it: the harness and the kernels may be of \
-             two states; run the command again",
-            changed.join(", ")
-        ),
-    ))
 }
 
 /// The bench targets of the selected packages that depend on gpuprof.

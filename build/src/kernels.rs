@@ -34,7 +34,7 @@ use sha2::{Digest, Sha256};
 
 use ir::Ir;
 
-use super::fresh::{Stamp, is_fresh};
+use super::fresh::{Stamp, has_newer_source, is_fresh};
 use super::messages::{self, Ended};
 use super::toolchain::Toolchain;
 use super::{KERNEL_TARGET as TARGET, shown};
@@ -56,23 +56,18 @@ pub struct KernelBuild<'a> {
     pub arch: &'a str,
     /// The toolchain.
     pub toolchain: &'a Toolchain,
-}
-
-/// The kernels of a package.
-#[derive(Debug)]
-pub struct Built {
-    /// The path of their PTX.
-    pub ptx: Utf8PathBuf,
-    /// Whether there was nothing to build.
-    pub was_fresh: bool,
+    /// When the build of the harnesses began.
+    pub harnesses_begun: SystemTime,
 }
 
 impl KernelBuild<'_> {
-    /// Builds the kernels of `package`.
+    /// Builds the kernels of `package`: the path of their PTX.
     ///
     /// # Errors
     /// A build that fails (exit code 101); rustc's errors, in the user's source, are already shown.
-    pub fn build(&self, package: &str) -> Result<Built> {
+    /// A source that changed after the build of the harnesses began (exit code 101): then harness
+    /// and kernels may be of two states.
+    pub fn build(&self, package: &str) -> Result<Utf8PathBuf> {
         let flags = flags::of_every_crate(self.arch);
         let arguments = flags::of_cargo(package, self.cargo);
         // The root, since two clones may share a target folder.
@@ -97,7 +92,7 @@ impl KernelBuild<'_> {
         let fresh =
             || is_fresh(ptx.as_std_path(), &stamp, dep_info.as_std_path(), root, &manifests);
         if fresh() {
-            return Ok(Built { ptx, was_fresh: true });
+            return Ok(ptx);
         }
         write(&folder, fs::create_dir_all(&folder))?;
         // Two runs in one target folder build one after the other; the second finds the work done.
@@ -106,7 +101,7 @@ impl KernelBuild<'_> {
         let lock = lock.map_err(|e| Failure::output(lock_path.as_std_path(), &e))?;
         write(&lock_path, lock.lock())?;
         if fresh() {
-            return Ok(Built { ptx, was_fresh: true });
+            return Ok(ptx);
         }
         self.toolchain.check_arch(self.arch, TARGET)?;
         // Cargo sees its own output as fresh even where ours is gone, so ours stays until it is
@@ -124,7 +119,13 @@ impl KernelBuild<'_> {
         let dated = fs::File::options().write(true).open(&ptx).and_then(|f| f.set_modified(begun));
         write(&ptx, dated)?;
         write(&stamp_path, gpuprof_system::whole::write_whole(&stamp_path, asked.as_bytes()))?;
-        Ok(Built { ptx, was_fresh: false })
+        match has_newer_source(dep_info.as_std_path(), root, self.harnesses_begun) {
+            false => Ok(ptx),
+            true => Err(failed(format!(
+                "the source of `{package}` changed while gpuprof built it: the harness and the \
+                 kernels may be of two states; run the command again"
+            ))),
+        }
     }
 
     /// The lock file and every manifest.

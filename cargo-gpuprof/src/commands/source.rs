@@ -5,6 +5,7 @@ mod packed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Metadata;
@@ -41,6 +42,8 @@ pub struct Source {
     pub config: Config,
     /// The metrics that are known with our sections and the settings.
     catalogue: Catalogue,
+    /// When the build of the harnesses began.
+    begun: SystemTime,
     origin: Origin,
 }
 
@@ -180,6 +183,7 @@ impl Opened {
     /// # Errors
     /// The build; a target folder that cannot be written.
     pub fn build(self, options: BuildOptions) -> Result<(Scratch, Source)> {
+        let begun = SystemTime::now();
         let stored = self.stored(&options);
         let Self { config, catalogue, place, folder } = self;
         let (mut harnesses, target_directory, origin) = match place {
@@ -195,7 +199,10 @@ impl Opened {
             }
         };
         execute::stand_in(&mut harnesses, &target_directory)?;
-        Ok((folder, Source { harnesses, target_directory, stored, config, catalogue, origin }))
+        Ok((
+            folder,
+            Source { harnesses, target_directory, stored, config, catalogue, begun, origin },
+        ))
     }
 }
 
@@ -227,6 +234,7 @@ impl Source {
     /// # Errors
     /// Metadata or build; it has nothing of it.
     pub fn other_revision(build: BuildOptions) -> Result<Self> {
+        let begun = SystemTime::now();
         let metadata = host::metadata(&build.cargo)?;
         let cargo = host::as_far_as_known(&metadata, build.cargo)?;
         let target_directory = host::target_directory(&metadata, &cargo);
@@ -240,6 +248,7 @@ impl Source {
             target_directory,
             config: Config::default(),
             catalogue: Sections::built_in()?.catalogue().clone(),
+            begun,
             origin: Origin::Workspace { metadata: Box::new(metadata), cargo },
         })
     }
@@ -296,15 +305,11 @@ impl Source {
             cargo,
             arch,
             toolchain,
+            harnesses_begun: self.begun,
         };
-        let (mut modules, mut anything) = (BTreeMap::new(), false);
+        let mut modules = BTreeMap::new();
         for package in packages {
-            let built = build.build(package)?;
-            anything |= !built.was_fresh;
-            modules.insert(package.clone(), built.ptx);
-        }
-        if anything {
-            host::refuse_changes(metadata, cargo)?;
+            modules.insert(package.clone(), build.build(package)?);
         }
         let toolchain = Some(toolchain.version.clone());
         Ok(Kernels { modules, toolchain, ..Kernels::default() })
