@@ -1,6 +1,6 @@
 //! Counts by line, stored with a run.
 
-use crate::support::Workspace;
+use crate::support::{FakeGpu, Workspace};
 use serde_json::Value;
 
 /// The document of a run of `package` in `workspace`.
@@ -47,4 +47,70 @@ fn add_up(document: &Value) -> usize {
 fn the_lines_of_a_row_add_up_to_its_metrics() {
     let workshop = Workspace::fixture("workshop");
     assert_eq!(add_up(&document(&workshop, "vector")), 6);
+}
+
+/// The sectors of loads, by another pass.
+const SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+
+/// The rows of `scale` on a fake GPU with counts by line and this `trouble`.
+fn counted_on_gpu(gpu: &FakeGpu, trouble: &str) -> Vec<Value> {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("run.json").display().to_string();
+    let series = ["run", "--package", "vector", "scale", "--repeat", "1", "--no-config"];
+    let more = ["--section", "SourceCounters", "--metrics", SECTORS, "--export-json", &file];
+    let workshop = Workspace::fixture("workshop");
+    let tool = gpu.tool(&workshop, &[&series[..], &more].concat());
+    tool.env("FAKE_CUPTI_TROUBLE", trouble).run().exits_with(0);
+    let text = std::fs::read_to_string(&file).expect("it was exported");
+    let run: Value = serde_json::from_str(&text).expect("it is JSON");
+    run["series"][0]["configurations"].as_array().expect("rows").clone()
+}
+
+/// The sum of a counter of a row.
+fn counted(row: &Value, counter: &str) -> u64 {
+    let code = row["code"].as_array().cloned().unwrap_or_default();
+    code.iter().map(|code| sum(&code["counts"][counter])).sum()
+}
+
+#[test]
+fn a_gpu_counts_and_samples_by_line_and_the_lines_add_up_to_its_counters() {
+    let gpu = FakeGpu::new();
+    for row in counted_on_gpu(&gpu, "") {
+        let loads = &row["metrics"][SECTORS]["value"];
+        let of_loads = row["costly"].as_array().and_then(|all| all.first()).expect("a line");
+        assert_eq!(of_loads["cost"], "global_load_sectors", "{row:#}");
+        assert_eq!(of_loads["total"].as_f64(), loads.as_f64(), "{row:#}");
+        assert!(of_loads["line"].as_str().is_some_and(|it| it.starts_with("vector/src/lib.rs:")));
+        assert_eq!(of_loads["emulated"], Value::Null);
+        let ranges = row["source"]["ranges"].as_u64().expect("it was sampled");
+        // The fake samples every execution.
+        assert_eq!(counted(&row, "samples"), ranges * counted(&row, "instructions"));
+        assert!(counted(&row, "long_scoreboard") > 0, "{row:#}");
+        assert_eq!(row["source"]["samples"].as_u64(), Some(counted(&row, "samples")));
+        assert_eq!(row["source"]["missing"], Value::Null);
+    }
+    let log = gpu.log();
+    let count = |line: &str| log.iter().filter(|it| *it == line).count();
+    assert_eq!((count("counts instructions"), count("samples")), (2, 2), "{log:#?}");
+    assert_eq!(gpu.survivors(), [0; 0]);
+}
+
+#[test]
+fn counts_by_line_that_fail_leave_the_rest_of_the_run_and_say_why() {
+    for (trouble, missing, counts, samples) in [
+        ("drop instructions 9", "CUPTI lost 9 counts of instructions", false, true),
+        ("fail cuptiPCSamplingEnable 27", "CUPTI_ERROR_NOT_SUPPORTED", true, false),
+        ("abort at=cuptiSassMetricsEnable", "counts of instructions: the process", false, true),
+        ("drop all-samples 1", "samples of warps: the GPU took none", true, false),
+    ] {
+        for row in counted_on_gpu(&FakeGpu::new(), trouble) {
+            assert_eq!(row["status"]["status"], "finished", "{trouble}: {row:#}");
+            let told = row["source"]["missing"].to_string();
+            assert!(told.contains(missing), "{trouble}: {told}");
+            assert_eq!(counted(&row, "instructions") > 0, counts, "{trouble}");
+            assert_eq!(counted(&row, "samples") > 0, samples, "{trouble}");
+        }
+    }
+    let dropped = counted_on_gpu(&FakeGpu::new(), "drop samples 5");
+    assert!(dropped.iter().all(|row| row["source"]["dropped"] == 5), "{dropped:#?}");
 }

@@ -18,7 +18,7 @@ use crate::{Code, Failure};
 /// A parameter struct of CUPTI.
 ///
 /// # Safety
-/// The type is `repr(C)`, its first field is `structSize: usize`, all-zero is a valid value (its
+/// The type is `repr(C)`, its first field is a `usize` for the size, all-zero is a valid value (its
 /// enums have a zero), and `STRUCT_SIZE` is at most its size.
 pub(crate) unsafe trait Parameters {
     /// What `structSize` must say.
@@ -73,6 +73,22 @@ parameters! {
     CUpti_RangeProfiler_DecodeData_Params upto numOfRangeDropped,
     CUpti_RangeProfiler_GetCounterDataInfo_Params upto numTotalRanges,
     CUpti_RangeProfiler_CounterData_GetRangeInfo_Params upto rangeName,
+    CUpti_GetCubinCrcParams upto cubinCrc,
+    CUpti_SassMetrics_GetProperties_Params upto metric,
+    CUpti_SassMetricsSetConfig_Params upto deviceIndex,
+    CUpti_SassMetricsUnsetConfig_Params upto deviceIndex,
+    CUpti_SassMetricsEnable_Params upto enableLazyPatching,
+    CUpti_SassMetricsDisable_Params upto numOfDroppedRecords,
+    CUpti_SassMetricsGetDataProperties_Params upto numOfInstances,
+    CUpti_SassMetricsFlushData_Params upto numOfInstances,
+    CUpti_PCSamplingEnableParams upto ctx,
+    CUpti_PCSamplingDisableParams upto ctx,
+    CUpti_PCSamplingConfigurationInfoParams upto pPCSamplingConfigurationInfo,
+    CUpti_PCSamplingGetNumStallReasonsParams upto numStallReasons,
+    CUpti_PCSamplingGetStallReasonsParams upto stallReasons,
+    CUpti_PCSamplingStartParams upto ctx,
+    CUpti_PCSamplingStopParams upto ctx,
+    CUpti_PCSamplingGetDataParams upto pcSamplingData,
 }
 
 /// A parameter struct on its way in or out.
@@ -149,13 +165,13 @@ impl<T> Function<T> {
 }
 
 macro_rules! functions {
-    ($($field:ident = $name:literal ($parameters:ident)),* $(,)?) => {
-        /// Every function that is used, resolved.
-        pub(crate) struct Functions {
+    ($(#[$doc:meta])* $group:ident { $($field:ident = $name:literal ($parameters:ident)),* $(,)? }) => {
+        $(#[$doc])*
+        pub(crate) struct $group {
             $(pub(crate) $field: Function<sys::$parameters>,)*
         }
 
-        impl Functions {
+        impl $group {
             /// Looks all of them up; the name of the first that is missing otherwise.
             pub(crate) fn resolve(library: Library) -> Result<Self, &'static str> {
                 Ok(Self {$(
@@ -172,6 +188,8 @@ macro_rules! functions {
 }
 
 functions! {
+    /// Every function of the host and the range profiler that is used, resolved.
+    Functions {
     host_chips = "cuptiProfilerHostGetSupportedChips" (CUpti_Profiler_Host_GetSupportedChips_Params),
     host_initialize = "cuptiProfilerHostInitialize" (CUpti_Profiler_Host_Initialize_Params),
     host_deinitialize = "cuptiProfilerHostDeinitialize" (CUpti_Profiler_Host_Deinitialize_Params),
@@ -204,6 +222,41 @@ functions! {
     decode = "cuptiRangeProfilerDecodeData" (CUpti_RangeProfiler_DecodeData_Params),
     range_count = "cuptiRangeProfilerGetCounterDataInfo" (CUpti_RangeProfiler_GetCounterDataInfo_Params),
     range_name = "cuptiRangeProfilerCounterDataGetRangeInfo" (CUpti_RangeProfiler_CounterData_GetRangeInfo_Params),
+    }
+}
+
+functions! {
+    /// The function that names a cubin.
+    CubinFunctions {
+        crc = "cuptiGetCubinCrc" (CUpti_GetCubinCrcParams),
+    }
+}
+
+functions! {
+    /// The functions that count by machine instruction.
+    SassFunctions {
+        properties = "cuptiSassMetricsGetProperties" (CUpti_SassMetrics_GetProperties_Params),
+        set_config = "cuptiSassMetricsSetConfig" (CUpti_SassMetricsSetConfig_Params),
+        unset_config = "cuptiSassMetricsUnsetConfig" (CUpti_SassMetricsUnsetConfig_Params),
+        enable = "cuptiSassMetricsEnable" (CUpti_SassMetricsEnable_Params),
+        disable = "cuptiSassMetricsDisable" (CUpti_SassMetricsDisable_Params),
+        data_properties = "cuptiSassMetricsGetDataProperties" (CUpti_SassMetricsGetDataProperties_Params),
+        flush = "cuptiSassMetricsFlushData" (CUpti_SassMetricsFlushData_Params),
+    }
+}
+
+functions! {
+    /// The functions that sample program counters.
+    SamplingFunctions {
+        enable = "cuptiPCSamplingEnable" (CUpti_PCSamplingEnableParams),
+        disable = "cuptiPCSamplingDisable" (CUpti_PCSamplingDisableParams),
+        configure = "cuptiPCSamplingSetConfigurationAttribute" (CUpti_PCSamplingConfigurationInfoParams),
+        reason_count = "cuptiPCSamplingGetNumStallReasons" (CUpti_PCSamplingGetNumStallReasonsParams),
+        reasons = "cuptiPCSamplingGetStallReasons" (CUpti_PCSamplingGetStallReasonsParams),
+        start = "cuptiPCSamplingStart" (CUpti_PCSamplingStartParams),
+        stop = "cuptiPCSamplingStop" (CUpti_PCSamplingStopParams),
+        data = "cuptiPCSamplingGetData" (CUpti_PCSamplingGetDataParams),
+    }
 }
 
 #[cfg(test)]
@@ -243,5 +296,14 @@ mod tests {
         assert_eq!(sys::CUpti_Profiler_Host_Initialize_Params::STRUCT_SIZE, 48);
         assert_eq!(sys::CUpti_Profiler_GetCounterAvailability_Params::STRUCT_SIZE, 40);
         assert_eq!(sys::CUpti_Profiler_Initialize_Params::STRUCT_SIZE, 16);
+        assert_eq!(sys::CUpti_SassMetricsSetConfig_Params::STRUCT_SIZE, 36);
+        assert_eq!(sys::CUpti_SassMetricsUnsetConfig_Params::STRUCT_SIZE, 20);
+        assert_eq!(sys::CUpti_SassMetricsEnable_Params::STRUCT_SIZE, 25);
+        assert_eq!(sys::CUpti_SassMetricsDisable_Params::STRUCT_SIZE, 32);
+        // The header's macro ends before the data.
+        assert_eq!(sys::CUpti_SassMetricsFlushData_Params::STRUCT_SIZE, 40);
+        assert_eq!(sys::CUpti_PCSamplingGetStallReasonsParams::STRUCT_SIZE, 48);
+        assert_eq!(size_of::<sys::CUpti_PCSamplingPCData>(), 64);
+        assert_eq!(size_of::<sys::CUpti_PCSamplingData>(), 80);
     }
 }

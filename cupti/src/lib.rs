@@ -3,8 +3,9 @@
 //! Input: the possible locations of CUPTI ([`locate()`]). Output: on any machine the metric
 //! catalogue of every chip, the validation of metric names, config images with their pass counts,
 //! and values read back from recorded counter data ([`host`]); on a machine with a GPU the
-//! collection itself, one pass at a time ([`target`]), the device's own times ([`activity`]), and
-//! the launches that the driver refuses ([`launches`]).
+//! collection itself, one pass at a time ([`target`]), the device's own times ([`activity`]), the
+//! launches that the driver refuses ([`launches`]), and counts ([`sass`]) and samples
+//! ([`sampling`]) of each machine instruction.
 //!
 //! Invariants:
 //! * Nothing here needs a CUDA toolkit to build, or any NVIDIA file to start. [`locate::locate`]
@@ -23,6 +24,7 @@ mod abi;
 pub mod activity;
 mod advice;
 mod code;
+pub mod cubin;
 pub mod driver;
 mod error;
 pub mod host;
@@ -30,6 +32,8 @@ mod image;
 pub mod launches;
 mod library;
 pub mod locate;
+pub mod sampling;
+pub mod sass;
 pub mod target;
 pub mod trial;
 pub mod version;

@@ -24,7 +24,7 @@ use crate::abi::{Call, Functions};
 use crate::driver::{self, Driver, DriverProblem};
 use crate::host::string;
 use crate::image::Kind;
-use crate::{Failure, HostApi};
+use crate::{Failure, HostApi, LoadError};
 
 /// Why collection fails.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -62,6 +62,17 @@ pub enum TargetError {
         /// How many.
         dropped: usize,
     },
+    /// Counts or samples of machine instructions that CUPTI lost, so the rest adds up to nothing.
+    #[error("CUPTI lost {dropped} {what}")]
+    Lost {
+        /// Of what.
+        what: &'static str,
+        /// How many.
+        dropped: u64,
+    },
+    /// A CUPTI without the functions for it.
+    #[error("{0}")]
+    Load(#[from] LoadError),
 }
 
 /// A CUPTI that is initialised for collection, and the driver under it. A handle: copies share it,
@@ -126,7 +137,7 @@ impl Target {
     /// # Errors
     /// Whatever CUPTI answers.
     pub fn device_supported(&self, context: &CudaContext) -> Result<Support, TargetError> {
-        self.own(context)?;
+        own(context)?;
         Ok(Support::query(self.functions(), context.cu_device())?)
     }
 
@@ -137,7 +148,7 @@ impl Target {
     /// # Errors
     /// [`crate::Code::InsufficientPrivileges`] and its like, or whatever CUPTI answers.
     pub fn counter_availability(&self, context: &CudaContext) -> Result<Vec<u8>, TargetError> {
-        self.own(context)?;
+        own(context)?;
         let get = &self.functions().counter_availability;
         let mut size = Call::<sys::CUpti_Profiler_GetCounterAvailability_Params>::new();
         size.fields().ctx = context.cu_ctx();
@@ -157,17 +168,17 @@ impl Target {
         image.truncate(unsafe { (*call.out()).counterAvailabilityImageSize });
         Ok(Kind::Availability.seal(&image))
     }
+}
 
-    /// Refuses a context of another driver, which CUPTI would mistake for one of NVIDIA's.
-    fn own(&self, context: &CudaContext) -> Result<(), TargetError> {
-        let ordinal = context.ordinal();
-        let uuid = context.uuid().map_err(TargetError::Context)?;
-        let same = |known: &[u8; 16]| known.iter().zip(&uuid.bytes).all(|(a, b)| *a == *b as u8);
-        if driver::uuids(ordinal)?.iter().any(same) {
-            context.bind_to_thread().map_err(TargetError::Context)
-        } else {
-            Err(TargetError::ForeignContext { ordinal })
-        }
+/// Refuses a context of another driver, which CUPTI would mistake for one of NVIDIA's.
+pub(crate) fn own(context: &CudaContext) -> Result<(), TargetError> {
+    let ordinal = context.ordinal();
+    let uuid = context.uuid().map_err(TargetError::Context)?;
+    let same = |known: &[u8; 16]| known.iter().zip(&uuid.bytes).all(|(a, b)| *a == *b as u8);
+    if driver::uuids(ordinal)?.iter().any(same) {
+        context.bind_to_thread().map_err(TargetError::Context)
+    } else {
+        Err(TargetError::ForeignContext { ordinal })
     }
 }
 

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::assembled::Fusable;
 use crate::checks::CheckRecord;
-use crate::code::{CostlyLine, CountedCode};
+use crate::code::{CostlyLine, CountedCode, Counter};
 use crate::estimate::Estimate;
 use crate::failure::{Denial, FailureKind};
 
@@ -300,6 +301,61 @@ pub struct DeviceName {
 /// How the UUIDs of MIG instances begin.
 pub const MIG_PREFIX: &str = "MIG-";
 
+/// What a pass found at each machine instruction.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MachineCounts {
+    /// The functions that were launched, or called by them.
+    pub functions: Vec<MachineFunction>,
+    /// How often the measured range ran.
+    pub ranges: u32,
+    /// Samples that the GPU lost.
+    pub dropped: u64,
+}
+
+/// The machine code of a function with the counts of its instructions.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MachineFunction {
+    /// Its name in its module.
+    pub name: String,
+    /// The module of the request that it is in; none if it is in another one.
+    pub module: Option<MachineModule>,
+    /// The instructions with counts.
+    pub instructions: Vec<MachineInstruction>,
+}
+
+/// A module, compiled for the GPU.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MachineModule {
+    /// Its PTX.
+    pub ptx: PathBuf,
+    /// The cubin.
+    pub cubin: PathBuf,
+}
+
+/// The counts of a machine instruction.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MachineInstruction {
+    /// Its offset in the function, in bytes.
+    pub offset: u64,
+    /// Its counts.
+    pub counts: BTreeMap<Counter, u64>,
+}
+
+/// How the counts by line were collected on a GPU.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SourceCollection {
+    /// How often the measured range ran while warps were sampled.
+    pub ranges: u32,
+    /// Samples of warps.
+    pub samples: u64,
+    /// Samples that the GPU lost.
+    pub dropped: u64,
+    /// Why some of it could not be collected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
 /// Everything a pass that ran to its end found.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct PassResult {
@@ -328,6 +384,9 @@ pub struct PassResult {
     /// The code of the kernels and its counts line by line; none on a GPU.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<CountedCode>,
+    /// What was found at each machine instruction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineCounts>,
     /// The bytes of the kernel's buffers; none of a series function, which has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_bytes: Option<u64>,

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assembled::ModuleResources;
 use crate::checks::Checks;
+use crate::code::Listing;
 use crate::configuration::Configuration;
 use crate::declared::{DeclaredEntry, DeclaredKernel, LaunchableInstance};
 use crate::failure::{Denial, RefusedMetric};
@@ -20,7 +21,7 @@ use crate::series::SeriesId;
 use crate::space::Space;
 
 /// The protocol this build speaks. It changes whenever a request or reply changes its meaning.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// The exit code of a harness that measured and could not write its reply. The configuration did
 /// nothing wrong, so the run ends and can be resumed. No shell and no convention has this code.
@@ -96,6 +97,39 @@ pub enum RequestBody {
     PlanCounters(CounterPlanRequest),
     /// Run these configurations once each, one after the other in this process.
     Measure(Vec<MeasureRequest>),
+    /// Say which lines the code of these kernels has, by the emulated driver.
+    ListCode(Vec<KernelCode>),
+}
+
+/// A kernel, and the file with its PTX.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelCode {
+    /// The kernel's name in its module.
+    pub kernel: String,
+    /// The PTX of the module.
+    pub ptx: PathBuf,
+}
+
+/// What a pass finds at each machine instruction. CUPTI allows one of them in a process, and no
+/// other collector next to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceCollector {
+    /// How often warps and threads executed it, and what its accesses cost.
+    Counts,
+    /// How often a warp was found at it, and in which state.
+    Samples,
+}
+
+/// What to find at each machine instruction, in place of times.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceRequest {
+    /// What.
+    pub collector: SourceCollector,
+    /// CUPTI's library or its folder.
+    pub cupti: PathBuf,
+    /// The folder for the cubins.
+    pub folder: PathBuf,
 }
 
 /// The requested counters, and the folder for their config images.
@@ -253,6 +287,9 @@ pub struct MeasureRequest {
     /// The counters to collect; a pass that collects counters takes no samples.
     #[serde(default)]
     pub counters: Option<CounterRequest>,
+    /// What to find at each machine instruction; such a pass takes no samples of times.
+    #[serde(default)]
+    pub source: Option<SourceRequest>,
     /// The attributes of the device to report in addition to the default ones, by their names after
     /// `device__attribute_`.
     #[serde(default)]
@@ -335,6 +372,8 @@ pub enum ReplyBody {
     /// The results of the pass for each configuration, in request order; none after a failed one,
     /// since a broken context affects all later ones.
     Measured(Vec<PassOutcome>),
+    /// The lines of each kernel's code; none of one that the emulated driver cannot read.
+    CodeListed(Vec<Option<Listing>>),
 }
 
 /// One registered series.

@@ -27,8 +27,8 @@ use crate::estimate::Estimate;
 use crate::language::Language;
 use crate::machine::{Backend, CacheControl, ClockControl};
 use crate::measurement::{
-    DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timer, Timing, Unverified,
-    Verification,
+    DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, SourceCollection, Timer, Timing,
+    Unverified, Verification,
 };
 use crate::metric::{Catalogue, built_in};
 use crate::protocol::{CounterRange, Replay};
@@ -434,10 +434,12 @@ pub struct ConfigurationResult {
     pub occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     pub launches: Vec<LaunchRecord>,
-    /// The source lines with the costliest accesses; none on a GPU, and in older documents.
+    /// The source lines with the costliest accesses; none in older documents.
     pub costly: Vec<CostlyLine>,
-    /// The code of its kernels and its counts line by line; none on a GPU, and in older documents.
+    /// The code of its kernels and its counts line by line; none in older documents.
     pub code: Vec<CountedCode>,
+    /// How they were collected on a GPU; none if the emulated driver counted.
+    pub source: Option<SourceCollection>,
     /// The bytes of the kernel's buffers; none of a series function, and in older documents.
     pub buffer_bytes: Option<u64>,
     /// Nanoseconds of the longest set-up that a process made for the series; none without one.

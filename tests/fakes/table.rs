@@ -41,6 +41,21 @@ pub struct Launch {
     pub counter_count: usize,
 }
 
+/// The counts of an instruction, summed over launches.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Instruction {
+    /// The kernel.
+    pub kernel: *const c_char,
+    /// Its number in the kernel.
+    pub number: u32,
+    /// The emulator's counts by line.
+    pub counts: [u64; 12],
+}
+
+/// Takes the counts of an instruction, which live for the call only.
+pub type VisitInstruction = unsafe extern "C" fn(into: *mut c_void, one: *const Instruction);
+
 /// Takes a launch, which lives for the call only.
 pub type Visit = unsafe extern "C" fn(into: *mut c_void, launch: *const Launch);
 
@@ -73,6 +88,8 @@ pub struct Table {
     pub observe: extern "C" fn(on: bool),
     /// Visits the launches kept since the last call, in order, and forgets them.
     pub take: unsafe extern "C" fn(visit: Visit, into: *mut c_void),
+    /// Visits the instructions of all kernels launched since the last call, and forgets them.
+    pub instructions: unsafe extern "C" fn(visit: VisitInstruction, into: *mut c_void),
     /// Tells of every call that fails and of every launch from now on, or of none.
     pub watch: extern "C" fn(hear: Option<Hear>),
 }

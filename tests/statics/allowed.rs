@@ -179,6 +179,11 @@ pub const ALLOWED: &[Allowed] = &[
     allowed("tests/fakes/cupti/src/driver.rs", "DRIVER", "a process has one driver"),
     allowed("tests/fakes/cupti/src/host.rs", "HOSTS", "CUPTI's C API hands out addresses only"),
     allowed(
+        "tests/fakes/driver/src/driver/linking.rs",
+        "LINKED",
+        "CUDA's linker hands out an address that stays until the linker is destroyed",
+    ),
+    allowed(
         "tests/fakes/driver/src/driver/ledger.rs",
         "HEAR",
         "the fake CUPTI asks for the fake driver's launches through a C function, as CUPTI does",
@@ -202,6 +207,17 @@ pub const ALLOWED: &[Allowed] = &[
         "tests/fakes/cupti/src/host.rs",
         "SUBMETRIC_LISTS",
         "CUPTI's C API hands out lists that live as long as the process",
+    ),
+    allowed(
+        "tests/fakes/cupti/src/sampling.rs",
+        "STATE",
+        "CUPTI's C API for samples has one state a context, and the fake has one context",
+    ),
+    allowed("tests/fakes/cupti/src/sass.rs", "STATE", "CUPTI patches the code of a whole process"),
+    allowed(
+        "tests/fakes/cupti/src/sass.rs",
+        "CRC",
+        "CUPTI's records name a cubin by the number that another function gave it",
     ),
     allowed("tests/fakes/cupti/src/session.rs", "SESSION", "CUPTI has one session a process"),
     allowed("tests/fakes/cupti/src/ready.rs", "INITIALIZED", "CUPTI counts it for the process"),

@@ -228,6 +228,7 @@ fn subset(
         launches: Vec::new(),
         costly: Vec::new(),
         code: Vec::new(),
+        source: None,
         buffer_bytes: None,
         setup_ns: None,
         verified: false,

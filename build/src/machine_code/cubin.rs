@@ -35,13 +35,21 @@ pub(super) struct Cubin {
     pub(super) variables: Vec<Variable>,
 }
 
-/// A symbol with the section that it is in.
-struct Symbol<'f> {
-    name: &'f str,
+/// A symbol with its place: the section that it is in, and its offset there.
+pub(super) struct Symbol<'f> {
+    pub(super) name: &'f str,
     kind: u8,
     other: u8,
-    section: usize,
+    pub(super) section: usize,
+    pub(super) value: u64,
     size: u64,
+}
+
+impl Symbol<'_> {
+    /// Whether it is a function.
+    pub(super) fn is_function(&self) -> bool {
+        self.kind == FUNCTION
+    }
 }
 
 impl Cubin {
@@ -66,7 +74,7 @@ impl Cubin {
             );
         }
         let symbols = symbols(&sections)?;
-        let entries = symbols.iter().filter(|it| it.kind == FUNCTION && it.other & ENTRY != 0);
+        let entries = symbols.iter().filter(|it| it.is_function() && it.other & ENTRY != 0);
         let variables = symbols.iter().filter(|it| it.kind == OBJECT);
         Ok(Self {
             target: target(file)?,
@@ -88,7 +96,11 @@ fn target(file: &[u8]) -> Result<String, String> {
     Ok(format!("sm_{}{alone}", flags & 0xff))
 }
 
-fn symbols<'f>(sections: &Sections<'f>) -> Result<Vec<Symbol<'f>>, String> {
+/// The symbols, in their order.
+///
+/// # Errors
+/// The file is cut off.
+pub(super) fn symbols<'f>(sections: &Sections<'f>) -> Result<Vec<Symbol<'f>>, String> {
     let named = |name| sections.named(name).map_or(Ok(&[][..]), |section| section.bytes());
     let (table, names) = (named(".symtab")?, named(".strtab")?);
     let symbol = |record: &'f [u8]| {
@@ -97,6 +109,7 @@ fn symbols<'f>(sections: &Sections<'f>) -> Result<Vec<Symbol<'f>>, String> {
             kind: record[4] & 0xf,
             other: record[5],
             section: number::<2>(record, 6)?,
+            value: number::<8>(record, 8)? as u64,
             size: number::<8>(record, 16)? as u64,
         })
     };

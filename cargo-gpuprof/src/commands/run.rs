@@ -7,6 +7,7 @@
 pub(super) mod against;
 mod base;
 mod beforehand;
+mod by_line;
 mod conclude;
 mod costly;
 mod costs;
@@ -32,6 +33,7 @@ mod scheduler;
 mod sides;
 mod slice;
 mod slice_steps;
+mod source_counters;
 mod sources;
 mod stopwatch;
 

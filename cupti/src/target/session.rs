@@ -116,7 +116,7 @@ impl Session {
         context: &Arc<CudaContext>,
         options: SessionOptions,
     ) -> Result<Self, TargetError> {
-        target.own(context)?;
+        super::own(context)?;
         let functions = target.functions();
         let mut enable = Call::<sys::CUpti_RangeProfiler_Enable_Params>::new();
         enable.fields().ctx = context.cu_ctx();

@@ -17,7 +17,7 @@ pub use error::LaunchError;
 pub use module::{Kernel, Module};
 pub use occupancy::{Occupancy, occupancy};
 pub use record::{LaunchConfig, LaunchRecord};
-pub use report::{fault_json, launch_json, quote, refusal_json};
+pub use report::{fault_json, launch_json, listing_json, quote, refusal_json};
 
 use crate::counters::{self, Counts, Profile, Reported};
 use crate::machine::global_shadow::GlobalShadow;

@@ -37,7 +37,7 @@ impl Kernel {
     }
 
     /// Its lines.
-    pub(super) fn listing(&self) -> &Arc<Listing> {
+    pub fn listing(&self) -> &Arc<Listing> {
         self.listing.get_or_init(|| Arc::new(Listing::new(&self.program, &self.text)))
     }
 

@@ -1,7 +1,7 @@
 //! Launches and faults as JSON.
 
 use super::{Chip, LaunchConfig, LaunchRecord};
-use crate::counters::Profile;
+use crate::counters::{Listing, Profile};
 use crate::machine::FaultReport;
 use crate::timing::{Estimate, MODEL};
 use std::fmt::Write;
@@ -91,21 +91,29 @@ pub fn refusal_json(kernel: &str, config: LaunchConfig, message: &str) -> String
 /// (0: none), its number there and its text; its counts are those of
 /// [`LineCounts::values`](crate::counters::LineCounts::values).
 fn profile_json(profile: &Profile) -> String {
-    let listing = &profile.listing;
-    let lines = listing.lines.iter().map(|line| {
-        let (file, number) = line.source.map_or((0, 0), |(file, number)| (file + 1, number));
-        format!("[{},{file},{number},{}]", line.ptx_line, quote(&line.text))
-    });
     let counts = profile.counts.iter().map(|counts| {
         let values: Vec<String> = counts.values().iter().map(u64::to_string).collect();
         format!("[{}]", values.join(","))
     });
+    let counts = counts.collect::<Vec<_>>().join(",");
+    format!("{{{},\"counts\":[{counts}]}}", listing_fields(&profile.listing))
+}
+
+/// The lines of a kernel.
+pub fn listing_json(listing: &Listing) -> String {
+    format!("{{{}}}", listing_fields(listing))
+}
+
+fn listing_fields(listing: &Listing) -> String {
+    let lines = listing.lines.iter().map(|line| {
+        let (file, number) = line.source.map_or((0, 0), |(file, number)| (file + 1, number));
+        format!("[{},{file},{number},{}]", line.ptx_line, quote(&line.text))
+    });
     format!(
-        "{{\"kernel\":{},\"files\":[{}],\"lines\":[{}],\"counts\":[{}]}}",
+        "\"kernel\":{},\"files\":[{}],\"lines\":[{}]",
         quote(&listing.kernel),
         listing.files.iter().map(|file| quote(file)).collect::<Vec<_>>().join(","),
-        lines.collect::<Vec<_>>().join(","),
-        counts.collect::<Vec<_>>().join(",")
+        lines.collect::<Vec<_>>().join(",")
     )
 }
 

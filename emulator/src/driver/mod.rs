@@ -24,6 +24,7 @@ mod graph;
 mod graph_nodes;
 mod graphs;
 mod library;
+mod linking;
 mod log;
 mod machine_code;
 mod managed;

@@ -6,7 +6,7 @@ use super::code::Code;
 use super::current::with_context;
 use super::pointers::{Text, free_text, give_text};
 use super::state::{Driver, peek};
-use crate::device::refusal_json;
+use crate::device::{Device, listing_json, refusal_json};
 use crate::machine::Holds;
 use std::ffi::{c_char, c_int};
 
@@ -23,7 +23,7 @@ extern "C" fn gpuemu_abi_version() -> u32 {
 #[unsafe(no_mangle)]
 extern "C" fn gpuemu_take_report() -> *mut c_char {
     let report = peek(|driver| Some(driver.device.take_report()));
-    give_text(report.unwrap_or_else(|| crate::device::Device::default().take_report()))
+    give_text(report.unwrap_or_else(|| Device::default().take_report()))
 }
 
 /// The last fault since the previous call, or null.
@@ -54,6 +54,17 @@ extern "C" fn gpuemu_label_argument(address: u64, name: Text, read_only: c_int) 
         driver.device.memory.label(address, holds).map_err(|_| Code::NOT_FOUND)
     };
     with_context(label)
+}
+
+/// The lines of `kernel` in the module of this PTX, or null if the emulator cannot read it.
+#[unsafe(no_mangle)]
+extern "C" fn gpuemu_listing(ptx: Text, kernel: Text) -> *mut c_char {
+    let listing = || {
+        let (ptx, kernel) = (ptx.get().ok()?, kernel.get().ok()?);
+        let module = Device::default().load(ptx).ok()?;
+        Some(listing_json(module.kernel(kernel)?.listing()))
+    };
+    listing().map_or(std::ptr::null_mut(), give_text)
 }
 
 #[unsafe(no_mangle)]

@@ -24,6 +24,6 @@ pub use needed_files::NeededFiles;
 pub use pipeline::{Event, Pipeline, wait};
 pub use process::{CHECKS_ENV, Ended, HarnessProcess, ProcessOptions, Running, Stderr};
 pub use program::{become_program, run_program};
-pub use reply::outcomes;
 pub(crate) use reply::{failed, place, read_reply, unexpected};
+pub use reply::{listings, outcomes};
 pub use stretch::Stretch;

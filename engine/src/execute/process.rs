@@ -184,6 +184,7 @@ impl HarnessProcess<'_> {
             RequestBody::Probe => "probe",
             RequestBody::Measure(_) => "measure",
             RequestBody::PlanCounters(_) => "counters",
+            RequestBody::ListCode(_) => "code",
         };
         let name = format!("{kind}-{}-{}", harness.package, harness.target);
         let options = ProcessOptions {

@@ -1,6 +1,7 @@
 //! The reply of a harness: its results, or why it cannot be read.
 
 use gpuprof_model::ExitCode;
+use gpuprof_model::code::Listing;
 use gpuprof_model::failure::FailureKind;
 use gpuprof_model::measurement::PassOutcome;
 use gpuprof_model::protocol::{Header, ReplyBody, VERSION};
@@ -63,6 +64,14 @@ pub fn outcomes(bytes: &[u8], harness: &Harness) -> Vec<PassOutcome> {
         Ok(ReplyBody::Measured(outcomes)) => outcomes.into_iter().map(in_rust_names).collect(),
         Ok(other) => failed(unexpected(harness, &other).message),
         Err(failure) => failed(failure.message),
+    }
+}
+
+/// The lines of code in a reply; none if it cannot be read.
+pub fn listings(bytes: &[u8], harness: &Harness) -> Vec<Option<Listing>> {
+    match read_reply(bytes, harness) {
+        Ok(ReplyBody::CodeListed(listings)) => listings,
+        Ok(_) | Err(_) => Vec::new(),
     }
 }
 

@@ -45,6 +45,7 @@ impl Execution<'_> {
                     job.images.get(at).and_then(|handover| self.counted(handover, step))
                 }
             },
+            source: None,
             attributes: self.attributes.clone(),
         };
         job.configurations.iter().enumerate().map(one).collect()

@@ -89,7 +89,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packed_counts_are_the_same(values in prop::collection::vec(prop::array::uniform12(0u64..3), 0..40)) {
+        fn packed_counts_are_the_same(values in prop::collection::vec(prop::array::uniform32(0u64..3), 0..40)) {
             let lines: Vec<LineCounts> = values.into_iter().map(LineCounts).collect();
             let columns = Columns::new(&lines);
             prop_assert_eq!(columns.fit(lines.len()), Ok(()));

@@ -10,7 +10,7 @@ use super::columns::Columns;
 use super::counts::LineCounts;
 
 /// The PTX lines of a kernel and of the device functions that it can reach.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Listing {
     /// The kernel's name in its module.
@@ -23,7 +23,7 @@ pub struct Listing {
 
 /// A line of PTX: its number in the PTX, the number of its source file among those of the listing,
 /// from 1 (0: the PTX does not say), its line there, and its text.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ListedLine(pub u32, pub u32, pub u32, pub String);
 

@@ -33,11 +33,54 @@ pub enum Counter {
     DivergentBranches,
     /// Atomics of warps.
     Atomics,
+    /// Samples of warps on a GPU, which are those of all states that follow.
+    Samples,
+    /// Those of them in which the scheduler issued nothing.
+    SamplesNotIssued,
+    /// Samples: the warp waits at a barrier of its block.
+    Barrier,
+    /// Samples: it waits for the target of a branch.
+    BranchResolving,
+    /// Samples: the dispatcher holds it back.
+    DispatchStall,
+    /// Samples: it has ended and waits for its stores.
+    Drain,
+    /// Samples: it waits for the cache of immediate constants.
+    ImcMiss,
+    /// Samples: the queue for local and global memory is full.
+    LgThrottle,
+    /// Samples: it waits for global, local or texture memory.
+    LongScoreboard,
+    /// Samples: the pipe that it needs is busy.
+    MathPipeThrottle,
+    /// Samples: it waits at a memory barrier.
+    Membar,
+    /// Samples: the queue for shared memory and special functions is full.
+    MioThrottle,
+    /// Samples: it waits for its instructions.
+    NoInstructions,
+    /// Samples: it is ready, and another warp was chosen.
+    NotSelected,
+    /// Samples: it issued an instruction.
+    Selected,
+    /// Samples: it waits for shared memory or a special function.
+    ShortScoreboard,
+    /// Samples: all of its threads sleep.
+    Sleeping,
+    /// Samples: the queue for textures is full.
+    TexThrottle,
+    /// Samples: it waits for a fixed number of cycles.
+    Wait,
+    /// Samples: any other state.
+    OtherState,
 }
 
 impl Counter {
-    /// All of them, in the order in which the emulated driver reports them.
-    pub const ALL: [Self; 12] = [
+    /// How many the emulated driver counts, the first of [`Counter::ALL`].
+    pub const EMULATED: usize = 12;
+
+    /// All of them.
+    pub const ALL: [Self; 32] = [
         Self::Instructions,
         Self::ThreadInstructions,
         Self::ThreadInstructionsOn,
@@ -50,6 +93,48 @@ impl Counter {
         Self::Branches,
         Self::DivergentBranches,
         Self::Atomics,
+        Self::Samples,
+        Self::SamplesNotIssued,
+        Self::Barrier,
+        Self::BranchResolving,
+        Self::DispatchStall,
+        Self::Drain,
+        Self::ImcMiss,
+        Self::LgThrottle,
+        Self::LongScoreboard,
+        Self::MathPipeThrottle,
+        Self::Membar,
+        Self::MioThrottle,
+        Self::NoInstructions,
+        Self::NotSelected,
+        Self::Selected,
+        Self::ShortScoreboard,
+        Self::Sleeping,
+        Self::TexThrottle,
+        Self::Wait,
+        Self::OtherState,
+    ];
+
+    /// The states of sampled warps, with the names that CUPTI gives them.
+    pub const STATES: [(Self, &'static str); 18] = [
+        (Self::Barrier, "barrier"),
+        (Self::BranchResolving, "branch_resolving"),
+        (Self::DispatchStall, "dispatch_stall"),
+        (Self::Drain, "drain"),
+        (Self::ImcMiss, "imc_miss"),
+        (Self::LgThrottle, "lg_throttle"),
+        (Self::LongScoreboard, "long_scoreboard"),
+        (Self::MathPipeThrottle, "math_pipe_throttle"),
+        (Self::Membar, "membar"),
+        (Self::MioThrottle, "mio_throttle"),
+        (Self::NoInstructions, "no_instructions"),
+        (Self::NotSelected, "not_selected"),
+        (Self::Selected, "selected"),
+        (Self::ShortScoreboard, "short_scoreboard"),
+        (Self::Sleeping, "sleeping"),
+        (Self::TexThrottle, "tex_throttle"),
+        (Self::Wait, "wait"),
+        (Self::OtherState, "misc"),
     ];
 
     /// It in words.
@@ -68,6 +153,26 @@ impl Counter {
             Self::Branches => "branches",
             Self::DivergentBranches => "divergent branches",
             Self::Atomics => "atomics",
+            Self::Samples => "samples",
+            Self::SamplesNotIssued => "samples without an issue",
+            Self::Barrier => "samples: barrier",
+            Self::BranchResolving => "samples: branch resolving",
+            Self::DispatchStall => "samples: dispatch stall",
+            Self::Drain => "samples: drain",
+            Self::ImcMiss => "samples: IMC miss",
+            Self::LgThrottle => "samples: LG throttle",
+            Self::LongScoreboard => "samples: long scoreboard",
+            Self::MathPipeThrottle => "samples: math pipe throttle",
+            Self::Membar => "samples: membar",
+            Self::MioThrottle => "samples: MIO throttle",
+            Self::NoInstructions => "samples: no instructions",
+            Self::NotSelected => "samples: not selected",
+            Self::Selected => "samples: selected",
+            Self::ShortScoreboard => "samples: short scoreboard",
+            Self::Sleeping => "samples: sleeping",
+            Self::TexThrottle => "samples: tex throttle",
+            Self::Wait => "samples: wait",
+            Self::OtherState => "samples: other",
         }
     }
 }
@@ -77,10 +182,27 @@ impl Counter {
 pub struct LineCounts(pub [u64; Counter::ALL.len()]);
 
 impl LineCounts {
+    /// The state of most samples, and how many have it; not that of warps that were ready.
+    #[must_use]
+    pub fn most_waited(&self) -> Option<(Counter, u64)> {
+        let waits = Counter::STATES.iter().map(|(state, _)| (*state, self[*state]));
+        let waits =
+            waits.filter(|(state, _)| !matches!(state, Counter::Selected | Counter::NotSelected));
+        waits.filter(|(_, samples)| *samples > 0).max_by_key(|(_, samples)| *samples)
+    }
+
     /// Bank conflicts: wavefronts beyond the ideal ones.
     #[must_use]
     pub fn conflicts(&self) -> u64 {
         self[Counter::Wavefronts].saturating_sub(self[Counter::IdealWavefronts])
+    }
+}
+
+impl From<[u64; Counter::EMULATED]> for LineCounts {
+    fn from(counted: [u64; Counter::EMULATED]) -> Self {
+        let mut counts = Self::default();
+        counts.0[..Counter::EMULATED].copy_from_slice(&counted);
+        counts
     }
 }
 

@@ -24,7 +24,9 @@ use crate::comparison::Change;
 use crate::configuration::Configuration;
 use crate::estimate::Estimate;
 use crate::language::Language;
-use crate::measurement::{LaunchRecord, OccupancyLimiter, Timing, Unverified, Verification};
+use crate::measurement::{
+    LaunchRecord, OccupancyLimiter, SourceCollection, Timing, Unverified, Verification,
+};
 use crate::series::SeriesId;
 use crate::verdict::{Judgement, NotApplicable};
 
@@ -101,12 +103,15 @@ struct RowDocument<'a> {
     occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     launches: Cow<'a, [LaunchRecord]>,
-    /// The source lines with the costliest accesses; none on a GPU.
+    /// The source lines with the costliest accesses.
     #[serde(default, skip_serializing_if = "<[CostlyLine]>::is_empty")]
     costly: Cow<'a, [CostlyLine]>,
-    /// Its counts line by line, for each kernel; none on a GPU, and in older documents.
+    /// Its counts line by line, for each kernel; none in older documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     code: Vec<CodeDocument<'a>>,
+    /// How they were collected on a GPU; none if the emulated driver counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source: Option<Cow<'a, SourceCollection>>,
     /// The bytes of the kernel's buffers; none of a series function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     buffer_bytes: Option<u64>,
@@ -251,6 +256,7 @@ impl<'a> CommonData<'a> {
             launches: Cow::Borrowed(&row.launches),
             costly: Cow::Borrowed(&row.costly),
             code: row.code.iter().map(|code| self.code(code)).collect(),
+            source: row.source.as_ref().map(Cow::Borrowed),
             buffer_bytes: row.buffer_bytes,
             setup_ns: row.setup_ns,
             verified: row.verified,
@@ -346,6 +352,7 @@ impl RowDocument<'_> {
             launches: self.launches.into_owned(),
             costly: self.costly.into_owned(),
             code: Vec::new(),
+            source: self.source.map(Cow::into_owned),
             buffer_bytes: self.buffer_bytes,
             setup_ns: self.setup_ns,
             verified: self.verified,

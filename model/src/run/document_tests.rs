@@ -1,6 +1,6 @@
 use super::*;
 use crate::axis::AxisValue;
-use crate::code::{LineCounts, ListedLine};
+use crate::code::{Counter, LineCounts, ListedLine};
 use crate::measurement::Source;
 use crate::metric::{Class, Direction};
 use crate::quantity::Unit;
@@ -36,6 +36,7 @@ fn row(block: u64, metrics: Metrics) -> ConfigurationResult {
         launches: Vec::new(),
         costly: Vec::new(),
         code: Vec::new(),
+        source: None,
         buffer_bytes: None,
         setup_ns: None,
         verified: true,
@@ -127,7 +128,7 @@ fn the_code_of_kernels_is_written_once() {
         let line = ListedLine(3, 1, 7, "ret;".into());
         let (kernel, files) = ("k".to_owned(), vec!["src/lib.rs".to_owned()]);
         let listing = Arc::new(Listing { kernel, files, lines: vec![line] });
-        let counts = Columns::new(&[LineCounts([count; 12])]);
+        let counts = Columns::new(&[LineCounts([count; Counter::ALL.len()])]);
         vec![CountedCode { listing, counts }]
     };
     let row = |block| ConfigurationResult { code: code(block), ..usual(block) };

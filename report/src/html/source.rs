@@ -13,7 +13,7 @@ use maud::{Markup, html};
 use super::section::Section;
 use crate::key;
 use crate::number::grouped;
-use crate::source::{Chosen, Line, chosen, lines};
+use crate::source::{Chosen, Line, chosen, collected, lines};
 
 /// The most lines of a series: a page has to stay small.
 const MOST_LINES: usize = 400;
@@ -30,13 +30,14 @@ const HOT: f64 = 0.25;
 /// A column of counts.
 type Count = (&'static str, fn(&LineCounts) -> u64);
 
-const COUNTS: [Count; 6] = [
+const COUNTS: [Count; 7] = [
     ("instructions", |counts| counts[Counter::Instructions]),
     ("sectors", |counts| counts[Counter::Sectors]),
     ("ideal sectors", |counts| counts[Counter::IdealSectors]),
     ("bank conflicts", LineCounts::conflicts),
     ("divergent branches", |counts| counts[Counter::DivergentBranches]),
     ("atomics", |counts| counts[Counter::Atomics]),
+    ("samples", |counts| counts[Counter::Samples]),
 ];
 
 /// All of it; nothing for a series without counts by line.
@@ -59,7 +60,8 @@ pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> 
     Some(html! {
         details.source open[why != "the best" && why != "the first"] {
             summary { "Source: counts by line at " (key(row)) ", " (why) }
-            p.key { "the margin shows the largest share that a line has of the instructions, of the avoidable cost of accesses, or of the divergent branches · point at a line for all of its counts" }
+            p.key { "the margin shows the largest share that a line has of the instructions, of the avoidable cost of accesses, of the divergent branches, or of the samples · point at a line for all of its counts" }
+            @if let Some(source) = &row.source { p.key { (collected(source)) } }
             div.wide tabindex="0" role="region" aria-label="Source" {
                 table {
                     (head(&rows, &columns))

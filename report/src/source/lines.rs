@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gpuprof_model::Quantity;
 use gpuprof_model::Unit;
 use gpuprof_model::code::{Counter, LineCounts, SourceLine, Sources};
+use gpuprof_model::measurement::SourceCollection;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 use gpuprof_model::text::one_line;
 use gpuprof_model::verdict::Judgement;
@@ -19,11 +20,27 @@ pub(crate) struct Line<'r> {
     pub(crate) heat: f64,
 }
 
+/// How a GPU's counts by line were collected, in words.
+pub(crate) fn collected(source: &SourceCollection) -> String {
+    let number = |value: u64| Quantity::new(value as f64, Unit::Count).to_string();
+    let SourceCollection { ranges, samples, dropped, missing } = source;
+    let dropped = match dropped {
+        0 => String::new(),
+        some => format!(", {} lost", number(*some)),
+    };
+    let launches = if *ranges == 1 { "launch" } else { "launches" };
+    let sampled = format!("{} samples of {ranges} {launches}{dropped}", number(*samples));
+    let parts = ["counts of the machine code".to_owned(), sampled];
+    let missing = missing.iter().map(|why| format!("; no {}", one_line(why)));
+    parts.join(", ") + &missing.collect::<String>()
+}
+
 /// The costs that make a line hot.
-fn costs(counts: &LineCounts) -> [u64; 4] {
+fn costs(counts: &LineCounts) -> [u64; 5] {
     let excess = counts[Counter::Sectors].saturating_sub(counts[Counter::IdealSectors]);
     let divergent = counts[Counter::DivergentBranches];
-    [counts[Counter::Instructions], excess, counts.conflicts(), divergent]
+    let samples = counts[Counter::Samples];
+    [counts[Counter::Instructions], excess, counts.conflicts(), divergent, samples]
 }
 
 /// The lines of `row`, by file and number; PTX without a line in the source is left out.
@@ -34,7 +51,7 @@ pub(crate) fn lines(row: &ConfigurationResult) -> Vec<Line<'_>> {
             *all.entry(place).or_default() += counts;
         }
     }
-    let mut totals = [0; 4];
+    let mut totals = [0; 5];
     for counts in all.values() {
         totals.iter_mut().zip(costs(counts)).for_each(|(total, cost)| *total += cost);
     }
@@ -61,12 +78,21 @@ pub(crate) fn facts(counts: &LineCounts) -> String {
         let all = number(counts[Counter::Branches]);
         format!("{} of {all} branches divergent", number(divergent))
     });
+    let waits = counts.most_waited().map(|(state, most)| {
+        let all = number(counts[Counter::Samples]);
+        format!(
+            "{all} samples, {} in {}",
+            number(most),
+            state.words().trim_start_matches("samples: ")
+        )
+    });
     let parts = [
         plain(Counter::Requests),
         of_ideal(Counter::Sectors, Counter::IdealSectors),
         of_ideal(Counter::Wavefronts, Counter::IdealWavefronts),
         plain(Counter::Atomics),
         branches,
+        waits,
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

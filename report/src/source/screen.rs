@@ -9,7 +9,7 @@ use gpuprof_model::text::one_line;
 use gpuprof_system::pad;
 
 use super::chosen::{Chosen, chosen};
-use super::lines::{Line, facts, lines};
+use super::lines::{Line, collected, facts, lines};
 use super::place::Place;
 use crate::key;
 use crate::number::grouped;
@@ -38,10 +38,10 @@ impl Column {
     }
 }
 
-const COLUMNS: [(&str, Text); 6] = [
+const COLUMNS: [(&str, Text); 8] = [
     ("instructions", |counts, all| {
-        let share = counts[Counter::Instructions] as f64 / all[Counter::Instructions].max(1) as f64;
-        format!("{} %", grouped(100.0 * share, 1))
+        let share = share(counts[Counter::Instructions], all[Counter::Instructions]);
+        format!("{} %", grouped(share, 1))
     }),
     ("threads", |counts, _| match counts[Counter::Instructions] {
         0 => String::new(),
@@ -51,7 +51,22 @@ const COLUMNS: [(&str, Text); 6] = [
     ("ideal", |counts, _| number(counts[Counter::IdealSectors])),
     ("conflicts", |counts, _| number(counts.conflicts())),
     ("divergent", |counts, _| number(counts[Counter::DivergentBranches])),
+    ("samples", |counts, all| match counts[Counter::Samples] {
+        0 => String::new(),
+        some => format!("{} %", grouped(share(some, all[Counter::Samples]), 1)),
+    }),
+    ("waits for", |counts, _| counts.most_waited().map_or_else(String::new, waited)),
 ];
+
+/// Percent of `all`.
+fn share(some: u64, all: u64) -> f64 {
+    100.0 * some as f64 / all.max(1) as f64
+}
+
+/// The state of a sampled warp without the word that all states have.
+fn waited((state, _): (Counter, u64)) -> String {
+    state.words().trim_start_matches("samples: ").to_owned()
+}
 
 /// Nothing for 0.
 fn number(value: u64) -> String {
@@ -81,6 +96,7 @@ pub(super) fn screen(run: &Run, view: &View, place: Option<&Place>, paint: Paint
         }
         let id = one_line(&series.id.to_string());
         out.push(format!("{}  {}, {why}", paint.bold(id), one_line(&key(row))));
+        out.extend(row.source.as_ref().map(|source| paint.faint(collected(source))));
         for (file, of_file, numbers) in of_files {
             let table = Table { file, lines: &of_file, sources: &run.provenance.sources, paint };
             out.extend(table.write(&numbers, place, row));

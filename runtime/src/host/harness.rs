@@ -5,15 +5,16 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 
+use gpuprof_model::code::Listing;
 use gpuprof_model::measurement::{PassOutcome, PassResult};
 use gpuprof_model::notice::Notice;
 use gpuprof_model::protocol::{
-    MeasureRequest, REQUEST_ENV, ReplyBody, Request, RequestBody, UNWRITTEN,
+    KernelCode, MeasureRequest, REQUEST_ENV, ReplyBody, Request, RequestBody, UNWRITTEN,
 };
 use gpuprof_model::series::entry_point;
 
 use super::collect::facts::Assembly;
-use super::collect::plan;
+use super::collect::{emulator, plan, source};
 use super::count;
 use super::declaration;
 use super::error::{Error, Result};
@@ -63,9 +64,20 @@ fn answer(request: Request, target: &HarnessTarget, handover: &Rc<Handover>) -> 
         RequestBody::Describe => ReplyBody::Described(registry::describe(target)),
         RequestBody::Probe => ReplyBody::Probed(session::probe()),
         RequestBody::PlanCounters(request) => ReplyBody::CountersPlanned(plan::plan(&request)),
+        RequestBody::ListCode(kernels) => ReplyBody::CodeListed(list(&kernels)),
         RequestBody::Measure(ref requests) => return measure_all(&request, requests, handover),
     };
     reply::write(&request.reply_path, body, handover)
+}
+
+/// The lines of each kernel, by the emulated driver.
+fn list(kernels: &[KernelCode]) -> Vec<Option<Listing>> {
+    let emulated = session::driver_present() && emulator::is_loaded();
+    let one = |KernelCode { kernel, ptx }: &KernelCode| {
+        let ptx = std::fs::read_to_string(ptx).ok().filter(|_| emulated)?;
+        emulator::listing(&ptx, kernel)
+    };
+    kernels.iter().map(one).collect()
 }
 
 /// Measures `first`, and what `request` wants then, in one session with the device: contexts and
@@ -138,6 +150,7 @@ fn measure(process: &SharedProcess<'_>, requests: &[MeasureRequest]) -> Vec<Pass
     let open = caught(|| match counters {
         // CUPTI patches what is loaded after it has begun.
         Some(counters) => session.profiler(&counters.cupti).map(drop),
+        None if request.source.is_some() => source::prepare(session, request),
         None => {
             if !request.emulated {
                 // The timing reports missing watches.

@@ -20,7 +20,7 @@ use super::axis_type::AxisType;
 use super::cluster;
 use super::collect::cupti::{Collection, Member};
 use super::collect::facts::{self, Assembly};
-use super::collect::{emulator, launches, samples};
+use super::collect::{emulator, launches, samples, source};
 use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
@@ -450,6 +450,9 @@ impl<'a> Run<'a> {
             once()?;
             self.launched()?;
             return Err(Error::failed("no launch is refused this time"));
+        } else if let Some(wanted) = &self.request.source {
+            self.result.machine = Some(source::collect(self.session, wanted, reset, &mut once)?);
+            self.launched()?;
         } else if self.request.counters.is_some() {
             if let Call::Pass(collection) = &mut self.call {
                 collection.pass(&mut [&mut SeriesCall(&mut once)])?;

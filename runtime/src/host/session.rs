@@ -23,6 +23,7 @@ use gpuprof_model::declared::MachineCode;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
 
+use super::collect::compiled::{self, Cubin};
 use super::collect::flush::Flush;
 use super::collect::profiler::Profiler;
 use super::collect::{attributes, bandwidth, emulator, persisting};
@@ -94,6 +95,8 @@ pub(crate) struct Session {
     pub(crate) quiet: MeasureLock,
     /// Whether something has warmed the device up in this process.
     pub(crate) warm: Cell<bool>,
+    /// The modules that were compiled for counts by machine instruction.
+    pub(crate) cubins: RefCell<Vec<Cubin>>,
     /// The set-ups of series, each made once for all configurations, by the names of the series.
     pub(super) setups: RefCell<BTreeMap<&'static str, SetupData>>,
 }
@@ -133,6 +136,7 @@ impl Session {
             copy_bandwidth: Cell::new(None),
             quiet,
             warm: Cell::new(false),
+            cubins: RefCell::default(),
             setups: RefCell::default(),
         })
     }
@@ -269,8 +273,16 @@ impl Session {
         }
         let text = fs::read_to_string(path).map_err(unreadable)?;
         let module = self.quiet.stage(|| {
+            let image = match &request.source {
+                Some(wanted) if !self.device.emulated => {
+                    let (cubin, known) = compiled::compile(wanted, path, &text)?;
+                    self.cubins.borrow_mut().push(known);
+                    Ptx::from_binary(cubin)
+                }
+                _ => Ptx::from_src(&text),
+            };
             self.context
-                .load_module(Ptx::from_src(&text))
+                .load_module(image)
                 .map_err(|e| self.explain(Error::driver(&format!("loading {of}"), e)))
         })?;
         Ok((module, text))
@@ -345,7 +357,7 @@ impl Session {
 }
 
 /// Whether a driver library can be loaded.
-fn driver_present() -> bool {
+pub(super) fn driver_present() -> bool {
     // SAFETY: loads and unloads a library; the driver's and the emulator's have no unload hazards.
     unsafe { sys::is_culib_present() }
 }

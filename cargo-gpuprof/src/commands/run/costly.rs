@@ -15,7 +15,7 @@ use gpuprof_engine::schedule::{Job, Pass};
 use gpuprof_model::code::{AccessCost, CostlyLine};
 use gpuprof_model::measurement::{PassOutcome, PassResult};
 use gpuprof_model::protocol::RequestBody;
-use gpuprof_model::run::Run;
+use gpuprof_model::run::{ConfigurationResult, Run};
 use gpuprof_model::verdict::{Judgement, Verdict};
 use gpuprof_system::interrupt::Interrupt;
 
@@ -36,7 +36,11 @@ pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
         let keys: BTreeSet<String> = series.judgements.iter().filter_map(lacks_line).collect();
         for key in keys {
             let mut rows = series.configurations.iter_mut();
-            if let Some(row) = rows.find(|row| row.configuration.to_string() == key) {
+            // What the GPU counted by line has lines already.
+            let lacks = |row: &&mut ConfigurationResult| {
+                row.source.is_none() && row.configuration.to_string() == key
+            };
+            if let Some(row) = rows.find(lacks) {
                 let left = until.saturating_duration_since(Instant::now());
                 let found = emulated(prepared, (checked, &key), left, interrupt);
                 if let Some(PassResult { costly, code, .. }) = found {

@@ -21,6 +21,7 @@ use super::progress::Progress;
 use super::results::{Collected, Results};
 use super::scheduler;
 use super::slice_steps;
+use super::source_counters;
 use super::sources;
 use super::stopwatch::Stopwatch;
 use crate::commands::settings::Origin;
@@ -72,6 +73,7 @@ pub(super) fn measure(
     let outcome = outcome.and(listeners.empty_series());
     let outcome = outcome.and_then(|()| listeners.whole());
     let mut found = listeners.end();
+    source_counters::add(prepared, &mut found.run, interrupt);
     costly::add(prepared, &mut found.run, interrupt);
     sources::add(prepared, &mut found);
     let took = (!prepared.plan.inputs.folder.resumes).then(|| begun.elapsed());

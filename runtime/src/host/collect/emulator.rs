@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use cudarc::driver::sys;
 use gpuprof_model::checks::CheckRecord;
-use gpuprof_model::code::{Columns, CountedCode, LineCounts, Listing};
+use gpuprof_model::code::{Columns, CountedCode, Counter, LineCounts, Listing};
 use gpuprof_model::estimate::Estimate;
 use gpuprof_model::measurement::{HardwareValue, LaunchRecord};
 use gpuprof_model::series::without_place;
@@ -48,7 +48,7 @@ struct Profile {
     #[serde(flatten)]
     listing: Listing,
     /// Of each line, in the order of `Counter::ALL`.
-    counts: Vec<[u64; 12]>,
+    counts: Vec<[u64; Counter::EMULATED]>,
 }
 
 /// What the emulated driver counted.
@@ -105,7 +105,7 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
     let report: Report = serde_json::from_str(&text)?;
     let checks = report.launches.iter().map(|launch| launch.checks).reduce(CheckRecord::join);
     let code = report.profiles.into_iter().map(|profile| {
-        let counts: Vec<LineCounts> = profile.counts.into_iter().map(LineCounts).collect();
+        let counts: Vec<LineCounts> = profile.counts.into_iter().map(LineCounts::from).collect();
         CountedCode { listing: Arc::new(profile.listing), counts: Columns::new(&counts) }
     });
     let code = code.collect();
@@ -165,14 +165,34 @@ pub(crate) fn label_argument(address: u64, name: &str, read_only: bool) {
     }
 }
 
+/// The lines of `kernel` in the module of this `ptx`; none if the emulated driver cannot read it.
+pub(crate) fn listing(ptx: &str, kernel: &str) -> Option<Listing> {
+    type List = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_char;
+    let (ptx, kernel) = (CString::new(ptx).ok()?, CString::new(kernel).ok()?);
+    // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1); both texts
+    // are NUL-terminated and alive during the call.
+    let text = unsafe {
+        let list = sys::culib().get::<List>(b"gpuemu_listing\0").ok()?;
+        list(ptx.as_ptr(), kernel.as_ptr())
+    };
+    serde_json::from_str(&owned(text)?).ok()
+}
+
 fn take_text(symbol: &[u8]) -> Option<String> {
-    // SAFETY: the symbols, if they exist, have these types (the emulator's ABI, version 1); the
-    // string is NUL-terminated, ours until it is freed, and freed once.
+    // SAFETY: the symbols, if they exist, have this type (the emulator's ABI, version 1).
+    let text = unsafe {
+        let take = sys::culib().get::<unsafe extern "C" fn() -> *mut c_char>(symbol).ok()?;
+        take()
+    };
+    owned(text)
+}
+
+/// A text of the emulated driver's, which it takes back.
+fn owned(text: *mut c_char) -> Option<String> {
+    // SAFETY: the symbol has this type (the emulator's ABI, version 1); the string is
+    // NUL-terminated, ours until it is freed, and freed once.
     unsafe {
-        let library = sys::culib();
-        let take = library.get::<unsafe extern "C" fn() -> *mut c_char>(symbol).ok()?;
-        let free = library.get::<unsafe extern "C" fn(*mut c_char)>(b"gpuemu_free\0").ok()?;
-        let text = take();
+        let free = sys::culib().get::<unsafe extern "C" fn(*mut c_char)>(b"gpuemu_free\0").ok()?;
         if text.is_null() {
             return None;
         }

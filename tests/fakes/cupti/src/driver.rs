@@ -130,6 +130,36 @@ pub fn watch(hear: Option<crate::table::Hear>) {
     }
 }
 
+/// The counts of a machine instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Executed {
+    /// The kernel.
+    pub kernel: String,
+    /// The offset of the instruction.
+    pub offset: u32,
+    /// The emulator's counts by line.
+    pub counts: [u64; 12],
+}
+
+/// The instructions of the kernels launched since the last call.
+pub fn executed() -> Vec<Executed> {
+    unsafe extern "C" fn visit(into: *mut c_void, one: *const crate::table::Instruction) {
+        // SAFETY: `into` is the vector below; the rest lives for the call.
+        unsafe {
+            let one = &*one;
+            let kernel = CStr::from_ptr(one.kernel).to_string_lossy().into_owned();
+            let executed = Executed { kernel, offset: 16 * one.number, counts: one.counts };
+            (*into.cast::<Vec<Executed>>()).push(executed);
+        }
+    }
+    let mut all: Vec<Executed> = Vec::new();
+    if let Some(driver) = driver() {
+        // SAFETY: `visit` takes this argument, and the vector outlives the call.
+        unsafe { (driver.table.instructions)(visit, (&raw mut all).cast()) };
+    }
+    all
+}
+
 /// The launches since the last call, while they are observed.
 pub fn take() -> Vec<Launch> {
     unsafe extern "C" fn visit(into: *mut c_void, launch: *const crate::table::Launch) {

@@ -23,6 +23,8 @@ mod driver;
 mod host;
 mod plan;
 mod ready;
+mod sampling;
+mod sass;
 mod session;
 mod target;
 mod trouble;
@@ -95,6 +97,29 @@ export! {
     cuptiRangeProfilerCounterDataGetRangeInfo(
         CUpti_RangeProfiler_CounterData_GetRangeInfo_Params, RangeProfiler_CounterData_GetRangeInfo_Params_STRUCT_SIZE
     ) = counter_data::range_name;
+
+    cuptiSassMetricsGetProperties(CUpti_SassMetrics_GetProperties_Params, SassMetrics_GetProperties_Params_STRUCT_SIZE)
+        = sass::properties;
+    cuptiSassMetricsSetConfig(CUpti_SassMetricsSetConfig_Params, SassMetricsSetConfig_Params_STRUCT_SIZE) = sass::set_config;
+    cuptiSassMetricsUnsetConfig(CUpti_SassMetricsUnsetConfig_Params, SassMetricsUnsetConfig_Params_STRUCT_SIZE) = sass::unset_config;
+    cuptiSassMetricsEnable(CUpti_SassMetricsEnable_Params, SassMetricsEnable_Params_STRUCT_SIZE) = sass::enable;
+    cuptiSassMetricsDisable(CUpti_SassMetricsDisable_Params, SassMetricsDisable_Params_STRUCT_SIZE) = sass::disable;
+    cuptiSassMetricsGetDataProperties(
+        CUpti_SassMetricsGetDataProperties_Params, SassMetricsGetDataProperties_Params_STRUCT_SIZE
+    ) = sass::data_properties;
+    cuptiSassMetricsFlushData(CUpti_SassMetricsFlushData_Params, SassMetricsFlushData_Params_STRUCT_SIZE) = sass::flush;
+
+    cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams, PCSamplingEnableParamsSize) = sampling::enable;
+    cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams, PCSamplingDisableParamsSize) = sampling::disable;
+    cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams, PCSamplingConfigurationInfoParamsSize)
+        = sampling::configure;
+    cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams, PCSamplingGetNumStallReasonsParamsSize)
+        = sampling::reason_count;
+    cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams, PCSamplingGetStallReasonsParamsSize) = sampling::reasons;
+    cuptiPCSamplingStart(CUpti_PCSamplingStartParams, PCSamplingStartParamsSize) = sampling::start;
+    cuptiPCSamplingStop(CUpti_PCSamplingStopParams, PCSamplingStopParamsSize) = sampling::stop;
+    // The bindings have no size of its own; it is the same.
+    cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams, PCSamplingGetNumStallReasonsParamsSize) = sampling::data;
 }
 
 /// The version, a bare number: no struct.

@@ -9,10 +9,11 @@
 //! * `FAKE_CUPTI_TROUBLE`: failures, several separated by `;`. Passes count from 0. `withhold
 //!   BEGINNING`, of metrics' names: the device does not provide them, though its chip has them ·
 //!   `fail FUNCTION CODE` · `support FIELD LEVEL`, of `cuptiProfilerDeviceSupported` · `abort
-//!   at=FUNCTION` · `hang at=FUNCTION` · and, when a pass ends, `abort`, `hang`, `lose` (its
-//!   counters), or `continue` (never say that it was the last), each with any of `pass=K`,
-//!   `block=THREADS`, `grid=BLOCKS` (x of a launch in the pass), `kernel=NAME` and `device=DIGITS`,
-//!   the last ones of the device's UUID. `fail` and `support` take `device=` too.
+//!   at=FUNCTION` · `drop WHAT COUNT`, `instructions`, `samples` or `all-samples` · `hang
+//!   at=FUNCTION` · and, when a pass ends, `abort`, `hang`, `lose` (its counters), or `continue`
+//!   (never say that it was the last), each with any of `pass=K`, `block=THREADS`, `grid=BLOCKS` (x
+//!   of a launch in the pass), `kernel=NAME` and `device=DIGITS`, the last ones of the device's
+//!   UUID. `fail` and `support` take `device=` too.
 
 use std::env;
 use std::fs::{File, OpenOptions};
@@ -94,6 +95,14 @@ fn happen(what: &str, place: &str) {
         }
         _ => {}
     }
+}
+
+/// How many `what` are lost.
+pub fn loses(what: &str) -> Option<usize> {
+    items().iter().find_map(|words| match words.as_slice() {
+        [drop, name, count] if drop == "drop" && name == what => count.parse().ok(),
+        _ => None,
+    })
 }
 
 /// The level that `field` of the device's support is to have.

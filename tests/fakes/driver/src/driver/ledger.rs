@@ -9,10 +9,11 @@ use std::ffi::{CString, c_void};
 use std::sync::Mutex;
 
 use super::code::Code;
+use super::linking;
 use super::pointers::{Out, Source};
 use super::state::{Driver, peek};
 use crate::device::{Checks, LaunchConfig, LaunchRecord};
-use crate::table::{Call, Counter, Hear, ID, Launch, Table, Visit};
+use crate::table::{Call, Counter, Hear, ID, Instruction, Launch, Table, Visit, VisitInstruction};
 
 /// The time of every launch, in nanoseconds.
 const LAUNCH: u64 = 2000;
@@ -185,6 +186,20 @@ unsafe extern "C" fn take(visit: Visit, into: *mut c_void) {
     }
 }
 
+unsafe extern "C" fn instructions(visit: VisitInstruction, into: *mut c_void) {
+    let profiles = peek(|driver| Some(driver.device.take_profiles())).unwrap_or_default();
+    for profile in profiles {
+        let kernel = CString::new(profile.listing.kernel.as_str()).unwrap_or_default();
+        let numbers = linking::numbered(&profile.listing);
+        for (number, counts) in numbers.into_iter().zip(&profile.counts) {
+            let Some(number) = number else { continue };
+            let one = Instruction { kernel: kernel.as_ptr(), number, counts: counts.values() };
+            // SAFETY: the caller gave both to be called together; the name lives until it returns.
+            unsafe { visit(into, &raw const one) };
+        }
+    }
+}
+
 /// Who hears of calls.
 static HEAR: Mutex<Option<Hear>> = Mutex::new(None);
 
@@ -210,7 +225,7 @@ pub fn tell(code: Code, refused: Option<(String, LaunchConfig)>, launched: bool)
     unsafe { hear(&raw const call) };
 }
 
-static TABLE: Table = Table { observe, take, watch };
+static TABLE: Table = Table { observe, take, instructions, watch };
 
 /// Tables that no header describes: NVIDIA's driver has many, this one has one.
 #[unsafe(no_mangle)]

@@ -25,6 +25,7 @@ mod graphs;
 mod ledger;
 #[path = "../../../../../emulator/src/driver/library.rs"]
 mod library;
+mod linking;
 #[path = "../../../../../emulator/src/driver/log.rs"]
 #[allow(dead_code, reason = "the emulator's events measure this computer; the fake's do not")]
 mod log;

@@ -1,0 +1,191 @@
+//! Counts by line on a GPU, for `--section SourceCounters`.
+//!
+//! Input: a measured run. Output: the same with the counts of each line of code: those of the
+//! machine code, from two processes for each configuration, as CUPTI has one collector in a
+//! process. A configuration without them says why; nothing else of it changes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gpuprof_build::host::Harness;
+use gpuprof_build::machine_code::PtxLines;
+use gpuprof_engine::emulator::emulator_folder;
+use gpuprof_engine::execute::{Ended, Execution, listings, outcomes};
+use gpuprof_engine::plan::PlannedSeries;
+use gpuprof_engine::schedule::{Job, Pass};
+use gpuprof_model::code::{Counter, Listing, costly_lines};
+use gpuprof_model::measurement::{
+    MachineCounts, MachineFunction, MachineModule, PassOutcome, SourceCollection,
+};
+use gpuprof_model::protocol::{KernelCode, RequestBody, SourceCollector, SourceRequest};
+use gpuprof_model::run::{ConfigurationResult, Run, Status};
+use gpuprof_system::interrupt::Interrupt;
+
+use super::by_line::{Known, by_line};
+use super::decided::Prepared;
+
+/// The section that asks for them.
+const SECTION: &str = "SourceCounters";
+
+/// How long the emulated driver may take to list code.
+const LISTING: Duration = Duration::from_secs(30);
+
+/// Adds the counts to `run`, which is the result of what was `prepared`, if they were asked for.
+pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
+    let plan = &prepared.plan;
+    let wanted = plan.inputs.settings.sections.value.iter().any(|name| name == SECTION);
+    if !wanted || plan.devices.emulated {
+        return;
+    }
+    let executions = prepared.executions(interrupt);
+    let mut known = KnownCode { prepared, interrupt, listings: BTreeMap::new() };
+    for series in &mut run.series {
+        let heads = plan.both.heads();
+        let Some(checked) = heads.iter().find(|it| it.planned.series.id == series.id) else {
+            continue;
+        };
+        let Some(harness) = plan.both.harnesses.get(checked.planned.harness) else { continue };
+        for row in &mut series.configurations {
+            let at = checked.planned.configurations.iter().position(|it| *it == row.configuration);
+            let finished = row.status == Status::Finished && interrupt.signal().is_none();
+            let Some(at) = at.filter(|_| finished) else { continue };
+            let on = |it: &&Execution<'_>| {
+                row.device.as_deref().is_none_or(|uuid| it.process.device == Some(uuid))
+            };
+            let Some(execution) = executions.iter().find(on) else { continue };
+            let subject = Subject { execution, harness, planned: &checked.planned, at };
+            subject.count(row, &mut known);
+        }
+    }
+}
+
+/// A configuration on its device.
+struct Subject<'a> {
+    execution: &'a Execution<'a>,
+    harness: &'a Harness,
+    planned: &'a PlannedSeries,
+    at: usize,
+}
+
+impl Subject<'_> {
+    /// Adds its counts to `row`.
+    fn count(&self, row: &mut ConfigurationResult, known: &mut KnownCode<'_>) {
+        let mut collection = SourceCollection::default();
+        let mut one = |collector, what: &str| {
+            self.collect(collector).unwrap_or_else(|reason| {
+                collection.missing.push(format!("{what}: {reason}"));
+                MachineCounts::default()
+            })
+        };
+        let counts = one(SourceCollector::Counts, "counts of instructions");
+        let samples = one(SourceCollector::Samples, "samples of warps");
+        let executed = |it: &MachineFunction| counts.functions.iter().any(|of| of.name == it.name);
+        let all_counted = counts.functions.is_empty();
+        // Sampling repeats the range, and sees the copies that restore inputs.
+        let sampled = samples.functions.into_iter().filter(|it| all_counted || executed(it));
+        let sampled: Vec<MachineFunction> = sampled.collect();
+        collection.ranges = samples.ranges;
+        collection.dropped = samples.dropped;
+        collection.samples = total(&sampled, Counter::Samples);
+        if collection.samples == 0 && collection.missing.is_empty() {
+            collection.missing.push(format!(
+                "samples of warps: the GPU took none in {} ranges; a longer kernel has some",
+                samples.ranges
+            ));
+        }
+        let functions: Vec<MachineFunction> =
+            counts.functions.iter().cloned().chain(sampled).collect();
+        row.code = by_line(&functions, &known.of(self.harness, &functions));
+        row.costly = costly_lines(&row.code);
+        row.source = Some(collection);
+    }
+
+    /// What a process of its own finds.
+    fn collect(&self, collector: SourceCollector) -> Result<MachineCounts, String> {
+        let Self { execution, harness, planned, at } = self;
+        let job = Job::new(0, Pass::Timed { repeat: 0 }, vec![*at]);
+        let mut requests = execution.request(&job, planned);
+        for request in &mut requests {
+            let cupti = request.cupti.clone().ok_or("CUPTI was not found")?;
+            let folder = execution.process.folder.into();
+            request.source = Some(SourceRequest { collector, cupti, folder });
+            request.verify = false;
+        }
+        let body = RequestBody::Measure(requests);
+        match execution.process.ask(harness, body).map_err(|failure| failure.message)? {
+            Ended::Replied(bytes) => match outcomes(&bytes, harness).into_iter().next() {
+                Some(PassOutcome::Finished(result)) => {
+                    result.machine.ok_or_else(|| "the process found none".to_owned())
+                }
+                Some(PassOutcome::Failed { reason, .. } | PassOutcome::Invalid { reason }) => {
+                    Err(reason)
+                }
+                Some(PassOutcome::Denied(denial)) => Err(denial.reason),
+                Some(PassOutcome::Lost) | None => Err("the process did not reach it".to_owned()),
+            },
+            Ended::Without { how, stderr, .. } => {
+                Err(format!("the process {how}{}", stderr.tail()))
+            }
+            Ended::TimedOut { seconds, .. } => Err(format!("the process hung for {seconds} s")),
+            Ended::Interrupted => Err("it was interrupted".to_owned()),
+        }
+    }
+}
+
+/// The sum of a counter.
+fn total(functions: &[MachineFunction], counter: Counter) -> u64 {
+    let instructions = functions.iter().flat_map(|it| &it.instructions);
+    instructions.filter_map(|it| it.counts.get(&counter)).sum()
+}
+
+/// The lines of kernels, each listed once.
+struct KnownCode<'a> {
+    prepared: &'a Prepared,
+    interrupt: &'a Interrupt,
+    listings: BTreeMap<(PathBuf, String), Option<Arc<Listing>>>,
+}
+
+impl KnownCode<'_> {
+    /// Those of `functions`, of processes of this `harness`.
+    fn of(&mut self, harness: &Harness, functions: &[MachineFunction]) -> Vec<Known> {
+        let key = |it: &MachineFunction| Some((it.module.as_ref()?.ptx.clone(), it.name.clone()));
+        let mut new: Vec<_> = functions.iter().filter_map(key).collect();
+        new.retain(|key| !self.listings.contains_key(key));
+        new.dedup();
+        if !new.is_empty() {
+            let listed = self.list(harness, &new).unwrap_or_default();
+            let listed =
+                listed.into_iter().map(|it| it.map(Arc::new)).chain(std::iter::repeat(None));
+            self.listings.extend(new.into_iter().zip(listed));
+        }
+        let lines = |module: &MachineModule| PtxLines::read(&fs::read(&module.cubin).ok()?).ok();
+        let known = |function: &MachineFunction| {
+            let listing = key(function).and_then(|key| self.listings.get(&key)?.clone());
+            (listing, function.module.as_ref().and_then(lines).unwrap_or_default())
+        };
+        functions.iter().map(known).collect()
+    }
+
+    /// The lines of kernels, by the emulated driver.
+    fn list(
+        &self,
+        harness: &Harness,
+        kernels: &[(PathBuf, String)],
+    ) -> Option<Vec<Option<Listing>>> {
+        let target = &self.prepared.plan.inputs.source.target_directory;
+        let folder = emulator_folder(target).ok()?;
+        let execution = self.prepared.emulated_execution(&folder, LISTING, self.interrupt);
+        let kernel = |(ptx, kernel): &(PathBuf, String)| KernelCode {
+            kernel: kernel.clone(),
+            ptx: ptx.clone(),
+        };
+        let body = RequestBody::ListCode(kernels.iter().map(kernel).collect());
+        match execution.process.ask(harness, body) {
+            Ok(Ended::Replied(bytes)) => Some(listings(&bytes, harness)),
+            Ok(_) | Err(_) => None,
+        }
+    }
+}
