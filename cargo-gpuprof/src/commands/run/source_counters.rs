@@ -36,14 +36,15 @@ const LISTING: Duration = Duration::from_secs(30);
 /// Adds the counts to `run`, which is the result of what was `prepared`, if they were asked for.
 pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
     let plan = &prepared.plan;
-    let wanted = plan.inputs.settings.sections.value.iter().any(|name| name == SECTION);
+    let mut sections = plan.inputs.settings.sections.value.iter();
+    let wanted = sections.any(|name| name.eq_ignore_ascii_case(SECTION));
     if !wanted || plan.devices.emulated {
         return;
     }
     let executions = prepared.executions(interrupt);
     let mut known = KnownCode { prepared, interrupt, listings: BTreeMap::new() };
+    let heads = plan.both.heads();
     for series in &mut run.series {
-        let heads = plan.both.heads();
         let Some(checked) = heads.iter().find(|it| it.planned.series.id == series.id) else {
             continue;
         };
@@ -103,7 +104,7 @@ impl Subject<'_> {
         row.source = Some(collection);
     }
 
-    /// What a process of its own finds.
+    /// The counts of one process with this collector.
     fn collect(&self, collector: SourceCollector) -> Result<MachineCounts, String> {
         let Self { execution, harness, planned, at } = self;
         let job = Job::new(0, Pass::Timed { repeat: 0 }, vec![*at]);
@@ -154,6 +155,7 @@ impl KnownCode<'_> {
         let key = |it: &MachineFunction| Some((it.module.as_ref()?.ptx.clone(), it.name.clone()));
         let mut new: Vec<_> = functions.iter().filter_map(key).collect();
         new.retain(|key| !self.listings.contains_key(key));
+        new.sort();
         new.dedup();
         if !new.is_empty() {
             let listed = self.list(harness, &new).unwrap_or_default();
