@@ -100,6 +100,7 @@ fn counts_by_line_that_fail_leave_the_rest_of_the_run_and_say_why() {
     for (trouble, missing, counts, samples) in [
         ("drop instructions 9", "CUPTI lost 9 counts of instructions", false, true),
         ("fail cuptiPCSamplingEnable 27", "CUPTI_ERROR_NOT_SUPPORTED", true, false),
+        ("fail cuptiSubscribe 39", "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS", false, false),
         ("abort at=cuptiSassMetricsEnable", "counts of instructions: the process", false, true),
         ("drop all-samples 1", "samples of warps: the GPU took none", true, false),
     ] {

@@ -19,9 +19,9 @@ use std::sync::{Mutex, PoisonError};
 use cudarc::cupti::sys;
 
 use crate::abi::one_at_a_time;
+use crate::callbacks::WatchError;
 use crate::driver;
 use crate::host::string;
-use crate::launches::WatchError;
 use crate::library::Library;
 use crate::locate::Search;
 use crate::{Failure, LoadError};

@@ -84,6 +84,11 @@ impl HostApi {
         Ok(api)
     }
 
+    /// The error that it lacks this function.
+    pub(crate) fn missing(self, symbol: &'static str) -> LoadError {
+        LoadError::MissingSymbol { path: self.path.into(), symbol }
+    }
+
     /// Opens `libnvperf_target.so` next to CUPTI, for a CUPTI that looks for it by its bare name
     /// when it begins to collect. None of 12.6 to 13.5 names it in its strings, so this is not done
     /// unasked: it costs 50 ms. Whether there was one.

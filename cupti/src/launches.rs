@@ -5,20 +5,15 @@
 //! since, and no launch was accepted.
 //!
 //! CUPTI's callback API reports every call of the driver, on every thread; it slows all of them
-//! down, so nothing is timed meanwhile. CUPTI has one subscriber at a time: under a profiler or a
-//! debugger the watch cannot begin.
+//! down, so nothing is timed meanwhile.
 
 use std::ffi::{c_char, c_void};
-use std::ptr;
-use std::sync::{Mutex, PoisonError};
 
 use cudarc::cupti::sys;
 
-use crate::abi::one_at_a_time;
-use crate::driver::{self, DriverProblem};
+use crate::HostApi;
+use crate::callbacks::{Listener, Subscription, WatchError};
 use crate::host::string;
-use crate::locate::NotFound;
-use crate::{Failure, HostApi, LoadError};
 
 /// A launch that the driver failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,30 +30,8 @@ pub struct FailedLaunch {
     pub code: u32,
 }
 
-/// Why launches cannot be watched, or activities recorded.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WatchError {
-    /// The driver that CUPTI would use is not there.
-    #[error("{0}")]
-    Driver(#[from] DriverProblem),
-    /// No CUPTI.
-    #[error("{0}")]
-    NotFound(#[from] NotFound),
-    /// A CUPTI without the functions for it.
-    #[error("{0}")]
-    Load(#[from] LoadError),
-    /// CUPTI refuses.
-    #[error("{0}")]
-    Failed(#[from] Failure),
-}
-
 /// Sees the launches of this process until it is dropped.
-pub struct LaunchWatch {
-    functions: Functions,
-    subscriber: Subscriber,
-    /// Leaked: a callback on another thread may still be using it.
-    seen: &'static Mutex<CallResults>,
-}
+pub struct LaunchWatch(Subscription<CallResults>);
 
 impl LaunchWatch {
     /// Begins to watch.
@@ -67,80 +40,20 @@ impl LaunchWatch {
     /// [`crate::Code::MultipleSubscribersNotSupported`] if there is another subscriber; no NVIDIA
     /// driver.
     pub fn begin(api: HostApi) -> Result<Self, WatchError> {
-        driver::probe_nvidia()?;
-        let functions = Functions::load(api)?;
-        let seen: &'static Mutex<CallResults> = Box::leak(Box::default());
-        let alone = one_at_a_time();
-        let mut subscriber = ptr::null_mut();
-        // SAFETY: a driver answers; it writes a handle, and the callback has the type that CUPTI
-        // calls, with data that lives for ever.
-        let code = unsafe {
-            (functions.subscribe)(
-                &raw mut subscriber,
-                called,
-                ptr::from_ref(seen).cast_mut().cast(),
-            )
-        };
-        Failure::check("cuptiSubscribe", code)?;
-        let watch = Self { functions, subscriber, seen };
-        // SAFETY: the subscriber is live.
-        let code = unsafe { (functions.enable_domain)(1, subscriber, DRIVER_API) };
-        if let Err(failure) = Failure::check("cuptiEnableDomain", code) {
-            drop(alone);
-            drop(watch);
-            return Err(failure.into());
-        }
-        Ok(watch)
+        Subscription::begin(api).map(Self)
     }
 
     /// The launch that failed and from which the program has not gone on.
     #[must_use]
     pub fn failed(&self) -> Option<FailedLaunch> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).failed.clone()
+        self.0.listener().failed.clone()
     }
 }
 
-impl Drop for LaunchWatch {
-    fn drop(&mut self) {
-        let _alone = one_at_a_time();
-        // SAFETY: the subscriber is live, and this is its last use. A failure changes nothing.
-        let _ = unsafe { (self.functions.unsubscribe)(self.subscriber) };
-    }
-}
-
-type Subscriber = *mut c_void;
-type Callback = unsafe extern "C" fn(*mut c_void, u32, u32, *const c_void);
-
-const DRIVER_API: u32 = sys::CUpti_CallbackDomain::CUPTI_CB_DOMAIN_DRIVER_API as u32;
 const EXIT: u32 = sys::CUpti_ApiCallbackSite::CUPTI_API_EXIT as u32;
 
 /// `CUDA_ERROR_NOT_READY`, the answer of a query.
 const NOT_READY: u32 = 600;
-
-/// The functions of CUPTI used here: they take no structs, so they are not parameter functions
-/// (`abi`).
-#[derive(Clone, Copy)]
-struct Functions {
-    subscribe: unsafe extern "C" fn(*mut Subscriber, Callback, *mut c_void) -> u32,
-    unsubscribe: unsafe extern "C" fn(Subscriber) -> u32,
-    enable_domain: unsafe extern "C" fn(u32, Subscriber, u32) -> u32,
-}
-
-impl Functions {
-    fn load(api: HostApi) -> Result<Self, LoadError> {
-        let library = api.library;
-        let missing = |symbol| LoadError::MissingSymbol { path: api.path.into(), symbol };
-        // SAFETY: the types are those of cupti_callbacks.h, with its enums as the integers that
-        // they are.
-        unsafe {
-            Ok(Self {
-                subscribe: library.symbol("cuptiSubscribe").map_err(missing)?,
-                unsubscribe: library.symbol("cuptiUnsubscribe").map_err(missing)?,
-                enable_domain: library.symbol("cuptiEnableDomain").map_err(missing)?,
-            })
-        }
-    }
-}
 
 /// The result of the calls so far.
 #[derive(Debug, Default)]
@@ -159,26 +72,25 @@ impl CallResults {
     }
 }
 
-/// The callback of CUPTI before and after each call of the driver.
-unsafe extern "C" fn called(seen: *mut c_void, domain: u32, cbid: u32, data: *const c_void) {
-    if domain != DRIVER_API || data.is_null() {
-        return;
+impl Listener for CallResults {
+    const DOMAIN: u32 = sys::CUpti_CallbackDomain::CUPTI_CB_DOMAIN_DRIVER_API as u32;
+
+    unsafe fn hear(&mut self, id: u32, data: *const c_void) {
+        let data = data.cast::<sys::CUpti_CallbackData>();
+        // SAFETY: in this domain CUPTI gives this struct; an enum is read as the integer that it
+        // is.
+        let site = unsafe { (&raw const (*data).callbackSite).cast::<u32>().read() };
+        // SAFETY: as above.
+        let code = unsafe { (*data).functionReturnValue.cast::<u32>() };
+        if site != EXIT || code.is_null() {
+            return;
+        }
+        // SAFETY: after the call there is a CUresult.
+        let code = unsafe { code.read() };
+        // SAFETY: as above; the parameters are those of the function with this id.
+        let launch = unsafe { launch(id, data, code) };
+        self.returned(code, launch);
     }
-    let data = data.cast::<sys::CUpti_CallbackData>();
-    // SAFETY: in this domain CUPTI gives this struct; an enum is read as the integer that it is.
-    let site = unsafe { (&raw const (*data).callbackSite).cast::<u32>().read() };
-    // SAFETY: as above.
-    let code = unsafe { (*data).functionReturnValue.cast::<u32>() };
-    if site != EXIT || code.is_null() {
-        return;
-    }
-    // SAFETY: after the call there is a CUresult.
-    let code = unsafe { code.read() };
-    // SAFETY: as above; the parameters are those of the function with the id `cbid`.
-    let launch = unsafe { launch(cbid, data, code) };
-    // SAFETY: what `begin` gave CUPTI, which lives for ever.
-    let seen = unsafe { &*seen.cast::<Mutex<CallResults>>() };
-    seen.lock().unwrap_or_else(PoisonError::into_inner).returned(code, launch);
 }
 
 /// The launch of a call, if it is one.

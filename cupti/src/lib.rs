@@ -23,6 +23,7 @@
 mod abi;
 pub mod activity;
 mod advice;
+mod callbacks;
 mod code;
 pub mod cubin;
 pub mod driver;
@@ -40,6 +41,7 @@ pub mod version;
 
 pub use activity::{Activity, ActivityApi, ActivityRecorder, KernelActivity};
 pub use advice::Advice;
+pub use callbacks::WatchError;
 pub use code::Code;
 pub use error::{Failure, LoadError};
 pub use host::{Host, HostApi};

@@ -16,7 +16,7 @@ use cudarc::driver::CudaContext;
 
 use crate::abi::{Call, SamplingFunctions};
 use crate::target::{TargetError, own};
-use crate::{HostApi, LoadError, driver};
+use crate::{HostApi, driver};
 
 /// How many instructions a buffer holds; CUPTI fills it as often as it needs to.
 const INSTRUCTIONS: usize = 4096;
@@ -75,8 +75,8 @@ impl PcSampler {
     pub fn begin(api: HostApi, context: &Arc<CudaContext>) -> Result<Self, TargetError> {
         driver::probe_nvidia()?;
         own(context)?;
-        let missing = |symbol| LoadError::MissingSymbol { path: api.path.into(), symbol };
-        let functions = SamplingFunctions::resolve(api.library).map_err(missing)?;
+        let functions =
+            SamplingFunctions::resolve(api.library).map_err(|symbol| api.missing(symbol))?;
         let (configured, read) = (Buffer::new(), Buffer::new());
         let context = Arc::clone(context);
         let mut enable = Call::<sys::CUpti_PCSamplingEnableParams>::new();

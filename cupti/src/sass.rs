@@ -17,7 +17,7 @@ use cudarc::driver::CudaContext;
 use crate::abi::{Call, SassFunctions};
 use crate::host::c_string;
 use crate::target::{Target, TargetError, own};
-use crate::{Code, HostApi, LoadError};
+use crate::{Code, HostApi};
 
 /// A count of one instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,8 +58,8 @@ impl SassCounting {
         metrics: &[&str],
     ) -> Result<Self, TargetError> {
         own(context)?;
-        let missing = |symbol| LoadError::MissingSymbol { path: api.path.into(), symbol };
-        let functions = SassFunctions::resolve(api.library).map_err(missing)?;
+        let functions =
+            SassFunctions::resolve(api.library).map_err(|symbol| api.missing(symbol))?;
         let device = u32::try_from(context.ordinal()).unwrap_or_default();
         let chip = c_string(&target.chip_name(context.ordinal())?);
         let mut ids = Vec::new();

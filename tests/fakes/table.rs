@@ -59,7 +59,7 @@ pub type VisitInstruction = unsafe extern "C" fn(into: *mut c_void, one: *const 
 /// Takes a launch, which lives for the call only.
 pub type Visit = unsafe extern "C" fn(into: *mut c_void, launch: *const Launch);
 
-/// A call that failed, or a launch.
+/// A call that failed, a launch, or the loading of a module.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Call {
@@ -75,6 +75,10 @@ pub struct Call {
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub shared_bytes: u32,
+    /// The cubin of the module that it loaded.
+    pub cubin: *const c_char,
+    /// Its size; 0 where it loaded none.
+    pub cubin_bytes: usize,
 }
 
 /// Hears of a call, which lives for this call only.
@@ -90,6 +94,6 @@ pub struct Table {
     pub take: unsafe extern "C" fn(visit: Visit, into: *mut c_void),
     /// Visits the instructions of all kernels launched since the last call, and forgets them.
     pub instructions: unsafe extern "C" fn(visit: VisitInstruction, into: *mut c_void),
-    /// Tells of every call that fails and of every launch from now on, or of none.
+    /// Tells of every call that fails, launches, or loads a module from now on, or of none.
     pub watch: extern "C" fn(hear: Option<Hear>),
 }

@@ -59,7 +59,7 @@ pub const ALLOWED: &[Allowed] = &[
     ),
     allowed("cupti/src/host.rs", "leak", "the one CUPTI of a process is never unloaded"),
     allowed(
-        "cupti/src/launches.rs",
+        "cupti/src/callbacks.rs",
         "leak",
         "another thread may be in CUPTI's callback when its subscription ends, and still write there",
     ),
@@ -178,11 +178,6 @@ pub const ALLOWED: &[Allowed] = &[
     ),
     allowed("tests/fakes/cupti/src/driver.rs", "DRIVER", "a process has one driver"),
     allowed("tests/fakes/cupti/src/host.rs", "HOSTS", "CUPTI's C API hands out addresses only"),
-    allowed(
-        "tests/fakes/driver/src/driver/linking.rs",
-        "LINKED",
-        "CUDA's linker hands out an address that stays until the linker is destroyed",
-    ),
     allowed(
         "tests/fakes/driver/src/driver/ledger.rs",
         "HEAR",

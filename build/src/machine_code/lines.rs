@@ -1,8 +1,8 @@
 //! The PTX lines of machine code.
 //!
-//! Input: a cubin that was compiled from PTX with line information. Output: the line of the PTX
-//! from which each instruction comes, by the table that ptxas writes (`.nv_debug_line_sass`). It is
-//! a line program of DWARF 2; the sections that it is about stand in its relocations.
+//! Input: a cubin that was compiled from PTX with lines (`.loc`). Output: the line of the PTX from
+//! which each instruction comes, by the table that ptxas writes (`.nv_debug_line_sass`). It is a
+//! line program of DWARF 2; the sections that it is about stand in its relocations.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -35,7 +35,7 @@ pub struct PtxLines {
 }
 
 impl PtxLines {
-    /// Those of `cubin`; empty if it was compiled without line information.
+    /// Those of `cubin`; empty if it was compiled without lines.
     ///
     /// # Errors
     /// A file that is cut off, or a table of another form.
@@ -68,6 +68,12 @@ impl PtxLines {
             unit = end;
         }
         Ok(lines)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
     }
 
     /// The PTX line of the instruction at `offset` of `function`.

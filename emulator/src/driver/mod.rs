@@ -24,7 +24,6 @@ mod graph;
 mod graph_nodes;
 mod graphs;
 mod library;
-mod linking;
 mod log;
 mod machine_code;
 mod managed;

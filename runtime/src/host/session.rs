@@ -23,7 +23,7 @@ use gpuprof_model::declared::MachineCode;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
 
-use super::collect::compiled::{self, Cubin};
+use super::collect::cubins::{self, Cubin};
 use super::collect::flush::Flush;
 use super::collect::profiler::Profiler;
 use super::collect::{attributes, bandwidth, emulator, persisting};
@@ -95,7 +95,7 @@ pub(crate) struct Session {
     pub(crate) quiet: MeasureLock,
     /// Whether something has warmed the device up in this process.
     pub(crate) warm: Cell<bool>,
-    /// The modules that were compiled for counts by machine instruction.
+    /// The machine code of the modules, for counts by machine instruction.
     pub(crate) cubins: RefCell<Vec<Cubin>>,
     /// The set-ups of series, each made once for all configurations, by the names of the series.
     pub(super) setups: RefCell<BTreeMap<&'static str, SetupData>>,
@@ -273,17 +273,18 @@ impl Session {
         }
         let text = fs::read_to_string(path).map_err(unreadable)?;
         let module = self.quiet.stage(|| {
-            let image = match &request.source {
-                Some(wanted) if !self.device.emulated => {
-                    let (cubin, known) = compiled::compile(wanted, path, &text)?;
-                    self.cubins.borrow_mut().push(known);
-                    Ptx::from_binary(cubin)
-                }
-                _ => Ptx::from_src(&text),
+            let load = || {
+                let loaded = self.context.load_module(Ptx::from_src(&text));
+                loaded.map_err(|e| self.explain(Error::driver(&format!("loading {of}"), e)))
             };
-            self.context
-                .load_module(image)
-                .map_err(|e| self.explain(Error::driver(&format!("loading {of}"), e)))
+            match &request.source {
+                Some(wanted) if !self.device.emulated => {
+                    let (module, cubin) = cubins::load_with_cubin(wanted, path, load)?;
+                    self.cubins.borrow_mut().push(cubin);
+                    Ok(module)
+                }
+                _ => load(),
+            }
         })?;
         Ok((module, text))
     }

@@ -2,7 +2,7 @@
 //!
 //! Input: the counts of each machine instruction, the cubins, and the lines of the PTX. Output: the
 //! counts of each line, in the form of the emulated driver's. No count is lost: a function of which
-//! the PTX is not known is one line.
+//! the lines are not known is one line.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,18 +11,25 @@ use gpuprof_build::machine_code::PtxLines;
 use gpuprof_model::code::{Columns, CountedCode, LineCounts, ListedLine, Listing};
 use gpuprof_model::measurement::{MachineFunction, MachineInstruction};
 
-/// The text in place of PTX that is not known.
-const UNKNOWN: &str = "(machine code whose PTX gpuprof does not have)";
+/// The text in place of lines that are not known.
+const UNKNOWN: &str = "(machine code whose lines are not known)";
 
-/// A function: the lines of its PTX, if they are known, and those of its instructions.
-pub(super) type Known = (Option<Arc<Listing>>, PtxLines);
+/// What is known of a function.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
+    /// The lines of its PTX.
+    pub(super) listing: Option<Arc<Listing>>,
+    /// The PTX lines of its cubin's instructions; empty where its PTX does not name lines.
+    pub(super) lines: Arc<PtxLines>,
+}
 
 /// The code of those of `functions` that executed something, by `known`, which are in the same
 /// order. Of several with one listing it is one.
 pub(super) fn by_line(functions: &[MachineFunction], known: &[Known]) -> Vec<CountedCode> {
     let mut code: BTreeMap<Arc<Listing>, Vec<LineCounts>> = BTreeMap::new();
-    for (function, (listing, lines)) in functions.iter().zip(known) {
-        let listing = listing.clone().unwrap_or_else(|| unknown(&function.name));
+    for (function, Known { listing, lines }) in functions.iter().zip(known) {
+        let listing = listing.clone().filter(|_| !lines.is_empty());
+        let listing = listing.unwrap_or_else(|| unknown(&function.name));
         let rows = vec![LineCounts::default(); listing.lines.len()];
         let rows = code.entry(Arc::clone(&listing)).or_insert(rows);
         for MachineInstruction { offset, counts } in &function.instructions {
@@ -91,7 +98,8 @@ mod tests {
             (976, Counter::IdealWavefronts, 20480),
             (2688, Counter::IdealSectors, 16405),
         ];
-        let known = [(Some(listing()), PtxLines::read(CUBIN).unwrap())];
+        let lines = Arc::new(PtxLines::read(CUBIN).unwrap());
+        let known = [Known { listing: Some(listing()), lines }];
         let code = by_line(&[function("trouble", &counts)], &known);
         let lines: Vec<(String, LineCounts)> =
             code[0].lines().map(|(line, counts)| (line.3.clone(), counts)).collect();
@@ -111,14 +119,19 @@ mod tests {
     }
 
     #[test]
-    fn a_function_without_known_ptx_is_one_line_and_loses_no_count() {
+    fn a_function_without_known_lines_is_one_line_and_loses_no_count() {
         let counts = [(0, Counter::Instructions, 3), (16, Counter::Instructions, 4)];
         let functions = [function("foreign", &counts), function("idle", &[])];
-        let known = [(None, PtxLines::default()), (None, PtxLines::default())];
-        let code = by_line(&functions, &known);
-        assert_eq!(code.len(), 1);
-        let lines: Vec<_> =
-            code[0].lines().map(|(_, counts)| counts[Counter::Instructions]).collect();
-        assert_eq!((&*code[0].listing.kernel, lines), ("foreign", vec![7]));
+        // The PTX of one is known, but not the lines of its instructions.
+        for listing in [None, Some(listing())] {
+            let known = Known { listing, ..Known::default() };
+            let code = by_line(&functions, &[known, Known::default()]);
+            assert_eq!(code.len(), 1);
+            let lines: Vec<_> = code[0]
+                .lines()
+                .map(|(line, counts)| (&*line.3, counts[Counter::Instructions]))
+                .collect();
+            assert_eq!((&*code[0].listing.kernel, lines), ("foreign", vec![(UNKNOWN, 7)]));
+        }
     }
 }

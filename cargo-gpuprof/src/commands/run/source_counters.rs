@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,9 +17,7 @@ use gpuprof_engine::execute::{Ended, Execution, listings, outcomes};
 use gpuprof_engine::plan::PlannedSeries;
 use gpuprof_engine::schedule::{Job, Pass};
 use gpuprof_model::code::{Counter, Listing, costly_lines};
-use gpuprof_model::measurement::{
-    MachineCounts, MachineFunction, MachineModule, PassOutcome, SourceCollection,
-};
+use gpuprof_model::measurement::{MachineCounts, MachineFunction, PassOutcome, SourceCollection};
 use gpuprof_model::protocol::{KernelCode, RequestBody, SourceCollector, SourceRequest};
 use gpuprof_model::run::{ConfigurationResult, Run, Status};
 use gpuprof_system::interrupt::Interrupt;
@@ -42,7 +40,7 @@ pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
         return;
     }
     let executions = prepared.executions(interrupt);
-    let mut known = KnownCode { prepared, interrupt, listings: BTreeMap::new() };
+    let mut known = KnownCode::new(prepared, interrupt);
     let heads = plan.both.heads();
     for series in &mut run.series {
         let Some(checked) = heads.iter().find(|it| it.planned.series.id == series.id) else {
@@ -142,14 +140,19 @@ fn total(functions: &[MachineFunction], counter: Counter) -> u64 {
     instructions.filter_map(|it| it.counts.get(&counter)).sum()
 }
 
-/// The lines of kernels, each listed once.
+/// The lines of kernels, each listed once, and those of cubins, each read once.
 struct KnownCode<'a> {
     prepared: &'a Prepared,
     interrupt: &'a Interrupt,
     listings: BTreeMap<(PathBuf, String), Option<Arc<Listing>>>,
+    cubins: BTreeMap<PathBuf, Arc<PtxLines>>,
 }
 
-impl KnownCode<'_> {
+impl<'a> KnownCode<'a> {
+    fn new(prepared: &'a Prepared, interrupt: &'a Interrupt) -> Self {
+        Self { prepared, interrupt, listings: BTreeMap::new(), cubins: BTreeMap::new() }
+    }
+
     /// Those of `functions`, of processes of this `harness`.
     fn of(&mut self, harness: &Harness, functions: &[MachineFunction]) -> Vec<Known> {
         let key = |it: &MachineFunction| Some((it.module.as_ref()?.ptx.clone(), it.name.clone()));
@@ -163,12 +166,20 @@ impl KnownCode<'_> {
                 listed.into_iter().map(|it| it.map(Arc::new)).chain(std::iter::repeat(None));
             self.listings.extend(new.into_iter().zip(listed));
         }
-        let lines = |module: &MachineModule| PtxLines::read(&fs::read(&module.cubin).ok()?).ok();
         let known = |function: &MachineFunction| {
             let listing = key(function).and_then(|key| self.listings.get(&key)?.clone());
-            (listing, function.module.as_ref().and_then(lines).unwrap_or_default())
+            let cubin = function.module.as_ref().map(|module| &module.cubin);
+            let lines = cubin.map(|cubin| self.cubin(cubin)).unwrap_or_default();
+            Known { listing, lines }
         };
         functions.iter().map(known).collect()
+    }
+
+    /// The lines of the instructions in the file `cubin`; empty if it cannot be read.
+    fn cubin(&mut self, cubin: &Path) -> Arc<PtxLines> {
+        let read = || PtxLines::read(&fs::read(cubin).ok()?).ok().map(Arc::new);
+        let known = self.cubins.entry(cubin.to_owned());
+        Arc::clone(known.or_insert_with(|| read().unwrap_or_default()))
     }
 
     /// The lines of kernels, by the emulated driver.

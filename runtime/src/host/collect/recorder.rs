@@ -4,8 +4,7 @@
 
 use std::path::Path;
 
-use gpuprof_cupti::launches::WatchError;
-use gpuprof_cupti::{ActivityApi, ActivityRecorder};
+use gpuprof_cupti::{ActivityApi, ActivityRecorder, WatchError};
 
 use crate::host::error::Error;
 use crate::host::session::Session;

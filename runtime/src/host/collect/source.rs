@@ -1,8 +1,8 @@
 //! What happens at each machine instruction: counts by patching, or samples of warps.
 //!
 //! Input: one call of what is measured. Output: the counts of each function's instructions, with
-//! the cubin of its module, which was compiled here (`compiled.rs`). CUPTI allows one of both
-//! collectors in a process, and sampling only where its profiler is not initialised.
+//! the cubin of its module (`cubins.rs`). CUPTI allows one of both collectors in a process, and
+//! sampling only where its profiler is not initialised.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use gpuprof_model::code::Counter;
 use gpuprof_model::measurement::{MachineCounts, MachineFunction, MachineInstruction};
 use gpuprof_model::protocol::{MeasureRequest, SourceCollector, SourceRequest};
 
-use super::compiled::load;
+use super::cubins::cupti;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
 
@@ -83,7 +83,7 @@ pub(crate) fn collect(
             Ok(MachineCounts { functions: of_counts(session, counts), ranges: 1, dropped: 0 })
         }
         SourceCollector::Samples => {
-            let api = load(&wanted.cupti)?;
+            let api = cupti(&wanted.cupti)?;
             let sampler = PcSampler::begin(api, &session.context).map_err(Error::cupti)?;
             let (begun, mut ranges) = (Instant::now(), 0);
             while ranges == 0 || (ranges < MOST_RANGES && begun.elapsed() < SAMPLED_FOR) {

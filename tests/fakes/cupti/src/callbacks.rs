@@ -1,8 +1,8 @@
 //! The Callback API: one subscriber, which receives calls of the driver.
 //!
 //! Input: a subscriber, and the calls that the driver's table reports. Output: two callbacks per
-//! call, one before it, which knows no result, and one after it. Calls that are not launches have
-//! no identifier here: the driver reports only their codes.
+//! call, one before it, which knows no result, and one after it; or one per module. Calls that are
+//! not launches have no identifier here: the driver reports only their codes.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -15,12 +15,13 @@ use crate::{driver, table, trouble};
 type Callback = unsafe extern "C" fn(*mut c_void, u32, u32, *const c_void);
 
 const DRIVER_API: u32 = sys::CUpti_CallbackDomain::CUPTI_CB_DOMAIN_DRIVER_API as u32;
+const RESOURCE: u32 = sys::CUpti_CallbackDomain::CUPTI_CB_DOMAIN_RESOURCE as u32;
 
-/// The subscriber, and whether it receives calls of the driver.
+/// The subscriber, and the domain that it hears.
 struct Subscriber {
     callback: Callback,
     data: usize,
-    enabled: bool,
+    domain: Option<u32>,
 }
 
 static SUBSCRIBER: Mutex<Option<Subscriber>> = Mutex::new(None);
@@ -55,7 +56,7 @@ pub unsafe extern "C" fn cuptiSubscribe(
         if subscriber.is_some() {
             return Err(MULTIPLE_SUBSCRIBERS);
         }
-        *subscriber = Some(Subscriber { callback, data: data.expose_provenance(), enabled: false });
+        *subscriber = Some(Subscriber { callback, data: data.expose_provenance(), domain: None });
         // SAFETY: not null, and the caller's promise.
         unsafe { handle.write(HANDLE) };
         trouble::log("subscribes");
@@ -79,15 +80,16 @@ pub unsafe extern "C" fn cuptiUnsubscribe(handle: usize) -> Code {
     })
 }
 
-/// CUPTI's function of this name; of the driver API alone.
+/// CUPTI's function of this name; of two domains, of which a subscriber hears one.
 ///
 /// # Safety
 /// CUPTI's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuptiEnableDomain(enable: u32, handle: usize, domain: u32) -> Code {
     with("cuptiEnableDomain", |subscriber| {
-        let subscriber = subscriber.as_mut().filter(|_| handle == HANDLE && domain == DRIVER_API);
-        subscriber.ok_or(INVALID_PARAMETER)?.enabled = enable != 0;
+        let known = handle == HANDLE && [DRIVER_API, RESOURCE].contains(&domain);
+        let subscriber = subscriber.as_mut().filter(|_| known);
+        subscriber.ok_or(INVALID_PARAMETER)?.domain = (enable != 0).then_some(domain);
         driver::watch((enable != 0).then_some(hear as table::Hear));
         Ok(())
     })
@@ -95,17 +97,42 @@ pub unsafe extern "C" fn cuptiEnableDomain(enable: u32, handle: usize, domain: u
 
 /// Receives the driver's reports.
 unsafe extern "C" fn hear(call: *const table::Call) {
-    use sys::CUpti_ApiCallbackSite as Site;
-    use sys::CUpti_driver_api_trace_cbid_enum as Id;
     // SAFETY: the driver's call lives until this returns.
     let call = unsafe { &*call };
-    let told = SUBSCRIBER
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .as_ref()
-        .filter(|subscriber| subscriber.enabled)
-        .map(|subscriber| (subscriber.callback, subscriber.data));
-    let Some((callback, data)) = told else { return };
+    let subscriber = SUBSCRIBER.lock().unwrap_or_else(PoisonError::into_inner);
+    let told = subscriber.as_ref().map(|it| (it.callback, it.data, it.domain));
+    drop(subscriber);
+    let Some((callback, data, Some(domain))) = told else { return };
+    let data = ptr::with_exposed_provenance_mut(data);
+    if domain == RESOURCE {
+        tell_of_module(call, callback, data);
+    } else {
+        tell_of_call(call, callback, data);
+    }
+}
+
+/// One callback for the module that `call` loaded.
+fn tell_of_module(call: &table::Call, callback: Callback, data: *mut c_void) {
+    if call.cubin_bytes == 0 {
+        return;
+    }
+    let mut module = sys::CUpti_ModuleResourceData {
+        moduleId: 1,
+        cubinSize: call.cubin_bytes,
+        pCubin: call.cubin,
+    };
+    // SAFETY: pointers, which may be null.
+    let mut told: sys::CUpti_ResourceData = unsafe { std::mem::zeroed() };
+    told.resourceDescriptor = (&raw mut module).cast();
+    let id = sys::CUpti_CallbackIdResource::CUPTI_CBID_RESOURCE_MODULE_LOADED as u32;
+    // SAFETY: the subscriber passed both as a pair, and the arguments live until it returns.
+    unsafe { callback(data, RESOURCE, id, (&raw const told).cast()) };
+}
+
+/// Two callbacks for `call`.
+fn tell_of_call(call: &table::Call, callback: Callback, data: *mut c_void) {
+    use sys::CUpti_ApiCallbackSite as Site;
+    use sys::CUpti_driver_api_trace_cbid_enum as Id;
     let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (call.grid, call.block);
     let parameters = sys::cuLaunchKernel_params_st {
         f: ptr::null_mut(),
@@ -141,12 +168,7 @@ unsafe extern "C" fn hear(call: *const table::Call) {
         };
         // SAFETY: the subscriber passed both as a pair, and the arguments live until it returns.
         unsafe {
-            callback(
-                ptr::with_exposed_provenance_mut(data),
-                DRIVER_API,
-                id,
-                (&raw const told).cast(),
-            );
+            callback(data, DRIVER_API, id, (&raw const told).cast());
         }
     }
 }

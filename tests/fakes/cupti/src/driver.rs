@@ -123,7 +123,7 @@ pub fn observe(on: bool) {
     }
 }
 
-/// Reports every failed call and every launch to `hear`, or to no function.
+/// Reports every failed call, launch and loaded module to `hear`, or to no function.
 pub fn watch(hear: Option<crate::table::Hear>) {
     if let Some(driver) = driver() {
         (driver.table.watch)(hear);

@@ -9,7 +9,7 @@ use std::ffi::{CString, c_void};
 use std::sync::Mutex;
 
 use super::code::Code;
-use super::linking;
+use super::cubin;
 use super::pointers::{Out, Source};
 use super::state::{Driver, peek};
 use crate::device::{Checks, LaunchConfig, LaunchRecord};
@@ -190,7 +190,7 @@ unsafe extern "C" fn instructions(visit: VisitInstruction, into: *mut c_void) {
     let profiles = peek(|driver| Some(driver.device.take_profiles())).unwrap_or_default();
     for profile in profiles {
         let kernel = CString::new(profile.listing.kernel.as_str()).unwrap_or_default();
-        let numbers = linking::numbered(&profile.listing);
+        let numbers = cubin::numbered(&profile.listing);
         for (number, counts) in numbers.into_iter().zip(&profile.counts) {
             let Some(number) = number else { continue };
             let one = Instruction { kernel: kernel.as_ptr(), number, counts: counts.values() };
@@ -207,11 +207,28 @@ extern "C" fn watch(hear: Option<Hear>) {
     *HEAR.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = hear;
 }
 
-/// Reports a call that returned `code`, with the kernel and the configuration of a refused launch;
-/// `launched` says whether it is an accepted launch.
-pub fn tell(code: Code, refused: Option<(String, LaunchConfig)>, launched: bool) {
+/// A call that returned.
+pub struct Returned {
+    pub code: Code,
+    /// The kernel and the configuration of a refused launch.
+    pub refused: Option<(String, LaunchConfig)>,
+    /// Whether it is an accepted launch.
+    pub launched: bool,
+    /// The code of a module that it loaded.
+    pub cubin: Option<Vec<u8>>,
+}
+
+/// Whether somebody hears of calls.
+pub fn is_heard() -> bool {
+    HEAR.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_some()
+}
+
+/// Reports a call, if it failed, launched, or loaded a module.
+pub fn tell(call: Returned) {
+    let Returned { code, refused, launched, cubin } = call;
     let hear = *HEAR.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let Some(hear) = hear.filter(|_| launched || code != Code::SUCCESS) else { return };
+    let told = launched || cubin.is_some() || code != Code::SUCCESS;
+    let Some(hear) = hear.filter(|_| told) else { return };
     let launch = launched || refused.is_some();
     let nothing = LaunchConfig { grid: [0; 3], block: [0; 3], shared_bytes: 0 };
     let (kernel, config) = match refused {
@@ -220,8 +237,18 @@ pub fn tell(code: Code, refused: Option<(String, LaunchConfig)>, launched: bool)
     };
     let LaunchConfig { grid, block, shared_bytes } = config;
     let name = kernel.as_ref().map_or(std::ptr::null(), |kernel| kernel.as_ptr());
-    let call = Call { code: code.0, launch, kernel: name, grid, block, shared_bytes };
-    // SAFETY: the call and the name in it live until it returns.
+    let cubin = cubin.unwrap_or_default();
+    let call = Call {
+        code: code.0,
+        launch,
+        kernel: name,
+        grid,
+        block,
+        shared_bytes,
+        cubin: cubin.as_ptr().cast(),
+        cubin_bytes: cubin.len(),
+    };
+    // SAFETY: the call, the name and the code in it live until it returns.
     unsafe { hear(&raw const call) };
 }
 

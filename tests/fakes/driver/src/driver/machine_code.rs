@@ -7,7 +7,6 @@ use fatbin::Content;
 
 use super::code::Code;
 use super::fatbins::fatbins;
-use super::linking;
 use super::pointers::Source;
 use super::state::Driver;
 
@@ -16,9 +15,6 @@ use super::state::Driver;
 /// # Errors
 /// It is not, or there is no PTX for it.
 pub fn stand_in(driver: &mut Driver, _what: &str, image: Source) -> Result<String, (Code, String)> {
-    if let Some(text) = linking::text(image) {
-        return Ok(text.to_owned());
-    }
     let fits = fits(image, driver.device.chip.compute_capability);
     if !fits.map_err(|code| (code, String::new()))? {
         return Err((Code::NO_BINARY_FOR_GPU, "it is for other devices".to_owned()));

@@ -9,6 +9,7 @@ mod attribute;
 mod code;
 #[path = "../../../../../emulator/src/driver/context.rs"]
 mod context;
+mod cubin;
 #[path = "../../../../../emulator/src/driver/current.rs"]
 mod current;
 mod event;
@@ -25,7 +26,6 @@ mod graphs;
 mod ledger;
 #[path = "../../../../../emulator/src/driver/library.rs"]
 mod library;
-mod linking;
 #[path = "../../../../../emulator/src/driver/log.rs"]
 #[allow(dead_code, reason = "the emulator's events measure this computer; the fake's do not")]
 mod log;

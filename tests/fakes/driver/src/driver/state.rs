@@ -16,7 +16,8 @@ use std::ffi::c_int;
 use std::sync::LazyLock;
 
 use super::code::Code;
-use super::ledger;
+use super::cubin;
+use super::ledger::{self, Returned};
 use super::untimed;
 use crate::device::{Chip, Device, GH100};
 use crate::timeline;
@@ -122,7 +123,7 @@ fn felt(driver: &Driver) -> (u32, usize, usize, u64) {
 
 /// A call that needs the driver to be initialised.
 pub fn with(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
-    let (mut refused, mut launched) = (None, false);
+    let (mut refused, mut launched, mut cubin) = (None, false, None);
     let code = untimed::with(|driver| {
         let (begin, before) = (timeline::now(), felt(driver));
         let launches = driver.device.launch_count();
@@ -137,9 +138,13 @@ pub fn with(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
             timeline::linger(if after.0 > before.0 { OPENED } else { 1.0 });
             timeline::record("prepares", begin);
         }
+        if driver.modules.len() > before.2 && ledger::is_heard() {
+            let newest = driver.modules.iter().max_by_key(|(handle, _)| handle.0);
+            cubin = newest.and_then(|(_, module)| cubin::cubin(module));
+        }
         outcome
     });
     // After the driver's lock is released, like CUPTI's callbacks.
-    ledger::tell(code, refused, launched);
+    ledger::tell(Returned { code, refused, launched, cubin });
     code
 }

@@ -1,67 +1,17 @@
-//! The linker: PTX becomes a cubin with a line table, in which each instruction of a kernel's
-//! listing has 16 bytes. The PTX follows its header, and runs when the cubin is loaded.
+//! The cubin of a module, for the fake CUPTI: a line table, in which each instruction of a kernel's
+//! listing has 16 bytes, and no machine code.
 
-use std::ffi::{c_uint, c_void};
-use std::sync::Mutex;
-
-use super::code::Code;
-use super::pointers::{Out, Source};
 use crate::counters::Listing;
-use crate::device::Device;
+use crate::device::Module;
 
-/// The bytes of a cubin of ours at its padding.
-const MARK: &[u8; 7] = b"FAKECUB";
+/// The bytes of the file's header.
 const HEADER: usize = 64;
-
-/// The last cubin, which its user reads until it destroys the linker.
-static LINKED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-
-/// The PTX of `image`, if it is a cubin of ours.
-pub fn text<'t>(image: Source) -> Option<&'t str> {
-    let header: &[u8] = image.bytes(HEADER).ok()?;
-    let size = usize::try_from(u64::from_le_bytes(header[0x20..0x28].try_into().ok()?)).ok()?;
-    let bytes = (header[9..16] == *MARK).then(|| image.bytes(HEADER + size).ok())??;
-    str::from_utf8(&bytes[HEADER..]).ok()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuLinkCreate_v2(
-    _count: c_uint,
-    _options: *mut c_void,
-    _values: *mut c_void,
-    linker: Out<usize>,
-) -> Code {
-    linker.set(1).into()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuLinkAddData_v2(_linker: usize, _kind: c_uint, data: Source, size: usize) -> Code {
-    let text = data.bytes(size.saturating_sub(1)).map(String::from_utf8_lossy);
-    let added = text.and_then(|text| {
-        let cubin = cubin(&text).ok_or(Code::INVALID_PTX)?;
-        *LINKED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = cubin;
-        Ok(())
-    });
-    added.into()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuLinkComplete(_linker: usize, cubin: Out<*const u8>, size: Out<usize>) -> Code {
-    let linked = LINKED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    cubin.set(linked.as_ptr()).and_then(|()| size.set(linked.len())).into()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuLinkDestroy(_linker: usize) -> Code {
-    Code::SUCCESS
-}
 
 /// A section: its name, its type, and its bytes.
 type Section = (String, u32, Vec<u8>);
 
-/// The cubin of the PTX `text`; none if the emulator cannot read it.
-fn cubin(text: &str) -> Option<Vec<u8>> {
-    let module = Device::default().load(text).ok()?;
+/// The cubin of `module`; none if it is too large for one.
+pub fn cubin(module: &Module) -> Option<Vec<u8>> {
     let kernels: Vec<&Listing> = module.kernels().iter().map(|it| &**it.listing()).collect();
     let (mut names, mut symbols) = (vec![0], vec![0; 24]);
     let (mut lines, mut places) = (vec![], vec![]);
@@ -72,8 +22,8 @@ fn cubin(text: &str) -> Option<Vec<u8>> {
         names.extend(listing.kernel.bytes().chain([0]));
         symbols.extend(name.to_le_bytes());
         symbols.extend([0x12, 0x10]);
-        // After the section of nothing and six others.
-        symbols.extend(u16::try_from(7 + at).ok()?.to_le_bytes());
+        // After the section of nothing and five others.
+        symbols.extend(u16::try_from(6 + at).ok()?.to_le_bytes());
         symbols.extend([0; 16]);
         lines.extend([0, 9, 2]);
         places.extend((10 + lines.len() as u64).to_le_bytes());
@@ -101,10 +51,9 @@ fn cubin(text: &str) -> Option<Vec<u8>> {
         (".symtab".into(), 2, symbols),
         (".nv_debug_line_sass".into(), 1, table),
         (".rela.nv_debug_line_sass".into(), 4, places),
-        (".ptx".into(), 1, Vec::new()),
     ];
     sections.extend(code);
-    Some(elf(text, sections))
+    Some(elf(sections))
 }
 
 /// The PTX line of each instruction.
@@ -127,9 +76,8 @@ fn signed(mut value: i64) -> Vec<u8> {
     }
 }
 
-/// An ELF file of these sections, the second of which gets their names, with `text` behind its
-/// header.
-fn elf(text: &str, mut sections: Vec<Section>) -> Vec<u8> {
+/// An ELF file of these sections, the second of which gets their names.
+fn elf(mut sections: Vec<Section>) -> Vec<u8> {
     let mut names = Vec::new();
     let at: Vec<usize> = sections
         .iter()
@@ -142,10 +90,7 @@ fn elf(text: &str, mut sections: Vec<Section>) -> Vec<u8> {
     let mut file = vec![0; HEADER];
     file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
     file[7] = 0x41;
-    file[9..16].copy_from_slice(MARK);
     file[0x12] = 190;
-    file[0x20..0x28].copy_from_slice(&(text.len() as u64).to_le_bytes());
-    file.extend(text.bytes());
     let mut headers = Vec::new();
     for ((_, kind, bytes), name) in sections.iter().zip(at) {
         headers.extend(u32::try_from(name).unwrap_or(0).to_le_bytes());
