@@ -18,21 +18,25 @@ const LIBRARY: [&str; 7] = [
     "--no-config",
 ];
 
-/// The launches of the first configuration in the result of [`LIBRARY`], on a fake GPU or else on
-/// the emulated driver.
-fn launches(gpu: Option<&FakeGpu>) -> Vec<Value> {
+/// The first configuration in the result of `arguments`, on a fake GPU or else on the emulated
+/// driver.
+fn row(gpu: Option<&FakeGpu>, arguments: &[&str]) -> Value {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let file = folder.path().join("run.json").display().to_string();
-    let arguments = [&LIBRARY[..], &["--export-json", &file]].concat();
+    let arguments = [arguments, &["--export-json", &file]].concat();
     let run = match gpu {
         Some(gpu) => gpu.tool(&workshop(), &arguments).run(),
-        None => workshop().gpuprof(&arguments),
+        None => workshop().tool(&arguments).env("GPUEMU_ESTIMATE", "1").run(),
     };
     run.exits_with(0);
     let text = fs::read_to_string(&file).expect("it was exported");
     let result: Value = serde_json::from_str(&text).expect("it is JSON");
-    let launches = &result["series"][0]["configurations"][0]["launches"];
-    launches.as_array().expect("launches").clone()
+    result["series"][0]["configurations"][0].clone()
+}
+
+/// The launches of the first configuration in the result of [`LIBRARY`].
+fn launches(gpu: Option<&FakeGpu>) -> Vec<Value> {
+    row(gpu, &LIBRARY)["launches"].as_array().expect("launches").clone()
 }
 
 #[test]
@@ -99,14 +103,94 @@ fn the_flush_of_the_cache_is_outside_of_the_closure() {
     assert!(collected.iter().all(|line| !line.contains("gpuprof_flush")), "{collected:#?}");
 }
 
+/// Three launches of one thread.
+const SUM: &str = "pipeline::kernels::sum/block=32";
+/// Two launches of one kernel.
+const SCALE: &str = "pipeline::kernels::scale_by/block=64,shared=65536,given=2";
+/// Requests to store.
+const STORED: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum";
+
+/// The arguments that count [`STORED`] and [`RATIO`] of `series`, each launch by itself.
+fn each_launch(series: &str) -> Vec<String> {
+    let metrics = format!("{STORED},{RATIO}");
+    let fixed =
+        ["run", "--package", "pipeline", series, "--range", "launch", "--metrics", &metrics];
+    let fixed = fixed.iter().chain(&["--repeat", "1", "--no-config"]);
+    fixed.map(|argument| (*argument).to_owned()).collect()
+}
+
+/// The parts of the first configuration of [`each_launch`]: what each is of, [`STORED`], and
+/// whether it has [`RATIO`].
+fn parts(gpu: Option<&FakeGpu>, series: &str) -> Vec<(String, f64, bool)> {
+    let arguments = each_launch(series);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let row = row(gpu, &arguments);
+    let part = |part: &Value| {
+        let of = part["kernel"].as_str().map_or_else(|| part["launch"].to_string(), str::to_owned);
+        let metrics = &part["metrics"];
+        (of, metrics[STORED].as_f64().expect("it is counted"), metrics[RATIO].is_number())
+    };
+    row["parts"].as_array().expect("there are parts").iter().map(part).collect()
+}
+
 #[test]
-fn each_launch_is_a_range_if_asked_and_then_only_sums_add_up() {
+fn each_launch_has_a_row_of_its_own_and_each_kernel_their_sum() {
     let gpu = FakeGpu::new();
-    let metrics = counted(&gpu, &["--range", "launch"]);
-    assert_eq!(metrics[COUNTED]["value"], 128.0, "{metrics:#}");
-    let reason = metrics[RATIO]["unavailable"].as_str().unwrap_or_default();
-    assert!(reason.contains("3 launches") && reason.contains("--range closure"), "{metrics:#}");
+    let part = |of: &str, stored: f64, ratio: bool| (of.to_owned(), stored, ratio);
+    let expected = [
+        part("thread_sums_ITEMS_8", 4.0, true),
+        part("thread_sums_ITEMS_4", 1.0, true),
+        part("total", 1.0, true),
+        part("0", 4.0, true),
+        part("1", 1.0, true),
+        part("2", 1.0, true),
+    ];
+    assert_eq!(parts(Some(&gpu), SUM), expected);
     let collected = gpu.logged("collected");
-    let ranges = ": 0 [once 16x64] 1 [twice 16x64] 2 [once 8x128]";
-    assert!(collected.iter().all(|line| line.ends_with(ranges)), "{collected:#?}");
+    let ranges = "0 [thread_sums_ITEMS_8 4x32] 1 [thread_sums_ITEMS_4 1x32] 2 [total 1x32]";
+    assert!(collected.iter().all(|line| line.contains(ranges)), "{collected:#?}");
+    // A quotient does not add up over the launches of a kernel.
+    let expected = [part("scale", 64.0, false), part("0", 32.0, true), part("1", 32.0, true)];
+    assert_eq!(parts(Some(&FakeGpu::new()), SCALE), expected);
+}
+
+#[test]
+fn the_emulated_driver_counts_each_launch_and_each_kernel_too() {
+    let counted = |series: &str| -> Vec<(String, f64)> {
+        parts(None, series).into_iter().map(|(of, stored, _)| (of, stored)).collect()
+    };
+    let part = |of: &str, stored: f64| (of.to_owned(), stored);
+    assert_eq!(counted(SCALE), [part("scale", 64.0), part("0", 32.0), part("1", 32.0)]);
+    // Without being asked, kernels only.
+    let row = row(None, &["run", "--package", "pipeline", SUM, "--no-config"]);
+    let parts = row["parts"].as_array().expect("there are parts");
+    let kernels: Vec<&Value> = parts.iter().map(|part| &part["kernel"]).collect();
+    assert_eq!(kernels, ["thread_sums_ITEMS_8", "thread_sums_ITEMS_4", "total"]);
+    let metric = |metrics: &Value| metrics["ptx_instructions"].as_f64().unwrap_or(f64::NAN);
+    let sum: f64 = parts.iter().map(|part| metric(&part["metrics"])).sum();
+    assert_eq!(Some(sum), row["metrics"]["ptx_instructions"]["value"].as_f64());
+    assert!(parts.iter().all(|part| part["estimate"]["low_ns"].is_number()), "{parts:#?}");
+}
+
+#[test]
+fn sums_of_several_launches_say_which_metrics_a_closure_has() {
+    let arguments = each_launch(SCALE);
+    let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    arguments.extend(["--message-format", "json"]);
+    let run = FakeGpu::new().tool(&workshop(), &arguments).run().exits_with(0);
+    let metrics = &run.events_of("configuration-finished")[0]["metrics"];
+    assert_eq!(metrics[STORED]["value"], 64.0, "{metrics:#}");
+    let reason = metrics[RATIO]["unavailable"].as_str().unwrap_or_default();
+    assert!(reason.contains("2 launches") && reason.contains("--range closure"), "{metrics:#}");
+}
+
+#[test]
+fn launches_of_several_threads_cannot_be_counted_one_by_one() {
+    let arguments = [&LIBRARY[..], &["--range", "launch", "--message-format", "json"]].concat();
+    let arguments = [&arguments[..], &["--metrics", COUNTED]].concat();
+    let run = FakeGpu::new().tool(&workshop(), &arguments).run().exits_with(105);
+    let rows = run.events_of("configuration-finished");
+    let reason = rows[0]["status_reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("launches from several threads"), "{reason}");
+    assert!(reason.contains("use --range closure"), "{reason}");
 }

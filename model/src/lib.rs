@@ -31,6 +31,7 @@ pub mod metric;
 pub mod notice;
 pub mod occupancy;
 mod operators;
+pub mod parts;
 pub mod protocol;
 pub mod ptx;
 pub mod quantity;

@@ -14,6 +14,7 @@ use crate::checks::CheckRecord;
 use crate::code::{CostlyLine, CountedCode, Counter};
 use crate::estimate::Estimate;
 use crate::failure::{Denial, FailureKind};
+use crate::parts::Part;
 
 /// The source of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -368,6 +369,9 @@ pub struct PassResult {
     /// Hardware counters by PerfWorks name, or why one has no value on this device.
     #[serde(default)]
     pub hardware: BTreeMap<String, HardwareValue>,
+    /// The counters of the parts of a range of several launches, if they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<CountedPart>,
     /// The state of a counter pass.
     #[serde(default)]
     pub counter_pass: Option<CounterPass>,
@@ -420,6 +424,20 @@ pub struct PassResult {
     /// The files that buffers were filled from, in the order of the parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input_files: Vec<InputFile>,
+}
+
+/// What was counted in a part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CountedPart {
+    /// The part.
+    pub part: Part,
+    /// Exact counters by name, summed over its launches.
+    pub counters: BTreeMap<String, u64>,
+    /// Hardware counters by PerfWorks name, or why one has no value.
+    pub hardware: BTreeMap<String, HardwareValue>,
+    /// How long the emulated driver's model says that it takes on a GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
 }
 
 /// A file that a buffer was filled from.

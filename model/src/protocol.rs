@@ -232,9 +232,6 @@ pub struct CounterRequest {
     pub config_image: PathBuf,
     /// How passes are replayed.
     pub replay: Replay,
-    /// What the counters of a series function are of.
-    #[serde(default)]
-    pub range: CounterRange,
     /// Which pass this process collects, from 0; with [`Replay::Application`] only.
     pub pass: u32,
     /// The counter data image that the passes before this one filled; none for the first.
@@ -284,6 +281,9 @@ pub struct MeasureRequest {
     /// launches.
     #[serde(default)]
     pub cupti: Option<PathBuf>,
+    /// What the counters of a series function are of.
+    #[serde(default)]
+    pub range: CounterRange,
     /// The counters to collect; a pass that collects counters takes no samples.
     #[serde(default)]
     pub counters: Option<CounterRequest>,

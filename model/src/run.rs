@@ -31,6 +31,7 @@ use crate::measurement::{
     Unverified, Verification,
 };
 use crate::metric::{Catalogue, built_in};
+use crate::parts::PartResult;
 use crate::protocol::{CounterRange, Replay};
 use crate::series::SeriesId;
 use crate::verdict::{Judgement, NotApplicable, Weight};
@@ -434,6 +435,8 @@ pub struct ConfigurationResult {
     pub occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     pub launches: Vec<LaunchRecord>,
+    /// The metrics of parts of that range: none of a single launch, and in older documents.
+    pub parts: Vec<PartResult>,
     /// The source lines with the costliest accesses; none in older documents.
     pub costly: Vec<CostlyLine>,
     /// The code of its kernels and its counts line by line; none in older documents.

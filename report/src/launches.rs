@@ -1,91 +1,189 @@
 //! The launches of one measured range, if it is a pipeline of several.
 //!
-//! Input: a series. Output: a [`Range`] for its first finished configuration that launches more
-//! than once: the launches in the order in which each kernel and shape came first, with how many
-//! there were and, on a GPU, how long they ran together. Terminal, Markdown and page show the same
-//! one.
+//! Input: a series. Output: a [`Range`] of its first finished configuration that launches more than
+//! once: the kernels in the order of their first launches, with how many launches each has, their
+//! metrics where they were counted apart and, on a GPU, how long they ran together; and another one
+//! with each launch, if each was counted by itself. Terminal, Markdown and page show the same.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, LineStyle, TableStyle};
+use gpuprof_analysis::view::columns;
 use gpuprof_model::measurement::LaunchRecord;
+use gpuprof_model::parts::{Part, PartResult};
 use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::series::without_place;
-use gpuprof_model::text::one_line;
 use gpuprof_system::symbol::name_in_cpp;
+
+use super::number::Scale;
+use super::sheet::{Column, NO_VALUE, Sheet};
 
 /// Nothing but a rule under the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
-/// The most kinds of launch that are shown.
+/// The most kernels that are shown.
 const MOST: usize = 20;
 
-/// Launches of one kernel and shape.
-struct Kind<'r> {
-    launch: &'r LaunchRecord,
-    count: u64,
-    /// How long they ran together, in nanoseconds, if the device's own times are known.
-    time: Option<u64>,
-}
+/// The cell of kernels whose launches differ.
+const VARIES: &str = "varies";
 
-/// The columns of a table of launches.
-pub(super) const HEAD: [&str; 4] = ["launches", "kernel", "grid", "block"];
-
-/// The further columns where times are known: the time of all launches of a row, and its part of
-/// the time of all rows.
-const TIMES: [&str; 2] = ["time", "share"];
+/// The columns of a table of launches before others.
+const HEAD: [&str; 4] = ["launches", "kernel", "grid", "block"];
 
 /// The launches of one measured range.
 pub(super) struct Range {
     /// Its title: `3 launches of block=32,n=1024`.
     pub(super) title: String,
-    /// The columns: [`HEAD`], and more where times are known.
-    pub(super) head: Vec<&'static str>,
-    /// The cells of each kind of launch, under `head`.
-    pub(super) rows: Vec<Vec<String>>,
-    /// That there are more kinds than rows.
+    /// A row for each kernel, or for each launch.
+    pub(super) sheet: Sheet,
+    /// That there are more kernels than rows.
     pub(super) more: Option<String>,
 }
 
+/// What a row is of: launches, and their metrics.
+struct Row<'r> {
+    /// How many launches, or which.
+    first: String,
+    launches: Vec<&'r LaunchRecord>,
+    part: Option<&'r PartResult>,
+}
+
 impl Range {
-    /// The range of `series`; none where every configuration launches once.
-    pub(super) fn find(series: &SeriesResult) -> Option<Self> {
-        let mut finished =
-            series.configurations.iter().filter(|row| row.status == Status::Finished);
-        let row = finished.find(|row| row.launches.len() > 1)?;
-        let kinds = kinds(row);
-        let all: Option<u64> = kinds.iter().map(|kind| kind.time).sum();
-        let rows = kinds.iter().take(MOST).map(|Kind { launch, count, time }| {
-            let kernel = name_in_cpp(&launch.kernel)
-                .unwrap_or_else(|| without_place(&launch.kernel).to_owned());
-            let mut row =
-                vec![count.to_string(), kernel, dimensions(launch.grid), dimensions(launch.block)];
-            if let (Some(time), Some(all)) = (time, all) {
-                let (time, all) = (*time as f64, all as f64);
-                row.push(Quantity::new(time, Unit::Nanoseconds).to_string());
-                row.push(Quantity::new(100.0 * time / all, Unit::Percent).to_string());
-            }
-            row
+    /// The kernels of the range of `series`, with the values of `metrics` that they have; none
+    /// where every configuration launches once.
+    pub(super) fn of_kernels(series: &SeriesResult, metrics: &[String]) -> Option<Self> {
+        let row = several(series)?;
+        let rows = kernels(row);
+        let more = rows.len().saturating_sub(MOST);
+        let mut sheet = sheet(HEAD[0], &rows, row, metrics);
+        for column in sheet.axes.iter_mut().chain(&mut sheet.metrics) {
+            column.cells.truncate(MOST);
+        }
+        let more = (more > 0).then(|| format!("and {more} more kernels"));
+        Some(Self { title: title(row), sheet, more })
+    }
+
+    /// The launches of the same range, if each was counted by itself.
+    pub(super) fn of_launches(series: &SeriesResult, metrics: &[String]) -> Option<Self> {
+        let row = several(series)?;
+        let launch = |part: &'_ PartResult| match part.part {
+            Part::Launch(at) => Some((at, row.launches.get(at)?)),
+            Part::Kernel(_) => None,
+        };
+        let rows = row.parts.iter().filter_map(|part| {
+            let (at, record) = launch(part)?;
+            let first = (at + 1).to_string();
+            Some(Row { first, launches: vec![record], part: Some(part) })
         });
-        let more = kinds.len().saturating_sub(MOST);
-        Some(Self {
-            title: format!("{} launches of {}", row.launches.len(), row.configuration),
-            head: HEAD.into_iter().chain(all.into_iter().flat_map(|_| TIMES)).collect(),
-            rows: rows.collect(),
-            more: (more > 0).then(|| format!("and {more} more kinds of launch")),
-        })
+        let rows: Vec<Row<'_>> = rows.collect();
+        let sheet = sheet("launch", &rows, row, metrics);
+        (!rows.is_empty()).then(|| Self { title: title(row), sheet, more: None })
+    }
+
+    /// Those that there are.
+    pub(super) fn all(series: &SeriesResult, metrics: &[String]) -> impl Iterator<Item = Self> {
+        let kernels = Self::of_kernels(series, metrics);
+        kernels.into_iter().chain(Self::of_launches(series, metrics))
     }
 }
 
-/// The table of the range of `series`, without borders.
-pub(super) fn lines(series: &SeriesResult) -> Vec<String> {
-    let Some(Range { title, head, rows, more }) = Range::find(series) else { return Vec::new() };
-    let calm = |row: Vec<String>| row.into_iter().map(|cell| one_line(&cell).to_string());
-    let mut lines = vec![format!(" {}", one_line(&title))];
-    lines.extend(table(&head[HEAD.len()..], rows.into_iter().map(calm)));
-    lines.extend(more.map(|more| format!(" {more}")));
-    lines
+/// The first finished configuration of several launches.
+fn several(series: &SeriesResult) -> Option<&ConfigurationResult> {
+    let mut finished = series.configurations.iter().filter(|row| row.status == Status::Finished);
+    finished.find(|row| row.launches.len() > 1)
+}
+
+fn title(row: &ConfigurationResult) -> String {
+    format!("{} launches of {}", row.launches.len(), row.configuration)
+}
+
+/// The launches of `row` by kernel.
+fn kernels(row: &ConfigurationResult) -> Vec<Row<'_>> {
+    let mut kernels: Vec<&String> = Vec::new();
+    let mut launches: BTreeMap<&String, Vec<&LaunchRecord>> = BTreeMap::new();
+    for launch in &row.launches {
+        let of_kernel = launches.entry(&launch.kernel).or_default();
+        if of_kernel.is_empty() {
+            kernels.push(&launch.kernel);
+        }
+        of_kernel.push(launch);
+    }
+    let part = |kernel: &String| {
+        let is_its =
+            |part: &&PartResult| matches!(&part.part, Part::Kernel(name) if name == kernel);
+        row.parts.iter().find(is_its)
+    };
+    let of_kernel = |kernel: &String| {
+        let launches = launches.remove(kernel).unwrap_or_default();
+        Row { first: launches.len().to_string(), launches, part: part(kernel) }
+    };
+    kernels.into_iter().map(of_kernel).collect()
+}
+
+/// The table of `rows`, which are parts of `whole`; `first` is the title of the first column.
+fn sheet(first: &str, rows: &[Row<'_>], whole: &ConfigurationResult, metrics: &[String]) -> Sheet {
+    let column = |title: &str, numeric: bool, cell: &dyn Fn(&Row<'_>) -> String| {
+        Column::plain(title, numeric, rows.iter().map(cell))
+    };
+    let shape = |of: fn(&LaunchRecord) -> [u32; 3]| {
+        move |row: &Row<'_>| {
+            let mut shapes = row.launches.iter().map(|launch| of(launch));
+            let shape = shapes.next().unwrap_or_default();
+            if shapes.all(|other| other == shape) { dimensions(shape) } else { VARIES.to_owned() }
+        }
+    };
+    let mut axes = vec![
+        column(first, true, &|row| row.first.clone()),
+        column(HEAD[1], false, &|row| {
+            let kernel = row.launches.first().map_or("", |launch| &launch.kernel);
+            name_in_cpp(kernel).unwrap_or_else(|| without_place(kernel).to_owned())
+        }),
+        column(HEAD[2], true, &shape(|launch| launch.grid)),
+        column(HEAD[3], true, &shape(|launch| launch.block)),
+    ];
+    axes.extend(times(rows));
+    let metrics = metrics.iter().filter_map(|name| {
+        let value = |row: &Row<'_>| row.part?.metrics.get(name).copied();
+        let values: Vec<Option<f64>> = rows.iter().map(value).collect();
+        let known: Vec<f64> = values.iter().flatten().copied().collect();
+        let (unit, _) = columns::unit_and_class(name, std::slice::from_ref(whole))?;
+        let scale = Scale::choose(unit, &known);
+        let cell = |value: Option<f64>| {
+            value.map_or_else(|| NO_VALUE.to_owned(), |value| scale.text(value))
+        };
+        let title = scale.titled(name);
+        (!known.is_empty()).then(|| Column::plain(&title, true, values.into_iter().map(cell)))
+    });
+    Sheet { metrics: metrics.collect(), axes }
+}
+
+/// The time of each row by the device's clock, and its share of all; or else its share of the
+/// estimated time. None if a launch has neither.
+fn times(rows: &[Row<'_>]) -> Vec<Column> {
+    let measured = |row: &Row<'_>| {
+        let sum: Option<u64> = row.launches.iter().map(|launch| launch.duration_ns).sum();
+        sum.map(|sum| sum as f64)
+    };
+    if let Some(times) = rows.iter().map(measured).collect::<Option<Vec<f64>>>() {
+        let time = |time: &f64| Quantity::new(*time, Unit::Nanoseconds).to_string();
+        let all: f64 = times.iter().sum();
+        let share = |time: &f64| Quantity::new(100.0 * time / all, Unit::Percent).to_string();
+        return vec![
+            Column::plain("time", true, times.iter().map(time)),
+            Column::plain("share", true, times.iter().map(share)),
+        ];
+    }
+    let estimated = |row: &Row<'_>| Some(row.part?.estimate.as_ref()?.duration_ns);
+    match rows.iter().map(estimated).collect::<Option<Vec<f64>>>() {
+        // To whole percents, as an estimate knows no more.
+        Some(times) => {
+            let all: f64 = times.iter().sum();
+            let share = |time: &f64| format!("{:.0}%", 100.0 * time / all);
+            vec![Column::plain("≈ share", true, times.iter().map(share))]
+        }
+        None => Vec::new(),
+    }
 }
 
 /// A table of `rows` of launches, kernel, grid, block and `further` columns, without borders.
@@ -113,22 +211,4 @@ pub(super) fn dimensions([x, y, z]: [u32; 3]) -> String {
         (_, 1) => format!("{x}x{y}"),
         _ => format!("{x}x{y}x{z}"),
     }
-}
-
-/// The launches of `row` by kernel and shape.
-fn kinds(row: &ConfigurationResult) -> Vec<Kind<'_>> {
-    let mut kinds: Vec<Kind<'_>> = Vec::new();
-    let mut places = HashMap::new();
-    for launch in &row.launches {
-        let LaunchRecord { kernel, grid, block, shared_bytes, cluster, .. } = launch;
-        let at = *places.entry((kernel, grid, block, shared_bytes, cluster)).or_insert(kinds.len());
-        match kinds.get_mut(at) {
-            Some(kind) => {
-                kind.count += 1;
-                kind.time = kind.time.zip(launch.duration_ns).map(|(sum, time)| sum + time);
-            }
-            None => kinds.push(Kind { launch, count: 1, time: launch.duration_ns }),
-        }
-    }
-    kinds
 }

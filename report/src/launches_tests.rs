@@ -1,11 +1,14 @@
 //! The launches of a pipeline in every format that shows them.
 
+use gpuprof_analysis::view::View;
+use gpuprof_model::estimate::Estimate;
 use gpuprof_model::measurement::LaunchRecord;
+use gpuprof_model::parts::{Part, PartResult};
 use insta::assert_snapshot;
 
 use super::launches::Range;
 use super::tests::{emulator_run, written};
-use super::{Html, Markdown, Table};
+use super::{Html, Markdown, Report, Table};
 
 /// A run in which the first configuration launches one kernel twice and another one once.
 fn pipeline() -> gpuprof_model::run::Run {
@@ -113,24 +116,95 @@ fn times_of_a_gpu_are_summed_by_kind_with_their_share() {
     assert!(!from(&text, "3 launches", 2).contains("time"), "{text}");
 }
 
-#[test]
-fn a_series_that_launches_once_a_pass_has_no_range() {
-    let run = emulator_run();
-    assert!(Range::find(&run.series[0]).is_none());
+/// The pipeline, with instructions of each kernel and of each launch.
+fn counted() -> gpuprof_model::run::Run {
+    let mut run = pipeline();
+    let part = |part, count: f64| PartResult {
+        part,
+        metrics: [("ptx_instructions".to_owned(), count)].into(),
+        estimate: None,
+    };
+    run.series[0].configurations[0].parts = vec![
+        part(Part::Kernel("sums".into()), 30.0),
+        part(Part::Kernel("scan<4, float>".into()), 5.0),
+        part(Part::Launch(0), 10.0),
+        part(Part::Launch(1), 20.0),
+        part(Part::Launch(2), 5.0),
+    ];
+    run
+}
+
+/// As [`from`], without rules.
+fn rows(text: &str, start: &str, count: usize) -> String {
+    let lines = from(text, start, count);
+    let lines: Vec<&str> = lines.lines().filter(|line| !line.starts_with('─')).collect();
+    lines.join("\n")
 }
 
 #[test]
-fn the_rest_of_many_kinds_is_counted() {
+fn kernels_have_their_counts_and_launches_too_where_all_is_shown() {
+    let mut run = counted();
+    run.series[0].configurations[0].launches[1].grid = [16, 1, 1];
+    let text = written(&Table { width: None, colour: false }, &run);
+    assert_snapshot!(rows(&text, "3 launches", 5), @"
+    3 launches of block=64,n=1048576
+    launches kernel grid block ptx_instructions
+    2 sums varies 32x2 30
+    1 scan<4, float> 1 32x2 5
+    ");
+    assert!(!text.contains("launch  kernel"), "{text}");
+    let verbose = View { verbose: true, ..View::default() };
+    let mut whole = Vec::new();
+    Table { width: None, colour: false }.write_as(&verbose, &run, &mut whole).unwrap();
+    let whole = String::from_utf8(whole).unwrap();
+    assert_snapshot!(rows(&whole, "launch  ", 5), @"
+    launch kernel grid block ptx_instructions
+    1 sums 8 32x2 10
+    2 sums 16 32x2 20
+    3 scan<4, float> 1 32x2 5
+    ");
+    assert!(written(&Markdown::default(), &run).contains("| 2 | sums | 16 | 32x2 | 20 |"));
+    assert!(written(&Html::default(), &run).contains("<td class=\"number\">20</td>"));
+}
+
+#[test]
+fn estimated_times_of_kernels_are_shares() {
+    let mut run = counted();
+    for (part, duration_ns) in run.series[0].configurations[0].parts.iter_mut().zip([3e3, 1e3]) {
+        part.estimate = Some(Estimate {
+            duration_ns,
+            low_ns: duration_ns / 2.0,
+            high_ns: duration_ns * 2.0,
+            limits: Vec::new(),
+            model: 2,
+            chip: "H200".to_owned(),
+            characterised: false,
+        });
+    }
+    let text = written(&Table { width: None, colour: false }, &run);
+    assert_snapshot!(rows(&text, "launches  ", 4), @"
+    launches kernel grid block ≈ share ptx_instructions
+    2 sums 8 32x2 75% 30
+    1 scan<4, float> 1 32x2 25% 5
+    ");
+}
+
+#[test]
+fn a_series_that_launches_once_a_pass_has_no_range() {
+    let run = emulator_run();
+    assert!(Range::all(&run.series[0], &[]).next().is_none());
+}
+
+#[test]
+fn the_rest_of_many_kernels_is_counted() {
     let mut run = pipeline();
     let launches = &mut run.series[0].configurations[0].launches;
     launches.extend(
         (0..30)
-            .map(|grid| LaunchRecord { grid: [100 + grid, 1, 1], ..launches[0].clone() })
+            .map(|at| LaunchRecord { kernel: format!("k{at}"), ..launches[0].clone() })
             .collect::<Vec<_>>(),
     );
-    let range = Range::find(&run.series[0]).expect("there is a range");
-    assert_eq!(
-        (range.rows.len(), range.more.as_deref()),
-        (20, Some("and 12 more kinds of launch"))
-    );
+    let range = Range::of_kernels(&run.series[0], &[]).expect("there is a range");
+    let rows = range.sheet.axes[0].cells.len();
+    assert_eq!((rows, range.more.as_deref()), (20, Some("and 12 more kernels")));
 }

@@ -17,7 +17,7 @@ use super::curve::Curve;
 use super::escaped::{markdown as escaped, markdown_paragraph};
 use super::evidence::{evidence, others};
 use super::launches::Range;
-use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
+use super::sheet::{Cell, Column, NO_VALUE, Sheet, metric_names};
 use super::{Report, Summary, advice, changes, conclusion, mermaid, notes, place_of};
 use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::view::by_device::{DeviceRows, parts};
@@ -118,8 +118,9 @@ fn write_series(
         writeln!(out, "```mermaid\n{}```\n", mermaid::chart(&curve))?;
     }
     write_remarks(&notes::view::list_remarks(&viewed, view), out)?;
-    write_launches(&viewed.series, out)?;
-    write_notes(&viewed.series, (&metric_names(series, view), view.verbose), out)?;
+    let metrics = metric_names(series, view);
+    Range::all(&viewed.series, &metrics).try_for_each(|range| write_launches(range, out))?;
+    write_notes(&viewed.series, (&metrics, view.verbose), out)?;
     write_advice(advice::select_advice(run, part), out)?;
     write_judgements(&passed, out)
 }
@@ -225,14 +226,16 @@ fn write_remarks(remarks: &[String], out: &mut dyn Write) -> io::Result<()> {
     if remarks.is_empty() { Ok(()) } else { writeln!(out) }
 }
 
-/// The launches of a measured range, if it is a pipeline of several.
-fn write_launches(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
-    let Some(Range { title, head, rows, more }) = Range::find(series) else { return Ok(()) };
+/// A table of the launches of a measured range.
+fn write_launches(Range { title, sheet, more }: Range, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}\n", escaped(&title))?;
-    let side = |head: &&str| if *head == "kernel" { ":---" } else { "---:" }.to_owned();
-    write_row(head.iter().map(|&head| head.to_owned()), out)?;
-    write_row(head.iter().map(side), out)?;
-    rows.iter().try_for_each(|row| write_row(row.iter().map(|cell| escaped(cell)), out))?;
+    let columns: Vec<&Column> = sheet.axes.iter().chain(&sheet.metrics).collect();
+    let side = |column: &&Column| if column.numeric { "---:" } else { ":---" }.to_owned();
+    write_row(columns.iter().map(|column| escaped(&column.title)), out)?;
+    write_row(columns.iter().map(side), out)?;
+    for row in 0..columns[0].cells.len() {
+        write_row(columns.iter().map(|column| escaped(&column.cells[row].text)), out)?;
+    }
     writeln!(out)?;
     more.map_or(Ok(()), |more| writeln!(out, "{more}\n"))
 }

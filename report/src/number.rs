@@ -32,6 +32,14 @@ impl Scale {
         Self { decimals: self.decimals.saturating_sub(1), ..self }
     }
 
+    /// `title` with the unit, if there is one.
+    pub fn titled(&self, title: &str) -> String {
+        match self.symbol {
+            "" => title.to_owned(),
+            symbol => format!("{title} [{symbol}]"),
+        }
+    }
+
     /// One value, in the unit of the scale.
     pub fn scaled(&self, value: f64) -> f64 {
         value / self.size

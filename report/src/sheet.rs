@@ -70,6 +70,16 @@ impl Cell {
 }
 
 impl Column {
+    /// A column of texts that its title explains.
+    pub(super) fn plain(
+        title: &str,
+        numeric: bool,
+        cells: impl Iterator<Item = impl Into<String>>,
+    ) -> Self {
+        let cells = cells.map(Cell::plain).collect();
+        Self { title: title.to_owned(), behind: String::new(), numeric, cells }
+    }
+
     /// A column of words that its title explains.
     fn of_words(title: &str, cells: Vec<Cell>) -> Self {
         Self { title: title.to_owned(), behind: String::new(), numeric: false, cells }
@@ -289,10 +299,7 @@ fn titled_column(title: &str, name: &str, rows: &[ConfigurationResult]) -> Colum
                 Cell::plain("")
             }
         });
-    let title = match scale.symbol {
-        "" => title.to_owned(),
-        symbol => format!("{title} [{symbol}]"),
-    };
+    let title = scale.titled(title);
     Column { title, behind: behind(name), numeric: true, cells: cells.collect() }
 }
 
@@ -355,10 +362,7 @@ fn base_columns(name: &str, series: &SeriesResult) -> Vec<Column> {
     }
     let unit = columns::unit_and_class(name, rows).map_or(Unit::Count, |(unit, _)| unit);
     let scale = Scale::choose(unit, &values.iter().flatten().copied().collect::<Vec<_>>());
-    let title = match scale.symbol {
-        "" => "base".to_owned(),
-        symbol => format!("base [{symbol}]"),
-    };
+    let title = scale.titled("base");
     let text = |text: Option<String>| Cell::plain(text.unwrap_or_else(|| NO_VALUE.to_owned()));
     let column = |title: &str, behind: String, cells: Vec<Cell>| Column {
         title: title.to_owned(),

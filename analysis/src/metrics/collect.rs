@@ -5,13 +5,17 @@
 //! the reason there is none. Exact values must be the same in every process; if they are not, the
 //! configuration has failed and none of its values is shown.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpuprof_model::configuration::Configuration;
-use gpuprof_model::measurement::{HardwareValue, LaunchRecord, PassResult, Source, Timing};
+use gpuprof_model::measurement::{
+    CountedPart, DeviceRecord, HardwareValue, LaunchRecord, PassResult, Source, Timing,
+};
 use gpuprof_model::metric::{
     Catalogue, Class, DIVERGENT_BRANCHES, Metric, Origin, Perturbation, is_patched,
 };
+use gpuprof_model::parts::{Part, PartResult};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Metrics, ProcessValue, Status};
 
 use crate::metrics::derive::DerivedMetric;
@@ -75,6 +79,7 @@ pub fn finished(
             estimate: first.estimate.clone(),
             occupancy_limiter: first.facts.as_ref().and_then(|facts| facts.limiter),
             launches: launches(passes),
+            parts: parts(first, terms),
             costly: first.costly.clone(),
             code: first.code.clone(),
             source: None,
@@ -109,6 +114,32 @@ fn launches(passes: &[PassResult]) -> Vec<LaunchRecord> {
     first.launches.iter().enumerate().map(merged).collect()
 }
 
+/// The metrics of the parts of `pass`.
+fn parts(pass: &PassResult, terms: &CollectContext<'_>) -> Vec<PartResult> {
+    // Attributes of the device are not a part's.
+    let device = DeviceRecord { attributes: BTreeMap::new(), ..pass.device.clone() };
+    let of_part = |counted: &CountedPart| {
+        let CountedPart { part, counters, hardware, estimate } = counted.clone();
+        let launches = match &part {
+            Part::Launch(at) => pass.launches.get(*at).cloned().into_iter().collect(),
+            Part::Kernel(_) => Vec::new(),
+        };
+        let device = device.clone();
+        let pass =
+            PassResult { device, launches, counters, hardware, estimate, ..PassResult::default() };
+        // One pass agrees with itself.
+        let found = metrics(&[pass], terms).unwrap_or_default();
+        // An estimate is no value without its interval.
+        let value = |(name, result): (&str, &MetricResult)| {
+            let known = result.value.as_ref().ok().filter(|_| result.interval.is_none())?;
+            Some((name.to_owned(), *known))
+        };
+        let metrics = found.iter().filter_map(value).collect();
+        PartResult { part, metrics, estimate: counted.estimate.clone() }
+    };
+    pass.parts.iter().map(of_part).collect()
+}
+
 /// The result of a configuration that did not finish: it has no metrics.
 ///
 /// Control characters and terminal sequences are taken out of the reason in `status`.
@@ -129,6 +160,7 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
         estimate: None,
         occupancy_limiter: None,
         launches: Vec::new(),
+        parts: Vec::new(),
         costly: Vec::new(),
         code: Vec::new(),
         source: None,

@@ -148,7 +148,7 @@ pub struct RunOptions {
     /// How the hardware counters of a GPU are collected
     #[arg(long, value_parser = word::<ReplayMode>(), value_name = "MODE", help_heading = "Run")]
     pub replay_mode: Option<ReplayMode>,
-    /// What the counters of a series function are of, on a GPU
+    /// What the counters of a series function are of
     #[arg(long, value_parser = word::<CounterRange>(), value_name = "RANGE", help_heading = "Run")]
     pub range: Option<CounterRange>,
     /// What shares a process

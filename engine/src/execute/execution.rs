@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use camino::Utf8PathBuf;
 use gpuprof_model::Checks;
 use gpuprof_model::assembled::ModuleResources;
-use gpuprof_model::protocol::Sampling;
+use gpuprof_model::protocol::{CounterRange, Sampling};
 
 use crate::plan::Side;
 use crate::schedule::Counters;
@@ -50,6 +50,8 @@ pub struct Execution<'a> {
     pub sampling: Sampling,
     /// CUPTI's library or its folder, if the user named one.
     pub cupti: Option<PathBuf>,
+    /// What the counters of series functions are of.
+    pub range: CounterRange,
     /// The hardware counters to collect.
     pub counters: Option<Counters>,
     /// The device's attributes to record in addition to the standard ones.

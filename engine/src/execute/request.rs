@@ -39,6 +39,7 @@ impl Execution<'_> {
                 // Found once, and not in each process again.
                 self.counters.as_ref().map(|counters| counters.cupti.clone().into())
             }),
+            range: self.range,
             counters: match job.pass {
                 Pass::Timed { .. } => None,
                 Pass::Counters { step } => {
@@ -129,7 +130,6 @@ impl Execution<'_> {
             metrics: group.metrics.clone(),
             config_image: group.config_image.clone(),
             replay: counters.replay,
-            range: counters.range,
             pass,
             image_before: before.as_ref().map(path),
             image: path(after),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gpuprof_model::failure::Denial;
-use gpuprof_model::measurement::{HardwareValue, PassResult};
+use gpuprof_model::measurement::{CountedPart, HardwareValue, PassResult};
 use gpuprof_model::run::Status;
 
 use crate::execute::Stretch;
@@ -92,6 +92,8 @@ pub struct Found {
     pub passes: Vec<PassResult>,
     /// Its counters.
     pub hardware: BTreeMap<String, HardwareValue>,
+    /// Those of parts of its measured range.
+    pub parts: Vec<CountedPart>,
     /// The status that ended it early.
     pub ended: Option<Status>,
     /// The failures of processes that were started again.

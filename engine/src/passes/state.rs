@@ -59,7 +59,7 @@ impl State {
             .map_while(|repeat| replayed.pass(Step { series, configuration, repeat }).transpose());
         let steps = steps(execution);
         let collected = match replayed.counters(series, configuration)? {
-            Some(hardware) => Collected { steps, hardware, ..Collected::default() },
+            Some(counted) => Collected { steps, ..counted },
             None => {
                 let begun = replayed.collected(series, configuration, steps)?;
                 let needs_image = |collected: &Collected| {
@@ -155,6 +155,7 @@ impl State {
         Found {
             passes: std::mem::take(&mut self.passes),
             hardware: std::mem::take(&mut self.collected.hardware),
+            parts: std::mem::take(&mut self.collected.parts),
             ended: self.ended.take(),
             failed_attempts: std::mem::take(&mut self.failed_attempts),
             held: self.held,

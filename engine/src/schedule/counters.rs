@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8PathBuf;
-use gpuprof_model::measurement::{HardwareValue, PassResult};
-use gpuprof_model::protocol::{CounterGroup, CounterRange, Replay};
+use gpuprof_model::measurement::{CountedPart, HardwareValue, PassResult};
+use gpuprof_model::protocol::{CounterGroup, Replay};
 use serde::{Deserialize, Serialize};
 
 use super::Image;
@@ -25,8 +25,6 @@ pub struct Counters {
     pub groups: Vec<CounterGroup>,
     /// How passes are replayed.
     pub replay: Replay,
-    /// What the counters of a series function are of.
-    pub range: CounterRange,
     /// How far the launches of passes may differ.
     pub discipline: Discipline,
 }
@@ -38,6 +36,9 @@ pub struct Collected {
     pub steps: usize,
     /// The values of the groups that are complete.
     pub hardware: BTreeMap<String, HardwareValue>,
+    /// Those of parts of the measured range.
+    #[serde(default)]
+    pub parts: Vec<CountedPart>,
     /// Why the range as a whole has no counters, where `--app-replay-mode relaxed` left it out.
     pub left_out: Option<String>,
     /// The counter data of the passes so far, if the next step continues from it.
@@ -133,6 +134,12 @@ impl Counters {
             return Err(format!("{} passes were planned, but CUPTI needs more", self.passes()));
         }
         to.hardware.extend(found.hardware);
+        for part in found.parts {
+            match to.parts.iter_mut().find(|known| known.part == part.part) {
+                Some(known) => known.hardware.extend(part.hardware),
+                None => to.parts.push(part),
+            }
+        }
         to.steps = step + 1;
         to.image = image.filter(|_| self.goes_on(step + 1));
         if let Some(reason) = &to.left_out
@@ -148,6 +155,7 @@ impl Counters {
 mod tests {
     use super::*;
     use gpuprof_model::measurement::{CounterPass, LaunchRecord};
+    use gpuprof_model::parts::Part;
 
     fn counters(replay: Replay) -> Counters {
         let group = |name: &str, passes| CounterGroup {
@@ -160,7 +168,6 @@ mod tests {
             chip: "gh100".into(),
             groups: vec![group("a", 2), group("b", 1)],
             replay,
-            range: CounterRange::default(),
             discipline: Discipline::default(),
         }
     }
@@ -204,6 +211,28 @@ mod tests {
         counters.add(1, Some(&timed), found(true, &[("a", 1.0)], 4), None, &mut collected).unwrap();
         counters.add(2, Some(&timed), found(true, &[("b", 2.0)], 4), None, &mut collected).unwrap();
         assert_eq!(collected.hardware, found(true, &[("a", 1.0), ("b", 2.0)], 4).hardware);
+    }
+
+    #[test]
+    fn values_of_a_part_come_together_too() {
+        let counters = counters(Replay::Application);
+        let mut collected = Collected::default();
+        let counted = |values: &[(&str, f64)]| {
+            let found = found(true, values, 4);
+            let hardware = found.hardware.clone();
+            let part = CountedPart {
+                part: Part::Kernel("k".into()),
+                counters: BTreeMap::new(),
+                hardware,
+                estimate: None,
+            };
+            PassResult { parts: vec![part], ..found }
+        };
+        counters.add(1, None, counted(&[("a", 1.0)]), None, &mut collected).unwrap();
+        counters.add(2, None, counted(&[("b", 2.0)]), None, &mut collected).unwrap();
+        assert_eq!(collected.parts.len(), 1);
+        assert_eq!(collected.parts[0].hardware, collected.hardware);
+        assert_eq!(collected.hardware.len(), 2);
     }
 
     #[test]

@@ -138,7 +138,8 @@ impl Journal {
         collected: &Collected,
     ) -> Result<()> {
         self.write(&if collected.steps == of {
-            Line::Counters { series, configuration, hardware: collected.hardware.clone() }
+            let Collected { hardware, parts, .. } = collected.clone();
+            Line::Counters { series, configuration, hardware, parts }
         } else {
             Line::CounterStep { series, configuration, of, collected: collected.clone() }
         })

@@ -27,6 +27,7 @@ use crate::language::Language;
 use crate::measurement::{
     LaunchRecord, OccupancyLimiter, SourceCollection, Timing, Unverified, Verification,
 };
+use crate::parts::PartResult;
 use crate::series::SeriesId;
 use crate::verdict::{Judgement, NotApplicable};
 
@@ -103,6 +104,10 @@ struct RowDocument<'a> {
     occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     launches: Cow<'a, [LaunchRecord]>,
+    /// The metrics of parts of that range: of each kernel by its name, and of each launch by its
+    /// position. None of a single launch, and in older documents.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    parts: Cow<'a, [PartResult]>,
     /// The source lines with the costliest accesses.
     #[serde(default, skip_serializing_if = "<[CostlyLine]>::is_empty")]
     costly: Cow<'a, [CostlyLine]>,
@@ -254,6 +259,7 @@ impl<'a> CommonData<'a> {
             estimate: row.estimate.as_ref().map(Cow::Borrowed),
             occupancy_limiter: row.occupancy_limiter,
             launches: Cow::Borrowed(&row.launches),
+            parts: Cow::Borrowed(&row.parts),
             costly: Cow::Borrowed(&row.costly),
             code: row.code.iter().map(|code| self.code(code)).collect(),
             source: row.source.as_ref().map(Cow::Borrowed),
@@ -350,6 +356,7 @@ impl RowDocument<'_> {
             estimate: self.estimate.map(Cow::into_owned),
             occupancy_limiter: self.occupancy_limiter,
             launches: self.launches.into_owned(),
+            parts: self.parts.into_owned(),
             costly: self.costly.into_owned(),
             code: Vec::new(),
             source: self.source.map(Cow::into_owned),

@@ -16,7 +16,7 @@ use super::why;
 use crate::chart::{self, Bar};
 use crate::launches::Range;
 use crate::notes::view::{self as remarks, Ties};
-use crate::sheet::metric_names;
+use crate::sheet::{Column, metric_names};
 use crate::{changes, key, notes, place_of};
 
 /// The most bars of a picture.
@@ -45,7 +45,7 @@ pub(super) fn render(section: &Section<'_>, run: &Run) -> Markup {
             @if let Some(shown) = source::render(section, run, metric) { (shown) }
             (why::render(section, run, metric))
             (rows::render(section))
-            @if let Some(range) = Range::find(series) { (launched(&range)) }
+            (launched(section))
             @for columns in &series.sections {
                 @if let Some(shown) = of_section(section, columns, metric) { (shown) }
             }
@@ -153,25 +153,32 @@ fn more(count: usize, what: &str) -> String {
     }
 }
 
-/// The launches of a measured range.
-fn launched(Range { title, head, rows, more }: &Range) -> Markup {
-    // All but the kernel's name.
-    let number = |column: usize| (column != 1).then_some("number");
+/// The kernels of a measured range, and its launches.
+fn launched(section: &Section<'_>) -> Markup {
+    let series = &*section.viewed.series;
+    let ranges: Vec<Range> = Range::all(series, &metric_names(series, section.view)).collect();
     html! {
-        h3 { "Launches" }
+        @if !ranges.is_empty() { h3 { "Launches" } }
+        @for range in &ranges { (launches(range)) }
+    }
+}
+
+/// A table of launches.
+fn launches(Range { title, sheet, more }: &Range) -> Markup {
+    let columns: Vec<&Column> = sheet.axes.iter().chain(&sheet.metrics).collect();
+    let class = |column: &Column| column.numeric.then_some("number");
+    html! {
         p { (title) }
         div.wide tabindex="0" role="region" aria-label="Launches" {
             table {
                 thead { tr {
-                    @for (column, head) in head.iter().enumerate() {
-                        th scope="col" class=[number(column)] { (head) }
-                    }
+                    @for column in &columns { th scope="col" class=[class(column)] { (column.title) } }
                 } }
                 tbody {
-                    @for row in rows {
+                    @for row in 0..columns[0].cells.len() {
                         tr {
-                            @for (column, cell) in row.iter().enumerate() {
-                                td class=[number(column)] { (cell) }
+                            @for column in &columns {
+                                td class=[class(column)] { (column.cells[row].text) }
                             }
                         }
                     }

@@ -15,12 +15,13 @@ use gpuprof_system::wrap::wrapped;
 use super::sheets;
 use crate::curve::Curve;
 use crate::evidence::{evidence, others};
+use crate::launches::Range;
 use crate::note::Note;
 use crate::paint::Paint;
 use crate::room::{Blocks, Detail, Keep, Limits, height};
 use crate::sheet::{self, Sheet};
 use crate::source::on_line;
-use crate::{advice, axes, changes, estimates, grid, launches, notes, plot};
+use crate::{advice, axes, changes, estimates, grid, notes, plot};
 
 /// The most lines of grids, unless all are shown, and the most rows in them.
 const MOST_GRID_LINES: usize = 16;
@@ -93,7 +94,7 @@ pub(super) fn blocks(
         let tables = sheets::tables(&sheet, (columns, true), paint).concat();
         blocks.add(Keep::Always, [vec![title], tables].concat());
     }
-    blocks.add(Keep::Launches, launches::lines(&viewed.series));
+    style.add_launches(&viewed.series, &mut blocks);
     blocks.add(Keep::Assurance, style.notes(&assuring));
     if view.all || view.verbose {
         blocks.add(Keep::Always, style.notes(&notes::list_noise(&viewed.series)));
@@ -149,6 +150,23 @@ impl Style<'_> {
         for (at, table) in tables.into_iter().enumerate() {
             let asked = at == 0 || !self.view.columns.is_empty();
             blocks.add(if asked { Keep::Always } else { Keep::Columns }, table);
+        }
+    }
+
+    /// Adds the kernels of a measured range and, if all is shown, its launches.
+    fn add_launches(self, series: &SeriesResult, blocks: &mut Blocks) {
+        let metrics = sheet::metric_names(series, self.view);
+        let whole = self.view.all || self.view.verbose;
+        let launches = Range::of_launches(series, &metrics);
+        let keep = if whole || launches.is_some() { Keep::Always } else { Keep::Launches };
+        let launches = launches.filter(|_| whole);
+        for range in Range::of_kernels(series, &metrics).into_iter().chain(launches) {
+            let Range { title, sheet, more } = range;
+            let tables = sheets::tables(&sheet, (self.columns, true), self.paint);
+            let mut lines = vec![format!(" {}", one_line(&title))];
+            lines.extend(tables.into_iter().take(if whole { usize::MAX } else { 1 }).flatten());
+            lines.extend(more.map(|more| format!(" {more}")));
+            blocks.add(keep, lines);
         }
     }
 

@@ -122,9 +122,9 @@ fn collect<'s>(
         collection.pass(&mut members)?;
     }
     let slots: Vec<u32> = warm.iter().map(Counted::slot).collect();
-    let (pass, hardware) = collection.finish(&slots)?;
-    for (Counted { position, kernel, .. }, hardware) in warm.into_iter().zip(hardware) {
-        outcomes[position] = Some(outcome(kernel.counted(pass.clone(), hardware)));
+    let (pass, counted) = collection.finish(&slots)?;
+    for (Counted { position, kernel, .. }, counted) in warm.into_iter().zip(counted) {
+        outcomes[position] = Some(outcome(kernel.counted(pass.clone(), &counted)));
     }
     Ok(())
 }

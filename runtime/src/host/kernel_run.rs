@@ -4,14 +4,13 @@
 //! pass. The first launch finds fresh inputs, so it is the one that is verified and, on the
 //! emulated driver, counted.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaModule};
 use gpuprof_model::measurement::{
-    CounterPass, HardwareValue, InPlace, LaunchRecord, PassResult, Reset, Unverified,
+    CounterPass, InPlace, LaunchRecord, PassResult, Reset, Unverified,
 };
 use gpuprof_model::notice::Notice;
 use gpuprof_model::protocol::Sampling;
@@ -24,6 +23,7 @@ use super::checks::Checks;
 use super::cluster;
 use super::collect::cupti::Member;
 use super::collect::identity;
+use super::collect::parts::Counts;
 use super::contents::{BufferContents, Contents};
 use super::declaration;
 use super::device_state::DeviceState;
@@ -581,14 +581,10 @@ impl<'r> KernelRun<'r> {
     ///
     /// # Errors
     /// The driver's.
-    pub(crate) fn counted(
-        mut self,
-        pass: CounterPass,
-        hardware: BTreeMap<String, HardwareValue>,
-    ) -> Result<PassResult> {
+    pub(crate) fn counted(mut self, pass: CounterPass, counted: &[Counts]) -> Result<PassResult> {
         let config = self.run.launch_config()?;
         self.run.take_facts(&config)?;
-        self.run.counted(pass, hardware);
+        self.run.counted(pass, counted);
         self.run.finish(&self.symbol)
     }
 }

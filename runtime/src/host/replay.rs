@@ -7,13 +7,12 @@
 //! and also on the emulated driver. The function must do the same in every call; a visible
 //! difference is an error.
 
-use std::collections::BTreeMap;
-
 use gpuprof_model::measurement::{HardwareValue, LaunchRecord};
 use gpuprof_model::metric::is_patched;
 use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
 
 use super::collect::cupti::{Collection, SlotContent};
+use super::collect::parts::Counts;
 use super::error::{Error, Result};
 use super::launch::Launch;
 use super::refused::{self, SeriesFunction};
@@ -39,7 +38,7 @@ pub(crate) fn count<'a>(
     };
     let (warm_up, first) = called(Call::WarmUp)?;
     warm_up.check_measured(kernel)?;
-    let content = SlotContent::of_function(counters.range, warm_up.seen())?;
+    let content = SlotContent::of_function(request.range, warm_up.seen())?;
     let mut collection = Box::new(Collection::open(session, counters, &request.sampling, content)?);
     loop {
         let passes = collection.passes();
@@ -53,11 +52,11 @@ pub(crate) fn count<'a>(
             return Err(differs(kernel, &text(&first), &text(&launch)));
         }
         if !collection.goes_on() {
-            let (pass, hardware) = collection.finish(&[0])?;
-            let mut hardware = hardware.into_iter().next().unwrap_or_default();
-            withhold_patched(&mut hardware, warm_up.seen().unwrap_or_default());
+            let (pass, counted) = collection.finish(&[0])?;
+            let mut counted = counted.into_iter().next().unwrap_or_default();
+            withhold_patched(&mut counted, warm_up.seen().unwrap_or_default());
             run.observed_by(warm_up);
-            run.counted(pass, hardware);
+            run.counted(pass, &counted);
             return Ok(run);
         }
     }
@@ -65,13 +64,14 @@ pub(crate) fn count<'a>(
 
 /// Takes the counters that CUPTI patches into kernels from a closure that launches a graph: they
 /// read 0 there (H200, CUPTI 13.0), as the graph holds the kernels without the patches.
-fn withhold_patched(hardware: &mut BTreeMap<String, HardwareValue>, seen: &[LaunchRecord]) {
+fn withhold_patched(counted: &mut [Counts], seen: &[LaunchRecord]) {
     if seen.iter().all(|launch| launch.graph.is_none()) {
         return;
     }
     let reason = "CUPTI patches this counter into kernels, and the kernels of a graph are launched \
                   without the patches";
-    for (_, value) in hardware.iter_mut().filter(|(name, _)| is_patched(name)) {
+    let values = counted.iter_mut().flat_map(|counted| &mut counted.hardware);
+    for (_, value) in values.filter(|(name, _)| is_patched(name)) {
         *value = HardwareValue::Unavailable(reason.to_owned());
     }
 }

@@ -9,18 +9,19 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream};
 use gpuprof_model::code::costly_lines;
 use gpuprof_model::measurement::{
-    CounterPass, HardwareValue, InPlace, InputFile, LaunchRecord, PassResult, Unverified,
-    Verification,
+    CounterPass, InPlace, InputFile, LaunchRecord, PassResult, Unverified, Verification,
 };
 use gpuprof_model::notice::Notice;
-use gpuprof_model::protocol::MeasureRequest;
+use gpuprof_model::protocol::{CounterRange, MeasureRequest};
 use gpuprof_model::series::without_place;
 
 use super::axis_type::AxisType;
 use super::cluster;
 use super::collect::cupti::{Collection, Member};
+use super::collect::emulator::{self, LaunchCounters};
 use super::collect::facts::{self, Assembly};
-use super::collect::{emulator, launches, samples, source};
+use super::collect::parts::{self, Counts};
+use super::collect::{launches, samples, source};
 use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
@@ -438,14 +439,7 @@ impl<'a> Run<'a> {
             emulator::take_report()?;
             once().map_err(|e| self.session.explain(e))?;
             self.launched()?;
-            let counted = emulator::take_report()?;
-            self.result.launches = counted.launches;
-            self.result.counters = counted.counters;
-            self.result.hardware = counted.unclaimed;
-            self.result.costly = costly_lines(&counted.code);
-            self.result.code = counted.code;
-            self.result.checks = counted.checks;
-            self.result.estimate = counted.estimate;
+            self.take_emulated(emulator::take_report()?);
         } else if matches!(self.call, Call::Again) {
             once()?;
             self.launched()?;
@@ -480,6 +474,21 @@ impl<'a> Run<'a> {
             self.result.launches = launched;
         }
         self.take_facts(&config)
+    }
+
+    /// Takes what the emulated driver counted.
+    fn take_emulated(&mut self, found: LaunchCounters) {
+        let LaunchCounters { launches, counted, code, checks } = found;
+        let Counts { counters, hardware, estimate } = Counts::over(counted.iter());
+        let each = self.request.range == CounterRange::Launch;
+        self.result.parts = parts::of_range(&launches, &counted, each);
+        self.result.launches = launches;
+        self.result.counters = counters;
+        self.result.hardware = hardware;
+        self.result.estimate = estimate;
+        self.result.costly = costly_lines(&code);
+        self.result.code = code;
+        self.result.checks = checks;
     }
 
     /// Waits for the first of the measured launches.
@@ -554,9 +563,10 @@ impl<'a> Run<'a> {
         self.result.setup_ns = Some(nanoseconds);
     }
 
-    /// Takes its counter values.
-    pub(crate) fn counted(&mut self, pass: CounterPass, hardware: BTreeMap<String, HardwareValue>) {
-        self.result.hardware = hardware;
+    /// Takes what was counted in each launch, or in all of them together.
+    pub(crate) fn counted(&mut self, pass: CounterPass, counted: &[Counts]) {
+        self.result.hardware = Counts::over(counted.iter()).hardware;
+        self.result.parts = parts::of_range(&self.result.launches, counted, true);
         self.result.counter_pass = Some(pass);
     }
 

@@ -234,7 +234,6 @@ fn collected_by(plan: CounterPlan, replay: Replay, settings: &Settings) -> Resul
         chip: plan.chip,
         groups: plan.groups,
         replay,
-        range: settings.range.value,
         discipline: discipline(settings),
     })
 }

@@ -192,6 +192,7 @@ impl Prepared {
                 ..sampling(inputs.request.purpose)
             },
             cupti: settings.cupti_path(&inputs.source.root()).map(Into::into),
+            range: settings.range.value,
             counters: setup.counters().cloned(),
             profiler: device.and_then(shared_profiler::path),
         }

@@ -341,9 +341,12 @@ fn result(
     configuration: &Configuration,
     terms: &CollectContext<'_>,
 ) -> ConfigurationResult {
-    let Found { mut passes, hardware, ended, .. } = found;
+    let Found { mut passes, hardware, parts, ended, .. } = found;
     for pass in &mut passes {
         pass.hardware.extend(hardware.clone());
+    }
+    if let Some(first) = passes.first_mut() {
+        first.parts.extend(parts);
     }
     match ended {
         Some(Status::Skipped { reason }) if !passes.is_empty() => {

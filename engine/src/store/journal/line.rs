@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use gpuprof_model::ExitCode;
-use gpuprof_model::measurement::{HardwareValue, PassResult};
+use gpuprof_model::measurement::{CountedPart, HardwareValue, PassResult};
 use gpuprof_model::run::{SeriesResult, Status};
 use gpuprof_system::error::{Failure, Result};
 use serde::{Deserialize, Serialize};
@@ -89,15 +89,51 @@ pub(super) fn random_name(path: &str) -> Result<String> {
 pub(super) enum Line {
     Made(Box<Made>),
     Begin(Box<Start>),
-    Pass { series: usize, configuration: usize, repeat: u32, result: Box<PassResult> },
-    Counters { series: usize, configuration: usize, hardware: BTreeMap<String, HardwareValue> },
-    CounterStep { series: usize, configuration: usize, of: usize, collected: Collected },
-    FailedAttempt { series: usize, configuration: usize, reason: String },
-    Ended { series: usize, configuration: usize, status: Status },
-    Retried { series: usize, configuration: usize, reason: String },
-    Row { series: usize, configuration: usize, row: Box<SeriesResult> },
-    Done { series: usize },
-    Whole { at: String },
+    Pass {
+        series: usize,
+        configuration: usize,
+        repeat: u32,
+        result: Box<PassResult>,
+    },
+    Counters {
+        series: usize,
+        configuration: usize,
+        hardware: BTreeMap<String, HardwareValue>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<CountedPart>,
+    },
+    CounterStep {
+        series: usize,
+        configuration: usize,
+        of: usize,
+        collected: Collected,
+    },
+    FailedAttempt {
+        series: usize,
+        configuration: usize,
+        reason: String,
+    },
+    Ended {
+        series: usize,
+        configuration: usize,
+        status: Status,
+    },
+    Retried {
+        series: usize,
+        configuration: usize,
+        reason: String,
+    },
+    Row {
+        series: usize,
+        configuration: usize,
+        row: Box<SeriesResult>,
+    },
+    Done {
+        series: usize,
+    },
+    Whole {
+        at: String,
+    },
 }
 
 /// The kind of a [`Line`], which a reader needs before the rest.

@@ -11,7 +11,7 @@ use std::io::{self, BufRead};
 use std::os::unix::fs::FileExt;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use gpuprof_model::measurement::{HardwareValue, PassResult};
+use gpuprof_model::measurement::PassResult;
 use gpuprof_model::run::Status;
 
 use super::line::{Line, Start};
@@ -62,18 +62,16 @@ impl Replayed {
         }
     }
 
-    /// The counters of a configuration, if they were collected before.
+    /// The counters of a configuration and of its parts, if they were collected before.
     ///
     /// # Errors
     /// As [`Replayed::pass`].
-    pub fn counters(
-        &self,
-        series: usize,
-        configuration: usize,
-    ) -> Result<Option<BTreeMap<String, HardwareValue>>> {
+    pub fn counters(&self, series: usize, configuration: usize) -> Result<Option<Collected>> {
         let Some(place) = self.counters.get(&(series, configuration)) else { return Ok(None) };
         match self.line(*place)? {
-            Line::Counters { hardware, .. } => Ok(Some(hardware)),
+            Line::Counters { hardware, parts, .. } => {
+                Ok(Some(Collected { hardware, parts, ..Collected::default() }))
+            }
             _ => Err(self.changed()),
         }
     }

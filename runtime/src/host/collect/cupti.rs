@@ -9,7 +9,6 @@
 //! (`replay.rs`). The cache is flushed after CUPTI has started and right before the launch. A
 //! closure of several launches is one range, pushed before it and popped after all of its work.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -20,6 +19,7 @@ use gpuprof_cupti::{Host, HostApi, Session as CuptiSession, SessionOptions};
 use gpuprof_model::measurement::{CounterPass, HardwareValue, LaunchRecord};
 use gpuprof_model::protocol::{CounterRange, CounterRequest, Replay, Sampling};
 
+use super::parts::Counts;
 use super::persisting;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
@@ -30,9 +30,6 @@ const MOST_UNKNOWN: u32 = 16;
 
 /// The name of a closure's range.
 const CLOSURE: &str = "closure";
-
-/// The counters of one configuration, by metric.
-type Hardware = BTreeMap<String, HardwareValue>;
 
 /// The owner of a slot in a pass: how to launch it, and how to restore its inputs.
 pub(crate) trait Member {
@@ -83,9 +80,11 @@ impl SlotContent {
     /// The content of the ranges of a series function; its launches, if they were `seen`.
     ///
     /// # Errors
-    /// Launches of a graph cannot have ranges of their own.
+    /// Launches of a graph, or from several threads, cannot have ranges of their own.
     pub(crate) fn of_function(range: CounterRange, seen: Option<&[LaunchRecord]>) -> Result<Self> {
         let from_graph = seen.unwrap_or_default().iter().any(|launch| launch.graph.is_some());
+        let several_threads =
+            seen.unwrap_or_default().iter().any(|launch| launch.thread.is_some_and(|at| at > 0));
         let most = seen.map_or(MOST_UNKNOWN, |seen| u32::try_from(seen.len()).unwrap_or(u32::MAX));
         match range {
             CounterRange::Closure => Ok(Self::Closure),
@@ -96,6 +95,10 @@ impl SlotContent {
             CounterRange::Launch if from_graph => Err(Error::failed(
                 "--range launch: the closure launches a graph, whose kernels CUPTI does not count \
                  one by one; use --range closure",
+            )),
+            CounterRange::Launch if several_threads => Err(Error::failed(
+                "--range launch: the closure launches from several threads, and CUPTI does not say \
+                 which launch it counted; use --range closure",
             )),
             CounterRange::Launch if most > MOST_LAUNCHES => Err(Error::failed(format!(
                 "--range launch: the closure makes {most} launches, and counter data has room for \
@@ -283,12 +286,12 @@ impl<'a> Collection<'a> {
         Ok(())
     }
 
-    /// The values of these `slots`, in their order, if this was the last pass; otherwise a file for
-    /// the process that collects the next one.
+    /// The counters of the ranges of these `slots`, in their order, if this was the last pass;
+    /// otherwise none, and a file for the process that collects the next one.
     ///
     /// # Errors
     /// CUPTI, or files.
-    pub(crate) fn finish(self, slots: &[u32]) -> Result<(CounterPass, Vec<Hardware>)> {
+    pub(crate) fn finish(self, slots: &[u32]) -> Result<(CounterPass, Vec<Vec<Counts>>)> {
         let Self { request, layout, api, profiler, mut steps, complete, .. } = self;
         let image = profiler.into_counter_data()?;
         steps.end("close");
@@ -303,7 +306,7 @@ impl<'a> Collection<'a> {
             fs::write(&unfinished, &image)?;
             fs::rename(unfinished, &request.image)?;
             steps.end("hand over");
-            vec![Hardware::new(); slots.len()]
+            vec![Vec::new(); slots.len()]
         };
         Ok((CounterPass { complete, steps_ms: steps.taken }, values))
     }
@@ -313,49 +316,36 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|e| Error::failed(format!("cannot read {}: {e}", path.display())))
 }
 
-/// The values of every metric by slot: sums add up over several launches, and all other metrics
-/// need a single launch.
+/// The value of every metric in each range of each slot.
 fn evaluate(
     api: HostApi,
     request: &CounterRequest,
     layout: Layout,
     image: &[u8],
     slots: &[u32],
-) -> Result<Vec<Hardware>> {
+) -> Result<Vec<Vec<Counts>>> {
     let found = api.range_count(image)?;
     let mut host = Host::new(api, &request.chip, None)?;
     let mut per_slot = |&slot: &u32| {
-        let ranges = layout.ranges_of(slot, found)?;
-        let mut of_launches = Vec::new();
-        for range in ranges {
-            of_launches.push(host.evaluate(image, range, &request.metrics)?);
+        let mut counted = Vec::new();
+        for range in layout.ranges_of(slot, found)? {
+            let values = host.evaluate(image, range, &request.metrics)?;
+            let hardware = request.metrics.iter().cloned().zip(values.into_iter().map(finite));
+            counted.push(Counts { hardware: hardware.collect(), ..Counts::default() });
         }
-        let value = |(position, name): (usize, &String)| {
-            (name.clone(), over_launches(name, of_launches.iter().map(|values| values[position])))
-        };
-        Ok(request.metrics.iter().enumerate().map(value).collect())
+        Ok(counted)
     };
     slots.iter().map(&mut per_slot).collect()
 }
 
-/// The value of a metric over the launches of a range.
-fn over_launches(name: &str, values: impl Iterator<Item = f64>) -> HardwareValue {
-    let values: Vec<f64> = values.collect();
-    match values.as_slice() {
-        [value] if value.is_finite() => HardwareValue::Value(*value),
-        [value] => HardwareValue::Unavailable(format!(
-            "CUPTI returned {value}: a division by zero, or a unit that this device shares with \
-             others"
-        )),
-        several if name.ends_with(".sum") && several.iter().all(|v| v.is_finite()) => {
-            HardwareValue::Value(several.iter().sum())
-        }
-        several => HardwareValue::Unavailable(format!(
-            "the range holds {} launches, and only sums add up over launches; --range closure \
-             counts them together",
-            several.len()
-        )),
+/// A value that CUPTI returned.
+fn finite(value: f64) -> HardwareValue {
+    if value.is_finite() {
+        return HardwareValue::Value(value);
     }
+    HardwareValue::Unavailable(format!(
+        "CUPTI returned {value}: a division by zero, or a unit that this device shares with others"
+    ))
 }
 
 /// The time of the steps of a counter pass.
@@ -434,21 +424,18 @@ mod tests {
         let refused = |seen: &[LaunchRecord]| of(launch, seen).unwrap_err().to_string();
         assert!(refused(&launches(1, Some(2))).contains("launches a graph"));
         assert!(refused(&launches(257, None)).contains("makes 257 launches"));
+        let mut by_threads = launches(2, None);
+        by_threads[1].thread = Some(1);
+        assert!(refused(&by_threads).contains("from several threads"));
+        assert_eq!(of(auto, &by_threads).unwrap(), SlotContent::Closure);
         let unseen = SlotContent::of_function(auto, None).unwrap();
         assert_eq!(unseen, SlotContent::Launches(MOST_UNKNOWN));
     }
 
     #[test]
-    fn sums_add_up_over_launches_and_nothing_else_does() {
-        let of = |name, values: &[f64]| over_launches(name, values.iter().copied());
-        assert_eq!(of("a.sum", &[1.0, 2.0]), HardwareValue::Value(3.0));
-        assert_eq!(of("a.avg", &[1.0]), HardwareValue::Value(1.0));
-        let reason = |value| match value {
-            HardwareValue::Unavailable(reason) => reason,
-            HardwareValue::Value(value) => panic!("{value}"),
-        };
-        assert!(reason(of("a.avg", &[1.0, 2.0])).contains("only sums add up"));
-        assert!(reason(of("a.sum", &[1.0, f64::NAN])).contains("only sums add up"));
-        assert!(reason(of("a.sum", &[f64::NAN])).starts_with("CUPTI returned NaN"));
+    fn what_is_no_number_has_no_value() {
+        assert_eq!(finite(1.0), HardwareValue::Value(1.0));
+        let none = |value| matches!(finite(value), HardwareValue::Unavailable(why) if why.starts_with("CUPTI returned"));
+        assert!(none(f64::NAN) && none(f64::INFINITY));
     }
 }

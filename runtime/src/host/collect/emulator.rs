@@ -15,6 +15,7 @@ use gpuprof_model::measurement::{HardwareValue, LaunchRecord};
 use gpuprof_model::series::without_place;
 use serde::Deserialize;
 
+use super::parts::Counts;
 use crate::host::error::{Error, Result};
 use crate::host::expected;
 
@@ -56,16 +57,13 @@ struct Profile {
 pub(crate) struct LaunchCounters {
     /// The launches.
     pub(crate) launches: Vec<LaunchRecord>,
-    /// Counters by name, summed over the launches.
-    pub(crate) counters: BTreeMap<String, u64>,
-    /// The hardware's counters whose values are not the hardware's in one of the kernels, and why.
-    pub(crate) unclaimed: BTreeMap<String, HardwareValue>,
+    /// What was counted in each. Its hardware counters are those that the emulator does not count
+    /// as a GPU does in this kernel, and why.
+    pub(crate) counted: Vec<Counts>,
     /// The counts of each kernel by line.
     pub(crate) code: Vec<CountedCode>,
     /// The checks that ran; none where nothing was launched.
     pub(crate) checks: Option<CheckRecord>,
-    /// The estimated duration of all launches; none where one of them has none.
-    pub(crate) estimate: Option<Estimate>,
 }
 
 /// The kind of a failed assertion.
@@ -109,18 +107,15 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
         CountedCode { listing: Arc::new(profile.listing), counts: Columns::new(&counts) }
     });
     let code = code.collect();
-    let estimates: Option<Vec<Estimate>> =
-        report.launches.iter().map(|launch| launch.estimate.clone()).collect();
-    let estimate = estimates.and_then(|all| all.into_iter().reduce(Estimate::join));
-    let mut counted = LaunchCounters { checks, code, estimate, ..LaunchCounters::default() };
+    let mut found = LaunchCounters { checks, code, ..LaunchCounters::default() };
     for launch in report.launches {
-        for (name, value) in launch.counters {
-            *counted.counters.entry(name).or_insert(0) += value;
-        }
-        for (name, reason) in launch.unclaimed {
-            counted.unclaimed.insert(name, HardwareValue::Unavailable(reason));
-        }
-        counted.launches.push(LaunchRecord {
+        let unclaimed = |(name, reason)| (name, HardwareValue::Unavailable(reason));
+        found.counted.push(Counts {
+            counters: launch.counters,
+            hardware: launch.unclaimed.into_iter().map(unclaimed).collect(),
+            estimate: launch.estimate,
+        });
+        found.launches.push(LaunchRecord {
             kernel: without_place(&launch.kernel).to_owned(),
             grid: launch.grid,
             block: launch.block,
@@ -129,8 +124,7 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
             ..LaunchRecord::default()
         });
     }
-    counted.counters.retain(|name, _| !counted.unclaimed.contains_key(name));
-    Ok(counted)
+    Ok(found)
 }
 
 /// The fault that stopped the last launch or load, in one sentence.

@@ -12,6 +12,7 @@ pub(crate) mod facts;
 pub(crate) mod flush;
 pub(crate) mod identity;
 pub(crate) mod launches;
+pub(crate) mod parts;
 pub(crate) mod persisting;
 pub(crate) mod plan;
 pub(crate) mod profiler;

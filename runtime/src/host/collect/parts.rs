@@ -1,0 +1,177 @@
+//! The counters of a measured range from those of its launches, and of its parts.
+//!
+//! Input: the launches of a range, and what was counted in each. Output: what was counted in all of
+//! them, in all launches of one kernel, and in each launch.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::estimate::Estimate;
+use gpuprof_model::measurement::{CountedPart, HardwareValue, LaunchRecord};
+use gpuprof_model::parts::Part;
+
+/// What was counted in a launch, or in several.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Counts {
+    /// Exact counters by name.
+    pub(crate) counters: BTreeMap<String, u64>,
+    /// Hardware counters by PerfWorks name, or why one has no value.
+    pub(crate) hardware: BTreeMap<String, HardwareValue>,
+    /// The estimated duration; none where a launch has none.
+    pub(crate) estimate: Option<Estimate>,
+}
+
+impl Counts {
+    /// What was counted in all of these `launches`.
+    pub(crate) fn over<'c>(launches: impl Iterator<Item = &'c Self> + Clone) -> Self {
+        let mut counters: BTreeMap<String, u64> = BTreeMap::new();
+        let mut values: BTreeMap<&String, Vec<&HardwareValue>> = BTreeMap::new();
+        for launch in launches.clone() {
+            for (name, value) in &launch.counters {
+                *counters.entry(name.clone()).or_insert(0) += value;
+            }
+            for (name, value) in &launch.hardware {
+                values.entry(name).or_default().push(value);
+            }
+        }
+        counters.retain(|name, _| !values.contains_key(name));
+        let hardware = values.into_iter().map(|(name, values)| (name.clone(), sum(name, &values)));
+        let estimates: Option<Vec<Estimate>> =
+            launches.map(|launch| launch.estimate.clone()).collect();
+        Self {
+            counters,
+            hardware: hardware.collect(),
+            estimate: estimates.and_then(|all| all.into_iter().reduce(Estimate::join)),
+        }
+    }
+
+    fn of_part(self, part: Part) -> CountedPart {
+        let Self { counters, hardware, estimate } = self;
+        CountedPart { part, counters, hardware, estimate }
+    }
+}
+
+/// The value of the hardware counter `name` over launches with these `values`.
+fn sum(name: &str, values: &[&HardwareValue]) -> HardwareValue {
+    let known = |value: &&HardwareValue| match value {
+        HardwareValue::Value(value) => Ok(*value),
+        HardwareValue::Unavailable(reason) => Err(reason.clone()),
+    };
+    match values.iter().map(known).collect::<Result<Vec<f64>, String>>().as_deref() {
+        Err(reason) => HardwareValue::Unavailable(reason.clone()),
+        Ok([value]) => HardwareValue::Value(*value),
+        Ok(several) if name.ends_with(".sum") => HardwareValue::Value(several.iter().sum()),
+        Ok(several) => HardwareValue::Unavailable(format!(
+            "the range holds {} launches, and only sums add up over launches; --range closure \
+             counts them together",
+            several.len()
+        )),
+    }
+}
+
+/// The parts of a range of several `launches` with what was `counted` in each: its kernels, in the
+/// order of their first launches, and after them the launches if `each` has a part of its own. None
+/// if the launches were counted together.
+pub(crate) fn of_range(
+    launches: &[LaunchRecord],
+    counted: &[Counts],
+    each: bool,
+) -> Vec<CountedPart> {
+    if launches.len() < 2 || launches.len() != counted.len() {
+        return Vec::new();
+    }
+    let mut kernels: Vec<&String> = Vec::new();
+    for LaunchRecord { kernel, .. } in launches {
+        if !kernels.contains(&kernel) {
+            kernels.push(kernel);
+        }
+    }
+    let of_kernel = |kernel: &String| {
+        let its = launches.iter().zip(counted).filter(|(launch, _)| launch.kernel == *kernel);
+        Counts::over(its.map(|(_, counted)| counted)).of_part(Part::Kernel(kernel.clone()))
+    };
+    let mut parts: Vec<CountedPart> = kernels.into_iter().map(of_kernel).collect();
+    if each {
+        let launch = |(at, counted): (usize, &Counts)| {
+            Counts::over([counted].into_iter()).of_part(Part::Launch(at))
+        };
+        parts.extend(counted.iter().enumerate().map(launch));
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(values: &[(&str, f64)]) -> Counts {
+        let value = |&(name, value): &(&str, f64)| (name.to_owned(), HardwareValue::Value(value));
+        Counts { hardware: values.iter().map(value).collect(), ..Counts::default() }
+    }
+
+    fn launches(kernels: &[&str]) -> Vec<LaunchRecord> {
+        let launch =
+            |kernel: &&str| LaunchRecord { kernel: (*kernel).to_owned(), ..Default::default() };
+        kernels.iter().map(launch).collect()
+    }
+
+    #[test]
+    fn sums_add_up_over_launches_and_nothing_else_does() {
+        let of = |values: &[&HardwareValue]| (sum("a.sum", values), sum("a.avg", values));
+        let (one, two) = (HardwareValue::Value(1.0), HardwareValue::Value(2.0));
+        assert_eq!(of(&[&one]), (one.clone(), one.clone()));
+        let (sum, average) = of(&[&one, &two]);
+        assert_eq!(sum, HardwareValue::Value(3.0));
+        assert!(matches!(average, HardwareValue::Unavailable(why) if why.contains("only sums")));
+        let none = HardwareValue::Unavailable("no".to_owned());
+        assert_eq!(of(&[&one, &none]), (none.clone(), none.clone()));
+    }
+
+    #[test]
+    fn kernels_have_the_sums_of_their_launches_and_launches_their_own_values() {
+        let each = [
+            counted(&[("a.sum", 1.0), ("a.ratio", 0.5)]),
+            counted(&[("a.sum", 2.0), ("a.ratio", 0.25)]),
+            counted(&[("a.sum", 4.0), ("a.ratio", 0.75)]),
+        ];
+        let launches = launches(&["scale", "sum", "scale"]);
+        let parts = of_range(&launches, &each, true);
+        let value = |part: &CountedPart, name: &str| match part.hardware[name] {
+            HardwareValue::Value(value) => Some(value),
+            HardwareValue::Unavailable(_) => None,
+        };
+        let told: Vec<_> = parts
+            .iter()
+            .map(|p| (p.part.clone(), value(p, "a.sum"), value(p, "a.ratio")))
+            .collect();
+        let expected = [
+            (Part::Kernel("scale".into()), Some(5.0), None),
+            (Part::Kernel("sum".into()), Some(2.0), Some(0.25)),
+            (Part::Launch(0), Some(1.0), Some(0.5)),
+            (Part::Launch(1), Some(2.0), Some(0.25)),
+            (Part::Launch(2), Some(4.0), Some(0.75)),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!(of_range(&launches, &each, false), parts[..2]);
+        // One launch has no parts, and a closure that was counted as a whole has none either.
+        assert_eq!(of_range(&launches[..1], &each[..1], true), []);
+        assert_eq!(of_range(&launches, &each[..1], true), []);
+    }
+
+    #[test]
+    fn what_one_launch_does_not_claim_has_no_sum() {
+        let launch = |claims: bool| Counts {
+            counters: [("a".to_owned(), 2)].into(),
+            hardware: match claims {
+                true => BTreeMap::new(),
+                false => [("a".to_owned(), HardwareValue::Unavailable("no".to_owned()))].into(),
+            },
+            estimate: None,
+        };
+        let all = |claims: &[bool]| {
+            Counts::over(claims.iter().map(|&c| launch(c)).collect::<Vec<_>>().iter())
+        };
+        assert_eq!(all(&[true, true]).counters["a"], 4);
+        assert_eq!(all(&[true, false]).counters, BTreeMap::new());
+        assert_eq!(all(&[true, false]).hardware, launch(false).hardware);
+    }
+}
