@@ -1,38 +1,33 @@
 #!/usr/bin/env python3
 """How far estimated times are from measured ones, kernel by kernel.
 
-    cargo gpuprof run --backend emulator --output-json estimated.json …     # GPUEMU_CHIP=h100
-    docs/scripts/estimate.py [--judged] MEASURED.csv ESTIMATED.json …
+    cargo gpuprof run --backend emulator --export-json estimated.json …     # GPUEMU_CHIP=h100
+    docs/scripts/estimate.py MEASURED ESTIMATED.json …
+    docs/scripts/estimate.py --csv MEASURED.json …                          # the times as lines
 
-MEASURED.csv has a line `package/kernel,configuration,nanoseconds` for each configuration, after
-comments that name device, date and commit. ESTIMATED.json are runs on the emulated driver.
-
-Kernels are in two halves by a fixed rule, the parity of the CRC-32 of `package/kernel`. The design
-half (even) may be looked at while the model changes. The judged half may be looked at once for each
-version of the model; add a line to `LOOKS` when you do.
+MEASURED is the export of a run on a GPU, or a CSV file with a line
+`package/kernel,configuration,nanoseconds` for each configuration, after comments that name device,
+date and commit. Files may be compressed by gzip.
 
 A line a kernel: configurations, median and largest |ln(estimate/measurement)|, the same median of
 the largest bound alone and of the roofline alone (device memory), the measured loss of the
 configuration with the shortest estimate, Kendall's tau over pairs that differ by more than 2 %, and
 how many measurements the interval holds.
+
+Kernels of the package `judged` judge a version of the model: their times are looked at once, when
+the version is finished. `LOOKS` says when. All other kernels may be looked at.
 """
 import csv
 import gzip
 import json
 import math
 import sys
-import zlib
 from collections import defaultdict
 
 
 LOOKS = [
-    "2026-11-28, model 2: 13 kernels on an H100 (one time of csr_product was seen before, by accident)",
-    "2026-11-28, model 2: their largest errors set the interval, so its coverage needs new kernels",
+    "2026-11-28, model 3: 33 kernels on an H100",
 ]
-
-
-def is_judged(kernel):
-    return zlib.crc32(kernel.encode()) % 2 == 1
 
 
 def quantile(values, share):
@@ -40,22 +35,45 @@ def quantile(values, share):
     return values[min(len(values) - 1, int(share * len(values)))]
 
 
+def conformal(errors):
+    """The error that nine of ten further kernels do not exceed, if they are like these."""
+    rank = math.ceil((len(errors) + 1) * 0.9)
+    return sorted(errors)[rank - 1] if rank <= len(errors) else math.inf
+
+
+def opened(path):
+    return gzip.open(path, "rt") if path.endswith(".gz") else open(path)
+
+
+def rows(path):
+    """Kernel, configuration and row of each configuration of a run."""
+    with opened(path) as file:
+        run = json.load(file)
+    for series in run["series"]:
+        kernel = f"{series['id']['package']}/{series['id']['kernel']}"
+        for row in series["configurations"]:
+            yield kernel, " ".join(f"{name}={value}" for name, value in row["configuration"]), row
+
+
 def measured(path):
-    with open(path) as lines:
-        rows = csv.reader(line for line in lines if not line.startswith("#"))
-        return {(kernel, configuration): float(ns) for kernel, configuration, ns in rows}
+    if ".json" not in path:
+        with opened(path) as file:
+            lines = csv.reader(line for line in file if not line.startswith("#"))
+            return {(kernel, configuration): float(ns) for kernel, configuration, ns in lines}
+    times = {}
+    for kernel, configuration, row in rows(path):
+        if row.get("estimate"):
+            sys.exit(f"{path} holds estimates: it is not a run on a GPU")
+        if duration := row["metrics"].get("duration"):
+            times[kernel, configuration] = duration["value"]
+    return times
 
 
 def estimated(paths):
     for path in paths:
-        with (gzip.open if path.endswith(".gz") else open)(path) as file:
-            run = json.load(file)
-        for series in run["series"]:
-            kernel = f"{series['id']['package']}/{series['id']['kernel']}"
-            for row in series["configurations"]:
-                if row.get("estimate"):
-                    configuration = " ".join(f"{name}={value}" for name, value in row["configuration"])
-                    yield (kernel, configuration), row["estimate"]
+        for kernel, configuration, row in rows(path):
+            if row.get("estimate"):
+                yield (kernel, configuration), row["estimate"]
 
 
 def bound(estimate, of):
@@ -76,17 +94,17 @@ def tau(pairs):
                 product = (time - other_time) * (guess - other_guess)
                 agree += (product > 0) - (product < 0)
                 count += 1
-    return agree / count if count else float("nan")
+    return agree / count if count else math.nan
 
 
-def main(arguments):
-    judged = "--judged" in arguments
-    path, *runs = [argument for argument in arguments if not argument.startswith("--")]
-    times, kernels = measured(path), defaultdict(list)
+def compare(times, runs):
+    kernels = defaultdict(list)
     for key, estimate in estimated(runs):
-        if key in times and is_judged(key[0]) == judged:
+        if key in times:
             kernels[key[0]].append((times[key], estimate))
-    errors, bounds, roofs, inside, regrets = [], [], [], [], []
+    if not kernels:
+        sys.exit("no configuration is both measured and estimated")
+    errors, bounds, roofs, largest, inside, regrets, ranks = [], [], [], [], [], [], []
     print(f"{'kernel':28} {'n':>2} median largest bounds roofline  loss   tau inside")
     for kernel, rows in sorted(kernels.items()):
         error = [abs(math.log(e["duration_ns"] / ns)) for ns, e in rows]
@@ -102,17 +120,32 @@ def main(arguments):
         errors += error
         bounds += of_bounds
         roofs += of_roof
-        inside += held
+        largest.append(max(error))
+        inside.append(held)
         regrets.append(regret)
-    if not errors:
-        sys.exit("no configuration is both measured and estimated")
+        ranks += [] if math.isnan(rank) else [rank]
     for name, values in (("model", errors), ("bounds", bounds), ("roofline", roofs)):
         print(f"{name:9} median {quantile(values, 0.5):.3f}, 90th percentile "
               f"{quantile(values, 0.9):.3f}, of {len(values)} configurations")
-    if judged:
-        print("the judged half was looked at:", *LOOKS, sep="\n  ")
-    print(f"chosen within 5 %: {sum(regret <= 0.05 for regret in regrets)} of {len(regrets)} series; "
-          f"the interval holds {sum(inside)} of {len(inside)} measurements")
+    good = sum(regret <= 0.05 for regret in regrets)
+    print(f"chosen within 5 %: {good} of {len(regrets)} series; "
+          f"mean tau {sum(ranks) / max(len(ranks), 1):.2f}")
+    print(f"the interval holds {sum(map(sum, inside))} of {sum(map(len, inside))} measurements, "
+          f"and all of {sum(map(all, inside))} of {len(inside)} kernels; a factor of "
+          f"{math.exp(conformal(largest)):.2f} would hold all of nine in ten kernels like these")
+    if any(kernel.startswith("judged/") for kernel in kernels):
+        print("the judged kernels were looked at:", *LOOKS, sep="\n  ")
+
+
+def main(arguments):
+    if arguments[:1] == ["--csv"]:
+        for path in arguments[1:]:
+            for (kernel, configuration), ns in measured(path).items():
+                print(f"{kernel},{configuration},{ns:.1f}")
+    elif len(arguments) < 2:
+        sys.exit(__doc__)
+    else:
+        compare(measured(arguments[0]), arguments[1:])
 
 
 main(sys.argv[1:])

@@ -6,7 +6,9 @@ use gpuprof_emulator::timing::{Estimate, Limit};
 
 /// `copy`: a word of each thread. `chain`: 4096 dependent additions of each thread. `uneven`: 2048
 /// dependent multiplications, of the first warp after a barrier and of the others before it. `hot`:
-/// every thread adds to one word.
+/// every thread adds to one word; `hot_floats`: the same of floats. `spread`: a word of each
+/// thread, `shift` says how far apart. `strided`: a sum of `count` words in a loop. `in_turn`: each
+/// block waits for the one before it.
 const PTX: &str = r"
 .version 7.0
 .target sm_80
@@ -95,6 +97,71 @@ $end:
     red.global.add.u32 [%rd1], 1;
     ret;
 }
+.visible .entry hot_floats(.param .u64 y)
+{
+    .reg .b64 %rd1;
+    ld.param.u64 %rd1, [y];
+    red.global.add.f32 [%rd1], 0f3F800000;
+    ret;
+}
+.visible .entry spread(.param .u64 y, .param .u32 shift)
+{
+    .reg .b32 %r<7>;
+    .reg .b64 %rd<4>;
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mad.lo.u32 %r4, %r2, %r3, %r1;
+    ld.param.u64 %rd1, [y];
+    ld.param.u32 %r5, [shift];
+    shl.b32 %r6, %r4, %r5;
+    cvt.u64.u32 %rd2, %r6;
+    add.u64 %rd3, %rd1, %rd2;
+    st.global.u32 [%rd3], %r4;
+    ret;
+}
+.visible .entry strided(.param .u64 x, .param .u32 count, .param .u32 step)
+{
+    .reg .pred %p1;
+    .reg .b32 %r<6>;
+    .reg .b32 %f<3>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [x];
+    ld.param.u32 %r3, [count];
+    ld.param.u32 %r4, [step];
+    mov.u32 %r1, 0;
+    mov.f32 %f1, 0f00000000;
+$load:
+    mul.wide.u32 %rd2, %r1, 4;
+    add.u64 %rd3, %rd1, %rd2;
+    ld.global.f32 %f2, [%rd3];
+    add.f32 %f1, %f1, %f2;
+    add.u32 %r1, %r1, 64;
+    setp.lt.u32 %p1, %r1, %r3;
+    @%p1 bra $load;
+    st.global.f32 [%rd1], %f1;
+    ret;
+}
+.visible .entry in_turn(.param .u64 flags)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [flags];
+    mov.u32 %r1, %ctaid.x;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.u64 %rd3, %rd1, %rd2;
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra $go;
+$wait:
+    ld.volatile.global.u32 %r2, [%rd3+-4];
+    setp.eq.u32 %p1, %r2, 0;
+    @%p1 bra $wait;
+$go:
+    mov.u32 %r3, 1;
+    st.volatile.global.u32 [%rd3], %r3;
+    ret;
+}
 ";
 
 fn estimate(launch: &LaunchRecord) -> &Estimate {
@@ -145,6 +212,62 @@ fn updates_of_one_word_wait_for_each_other() {
     let y = bench.upload(&[0u32]);
     let launch = bench.launch("hot", 4096, 1024, &[&y]);
     assert_eq!(estimate(&launch).limits[0].0, Limit::Atomics, "{launch:?}");
+}
+
+#[test]
+fn ptxas_merges_updates_of_one_word_in_a_warp_unless_they_sum_floats() {
+    let mut bench = Bench::unchecked(PTX);
+    let y = bench.upload(&[0u32]);
+    let nanoseconds = |launch: &LaunchRecord| estimate(launch).duration_ns;
+    let whole_numbers = nanoseconds(&bench.launch("hot", 512, 1024, &[&y]));
+    let floats = nanoseconds(&bench.launch("hot_floats", 512, 1024, &[&y]));
+    assert!(floats > 32.0 * whole_numbers, "{whole_numbers} and {floats}");
+}
+
+#[test]
+fn stores_of_parts_of_sectors_take_longer() {
+    let mut bench = Bench::unchecked(PTX);
+    let y = bench.upload(&vec![0u32; 16 << 18]);
+    let mut launch = |shift: u32| bench.launch("spread", 1 << 10, 256, &[&y, &shift]);
+    let (dense, sparse) = (launch(2), launch(6));
+    assert_eq!(estimate(&sparse).limits[0].0, Limit::L2, "{sparse:?}");
+    assert!(estimate(&sparse).duration_ns > 2.0 * estimate(&dense).duration_ns);
+}
+
+#[test]
+fn large_blocks_start_more_slowly() {
+    let mut bench = Bench::unchecked(PTX);
+    let y = bench.upload(&vec![0u32; 264 << 10]);
+    let share = |launch: &LaunchRecord| {
+        let of = estimate(launch);
+        let found = of.limits.iter().find(|(limit, _)| *limit == Limit::Dispatch);
+        found.unwrap().1 * of.duration_ns
+    };
+    let small = share(&bench.launch("spread", 264, 256, &[&y, &2u32]));
+    let large = share(&bench.launch("spread", 264, 1024, &[&y, &2u32]));
+    assert!(large > 1.3 * small && large < 1.6 * small, "{small} and {large}");
+}
+
+/// A loop whose step is a constant has a known number of iterations, so ptxas unrolls it and loads
+/// ahead.
+#[test]
+fn loads_of_a_loop_with_a_constant_step_overlap() {
+    let nanoseconds = |step: &str| {
+        let mut bench = Bench::unchecked(&PTX.replace("%r1, 64;", &format!("%r1, {step};")));
+        let x = bench.upload(&vec![0f32; 1 << 14]);
+        estimate(&bench.launch("strided", 1, 32, &[&x, &(1u32 << 14), &64u32])).duration_ns
+    };
+    let (constant, variable) = (nanoseconds("64"), nanoseconds("%r4"));
+    assert!(variable > 2.0 * constant, "{constant} and {variable}");
+}
+
+#[test]
+fn blocks_that_wait_for_each_other_take_their_turn() {
+    let mut bench = Bench::unchecked(PTX);
+    let flags = bench.upload(&[0u32; 256]);
+    let launch = bench.launch("in_turn", 256, 32, &[&flags]);
+    assert_eq!(estimate(&launch).limits[0].0, Limit::Latency, "{launch:?}");
+    assert!(estimate(&launch).duration_ns > 256.0 * 250.0, "{launch:?}");
 }
 
 #[test]

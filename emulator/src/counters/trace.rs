@@ -18,7 +18,19 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Access {
     wavefronts: u32,
+    partial: u32,
     first_sector: u32,
+}
+
+/// The accesses of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accesses<'t> {
+    /// Passes over the banks of shared memory.
+    pub wavefronts: u32,
+    /// Sectors that it stores in part.
+    pub partial: u32,
+    /// The sectors of global memory; for an atomic one for each update.
+    pub sectors: &'t [u64],
 }
 
 /// The execution of a block.
@@ -34,8 +46,8 @@ pub struct Trace {
     sectors: Vec<u64>,
     /// Whether the running instruction is a step that is kept.
     is_kept: bool,
-    /// The first sector of the running instruction, and its wavefronts.
-    pending: (usize, u32),
+    /// The first sector of the running instruction, its wavefronts and partial sectors.
+    pending: (usize, u32, u32),
 }
 
 impl Trace {
@@ -48,7 +60,7 @@ impl Trace {
     pub fn step(&mut self, warp: u32, pc: u32) {
         self.executed += 1;
         self.sectors.truncate(self.pending.0);
-        self.pending.1 = 0;
+        (self.pending.1, self.pending.2) = (0, 0);
         let steps = &mut self.warps[warp as usize];
         self.is_kept = steps.len() < MOST_STEPS;
         if self.is_kept {
@@ -66,23 +78,29 @@ impl Trace {
         self.pending.1 += wavefronts;
     }
 
+    /// The instruction stores so many of its sectors in part.
+    pub fn store_in_part(&mut self, sectors: u32) {
+        self.pending.2 += sectors;
+    }
+
     /// The accesses of the instruction are complete.
     pub fn finish(&mut self, warp: u32) {
         let steps = &mut self.warps[warp as usize];
         let Some(last) = steps.last_mut().filter(|_| self.is_kept) else { return };
         last.access = self.accesses.len() as u32;
-        let (first_sector, wavefronts) = (self.pending.0 as u32, self.pending.1);
-        self.accesses.push(Access { wavefronts, first_sector });
-        self.pending = (self.sectors.len(), 0);
+        let (first_sector, wavefronts, partial) = self.pending;
+        self.accesses.push(Access { wavefronts, partial, first_sector: first_sector as u32 });
+        self.pending = (self.sectors.len(), 0, 0);
     }
 
-    /// The wavefronts in shared memory and the sectors of a step.
-    pub fn access(&self, step: Step) -> Option<(u32, &[u64])> {
+    /// The accesses of a step.
+    pub fn access(&self, step: Step) -> Option<Accesses<'_>> {
         let at = step.access as usize;
         let access = self.accesses.get(at)?;
         let end =
             self.accesses.get(at + 1).map_or(self.pending.0, |next| next.first_sector as usize);
-        Some((access.wavefronts, &self.sectors[access.first_sector as usize..end]))
+        let sectors = &self.sectors[access.first_sector as usize..end];
+        Some(Accesses { wavefronts: access.wavefronts, partial: access.partial, sectors })
     }
 
     /// Distinct sectors of global memory that it touched, as far as they are kept.

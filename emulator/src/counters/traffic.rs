@@ -16,7 +16,14 @@ const PAGE_SHIFT: u32 = 16;
 /// The words of a page, a bit for each sector.
 const PAGE_WORDS: usize = 1 << (PAGE_SHIFT - 6);
 
-/// Counts of atomics are kept by this many classes of addresses.
+/// Bytes of a sector.
+const SECTOR: u64 = 1 << SECTOR_SHIFT;
+
+/// log2 of the consecutive bytes that one slice of L2 holds: atomics on 1,024 words are as fast as
+/// eight times those on one, and on 32 words as those on one (docs/scripts/estimate, on an H100).
+const SLICE_SHIFT: u32 = 9;
+
+/// Counts of atomics are kept by this many classes of the bytes of a slice.
 const CLASSES: usize = 4096;
 
 /// The kind of a request of memory.
@@ -35,8 +42,13 @@ pub enum Use {
 pub struct Traffic {
     read: Sectors,
     written: Sectors,
-    /// Updates by class of address, each of a warp counted once; empty before the first.
+    /// Updates by class of address; empty before the first. Lanes of a warp with different words of
+    /// one sector are one update, lanes with the same word are one each.
     updates: Vec<u64>,
+    /// Those beyond the first of each warp whose lanes all update one address.
+    mergeable: u64,
+    /// Sectors that a warp stores in part, each time.
+    partial: u64,
     /// The execution of the running block, if it is one of the sample.
     trace: Option<Trace>,
     /// The blocks of the sample that ended.
@@ -47,7 +59,17 @@ impl Traffic {
     /// A warp accesses `bytes` consecutive bytes.
     #[inline(always)]
     pub fn range(&mut self, how: Use, first: u64, bytes: u64) {
-        let (low, high) = (first >> SECTOR_SHIFT, (first + bytes - 1) >> SECTOR_SHIFT);
+        let end = first + bytes;
+        let (low, high) = (first >> SECTOR_SHIFT, (end - 1) >> SECTOR_SHIFT);
+        self.mark(how, low, high);
+        let (starts, ends) = (!first.is_multiple_of(SECTOR), !end.is_multiple_of(SECTOR));
+        if how == Use::Write && (starts || ends) {
+            self.store_in_part(if low == high { 1 } else { u64::from(starts) + u64::from(ends) });
+        }
+    }
+
+    #[inline(always)]
+    fn mark(&mut self, how: Use, low: u64, high: u64) {
         if let Some(trace) = &mut self.trace {
             trace.touch(low, high);
         }
@@ -57,17 +79,35 @@ impl Traffic {
         }
     }
 
+    fn store_in_part(&mut self, sectors: u64) {
+        self.partial += sectors;
+        if let Some(trace) = &mut self.trace {
+            trace.store_in_part(sectors as u32);
+        }
+    }
+
     /// Each lane of `lanes` accesses `bytes` at its address.
     pub fn lanes(&mut self, how: Use, addresses: &[u64; 32], lanes: u32, bytes: u32) {
-        let mut last = u64::MAX;
-        for (lane, &address) in addresses.iter().enumerate() {
-            if lanes & (1 << lane) != 0 && address >> SECTOR_SHIFT != last {
-                last = address >> SECTOR_SHIFT;
-                self.range(how, address, u64::from(bytes));
-            }
-        }
         if how == Use::Update {
-            self.update(addresses, lanes);
+            return self.update(addresses, lanes);
+        }
+        // Neighbouring lanes that access one sector.
+        let (mut last, mut accessed, mut partial) = (u64::MAX, SECTOR, 0);
+        for (lane, &address) in addresses.iter().enumerate() {
+            if lanes & (1 << lane) == 0 {
+                continue;
+            }
+            if address >> SECTOR_SHIFT != last {
+                partial += u64::from(accessed < SECTOR);
+                last = address >> SECTOR_SHIFT;
+                accessed = 0;
+                self.mark(how, last, (address + u64::from(bytes) - 1) >> SECTOR_SHIFT);
+            }
+            accessed += u64::from(bytes);
+        }
+        partial += u64::from(accessed < SECTOR);
+        if how == Use::Write && partial > 0 {
+            self.store_in_part(partial);
         }
     }
 
@@ -94,20 +134,29 @@ impl Traffic {
         traces
     }
 
-    /// Counts an update of every address of a warp.
+    /// Counts the updates of a warp.
     fn update(&mut self, addresses: &[u64; 32], lanes: u32) {
         self.updates.resize(CLASSES, 0);
         let mut left = lanes;
+        let first = addresses[lanes.trailing_zeros() as usize % 32];
+        let mut others = addresses.iter().enumerate().filter(|(lane, _)| lanes & (1 << lane) != 0);
+        if others.all(|(_, address)| *address == first) {
+            self.mergeable += u64::from(lanes.count_ones().saturating_sub(1));
+        }
         while left != 0 {
-            let address = addresses[left.trailing_zeros() as usize];
-            // Neighbouring words are in different classes.
-            let class = (address >> 2 ^ address >> 14) as usize % CLASSES;
-            self.updates[class] += 1;
-            for (lane, &other) in addresses.iter().enumerate() {
-                if other == address {
+            let sector = addresses[left.trailing_zeros() as usize] >> SECTOR_SHIFT;
+            // How often each word of the sector is updated.
+            let mut words = [0u8; 1 << (SECTOR_SHIFT - 2)];
+            for (lane, &address) in addresses.iter().enumerate() {
+                if left & (1 << lane) != 0 && address >> SECTOR_SHIFT == sector {
                     left &= !(1 << lane);
+                    words[(address >> 2) as usize % words.len()] += 1;
                 }
             }
+            let most = words.into_iter().max().unwrap_or(0);
+            let slice = sector >> (SLICE_SHIFT - SECTOR_SHIFT);
+            self.updates[(slice ^ slice >> 12) as usize % CLASSES] += u64::from(most);
+            (0..most).for_each(|_| self.mark(Use::Update, sector, sector));
         }
     }
 
@@ -121,12 +170,22 @@ impl Traffic {
         self.written.count() << SECTOR_SHIFT
     }
 
+    /// Updates beyond the first of each warp whose lanes all update one address.
+    pub fn mergeable_updates(&self) -> u64 {
+        self.mergeable
+    }
+
+    /// Sectors that warps store in part, each time.
+    pub fn partial_sectors(&self) -> u64 {
+        self.partial
+    }
+
     /// The most updates of one class of addresses.
     pub fn hottest_updates(&self) -> u64 {
         self.updates.iter().copied().max().unwrap_or(0)
     }
 
-    /// All updates, of a warp one for each address.
+    /// All updates.
     pub fn updates(&self) -> u64 {
         self.updates.iter().sum()
     }
@@ -136,6 +195,8 @@ impl Traffic {
         self.traces.extend_from_slice(&other.traces);
         self.read.add(&other.read);
         self.written.add(&other.written);
+        self.partial += other.partial;
+        self.mergeable += other.mergeable;
         self.updates.resize(self.updates.len().max(other.updates.len()), 0);
         self.updates.iter_mut().zip(&other.updates).for_each(|(mine, theirs)| *mine += theirs);
     }
@@ -221,13 +282,32 @@ mod tests {
     }
 
     #[test]
-    fn updates_of_one_address_are_merged_in_a_warp_only() {
+    fn updates_of_different_words_of_a_sector_are_one() {
         let mut traffic = Traffic::default();
-        traffic.lanes(Use::Update, &[256; 32], u32::MAX, 4);
-        traffic.lanes(Use::Update, &[256; 32], u32::MAX, 4);
-        assert_eq!((traffic.hottest_updates(), traffic.updates()), (2, 2));
         traffic.lanes(Use::Update, &strided(256, 4), u32::MAX, 4);
-        assert_eq!((traffic.hottest_updates(), traffic.updates()), (3, 34));
+        assert_eq!((traffic.hottest_updates(), traffic.updates()), (4, 4));
+        traffic.lanes(Use::Update, &[256; 32], u32::MAX >> 16, 4);
+        assert_eq!((traffic.hottest_updates(), traffic.updates()), (20, 20));
+        assert_eq!(traffic.mergeable_updates(), 15);
+        // 512 bytes are a slice.
+        traffic.lanes(Use::Update, &strided(0, 512), u32::MAX, 4);
+        assert_eq!((traffic.hottest_updates(), traffic.updates()), (21, 52));
+    }
+
+    #[test]
+    fn sectors_are_stored_in_part_by_a_warp_at_a_time() {
+        let stored = |first: u64, stride: u64, bytes: u32| {
+            let mut traffic = Traffic::default();
+            traffic.lanes(Use::Write, &strided(first, stride), u32::MAX, bytes);
+            traffic.partial_sectors()
+        };
+        assert_eq!((stored(64, 4, 4), stored(64, 8, 4), stored(64, 64, 4)), (0, 8, 32));
+        let mut traffic = Traffic::default();
+        traffic.range(Use::Write, 64, 64);
+        traffic.range(Use::Write, 68, 4);
+        traffic.range(Use::Write, 60, 64);
+        traffic.range(Use::Read, 60, 8);
+        assert_eq!(traffic.partial_sectors(), 3);
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use super::cost::{self, Pipe};
 use super::limit::Limit;
+use super::memory;
 use super::rates::Rates;
 use super::shape::Shape;
+use super::updates;
 use crate::counters::Counts;
 use crate::lower::Program;
 
@@ -21,7 +23,7 @@ pub fn limits(
     rates: &Rates,
 ) -> Option<Vec<(Limit, f64)>> {
     let traffic = counts.traffic.as_deref()?;
-    let memory = &counts.memory;
+    let counted = &counts.memory;
     let (mut issues, mut pipes) = (0.0, [0.0; Pipe::COUNT]);
     for (inst, count) in program.code.iter().zip(&counts.profile) {
         let cost = cost::of(inst);
@@ -29,34 +31,28 @@ pub fn limits(
         pipes[cost.pipe as usize] += count.warps as f64 * f64::from(cost.busy);
     }
     let busiest = pipes.into_iter().fold(0.0, f64::max);
-    let accesses = [memory.load, memory.store, memory.reduction, memory.atomic, memory.copies];
+    let accesses = [counted.load, counted.store, counted.reduction, counted.atomic, counted.copies];
     let sectors: f64 = accesses.iter().map(|kind| (kind.sectors + kind.repeated) as f64).sum();
     let requests: f64 = accesses.iter().map(|kind| kind.requests as f64).sum();
     let shared =
-        [memory.shared_load, memory.shared_store, memory.matrix_loads, memory.matrix_stores];
+        [counted.shared_load, counted.shared_store, counted.matrix_loads, counted.matrix_stores];
     let wavefronts: f64 = shared.iter().map(|kind| kind.wavefronts as f64).sum::<f64>()
-        + memory.shared_atomics as f64;
+        + counted.shared_atomics as f64;
     // The busiest multiprocessor has this share of the work.
     let share = shape.blocks_of_sm() as f64 / shape.blocks.max(1) as f64;
     let clocks = |total: f64| total * share / rates.clock_ghz;
-    let capacity = f64::from(shape.l2_bytes);
-    let written = traffic.written_bytes() as f64;
-    let dram = traffic.read_bytes() as f64 + (written - capacity).max(0.0);
+    let dram = traffic.read_bytes() as f64 + memory::written_back(traffic, shape, rates);
+    let partial = traffic.partial_sectors() as f64 / rates.partial_sectors_per_ns;
     let mut limits = vec![
-        (Limit::Dispatch, shape.blocks as f64 / rates.blocks_per_ns),
+        (Limit::Dispatch, shape.blocks as f64 * rates.start_ns(shape.warps)),
         (Limit::Issue, clocks(issues / QUARTERS)),
         (Limit::Pipe, clocks(busiest / QUARTERS)),
         (Limit::L1, clocks((sectors / 4.0).max(requests))),
         (Limit::Shared, clocks(wavefronts)),
-        (Limit::L2, sectors * SECTOR / rates.l2_bytes_per_ns),
+        (Limit::L2, (sectors * SECTOR / rates.l2_bytes_per_ns).max(partial)),
         (Limit::Dram, dram / rates.dram_bytes_per_ns),
-        (Limit::Atomics, atomics(traffic.hottest_updates(), traffic.updates(), rates)),
+        (Limit::Atomics, updates::ns(program, counts, rates)),
     ];
     limits.sort_by(|(one, a), (other, b)| b.total_cmp(a).then(one.cmp(other)));
     Some(limits)
-}
-
-fn atomics(hottest: u64, all: u64, rates: &Rates) -> f64 {
-    let same = hottest as f64 / rates.same_address_updates_per_ns;
-    same.max(all as f64 / rates.updates_per_ns)
 }

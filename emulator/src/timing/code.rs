@@ -3,9 +3,12 @@
 use super::cost::{self, Cost};
 use crate::lower::Program;
 use crate::lower::inst::{
-    BarrierKind, ControlOp, File, Guard, Inst, Op, Role, Sharing, Slot, Space, TransferOp,
+    BarrierKind, ControlOp, Element, File, Guard, Inst, Op, Role, Sharing, Slot, Space, TransferOp,
 };
 use std::ops::Range;
+
+/// Instructions of a loop that is unrolled at most.
+const SHORT: usize = 48;
 
 /// The effect of an instruction, as far as others wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +27,8 @@ pub enum Kind {
     WaitForCopies,
     /// It waits for the block; `continues`: it only arrives.
     Barrier { continues: bool },
-    /// It may go to `target`.
-    Branch { target: u32 },
+    /// It may go elsewhere; `unrolls`: it ends the iterations of a loop that ptxas unrolls.
+    Branch { unrolls: bool },
     /// It waits for its own accesses.
     Fence,
 }
@@ -37,6 +40,10 @@ pub struct Instruction {
     pub cost: Cost,
     /// Its effect.
     pub kind: Kind,
+    /// It loads data that other blocks may store, in a loop that stores nothing.
+    pub polls: bool,
+    /// It stores data that other blocks may load.
+    pub tells: bool,
     /// The registers that it reads.
     sources: Range<u32>,
     /// The registers that it writes.
@@ -72,11 +79,51 @@ impl Code {
             code.instructions.push(Instruction {
                 cost: cost::of(inst),
                 kind: kind(&inst.op),
+                polls: false,
+                tells: matches!(inst.op, Op::Store { element, .. } if is_shared(element)),
                 sources: start..middle,
                 results: middle..end,
             });
         }
+        for (pc, inst) in program.code.iter().enumerate() {
+            if let Op::Branch { target, .. } = inst.op {
+                let unrolls = code.unrolls(target as usize, pc);
+                code.instructions[pc].kind = Kind::Branch { unrolls };
+                code.mark_polls(target as usize, pc);
+            }
+        }
         code
+    }
+
+    /// Marks the polls in the loop from `first` to `last`, if it is one.
+    fn mark_polls(&mut self, first: usize, last: usize) {
+        let Some(body) = self.instructions.get_mut(first..=last) else { return };
+        if body.iter().all(|of| !matches!(of.kind, Kind::Store | Kind::Atomic { .. })) {
+            body.iter_mut().for_each(|of| of.polls |= of.kind == Kind::Load { cached: false });
+        }
+    }
+
+    /// Clocks of the longest fence.
+    pub fn longest_fence(&self) -> f64 {
+        let fences = self.instructions.iter().filter(|of| of.kind == Kind::Fence);
+        fences.map(|of| f64::from(of.cost.latency)).fold(0.0, f64::max)
+    }
+
+    /// Whether ptxas unrolls the loop from `first` to the branch `last`: one of few instructions,
+    /// without other branches, that ends by a count with a constant step. A loop with another step
+    /// has no known number of iterations, so that no load may run ahead of its test.
+    fn unrolls(&self, first: usize, last: usize) -> bool {
+        let Some(body) = self.instructions.get(first..last) else { return false };
+        let is_plain =
+            body.iter().all(|of| !matches!(of.kind, Kind::Branch { .. } | Kind::Barrier { .. }));
+        let writer =
+            |register: &u32| body.iter().rev().find(|of| self.results(of).contains(register));
+        let counts =
+            |register: &u32| writer(register).is_some_and(|add| self.sources(add) == [*register]);
+        let test = self.sources(&self.instructions[last]).iter().find_map(writer);
+        is_plain
+            && body.len() < SHORT
+            && test.is_some_and(|test| self.sources(test).iter().any(counts))
     }
 
     /// The registers that an instruction reads.
@@ -121,15 +168,17 @@ fn registers(inst: &Inst, first: [usize; 3], all: usize) -> (Vec<u32>, Vec<u32>)
     (sources, results)
 }
 
+/// Whether other blocks may access it at the same time.
+fn is_shared(element: Element) -> bool {
+    !matches!(element.sharing, Sharing::Plain | Sharing::Guess)
+}
+
 fn kind(op: &Op) -> Kind {
     match op {
         Op::Load { address, .. } if matches!(address.space, Space::Param | Space::Const) => {
             Kind::Arithmetic
         }
-        Op::Load { element, .. } => {
-            let cached = matches!(element.sharing, Sharing::Plain | Sharing::Guess);
-            Kind::Load { cached }
-        }
+        Op::Load { element, .. } => Kind::Load { cached: !is_shared(*element) },
         Op::Store { .. } => Kind::Store,
         Op::Atomic(atomic) => Kind::Atomic { returns: atomic.result_used },
         Op::AtomicVector(atomic) => Kind::Atomic { returns: atomic.result_used },
@@ -141,9 +190,9 @@ fn kind(op: &Op) -> Kind {
         Op::Fragment(_) => Kind::Load { cached: true },
         Op::Mbarrier(_) => Kind::Atomic { returns: true },
         Op::Barrier(barrier) => Kind::Barrier { continues: barrier.kind == BarrierKind::Arrive },
-        Op::Branch { target, .. } => Kind::Branch { target: *target },
+        Op::Branch { .. } => Kind::Branch { unrolls: false },
         Op::Fence { .. } => Kind::Fence,
-        Op::Control(ControlOp::BranchIndexed { .. }) => Kind::Branch { target: u32::MAX },
+        Op::Control(ControlOp::BranchIndexed { .. }) => Kind::Branch { unrolls: false },
         Op::Transfer(
             TransferOp::Commit | TransferOp::Arrive { .. } | TransferOp::Transpose { .. },
         )

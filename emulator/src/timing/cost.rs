@@ -2,7 +2,9 @@
 //!
 //! PTX is not machine code: moves and conversions of addresses cost nothing once registers are
 //! assigned, and a division is a sequence. The costs are those of the instructions that ptxas makes
-//! of them for compute capability 9.0.
+//! of them for compute capability 9.0. Latencies of sequences are those of chains on an H100
+//! (docs/scripts/estimate/h100-constants/clocks.txt); their slots and pipes follow from the clocks
+//! of 32 warps there.
 
 use crate::lower::inst::{
     ArithOp, Binary, ControlOp, Conversion, Count, ExchangeOp, Float1, Float2, FloatOp, Inst,
@@ -85,7 +87,7 @@ pub fn of(inst: &Inst) -> Cost {
         Op::Barrier(_) | Op::Branch { .. } => cost(1, Pipe::Alu, 1, 0),
         Op::Control(op) => control(op),
         Op::Fence { beyond_block } => {
-            cost(1, Pipe::Memory, 2, if *beyond_block { 500 } else { 10 })
+            cost(1, Pipe::Memory, 2, if *beyond_block { 670 } else { 10 })
         }
         Op::Sleep => cost(1, Pipe::Alu, 1, 100),
     }
@@ -168,8 +170,8 @@ fn binary(op: Binary) -> Cost {
         Binary::MulLo => IMAD,
         Binary::MulHiU | Binary::MulHiS => cost(1, Pipe::Fma, 4, 5),
         Binary::AddSat | Binary::SubSat => times(4, ALU),
-        Binary::DivU | Binary::DivS => cost(20, Pipe::Special, 24, 110),
-        Binary::RemU | Binary::RemS => cost(22, Pipe::Special, 24, 118),
+        Binary::DivU | Binary::DivS => cost(20, Pipe::Special, 28, 126),
+        Binary::RemU | Binary::RemS => cost(22, Pipe::Special, 28, 130),
     }
 }
 
@@ -180,8 +182,8 @@ fn binary64(op: Binary) -> Cost {
         Binary::MulHiU | Binary::MulHiS => cost(8, Pipe::Fma, 24, 30),
         Binary::MinU | Binary::MinS | Binary::MaxU | Binary::MaxS => cost(4, Pipe::Alu, 8, 14),
         Binary::AddSat | Binary::SubSat => cost(6, Pipe::Alu, 12, 20),
-        Binary::DivU | Binary::DivS => cost(75, Pipe::Fma, 100, 450),
-        Binary::RemU | Binary::RemS => cost(80, Pipe::Fma, 110, 460),
+        Binary::DivU | Binary::DivS => cost(75, Pipe::Fma, 100, 300),
+        Binary::RemU | Binary::RemS => cost(80, Pipe::Fma, 110, 310),
     }
 }
 
@@ -206,8 +208,8 @@ fn ternary(op: Ternary) -> Cost {
 
 fn integer(op: &IntegerOp) -> Cost {
     match op {
-        IntegerOp::Count32 { op: Count::Popc, .. } => SPECIAL,
-        IntegerOp::Count32 { .. } => cost(2, Pipe::Special, 8, 27),
+        IntegerOp::Count32 { op: Count::Popc, .. } => cost(1, Pipe::Special, 8, 19),
+        IntegerOp::Count32 { .. } => cost(2, Pipe::Special, 8, 19),
         IntegerOp::Count64 { .. } => cost(4, Pipe::Special, 16, 40),
         IntegerOp::Binary16 { op, .. } => binary(*op),
         IntegerOp::Unary64 { .. } | IntegerOp::Select64 { .. } => pair(ALU),
@@ -244,10 +246,10 @@ fn float(op: &FloatOp) -> Cost {
         FloatOp::Float1_32 { op, mode, .. } => float1(*op, mode.ftz),
         FloatOp::Float1_64 { op, .. } => match op {
             Float1::Neg | Float1::Abs => FREE,
-            _ => cost(14, Pipe::Double, 24, 101),
+            _ => cost(14, Pipe::Double, 22, 78),
         },
         FloatOp::Float2_64 { op, .. } => match op {
-            Float2::Div | Float2::DivApprox => cost(14, Pipe::Double, 24, 112),
+            Float2::Div | Float2::DivApprox => cost(14, Pipe::Double, 22, 112),
             _ => DOUBLE,
         },
         FloatOp::Fma64 { .. } => DOUBLE,
@@ -269,7 +271,7 @@ fn float1(op: Float1, flushes: bool) -> Cost {
     let scaled = if flushes { SPECIAL } else { cost(4, Pipe::Special, 8, 31) };
     match op {
         Float1::Neg | Float1::Abs => FREE,
-        Float1::Sqrt | Float1::Rcp => cost(9, Pipe::Special, 8, 48),
+        Float1::Sqrt | Float1::Rcp => cost(9, Pipe::Special, 8, 43),
         Float1::Rsqrt | Float1::Ex2 | Float1::Lg2 => scaled,
         Float1::RcpSeed | Float1::RsqrtSeed | Float1::Tanh => SPECIAL,
         Float1::Sin | Float1::Cos => cost(2, Pipe::Special, 8, 27),
@@ -279,7 +281,7 @@ fn float1(op: Float1, flushes: bool) -> Cost {
 fn float2(op: Float2) -> Cost {
     match op {
         Float2::Add | Float2::Sub | Float2::Mul => FMA,
-        Float2::Div => cost(10, Pipe::Special, 8, 56),
+        Float2::Div => cost(10, Pipe::Special, 16, 46),
         Float2::DivApprox => cost(3, Pipe::Special, 8, 31),
         Float2::Min
         | Float2::Max
@@ -321,7 +323,7 @@ fn product(op: &Mma) -> Cost {
 
 fn exchange(op: &ExchangeOp) -> Cost {
     match op {
-        ExchangeOp::Shuffle { .. } => cost(1, Pipe::Memory, 4, 24),
+        ExchangeOp::Shuffle { .. } => cost(1, Pipe::Memory, 4, 26),
         ExchangeOp::Vote { .. } | ExchangeOp::Elect { .. } => cost(1, Pipe::Alu, 2, 12),
         ExchangeOp::Match { wide, .. } => cost(16, Pipe::Alu, 32, if *wide { 200 } else { 100 }),
         ExchangeOp::Redux { .. } => cost(2, Pipe::Special, 16, 40),

@@ -12,16 +12,27 @@ pub struct Rates {
     pub clock_ghz: f64,
     /// Nanoseconds that the device counts for a launch that does nothing.
     pub launch_ns: f64,
-    /// Blocks that start in a nanosecond.
+    /// Blocks that start in a nanosecond at most.
     pub blocks_per_ns: f64,
+    /// Warps of blocks that start in a nanosecond at most.
+    pub warps_per_ns: f64,
     /// Bytes of device memory.
     pub dram_bytes_per_ns: f64,
     /// Bytes between L2 and all multiprocessors.
     pub l2_bytes_per_ns: f64,
-    /// Updates of one address in L2, a warp's counted once.
-    pub same_address_updates_per_ns: f64,
-    /// Updates of L2, of many addresses.
+    /// Atomics of one slice of L2.
+    pub slice_updates_per_ns: f64,
+    /// Those that sum floats.
+    pub slice_float_sums_per_ns: f64,
+    /// Atomics of all of L2.
     pub updates_per_ns: f64,
+    /// Sectors stored in part.
+    pub partial_sectors_per_ns: f64,
+    /// Nanoseconds from a block's store until a block that waits for it has read it.
+    pub hand_over_ns: f64,
+    /// The share of stored bytes that leaves L2 for device memory during the launch, as long as L2
+    /// could hold all.
+    pub written_back: f64,
     /// Clocks from a load to its first use: data in shared memory, in L1, in L2, in device memory.
     pub shared_latency: u32,
     /// See `shared_latency`.
@@ -30,4 +41,20 @@ pub struct Rates {
     pub l2_latency: u32,
     /// See `shared_latency`.
     pub dram_latency: u32,
+}
+
+impl Rates {
+    /// Nanoseconds between the starts of blocks of so many warps.
+    pub fn start_ns(&self, warps: u32) -> f64 {
+        (f64::from(warps) / self.warps_per_ns).max(1.0 / self.blocks_per_ns)
+    }
+
+    /// Nanoseconds that L2 needs for `all` atomics, with which one slice alone would be `busiest`.
+    pub fn shared_among_slices_ns(&self, all: u64, busiest: f64) -> f64 {
+        if all == 0 {
+            return 0.0;
+        }
+        let evenly = all as f64 / self.updates_per_ns;
+        evenly / (1.0 - (-evenly / busiest).exp())
+    }
 }

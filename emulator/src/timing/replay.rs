@@ -8,7 +8,7 @@
 use super::block::{Block, Warp};
 use super::code::{Code, Instruction, Kind};
 use super::cost::Pipe;
-use super::memory::{FirstTouches, Memory};
+use super::memory::{Averages, Memory};
 use super::rates::Rates;
 use super::shape::Shape;
 use super::ticks::{TICK, Ticks, ticks};
@@ -22,17 +22,16 @@ const QUARTERS: usize = 4;
 /// Steps of all warps that are replayed at most, roughly.
 const MOST_STEPS: u64 = 400_000;
 
-/// Clocks from a taken branch to the next instruction.
-const BRANCH: u64 = 8;
+/// Clocks from a taken branch to the next instruction: an iteration of a loop that only counts and
+/// adds takes 29 on an H100 (docs/scripts/estimate), of which 8 are the count and its comparison.
+const BRANCH: u64 = 21;
 
-/// ptxas unrolls short loops so often.
+/// ptxas unrolls loops so often, where it does.
 const UNROLLED: u32 = 4;
 
-/// Instructions of a loop that is unrolled at most.
-const SHORT: u32 = 48;
-
-/// Clocks between arrivals at barriers, and from the last one to the release.
-const BARRIER: (u64, u64) = (2, 20);
+/// Clocks between arrivals at barriers, and from the last one to the release: a barrier takes 12.6,
+/// and 2 for each warp, on an H100 (docs/scripts/estimate).
+const BARRIER: (u64, u64) = (2, 13);
 
 /// One multiprocessor.
 pub struct Replay<'r> {
@@ -48,6 +47,8 @@ pub struct Replay<'r> {
     /// Ticks between the starts of blocks.
     dispatch: Ticks,
     last_start: Ticks,
+    /// The trace of its first block.
+    first: usize,
     /// Blocks that are still to start.
     waiting: u64,
     /// When blocks ended.
@@ -60,21 +61,26 @@ pub fn clocks(
     traces: &[&Trace],
     shape: Shape,
     rates: &Rates,
-    touches: FirstTouches,
+    averages: Averages,
 ) -> f64 {
     let of_sm = shape.blocks_of_sm();
     let resident = u64::from(shape.resident.max(1)).min(of_sm);
     let kept = traces.iter().map(|trace| trace.kept()).sum::<u64>();
     let per_block = (kept / traces.len().max(1) as u64).max(1);
     let replayed = (MOST_STEPS / per_block).max(3 * resident).min(of_sm);
-    let mut replay = Replay::new(code, traces, shape, rates, touches);
-    replay.waiting = replayed;
-    (0..resident).for_each(|_| replay.start(0));
-    replay.run();
+    // The launch ends with its slowest multiprocessor. With few blocks for each, they differ.
+    let are_alike = traces.windows(2).all(|two| two[0].executed == two[1].executed);
+    let sms = if are_alike || of_sm >= traces.len() as u64 { 1 } else { traces.len() };
+    let end = |first: usize| {
+        let mut replay = Replay::new(code, traces, shape, rates, averages);
+        (replay.first, replay.waiting) = (first, replayed);
+        (0..resident).for_each(|_| replay.start(0));
+        replay.run();
+        extrapolated(&mut replay.ends, resident, of_sm).max(replay.memory.drained() as f64)
+    };
     let executed = traces.iter().map(|trace| trace.executed).sum::<u64>();
     let scale = executed as f64 / kept.max(1) as f64;
-    let end = extrapolated(&mut replay.ends, resident, of_sm).max(replay.memory.drained() as f64);
-    scale * end / TICK as f64
+    scale * (0..sms).map(end).fold(0.0, f64::max) / TICK as f64
 }
 
 /// The end of `all` blocks, of which some ended at `ends`.
@@ -96,7 +102,7 @@ impl<'r> Replay<'r> {
         traces: &'r [&'r Trace],
         shape: Shape,
         rates: &Rates,
-        touches: FirstTouches,
+        averages: Averages,
     ) -> Self {
         let active = shape.blocks.min(u64::from(shape.sms)) as f64;
         Self {
@@ -108,9 +114,10 @@ impl<'r> Replay<'r> {
             slots: [0; QUARTERS],
             pipes: [[0; Pipe::COUNT]; QUARTERS],
             barriers: 0,
-            memory: Memory::new(shape, rates, active, touches),
-            dispatch: ticks(active / rates.blocks_per_ns * rates.clock_ghz),
+            memory: Memory::new(shape, rates, active, averages),
+            dispatch: ticks(active * rates.start_ns(shape.warps) * rates.clock_ghz),
             last_start: 0,
+            first: 0,
             waiting: 0,
             ends: Vec::new(),
         }
@@ -125,7 +132,7 @@ impl<'r> Replay<'r> {
         let number = self.blocks.len();
         let at = if number == 0 { at } else { at.max(self.last_start + self.dispatch) };
         self.last_start = at;
-        let trace = number % self.traces.len();
+        let trace = (self.first + number) % self.traces.len();
         self.blocks.push(Block::new(trace, self.traces[trace].warps.len() as u32));
         for of_block in 0..self.traces[trace].warps.len() {
             let index = self.warps.len() as u32;
@@ -207,7 +214,7 @@ impl<'r> Replay<'r> {
             Kind::Copy => warp.copied = warp.copied.max(done),
             Kind::WaitForCopies => warp.floor = warp.newest.max(warp.copied),
             Kind::Fence => warp.floor = warp.newest.max(done),
-            Kind::Branch { target } => self.branch(index, step.pc, target),
+            Kind::Branch { unrolls } => self.branch(index, step.pc, unrolls),
             Kind::Barrier { continues: false } => {
                 self.arrive(index);
                 return false;
@@ -225,13 +232,12 @@ impl<'r> Replay<'r> {
         true
     }
 
-    /// A branch: nothing moves across it, but for iterations of short loops.
-    fn branch(&mut self, index: u32, pc: u32, target: u32) {
+    /// A branch: nothing moves across it, but for iterations of loops that ptxas unrolls.
+    fn branch(&mut self, index: u32, pc: u32, unrolls: bool) {
         let next = self.step(index).map(|step| step.pc);
         let warp = &mut self.warps[index as usize];
         let is_taken = next != Some(pc + 1);
-        let is_short_loop = is_taken && target <= pc && pc - target < SHORT;
-        if is_short_loop {
+        if is_taken && unrolls {
             warp.iterations += 1;
             if !warp.iterations.is_multiple_of(UNROLLED) {
                 return;

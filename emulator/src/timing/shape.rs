@@ -23,6 +23,11 @@ impl Shape {
         self.blocks.div_ceil(u64::from(self.sms))
     }
 
+    /// How many times the multiprocessor that has most is filled.
+    pub fn waves(&self) -> f64 {
+        self.blocks_of_sm().div_ceil(u64::from(self.resident.max(1))) as f64
+    }
+
     /// The share of the device's time in which the last blocks leave multiprocessors empty; 0 if
     /// each has one block at most.
     pub fn empty_share(&self) -> f64 {

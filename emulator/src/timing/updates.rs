@@ -1,0 +1,29 @@
+//! The time of atomics in L2.
+
+use super::rates::Rates;
+use crate::counters::Counts;
+use crate::lower::Program;
+use crate::lower::inst::{AtomicOp, Op, Scalar};
+
+/// Nanoseconds that L2 needs for the atomics of a launch.
+///
+/// As many slices work as there would be if all had as many atomics as the busiest, but some of
+/// them coincide. Floats are summed more slowly. If all lanes of a warp update one address by
+/// integers, ptxas has merged them, as it does where it knows that the address is the same.
+pub fn ns(program: &Program, counts: &Counts, rates: &Rates) -> f64 {
+    let Some(traffic) = counts.traffic.as_deref() else { return 0.0 };
+    let executed = program.code.iter().zip(&counts.profile).filter(|(_, count)| count.warps > 0);
+    let sums_floats = executed.clone().any(|(inst, _)| match inst.op {
+        Op::Atomic(atomic) => {
+            atomic.op == AtomicOp::Add && matches!(atomic.ty, Scalar::F32 | Scalar::F64)
+        }
+        _ => false,
+    });
+    let (rate, merged) = if sums_floats {
+        (rates.slice_float_sums_per_ns, 0)
+    } else {
+        (rates.slice_updates_per_ns, traffic.mergeable_updates())
+    };
+    let busiest = traffic.hottest_updates().saturating_sub(merged).max(1) as f64 / rate;
+    rates.shared_among_slices_ns(traffic.updates() - merged, busiest)
+}
