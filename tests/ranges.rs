@@ -126,7 +126,8 @@ fn parts(gpu: Option<&FakeGpu>, series: &str) -> Vec<(String, f64, bool)> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let row = row(gpu, &arguments);
     let part = |part: &Value| {
-        let of = part["kernel"].as_str().map_or_else(|| part["launch"].to_string(), str::to_owned);
+        let name = part["kernel"].as_str().or(part["range"].as_str());
+        let of = name.map_or_else(|| part["launch"].to_string(), str::to_owned);
         let metrics = &part["metrics"];
         (of, metrics[STORED].as_f64().expect("it is counted"), metrics[RATIO].is_number())
     };
@@ -193,4 +194,61 @@ fn launches_of_several_threads_cannot_be_counted_one_by_one() {
     let reason = rows[0]["status_reason"].as_str().unwrap_or_default();
     assert!(reason.contains("launches from several threads"), "{reason}");
     assert!(reason.contains("use --range closure"), "{reason}");
+}
+
+/// Four launches of 32 warps in named ranges: `twice` loads twice.
+const NAMED: [&str; 7] = [
+    "run",
+    "--package",
+    "ranges",
+    "ranges::kernels::named/block=64,as_other=no",
+    "--repeat",
+    "1",
+    "--no-config",
+];
+
+/// The named ranges of [`NAMED`]: path, [`COUNTED`], whether it has [`RATIO`]; and [`COUNTED`] of
+/// the closure.
+fn named(gpu: Option<&FakeGpu>, more: &[&str]) -> (Vec<(String, f64, bool)>, f64) {
+    let metrics = format!("{COUNTED},{RATIO}");
+    let row = row(gpu, &[&NAMED[..], &["--metrics", &metrics], more].concat());
+    let part = |part: &Value| {
+        let path = part["range"].as_str()?.to_owned();
+        let metrics = &part["metrics"];
+        Some((path, metrics[COUNTED].as_f64().expect("counted"), metrics[RATIO].is_number()))
+    };
+    let parts = row["parts"].as_array().expect("there are parts").iter().filter_map(part);
+    (parts.collect(), row["metrics"][COUNTED]["value"].as_f64().expect("counted"))
+}
+
+#[test]
+fn named_ranges_have_counters_of_their_own_in_every_replay_mode() {
+    let part = |path: &str, count: f64, ratio: bool| (path.to_owned(), count, ratio);
+    // The quotient of a range that comes twice is not known.
+    let expected =
+        [part("first", 64.0, false), part("second", 96.0, true), part("second/inner", 32.0, true)];
+    for mode in ["application", "range", "kernel"] {
+        let gpu = FakeGpu::new();
+        let (found, whole) = named(Some(&gpu), &["--replay-mode", mode]);
+        assert_eq!((&found[..], whole), (&expected[..], 160.0), "{mode}");
+        let collected = gpu.logged("collected");
+        let first =
+            "closure/0 [once 16x64] closure/1 [twice 16x64, once 16x64] closure/3 [once 16x64]";
+        assert!(collected.iter().any(|line| line.ends_with(first)), "{mode}: {collected:#?}");
+        assert!(collected.iter().any(|line| line.ends_with(": closure/1/2 [once 16x64]")));
+    }
+    let (found, whole) = named(None, &[]);
+    let counted = |parts: &[(String, f64, bool)]| -> Vec<(String, f64)> {
+        parts.iter().map(|(path, count, _)| (path.clone(), *count)).collect()
+    };
+    assert_eq!((counted(&found), whole), (counted(&expected), 160.0));
+}
+
+#[test]
+fn a_name_with_a_slash_names_no_range() {
+    let series = "ranges::kernels::named/block=64,as_other=yes";
+    let arguments = ["run", "--package", "ranges", "--message-format", "json", series];
+    let run = workshop().gpuprof(&arguments).exits_with(105);
+    let reason = run.events_of("configuration-finished")[0]["status_reason"].to_string();
+    assert!(reason.contains("`other/name` cannot name a range"), "{reason}");
 }

@@ -67,6 +67,7 @@ pub fn open_a_session(api: HostApi, ordinal: usize) -> Result<String, TrialProbl
         metrics: vec![METRIC.to_owned()],
         counter_data: None,
         max_ranges: 1,
+        nesting_levels: 1,
         replay: Replay::Application,
         range: RangeMode::Auto,
         pass: PassStart::default(),

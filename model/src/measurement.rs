@@ -369,7 +369,7 @@ pub struct PassResult {
     /// Hardware counters by PerfWorks name, or why one has no value on this device.
     #[serde(default)]
     pub hardware: BTreeMap<String, HardwareValue>,
-    /// The counters of the parts of a range of several launches, if they are known.
+    /// The counters of the parts of the range, if they are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<CountedPart>,
     /// The state of a counter pass.

@@ -1,4 +1,4 @@
-//! Parts of a measured range: its kernels and its launches.
+//! Parts of a measured range: its kernels, its launches and its named ranges.
 //!
 //! Input: a run, or its document. Output: the metrics of each part, by name.
 
@@ -17,6 +17,8 @@ pub enum Part {
     Kernel(String),
     /// The launch at this position among those of the range, from 0.
     Launch(usize),
+    /// The named range with the names of those that it lies in: `backward/weights`.
+    Range(String),
 }
 
 /// The metrics of a part.

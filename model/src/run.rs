@@ -435,7 +435,7 @@ pub struct ConfigurationResult {
     pub occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     pub launches: Vec<LaunchRecord>,
-    /// The metrics of parts of that range: none of a single launch, and in older documents.
+    /// The metrics of parts of that range; none in older documents.
     pub parts: Vec<PartResult>,
     /// The source lines with the costliest accesses; none in older documents.
     pub costly: Vec<CostlyLine>,

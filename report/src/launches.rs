@@ -2,8 +2,9 @@
 //!
 //! Input: a series. Output: a [`Range`] of its first finished configuration that launches more than
 //! once: the kernels in the order of their first launches, with how many launches each has, their
-//! metrics where they were counted apart and, on a GPU, how long they ran together; and another one
-//! with each launch, if each was counted by itself. Terminal, Markdown and page show the same.
+//! metrics where they were counted apart and, on a GPU, how long they ran together; another one
+//! with each launch, if each was counted by itself; and one with the named ranges. Terminal,
+//! Markdown and page show the same.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +70,7 @@ impl Range {
         let row = several(series)?;
         let launch = |part: &'_ PartResult| match part.part {
             Part::Launch(at) => Some((at, row.launches.get(at)?)),
-            Part::Kernel(_) => None,
+            Part::Kernel(_) | Part::Range(_) => None,
         };
         let rows = row.parts.iter().filter_map(|part| {
             let (at, record) = launch(part)?;
@@ -81,17 +82,37 @@ impl Range {
         (!rows.is_empty()).then(|| Self { title: title(row), sheet, more: None })
     }
 
+    /// The named ranges of the first configuration that has some.
+    pub(super) fn of_names(series: &SeriesResult, metrics: &[String]) -> Option<Self> {
+        let mut finished = finished(series);
+        let named = |part: &PartResult| matches!(part.part, Part::Range(_));
+        let whole = finished.find(|row| row.parts.iter().any(named))?;
+        let rows = whole.parts.iter().filter_map(|part| {
+            let Part::Range(path) = &part.part else { return None };
+            Some(Row { first: path.clone(), launches: Vec::new(), part: Some(part) })
+        });
+        let rows: Vec<Row<'_>> = rows.collect();
+        let names = Column::plain("range", false, rows.iter().map(|row| row.first.clone()));
+        let metrics = columns_of(metrics, &rows, whole);
+        let sheet = Sheet { axes: vec![names], metrics };
+        Some(Self { title: format!("ranges of {}", whole.configuration), sheet, more: None })
+    }
+
     /// Those that there are.
     pub(super) fn all(series: &SeriesResult, metrics: &[String]) -> impl Iterator<Item = Self> {
+        let names = Self::of_names(series, metrics);
         let kernels = Self::of_kernels(series, metrics);
-        kernels.into_iter().chain(Self::of_launches(series, metrics))
+        names.into_iter().chain(kernels).chain(Self::of_launches(series, metrics))
     }
 }
 
 /// The first finished configuration of several launches.
 fn several(series: &SeriesResult) -> Option<&ConfigurationResult> {
-    let mut finished = series.configurations.iter().filter(|row| row.status == Status::Finished);
-    finished.find(|row| row.launches.len() > 1)
+    finished(series).find(|row| row.launches.len() > 1)
+}
+
+fn finished(series: &SeriesResult) -> impl Iterator<Item = &ConfigurationResult> {
+    series.configurations.iter().filter(|row| row.status == Status::Finished)
 }
 
 fn title(row: &ConfigurationResult) -> String {
@@ -143,7 +164,12 @@ fn sheet(first: &str, rows: &[Row<'_>], whole: &ConfigurationResult, metrics: &[
         column(HEAD[3], true, &shape(|launch| launch.block)),
     ];
     axes.extend(times(rows));
-    let metrics = metrics.iter().filter_map(|name| {
+    Sheet { axes, metrics: columns_of(metrics, rows, whole) }
+}
+
+/// A column for each of `metrics` that one of `rows`, parts of `whole`, has a value of.
+fn columns_of(metrics: &[String], rows: &[Row<'_>], whole: &ConfigurationResult) -> Vec<Column> {
+    let columns = metrics.iter().filter_map(|name| {
         let value = |row: &Row<'_>| row.part?.metrics.get(name).copied();
         let values: Vec<Option<f64>> = rows.iter().map(value).collect();
         let known: Vec<f64> = values.iter().flatten().copied().collect();
@@ -155,7 +181,7 @@ fn sheet(first: &str, rows: &[Row<'_>], whole: &ConfigurationResult, metrics: &[
         let title = scale.titled(name);
         (!known.is_empty()).then(|| Column::plain(&title, true, values.into_iter().map(cell)))
     });
-    Sheet { metrics: metrics.collect(), axes }
+    columns.collect()
 }
 
 /// The time of each row by the device's clock, and its share of all; or else its share of the

@@ -208,3 +208,23 @@ fn the_rest_of_many_kernels_is_counted() {
     let rows = range.sheet.axes[0].cells.len();
     assert_eq!((rows, range.more.as_deref()), (20, Some("and 12 more kernels")));
 }
+
+#[test]
+fn named_ranges_have_rows_of_their_own_in_every_format() {
+    let mut run = emulator_run();
+    let part = |path: &str, count: f64| PartResult {
+        part: Part::Range(path.to_owned()),
+        metrics: [("ptx_instructions".to_owned(), count)].into(),
+        estimate: None,
+    };
+    run.series[0].configurations[0].parts = vec![part("forward", 7.0), part("forward/norm", 3.0)];
+    let text = written(&Table { width: None, colour: false }, &run);
+    assert_snapshot!(rows(&text, "ranges of", 5), @"
+    ranges of block=64,n=1048576
+    range ptx_instructions
+    forward 7
+    forward/norm 3
+    ");
+    assert!(written(&Markdown::default(), &run).contains("| forward/norm | 3 |"));
+    assert!(written(&Html::default(), &run).contains("<td>forward/norm</td>"));
+}

@@ -298,7 +298,7 @@ pub use gpuprof_model::AxisValue;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use host::{
     AxisType, Error, Extent, IntoExtent, IntoNumber, Kernel, KernelLauncher, Launch, Launched,
-    Parameter, RawFunction, Result, Run,
+    NamedRanges, Parameter, RawFunction, Result, Run,
 };
 
 /// The items that kernels and series functions usually need.

@@ -122,7 +122,7 @@ fn parts(pass: &PassResult, terms: &CollectContext<'_>) -> Vec<PartResult> {
         let CountedPart { part, counters, hardware, estimate } = counted.clone();
         let launches = match &part {
             Part::Launch(at) => pass.launches.get(*at).cloned().into_iter().collect(),
-            Part::Kernel(_) => Vec::new(),
+            Part::Kernel(_) | Part::Range(_) => Vec::new(),
         };
         let device = device.clone();
         let pass =

@@ -56,6 +56,7 @@ impl Collector {
             metrics: options.metrics.clone(),
             counter_data,
             max_ranges: options.blocks.len(),
+            nesting_levels: 1,
             replay,
             range,
             pass,

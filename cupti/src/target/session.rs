@@ -68,6 +68,8 @@ pub struct SessionOptions {
     pub counter_data: Option<Vec<u8>>,
     /// At least how many ranges one pass has.
     pub max_ranges: usize,
+    /// How deep ranges lie in each other: 1 for ranges side by side, and with [`RangeMode::Auto`].
+    pub nesting_levels: u16,
     /// Who repeats.
     pub replay: Replay,
     /// The extent of a range.
@@ -153,7 +155,7 @@ impl Session {
         };
         self.config = config;
         self.counter_data = counter_data;
-        Ok(self.set_config(options.max_ranges, options.replay, options.pass)?)
+        Ok(self.set_config(options)?)
     }
 
     fn new_counter_data(
@@ -183,12 +185,8 @@ impl Session {
         Ok(image)
     }
 
-    fn set_config(
-        &mut self,
-        max_ranges: usize,
-        replay: Replay,
-        pass: PassStart,
-    ) -> Result<(), Failure> {
+    fn set_config(&mut self, options: &SessionOptions) -> Result<(), Failure> {
+        let SessionOptions { max_ranges, nesting_levels, replay, pass, .. } = *options;
         let mut call = Call::<sys::CUpti_RangeProfiler_SetConfig_Params>::new();
         let fields = call.fields();
         fields.pRangeProfilerObject = self.object.as_ptr();
@@ -206,7 +204,7 @@ impl Session {
             Replay::User => sys::CUpti_ProfilerReplayMode::CUPTI_UserReplay,
         };
         fields.maxRangesPerPass = max_ranges;
-        fields.numNestingLevels = 1;
+        fields.numNestingLevels = nesting_levels;
         fields.minNestingLevel = 1;
         fields.passIndex = pass.index;
         fields.targetNestingLevel = pass.nesting_level;

@@ -26,6 +26,12 @@ extern "C" fn gpuemu_take_report() -> *mut c_char {
     give_text(report.unwrap_or_else(|| Device::default().take_report()))
 }
 
+/// How many launches were accepted so far, whoever took the report of them.
+#[unsafe(no_mangle)]
+extern "C" fn gpuemu_launch_count() -> u64 {
+    peek(|driver| Some(driver.device.launch_count())).unwrap_or(0)
+}
+
 /// The last fault since the previous call, or null.
 #[unsafe(no_mangle)]
 extern "C" fn gpuemu_take_fault() -> *mut c_char {

@@ -104,8 +104,8 @@ struct RowDocument<'a> {
     occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     launches: Cow<'a, [LaunchRecord]>,
-    /// The metrics of parts of that range: of each kernel by its name, and of each launch by its
-    /// position. None of a single launch, and in older documents.
+    /// The metrics of parts of that range: of each kernel by its name, of each launch by its
+    /// position, and of each named range. None in older documents.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     parts: Cow<'a, [PartResult]>,
     /// The source lines with the costliest accesses.

@@ -153,20 +153,22 @@ impl Style<'_> {
         }
     }
 
-    /// Adds the kernels of a measured range and, if all is shown, its launches.
+    /// Adds the named ranges and the kernels of a measured range, and all launches if all is shown.
     fn add_launches(self, series: &SeriesResult, blocks: &mut Blocks) {
         let metrics = sheet::metric_names(series, self.view);
         let whole = self.view.all || self.view.verbose;
         let launches = Range::of_launches(series, &metrics);
-        let keep = if whole || launches.is_some() { Keep::Always } else { Keep::Launches };
-        let launches = launches.filter(|_| whole);
-        for range in Range::of_kernels(series, &metrics).into_iter().chain(launches) {
+        let counted = if launches.is_some() { Keep::Always } else { Keep::Launches };
+        let launches = launches.filter(|_| whole).map(|range| (Keep::Always, range));
+        let names = Range::of_names(series, &metrics).map(|range| (Keep::Always, range));
+        let kernels = Range::of_kernels(series, &metrics).map(|range| (counted, range));
+        for (keep, range) in names.into_iter().chain(kernels).chain(launches) {
             let Range { title, sheet, more } = range;
             let tables = sheets::tables(&sheet, (self.columns, true), self.paint);
             let mut lines = vec![format!(" {}", one_line(&title))];
             lines.extend(tables.into_iter().take(if whole { usize::MAX } else { 1 }).flatten());
             lines.extend(more.map(|more| format!(" {more}")));
-            blocks.add(keep, lines);
+            blocks.add(if whole { Keep::Always } else { keep }, lines);
         }
     }
 

@@ -21,7 +21,7 @@ use super::buffer::TypedBuffer;
 use super::buffer_element::BufferElement;
 use super::checks::Checks;
 use super::cluster;
-use super::collect::cupti::Member;
+use super::collect::cupti::{Member, SlotContent};
 use super::collect::identity;
 use super::collect::parts::Counts;
 use super::contents::{BufferContents, Contents};
@@ -584,7 +584,7 @@ impl<'r> KernelRun<'r> {
     pub(crate) fn counted(mut self, pass: CounterPass, counted: &[Counts]) -> Result<PassResult> {
         let config = self.run.launch_config()?;
         self.run.take_facts(&config)?;
-        self.run.counted(pass, counted);
+        self.run.counted(pass, counted, SlotContent::Launch);
         self.run.finish(&self.symbol)
     }
 }

@@ -12,7 +12,7 @@ use gpuprof_model::metric::is_patched;
 use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
 
 use super::collect::cupti::{Collection, SlotContent};
-use super::collect::parts::Counts;
+use super::collect::parts::{Counts, Mark};
 use super::error::{Error, Result};
 use super::launch::Launch;
 use super::refused::{self, SeriesFunction};
@@ -38,7 +38,7 @@ pub(crate) fn count<'a>(
     };
     let (warm_up, first) = called(Call::WarmUp)?;
     warm_up.check_measured(kernel)?;
-    let content = SlotContent::of_function(request.range, warm_up.seen())?;
+    let content = SlotContent::of_function(request.range, warm_up.seen(), warm_up.marks())?;
     let mut collection = Box::new(Collection::open(session, counters, &request.sampling, content)?);
     loop {
         let passes = collection.passes();
@@ -51,12 +51,17 @@ pub(crate) fn count<'a>(
         if launch != first {
             return Err(differs(kernel, &text(&first), &text(&launch)));
         }
+        if let SlotContent::Closure { .. } = content
+            && run.marks() != warm_up.marks()
+        {
+            return Err(differs(kernel, &marked(warm_up.marks()), &marked(run.marks())));
+        }
         if !collection.goes_on() {
             let (pass, counted) = collection.finish(&[0])?;
             let mut counted = counted.into_iter().next().unwrap_or_default();
             withhold_patched(&mut counted, warm_up.seen().unwrap_or_default());
             run.observed_by(warm_up);
-            run.counted(pass, &counted);
+            run.counted(pass, &counted, content);
             return Ok(run);
         }
     }
@@ -81,6 +86,12 @@ fn differs(kernel: &str, first: &str, later: &str) -> Error {
         "`{kernel}` {first} in one call and {later} in a later one; a series function is called \
          again for every counter pass and must do the same every time"
     ))
+}
+
+/// `had the ranges a, a/b`.
+fn marked(marks: &[Mark]) -> String {
+    let paths: Vec<&str> = marks.iter().map(|mark| mark.path.as_str()).collect();
+    format!("had the ranges {}", paths.join(", "))
 }
 
 /// `launched grid 2x1x1 block 64x1x1 shared 0`.

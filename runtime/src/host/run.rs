@@ -17,10 +17,10 @@ use gpuprof_model::series::without_place;
 
 use super::axis_type::AxisType;
 use super::cluster;
-use super::collect::cupti::{Collection, Member};
+use super::collect::cupti::{Collection, Member, SlotContent};
 use super::collect::emulator::{self, LaunchCounters};
 use super::collect::facts::{self, Assembly};
-use super::collect::parts::{self, Counts};
+use super::collect::parts::{self, Counts, Mark};
 use super::collect::{launches, samples, source};
 use super::declaration;
 use super::error::{Error, Result};
@@ -31,6 +31,7 @@ use super::kernel_launcher::{EntryPoint, Kernel, KernelLauncher, RustEntry};
 use super::launch::Launch;
 use super::launch_log::LaunchLog;
 use super::launched::Launched;
+use super::named_ranges::{Marker, NamedRanges};
 use super::number::{IntoNumber, amount, convert};
 use super::session::{ModuleName, Session};
 
@@ -80,6 +81,10 @@ pub struct Run<'a> {
     pub(crate) log: Rc<LaunchLog>,
     /// The streams that the measured one waits for.
     pub(super) joined: JoinedStreams,
+    /// Its named ranges.
+    ranges: NamedRanges,
+    /// Those that the closure had when they were last marked.
+    marks: Vec<Mark>,
     /// The modules of its launchers by their names.
     modules: RefCell<BTreeMap<String, Arc<CudaModule>>>,
 }
@@ -122,6 +127,8 @@ impl<'a> Run<'a> {
             observed: false,
             log: Rc::default(),
             joined: JoinedStreams::default(),
+            ranges: NamedRanges::new(&session.context),
+            marks: Vec::new(),
             modules: RefCell::default(),
         }
     }
@@ -389,6 +396,26 @@ impl<'a> Run<'a> {
         Ok(module)
     }
 
+    /// Names parts of what is measured, so that each has metrics of its own: see [`NamedRanges`].
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// # fn norm() -> gpuprof::Result<()> { Ok(()) }
+    /// # fn attention() -> gpuprof::Result<()> { Ok(()) }
+    /// #[gpuprof::series(n = [1M])]
+    /// fn layer(run: &mut Run<'_>) -> gpuprof::Result<()> {
+    ///     let ranges = run.named_ranges();
+    ///     run.measure(|_| {
+    ///         ranges.range("norm", norm)?;
+    ///         ranges.range("attention", attention)
+    ///     })
+    /// }
+    /// ```
+    pub fn named_ranges(&self) -> NamedRanges {
+        self.ranges.clone()
+    }
+
     /// Measures what `launch` queues on [`Run::stream`], and on streams that the run
     /// [joins](Run::join). It returns nothing, [`Result`], or the result of a launch by cudarc.
     ///
@@ -437,7 +464,8 @@ impl<'a> Run<'a> {
         let mut once = || log.first(|| joined.around(session, || launch(&config).into_result()));
         if self.session.device.emulated {
             emulator::take_report()?;
-            once().map_err(|e| self.session.explain(e))?;
+            let marks = self.ranges.marked(Marker::Launches, &mut once);
+            self.marks = marks.map_err(|e| self.session.explain(e))?;
             self.launched()?;
             self.take_emulated(emulator::take_report()?);
         } else if matches!(self.call, Call::Again) {
@@ -449,7 +477,9 @@ impl<'a> Run<'a> {
             self.launched()?;
         } else if self.request.counters.is_some() {
             if let Call::Pass(collection) = &mut self.call {
-                collection.pass(&mut [&mut SeriesCall(&mut once)])?;
+                let by = collection.marker();
+                let pass = || collection.pass(&mut [&mut SeriesCall(&mut once)]);
+                self.marks = self.ranges.marked(by, pass)?;
             } else {
                 self.warm_up(&mut || Ok(()), &mut once)?;
             }
@@ -482,6 +512,8 @@ impl<'a> Run<'a> {
         let Counts { counters, hardware, estimate } = Counts::over(counted.iter());
         let each = self.request.range == CounterRange::Launch;
         self.result.parts = parts::of_range(&launches, &counted, each);
+        let of_marks = parts::in_marks(&self.marks, &counted);
+        self.result.parts.extend(parts::of_named(&self.marks, &of_marks));
         self.result.launches = launches;
         self.result.counters = counters;
         self.result.hardware = hardware;
@@ -540,7 +572,7 @@ impl<'a> Run<'a> {
         once: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
         reset()?;
-        once()?;
+        self.marks = self.ranges.marked(Marker::Names, &mut *once)?;
         self.launched()?;
         self.observe(reset, once)?;
         samples::warm_up_only(self.session, &self.request.sampling, reset, once)
@@ -563,10 +595,24 @@ impl<'a> Run<'a> {
         self.result.setup_ns = Some(nanoseconds);
     }
 
-    /// Takes what was counted in each launch, or in all of them together.
-    pub(crate) fn counted(&mut self, pass: CounterPass, counted: &[Counts]) {
-        self.result.hardware = Counts::over(counted.iter()).hardware;
-        self.result.parts = parts::of_range(&self.result.launches, counted, true);
+    /// The named ranges of the closure.
+    pub(crate) fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
+    /// Takes what was counted in each launch, or in the closure and in each of its named ranges.
+    pub(crate) fn counted(&mut self, pass: CounterPass, counted: &[Counts], content: SlotContent) {
+        let (whole, parts) = match (content, counted) {
+            (SlotContent::Closure { .. }, [closure, named @ ..]) => {
+                (closure.clone(), parts::of_named(&self.marks, named))
+            }
+            _ => {
+                let parts = parts::of_range(&self.result.launches, counted, true);
+                (Counts::over(counted.iter()), parts)
+            }
+        };
+        self.result.hardware = whole.hardware;
+        self.result.parts = parts;
         self.result.counter_pass = Some(pass);
     }
 

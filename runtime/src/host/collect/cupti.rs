@@ -9,9 +9,11 @@
 //! (`replay.rs`). The cache is flushed after CUPTI has started and right before the launch. A
 //! closure of several launches is one range, pushed before it and popped after all of its work.
 
+use std::cell::RefCell;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Instant;
 
 use gpuprof_cupti::target::{PassStart, RangeMode, Replay as CuptiReplay};
@@ -19,9 +21,10 @@ use gpuprof_cupti::{Host, HostApi, Session as CuptiSession, SessionOptions};
 use gpuprof_model::measurement::{CounterPass, HardwareValue, LaunchRecord};
 use gpuprof_model::protocol::{CounterRange, CounterRequest, Replay, Sampling};
 
-use super::parts::Counts;
+use super::parts::{self, Counts, Mark};
 use super::persisting;
 use crate::host::error::{Error, Result};
+use crate::host::named_ranges::Marker;
 use crate::host::session::Session;
 
 /// How many launches of a series function have ranges of their own, if it is not known how many it
@@ -49,9 +52,11 @@ pub(crate) struct Collection<'a> {
     cold: bool,
     layout: Layout,
     api: HostApi,
-    profiler: CuptiSession,
+    profiler: Rc<RefCell<CuptiSession>>,
     steps: StepTimes,
     passes: usize,
+    /// Where CUPTI continues.
+    next: PassStart,
     complete: bool,
 }
 
@@ -72,25 +77,45 @@ pub(crate) enum SlotContent {
     Launch,
     /// Each launch of a series function, which has the only slot: at most so many.
     Launches(u32),
-    /// A series function's closure, as a whole, in the only slot. Flushes are in no range.
-    Closure,
+    /// A series function's closure in the only slot, with so many named ranges that lie so deep in
+    /// it. Flushes are in no range.
+    Closure {
+        /// How many named ranges begin.
+        named: u32,
+        /// How deep they lie: 0 without any.
+        depth: u16,
+    },
 }
 
 impl SlotContent {
-    /// The content of the ranges of a series function; its launches, if they were `seen`.
+    /// The content of the ranges of a series function with these `named` ranges; its launches, if
+    /// they were `seen`.
     ///
     /// # Errors
-    /// Launches of a graph, or from several threads, cannot have ranges of their own.
-    pub(crate) fn of_function(range: CounterRange, seen: Option<&[LaunchRecord]>) -> Result<Self> {
+    /// Launches of a graph, or from several threads, cannot have ranges of their own; there are too
+    /// many ranges.
+    pub(crate) fn of_function(
+        range: CounterRange,
+        seen: Option<&[LaunchRecord]>,
+        marks: &[Mark],
+    ) -> Result<Self> {
+        let named = u32::try_from(marks.len()).unwrap_or(u32::MAX);
+        let depth = u16::try_from(parts::depth(marks)).unwrap_or(u16::MAX);
+        let closure = Self::Closure { named, depth };
         let from_graph = seen.unwrap_or_default().iter().any(|launch| launch.graph.is_some());
         let several_threads =
             seen.unwrap_or_default().iter().any(|launch| launch.thread.is_some_and(|at| at > 0));
         let most = seen.map_or(MOST_UNKNOWN, |seen| u32::try_from(seen.len()).unwrap_or(u32::MAX));
+        let several = named > 0 || from_graph || seen.is_some_and(|seen| seen.len() != 1);
         match range {
-            CounterRange::Closure => Ok(Self::Closure),
-            CounterRange::Auto if from_graph || seen.is_some_and(|seen| seen.len() != 1) => {
-                Ok(Self::Closure)
+            CounterRange::Closure | CounterRange::Auto if named >= MOST_RANGES => {
+                Err(Error::failed(format!(
+                    "the closure has {named} named ranges, and counter data has room for {}",
+                    MOST_RANGES - 1
+                )))
             }
+            CounterRange::Closure => Ok(closure),
+            CounterRange::Auto if several => Ok(closure),
             CounterRange::Auto => Ok(Self::Launches(most)),
             CounterRange::Launch if from_graph => Err(Error::failed(
                 "--range launch: the closure launches a graph, whose kernels CUPTI does not count \
@@ -100,17 +125,17 @@ impl SlotContent {
                 "--range launch: the closure launches from several threads, and CUPTI does not say \
                  which launch it counted; use --range closure",
             )),
-            CounterRange::Launch if most > MOST_LAUNCHES => Err(Error::failed(format!(
+            CounterRange::Launch if most > MOST_RANGES => Err(Error::failed(format!(
                 "--range launch: the closure makes {most} launches, and counter data has room for \
-                 {MOST_LAUNCHES}; use --range closure"
+                 {MOST_RANGES}; use --range closure"
             ))),
             CounterRange::Launch => Ok(Self::Launches(most)),
         }
     }
 }
 
-/// The most launches that have ranges of their own: each takes some 0.7 MB.
-const MOST_LAUNCHES: u32 = 256;
+/// The most ranges of a closure: each takes some 0.7 MB.
+const MOST_RANGES: u32 = 256;
 
 impl Layout {
     /// Ranges that the image has room for: one more than are wanted, since CUPTI drops what is too
@@ -124,7 +149,15 @@ impl Layout {
         match self.content {
             SlotContent::Launch => 1 + flush,
             SlotContent::Launches(most) => most + flush,
-            SlotContent::Closure => 1,
+            SlotContent::Closure { named, .. } => 1 + named,
+        }
+    }
+
+    /// How deep ranges lie in each other.
+    fn levels(self) -> u16 {
+        match self.content {
+            SlotContent::Launch | SlotContent::Launches(_) => 1,
+            SlotContent::Closure { depth, .. } => 1 + depth,
         }
     }
 
@@ -144,10 +177,13 @@ impl Layout {
                 self.room() - 1
             ))),
             SlotContent::Launch => Ok(first..first + 1),
-            SlotContent::Closure if found != 1 => Err(Error::failed(format!(
-                "CUPTI's counter data holds {found} ranges instead of the closure's"
-            ))),
-            SlotContent::Closure => Ok(0..1),
+            SlotContent::Closure { named, .. } if found != named as usize + 1 => {
+                Err(Error::failed(format!(
+                    "CUPTI's counter data holds {found} ranges instead of the closure's and {named} \
+                     named ones"
+                )))
+            }
+            SlotContent::Closure { .. } => Ok(0..found),
         }
     }
 }
@@ -173,6 +209,7 @@ impl<'a> Collection<'a> {
             counter_data: request.image_before.as_deref().map(read).transpose()?,
             // Each takes some 0.7 MB of the image and 3 ms a session.
             max_ranges: layout.room(),
+            nesting_levels: layout.levels(),
             // A loop of passes in one process is application replay to CUPTI: it saves and restores
             // nothing. Its own kernel replay leaves what it restores dirty in the L2, and lets
             // nothing run between that and the launch.
@@ -181,15 +218,17 @@ impl<'a> Collection<'a> {
             // and every rate over elapsed time would be diluted by them.
             range: match content {
                 SlotContent::Launch | SlotContent::Launches(_) => RangeMode::Auto,
-                SlotContent::Closure => RangeMode::User,
+                SlotContent::Closure { .. } => RangeMode::User,
             },
             pass: PassStart { index: request.pass as usize, ..PassStart::default() },
         };
         // One session for all slots: starting one costs 0.2 s, and an open one does not take the
         // counter data of another configuration (SetConfig crashed or was not heeded on an H200
         // with 13.0).
+        let next = options.pass;
         let profiler =
             CuptiSession::open(target, &session.context, options).map_err(Error::cupti)?;
+        let profiler = Rc::new(RefCell::new(profiler));
         steps.end("open");
         Ok(Self {
             session,
@@ -200,6 +239,7 @@ impl<'a> Collection<'a> {
             profiler,
             steps,
             passes: 0,
+            next,
             complete: false,
         })
     }
@@ -209,9 +249,19 @@ impl<'a> Collection<'a> {
         self.passes
     }
 
-    /// Whether this process has another pass to collect.
+    /// Whether this process has another pass to collect. CUPTI repeats a pass for each level of
+    /// ranges.
     pub(crate) fn goes_on(&self) -> bool {
-        !self.complete && (self.passes == 0 || self.request.replay != Replay::Application)
+        let same_pass = self.next.index == self.request.pass as usize;
+        !self.complete && (same_pass || self.request.replay != Replay::Application)
+    }
+
+    /// What happens at the ends of named ranges.
+    pub(crate) fn marker(&self) -> Marker {
+        match self.layout.content {
+            SlotContent::Launch | SlotContent::Launches(_) => Marker::None,
+            SlotContent::Closure { .. } => Marker::Profiler(Rc::clone(&self.profiler)),
+        }
     }
 
     /// Collects a pass.
@@ -236,21 +286,22 @@ impl<'a> Collection<'a> {
         }
         session.stream.synchronize()?;
         steps.end("inputs");
-        self.profiler.start().map_err(Error::cupti)?;
+        self.profiler.borrow_mut().start().map_err(Error::cupti)?;
         steps.end("start");
         let quiet = quiet_start.map_or_else(|| session.quiet.window(), Ok)?;
         steps.end("quiet since");
         self.launch_all(members)?;
         self.session.stream.synchronize()?;
-        let stopped = self.profiler.stop()?;
+        let stopped = self.profiler.borrow_mut().stop()?;
         drop(quiet);
         self.steps.end("measure");
         self.passes += 1;
         self.complete = stopped.all_passes_submitted;
+        self.next = stopped.next;
         if !self.goes_on() {
             // While what was launched is still loaded: patched counters belong to its code, and a
             // series function unloads that when it returns.
-            self.profiler.decode()?;
+            self.profiler.borrow_mut().decode()?;
             self.steps.end("decode");
         }
         Ok(())
@@ -259,7 +310,7 @@ impl<'a> Collection<'a> {
     /// Launches the owners of slots, each after a flush of the cache, and fills the other slots.
     fn launch_all(&mut self, members: &mut [&mut dyn Member]) -> Result<()> {
         let Self { session, layout, profiler, .. } = self;
-        let closure = layout.content == SlotContent::Closure;
+        let closure = matches!(layout.content, SlotContent::Closure { .. });
         for slot in 0..layout.slots {
             let member = members.iter_mut().find(|member| member.slot() == slot);
             let Some(member) = member else {
@@ -274,13 +325,13 @@ impl<'a> Collection<'a> {
             }
             session.stream.synchronize()?;
             if closure {
-                profiler.push(CLOSURE).map_err(Error::cupti)?;
+                profiler.borrow_mut().push(CLOSURE).map_err(Error::cupti)?;
             }
             member.launch()?;
             // On all streams: the range ends with the last of its work.
             session.context.synchronize()?;
             if closure {
-                profiler.pop().map_err(Error::cupti)?;
+                profiler.borrow_mut().pop().map_err(Error::cupti)?;
             }
         }
         Ok(())
@@ -293,7 +344,8 @@ impl<'a> Collection<'a> {
     /// CUPTI, or files.
     pub(crate) fn finish(self, slots: &[u32]) -> Result<(CounterPass, Vec<Vec<Counts>>)> {
         let Self { request, layout, api, profiler, mut steps, complete, .. } = self;
-        let image = profiler.into_counter_data()?;
+        let profiler = Rc::into_inner(profiler).ok_or_else(|| Error::failed("a range is open"))?;
+        let image = profiler.into_inner().into_counter_data()?;
         steps.end("close");
         let values = if complete {
             let values = evaluate(api, request, layout, &image, slots)?;
@@ -331,11 +383,24 @@ fn evaluate(
         for range in layout.ranges_of(slot, found)? {
             let values = host.evaluate(image, range, &request.metrics)?;
             let hardware = request.metrics.iter().cloned().zip(values.into_iter().map(finite));
-            counted.push(Counts { hardware: hardware.collect(), ..Counts::default() });
+            let place = match layout.content {
+                SlotContent::Launch | SlotContent::Launches(_) => range,
+                SlotContent::Closure { .. } => place(&api.range_name(image, range)?),
+            };
+            let counts = Counts { hardware: hardware.collect(), ..Counts::default() };
+            counted.push((place, counts));
         }
-        Ok(counted)
+        counted.sort_by_key(|(place, _)| *place);
+        Ok(counted.into_iter().map(|(_, counts)| counts).collect())
     };
     slots.iter().map(&mut per_slot).collect()
+}
+
+/// The place of the range `name` of a closure: first the closure, then its named ranges as they
+/// began. CUPTI has them in the order of their levels.
+fn place(name: &str) -> usize {
+    let innermost = name.rsplit('/').next().unwrap_or(name);
+    innermost.parse().map_or(0, |named: usize| named + 1)
 }
 
 /// A value that CUPTI returned.
@@ -404,8 +469,13 @@ mod tests {
 
     #[test]
     fn a_closure_has_one_range_without_the_emptying_of_the_cache() {
-        let layout = Layout { slots: 1, flushed: true, content: SlotContent::Closure };
+        let closure = |named, depth| SlotContent::Closure { named, depth };
+        let layout = Layout { slots: 1, flushed: true, content: closure(0, 0) };
         assert_eq!((layout.room(), layout.ranges_of(0, 1).unwrap()), (2, 0..1));
+        let named = Layout { content: closure(3, 2), ..layout };
+        assert_eq!((named.room(), named.levels(), named.ranges_of(0, 4).unwrap()), (5, 3, 0..4));
+        assert!(named.ranges_of(0, 1).is_err());
+        assert_eq!(["closure", "closure/0", "closure/1/2"].map(place), [0, 1, 3]);
         let error = layout.ranges_of(0, 2).unwrap_err().to_string();
         assert!(error.starts_with("CUPTI's counter data holds 2 ranges"), "{error}");
     }
@@ -414,21 +484,29 @@ mod tests {
     fn several_launches_or_a_graph_are_one_range_unless_asked_otherwise() {
         let launches =
             |count: usize, graph| vec![LaunchRecord { graph, ..Default::default() }; count];
-        let of = |range, seen: &[LaunchRecord]| SlotContent::of_function(range, Some(seen));
+        let of = |range, seen: &[LaunchRecord]| SlotContent::of_function(range, Some(seen), &[]);
         let (auto, launch) = (CounterRange::Auto, CounterRange::Launch);
+        let closure = SlotContent::Closure { named: 0, depth: 0 };
         assert_eq!(of(auto, &launches(1, None)).unwrap(), SlotContent::Launches(1));
-        assert_eq!(of(auto, &launches(2, None)).unwrap(), SlotContent::Closure);
-        assert_eq!(of(auto, &launches(1, Some(2))).unwrap(), SlotContent::Closure);
+        assert_eq!(of(auto, &launches(2, None)).unwrap(), closure);
+        assert_eq!(of(auto, &launches(1, Some(2))).unwrap(), closure);
         assert_eq!(of(launch, &launches(20, None)).unwrap(), SlotContent::Launches(20));
-        assert_eq!(of(CounterRange::Closure, &launches(1, None)).unwrap(), SlotContent::Closure);
+        assert_eq!(of(CounterRange::Closure, &launches(1, None)).unwrap(), closure);
         let refused = |seen: &[LaunchRecord]| of(launch, seen).unwrap_err().to_string();
         assert!(refused(&launches(1, Some(2))).contains("launches a graph"));
         assert!(refused(&launches(257, None)).contains("makes 257 launches"));
         let mut by_threads = launches(2, None);
         by_threads[1].thread = Some(1);
         assert!(refused(&by_threads).contains("from several threads"));
-        assert_eq!(of(auto, &by_threads).unwrap(), SlotContent::Closure);
-        let unseen = SlotContent::of_function(auto, None).unwrap();
+        assert_eq!(of(auto, &by_threads).unwrap(), closure);
+        let mark = |path: &str| Mark { path: path.to_owned(), launches: 0..0 };
+        let marks = [mark("a"), mark("a/b")];
+        let named = SlotContent::of_function(auto, Some(&launches(1, None)), &marks).unwrap();
+        assert_eq!(named, SlotContent::Closure { named: 2, depth: 2 });
+        let many = vec![mark("a"); 256];
+        let error = SlotContent::of_function(auto, None, &many).unwrap_err().to_string();
+        assert!(error.contains("256 named ranges"), "{error}");
+        let unseen = SlotContent::of_function(auto, None, &[]).unwrap();
         assert_eq!(unseen, SlotContent::Launches(MOST_UNKNOWN));
     }
 

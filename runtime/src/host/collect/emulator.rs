@@ -127,6 +127,14 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
     Ok(found)
 }
 
+/// How many launches the driver accepted so far; 0 if it is not the emulated one.
+pub(crate) fn launch_count() -> usize {
+    type Count = unsafe extern "C" fn() -> u64;
+    // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1).
+    let count = unsafe { sys::culib().get::<Count>(b"gpuemu_launch_count\0").map(|count| count()) };
+    count.map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX))
+}
+
 /// The fault that stopped the last launch or load, in one sentence.
 pub(crate) fn take_fault() -> Option<String> {
     let fault: Fault = serde_json::from_str(&take_text(b"gpuemu_take_fault\0")?).ok()?;

@@ -1,13 +1,29 @@
 //! The counters of a measured range from those of its launches, and of its parts.
 //!
-//! Input: the launches of a range, and what was counted in each. Output: what was counted in all of
-//! them, in all launches of one kernel, and in each launch.
+//! Input: the launches of a range or its named ranges, and what was counted in each. Output: what
+//! was counted in all of them, in all launches of one kernel, in each launch, and in each named
+//! range.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use gpuprof_model::estimate::Estimate;
 use gpuprof_model::measurement::{CountedPart, HardwareValue, LaunchRecord};
 use gpuprof_model::parts::Part;
+
+/// A named range that began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Its name, with those of the ranges that it lies in: `backward/weights`.
+    pub(crate) path: String,
+    /// The launches in it, by their positions; empty if they are not counted.
+    pub(crate) launches: Range<usize>,
+}
+
+/// How deep `marks` lie in each other: 1 if they lie side by side, and 0 without marks.
+pub(crate) fn depth(marks: &[Mark]) -> usize {
+    marks.iter().map(|mark| mark.path.split('/').count()).max().unwrap_or(0)
+}
 
 /// What was counted in a launch, or in several.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -99,6 +115,28 @@ pub(crate) fn of_range(
     parts
 }
 
+/// The parts of the named ranges `marks` with what was `counted` in each: ranges of one name
+/// together, in the order of their first begins.
+pub(crate) fn of_named(marks: &[Mark], counted: &[Counts]) -> Vec<CountedPart> {
+    let mut paths: Vec<&String> = Vec::new();
+    for Mark { path, .. } in marks {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    let of_path = |path: &String| {
+        let its = marks.iter().zip(counted).filter(|(mark, _)| mark.path == *path);
+        Counts::over(its.map(|(_, counted)| counted)).of_part(Part::Range(path.clone()))
+    };
+    paths.into_iter().map(of_path).collect()
+}
+
+/// What was counted in the launches of each of `marks`, of those that were `counted`.
+pub(crate) fn in_marks(marks: &[Mark], counted: &[Counts]) -> Vec<Counts> {
+    let launches = |mark: &Mark| counted.get(mark.launches.clone()).unwrap_or_default();
+    marks.iter().map(|mark| Counts::over(launches(mark).iter())).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +193,20 @@ mod tests {
         // One launch has no parts, and a closure that was counted as a whole has none either.
         assert_eq!(of_range(&launches[..1], &each[..1], true), []);
         assert_eq!(of_range(&launches, &each[..1], true), []);
+    }
+
+    #[test]
+    fn named_ranges_of_one_name_are_added_up() {
+        let mark = |path: &str, launches| Mark { path: path.to_owned(), launches };
+        let marks = [mark("a", 0..1), mark("b", 1..3), mark("b/c", 2..3), mark("a", 3..4)];
+        let launches = [1.0, 2.0, 4.0, 8.0].map(|count| counted(&[("n.sum", count)]));
+        let parts = of_named(&marks, &in_marks(&marks, &launches));
+        let told: Vec<_> = parts.iter().map(|p| (&p.part, &p.hardware["n.sum"])).collect();
+        let range = |path: &str| Part::Range(path.to_owned());
+        let value = HardwareValue::Value;
+        let expected =
+            [(range("a"), value(9.0)), (range("b"), value(6.0)), (range("b/c"), value(4.0))];
+        assert_eq!(told, expected.each_ref().map(|(part, value)| (part, value)));
     }
 
     #[test]

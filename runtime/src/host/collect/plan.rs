@@ -45,6 +45,7 @@ pub(crate) fn plan(request: &CounterPlanRequest) -> Result<CounterPlan, CounterP
         metrics: first.metrics.clone(),
         counter_data: None,
         max_ranges: 1,
+        nesting_levels: 1,
         replay: Replay::Application,
         range: RangeMode::Auto,
         pass: PassStart::default(),

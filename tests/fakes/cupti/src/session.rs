@@ -30,6 +30,8 @@ struct Configured {
     max_ranges: usize,
     max_depth: usize,
     pass: usize,
+    /// The nesting level that the next pass collects.
+    level: usize,
     /// The image's contents when CUPTI received it; the client must not touch it.
     seen: Vec<u8>,
 }
@@ -163,7 +165,10 @@ pub fn set_config(p: &mut sys::CUpti_RangeProfiler_SetConfig_Params) -> Result<(
             _ => false,
         };
         let holds = plan.passes.iter().flatten().all(|raw| data.raws.contains(raw));
-        let levels = p.numNestingLevels >= 1 && p.minNestingLevel == 1 && p.targetNestingLevel == 1;
+        let levels = p.numNestingLevels >= 1
+            && (user_ranges || p.numNestingLevels == 1)
+            && p.minNestingLevel == 1
+            && (1..=p.numNestingLevels).contains(&p.targetNestingLevel);
         let fits = p.maxRangesPerPass >= 1 && p.maxRangesPerPass <= data.max_ranges;
         if !(modes && holds && levels && fits && p.passIndex < plan.passes.len()) {
             return Err(INVALID_PARAMETER);
@@ -176,6 +181,7 @@ pub fn set_config(p: &mut sys::CUpti_RangeProfiler_SetConfig_Params) -> Result<(
             max_ranges: p.maxRangesPerPass,
             max_depth: p.numNestingLevels.into(),
             pass: p.passIndex,
+            level: p.targetNestingLevel.into(),
             seen: image.to_vec(),
         });
         session.pending.clear();
@@ -207,9 +213,11 @@ impl Running {
             } else if self.stack.is_empty() {
                 self.outside.push(launch);
             } else {
-                let name = self.stack.join("/");
-                if let Some(range) = self.ranges.iter_mut().find(|range| range.name == name) {
-                    range.launches.push(launch);
+                for depth in 1..=self.stack.len() {
+                    let name = self.stack[..depth].join("/");
+                    if let Some(range) = self.ranges.iter_mut().find(|range| range.name == name) {
+                        range.launches.push(launch.clone());
+                    }
                 }
             }
         }
@@ -280,12 +288,23 @@ pub fn stop(p: &mut sys::CUpti_RangeProfiler_Stop_Params) -> Result<(), Code> {
             return Err(INVALID_OPERATION);
         };
         timeline::record("counts", began);
+        // Those of inner ranges are in the outermost one too.
+        let outermost = ranges.iter().filter(|range| !range.name.contains('/'));
         let launches: Vec<Launch> =
-            ranges.iter().flat_map(|range| &range.launches).chain(&outside).cloned().collect();
+            outermost.flat_map(|range| &range.launches).chain(&outside).cloned().collect();
+        // A pass collects the ranges of one level; NVIDIA's repeats it for the next one.
+        let level = configured.level;
+        let is_collected = |range: &Open| range.name.split('/').count() == level;
+        let ranges: Vec<Open> = ranges.into_iter().filter(is_collected).collect();
         let count = configured.plan.passes.len();
-        let last = if configured.all_in_one { count } else { configured.pass + 1 };
+        let is_last_level = level == configured.max_depth;
+        let last = match (configured.all_in_one, is_last_level) {
+            (true, _) => count,
+            (false, true) => configured.pass + 1,
+            (false, false) => configured.pass,
+        };
         let mut endless = false;
-        for pass in configured.pass..last {
+        for pass in configured.pass..last.max(configured.pass + 1) {
             let Fate { lost, endless: more } = trouble::at_end_of(pass, &launches);
             endless |= more;
             trouble::log(&format!("collected pass {} of {count}: {}", pass, told(&ranges)));
@@ -294,8 +313,9 @@ pub fn stop(p: &mut sys::CUpti_RangeProfiler_Stop_Params) -> Result<(), Code> {
             session.pending.push(if lost { Pending::new() } else { counted(&ranges, raws) });
         }
         configured.pass = last;
+        configured.level = if is_last_level { 1 } else { level + 1 };
         p.passIndex = last;
-        p.targetNestingLevel = 1;
+        p.targetNestingLevel = configured.level;
         p.isAllPassSubmitted = u8::from(last >= count && !endless);
         Ok(())
     })
