@@ -1,6 +1,6 @@
 //! Counts by line, stored with a run.
 
-use crate::support::{FakeGpu, Workspace};
+use crate::support::{FakeGpu, NO_NVDISASM, Workspace, script};
 use serde_json::Value;
 
 /// The document of a run of `package` in `workspace`.
@@ -54,12 +54,18 @@ const SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
 
 /// The rows of `scale` on a fake GPU with counts by line and this `trouble`.
 fn counted_on_gpu(gpu: &FakeGpu, trouble: &str) -> Vec<Value> {
+    counted_and_written(gpu, trouble, NO_NVDISASM)
+}
+
+/// As [`counted_on_gpu`], with machine code that this `nvdisasm` writes.
+fn counted_and_written(gpu: &FakeGpu, trouble: &str, nvdisasm: &str) -> Vec<Value> {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let file = folder.path().join("run.json").display().to_string();
     let series = ["run", "--package", "vector", "scale", "--repeat", "1", "--no-config"];
     let more = ["--section", "SourceCounters", "--metrics", SECTORS, "--export-json", &file];
     let workshop = Workspace::fixture("workshop");
     let tool = gpu.tool(&workshop, &[&series[..], &more].concat());
+    let tool = tool.env("GPUPROF_NVDISASM", nvdisasm);
     tool.env("FAKE_CUPTI_TROUBLE", trouble).run().exits_with(0);
     let text = std::fs::read_to_string(&file).expect("it was exported");
     let run: Value = serde_json::from_str(&text).expect("it is JSON");
@@ -114,4 +120,58 @@ fn counts_by_line_that_fail_leave_the_rest_of_the_run_and_say_why() {
     }
     let dropped = counted_on_gpu(&FakeGpu::new(), "drop samples 5");
     assert!(dropped.iter().all(|row| row["source"]["dropped"] == 5), "{dropped:#?}");
+}
+
+#[test]
+fn samples_are_taken_with_cold_caches_where_times_are() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("run.json").display().to_string();
+    let workshop = Workspace::fixture("workshop");
+    let cold = ["run", "--package", "vector", "scale", "--repeat", "1", "--no-config"];
+    let more = ["--section", "SourceCounters", "--replay-mode", "none", "--cache-control", "all"];
+    let all = [&cold[..], &more, &["--export-json", &file]].concat();
+    FakeGpu::new().tool(&workshop, &all).run().exits_with(0);
+    let text = std::fs::read_to_string(&file).expect("it was exported");
+    let run: Value = serde_json::from_str(&text).expect("it is JSON");
+    for row in run["series"][0]["configurations"].as_array().expect("rows") {
+        let ranges = row["source"]["ranges"].as_u64().expect("it was sampled");
+        // Those of the flush are none of the kernel's.
+        assert_eq!(counted(row, "samples"), ranges * counted(row, "instructions"), "{row:#}");
+    }
+    let passes = workshop.run_folder(run["id"].as_str().expect("it has a name")).join("passes");
+    let reply = std::fs::read_to_string(passes.join("measure-vector-kernels.reply.json"));
+    let reply = reply.expect("it was kept");
+    assert!(reply.contains("gpuprof_flush"), "{reply}");
+}
+
+/// The lines of an nvdisasm that writes the beginning of each function of a cubin.
+const NVDISASM: &str = "#!/bin/sh\n\
+    [ \"$1\" = --version ] && { echo 'release 13.0, V13.0.85'; exit; }\n\
+    for name in $(grep -ao '\\.text\\.[A-Za-z0-9_$]*' \"$2\" | sort -u); do\n\
+    printf '%s:\\n /*0000*/ LDC R1, c[0x0][0x28] ;\\n /*0010*/ EXIT ;\\n' \"$name\"\n\
+    done\n";
+
+#[test]
+fn machine_code_has_the_text_of_nvdisasm_or_the_reason_why_it_has_none() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let program = folder.path().join("nvdisasm");
+    let write = |text: &str| {
+        script(&program, text);
+        counted_and_written(&FakeGpu::new(), "", program.to_str().expect("it is UTF-8"))
+    };
+    for row in write(NVDISASM) {
+        let listing = &row["source"]["machine"][0];
+        assert!(listing["function"].as_str().is_some_and(|it| it.starts_with("scale")), "{row:#}");
+        let second = &listing["instructions"][1];
+        assert_eq!((&second[0], &second[3]), (&16.into(), &"EXIT".into()));
+        assert!(second[1].as_u64().is_some_and(|ptx_line| ptx_line > 0), "{listing:#}");
+        assert!(second[2].as_u64().is_some_and(|executed| executed > 0), "{listing:#}");
+        assert_eq!(row["source"]["missing"], Value::Null);
+    }
+    let broken = NVDISASM.replace("for name", "echo 'unknown chip' >&2; exit 3; for name");
+    for row in write(&broken) {
+        assert_eq!(row["source"]["machine"], Value::Null);
+        let told = row["source"]["missing"][0].as_str().expect("a reason").to_owned();
+        assert!(told.contains("nvdisasm 13.0.85 ends with exit status: 3: unknown chip"), "{told}");
+    }
 }

@@ -17,6 +17,7 @@ pub mod host;
 pub mod kernels;
 pub mod machine_code;
 mod messages;
+pub mod nvdisasm;
 pub mod options;
 pub mod oxide;
 pub mod ptxas;

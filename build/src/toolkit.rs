@@ -1,5 +1,5 @@
-//! The search for programs of CUDA's toolkit. ptxas and nvcc share it, so that one run does not mix
-//! toolkits.
+//! The search for programs of CUDA's toolkit. ptxas, nvcc and nvdisasm share it, so that one run
+//! does not mix toolkits.
 //!
 //! Input: a program, and the places to look at. Output: the first file that answers, or
 //! [`NotFound`] with what is wrong with each.
@@ -8,6 +8,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use gpuprof_cupti::locate::{site_packages, toolkits_in};
 
@@ -125,6 +126,17 @@ pub fn named_toolkits() -> Vec<PathBuf> {
 /// The path that the environment variable `name` holds.
 pub fn path_of(name: &str) -> Option<PathBuf> {
     env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from)
+}
+
+/// The version that the program in `file` says: `13.0.88`.
+pub(crate) fn version(file: &Path) -> Result<String, String> {
+    let mut command = Command::new(file);
+    let output = command.arg("--version").stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("cannot be started: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let version = text.split_once(", V").map(|(_, rest)| rest);
+    let version = version.and_then(|rest| rest.split_whitespace().next());
+    version.map(ToOwned::to_owned).ok_or_else(|| "it does not say its version".to_owned())
 }
 
 #[cfg(test)]

@@ -3,18 +3,23 @@
 //! Input: launches, counters, samples and launch facts from a collector. Output: plain data that
 //! travels from the harness process to the runner. Every value has its source.
 
+mod machine;
+
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::assembled::Fusable;
 use crate::checks::CheckRecord;
-use crate::code::{CostlyLine, CountedCode, Counter};
+use crate::code::{CostlyLine, CountedCode};
 use crate::estimate::Estimate;
 use crate::failure::{Denial, FailureKind};
 use crate::parts::Part;
+pub use machine::{
+    ListedInstruction, MachineCounts, MachineFunction, MachineInstruction, MachineListing,
+    MachineModule, SourceCollection,
+};
 
 /// The source of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -301,61 +306,6 @@ pub struct DeviceName {
 
 /// How the UUIDs of MIG instances begin.
 pub const MIG_PREFIX: &str = "MIG-";
-
-/// What a pass found at each machine instruction.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct MachineCounts {
-    /// The functions that were launched, or called by them.
-    pub functions: Vec<MachineFunction>,
-    /// How often the measured range ran.
-    pub ranges: u32,
-    /// Samples that the GPU lost.
-    pub dropped: u64,
-}
-
-/// The machine code of a function with the counts of its instructions.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct MachineFunction {
-    /// Its name in its module.
-    pub name: String,
-    /// The module of the request that it is in; none if it is in another one.
-    pub module: Option<MachineModule>,
-    /// The instructions with counts.
-    pub instructions: Vec<MachineInstruction>,
-}
-
-/// A module, compiled for the GPU.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct MachineModule {
-    /// Its PTX.
-    pub ptx: PathBuf,
-    /// The cubin.
-    pub cubin: PathBuf,
-}
-
-/// The counts of a machine instruction.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct MachineInstruction {
-    /// Its offset in the function, in bytes.
-    pub offset: u64,
-    /// Its counts.
-    pub counts: BTreeMap<Counter, u64>,
-}
-
-/// How the counts by line were collected on a GPU.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct SourceCollection {
-    /// How often the measured range ran while warps were sampled.
-    pub ranges: u32,
-    /// Samples of warps.
-    pub samples: u64,
-    /// Samples that the GPU lost.
-    pub dropped: u64,
-    /// Why some of it could not be collected.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<String>,
-}
 
 /// Everything a pass that ran to its end found.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

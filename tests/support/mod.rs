@@ -23,6 +23,7 @@ pub use folders::{repository_folder, target_folder};
 pub use outcome::Outcome;
 pub use packed::Packed;
 pub use patience::{wait_beside, wait_for, with_limit};
+pub(crate) use tool::NO_NVDISASM;
 pub use tool::{Tool, script};
 pub use workspace::Workspace;
 pub(crate) use workspace::{outside, write};

@@ -39,6 +39,9 @@ static RUST_SRC: LazyLock<()> = LazyLock::new(|| {
 /// Names no ptxas, so that none is searched for.
 pub(crate) const NO_PTXAS: &str = "/nonexistent/ptxas";
 
+/// Names no nvdisasm.
+pub(crate) const NO_NVDISASM: &str = "/nonexistent/nvdisasm";
+
 /// Names no nvcc, likewise.
 const NO_NVCC: &str = "/nonexistent/nvcc";
 
@@ -107,8 +110,9 @@ impl Tool {
             .env("GPUPROF_KEEP_RUNS", "all")
             // A new version of the model of time changes no screen of a test but those that set it.
             .env("GPUEMU_ESTIMATE", "0")
-            // Whether the machine has a ptxas or an nvcc is not a test's business either.
+            // Whether the machine has these programs is not a test's business either.
             .env("GPUPROF_PTXAS", NO_PTXAS)
+            .env("GPUPROF_NVDISASM", NO_NVDISASM)
             .env("GPUPROF_NVCC", NO_NVCC)
             // The clocks of a fake GPU are steady from the start.
             .env("__GPUPROF_MIN_WARM_UP_NS", "1e6")

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use camino::Utf8Path;
 use gpuprof_model::assembled::ModuleResources;
 
-use crate::toolkit::{NotFound, Program, Search};
+use crate::toolkit::{self, NotFound, Program, Search};
 use gpuprof_system::sha256::sha256;
 use gpuprof_system::whole::write_whole;
 
@@ -45,7 +45,7 @@ impl Assembler {
     /// There is none.
     pub fn find(search: &Search) -> Result<Self, NotFound> {
         search.locate(&PROGRAM, |file, place| {
-            Ok(Self { file: file.into(), version: version(file)?, place })
+            Ok(Self { file: file.into(), version: toolkit::version(file)?, place })
         })
     }
 
@@ -109,15 +109,4 @@ impl Assembler {
         let told = refusal.map_or_else(|| output.status.to_string(), |it| it.told);
         Err(format!("ptxas {} refuses the kernels for {arch}: {told}{newer}", self.version))
     }
-}
-
-/// The version that the ptxas in `file` says.
-fn version(file: &Path) -> Result<String, String> {
-    let mut command = Command::new(file);
-    let output = command.arg("--version").stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("cannot be started: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let version = text.split_once(", V").map(|(_, rest)| rest);
-    let version = version.and_then(|rest| rest.split_whitespace().next());
-    version.map(ToOwned::to_owned).ok_or_else(|| "it does not say its version".to_owned())
 }

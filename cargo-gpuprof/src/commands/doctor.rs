@@ -62,6 +62,7 @@ pub fn doctor(
         None => host::kernels(settings.kernel_toolchain.value.as_deref()),
     });
     checks.push(host::assembler());
+    checks.push(host::disassembler());
     let newest = Some(newest_cuda(gpu::version(&driver)));
     checks.push(host::compiler_of_cuda_cpp(newest, interrupt)?);
     checks.push(host::second_compiler(newest, interrupt));

@@ -1,4 +1,4 @@
-//! The source of a series with its counts, next to the PTX of each line.
+//! The source of a series with its counts, next to the PTX and the machine code of each line.
 //!
 //! Input: a series on the page. Output: a table of the lines of one configuration, or of two line
 //! by line: the configuration that the terminal shows, and the worst or the best next to it.
@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 
 use gpuprof_analysis::view::best;
 use gpuprof_model::code::{Counter, LineCounts, ListedLine, SourceLine, Sources};
+use gpuprof_model::measurement::ListedInstruction;
 use gpuprof_model::run::{ConfigurationResult, Run};
 use maud::{Markup, html};
 
 use super::section::Section;
 use crate::key;
 use crate::number::grouped;
-use crate::source::{Chosen, Line, chosen, collected, lines};
+use crate::source::{Chosen, Line, chosen, collected, lines, machine};
 
 /// The most lines of a series: a page has to stay small.
 const MOST_LINES: usize = 400;
@@ -21,10 +22,10 @@ const MOST_LINES: usize = 400;
 /// Lines without counts between two lines with counts, at most.
 const MOST_BETWEEN: u32 = 6;
 
-/// A line with more PTX than this folds it, unless the line is hot.
+/// A line with more instructions than this folds them, unless the line is hot.
 const FOLDED: usize = 6;
 
-/// The heat from which the PTX of a line is open.
+/// The heat from which the code of a line is open.
 const HOT: f64 = 0.25;
 
 /// A column of counts.
@@ -57,6 +58,8 @@ pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> 
         })
         .collect();
     let shown = shown(&counted[0], &run.provenance.sources);
+    let has_machine = row.source.iter().any(|source| !source.machine.is_empty());
+    let codes: &[&str] = if has_machine { &["PTX", "SASS"] } else { &["PTX"] };
     Some(html! {
         details.source open[why != "the best" && why != "the first"] {
             summary { "Source: counts by line at " (key(row)) ", " (why) }
@@ -64,13 +67,13 @@ pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> 
             @if let Some(source) = &row.source { p.key { (collected(source)) } }
             div.wide tabindex="0" role="region" aria-label="Source" {
                 table {
-                    (head(&rows, &columns))
+                    (head(&rows, &columns, codes))
                     tbody {
                         @for (file, numbers) in &shown {
-                            tr { th.file colspan=(3 + columns.len() * rows.len()) { (file) } }
+                            tr { th.file colspan=(2 + codes.len() + columns.len() * rows.len()) { (file) } }
                             @for &line in numbers {
                                 @let place = SourceLine { file, line };
-                                (one(&place, &counted, &columns, (run, row)))
+                                (one(&place, &counted, (&columns[..], has_machine), (run, row)))
                             }
                         }
                     }
@@ -80,7 +83,7 @@ pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> 
     })
 }
 
-fn head(rows: &[&ConfigurationResult], columns: &[&Count]) -> Markup {
+fn head(rows: &[&ConfigurationResult], columns: &[&Count], codes: &[&str]) -> Markup {
     html! {
         thead {
             @if rows.len() > 1 {
@@ -88,7 +91,7 @@ fn head(rows: &[&ConfigurationResult], columns: &[&Count]) -> Markup {
                     th colspan="2" {}
                     @for (at, row) in rows.iter().enumerate() {
                         th scope="colgroup" colspan=(columns.len()) { (key(row)) }
-                        @if at == 0 { th {} }
+                        @if at == 0 { @for _ in codes { th {} } }
                     }
                 }
             }
@@ -97,7 +100,7 @@ fn head(rows: &[&ConfigurationResult], columns: &[&Count]) -> Markup {
                 th scope="col" { "source" }
                 @for at in 0..rows.len() {
                     @for (name, _) in columns { th.number scope="col" { (name) } }
-                    @if at == 0 { th scope="col" { "PTX" } }
+                    @if at == 0 { @for code in codes { th scope="col" { (code) } } }
                 }
             }
         }
@@ -108,13 +111,15 @@ fn head(rows: &[&ConfigurationResult], columns: &[&Count]) -> Markup {
 fn one(
     place: &SourceLine<'_>,
     counted: &[BTreeMap<SourceLine<'_>, Line<'_>>],
-    columns: &[&Count],
+    (columns, has_machine): (&[&Count], bool),
     (run, row): (&Run, &ConfigurationResult),
 ) -> Markup {
     let text = run.provenance.sources.line(place.file, place.line).unwrap_or_default();
     let line = counted[0].get(place);
     let heat = line.map_or(0.0, |line| line.heat);
-    let ptx = line.map(|_| ptx(row, place)).unwrap_or_default();
+    let ptx: Vec<Markup> = line.map(|_| ptx(row, place)).unwrap_or_default();
+    let machine = machine(row, place);
+    let machine: Vec<Markup> = machine.into_iter().map(instruction).collect();
     html! {
         tr title=[line.map(|line| all_counts(&line.counts))] {
             td.number.(step(heat)) { (place.line) }
@@ -125,36 +130,45 @@ fn one(
                     td.number { @if count > 0 { (grouped(count as f64, 0)) } }
                 }
                 @if at == 0 {
-                    td.code {
-                        @if ptx.len() > FOLDED && heat < HOT {
-                            details { summary { (ptx.len()) " instructions" } (listing(&ptx)) }
-                        } @else { (listing(&ptx)) }
-                    }
+                    (instructions(&ptx, heat))
+                    @if has_machine { (instructions(&machine, heat)) }
                 }
             }
         }
     }
 }
 
-/// The instructions of a line.
-fn listing(ptx: &[(&ListedLine, LineCounts)]) -> Markup {
+/// The instructions of a line, folded where they are many and cost little.
+fn instructions(all: &[Markup], heat: f64) -> Markup {
+    let listed = html! { @for one in all { (one) } };
     html! {
-        @for (line, counts) in ptx {
-            div title=(format!("PTX line {}: {}", line.0, all_counts(counts))) { (line.3) }
+        td.code {
+            @if all.len() > FOLDED && heat < HOT {
+                details { summary { (all.len()) " instructions" } (listed) }
+            } @else { (listed) }
         }
     }
 }
 
-fn ptx<'r>(
-    row: &'r ConfigurationResult,
-    place: &SourceLine<'_>,
-) -> Vec<(&'r ListedLine, LineCounts)> {
+/// A machine instruction.
+fn instruction(ListedInstruction(offset, ptx, executed, text): &ListedInstruction) -> Markup {
+    let executed = grouped(*executed as f64, 0);
+    let title = format!("offset {offset:#x}, PTX line {ptx}: {executed} executed");
+    html! { div title=(title) { (text) } }
+}
+
+/// The PTX of a line.
+fn ptx(row: &ConfigurationResult, place: &SourceLine<'_>) -> Vec<Markup> {
     let all = row
         .code
         .iter()
         .flat_map(|code| code.lines().map(move |(line, counts)| (code, line, counts)));
     let of_line = all.filter(|(code, line, _)| code.source(line).as_ref() == Some(place));
-    of_line.map(|(_, line, counts)| (line, counts)).collect()
+    let instruction = |(_, line, counts): (_, &ListedLine, LineCounts)| {
+        let title = format!("PTX line {}: {}", line.0, all_counts(&counts));
+        html! { div title=(title) { (line.3) } }
+    };
+    of_line.map(instruction).collect()
 }
 
 /// The configuration that is next to `row`: the worst, else the best.

@@ -8,6 +8,7 @@ use gpuprof_analysis::gate::judge::Baseline;
 use gpuprof_analysis::view::View;
 use gpuprof_model::code::{Columns, CountedCode, Counter, LineCounts, ListedLine, Listing};
 use gpuprof_model::comparison::{Change, Comparison, Outcome};
+use gpuprof_model::measurement::{ListedInstruction, MachineListing, SourceCollection};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, Status};
 use gpuprof_model::threshold::Threshold;
@@ -265,7 +266,17 @@ fn the_source_of_a_series_is_next_to_its_ptx_and_that_of_two_revisions_side_by_s
     let row = "<td class=\"code\">    let a = x[8 * i];</td><td class=\"number\">2,048</td>";
     assert!(alone.contains(row), "{alone}");
     assert!(alone.contains("title=\"PTX line 10: requests: 64\nsectors: 2,048\""), "{alone}");
-    assert!(!alone.contains("class=\"diff\""));
+    assert!(!alone.contains("class=\"diff\"") && !alone.contains("SASS"));
+    let instruction = ListedInstruction(0x1a0, 10, 64, "LDG.E R4, [R6]".into());
+    let machine =
+        vec![MachineListing { function: "kernel".into(), instructions: vec![instruction] }];
+    let mut disassembled = after.clone();
+    let source = Some(SourceCollection { machine, ..SourceCollection::default() });
+    disassembled.series[0].configurations[0].source = source;
+    let text = page(&disassembled);
+    let column = "<td class=\"code\"><div title=\"offset 0x1a0, PTX line 10: 64 executed\">\
+                  LDG.E R4, [R6]</div></td>";
+    assert!(text.contains(column) && text.contains("<th scope=\"col\">SASS</th>"), "{text}");
     let code = gpuprof_analysis::code::changes(&before, &after);
     after.comparison = Some(Comparison { code, ..Comparison::default() });
     let both = page(&after);

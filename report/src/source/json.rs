@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use gpuprof_analysis::view::View;
 use gpuprof_model::code::{Counter, LineCounts};
+use gpuprof_model::measurement::ListedInstruction;
 use gpuprof_model::run::Run;
 use serde::Serialize;
 
 use super::chosen::{Chosen, chosen};
-use super::lines::{self, lines};
+use super::lines::{self, lines, machine};
 use super::place::Place;
 
 /// The counts of a run by line.
@@ -39,6 +40,8 @@ struct Line {
     heat: f64,
     counts: BTreeMap<Counter, u64>,
     ptx: Vec<Instruction>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    machine: Vec<MachineInstruction>,
 }
 
 /// A line of PTX.
@@ -47,6 +50,23 @@ struct Instruction {
     ptx_line: u32,
     text: String,
     counts: BTreeMap<Counter, u64>,
+}
+
+/// A machine instruction.
+#[derive(Serialize)]
+struct MachineInstruction {
+    /// In its function, in bytes.
+    offset: u64,
+    ptx_line: u32,
+    executed: u64,
+    text: String,
+}
+
+impl From<&ListedInstruction> for MachineInstruction {
+    fn from(ListedInstruction(offset, ptx_line, executed, text): &ListedInstruction) -> Self {
+        let (offset, ptx_line, executed, text) = (*offset, *ptx_line, *executed, text.clone());
+        Self { offset, ptx_line, executed, text }
+    }
 }
 
 /// The counts of `run` by line, or those of `place` alone.
@@ -77,6 +97,7 @@ pub(super) fn document<'r>(run: &'r Run, view: &View, place: Option<&Place>) -> 
                     })
                 })
                 .collect(),
+            machine: machine(row, &line.place).into_iter().map(Into::into).collect(),
         };
         let lines = lines(row).into_iter().filter(wanted).map(line).collect();
         let (id, configuration) = (series.id.to_string(), row.configuration.to_string());

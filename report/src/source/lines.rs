@@ -1,11 +1,11 @@
 //! The source lines of a configuration with their counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuprof_model::Quantity;
 use gpuprof_model::Unit;
 use gpuprof_model::code::{Counter, LineCounts, SourceLine, Sources};
-use gpuprof_model::measurement::SourceCollection;
+use gpuprof_model::measurement::{ListedInstruction, MachineListing, SourceCollection};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 use gpuprof_model::text::one_line;
 use gpuprof_model::verdict::Judgement;
@@ -23,7 +23,7 @@ pub(crate) struct Line<'r> {
 /// How a GPU's counts by line were collected, in words.
 pub(crate) fn collected(source: &SourceCollection) -> String {
     let number = |value: u64| Quantity::new(value as f64, Unit::Count).to_string();
-    let SourceCollection { ranges, samples, dropped, missing } = source;
+    let SourceCollection { ranges, samples, dropped, missing, machine: _ } = source;
     let dropped = match dropped {
         0 => String::new(),
         some => format!(", {} lost", number(*some)),
@@ -33,6 +33,23 @@ pub(crate) fn collected(source: &SourceCollection) -> String {
     let parts = ["counts of the machine code".to_owned(), sampled];
     let missing = missing.iter().map(|why| format!("; no {}", one_line(why)));
     parts.join(", ") + &missing.collect::<String>()
+}
+
+/// The machine code of `row` that belongs to a line of the source.
+pub(crate) fn machine<'r>(
+    row: &'r ConfigurationResult,
+    place: &SourceLine<'_>,
+) -> Vec<&'r ListedInstruction> {
+    let listings = row.source.iter().flat_map(|source| &source.machine);
+    let of_listing = |listing: &'r MachineListing| {
+        let codes = row.code.iter().filter(|code| code.listing.kernel == listing.function);
+        let lines = codes.flat_map(|code| {
+            code.listing.lines.iter().filter(|line| code.source(line).as_ref() == Some(place))
+        });
+        let ptx: BTreeSet<u32> = lines.map(|line| line.0).collect();
+        listing.instructions.iter().filter(move |it| ptx.contains(&it.1))
+    };
+    listings.flat_map(of_listing).collect()
 }
 
 /// The costs that make a line hot.

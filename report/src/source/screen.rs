@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use gpuprof_analysis::view::View;
-use gpuprof_model::code::{Counter, LineCounts, ListedLine, Sources};
+use gpuprof_model::code::{Counter, LineCounts, ListedLine, SourceLine, Sources};
+use gpuprof_model::measurement::ListedInstruction;
 use gpuprof_model::run::{ConfigurationResult, Run};
 use gpuprof_model::text::one_line;
 use gpuprof_system::pad;
 
 use super::chosen::{Chosen, chosen};
-use super::lines::{Line, collected, facts, lines};
+use super::lines::{Line, collected, facts, lines, machine};
 use super::place::Place;
 use crate::key;
 use crate::number::grouped;
@@ -183,7 +184,7 @@ impl Table<'_> {
         columns.filter(|column| column.texts.iter().any(|text| !text.is_empty())).collect()
     }
 
-    /// The PTX of a line with the counts of each instruction.
+    /// The PTX of a line with the counts of each instruction, and its machine code.
     fn ptx(&self, row: &ConfigurationResult, number: u32) -> Vec<String> {
         let line = |(line, counts): (&ListedLine, LineCounts)| {
             let times = grouped(counts[Counter::Instructions] as f64, 0);
@@ -192,13 +193,19 @@ impl Table<'_> {
                 if facts.is_empty() { facts } else { format!("  {}", self.paint.faint(facts)) };
             format!("       {:>6}  {times:>12}  {}{facts}", line.0, one_line(&line.3))
         };
+        let here = SourceLine { file: self.file, line: number };
         let of_line = row.code.iter().flat_map(|code| {
-            code.lines().filter(|(line, _)| {
-                code.source(line).is_some_and(|at| at.file == self.file && at.line == number)
-            })
+            code.lines().filter(|(line, _)| code.source(line).as_ref() == Some(&here))
         });
-        let head = format!("       {:>6}  {:>12}", "PTX", "executed");
-        std::iter::once(self.paint.faint(head)).chain(of_line.map(line)).collect()
+        let head = |what| self.paint.faint(format!("       {what:>6}  {:>12}", "executed"));
+        let mut out: Vec<String> = std::iter::once(head("PTX")).chain(of_line.map(line)).collect();
+        let machine = machine(row, &here);
+        out.extend(machine.first().map(|_| head("SASS")));
+        out.extend(machine.into_iter().map(|ListedInstruction(offset, _, executed, text)| {
+            let executed = grouped(*executed as f64, 0);
+            format!("       {offset:>6x}  {executed:>12}  {}", one_line(text))
+        }));
+        out
     }
 }
 

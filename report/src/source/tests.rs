@@ -6,6 +6,7 @@ use gpuprof_analysis::view::View;
 use gpuprof_model::code::{
     Columns, CountedCode, Counter, LineCounts, ListedLine, Listing, Sources,
 };
+use gpuprof_model::measurement::{ListedInstruction, MachineListing, SourceCollection};
 use gpuprof_model::run::Run;
 
 use super::*;
@@ -58,10 +59,14 @@ fn run() -> Run {
 }
 
 fn screen(place: Option<&str>) -> String {
+    screen_of(&run(), place)
+}
+
+fn screen_of(run: &Run, place: Option<&str>) -> String {
     let place = place.map(|text| Place::parse(text).unwrap());
     let mut out = Vec::new();
     let by = (place.as_ref(), false);
-    write_source(&run(), &View::default(), by, &mut out).unwrap();
+    write_source(run, &View::default(), by, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -101,11 +106,38 @@ fn the_code_of_one_place_is_shown_below_it() {
     assert_eq!(screen(Some("lib.rs:90")), "");
 }
 
+/// With machine code of the lines 3 and 5, and of another function.
+fn disassembled() -> Run {
+    let mut run = run();
+    let one = |offset, ptx, text: &str| ListedInstruction(offset, ptx, 64, text.into());
+    let listing =
+        |function: &str, instructions| MachineListing { function: function.into(), instructions };
+    let own = vec![one(0, 12, "LDG.E R1, [R2]"), one(0x1a0, 15, "LDG.E R4, [R6]")];
+    let machine = vec![listing("kernel", own), listing("other", vec![one(0, 15, "EXIT")])];
+    let source = SourceCollection { machine, ..SourceCollection::default() };
+    run.series[0].configurations[0].source = Some(source);
+    run
+}
+
+#[test]
+fn machine_code_is_shown_below_the_ptx_of_its_place() {
+    let screen = screen_of(&disassembled(), Some("lib.rs:5"));
+    let below: Vec<&str> = screen.lines().skip_while(|line| !line.contains("SASS")).collect();
+    assert_eq!(
+        below[..3],
+        [
+            "         SASS      executed",
+            "          1a0            64  LDG.E R4, [R6]",
+            "    6        20.0 %      0.0                          8  █     if near < far {",
+        ]
+    );
+}
+
 #[test]
 fn editors_read_the_same_as_json() {
     let mut out = Vec::new();
     let place = Place::parse("src/lib.rs:5").unwrap();
-    write_source_json(&run(), &View::default(), Some(&place), &mut out).unwrap();
+    write_source_json(&disassembled(), &View::default(), Some(&place), &mut out).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     let lines = document["series"][0]["lines"].as_array().unwrap();
     assert_eq!(lines.len(), 1);
@@ -115,4 +147,6 @@ fn editors_read_the_same_as_json() {
     assert_eq!((&line["counts"]["sectors"], &line["heat"]), (&2048.into(), &1.0.into()));
     assert_eq!(line["ptx"][1]["text"], "ld.global.f32 %f2, [%rd2];");
     assert_eq!(line["ptx"][1]["counts"]["ideal_sectors"], 256);
+    let machine = serde_json::json!([{"offset": 416, "ptx_line": 15, "executed": 64, "text": "LDG.E R4, [R6]"}]);
+    assert_eq!(line["machine"], machine);
 }

@@ -472,8 +472,8 @@ impl<'a> Run<'a> {
             once()?;
             self.launched()?;
             return Err(Error::failed("no launch is refused this time"));
-        } else if let Some(wanted) = &self.request.source {
-            self.result.machine = Some(source::collect(self.session, wanted, reset, &mut once)?);
+        } else if self.request.source.is_some() {
+            self.result.machine = source::collect(self.session, self.request, reset, &mut once)?;
             self.launched()?;
         } else if self.request.counters.is_some() {
             if let Call::Pass(collection) = &mut self.call {

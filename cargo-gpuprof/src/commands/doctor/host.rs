@@ -1,4 +1,4 @@
-//! The checks of programs and libraries: CUPTI, the kernel toolchain, ptxas, NVRTC.
+//! The checks of programs and libraries: CUPTI, the kernel toolchain, ptxas, nvdisasm, NVRTC.
 
 use std::env;
 use std::process::{Command, Stdio};
@@ -7,6 +7,7 @@ use gpuprof_model::ExitCode;
 
 use super::check::{Check, Obstacle, State};
 use gpuprof_build::cuda_cpp::{self, Compiler, NotFound, Nvcc, Search, nvcc};
+use gpuprof_build::nvdisasm::{self, Disassembler};
 use gpuprof_build::ptxas::{self, Assembler};
 use gpuprof_build::toolchain::{self, Candidates};
 use gpuprof_build::toolkit::{self, Program};
@@ -77,6 +78,18 @@ pub(super) fn assembler() -> Check {
             Check::new(State::Ok, WHAT, text)
         }
         Err(absent) => not_installed(&absent, "the registers of emulated runs need it"),
+    }
+}
+
+/// nvdisasm, which writes machine code as text.
+pub(super) fn disassembler() -> Check {
+    match Disassembler::find(&toolkit::Search::from_environment(&nvdisasm::PROGRAM)) {
+        Ok(found) => {
+            let (version, file, place) = (found.version(), found.file().display(), found.place());
+            let text = format!("{version} at {file} ({place}); counts by line show SASS");
+            Check::new(State::Ok, nvdisasm::PROGRAM.name, text)
+        }
+        Err(absent) => not_installed(&absent, "the SASS of counts by line on a GPU needs it"),
     }
 }
 

@@ -4,7 +4,7 @@
 //! machine code, from two processes for each configuration, as CUPTI has one collector in a
 //! process. A configuration without them says why; nothing else of it changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use gpuprof_build::host::Harness;
 use gpuprof_build::machine_code::PtxLines;
+use gpuprof_build::nvdisasm::{self, Disassembler, Instructions};
+use gpuprof_build::toolkit::Search;
 use gpuprof_engine::emulator::emulator_folder;
 use gpuprof_engine::execute::{Ended, Execution, listings, outcomes};
 use gpuprof_engine::plan::PlannedSeries;
@@ -22,7 +24,7 @@ use gpuprof_model::protocol::{KernelCode, RequestBody, SourceCollector, SourceRe
 use gpuprof_model::run::{ConfigurationResult, Run, Status};
 use gpuprof_system::interrupt::Interrupt;
 
-use super::by_line::{Known, by_line};
+use super::by_line::{Cubin, Known, by_line, disassembled};
 use super::decided::Prepared;
 
 /// The section that asks for them.
@@ -97,7 +99,13 @@ impl Subject<'_> {
         }
         let functions: Vec<MachineFunction> =
             counts.functions.iter().cloned().chain(sampled).collect();
-        row.code = by_line(&functions, &known.of(self.harness, &functions));
+        let known = known.of(self.harness, &functions);
+        row.code = by_line(&functions, &known);
+        collection.machine = disassembled(&functions, &known);
+        let illegible: BTreeSet<&String> =
+            known.iter().filter_map(|it| it.cubin.illegible.as_ref()).collect();
+        let missing = illegible.into_iter().map(|why| format!("text of machine code: {why}"));
+        collection.missing.extend(missing);
         row.costly = costly_lines(&row.code);
         row.source = Some(collection);
     }
@@ -140,17 +148,20 @@ fn total(functions: &[MachineFunction], counter: Counter) -> u64 {
     instructions.filter_map(|it| it.counts.get(&counter)).sum()
 }
 
-/// The lines of kernels, each listed once, and those of cubins, each read once.
+/// The lines of kernels, each listed once, and the content of cubins, each read once.
 struct KnownCode<'a> {
     prepared: &'a Prepared,
     interrupt: &'a Interrupt,
     listings: BTreeMap<(PathBuf, String), Option<Arc<Listing>>>,
-    cubins: BTreeMap<PathBuf, Arc<PtxLines>>,
+    cubins: BTreeMap<PathBuf, Arc<Cubin>>,
+    disassembler: Option<Disassembler>,
 }
 
 impl<'a> KnownCode<'a> {
     fn new(prepared: &'a Prepared, interrupt: &'a Interrupt) -> Self {
-        Self { prepared, interrupt, listings: BTreeMap::new(), cubins: BTreeMap::new() }
+        let disassembler = Disassembler::find(&Search::from_environment(&nvdisasm::PROGRAM)).ok();
+        let (listings, cubins) = (BTreeMap::new(), BTreeMap::new());
+        Self { prepared, interrupt, listings, cubins, disassembler }
     }
 
     /// Those of `functions`, of processes of this `harness`.
@@ -168,16 +179,23 @@ impl<'a> KnownCode<'a> {
         }
         let known = |function: &MachineFunction| {
             let listing = key(function).and_then(|key| self.listings.get(&key)?.clone());
-            let cubin = function.module.as_ref().map(|module| &module.cubin);
-            let lines = cubin.map(|cubin| self.cubin(cubin)).unwrap_or_default();
-            Known { listing, lines }
+            let cubin = function.module.as_ref().map(|module| self.cubin(&module.cubin));
+            Known { listing, cubin: cubin.unwrap_or_default() }
         };
         functions.iter().map(known).collect()
     }
 
-    /// The lines of the instructions in the file `cubin`; empty if it cannot be read.
-    fn cubin(&mut self, cubin: &Path) -> Arc<PtxLines> {
-        let read = || PtxLines::read(&fs::read(cubin).ok()?).ok().map(Arc::new);
+    /// The content of the file `cubin`; nothing if it cannot be read.
+    fn cubin(&mut self, cubin: &Path) -> Arc<Cubin> {
+        let read = || {
+            let lines = PtxLines::read(&fs::read(cubin).ok()?).ok()?;
+            let written = self.disassembler.as_ref().map(|it| it.instructions(cubin));
+            let (text, illegible) = match written.transpose() {
+                Ok(text) => (text.unwrap_or_default(), None),
+                Err(reason) => (Instructions::new(), Some(reason)),
+            };
+            Some(Arc::new(Cubin { lines, text, illegible }))
+        };
         let known = self.cubins.entry(cubin.to_owned());
         Arc::clone(known.or_insert_with(|| read().unwrap_or_default()))
     }

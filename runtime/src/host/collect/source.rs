@@ -57,17 +57,18 @@ pub(crate) fn prepare(session: &Session, request: &MeasureRequest) -> Result<()>
     }
 }
 
-/// Collects what is `wanted` while `once` runs: for counts once, for samples several times, each
-/// after `reset`.
+/// Collects what the request wants while `once` runs: for counts once, for samples several times,
+/// each after `reset` and with caches as cold as for times.
 ///
 /// # Errors
 /// CUPTI's, and those of `once` and `reset`.
 pub(crate) fn collect(
     session: &Session,
-    wanted: &SourceRequest,
+    request: &MeasureRequest,
     reset: &mut dyn FnMut() -> Result<()>,
     once: &mut dyn FnMut() -> Result<()>,
-) -> Result<MachineCounts> {
+) -> Result<Option<MachineCounts>> {
+    let Some(wanted) = &request.source else { return Ok(None) };
     session.stream.synchronize()?;
     let _quiet = session.quiet.window()?;
     match wanted.collector {
@@ -80,10 +81,18 @@ pub(crate) fn collect(
             once()?;
             context.synchronize().map_err(|e| session.explain(e.into()))?;
             let counts = counting.finish().map_err(Error::cupti)?;
-            Ok(MachineCounts { functions: of_counts(session, counts), ranges: 1, dropped: 0 })
+            let functions = of_counts(session, counts);
+            Ok(Some(MachineCounts { functions, ranges: 1, dropped: 0 }))
         }
         SourceCollector::Samples => {
             let api = cupti(&wanted.cupti)?;
+            let mut reset = || match request.sampling.cold_cache {
+                true => reset().and_then(|()| session.flush()),
+                false => reset(),
+            };
+            // Whatever it needs is made before the sampler begins.
+            reset()?;
+            session.stream.synchronize()?;
             let sampler = PcSampler::begin(api, &session.context).map_err(Error::cupti)?;
             let (begun, mut ranges) = (Instant::now(), 0);
             while ranges == 0 || (ranges < MOST_RANGES && begun.elapsed() < SAMPLED_FOR) {
@@ -94,7 +103,8 @@ pub(crate) fn collect(
             }
             let samples = sampler.finish().map_err(Error::cupti)?;
             let dropped = samples.dropped;
-            Ok(MachineCounts { functions: of_samples(session, samples), ranges, dropped })
+            let functions = of_samples(session, samples);
+            Ok(Some(MachineCounts { functions, ranges, dropped }))
         }
     }
 }

@@ -1,0 +1,82 @@
+//! What is found at each machine instruction on a GPU.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::code::Counter;
+
+/// What a pass found at each machine instruction.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MachineCounts {
+    /// The functions that were launched, or called by them.
+    pub functions: Vec<MachineFunction>,
+    /// How often the measured range ran.
+    pub ranges: u32,
+    /// Samples that the GPU lost.
+    pub dropped: u64,
+}
+
+/// The machine code of a function with the counts of its instructions.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MachineFunction {
+    /// Its name in its module.
+    pub name: String,
+    /// The module of the request that it is in; none if it is in another one.
+    pub module: Option<MachineModule>,
+    /// The instructions with counts.
+    pub instructions: Vec<MachineInstruction>,
+}
+
+/// A module, compiled for the GPU.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MachineModule {
+    /// Its PTX.
+    pub ptx: PathBuf,
+    /// The cubin.
+    pub cubin: PathBuf,
+}
+
+/// The counts of a machine instruction.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MachineInstruction {
+    /// Its offset in the function, in bytes.
+    pub offset: u64,
+    /// Its counts.
+    pub counts: BTreeMap<Counter, u64>,
+}
+
+/// How the counts by line were collected on a GPU.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SourceCollection {
+    /// How often the measured range ran while warps were sampled.
+    pub ranges: u32,
+    /// Samples of warps.
+    pub samples: u64,
+    /// Samples that the GPU lost.
+    pub dropped: u64,
+    /// Why some of it could not be collected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// The machine code of each function with counts; none if nvdisasm was not found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machine: Vec<MachineListing>,
+}
+
+/// The machine code of a function.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct MachineListing {
+    /// The function's name in its module.
+    pub function: String,
+    /// Its instructions in their order.
+    pub instructions: Vec<ListedInstruction>,
+}
+
+/// A machine instruction: its offset in the function in bytes, the number of its line in the PTX,
+/// how often warps executed it, and its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ListedInstruction(pub u64, pub u32, pub u64, pub String);
