@@ -14,6 +14,7 @@ use gpuprof_build::host::Harness;
 use gpuprof_build::machine_code::PtxLines;
 use gpuprof_build::nvdisasm::{self, Disassembler, Instructions};
 use gpuprof_build::toolkit::Search;
+use gpuprof_engine::cupti::{self, Answer, Question};
 use gpuprof_engine::emulator::emulator_folder;
 use gpuprof_engine::execute::{Ended, Execution, listings, outcomes};
 use gpuprof_engine::plan::PlannedSeries;
@@ -42,6 +43,7 @@ pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
         return;
     }
     let executions = prepared.executions(interrupt);
+    let cupti = &library(prepared);
     let mut known = KnownCode::new(prepared, interrupt);
     let heads = plan.both.heads();
     for series in &mut run.series {
@@ -57,9 +59,19 @@ pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
                 row.device.as_deref().is_none_or(|uuid| it.process.device == Some(uuid))
             };
             let Some(execution) = executions.iter().find(on) else { continue };
-            let subject = Subject { execution, harness, planned: &checked.planned, at };
+            let subject = Subject { execution, harness, cupti, planned: &checked.planned, at };
             subject.count(row, &mut known);
         }
+    }
+}
+
+/// CUPTI's library. A run without counters has not searched for it before.
+fn library(prepared: &Prepared) -> Result<PathBuf, String> {
+    let inputs = &prepared.plan.inputs;
+    let named = inputs.settings.cupti_path(&inputs.source.root());
+    match cupti::ask(named.as_deref(), Question::Locate).map_err(|failure| failure.message)? {
+        Answer::Located(found) => Ok(found.path),
+        answer => Err(answer.refusal().reason),
     }
 }
 
@@ -67,6 +79,8 @@ pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
 struct Subject<'a> {
     execution: &'a Execution<'a>,
     harness: &'a Harness,
+    /// CUPTI's library, or why there is none.
+    cupti: &'a Result<PathBuf, String>,
     planned: &'a PlannedSeries,
     at: usize,
 }
@@ -112,11 +126,11 @@ impl Subject<'_> {
 
     /// The counts of one process with this collector.
     fn collect(&self, collector: SourceCollector) -> Result<MachineCounts, String> {
-        let Self { execution, harness, planned, at } = self;
+        let Self { execution, harness, cupti, planned, at } = self;
         let job = Job::new(0, Pass::Timed { repeat: 0 }, vec![*at]);
         let mut requests = execution.request(&job, planned);
         for request in &mut requests {
-            let cupti = request.cupti.clone().ok_or("CUPTI was not found")?;
+            let cupti = (*cupti).clone()?;
             let folder = execution.process.folder.into();
             request.source = Some(SourceRequest { collector, cupti, folder });
             request.verify = false;
