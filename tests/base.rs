@@ -97,7 +97,7 @@ fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {
       scale   block=128,n=1024  ptx_instructions           480    512   +6.67 %    480
 
      undecided
-     shop::kernels::gone: it is in the baseline and not in this run
+     shop::kernels::gone: in the baseline but not in this run
     ");
     let lines: Vec<&str> = worse.stdout.lines().filter(|line| tells(line)).collect();
     assert_snapshot!(lines.join("\n"), @r"

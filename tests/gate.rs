@@ -297,6 +297,9 @@ fn two_baselines_are_compared_without_measuring(repository: &Repository) {
     let runs = repository.workspace.stored().join("runs");
     let count = || fs::read_dir(&runs).expect("there are runs").count();
     let before = count();
+    let no_row = ["--threshold", "where block==7 global_sectors <= 1"];
+    let of = ["--load-baseline", "after", "--baseline", "before"];
+    repository.run(&[&of[..], &no_row].concat()).exits_with(2);
     let worse = repository.run(&["--load-baseline", "after", "--baseline", "before"]);
     let worse = worse.exits_with(100);
     assert!(worse.stdout.contains(" worse  block=64  load_sectors_per_request  4 → 32"));

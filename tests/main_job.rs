@@ -35,7 +35,7 @@ fn the_command_of_the_readme_prints_the_series_and_ends_with_0() {
     ----- stdout -----
     saxpy::kernels::saxpy  examples/saxpy/src/lib.rs:27  on the emulated H200 (sm_90), counters only
 
-     UNAVAILABLE  best throughput >= 20% of peak  needs `duration`: the emulator reports no times  [attribute]
+     UNAVAILABLE  best throughput >= 20% of peak  needs `duration`: no time was estimated  [attribute]
 
      block        n  load_sectors_per_request  store_sectors_per_request  ptx_instructions
     ───────────────────────────────────────────────────────────────────────────────────────
@@ -53,14 +53,14 @@ fn the_command_of_the_readme_prints_the_series_and_ends_with_0() {
        512  1048576         393,216
       1024  1048576         393,216
 
-     -         throughput: needs `duration`: the emulator reports no times
+     -         throughput: needs `duration`: no time was estimated
      verified  every row: equal to the reference (y: 1048576 elements)
      checks    every row: init, race in 2064 of 31744 blocks; memory, sync in all
 
      PASS  every load_sectors_per_request <= 4   4 at block=64,n=1048576 (limit 4)  [attribute]
      PASS  every store_sectors_per_request <= 4  4 at block=64,n=1048576 (limit 4)  [attribute]
 
-    5 configurations of 1 series: 5 finished; thresholds: 2 passed, 1 unavailable; not judged: needs `duration`: the emulator reports no times
+    5 configurations of 1 series: 5 finished; thresholds: 2 passed, 1 unavailable; not judged: needs `duration`: no time was estimated
 
     ----- stderr -----
     [1/5] saxpy::kernels::saxpy/block=64,n=1048576  finished in [TIME]
@@ -191,7 +191,7 @@ fn csv_on_standard_output_has_one_row_a_configuration_and_metric() {
     assert_eq!(sectors, ["64", "128", "256", "512", "1024"].map(row));
     let no_time = of_metric("throughput").next().expect("a column has rows also without values");
     assert_eq!(&no_time[column("value")], "");
-    assert_eq!(&no_time[column("reason")], "needs `duration`: the emulator reports no times");
+    assert_eq!(&no_time[column("reason")], "needs `duration`: no time was estimated");
 }
 
 /// Asserts that `page` is the Markdown of the kernel at four strides.
@@ -210,7 +210,7 @@ fn is_the_page_of_strides(page: &str) {
     | 64 | 4 | 4096 | 2,560 | 2.50x | 16 | 4 | 2,560 |
     | 64 | 8 | 4096 | 4,608 | 4.50x | 32 | 4 | 2,560 |
 
-    * \- duration: the emulator reports no times
+    * \- duration: no time was estimated
     * verified every row: equal to the reference (y: 4096 elements)
     * checks every row: init, race in 80 of 256 blocks; memory, sync in all
 
@@ -264,7 +264,7 @@ fn every_export_is_written_to_its_file() {
      global_sectors along each axis, largest mean over smallest:
      stride  1 ▁▂▄█ 8  4.50x
 
-     -         duration: the emulator reports no times
+     -         duration: no time was estimated
      verified  every row: equal to the reference (y: 4096 elements)
      checks    every row: init, race in 80 of 256 blocks; memory, sync in all
 

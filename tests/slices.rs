@@ -170,7 +170,11 @@ fn costs_that_cannot_be_the_same_for_every_slice_are_refused() {
     refused("old.json", "the run has no times of its series");
     let hash = ["--partition", "hash:1/2", "--partition-costs", "old.json"];
     let hash = packed.tool(&hash).run().exits_with(2);
-    assert!(hash.stderr.contains("balances slice:M/N; hash:M/N keeps"), "{}", hash.stderr);
+    assert!(
+        hash.stderr.contains("balances slice:M/N; hash:M/N assigns series by their names"),
+        "{}",
+        hash.stderr
+    );
 }
 
 #[test]
@@ -453,6 +457,18 @@ fn what_is_missing_is_listed_and_106_until_it_is_there_or_accepted() {
 }
 
 #[test]
+fn a_merge_that_makes_the_first_baseline_does_not_count_thresholds_relative_to_it() {
+    let packed = Packed::new();
+    let relative = ["scale", "--no-config", "--threshold", "every ptx_instructions <= baseline"];
+    let whole = ["--partition", "slice:1/1", "--slices", "slices"];
+    packed.tool(&[&relative[..], &whole].concat()).run().exits_with(0);
+    let nothing = merge(&packed, &["slices"]).exits_with(106);
+    assert!(nothing.stdout.contains("nothing judged"), "{}", nothing.stdout);
+    merge(&packed, &["slices", "--save-baseline", "main"]).exits_with(0);
+    merge(&packed, &["slices", "--baseline", "main"]).exits_with(0);
+}
+
+#[test]
 fn of_two_measurements_of_a_slice_the_one_counts_that_was_whole_first() {
     let packed = Packed::new();
     let into = |slice: u32, folder: &str| {
@@ -515,7 +531,7 @@ fn an_archive_takes_a_target_folder_and_no_option_that_builds() {
         for command in ["run", "list"] {
             let archive = [command, "--archive-file", "packed.tar.zst"];
             let refused = packed.other(&[&archive[..], &option].concat()).run().exits_with(2);
-            let said = "says what to build, and packed.tar.zst is built: leave it out";
+            let said = "selects what to build, but packed.tar.zst is already built: remove it";
             assert!(refused.stderr.contains(said), "{}", refused.stderr);
         }
     }

@@ -68,11 +68,13 @@ fn a_run_that_judges_nothing_says_so_and_exits_with_106() {
     let outcome = gated("scale", &["best duration <= 5 us"], &[]);
     assert_snapshot!(conclusion(&outcome), @"
     exit code: 106
-     UNAVAILABLE  best duration <= 5 us  the emulator reports no times  [--threshold]
+     UNAVAILABLE  best duration <= 5 us  no time was estimated  [--threshold]
 
-    2 configurations of 1 series: 2 finished; threshold: 1 unavailable; nothing judged: the emulator reports no times
+    2 configurations of 1 series: 2 finished; threshold: 1 unavailable; nothing judged: no time was estimated
     ");
-    gated("scale", &["best duration <= 5 us"], &["--no-gate"]).exits_with(0);
+    let ungated = gated("scale", &["best duration <= 5 us"], &["--no-gate"]).exits_with(0);
+    let line = " not gated  thresholds do not decide: --no-gate";
+    assert!(ungated.stdout.contains(line), "{}", ungated.stdout);
     gated("scale", &["warn best duration <= 5 us"], &[]).exits_with(0);
 }
 
@@ -80,7 +82,7 @@ fn a_run_that_judges_nothing_says_so_and_exits_with_106() {
 fn a_run_that_judges_a_part_exits_with_0_and_with_106_under_strict() {
     let thresholds = ["best duration <= 5 us", "every load_sectors_per_request <= 4"];
     let lax = gated("scale", &thresholds, &[]).exits_with(0);
-    let part = "thresholds: 1 passed, 1 unavailable; not judged: the emulator reports no times\n";
+    let part = "thresholds: 1 passed, 1 unavailable; not judged: no time was estimated\n";
     assert!(lax.stdout.contains(part), "{}", lax.stdout);
     let strict = gated("scale", &thresholds, &["--strict"]).exits_with(106);
     assert_eq!(lax.stdout, strict.stdout);
@@ -111,9 +113,9 @@ fn a_failure_is_not_hidden_by_what_cannot_be_judged() {
     exit code: 100
      FAIL         every load_sectors_per_request <= 3  4 at block=64,n=4096 (limit 3, 33.3% beyond); most by vector/src/lib.rs:44: 512 of 512 sectors of global loads  [--threshold]
                     block=128,n=4096: 4 (limit 3, 33.3% beyond)
-     UNAVAILABLE  best duration <= 5 us                the emulator reports no times  [--threshold]
+     UNAVAILABLE  best duration <= 5 us                no time was estimated  [--threshold]
 
-    2 configurations of 1 series: 2 finished; thresholds: 1 failed, 1 unavailable; not judged: the emulator reports no times
+    2 configurations of 1 series: 2 finished; thresholds: 1 failed, 1 unavailable; not judged: no time was estimated
     ");
 }
 

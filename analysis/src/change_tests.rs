@@ -209,7 +209,7 @@ fn a_side_that_is_not_there_is_missing_or_new() {
     let emulated = finished(point(64, N), &[emulated_pass(64, N)]);
     let lost = outcome_of("duration", &row, &emulated);
     assert_eq!(lost.outcome, Outcome::Missing);
-    assert_eq!(lost.reason.as_deref(), Some("the emulator reports no times"));
+    assert_eq!(lost.reason.as_deref(), Some("no time was estimated"));
     assert_eq!(change("dram_throughput", Some(&row), Some(&row), (None, (None, None))), None);
 }
 
@@ -246,7 +246,7 @@ proptest! {
 
 /// A document may have the values of processes and no statistics over all samples.
 #[test]
-fn a_statistic_that_no_document_holds_is_that_of_the_processes_and_never_the_median() {
+fn a_missing_statistic_comes_from_the_processes_not_the_median() {
     let mut row = timed(&[10_000.0, 12_000.0, 11_000.0]);
     let duration = row.metrics.get_mut("duration").unwrap();
     duration.statistics = None;

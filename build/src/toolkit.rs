@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use gpuprof_cupti::locate::{site_packages, toolkits_in};
+use gpuprof_cupti::locate::{named_toolkits, path_of, site_packages, toolkits_in};
 
 /// A program of the toolkit.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Program {
 pub struct Search {
     /// The file, or its folder, that the program's variable names. Nothing else is tried.
     pub variable: Option<PathBuf>,
-    /// `$CUDA_PATH` and `$CUDA_HOME`.
+    /// `$CUDA_HOME` and `$CUDA_PATH`.
     pub toolkits: Vec<PathBuf>,
     /// The folder that holds `cuda*`; `/usr/local`.
     pub prefix: Option<PathBuf>,
@@ -116,16 +116,6 @@ impl Search {
         let files = all.map(|(folder, place)| (folder.join(program.name), place));
         files.filter(|(file, _)| file.metadata().is_ok_and(|it| it.is_file())).collect()
     }
-}
-
-/// The toolkits that `$CUDA_PATH` and `$CUDA_HOME` name.
-pub fn named_toolkits() -> Vec<PathBuf> {
-    ["CUDA_PATH", "CUDA_HOME"].into_iter().filter_map(path_of).collect()
-}
-
-/// The path that the environment variable `name` holds.
-pub fn path_of(name: &str) -> Option<PathBuf> {
-    env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from)
 }
 
 /// The version that the program in `file` says: `13.0.88`.

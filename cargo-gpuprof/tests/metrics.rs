@@ -306,7 +306,7 @@ fn the_doctor_says_what_works() {
     if gpuprof_cupti::driver::probe_nvidia().is_err() && !Path::new("/proc/driver/nvidia").exists()
     {
         assert_eq!(code, 0, "{out}");
-        assert!(out.ends_with("the emulator works and gives exact counters, but no times\n"));
+        assert!(out.ends_with("the emulator works and gives exact counters and estimated times\n"));
         let (code, out, _) = tool(&["doctor", "--backend", "cuda"], folder.path(), pinned());
         assert_eq!(code, 107, "{out}");
         assert!(out.starts_with("fail  driver"), "{out}");

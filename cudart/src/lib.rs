@@ -8,7 +8,6 @@
 //!
 //! Nothing here is NVIDIA's: names, numbers and layouts are those of the public headers.
 
-mod area;
 mod device;
 mod driver;
 mod error;
@@ -16,6 +15,7 @@ mod function;
 mod graph;
 mod launch;
 mod macros;
+mod memcpy_2d;
 mod memory;
 mod pointers;
 mod pool;

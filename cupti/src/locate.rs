@@ -19,7 +19,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use python::site_packages;
-pub use search::{Search, SearchLocation, toolkits_in};
+pub use search::{
+    Search, SearchLocation, distinct, is_library, libraries_in, named_toolkits, numbers, path_of,
+    toolkits_in,
+};
 
 use crate::LoadError;
 use crate::driver;

@@ -269,7 +269,7 @@ impl Keys {
             Home::Here => {}
             Home::Elsewhere(_) => {
                 refuse(&bounds::KEYS, &|_| {
-                    "the launch bounds of a declared kernel are where it is written: \
+                    "set the launch bounds of a declared kernel in its own source: \
                      __launch_bounds__(256, 2)"
                         .to_owned()
                 });
@@ -439,7 +439,7 @@ impl Keys {
                 errors.at(
                     value,
                     format!(
-                        "`{name}` fills a buffer, and `{of}` is no buffer: give its value, or make it a \
+                        "`{name}` fills a buffer, but `{of}` is not a buffer: give its value, or make it a \
                          slice"
                     ),
                 );
@@ -554,7 +554,7 @@ mod tests {
         assert_eq!(
             parse("random(4), random(4)").as_deref(),
             Some(
-                "`random` fills a buffer, and `n` is no buffer: give its value, or make it a slice"
+                "`random` fills a buffer, but `n` is not a buffer: give its value, or make it a slice"
             )
         );
         for generator in GENERATORS {
@@ -602,8 +602,8 @@ mod tests {
         );
         let of_integers = |names: &str| {
             Some(format!(
-                "integers must equal the reference's, and {names} no floats: remove `tolerance`, \
-                 or compare by compare = function"
+                "integers must equal the reference's exactly, and {names} no floats: remove \
+                 `tolerance`, or use compare = function"
             ))
         };
         assert_eq!(parse("tolerance = 0.1", "", &integers), of_integers("`x`, `y` hold"));

@@ -191,8 +191,8 @@ fn of_axis(axis: &TypeAxis, passing: Passing, name: &str, errors: &mut Errors) -
             errors.at(
                 other,
                 format!(
-                    "`{name}` cannot consist of `{other}`: a kernel's parameters are numbers of fixed \
-                     size, or memory of them"
+                    "`{name}` cannot be of type `{other}`: a kernel's parameters are numbers of fixed \
+                     size, or pointers to them"
                 ),
             );
             None
@@ -204,8 +204,8 @@ fn of_axis(axis: &TypeAxis, passing: Passing, name: &str, errors: &mut Errors) -
 fn shared_by_all(element: &Type) -> String {
     let element = text(element);
     format!(
-        "a kernel cannot take `&mut [{element}]`: every thread would have it at once, and `&mut` promises \
-         that nobody else has; take a `DisjointSlice<{element}>`, each element of which belongs to one \
+        "a kernel cannot take `&mut [{element}]`: all threads would hold it at once, but `&mut` promises \
+         exclusive access; take a `DisjointSlice<{element}>`, each element of which belongs to one \
          thread"
     )
 }
@@ -303,7 +303,7 @@ mod tests {
         );
         for text in ["fn k<S>(x: &[S]) {}", "fn k<M>(m: M) {}"] {
             let Err(message) = check(text) else { panic!("accepted") };
-            assert!(message.contains("cannot consist of `Shape`"), "{message}");
+            assert!(message.contains("cannot be of type `Shape`"), "{message}");
         }
         assert!(
             check("fn k<U>(x: &[U]) {}").is_ok(),
@@ -322,7 +322,7 @@ mod tests {
         assert!(parts[0].starts_with("a kernel with pointers must be an `unsafe fn`"));
         assert_eq!(parts[1], "a kernel cannot be `async`");
         assert!(parts[2].starts_with("a kernel cannot return a value"));
-        assert!(parts[3].starts_with("a kernel cannot take `&mut [f32]`: every"), "{}", parts[3]);
+        assert!(parts[3].starts_with("a kernel cannot take `&mut [f32]`: all"), "{}", parts[3]);
         assert_eq!(parts[4], "give the parameter a plain name");
         assert!(parts[5].starts_with("a kernel cannot take `&f32`: its"), "{}", parts[5]);
     }

@@ -49,7 +49,7 @@ fn check_part(part: &Expr, share: bool, errors: &mut Errors) {
     if share && literal(part).is_some_and(|value| value >= 1.0) {
         errors.at(
             part,
-            "from 1 on a buffer of zeros would pass: write less than 1, or the absolute part in the buffer's \
+            "with 1 or more a buffer of zeros would pass: write less than 1, or the absolute part in the buffer's \
              unit, tolerance = absolute(…)",
         );
     }
@@ -82,8 +82,8 @@ pub(crate) fn check_types(
     };
     let mut refuse = |place: &dyn ToTokens, names: String| {
         let message = format!(
-            "integers must equal the reference's, and {names} no floats: remove `tolerance`, or \
-             compare by compare = function"
+            "integers must equal the reference's exactly, and {names} no floats: remove \
+             `tolerance`, or use compare = function"
         );
         errors.at(place, message);
     };
@@ -125,8 +125,8 @@ pub(crate) fn reset(value: &Expr, errors: &mut Errors) -> Option<Ident> {
         _ => {
             errors.at(
                 value,
-                "`reset` is `each` (inputs are restored before every timed sample) or `once` (a sample goes on \
-                 from what the one before it left)",
+                "`reset` is `each` (inputs are restored before every timed sample) or `once` (a sample \
+                 continues from what the previous one left)",
             );
             return None;
         }

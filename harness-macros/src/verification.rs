@@ -114,7 +114,7 @@ impl Verification {
                     errors.at(
                         value,
                         format!(
-                            "the kernel writes {names}: say which of them this compares, compare({first} \
+                            "the kernel writes {names}: name the one that this compares, compare({first} \
                              = function)"
                         ),
                     );

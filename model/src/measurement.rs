@@ -433,8 +433,8 @@ pub enum Unverified {
     AnythingAccepted,
     /// The tolerance accepts half of every expected value.
     HalfAccepted,
-    /// All that was compared is not a number (NaN) on both sides.
-    NothingButNan,
+    /// Most of what was compared is not a number (NaN) on both sides.
+    MostlyNan,
 }
 
 impl Unverified {
@@ -447,7 +447,7 @@ impl Unverified {
             Self::NothingChanged
             | Self::AnythingAccepted
             | Self::HalfAccepted
-            | Self::NothingButNan => true,
+            | Self::MostlyNan => true,
         }
     }
 
@@ -460,7 +460,7 @@ impl Unverified {
             Self::NothingChanged => "nothing-changed",
             Self::AnythingAccepted => "anything-accepted",
             Self::HalfAccepted => "half-accepted",
-            Self::NothingButNan => "nothing-but-nan",
+            Self::MostlyNan => "mostly-nan",
         }
     }
 }

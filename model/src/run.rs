@@ -107,6 +107,13 @@ pub struct Provenance {
     /// results were compared, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_verified: Option<String>,
+    /// The option or the line of a file by which thresholds do not decide the exit code; none if
+    /// they do, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_gated: Option<String>,
+    /// Whether missing and undecided results end with exit code 106 even next to judged ones.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
     /// Whether times are from one process with few samples, and nothing was judged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quick: bool,

@@ -117,6 +117,9 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     let mut out: Vec<_> =
         unmeasured.map(|(series, why)| ("unmeasured", format!("{}: {why}", series.id))).collect();
     out.extend(run.provenance.not_verified.clone().map(|why| ("not verified", why)));
+    let not_gated = run.provenance.not_gated.as_ref();
+    let decides = |why: &String| ("not gated", format!("thresholds do not decide: {why}"));
+    out.extend(not_gated.map(decides));
     out.extend(run.provenance.quick.then(|| ("quick", QUICK.to_owned())));
     let Some(comparison) = &run.comparison else { return out };
     if let Some(id) = &comparison.run {

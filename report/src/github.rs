@@ -25,10 +25,12 @@ pub struct GithubAnnotations {
 
 impl Report for GithubAnnotations {
     fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        let is_gated = self.outcome.is_none_or(|outcome| outcome.gate.gated);
+        let violated = if is_gated { "error" } else { "warning" };
         if let Some(told) = conclusion::conclude_ended(run, self.outcome) {
             let level = match told.weight {
                 Weight::Fine => "notice",
-                Weight::Bad => "error",
+                Weight::Bad => violated,
                 Weight::Warning | Weight::Doubtful => "warning",
             };
             annotation(level, "", "cargo gpuprof", &told.lines().join("\n"), out)?;
@@ -50,7 +52,7 @@ impl Report for GithubAnnotations {
                 let level = match judgement.weight() {
                     Weight::Fine if judgement.verdict == Verdict::Improved => "notice",
                     Weight::Fine => continue,
-                    Weight::Bad => "error",
+                    Weight::Bad => violated,
                     Weight::Warning | Weight::Doubtful => "warning",
                 };
                 let title = format!("{} {}", series.id.kernel, judgement.word());

@@ -18,7 +18,7 @@ use gpuprof_system::{json_text, printable_output};
 
 use crate::paint::Paint;
 
-pub(crate) use chosen::{Chosen, chosen};
+pub(crate) use chosen::{Chosen, Why, chosen};
 pub(crate) use lines::{Line, collected, lines, machine, on_line};
 pub use place::Place;
 

@@ -38,6 +38,8 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             replay_mode: None,
             counter_range: None,
             not_verified: None,
+            not_gated: None,
+            strict: false,
             quick: false,
             ptx_sha256: BTreeMap::from([("saxpy".to_owned(), "0123abcd".to_owned())]),
             input_sha256: BTreeMap::new(),

@@ -109,10 +109,10 @@ fn statistics_are_used_where_there_are_samples() {
 }
 
 #[test]
-fn a_metric_that_is_not_to_be_had_is_unavailable_with_its_reason() {
+fn a_missing_metric_is_unavailable_with_its_reason() {
     let judgement = judged("best throughput >= 60% of peak", &[emulated(64, 1 << 20)]);
     assert_eq!(judgement.verdict, Verdict::Unavailable);
-    assert_eq!(judgement.reason.unwrap(), "needs `duration`: the emulator reports no times");
+    assert_eq!(judgement.reason.unwrap(), "needs `duration`: no time was estimated");
     assert_eq!((judgement.value, judgement.configuration), (None, None));
 }
 

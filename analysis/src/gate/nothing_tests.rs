@@ -66,7 +66,7 @@ fn a_run_whose_thresholds_all_lack_a_value_is_no_success() {
 }
 
 #[test]
-fn a_run_of_which_something_is_judged_is_as_good_as_that() {
+fn a_partly_judged_run_ends_as_its_judged_part() {
     let all = || run(vec![row(1, "duration", Ok(4000.0)), untimed()]);
     assert_eq!(code(&alone(all(), &["every duration <= 5 us"])), ExitCode::Success);
     assert_eq!(code(&alone(all(), &["every duration <= 3 us"])), ExitCode::ThresholdFailed);

@@ -8,7 +8,7 @@
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::measurement::Unverified;
-use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
+use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Status};
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Judgement, Verdict};
 
@@ -35,6 +35,12 @@ impl Default for Gate {
 }
 
 impl Gate {
+    /// The gate that `run` was stored with.
+    pub fn of_stored(run: &Run) -> Self {
+        let Provenance { not_gated, strict, .. } = &run.provenance;
+        Self { strict: *strict, gated: not_gated.is_none(), ..Self::default() }
+    }
+
     /// What `judgement` contributes to the exit code.
     pub fn judgement_exit_code(self, judgement: &Judgement) -> ExitCode {
         if self.gated { judgement.exit_code(self.strict) } else { ExitCode::Success }
@@ -136,11 +142,10 @@ impl RunOutcome {
         Self { exit_code, judged, gate }
     }
 
-    /// The outcome of a stored `run` that ended with `exit_code`, with or without a gate.
-    pub fn of_stored(run: &Run, exit_code: ExitCode, gated: bool) -> Self {
-        let strict = exit_code == ExitCode::NotJudged;
-        let gate = Gate { strict, gated, ..Gate::default() };
-        Self { exit_code, ..Self::decide(run, gate, []) }
+    /// The outcome of a stored `run` that ended with `exit_code`, if that is known.
+    pub fn of_stored(run: &Run, exit_code: Option<ExitCode>) -> Self {
+        let decided = Self::decide(run, Gate::of_stored(run), []);
+        Self { exit_code: exit_code.unwrap_or(decided.exit_code), ..decided }
     }
 
     /// The outcome if the process also fails with `code`.

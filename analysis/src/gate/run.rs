@@ -54,6 +54,31 @@ pub fn judge(
     }
 }
 
+/// Judges every series of `run` by the thresholds `written` for it, within the error budget of a
+/// plan with `counts` configurations of each. All three have the same order.
+///
+/// Returns the limits of each series, and the budget.
+pub fn judge_all(
+    catalogue: &Catalogue,
+    run: &mut Run,
+    written: &[Vec<ConfiguredThreshold>],
+    counts: impl Iterator<Item = usize>,
+    against: Option<&Against>,
+) -> (Vec<Vec<Threshold>>, Budget) {
+    let device = run.provenance.device.as_ref();
+    let limits = |(series, written): (&SeriesResult, &Vec<ConfiguredThreshold>)| {
+        let counterpart = Counterpart::find(&series.id, against);
+        plan(written.iter().map(|(threshold, ..)| threshold), device, counterpart)
+    };
+    let limits: Vec<Vec<Threshold>> = run.series.iter().zip(written).map(limits).collect();
+    let budget = Budget::planned(catalogue, counts.zip(&limits));
+    for (mut series, thresholds) in std::mem::take(&mut run.series).into_iter().zip(written) {
+        judge(catalogue, &mut series, thresholds, run, against, &budget);
+        run.series.push(series);
+    }
+    (limits, budget)
+}
+
 /// Judges a stored `run` again against `against`, with the `thresholds` of the command line.
 pub fn rejudge(
     catalogue: &Catalogue,
@@ -76,21 +101,14 @@ pub fn rejudge_each(
     run.directed_by(catalogue);
     let written: Vec<Vec<ConfiguredThreshold>> = run.series.iter().map(&thresholds_of).collect();
     let notes = run.comparison.as_ref().map(|before| before.notes.clone()).unwrap_or_default();
-    let device = run.provenance.device.as_ref();
-    let limits = |(series, written): (&SeriesResult, &Vec<ConfiguredThreshold>)| {
-        let counterpart = Counterpart::find(&series.id, Some(against));
-        plan(written.iter().map(|(threshold, ..)| threshold), device, counterpart)
-    };
-    let limits: Vec<Vec<Threshold>> = run.series.iter().zip(&written).map(limits).collect();
-    let counts = run.series.iter().map(|series| series.configurations.len());
-    let budget = Budget::planned(catalogue, counts.zip(&limits));
-    for (mut series, thresholds) in std::mem::take(&mut run.series).into_iter().zip(written) {
+    for series in &mut run.series {
         series.judgements.clear();
         series.not_applicable.clear();
         series.columns = columns::choose(&series.columns, &series.configurations);
-        judge(catalogue, &mut series, &thresholds, &run, Some(against), &budget);
-        run.series.push(series);
     }
+    let counts: Vec<usize> = run.series.iter().map(|series| series.configurations.len()).collect();
+    let (limits, budget) =
+        judge_all(catalogue, &mut run, &written, counts.into_iter(), Some(against));
     let notes = if against.in_rounds { notes } else { Vec::new() };
     run.comparison = Some(Comparison { notes, ..against.comparison(&run) });
     let ability = able(catalogue, &run, &limits, against, &budget);

@@ -98,7 +98,7 @@ fn a_reference_that_accepts_anything_is_not_enough_where_everything_must_be_judg
         (Unverified::NothingChanged, ExitCode::NotJudged),
         (Unverified::AnythingAccepted, ExitCode::NotJudged),
         (Unverified::HalfAccepted, ExitCode::NotJudged),
-        (Unverified::NothingButNan, ExitCode::NotJudged),
+        (Unverified::MostlyNan, ExitCode::NotJudged),
     ] {
         assert_eq!(STRICT.exit_code(&of(why)), strict);
         assert_eq!(Gate::default().exit_code(&of(why)), ExitCode::Success);

@@ -76,9 +76,9 @@ fn unavailable_metrics_give_the_reason() {
     let emulator = [emulated_pass(64, N)];
     let gpu = [gpu_pass(64, N, &[5.0])];
     for (passes, name, expected) in [
-        (&emulator, "duration", "the emulator reports no times"),
-        (&emulator, "throughput", "needs `duration`: the emulator reports no times"),
-        (&emulator, "throughput_of_copy", "needs `duration`: the emulator reports no times"),
+        (&emulator, "duration", "no time was estimated"),
+        (&emulator, "throughput", "needs `duration`: no time was estimated"),
+        (&emulator, "throughput_of_copy", "needs `duration`: no time was estimated"),
         (
             &emulator,
             "registers",
@@ -163,7 +163,7 @@ fn an_estimated_duration_gives_what_derives_from_it_an_interval_and_its_source()
         (Ok(of(1000.0)), Source::Estimated, Some([of(2000.0), of(500.0), 0.9]))
     );
     assert_eq!(row.metrics["load_sectors_per_request"].source, Source::Derived);
-    assert_eq!(row.metrics["sm_clock"].value, Err("the emulator reports no times".into()));
+    assert_eq!(row.metrics["sm_clock"].value, Err("no time was estimated".into()));
     assert_eq!(row.metrics["sm_clock"].interval, None);
 }
 

@@ -98,7 +98,7 @@ fn timed(name: &str, passes: &[PassResult]) -> Result<f64, String> {
     if let Some(pass) = passes.iter().find(|pass| pass.device.emulated) {
         let estimate = pass.estimate.as_ref().filter(|_| name == "duration");
         let duration = estimate.map(|estimate| estimate.duration_ns);
-        return duration.ok_or_else(|| "the emulator reports no times".to_owned());
+        return duration.ok_or_else(|| "no time was estimated".to_owned());
     }
     if let Some(reason) = unstable(name, passes) {
         return Err(reason.to_owned());

@@ -94,7 +94,7 @@ fn an_outlier_is_no_change() {
 }
 
 #[test]
-fn two_values_at_an_end_are_no_level_and_three_are_one_from_the_first_of_them_on() {
+fn three_values_at_an_end_form_a_level_and_two_do_not() {
     let mut random = SplitMix(11);
     for step in [1.1, 1.5] {
         for _ in 0..20 {

@@ -67,7 +67,10 @@ impl Repository {
 }
 
 /// git's answer in `folder`, or the reason why there is none.
-fn ask(folder: &Utf8Path, arguments: &[&str]) -> Result<String, String> {
+///
+/// # Errors
+/// git cannot be started, refuses, or answers with no text.
+pub fn ask(folder: &Utf8Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new("git");
     // gpuprof's checkouts must not run the user's hooks.
     command.args(["-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false"]);

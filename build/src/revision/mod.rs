@@ -6,7 +6,7 @@
 //! it is removed with it.
 
 mod checkout;
-mod git;
+pub mod git;
 mod meaning;
 mod neighbours;
 mod submodules;

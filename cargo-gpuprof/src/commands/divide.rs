@@ -36,8 +36,8 @@ impl Costs {
         let Some(name) = named else { return Ok(None) };
         if method == Method::Hash {
             return Err(Failure::usage(
-                "--partition-costs balances slice:M/N; hash:M/N keeps every series where its name \
-                 puts it",
+                "--partition-costs balances slice:M/N; hash:M/N assigns series by their names \
+                 and ignores costs",
             ));
         }
         if name == "latest" {

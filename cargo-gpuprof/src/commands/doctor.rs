@@ -72,7 +72,7 @@ pub fn doctor(
     checks.push(Check::new(
         State::Ok,
         "emulator",
-        "part of this program: exact counters without a GPU, no times",
+        "part of this program: exact counters and estimated times",
     ));
     let examined = devices.examine(&configured, has_cupti)?;
     let (code, sentence) = conclusion(&checks, expected, &examined);
@@ -125,7 +125,8 @@ fn conclusion(checks: &[Check], expected: bool, devices: &[Examined]) -> (ExitCo
             ),
             false => (
                 ExitCode::Success,
-                "no GPU here; the emulator works and gives exact counters, but no times".to_owned(),
+                "no GPU here; the emulator works and gives exact counters and estimated times"
+                    .to_owned(),
             ),
         };
     }

@@ -19,7 +19,7 @@ use std::path::Path;
 use camino::Utf8PathBuf;
 use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
-use gpuprof_analysis::gate::outcome::RunOutcome;
+use gpuprof_analysis::gate::outcome::{Gate, RunOutcome};
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{MissingSlices, Run, SharedRows};
@@ -52,6 +52,9 @@ pub fn merge(
     stdout: StandardOutput,
     out: &mut impl Write,
 ) -> Result<ExitCode> {
+    if !options.missing {
+        RunFolder::remove_last_verdict(&places(&options.place).1);
+    }
     let all = slices::all(&options.from, &mut SharedRows::default())?;
     agree::check(&all)?;
     agree::journals(&all)?;
@@ -70,16 +73,17 @@ pub fn merge(
     let save_to = options.save_baseline.as_deref();
     let save_to =
         save_to.map(|name| Ok((name, opened.baselines.place_of_run(name)?))).transpose()?;
-    RunFolder::remove_last_verdict(&opened.target);
     let folder = RunFolder::create(&opened.target)?;
     let lacks = absent.record(plan.slices, options.partial);
     let judged = join(&opened, &folder.id, (&plan, &mut all), lacks);
-    let (run, base) = judged.inspect_err(|_| folder.discard())?;
+    let Joined { run, base, compared } = judged.inspect_err(|_| folder.discard())?;
     let notes = opened.settings.notes();
     twice.iter().for_each(console::say);
     all.iter().filter_map(lost_lines).for_each(console::say);
     absent.lines(&plan).iter().for_each(console::say);
-    let outcome = RunOutcome::decide(&run, opened.settings.gate(), []);
+    // Without a counterpart, thresholds relative to it do not count yet, as in a run.
+    let gate = Gate { first: save_to.is_some() && !compared, ..opened.settings.gate() };
+    let outcome = RunOutcome::decide(&run, gate, []);
     let kept = save_to.as_ref().map(|(name, path)| {
         NewBaseline::new((name, path), (&run, outcome), absent.no_baseline(name))
     });
@@ -153,8 +157,8 @@ impl Opened {
         stdout: StandardOutput,
         out: &mut impl Write,
     ) -> Result<RunOutcome> {
-        let gated = outcome.gate.gated;
-        let save = |outcome: RunOutcome| folder.save(run, base, outcome.exit_code, gated);
+        let save =
+            |outcome: RunOutcome| folder.save(run, base, outcome.exit_code, outcome.gate.gated);
         let format = match self.settings.message_format.value {
             MessageFormat::Json => Format::JsonLines,
             MessageFormat::Human => Format::Table,
@@ -168,16 +172,27 @@ impl Opened {
     }
 }
 
-/// The run `id` that `slices` of `plan` make, judged, and the other revision's.
+/// Slices as one run.
+struct Joined {
+    /// The run, judged.
+    run: Run,
+    /// The other revision's, if the slices measured one.
+    base: Option<Run>,
+    /// Whether there is another side to compare the run with.
+    compared: bool,
+}
+
+/// The run `id` that `slices` of `plan` make.
 fn join(
     opened: &Opened,
     id: &str,
     (plan, slices): (&Outline, &mut [StoredSlice]),
     lacks: Option<MissingSlices>,
-) -> Result<(Run, Option<Run>)> {
+) -> Result<Joined> {
     let mut union = union::join(id, slices)?;
     spans::add(&mut union.run.provenance, slices)?;
     union.run.provenance.missing_slices = lacks;
+    opened.settings.record_gate(&mut union.run.provenance);
     if let Some(base) = &mut union.base {
         for slice in &*slices {
             base.provenance.sources.join(slice.base_sources()?);
@@ -193,7 +208,8 @@ fn join(
         comparison.notes = notes(slices);
     }
     run.advice = advice::of_run(&run, &rules, &catalogue);
-    Ok((run, base))
+    let compared = against.is_some_and(|against| against.run.is_ok());
+    Ok(Joined { run, base, compared })
 }
 
 /// The slices' notes on the comparison, each once.

@@ -35,7 +35,7 @@ impl Named {
             Ok(Some(false)) => {
                 let all: Vec<String> = expressions.iter().map(|it| format!("-E '{it}'")).collect();
                 let all = all.join(" ");
-                Err(Failure::usage(format!("{all} selects nothing, whatever the series are")))
+                Err(Failure::usage(format!("{all} can never select anything")))
             }
             Ok(Some(true) | None) | Err(_) => Ok(()),
         }

@@ -9,6 +9,7 @@ use std::{fmt, io};
 use camino::Utf8Path;
 use clap::{Arg, Args};
 use gpuprof_model::ExitCode;
+use gpuprof_model::run::Provenance;
 use gpuprof_model::suggest::did_you_mean;
 
 use crate::config::{Config, DEFAULT_PATH};
@@ -117,6 +118,16 @@ impl<T> Setting<T> {
     }
 }
 
+impl Setting<bool> {
+    /// What turned the switch `key` off, if something did.
+    pub fn turned_off(&self, key: &str) -> Option<String> {
+        (!self.value).then(|| match &self.origin {
+            Origin::Configuration(file) => format!("`{key} = false` in {file}"),
+            option => option.to_string(),
+        })
+    }
+}
+
 impl<T: Shown> fmt::Display for Setting<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}  [{}]", self.value.text(), self.origin)
@@ -189,6 +200,12 @@ impl Settings {
     /// The rules of the exit code.
     pub fn gate(&self) -> Gate {
         Gate { strict: self.strict.value, gated: self.gate.value, ..Gate::default() }
+    }
+
+    /// Records the rules of the exit code in `provenance`, for reports on the stored run.
+    pub fn record_gate(&self, provenance: &mut Provenance) {
+        provenance.not_gated = self.gate.turned_off("gate");
+        provenance.strict = self.strict.value;
     }
 
     /// The progress messages.

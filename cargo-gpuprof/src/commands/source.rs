@@ -4,7 +4,6 @@ mod built;
 mod packed;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -18,6 +17,7 @@ use gpuprof_build::archive::{self, Unpacked};
 use gpuprof_build::declared::{self, Needed, Tools};
 use gpuprof_build::host::{self, Harness};
 use gpuprof_build::kernels::KernelBuild;
+use gpuprof_build::revision::git;
 use gpuprof_build::toolchain::{self, Candidates, Toolchain};
 use gpuprof_catalogue::rules;
 use gpuprof_catalogue::sections::{self, Sections};
@@ -125,8 +125,8 @@ impl Opened {
     pub fn new(wanted: &Wanted) -> Result<Self> {
         if let (Some(file), Some(option)) = (&wanted.archive, wanted.build_option) {
             return Err(Failure::usage(format!(
-                "{option} says what to build, and {file} is built: leave it out; a filter such as \
-                 `package::` chooses among the series of an archive"
+                "{option} selects what to build, but {file} is already built: remove it; a filter such \
+                 as `package::` chooses among the series of an archive"
             )));
         }
         let folder = Scratch::new()?;
@@ -408,24 +408,11 @@ const SOURCES: [&str; 11] = [
 
 fn git_revision(root: &Utf8Path) -> Option<String> {
     let described =
-        git(root, &["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"], &[])?;
+        git::ask(root, &["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]).ok()?;
     if described.ends_with("-dirty") {
         return Some(described);
     }
-    let untracked = git(root, &["ls-files", "--others", "--exclude-standard", "--"], &SOURCES)?;
+    let listed = [&["ls-files", "--others", "--exclude-standard", "--"], &SOURCES[..]].concat();
+    let untracked = git::ask(root, &listed).ok()?;
     Some(if untracked.is_empty() { described } else { format!("{described}-dirty") })
-}
-
-/// git's answer on one line; none if it fails.
-fn git(root: &Utf8Path, arguments: &[&str], more: &[&str]) -> Option<String> {
-    let output = Command::new("git")
-        .args(arguments)
-        .args(more)
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output()
-        .ok()
-        .filter(|output| output.status.success())?;
-    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

@@ -35,8 +35,8 @@ pub(super) fn report(
     };
     if !run.series.iter().any(|series| series.configurations.iter().any(|it| !it.code.is_empty())) {
         return Err(Failure::usage(format!(
-            "the run {} has no counts by line: the emulated driver counts them, so measure with \
-             --backend emulator",
+            "the run {} has no counts by line: measure with --backend emulator, or on a GPU with \
+             --section SourceCounters",
             run.id
         )));
     }

@@ -136,7 +136,7 @@ fn recorded(run: &Run) -> impl Iterator<Item = (&str, &MetricResult)> {
 pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write) -> Result<()> {
     let (root, target) = places(&options.place);
     let mut run = document::find(&target, &options.run)?;
-    let outcome = document::outcome(&target, &options.run, &run);
+    let outcome = Some(document::outcome(&target, &options.run, &run));
     let (layers, known) = layers(&root, &options.configuration)?;
     let catalogue = with_metrics_of(known, &run);
     let settings = Settings::new(options.given.clone(), &layers);
@@ -217,6 +217,7 @@ pub fn compare(
     let folder = Settings::export(&settings.rules, &root);
     let of = |series: &SeriesResult| in_force.get(&series.id).cloned().unwrap_or_default();
     let mut run = rejudge_each(&catalogue, after, of, &against);
+    settings.record_gate(&mut run.provenance);
     let rules = rules::of_run(&run, (&root, folder.as_deref()), &catalogue)?;
     run.advice = advice::of_run(&run, &rules, &catalogue);
     let outcome = RunOutcome::decide(&run, settings.gate(), []);
@@ -270,7 +271,11 @@ pub(super) fn layers(
 }
 
 /// All of `texts`, or the errors of every one that no series of `run` can have.
-fn conditions(catalogue: &Catalogue, texts: &[String], run: &Run) -> Result<Vec<Threshold>> {
+pub(super) fn conditions(
+    catalogue: &Catalogue,
+    texts: &[String],
+    run: &Run,
+) -> Result<Vec<Threshold>> {
     let axes: BTreeSet<&str> =
         run.series.iter().flat_map(view::types).map(|(axis, _)| axis).collect();
     let axes: Vec<&str> = axes.into_iter().collect();

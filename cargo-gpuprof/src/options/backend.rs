@@ -7,7 +7,7 @@ gpuprof_model::words! {
         Auto = "auto",
         /// A GPU.
         Cuda = "cuda",
-        /// The emulated driver: exact counters, no times.
+        /// The emulated driver: exact counters, estimated times.
         Emulator = "emulator",
     }
 }

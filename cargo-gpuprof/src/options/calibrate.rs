@@ -18,8 +18,8 @@ pub struct CalibrateOptions {
             ["export_csv", "export_html", "export_json", "export_junit", "export_markdown", "export_svg"]
     )]
     pub from: Option<String>,
-    /// Rate runs with so many configurations, in all their series together, instead of those that
-    /// were measured
+    /// Assume runs with N configurations, in all their series together, instead of the measured
+    /// number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub configurations: Option<u32>,
     /// What to measure.

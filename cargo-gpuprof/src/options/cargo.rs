@@ -31,7 +31,7 @@ pub struct CargoOptions {
     /// Cargo profile of the harness
     #[arg(long, value_name = "NAME", help_heading = "Compilation")]
     pub profile: Option<String>,
-    /// Same as the default: the bench profile is optimised, and kernels always are
+    /// No effect: the bench profile is already optimised, and kernels always are
     #[arg(long, conflicts_with = "profile", help_heading = "Compilation")]
     pub release: bool,
     /// Number of parallel build jobs

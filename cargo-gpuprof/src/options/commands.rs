@@ -67,8 +67,8 @@ pub struct MetricsOptions {
     /// CUPTI's library or its folder, instead of searching the usual places
     #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library)]
     pub cupti_path: Option<Utf8PathBuf>,
-    /// Path to Cargo.toml: its workspace's metrics and sections are known, and not those found
-    /// from here
+    /// Path to Cargo.toml: use the metrics and sections of its workspace, not those of the current
+    /// folder
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<Utf8PathBuf>,
     /// Format of standard output

@@ -12,8 +12,8 @@ pub struct FailureOptions {
     /// Measure the rest after a failure (the default)
     #[arg(long, overrides_with = "fail_fast", help_heading = "Run")]
     pub no_fail_fast: bool,
-    /// Start a process that failed, timed out or measured another program again, up to N times for
-    /// each configuration; if it succeeds then, the configuration is flaky
+    /// Retry a process that failed, timed out or measured another program, up to N times for each
+    /// configuration; if it then succeeds, the configuration is flaky
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub retries: Option<u32>,
     /// Let the processes write to the terminal, one at a time; messages do not repeat their output

@@ -55,7 +55,7 @@ pub struct GateOptions {
     #[arg(long, value_parser = word::<Interleave>(), value_name = "ORDER", help_heading = "Run")]
     pub interleave: Option<Interleave>,
     /// Resume an interrupted run: its id, a prefix of it, or by default the last; with --slices,
-    /// `auto` resumes the slice where it has begun, and begins it otherwise
+    /// `auto` resumes the slice if it was started, and otherwise starts it
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", help_heading = "Run")]
     pub resume: Option<String>,
     /// With --resume, seconds to wait while another process is working on the run; then the exit
@@ -156,8 +156,8 @@ pub struct CompareOptions {
     /// The run to judge
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
-    /// Condition to judge by as well, such as 'every duration <= baseline + 5%'; it replaces the
-    /// run's own or the default one that says the same
+    /// Condition to judge by as well, such as 'every duration <= baseline + 5%'; it replaces an
+    /// equivalent one of the run or of the defaults
     #[arg(long, value_name = "CONDITION")]
     pub threshold: Vec<String>,
     /// The rules of the exit code.

@@ -12,7 +12,6 @@ mod cargo;
 mod check;
 mod commands;
 mod configuration;
-mod duration;
 mod emulate;
 mod failures;
 mod filter;
@@ -30,6 +29,7 @@ mod rules;
 mod run;
 mod runs;
 mod settings;
+mod time_budget;
 mod view;
 mod word;
 
@@ -44,7 +44,6 @@ pub use commands::{
     ManOptions, MetricsOptions,
 };
 pub use configuration::{ConfigFile, ConfigurationOptions};
-pub use duration::TimeBudget;
 pub use emulate::{BecomeOptions, EmulateOptions};
 pub use failures::FailureOptions;
 pub use filter::FilterOptions;
@@ -76,4 +75,5 @@ pub use run::{RunOptions, SUBCOMMANDS, SelectionOptions};
 pub use runs::{Age, RemoveOptions, RunsAction, RunsOptions};
 pub use settings::{Defaults, Shown, below, defaults, library_from};
 pub(crate) use settings::{settings, types};
+pub use time_budget::TimeBudget;
 pub use view::ViewOptions;

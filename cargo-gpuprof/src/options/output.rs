@@ -39,7 +39,7 @@ pub struct OutputOptions {
     /// Write Markdown tables; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_markdown: Option<Utf8PathBuf>,
-    /// Write each chart as an SVG file into a folder, right on light and on dark pages
+    /// Write each chart as an SVG file into a folder, readable on light and on dark pages
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub export_svg: Option<Utf8PathBuf>,
     /// Open the HTML page of the run in the browser

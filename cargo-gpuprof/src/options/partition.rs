@@ -76,10 +76,10 @@ impl FromStr for Partition {
 #[derive(Debug, Clone, Default, Args)]
 pub struct PartitionOptions {
     /// Take one of N slices, after all filters: slice:M/N balances them, hash:M/N keeps each series
-    /// in its slice when others are added; `cargo gpuprof merge` makes one run of them
+    /// in its slice when others are added; `cargo gpuprof merge` combines the slices into one run
     #[arg(long, value_name = "METHOD:M/N", env = "GPUPROF_PARTITION", help_heading = "Slices")]
     pub partition: Option<Partition>,
-    /// What --partition deals out
+    /// The unit that --partition distributes
     #[arg(
         long,
         value_parser = word::<PartitionBy>(),

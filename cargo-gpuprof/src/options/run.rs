@@ -99,16 +99,16 @@ pub struct RunOptions {
     /// commas, or `all`; a configuration stays on one of them [default: the first]
     #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES", help_heading = "Run")]
     pub devices: Option<DeviceSelection>,
-    /// Exit with 107 before anything is measured unless the name of each GPU contains this, such as
-    /// H100, in any case
+    /// Exit with 107 before anything is measured unless the name of each GPU contains this text,
+    /// such as H100 (case-insensitive)
     #[arg(long, value_name = "NAME", help_heading = "Run")]
     pub expect_device: Option<String>,
-    /// Processes that time each configuration on a GPU; 7..10 takes 7, and up to 10 where those
-    /// differ; with a stored baseline, 8..30 if not given, and more than 8 of few configurations
+    /// Processes that time each configuration on a GPU; 7..10 takes 7, and up to 10 if those vary.
+    /// With a stored baseline the default is 8..30, and more than 8 if there are few configurations
     #[arg(long, value_name = "N[..M]", env = "GPUPROF_REPEAT", help_heading = "Run")]
     pub repeat: Option<Repeats>,
-    /// The most processes of a configuration (a side, with --base) that fewer leave undecided;
-    /// without it 112, and 431 for the last three
+    /// Maximum number of processes per configuration (per side with --base) while the result is
+    /// undecided [default: 112, and 431 once at most three or 5 % are undecided]
     #[arg(long, value_name = "N", env = "GPUPROF_MAX_REPEAT", help_heading = "Run")]
     #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub max_repeat: Option<NonZeroU32>,
@@ -148,7 +148,7 @@ pub struct RunOptions {
     /// How the hardware counters of a GPU are collected
     #[arg(long, value_parser = word::<ReplayMode>(), value_name = "MODE", help_heading = "Run")]
     pub replay_mode: Option<ReplayMode>,
-    /// What the counters of a series function are of
+    /// What the counters of a series function cover
     #[arg(long, value_parser = word::<CounterRange>(), value_name = "RANGE", help_heading = "Run")]
     pub range: Option<CounterRange>,
     /// What shares a process
@@ -189,10 +189,10 @@ pub struct RunOptions {
     /// Sections to show, by name; several separated by commas
     #[arg(long, value_name = "SECTION", value_delimiter = ',', help_heading = "Run")]
     pub section: Vec<String>,
-    /// Collect the counters that the rules of advice read as well; it says what that costs
+    /// Also collect the counters that the rules of advice need, and report the extra cost
     #[arg(long, overrides_with = "no_advice", help_heading = "Run")]
     pub advice: bool,
-    /// Collect only what else is asked for (the default); rules read what is there
+    /// Collect no extra counters for advice (the default); rules use what was collected
     #[arg(long, overrides_with = "advice", help_heading = "Run")]
     pub no_advice: bool,
     /// Folder of your own rules of advice, instead of .config/gpuprof/rules

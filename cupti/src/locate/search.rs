@@ -57,6 +57,9 @@ impl fmt::Display for SearchLocation {
     }
 }
 
+/// The name of the library.
+const LIBRARY: &str = "libcupti.so";
+
 /// Folders of a toolkit that may hold CUPTI.
 const IN_TOOLKIT: [&str; 5] = [
     "extras/CUPTI/lib64",
@@ -70,11 +73,10 @@ impl Search {
     /// The environment of this process.
     #[must_use]
     pub fn from_environment(explicit: Option<&Path>) -> Self {
-        let path = |name| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
         Self {
             explicit: explicit.map(Into::into),
-            variable: path("GPUPROF_CUPTI"),
-            toolkits: [path("CUDA_HOME"), path("CUDA_PATH")].into_iter().flatten().collect(),
+            variable: path_of("GPUPROF_CUPTI"),
+            toolkits: named_toolkits(),
             prefix: Some("/usr/local".into()),
             library_path: env::var_os("LD_LIBRARY_PATH"),
             linker: true,
@@ -111,15 +113,31 @@ impl SearchLocation {
 
     pub(super) fn candidates(&self) -> Vec<PathBuf> {
         match self {
-            Self::Explicit(path) | Self::Variable(path) if path.is_dir() => libraries_in(path),
+            Self::Explicit(path) | Self::Variable(path) if path.is_dir() => {
+                libraries_in(path, LIBRARY)
+            }
             Self::Explicit(path) | Self::Variable(path) => vec![path.clone()],
-            Self::Toolkit(folder) | Self::LibraryPath(folder) => libraries_in(folder),
+            Self::Toolkit(folder) | Self::LibraryPath(folder) => libraries_in(folder, LIBRARY),
             Self::Linker => {
                 ["libcupti.so", "libcupti.so.13", "libcupti.so.12"].map(Into::into).into()
             }
-            Self::Python => python::folders().iter().flat_map(|it| libraries_in(it)).collect(),
+            Self::Python => {
+                python::folders().iter().flat_map(|it| libraries_in(it, LIBRARY)).collect()
+            }
         }
     }
+}
+
+/// The path that the environment variable `name` holds.
+#[must_use]
+pub fn path_of(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from)
+}
+
+/// The toolkits that `$CUDA_HOME` and `$CUDA_PATH` name, in this order.
+#[must_use]
+pub fn named_toolkits() -> Vec<PathBuf> {
+    ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(path_of).collect()
 }
 
 /// The toolkits in a folder: `cuda`, then `cuda-13.0`, `cuda-12.9` …: the installation's own
@@ -131,14 +149,27 @@ pub fn toolkits_in(prefix: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|name| prefix.join(name)).collect()
 }
 
-/// `libcupti.so`, then the highest version first.
-fn libraries_in(folder: &Path) -> Vec<PathBuf> {
-    let mut found = names_in(folder, "libcupti.so");
-    found.retain(|name| name.len() == "libcupti.so".len() || name.starts_with("libcupti.so."));
-    found.sort_by_key(|name| (name != "libcupti.so", Reverse(numbers(name))));
-    // Links to one file are one candidate.
+/// The files of `library`, such as `libcupti.so`, in `folder`: without a version first, then the
+/// highest version. Links to one file are one candidate.
+#[must_use]
+pub fn libraries_in(folder: &Path, library: &str) -> Vec<PathBuf> {
+    let mut found = names_in(folder, library);
+    found.retain(|name| is_library(name, library));
+    found.sort_by_key(|name| (name != library, Reverse(numbers(name))));
+    distinct(found.into_iter().map(|name| folder.join(name)))
+}
+
+/// Whether the file `name` is `library`, of any version.
+#[must_use]
+pub fn is_library(name: &str, library: &str) -> bool {
+    name.strip_prefix(library).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The files that `paths` lead to, each once.
+#[must_use]
+pub fn distinct(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for path in found.into_iter().map(|name| folder.join(name)) {
+    for path in paths {
         let file = path.canonicalize().unwrap_or(path);
         if !files.contains(&file) {
             files.push(file);
@@ -153,7 +184,9 @@ fn names_in(folder: &Path, prefix: &str) -> Vec<String> {
     names.filter(|name| name.starts_with(prefix)).collect()
 }
 
-fn numbers(name: &str) -> Vec<u32> {
+/// The numbers in `name`, by which versions are ordered.
+#[must_use]
+pub fn numbers(name: &str) -> Vec<u32> {
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
@@ -208,7 +241,7 @@ mod tests {
     #[test]
     fn a_folder_gives_its_newest_library_first_and_nothing_else() {
         let root = tree(&["libcupti.so.12", "libcupti.so.13", "libcupti_static.a", "libcuptix.so"]);
-        let names: Vec<_> = libraries_in(root.path())
+        let names: Vec<_> = libraries_in(root.path(), LIBRARY)
             .iter()
             .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
             .collect();

@@ -1,9 +1,9 @@
 //! Nodes that a program adds to a graph by itself.
 
-use super::area::Area3D;
 use super::code::Code;
 use super::current::with_context;
 use super::function::{Kind, kernel_work};
+use super::memcpy_2d::Area3D;
 use super::memory::fill_rows;
 use super::pointers::{Extra, Handle, Handles, HostFunction, Out, Params, Structure};
 use super::state::{Driver, Work};

@@ -11,7 +11,6 @@
 //! If the emulator differs from a GPU, it returns an error and not a value: it reports no times
 //! (`cuEventElapsedTime` is `NOT_SUPPORTED` unless requested), no register counts, no machine code.
 
-mod area;
 mod attribute;
 mod code;
 mod context;
@@ -27,6 +26,7 @@ mod library;
 mod log;
 mod machine_code;
 mod managed;
+mod memcpy_2d;
 mod memory;
 mod module;
 mod other;

@@ -251,7 +251,7 @@ fn call_chain(program: &Program, fault: &Fault, place: Option<&Place>) -> String
         chain += &if at == 0 { format!(", called {caller}") } else { format!(" and {caller}") };
     }
     if callers.len() > NAMED_CALLERS {
-        chain += " and further out";
+        chain += " and further callers";
     }
     chain
 }
@@ -335,8 +335,8 @@ const IN_BLOCK: &str =
     "a barrier (bar.sync; in Rust block::sync(), in CUDA C++ __syncthreads()) must order the two";
 /// What orders two accesses of different blocks.
 const BETWEEN_BLOCKS: &str = "blocks run in any order and together, and nothing orders the two. \
-    Let another launch do one of them, or write to a buffer that no block reads. To order them in \
-    one launch takes a fence (fence.acq_rel.gpu; in Rust atomic::fence, in CUDA C++ \
+    Let another launch do one of them, or write to a buffer that no block reads. Ordering them in \
+    one launch requires a fence (fence.acq_rel.gpu; in Rust atomic::fence, in CUDA C++ \
     __threadfence()) and then an atomic or volatile flag, for which the other block waits";
 /// What helps if both are an update.
 const UPDATE: &str = ". If the threads update one place, as `sum += 1` does, an atomic operation \

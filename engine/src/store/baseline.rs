@@ -177,8 +177,8 @@ impl Baselines {
 pub fn write(path: &Utf8Path, run: &Run) -> Result<()> {
     if run.provenance.quick {
         return Err(Failure::usage(format!(
-            "{} is a quick run: times of one process with few samples are no baseline; run without \
-             --quick",
+            "{} is a quick run: times of one process with few samples cannot be a baseline; run \
+             without --quick",
             run.id
         )));
     }

@@ -127,19 +127,24 @@ pub fn find(target_directory: &Utf8Path, text: &str) -> Result<Run> {
     read(&path.map_err(|unnamed| unnamed.failure("file or run", text))?)
 }
 
-/// The outcome of `run`, which `text` names: that of the `verdict.json` next to it, if there is one
-/// of this run.
-pub fn outcome(target_directory: &Utf8Path, text: &str, run: &Run) -> Option<RunOutcome> {
+/// The outcome of `run`, which `text` names. Its exit code is that of the `verdict.json` next to
+/// it, if there is one of this run.
+pub fn outcome(target_directory: &Utf8Path, text: &str, run: &Run) -> RunOutcome {
+    let path = locate(target_directory, text).ok();
+    let folder = path.as_deref().and_then(Utf8Path::parent);
+    RunOutcome::of_stored(run, folder.and_then(|folder| stored_exit_code(folder, &run.id)))
+}
+
+/// The exit code in the `verdict.json` of `folder`, if it is of the run `id`.
+pub(super) fn stored_exit_code(folder: &Utf8Path, id: &str) -> Option<ExitCode> {
     #[derive(Deserialize)]
     struct Verdict {
         run: String,
         exit_code: ExitCode,
-        gated: bool,
     }
-    let path = locate(target_directory, text).ok()?.with_file_name("verdict.json");
-    let verdict: Verdict = serde_json::from_slice(&untrusted::read(&path).ok()?).ok()?;
-    let Verdict { exit_code, gated, .. } = verdict;
-    (verdict.run == run.id).then(|| RunOutcome::of_stored(run, exit_code, gated))
+    let verdict = untrusted::read(&folder.join("verdict.json")).ok()?;
+    let verdict: Verdict = serde_json::from_slice(&verdict).ok()?;
+    (verdict.run == id).then_some(verdict.exit_code)
 }
 
 /// The file of the run that `text` names, as [`find`] takes it.
@@ -177,8 +182,8 @@ pub fn resumable(target_directory: &Utf8Path, text: &str) -> Result<Utf8PathBuf>
     match last.filter(|last| *last != found && !last.join(FILE).is_file()) {
         None => Ok(found),
         Some(last) => Err(Failure::usage(format!(
-            "the latest run, {}, has measured nothing: the same command without --resume begins \
-             anew, and --resume {} goes on with the one before",
+            "the latest run, {}, has measured nothing: the same command without --resume starts \
+             a new run, and --resume {} continues the previous one",
             last.file_name().unwrap_or_default(),
             found.file_name().unwrap_or_default()
         ))),
@@ -228,6 +233,30 @@ mod tests {
             fs::write(runs.join("run.json"), serde_json::to_vec(&run(id)).unwrap()).unwrap();
         }
         (folder, path)
+    }
+
+    #[test]
+    fn a_stored_run_keeps_the_gate_that_decided_it() {
+        let (_keep, target) = target(&[]);
+        let ended = crate::store::RunFolder::create(&target).unwrap();
+        for (exit_code, strict, not_gated) in [
+            (ExitCode::ThresholdFailed, true, None),
+            (ExitCode::NotJudged, false, None),
+            (ExitCode::Success, false, Some("--no-gate".to_owned())),
+        ] {
+            let mut run = run(&ended.id);
+            let gated = not_gated.is_none();
+            (run.provenance.strict, run.provenance.not_gated) = (strict, not_gated);
+            ended.save(&run, None, exit_code, gated).unwrap();
+            let found = outcome(&target, "latest", &run);
+            assert_eq!((found.exit_code, found.gate.strict), (exit_code, strict));
+            assert_eq!(found.gate.gated, gated);
+        }
+        let other = ended.path.join("verdict.json");
+        let verdict = fs::read_to_string(&other).unwrap().replace(&ended.id, "another");
+        fs::write(other, verdict).unwrap();
+        let alone = run(&ended.id);
+        assert_eq!(outcome(&target, "latest", &alone), RunOutcome::of_stored(&alone, None));
     }
 
     #[test]

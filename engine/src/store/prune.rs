@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_began_does_not_count_and_continuesce_it_is_old() {
+    fn a_run_that_never_began_does_not_count_and_goes_once_it_is_old() {
         let (_keep, target) = target();
         let runs = target.join("gpuprof/runs");
         for id in ["20251121T030000000Z-1", "20251123T000000000Z-1"] {

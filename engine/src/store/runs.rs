@@ -7,12 +7,14 @@
 use std::fs::{self, File, TryLockError};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::ExitCode;
 use gpuprof_model::run::Provenance;
 use gpuprof_model::series::SeriesId;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::document::stored_exit_code;
 use super::prune::{self, is_id};
 use super::run_folder::LOCK;
 use super::{journal, run_order, untrusted};
@@ -96,23 +98,18 @@ fn outline(folder: &Utf8Path) -> Result<Outline, String> {
     }
     #[derive(Deserialize)]
     struct Document {
+        id: String,
         provenance: Provenance,
         series: Vec<Series>,
-    }
-    #[derive(Deserialize)]
-    struct Verdict {
-        exit_code: u8,
     }
     let read = |name: &str| untrusted::read(&folder.join(name)).map_err(|failure| failure.message);
     let document: Document = serde_json::from_slice(&read("run.json")?)
         .map_err(|e| format!("run.json is not a run document: {e}"))?;
-    let verdict = read("verdict.json").ok();
-    let verdict = verdict.and_then(|bytes| serde_json::from_slice::<Verdict>(&bytes).ok());
     Ok(Outline {
         started: document.provenance.started,
         series: document.series.iter().map(|series| series.id.to_string()).collect(),
         configurations: document.series.iter().map(|series| series.configurations.len()).sum(),
-        exit_code: verdict.map(|verdict| verdict.exit_code),
+        exit_code: stored_exit_code(folder, &document.id).map(ExitCode::code),
     })
 }
 

@@ -142,10 +142,11 @@ impl Block {
                     errors.at(value, "`compiler` is auto, nvrtc or nvcc: compiler = nvcc");
                 }
             }
-            _ => match value {
+            "crate" => match value {
                 Expr::Path(path) if path.qself.is_none() => self.gpuprof = Some(path.path.clone()),
                 other => errors.at(other, "`crate` takes a path: crate = ::gpuprof"),
             },
+            other => unreachable!("`{other}` of KEYS has no arm"),
         }
     }
 

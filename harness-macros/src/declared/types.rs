@@ -121,7 +121,7 @@ fn check_types(axis: &TypeAxis, passing: Passing, name: &Ident, errors: &mut Err
     let names: Vec<&str> = rows.iter().map(|(rust, ..)| *rust).collect();
     errors.at(
         other,
-        format!("`{name}` cannot consist of `{other}`: here it takes {}", names.join(", ")),
+        format!("`{name}` cannot be of type `{other}`: here it takes {}", names.join(", ")),
     );
     None
 }

@@ -96,7 +96,7 @@ const ROWS: &[Row] = &[
         Lower,
         Noisy,
         Time,
-        "time between CUDA events around the launch",
+        "time of the launch: by CUPTI, or between CUDA events; estimated without a GPU",
     ),
     metric(
         "sm_clock",

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use serde::de::{Error, SeqAccess, Visitor};
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::metric_result::{MetricDocument, MetricResult, Traits};
@@ -91,6 +91,7 @@ struct RowDocument<'a> {
     /// How it ended.
     status: Cow<'a, Status>,
     /// Its metrics by name.
+    #[serde(deserialize_with = "each_once")]
     metrics: BTreeMap<Cow<'a, str>, MetricDocument<'a>>,
     /// The table of those without a value, among the series'.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -334,6 +335,34 @@ impl<'de> Deserialize<'de> for Rows<'_> {
         }
         deserializer.deserialize_seq(Each).map(Self::Read)
     }
+}
+
+/// Metrics by name; a name that is there twice is refused, since only one of the two would count.
+fn each_once<'de, 'a, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<Cow<'a, str>, MetricDocument<'a>>, D::Error> {
+    struct Each;
+
+    impl<'de> Visitor<'de> for Each {
+        type Value = BTreeMap<Cow<'static, str>, MetricDocument<'static>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("metrics by name")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<Self::Value, A::Error> {
+            let mut metrics = BTreeMap::new();
+            while let Some((name, metric)) = all.next_entry::<String, MetricDocument<'_>>()? {
+                if metrics.contains_key(&*name) {
+                    return Err(Error::custom(format!("the metric {name} is there twice")));
+                }
+                metrics.insert(name.into(), metric);
+            }
+            Ok(metrics)
+        }
+    }
+
+    deserializer.deserialize_map(Each)
 }
 
 impl RowDocument<'_> {

@@ -226,3 +226,14 @@ fn rows_that_refer_to_nothing_are_refused() {
         assert!(refusal.contains(told), "{told}: {refusal}");
     }
 }
+
+#[test]
+fn a_metric_that_is_there_twice_is_refused() {
+    let text = written(&series(vec![usual(64)])).to_string();
+    let once = "\"a\":";
+    assert!(text.contains(once), "{text}");
+    let at = text.find(once).unwrap();
+    let twice = format!("{}{once}{{\"value\":1.0}},{}", &text[..at], &text[at..]);
+    let refusal = serde_json::from_str::<SeriesResult>(&twice).unwrap_err().to_string();
+    assert!(refusal.starts_with("the metric a is there twice"), "{refusal}");
+}

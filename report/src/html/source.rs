@@ -14,7 +14,7 @@ use maud::{Markup, html};
 use super::section::Section;
 use crate::key;
 use crate::number::grouped;
-use crate::source::{Chosen, Line, chosen, collected, lines, machine};
+use crate::source::{Chosen, Line, Why, chosen, collected, lines, machine};
 
 /// The most lines of a series: a page has to stay small.
 const MOST_LINES: usize = 400;
@@ -61,7 +61,7 @@ pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> 
     let has_machine = row.source.iter().any(|source| !source.machine.is_empty());
     let codes: &[&str] = if has_machine { &["PTX", "SASS"] } else { &["PTX"] };
     Some(html! {
-        details.source open[why != "the best" && why != "the first"] {
+        details.source open[matches!(why, Why::Violates(_))] {
             summary { "Source: counts by line at " (key(row)) ", " (why) }
             p.key { "the margin shows the largest share that a line has of the instructions, of the avoidable cost of accesses, of the divergent branches, or of the samples · point at a line for all of its counts" }
             @if let Some(source) = &row.source { p.key { (collected(source)) } }

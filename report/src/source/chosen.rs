@@ -1,5 +1,7 @@
 //! The configuration of a series that is shown next to its source.
 
+use std::fmt::{self, Display, Formatter};
+
 use gpuprof_analysis::view::View;
 use gpuprof_analysis::view::best;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
@@ -9,8 +11,29 @@ use gpuprof_model::verdict::Weight;
 pub(crate) struct Chosen<'s> {
     /// The configuration.
     pub(crate) row: &'s ConfigurationResult,
-    /// Why it is this one, in words.
-    pub(crate) why: String,
+    /// Why it is this one.
+    pub(crate) why: Why,
+}
+
+/// Why a configuration is shown next to its source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// It violates this threshold.
+    Violates(String),
+    /// It has the best value of the deciding metric.
+    Best,
+    /// It is the first with counts by line.
+    First,
+}
+
+impl Display for Why {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Violates(threshold) => write!(f, "it violates `{threshold}`"),
+            Self::Best => f.write_str("the best"),
+            Self::First => f.write_str("the first"),
+        }
+    }
 }
 
 /// The configuration of `series`, as `view` shows it, that violates a threshold with a costly line;
@@ -24,13 +47,13 @@ pub(crate) fn chosen<'s>(series: &'s SeriesResult, view: &View) -> Option<Chosen
         let key = judgement.configuration.as_deref();
         let mut of_key = rows.iter().filter(|row| Some(&*row.configuration.to_string()) == key);
         if let Some(row) = of_key.find(counted) {
-            return Some(Chosen { row, why: format!("it violates `{}`", judgement.threshold) });
+            return Some(Chosen { row, why: Why::Violates(judgement.threshold.to_string()) });
         }
     }
     let best = view.headline(series).and_then(|metric| best::best(rows, metric));
     if let Some(row) = best.map(|best| &rows[best]).filter(counted) {
-        return Some(Chosen { row, why: "the best".to_owned() });
+        return Some(Chosen { row, why: Why::Best });
     }
     let row = rows.iter().find(counted)?;
-    Some(Chosen { row, why: "the first".to_owned() })
+    Some(Chosen { row, why: Why::First })
 }

@@ -101,7 +101,7 @@ pub(super) fn document<'r>(run: &'r Run, view: &View, place: Option<&Place>) -> 
         };
         let lines = lines(row).into_iter().filter(wanted).map(line).collect();
         let (id, configuration) = (series.id.to_string(), row.configuration.to_string());
-        Some(Series { series: id, configuration, why, lines })
+        Some(Series { series: id, configuration, why: why.to_string(), lines })
     });
     Document { run: &run.id, series: series.collect() }
 }

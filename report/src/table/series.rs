@@ -82,10 +82,12 @@ pub(super) fn blocks(
     style.add_rows(&viewed, &mut blocks);
     blocks.add(Keep::Remark, style.remarks(&viewed));
     let listed = notes::list_notes(&viewed.series, &sheet::metric_names(series, view));
-    let (assuring, deciding): (Vec<_>, Vec<_>) = listed
+    let (assuring, mut deciding): (Vec<_>, Vec<_>) = listed
         .into_iter()
         .filter(|note| !style.is_said(note))
         .partition(|note| note.weight == Weight::Fine && !estimates::LABELS.contains(&note.label));
+    // Those that matter least are left out first.
+    deciding.sort_by_key(|note| Reverse(note.weight));
     blocks.add_list(Keep::Always, style.notes(&deciding), limits.lines);
     style.add_shapes(&viewed, &mut blocks);
     for section in &viewed.series.sections {
@@ -280,8 +282,13 @@ impl Style<'_> {
         let (kept, rows) = if self.width.is_some() { (most, 1) } else { (1, most) };
         lines.truncate(kept);
         let room = rows * usize::from(self.columns.unwrap_or(u16::MAX));
-        let last: String =
-            lines.pop().unwrap_or_default().chars().take(room.saturating_sub(2)).collect();
+        let whole = lines.pop().unwrap_or_default();
+        let last: String = whole.chars().take(room.saturating_sub(2)).collect();
+        // Half of a number would be another number.
+        let last = match last.rfind(' ') {
+            Some(end) if last.len() < whole.len() => &last[..end],
+            _ => &last,
+        };
         lines.push(format!("{} …", last.trim_end()));
     }
 

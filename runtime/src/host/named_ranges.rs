@@ -82,6 +82,13 @@ impl NamedRanges {
 
     /// Does `work` as the range `name`. Several ranges of one name are added up.
     ///
+    /// ```
+    /// # fn forward() -> gpuprof::Result<()> { Ok(()) }
+    /// fn step(ranges: &gpuprof::NamedRanges) -> gpuprof::Result<()> {
+    ///     ranges.range("forward", forward)
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// Those of `work`, of the driver or of CUPTI; a name that is empty or has a `/`.
     #[doc(alias("nvtxRangePush", "nvtxRangePop", "cudaProfilerStart"))]

@@ -126,7 +126,7 @@ impl Tolerance {
         let shares = of_scale.then_some(absolute).into_iter().chain([tolerance.relative]);
         if let Some(share) = shares.into_iter().find(|share| *share >= ACCEPTS_ZEROS) {
             return Err(Error::failed(format!(
-                "`tolerance` is {share}, and from 1 on a buffer of zeros would pass: write less than 1, or \
+                "`tolerance` is {share}, and with 1 or more a buffer of zeros would pass: write less than 1, or \
                  the absolute part in the buffer's unit, tolerance = absolute({share})"
             )));
         }
@@ -283,7 +283,7 @@ mod tests {
         assert!(Tolerance::new(0.999).is_ok());
         assert_eq!(
             Tolerance::new((0, 2)).unwrap_err().to_string(),
-            "`tolerance` is 2, and from 1 on a buffer of zeros would pass: write less than 1, or the \
+            "`tolerance` is 2, and with 1 or more a buffer of zeros would pass: write less than 1, or the \
              absolute part in the buffer's unit, tolerance = absolute(2)"
         );
     }

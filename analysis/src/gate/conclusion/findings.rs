@@ -219,7 +219,7 @@ fn vanished(run: &Run) -> impl Iterator<Item = Finding> + '_ {
     };
     run.comparison.iter().flat_map(move |comparison| {
         let gone = comparison.vanished.iter();
-        let gone = gone.map(move |key| told(key, "it is in the baseline and not in this run"));
+        let gone = gone.map(move |key| told(key, "in the baseline but not in this run"));
         let unheld = comparison
             .unheld
             .iter()

@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::env;
 use std::ffi::OsString;
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::toolkit::{named_toolkits, path_of};
-use gpuprof_cupti::locate::{site_packages, toolkits_in};
+use gpuprof_cupti::locate::{
+    distinct, is_library, libraries_in, named_toolkits, numbers, path_of, site_packages,
+    toolkits_in,
+};
 
 /// The inputs of the search. All external inputs are here, so tests can set them.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +19,7 @@ pub struct Search {
     pub explicit: Option<PathBuf>,
     /// `$GPUPROF_NVRTC`: likewise.
     pub variable: Option<PathBuf>,
-    /// `$CUDA_PATH` and `$CUDA_HOME`.
+    /// `$CUDA_HOME` and `$CUDA_PATH`.
     pub toolkits: Vec<PathBuf>,
     /// The folder that holds `cuda*`; `/usr/local`.
     pub prefix: Option<PathBuf>,
@@ -75,7 +76,7 @@ const IN_TOOLKIT: [&str; 5] = [
 /// Folders of NVIDIA's wheels: CUDA 13's, then CUDA 12's.
 const IN_PACKAGES: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"];
 
-/// The prefix of the library's name.
+/// The name of the library. Wheels of CUDA 12 contain a second build, `libnvrtc.alt.so.12`.
 const LIBRARY: &str = "libnvrtc.so";
 
 impl Search {
@@ -128,31 +129,19 @@ impl Place {
     /// The libraries there, each as the file that it is.
     pub(super) fn candidates(&self) -> Vec<PathBuf> {
         match self {
-            Self::Explicit(path) | Self::Variable(path) if path.is_dir() => libraries_in(path),
+            Self::Explicit(path) | Self::Variable(path) if path.is_dir() => {
+                libraries_in(path, LIBRARY)
+            }
             Self::Explicit(path) | Self::Variable(path) => vec![path.clone()],
-            Self::Toolkit(folder) | Self::LibraryPath(folder) => libraries_in(folder),
+            Self::Toolkit(folder) | Self::LibraryPath(folder) => libraries_in(folder, LIBRARY),
             Self::Loader => known_to_the_loader(),
             Self::Python => {
                 let folders = site_packages();
                 let folders = folders.iter().flat_map(|it| IN_PACKAGES.map(|name| it.join(name)));
-                folders.flat_map(|folder| libraries_in(&folder)).collect()
+                folders.flat_map(|folder| libraries_in(&folder, LIBRARY)).collect()
             }
         }
     }
-}
-
-/// `libnvrtc.so`, then the highest version first; links to one file are one candidate.
-fn libraries_in(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    // Wheels of CUDA 12 contain a second build next to the first: `libnvrtc.alt.so.12`.
-    let mut found: Vec<String> = names.filter(|name| is_library(name)).collect();
-    found.sort_by_key(|name| (name != LIBRARY, Reverse(numbers(name))));
-    distinct(found.into_iter().map(|name| folder.join(name)))
-}
-
-fn is_library(name: &str) -> bool {
-    name.strip_prefix(LIBRARY).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn known_to_the_loader() -> Vec<PathBuf> {
@@ -167,28 +156,12 @@ fn known_to_the_loader() -> Vec<PathBuf> {
 
 /// Of lines like `libnvrtc.so.12 (libc6,x86-64) => /usr/lib/…/libnvrtc.so.12`, the files.
 fn in_the_loaders_list(text: &str) -> Vec<PathBuf> {
-    let found = text
-        .lines()
-        .filter_map(|line| line.split_once(" => "))
-        .filter(|(name, _)| name.split_whitespace().next().is_some_and(is_library));
+    let found = text.lines().filter_map(|line| line.split_once(" => ")).filter(|(name, _)| {
+        name.split_whitespace().next().is_some_and(|name| is_library(name, LIBRARY))
+    });
     let mut found: Vec<&str> = found.map(|(_, path)| path.trim()).collect();
     found.sort_by_key(|path| Reverse(numbers(path.rsplit('/').next().unwrap_or(path))));
     distinct(found.into_iter().map(PathBuf::from))
-}
-
-fn distinct(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for path in paths {
-        let file = path.canonicalize().unwrap_or(path);
-        if !files.contains(&file) {
-            files.push(file);
-        }
-    }
-    files
-}
-
-fn numbers(name: &str) -> Vec<u32> {
-    name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
 #[cfg(test)]

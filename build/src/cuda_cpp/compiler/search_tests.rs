@@ -1,3 +1,5 @@
+use std::fs;
+
 use super::*;
 
 fn tree(files: &[&str]) -> tempfile::TempDir {
@@ -60,7 +62,7 @@ fn a_folder_gives_its_newest_library_and_neither_builtins_nor_the_second_build()
         "libnvrtc.alt.so.13",
         "libnvrtc_static.a",
     ]);
-    let names: Vec<_> = libraries_in(root.path())
+    let names: Vec<_> = libraries_in(root.path(), LIBRARY)
         .iter()
         .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
         .collect();

@@ -5,13 +5,11 @@
 //! within the error budget of the whole plan. Verdicts of slices are never added up.
 
 use gpuprof_analysis::gate::baseline::Against;
-use gpuprof_analysis::gate::budget::Budget;
 use gpuprof_analysis::gate::conclusion::{self, MeasurementContext};
-use gpuprof_analysis::gate::in_force::{self, Counterpart};
-use gpuprof_analysis::gate::run::{ConfiguredThreshold, judge};
+use gpuprof_analysis::gate::run::{ConfiguredThreshold, judge_all};
 use gpuprof_analysis::sequential::Most;
 use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::{Run, SeriesResult};
+use gpuprof_model::run::Run;
 use gpuprof_model::{ExitCode, Threshold};
 
 use super::union::Union;
@@ -30,18 +28,8 @@ pub(super) fn run(
 ) -> Result<Run> {
     let Union { mut run, positions, .. } = union;
     let written = own.iter().map(written).collect::<Result<Vec<Vec<ConfiguredThreshold>>>>()?;
-    let device = run.provenance.device.as_ref();
-    let limits = |(series, written): (&SeriesResult, &Vec<ConfiguredThreshold>)| {
-        let written = written.iter().map(|(threshold, ..)| threshold);
-        in_force::plan(written, device, Counterpart::find(&series.id, against))
-    };
-    let limits: Vec<Vec<Threshold>> = run.series.iter().zip(&written).map(limits).collect();
     let counts = positions.iter().map(|&position| plan.series[position].configurations);
-    let budget = Budget::planned(catalogue, counts.zip(&limits));
-    for (mut series, thresholds) in std::mem::take(&mut run.series).into_iter().zip(&written) {
-        judge(catalogue, &mut series, thresholds, &run, against, &budget);
-        run.series.push(series);
-    }
+    let (_, budget) = judge_all(catalogue, &mut run, &written, counts, against);
     run.comparison = against.map(|against| against.comparison(&run));
     let in_rounds = against.filter(|against| against.in_rounds);
     // It is a number only where one was given.

@@ -16,7 +16,7 @@ use gpuprof_model::verdict::Layer;
 use super::against;
 use super::exports::Exports;
 use crate::commands::settings::{Layers, Settings};
-use crate::commands::stored::{check_view, places, refuse_itself, with_metrics_of};
+use crate::commands::stored::{check_view, conditions, places, refuse_itself, with_metrics_of};
 use crate::commands::thresholds::{self, Annotated, Placed};
 use crate::commands::{StandardOutput, viewed};
 use crate::config::Config;
@@ -25,6 +25,7 @@ use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::gate::run::{ConfiguredThreshold, rejudge_each};
 use gpuprof_catalogue::sections::{self, Sections};
+use gpuprof_engine::store::RunFolder;
 use gpuprof_engine::store::baseline::{Baselines, Found};
 use gpuprof_report::{Format, Terms};
 use gpuprof_system::error::{Failure, Result};
@@ -41,6 +42,7 @@ pub(super) fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode> {
     let (root, target) = places(&options.cargo.place());
+    RunFolder::remove_last_verdict(&target);
     let (config, sections) = configured(options, &root)?;
     let layers = Layers::new(&config, options.configuration.preset.as_deref())?;
     let settings = Settings::new(options.given.clone(), &layers);
@@ -67,6 +69,7 @@ pub(super) fn run(
         scope: Scope::whole(),
     };
     let mut all = Vec::new();
+    conditions(&catalogue, &options.threshold, &loaded)?;
     let given = WrittenThreshold::all(&options.threshold);
     for series in &loaded.series {
         all.push((series.id.clone(), written(&catalogue, series, &layers, &given)?));
@@ -75,7 +78,8 @@ pub(super) fn run(
         let found = all.iter().find(|(id, _)| *id == series.id);
         found.map(|(_, written)| written.clone()).unwrap_or_default()
     };
-    let run = rejudge_each(&catalogue, loaded, of, &against);
+    let mut run = rejudge_each(&catalogue, loaded, of, &against);
+    settings.record_gate(&mut run.provenance);
     let outcome = RunOutcome::decide(&run, settings.gate(), []);
     let format = match settings.message_format.value {
         MessageFormat::Json => Format::JsonLines,

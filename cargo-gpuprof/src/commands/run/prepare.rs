@@ -27,10 +27,11 @@ use crate::commands::ranges::find_old_ranges;
 use crate::commands::selection::selection;
 use crate::commands::settings::{Layers, Origin, Settings};
 use crate::commands::source::Kernels;
+use crate::commands::stored::places;
 use crate::commands::thresholds::Annotated;
 use crate::commands::{Opened, Source};
 use crate::commands::{thresholds, viewed};
-use crate::options::{ClockControl, Interleave, Purpose, Repeats};
+use crate::options::{CargoRequest, ClockControl, Interleave, PlaceOptions, Purpose, Repeats};
 use gpuprof_analysis::gate::outcome::Gate;
 use gpuprof_analysis::sequential::{LOOKS, Most};
 use gpuprof_analysis::view::View;
@@ -61,12 +62,14 @@ pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> 
     base::check(&request)?;
     slice::check(&request)?;
     request.named.check()?;
-    let opened = Opened::new(&request.wanted)?;
-    let layers = Layers::new(&opened.config, request.preset.as_deref())?;
+    let forget = |_: &Failure| forget_last_verdict(&request);
+    let opened = Opened::new(&request.wanted).inspect_err(forget)?;
+    let layers = Layers::new(&opened.config, request.preset.as_deref()).inspect_err(forget)?;
     let settings = Settings::new(request.given.clone(), &layers);
-    let view = viewed::placed(&settings, request.all, request.wanted.cargo.verbose)?;
+    let view = viewed::placed(&settings, request.all, request.wanted.cargo.verbose);
+    let view = view.inspect_err(forget)?;
     let slice = request.slice.is_some();
-    let exports = Exports::open(&settings, opened.root())?;
+    let exports = Exports::open(&settings, opened.root()).inspect_err(forget)?;
     let build = settings.build_options(request.wanted.cargo.clone());
     if !slice && !request.dry_run {
         RunFolder::remove_last_verdict(&opened.stored(&build));
@@ -74,14 +77,7 @@ pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> 
     let (unpacked, mut source) = opened.build(build.clone())?;
     let OtherRevision { built: mut base, without_harness } =
         OtherRevision::open(&request, &settings, &build, &source)?;
-    let folder = match &request.resume {
-        _ if slice => RunFolder::of_slice()?,
-        None => RunFolder::create(&source.stored)?,
-        Some(text) => {
-            let path = document::resumable(&source.stored, text)?;
-            RunFolder::reopen(&path, request.patience, interrupt)?
-        }
-    };
+    let folder = folder(&request, &source, interrupt)?;
     folder.copy_harnesses(Side::Head, &mut source.harnesses)?;
     if let Some(base) = &mut base {
         folder.copy_harnesses(Side::Base, &mut base.source.harnesses)?;
@@ -116,6 +112,31 @@ pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> 
         save_to,
         slice: None,
     })
+}
+
+/// The folder of the run, or a temporary one for a slice.
+fn folder(request: &Request, source: &Source, interrupt: &Interrupt) -> Result<RunFolder> {
+    match &request.resume {
+        _ if request.slice.is_some() => RunFolder::of_slice(),
+        None => RunFolder::create(&source.stored),
+        Some(text) => {
+            let path = document::resumable(&source.stored, text)?;
+            RunFolder::reopen(&path, request.patience, interrupt)
+        }
+    }
+}
+
+/// Removes the last run's verdict if `request`, which cannot begin, would have replaced it.
+fn forget_last_verdict(request: &Request) {
+    let CargoRequest { manifest_path, target_dir, .. } = request.wanted.cargo.clone();
+    if request.slice.is_some() || request.dry_run {
+        return;
+    }
+    let stored = match request.wanted.archive {
+        Some(_) => target_dir.unwrap_or_else(|| "target".into()),
+        None => places(&PlaceOptions { manifest_path, target_dir }).1,
+    };
+    RunFolder::remove_last_verdict(&stored);
 }
 
 /// The measured series, with their thresholds. For a slice, which has its folder from here on, that
@@ -262,7 +283,7 @@ fn complete(
 fn selected(inputs: &Inputs, probe: &HarnessProcess<'_>, catalogue: &Catalogue) -> Result<Chosen> {
     let Inputs { request, layers, settings, source, base, .. } = inputs;
     let (described, selection, planned) = select(request, (layers, settings, source), probe)?;
-    if let Some(why) = provenance::not_verified(&settings.verify) {
+    if let Some(why) = settings.verify.turned_off("verify") {
         console::say(format_args!("not verified: {why}"));
     }
     let mut notes = Vec::new();

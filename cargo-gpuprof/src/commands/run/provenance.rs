@@ -10,7 +10,7 @@ use gpuprof_model::run::Provenance;
 
 use super::base::Base;
 use super::decided::Plan;
-use crate::commands::settings::{Origin, Setting, Settings};
+use crate::commands::settings::Settings;
 use crate::commands::source::Kernels;
 use crate::options::{CacheControl, ClockControl, Purpose, ReplayMode};
 use gpuprof_engine::execute::Ahead;
@@ -44,7 +44,12 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
         kernel_toolchain: kernels.toolchain.clone(),
         assembler: kernels.assembler.clone(),
         git_revision: inputs.source.git_revision(),
-        not_verified: not_verified(&inputs.settings.verify),
+        not_verified: inputs.settings.verify.turned_off("verify"),
+        // A run that judges nothing says so in other words.
+        not_gated: Some(&inputs.settings.gate)
+            .filter(|_| inputs.request.purpose.judges())
+            .and_then(|gate| gate.turned_off("gate")),
+        strict: inputs.settings.strict.value,
         quick: inputs.request.purpose == Purpose::Quick,
         profile: Some(profile.clone()),
         kernel_arch: Some(kernel_arch.clone()),
@@ -81,14 +86,6 @@ pub(super) fn of_base(head: &Provenance, base: &Base, kernels: &Kernels) -> Prov
         rules: Vec::new(),
         ..head.clone()
     }
-}
-
-/// What turned verification off, if something did.
-pub(super) fn not_verified(verify: &Setting<bool>) -> Option<String> {
-    (!verify.value).then(|| match &verify.origin {
-        Origin::Configuration(file) => format!("`verify = false` in {file}"),
-        option => option.to_string(),
-    })
 }
 
 fn hashes(kernels: &Kernels) -> BTreeMap<String, String> {

@@ -169,7 +169,7 @@ fn none_in_common(heads: &[Checked], known: &[SeriesResult]) -> Failure {
         ExitCode::NoSeries,
         format!(
             "the two revisions have no configuration in common, so nothing can be compared\n  \
-             this one is asked for: {ours}\n  the base has: {theirs}\nwithout --base, this \
+             requested here: {ours}\n  the base has: {theirs}\nwithout --base, this \
              revision is measured alone"
         ),
     )

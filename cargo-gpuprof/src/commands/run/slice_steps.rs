@@ -33,7 +33,7 @@ use gpuprof_system::sha256::{sha256, sha256_of};
 const FOLDER: &str = "gpuprof/slices";
 
 /// The settings that change what is measured, or how.
-const SETTINGS: [&str; 20] = [
+const SETTINGS: [&str; 21] = [
     "backend",
     "repeat",
     "max-repeat",
@@ -46,6 +46,7 @@ const SETTINGS: [&str; 20] = [
     "interleave",
     "verify",
     "check",
+    "estimate",
     "sets",
     "sections",
     "app-replay-match",

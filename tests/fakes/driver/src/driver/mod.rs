@@ -1,8 +1,6 @@
 //! The driver API: the emulator's functions but for events and reports, and a device of another
 //! name.
 
-#[path = "../../../../../emulator/src/driver/area.rs"]
-mod area;
 #[path = "../../../../../emulator/src/driver/attribute.rs"]
 mod attribute;
 #[path = "../../../../../emulator/src/driver/code.rs"]
@@ -32,6 +30,8 @@ mod log;
 mod machine_code;
 #[path = "../../../../../emulator/src/driver/managed.rs"]
 mod managed;
+#[path = "../../../../../emulator/src/driver/memcpy_2d.rs"]
+mod memcpy_2d;
 #[path = "../../../../../emulator/src/driver/memory.rs"]
 mod memory;
 #[path = "../../../../../emulator/src/driver/module.rs"]
