@@ -4,10 +4,10 @@
 //! code has counts by line but no text.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::toolkit::{self, NotFound, Program, Search};
+use crate::toolkit::{Installed, NotFound, Program, Search};
 
 /// The program.
 pub const PROGRAM: Program = Program {
@@ -25,11 +25,7 @@ pub type Instructions = BTreeMap<String, Vec<(u64, String)>>;
 
 /// An nvdisasm that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Disassembler {
-    file: PathBuf,
-    version: String,
-    place: &'static str,
-}
+pub struct Disassembler(Installed);
 
 impl Disassembler {
     /// The first one of `search` that answers.
@@ -37,24 +33,7 @@ impl Disassembler {
     /// # Errors
     /// There is none.
     pub fn find(search: &Search) -> Result<Self, NotFound> {
-        search.locate(&PROGRAM, |file, place| {
-            Ok(Self { file: file.into(), version: toolkit::version(file)?, place })
-        })
-    }
-
-    /// Its file.
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
-    /// Its version: `13.0.85`.
-    pub fn version(&self) -> &str {
-        &self.version
-    }
-
-    /// Its place, in words.
-    pub fn place(&self) -> &str {
-        self.place
+        search.find(&PROGRAM).map(Self)
     }
 
     /// The code in the file `cubin`.
@@ -62,14 +41,14 @@ impl Disassembler {
     /// # Errors
     /// Why it writes none, such as for the code of a newer GPU.
     pub fn instructions(&self, cubin: &Path) -> Result<Instructions, String> {
-        let mut command = Command::new(&self.file);
+        let mut command = Command::new(&self.0.file);
         let output = command.arg("-c").arg(cubin).stdin(Stdio::null()).output();
         let output =
-            output.map_err(|e| format!("{} cannot be started: {e}", self.file.display()))?;
+            output.map_err(|e| format!("{} cannot be started: {e}", self.0.file.display()))?;
         if !output.status.success() {
             let told = String::from_utf8_lossy(&output.stderr);
             let told = told.lines().next().unwrap_or_default();
-            return Err(format!("nvdisasm {} ends with {}: {told}", self.version, output.status));
+            return Err(format!("nvdisasm {} ends with {}: {told}", self.0.version, output.status));
         }
         Ok(functions(&String::from_utf8_lossy(&output.stdout)))
     }

@@ -97,6 +97,16 @@ impl Search {
         Err(NotFound { program, reasons, named: self.variable.is_some() })
     }
 
+    /// The first file of `program` that says its version.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find(&self, program: &'static Program) -> Result<Installed, NotFound> {
+        self.locate(program, |file, place| {
+            Ok(Installed { file: file.into(), version: version(file)?, place })
+        })
+    }
+
     /// The files to try, in order, each with its place: existing files, or only the named one.
     fn candidates(&self, program: &Program) -> Vec<(PathBuf, &'static str)> {
         if let Some(named) = &self.variable {
@@ -118,8 +128,19 @@ impl Search {
     }
 }
 
+/// A program that answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    /// Its file.
+    pub file: PathBuf,
+    /// Its version: `13.0.88`.
+    pub version: String,
+    /// Its place, in words.
+    pub place: &'static str,
+}
+
 /// The version that the program in `file` says: `13.0.88`.
-pub(crate) fn version(file: &Path) -> Result<String, String> {
+fn version(file: &Path) -> Result<String, String> {
     let mut command = Command::new(file);
     let output = command.arg("--version").stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("cannot be started: {error}"))?;

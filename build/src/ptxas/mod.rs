@@ -8,13 +8,12 @@
 mod log;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use camino::Utf8Path;
 use gpuprof_model::assembled::ModuleResources;
 
-use crate::toolkit::{self, NotFound, Program, Search};
+use crate::toolkit::{Installed, NotFound, Program, Search};
 use gpuprof_system::sha256::sha256;
 use gpuprof_system::whole::write_whole;
 
@@ -31,12 +30,7 @@ pub const PROGRAM: Program = Program {
 
 /// A ptxas that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Assembler {
-    file: PathBuf,
-    /// `13.0.88`.
-    version: String,
-    place: &'static str,
-}
+pub struct Assembler(Installed);
 
 impl Assembler {
     /// The first one of `search` that answers.
@@ -44,24 +38,12 @@ impl Assembler {
     /// # Errors
     /// There is none.
     pub fn find(search: &Search) -> Result<Self, NotFound> {
-        search.locate(&PROGRAM, |file, place| {
-            Ok(Self { file: file.into(), version: toolkit::version(file)?, place })
-        })
-    }
-
-    /// Its file.
-    pub fn file(&self) -> &Path {
-        &self.file
+        search.find(&PROGRAM).map(Self)
     }
 
     /// Its version: `13.0.88`.
     pub fn version(&self) -> &str {
-        &self.version
-    }
-
-    /// Its path.
-    pub fn place(&self) -> &str {
-        self.place
+        &self.0.version
     }
 
     /// Its results for the module in `ptx`, for `arch`, such as `sm_90`. Earlier results are looked
@@ -71,7 +53,7 @@ impl Assembler {
             Ok(text) => text,
             Err(error) => return ModuleResources::Unknown(format!("cannot read {ptx}: {error}")),
         };
-        let key = format!("{} {arch} {}", self.version, sha256(&text));
+        let key = format!("{} {arch} {}", self.0.version, sha256(&text));
         let file = kept.join(format!("{}.json", sha256(key.as_bytes())));
         let known = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         if let Some(entries) = known {
@@ -90,11 +72,11 @@ impl Assembler {
     }
 
     fn ask(&self, ptx: &Utf8Path, arch: &str) -> Result<String, String> {
-        let mut command = Command::new(&self.file);
+        let mut command = Command::new(&self.0.file);
         command.args(["-v", "-arch", arch, ptx.as_str(), "-o", "/dev/null"]);
         let output = command.stdin(Stdio::null()).output();
         let output =
-            output.map_err(|e| format!("{} cannot be started: {e}", self.file.display()))?;
+            output.map_err(|e| format!("{} cannot be started: {e}", self.0.file.display()))?;
         let log = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         if output.status.success() {
             return Ok(log);
@@ -107,6 +89,6 @@ impl Assembler {
             _ => String::new(),
         };
         let told = refusal.map_or_else(|| output.status.to_string(), |it| it.told);
-        Err(format!("ptxas {} refuses the kernels for {arch}: {told}{newer}", self.version))
+        Err(format!("ptxas {} refuses the kernels for {arch}: {told}{newer}", self.0.version))
     }
 }

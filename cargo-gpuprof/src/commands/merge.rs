@@ -52,8 +52,9 @@ pub fn merge(
     stdout: StandardOutput,
     out: &mut impl Write,
 ) -> Result<ExitCode> {
+    let (root, target) = places(&options.place);
     if !options.missing {
-        RunFolder::remove_last_verdict(&places(&options.place).1);
+        RunFolder::remove_last_verdict(&target);
     }
     let all = slices::all(&options.from, &mut SharedRows::default())?;
     agree::check(&all)?;
@@ -66,7 +67,7 @@ pub fn merge(
         written.and_then(|()| out.flush()).map_err(|e| stdout_failed(&e))?;
         return Ok(ExitCode::Success);
     }
-    let opened = Opened::new(options)?;
+    let opened = Opened::new(options, root, target)?;
     let Some(plan) = all.first().map(|slice| slice.manifest.plan.clone()) else {
         return Err(Failure::usage("no slice to merge"));
     };
@@ -121,8 +122,7 @@ struct Opened {
 }
 
 impl Opened {
-    fn new(options: &MergeOptions) -> Result<Self> {
-        let (root, target) = places(&options.place);
+    fn new(options: &MergeOptions, root: Utf8PathBuf, target: Utf8PathBuf) -> Result<Self> {
         let (layers, catalogue): (Layers, _) = layers(&root, &options.configuration)?;
         let settings = Settings::new(options.given.clone(), &layers);
         let view = viewed::placed(&settings, options.view.all, options.verbose)?;

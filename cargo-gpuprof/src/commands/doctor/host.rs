@@ -7,10 +7,9 @@ use gpuprof_model::ExitCode;
 
 use super::check::{Check, Obstacle, State};
 use gpuprof_build::cuda_cpp::{self, Compiler, NotFound, Nvcc, Search, nvcc};
-use gpuprof_build::nvdisasm::{self, Disassembler};
-use gpuprof_build::ptxas::{self, Assembler};
 use gpuprof_build::toolchain::{self, Candidates};
 use gpuprof_build::toolkit::{self, Program};
+use gpuprof_build::{nvdisasm, ptxas};
 use gpuprof_engine::cupti::Answer;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
@@ -70,26 +69,24 @@ fn runs(command: &mut Command) -> bool {
 
 /// ptxas, which reports registers if no GPU does.
 pub(super) fn assembler() -> Check {
-    const WHAT: &str = "ptxas";
-    match Assembler::find(&toolkit::Search::from_environment(&ptxas::PROGRAM)) {
-        Ok(found) => {
-            let (version, file, place) = (found.version(), found.file().display(), found.place());
-            let text = format!("{version} at {file} ({place}); emulated runs report registers");
-            Check::new(State::Ok, WHAT, text)
-        }
-        Err(absent) => not_installed(&absent, "the registers of emulated runs need it"),
-    }
+    let needed = "the registers of emulated runs need it";
+    optional(&ptxas::PROGRAM, "emulated runs report registers", needed)
 }
 
 /// nvdisasm, which writes machine code as text.
 pub(super) fn disassembler() -> Check {
-    match Disassembler::find(&toolkit::Search::from_environment(&nvdisasm::PROGRAM)) {
-        Ok(found) => {
-            let (version, file, place) = (found.version(), found.file().display(), found.place());
-            let text = format!("{version} at {file} ({place}); counts by line show SASS");
-            Check::new(State::Ok, nvdisasm::PROGRAM.name, text)
+    let needed = "the SASS of counts by line on a GPU needs it";
+    optional(&nvdisasm::PROGRAM, "counts by line show SASS", needed)
+}
+
+/// The check of `program`, with what it `gives`, or for what it is `needed`.
+fn optional(program: &'static Program, gives: &str, needed: &str) -> Check {
+    match toolkit::Search::from_environment(program).find(program) {
+        Ok(toolkit::Installed { file, version, place }) => {
+            let text = format!("{version} at {} ({place}); {gives}", file.display());
+            Check::new(State::Ok, program.name, text)
         }
-        Err(absent) => not_installed(&absent, "the SASS of counts by line on a GPU needs it"),
+        Err(absent) => not_installed(&absent, needed),
     }
 }
 
