@@ -28,6 +28,7 @@ use crate::ptx::PtxError;
 use crate::timing;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -39,6 +40,17 @@ const ESTIMATE_ENV: &str = "GPUEMU_ESTIMATE";
 
 /// The emulated chip, `h200` or `h100`.
 const CHIP_ENV: &str = "GPUEMU_CHIP";
+
+/// How many threads of the host run a launch.
+const THREADS_ENV: &str = "GPUEMU_THREADS";
+
+/// The variables that choose between two words.
+const WORDS: [(&str, [&str; 2]); 4] = [
+    (CHIP_ENV, ["h100", "h200"]),
+    (ESTIMATE_ENV, ["0", "1"]),
+    ("GPUEMU_EVENT_TIMES", ["host", "zero"]),
+    ("GPUEMU_TELL", ["0", "1"]),
+];
 
 /// Bytes of stack of a thread, unless the program sets them.
 const DEFAULT_STACK_BYTES: u32 = 1024;
@@ -74,34 +86,24 @@ pub struct Device {
 }
 
 impl Default for Device {
-    /// That of the chip that `GPUEMU_CHIP` names, or an H200. An unknown name refuses every launch.
+    /// That of the chip that `GPUEMU_CHIP` names, or an H200.
     fn default() -> Self {
-        let name = std::env::var_os(CHIP_ENV).filter(|name| !name.is_empty());
-        let Some(name) = name else { return Self::new(&GH100) };
-        let name = name.to_string_lossy();
-        match chip::named(&name) {
-            Some(chip) => Self::new(chip),
-            None => {
-                let mut device = Self::new(&GH100);
-                device.checks = Err(format!("{CHIP_ENV}: `{name}` is neither h100 nor h200"));
-                device
-            }
-        }
+        let chip = std::env::var(CHIP_ENV).ok().and_then(|name| chip::named(&name));
+        Self::new(chip.unwrap_or(&GH100))
     }
 }
 
 impl Device {
     /// A device with empty memory. It runs blocks on as many host threads as the host has, or as
-    /// `GPUEMU_THREADS` says. `GPUEMU_CHECK` selects the checks of memory, by
-    /// [`Checks::parse`]. If that variable has another value, every launch is refused. If
-    /// `GPUEMU_ESTIMATE` is `0`, no time is estimated.
+    /// `GPUEMU_THREADS` says. `GPUEMU_CHECK` selects the checks of memory, by [`Checks::parse`]. If
+    /// `GPUEMU_ESTIMATE` is `0`, no time is estimated. If one of the emulator's variables has a
+    /// value that it does not know, every launch is refused with the variable's name.
     pub fn new(chip: &'static Chip) -> Self {
-        let host_threads = std::env::var("GPUEMU_THREADS")
-            .ok()
-            .and_then(|text| text.trim().parse().ok())
-            .filter(|threads| *threads > 0)
-            .or_else(|| std::thread::available_parallelism().ok().map(usize::from))
-            .unwrap_or(1);
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let host_threads = variable(THREADS_ENV)
+            .and_then(|text| text.to_str()?.trim().parse().ok())
+            .or_else(|| std::thread::available_parallelism().ok())
+            .map_or(1, NonZeroUsize::get);
         Self {
             chip,
             memory: Memory::new(chip.memory_bytes),
@@ -109,13 +111,11 @@ impl Device {
             profiles: Vec::new(),
             launch_count: 0,
             host_threads,
-            checks: selected_checks(std::env::var_os(CHECKS_ENV)),
+            checks: selected_checks(variable),
             instruction_limit: None,
             estimates: std::env::var_os(ESTIMATE_ENV).is_none_or(|value| value != "0"),
             stack_bytes: DEFAULT_STACK_BYTES,
-            place_file: std::env::var_os("GPUEMU_WHERE")
-                .filter(|path| !path.is_empty())
-                .map(PathBuf::from),
+            place_file: variable("GPUEMU_WHERE").map(PathBuf::from),
             workspace: None,
             shadow: GlobalShadow::default(),
             kept_output: None,
@@ -395,12 +395,20 @@ impl Device {
     }
 }
 
-/// The checks that the environment selects, or why it selects none.
-fn selected_checks(value: Option<OsString>) -> Result<Checks, String> {
-    let Some(value) = value.filter(|value| !value.is_empty()) else {
-        return Ok(Checks::default());
-    };
-    Checks::parse(&value.to_string_lossy()).map_err(|why| format!("{CHECKS_ENV}: {why}"))
+/// The checks that the environment selects, or the variable with a value that is not known.
+fn selected_checks(variable: impl Fn(&str) -> Option<OsString>) -> Result<Checks, String> {
+    let variable = |name| Some(variable(name)?.to_string_lossy().into_owned());
+    for (name, [one, other]) in WORDS {
+        if let Some(value) = variable(name).filter(|value| value != one && value != other) {
+            return Err(format!("{name}: `{value}` is neither {one} nor {other}"));
+        }
+    }
+    let number = |text: &String| text.trim().parse::<NonZeroUsize>().is_ok();
+    if let Some(text) = variable(THREADS_ENV).filter(|text| !number(text)) {
+        return Err(format!("{THREADS_ENV}: `{text}` is not a positive number"));
+    }
+    let Some(checks) = variable(CHECKS_ENV) else { return Ok(Checks::default()) };
+    Checks::parse(&checks).map_err(|why| format!("{CHECKS_ENV}: {why}"))
 }
 
 /// Writes a kernel's output to standard output, like the driver of a GPU.
@@ -454,10 +462,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_variable_with_an_unknown_value_is_refused_by_name() {
+        let refused = |name: &str, value: &str| {
+            selected_checks(|asked| (asked == name).then(|| value.into())).unwrap_err()
+        };
+        assert_eq!(refused("GPUEMU_CHIP", "a100"), "GPUEMU_CHIP: `a100` is neither h100 nor h200");
+        assert_eq!(refused("GPUEMU_ESTIMATE", "no"), "GPUEMU_ESTIMATE: `no` is neither 0 nor 1");
+        assert_eq!(refused("GPUEMU_TELL", "yes"), "GPUEMU_TELL: `yes` is neither 0 nor 1");
+        let times = refused("GPUEMU_EVENT_TIMES", "gpu");
+        assert_eq!(times, "GPUEMU_EVENT_TIMES: `gpu` is neither host nor zero");
+        let threads = refused("GPUEMU_THREADS", "0");
+        assert_eq!(threads, "GPUEMU_THREADS: `0` is not a positive number");
+        assert_eq!(selected_checks(|_| None), Ok(Checks::default()));
+    }
+
+    #[test]
     fn a_misspelt_check_refuses_every_launch() {
-        assert_eq!(selected_checks(None), selected_checks(Some("".into())));
-        let mut device =
-            Device { checks: selected_checks(Some("init,rase".into())), ..Device::default() };
+        let checks = selected_checks(|name| (name == CHECKS_ENV).then(|| "init,rase".into()));
+        let mut device = Device { checks, ..Device::default() };
         let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\nret;\n}";
         let kernel = device.load(text).unwrap().kernel("k").unwrap().clone();
         let config = LaunchConfig { grid: [1; 3], block: [1; 3], shared_bytes: 0 };
