@@ -55,7 +55,6 @@ parameters! {
     CUpti_Profiler_Host_GetConfigImageSize_Params upto configImageSize,
     CUpti_Profiler_Host_GetConfigImage_Params upto pConfigImage,
     CUpti_Profiler_Host_GetNumOfPasses_Params upto numOfPasses,
-    CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params upto maxMetricsPerPass,
     CUpti_Profiler_Initialize_Params upto pPriv,
     CUpti_Profiler_DeInitialize_Params upto pPriv,
     CUpti_Profiler_DeviceSupported_Params upto api,
@@ -202,8 +201,6 @@ functions! {
     host_config_size = "cuptiProfilerHostGetConfigImageSize" (CUpti_Profiler_Host_GetConfigImageSize_Params),
     host_config = "cuptiProfilerHostGetConfigImage" (CUpti_Profiler_Host_GetConfigImage_Params),
     host_passes = "cuptiProfilerHostGetNumOfPasses" (CUpti_Profiler_Host_GetNumOfPasses_Params),
-    host_metrics_per_pass = "cuptiProfilerHostGetMaxNumHardwareMetricsPerPass"
-        (CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params),
     initialize = "cuptiProfilerInitialize" (CUpti_Profiler_Initialize_Params),
     deinitialize = "cuptiProfilerDeInitialize" (CUpti_Profiler_DeInitialize_Params),
     device_supported = "cuptiProfilerDeviceSupported" (CUpti_Profiler_DeviceSupported_Params),

@@ -107,21 +107,6 @@ impl HostApi {
         // SAFETY: on success the pointer is to `numChips` strings that live as long as the library.
         Ok(unsafe { strings((*call.out()).ppChipNames, (*call.out()).numChips) })
     }
-
-    /// How many hardware counters, `_sass_` metrics aside, one pass of `chip` takes at most.
-    ///
-    /// # Errors
-    /// Whatever CUPTI answers, such as [`crate::Code::InvalidParameter`] for an unknown chip.
-    pub fn metrics_per_pass(&self, chip: &str) -> Result<usize, Failure> {
-        let chip = c_string(chip);
-        let mut call =
-            Call::<sys::CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params>::new();
-        call.fields().pChipName = chip.as_ptr();
-        // SAFETY: a host function; the name lives until it returns.
-        unsafe { self.functions.host_metrics_per_pass.call(&mut call) }?;
-        // SAFETY: an integer that CUPTI wrote.
-        Ok(unsafe { (*call.out()).maxMetricsPerPass })
-    }
 }
 
 /// The metrics of one chip.

@@ -19,19 +19,18 @@ fn the_chips_of_four_generations_are_known_and_have_catalogues() {
     isolated("the_chips_of_four_generations_are_known_and_have_catalogues", || {
         let api = api();
         let chips = api.chips().unwrap();
-        // Counters, ratios, throughputs; hardware counters a pass.
-        for (chip, counts, per_pass) in [
-            ("GH100", [3389, 205, 56], 88),
-            ("GA100", [2876, 160, 26], 80),
-            ("AD102", [2799, 175, 27], 72),
-            ("GB100", [3773, 220, 72], 92),
+        // Counters, ratios, throughputs.
+        for (chip, counts) in [
+            ("GH100", [3389, 205, 56]),
+            ("GA100", [2876, 160, 26]),
+            ("AD102", [2799, 175, 27]),
+            ("GB100", [3773, 220, 72]),
         ] {
             assert!(chips.iter().any(|it| it == chip), "{chip} in {chips:?}");
             let host = Host::new(api, chip, None).unwrap();
             assert_eq!(host.chip(), chip);
             let found = MetricKind::ALL.map(|kind| host.base_metrics(kind).unwrap().len());
             assert_eq!(found, counts, "{chip}");
-            assert_eq!(api.metrics_per_pass(chip).unwrap(), per_pass, "{chip}");
         }
     });
 }

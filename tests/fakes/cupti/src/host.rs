@@ -79,15 +79,6 @@ pub fn chips(p: &mut sys::CUpti_Profiler_Host_GetSupportedChips_Params) -> Resul
     Ok(())
 }
 
-pub fn metrics_per_pass(
-    p: &mut sys::CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params,
-) -> Result<(), Code> {
-    // SAFETY: the client's text, for the call.
-    known_chip(&unsafe { call::text(p.pChipName) }?)?;
-    p.maxMetricsPerPass = trouble::per_pass();
-    Ok(())
-}
-
 pub fn initialize(p: &mut sys::CUpti_Profiler_Host_Initialize_Params) -> Result<(), Code> {
     // SAFETY: the client's text, for the call.
     let chip = unsafe { call::text(p.pChipName) }?;

@@ -59,9 +59,6 @@ export! {
     cuptiProfilerHostGetMetricProperties(
         CUpti_Profiler_Host_GetMetricProperties_Params, Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE
     ) = host::properties;
-    cuptiProfilerHostGetMaxNumHardwareMetricsPerPass(
-        CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params, Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params_STRUCT_SIZE
-    ) = host::metrics_per_pass;
     cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params, Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE)
         = host::add_metrics;
     cuptiProfilerHostGetConfigImageSize(
