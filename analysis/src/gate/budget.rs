@@ -30,8 +30,7 @@ impl Budget {
 
     /// As [`Self::new`], with at most so many rounds.
     pub fn up_to(most: u32, relative: usize, fixed: usize) -> Self {
-        let [relative, fixed, later] =
-            [relative, fixed, 2 * fixed].map(|family| Bounds::new(family, most));
+        let [relative, fixed, later] = Bounds::each([relative, fixed, 2 * fixed], most);
         Self { relative, fixed, later }
     }
 

@@ -47,35 +47,49 @@ impl Look {
         let index = LOOKS.iter().position(|look| *look == self.rounds)?;
         coins(self.rounds, share * pass_level(index))
     }
+
+    /// Number `index`, with the law of its `rounds`, for one of `family` questions.
+    fn new(index: usize, rounds: u32, family: usize, tails: &Tails) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "questions are counted")]
+        let slow_level = FAIL_BY_SLOW / (LOOKS.len() * family.max(1)) as f64;
+        let fail = |budget| fail_level(rounds, family, budget);
+        Self {
+            rounds,
+            pass: tails.at_most(pass_level(index)),
+            pass_of_chosen: tails.at_most(pass_level(index) / CHOSEN as f64),
+            fail: fail(FAIL_BY_RANKS).and_then(|level| tails.at_least(level)),
+            sign_pass: coins(rounds, pass_level(index)),
+            sign_fail: fail(FAIL_BUDGET)
+                .and_then(|level| coins(rounds, level))
+                .map(|few| rounds - few),
+            slow_level,
+            slow_tolerated: slow_pass_level(rounds)
+                .and_then(|level| heads(rounds, SLOW_SHARE, level))
+                .unwrap_or(0),
+        }
+    }
 }
 
 impl Bounds {
     /// Those for `family` questions that share a run's error budget, at the looks of up to `most`
     /// rounds.
     pub fn new(family: usize, most: u32) -> Self {
+        let [bounds] = Self::each([family], most);
+        bounds
+    }
+
+    /// Those for each of `families`: the exact laws of the ranks, which take most of the time, are
+    /// the same for all.
+    pub fn each<const N: usize>(families: [usize; N], most: u32) -> [Self; N] {
+        let mut all = families.map(|family| Self { family, looks: Vec::new() });
         let mut tails = Tails::new();
-        #[expect(clippy::cast_precision_loss, reason = "questions are counted")]
-        let slow_level = FAIL_BY_SLOW / (LOOKS.len() * family.max(1)) as f64;
-        let look = |(index, rounds): (usize, u32)| {
+        for (index, rounds) in LOOKS.into_iter().enumerate().filter(|(_, rounds)| *rounds <= most) {
             tails.grow(rounds);
-            let fail = |budget| fail_level(rounds, family, budget);
-            Look {
-                rounds,
-                pass: tails.at_most(pass_level(index)),
-                pass_of_chosen: tails.at_most(pass_level(index) / CHOSEN as f64),
-                fail: fail(FAIL_BY_RANKS).and_then(|level| tails.at_least(level)),
-                sign_pass: coins(rounds, pass_level(index)),
-                sign_fail: fail(FAIL_BUDGET)
-                    .and_then(|level| coins(rounds, level))
-                    .map(|few| rounds - few),
-                slow_level,
-                slow_tolerated: slow_pass_level(rounds)
-                    .and_then(|level| heads(rounds, SLOW_SHARE, level))
-                    .unwrap_or(0),
+            for Self { family, looks } in &mut all {
+                looks.push(Look::new(index, rounds, *family, &tails));
             }
-        };
-        let looks = LOOKS.into_iter().enumerate().take_while(|(_, rounds)| *rounds <= most);
-        Self { family, looks: looks.map(look).collect() }
+        }
+        all
     }
 
     /// How many questions share the budget.

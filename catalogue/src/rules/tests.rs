@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::sync::LazyLock;
 
 use gpuprof_analysis::advice::{AdviceContext, of_series};
 use gpuprof_analysis::fixture::{h200, measured, series};
@@ -18,12 +19,19 @@ mod cases;
 mod golden;
 mod silent;
 
+/// The built-in metrics and rules.
+static PARSED: LazyLock<(Catalogue, Vec<Rule>)> = LazyLock::new(|| {
+    let known = Sections::built_in().unwrap().catalogue().clone();
+    let rules = built_in(&known).unwrap();
+    (known, rules)
+});
+
 fn known() -> Catalogue {
-    Sections::built_in().unwrap().catalogue().clone()
+    PARSED.0.clone()
 }
 
 fn rules() -> Vec<Rule> {
-    built_in(&known()).unwrap()
+    PARSED.1.clone()
 }
 
 /// A chip that is slow at FP64.
