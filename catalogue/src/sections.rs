@@ -97,13 +97,18 @@ impl Sections {
         Ok(sections)
     }
 
-    /// These and those of `files`, which replace namesakes. Their definitions may use those of
-    /// `catalogue`: these sections' catalogue, or one based on it.
+    /// The same sections over `catalogue`, which is based on theirs.
+    #[must_use]
+    pub fn over(self, catalogue: Catalogue) -> Self {
+        Self { catalogue, ..self }
+    }
+
+    /// These and those of `files`, which replace namesakes. Their definitions may use those of the
+    /// catalogue.
     ///
     /// # Errors
     /// A file that is wrong (exit code 96).
-    pub fn with(mut self, files: &[OwnFile], catalogue: Catalogue) -> Result<Self> {
-        self.catalogue = catalogue;
+    pub fn with(mut self, files: &[OwnFile]) -> Result<Self> {
         for file in files {
             self.add(file.id(), &file.text, file.path.as_str())?;
         }
@@ -177,9 +182,7 @@ mod tests {
     use gpuprof_model::metric::{Direction, Formula, direction_by_family};
 
     fn read_sections(files: &[OwnFile]) -> Result<Sections> {
-        let ours = Sections::built_in()?;
-        let catalogue = ours.catalogue().clone();
-        ours.with(files, catalogue)
+        Sections::built_in()?.with(files)
     }
 
     fn chosen(sets: &[Set], names: &[&str], chip: &str) -> Vec<SectionColumns> {

@@ -46,6 +46,11 @@ impl Failure {
             .caused_by(source)
     }
 
+    /// Standard output that could not be written.
+    pub fn standard_output(error: io::Error) -> Self {
+        Self::output(Path::new("standard output"), &error)
+    }
+
     /// The failure with its cause.
     #[must_use]
     pub fn caused_by(self, source: impl StdError + Send + Sync + 'static) -> Self {

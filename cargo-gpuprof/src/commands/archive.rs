@@ -10,7 +10,7 @@ use crate::options::ArchiveOptions;
 use gpuprof_build::archive::{Contents, pack};
 use gpuprof_build::declared::Needed;
 use gpuprof_catalogue::rules;
-use gpuprof_catalogue::sections::{self, Sections};
+use gpuprof_catalogue::sections;
 use gpuprof_engine::discover;
 use gpuprof_engine::execute::HarnessProcess;
 use gpuprof_engine::store::check_writable;
@@ -29,7 +29,7 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<()> {
     let root = opened.root();
     let config = fs::read_to_string(root.join(DEFAULT_PATH)).ok();
     let sections = sections::own(root)?;
-    let known = Sections::built_in()?.with(&sections, opened.catalogue.clone())?;
+    let known = opened.sections.clone().with(&sections)?;
     let sections = OwnFile::below(root, sections);
     let layers = Layers::new(&opened.config, None)?;
     let settings = Settings::new(options.given.clone(), &layers);

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use gpuprof_model::run::{Provenance, Run};
 
-use super::stored::{places, stdout, write};
+use super::stored::{places, write};
 use super::table::aligned;
 use crate::options::{BaselineAction, BaselineOptions, MessageFormat};
 use gpuprof_analysis::view::View;
@@ -32,7 +32,7 @@ pub fn baseline(options: &BaselineOptions, screen: Screen, out: &mut impl Write)
         BaselineAction::Show { name } => {
             let run = document::read(&kept(name)?.path)?;
             let how = (Format::Table, Terms { screen, ..Terms::default() });
-            write(&run, &View::default(), how, out).map_err(|e| stdout(&e))
+            write(&run, &View::default(), how, out).map_err(Failure::standard_output)
         }
         BaselineAction::Rm { name } => {
             let path = kept(name)?.path;
@@ -83,7 +83,7 @@ fn list(
     let text = match format {
         MessageFormat::Json => {
             let line = |kept| json_text::line(out, &json(kept));
-            return all.iter().try_for_each(line).map_err(|e| stdout(&e));
+            return all.iter().try_for_each(line).map_err(Failure::standard_output);
         }
         MessageFormat::Human if all.is_empty() => {
             console::say("no baselines yet; make one with --save-baseline NAME");
@@ -91,7 +91,8 @@ fn list(
         }
         MessageFormat::Human => aligned(&all.iter().map(human).collect::<Vec<_>>()),
     };
-    shown_within(out, screen.width, |out| out.write_all(text.as_bytes())).map_err(|e| stdout(&e))
+    shown_within(out, screen.width, |out| out.write_all(text.as_bytes()))
+        .map_err(Failure::standard_output)
 }
 
 /// A baseline in the list; the last cell may be long.

@@ -1,7 +1,6 @@
 //! `cargo gpuprof calibrate`: the noise of this machine, from one build compared with itself.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
@@ -66,7 +65,7 @@ fn of_stored(
     let (layers, _) = layers(&root, &options.configuration)?;
     let format = Settings::new(options.given.clone(), &layers).message_format.value;
     let rated = Rated::prepare(&run, configurations)?;
-    rated.write(&run, format, out).map_err(|e| Failure::output(Path::new("standard output"), &e))
+    rated.write(&run, format, out).map_err(Failure::standard_output)
 }
 
 /// The rates of a new run.

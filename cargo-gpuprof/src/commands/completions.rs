@@ -4,7 +4,6 @@
 //! completes the executable; cargo's own completion for zsh calls it for `cargo gpuprof` as well.
 
 use std::io::Write;
-use std::path::Path;
 
 use clap_complete::{Shell, generate};
 
@@ -34,7 +33,7 @@ pub fn completions(
         .args(gpuprof.get_arguments())
         .subcommands(shown);
     let script = script(options.shell, &mut command);
-    out.write_all(script.as_bytes()).map_err(|e| Failure::output(Path::new("standard output"), &e))
+    out.write_all(script.as_bytes()).map_err(Failure::standard_output)
 }
 
 fn script(shell: Shell, command: &mut clap::Command) -> String {

@@ -79,7 +79,7 @@ pub fn doctor(
     if settings.message_format.value == MessageFormat::Json {
         return json::write(&checks, &examined, code, &sentence, out)
             .map(|()| code)
-            .map_err(|e| Failure::output(Path::new("standard output"), &e));
+            .map_err(Failure::standard_output);
     }
     let mut text: String = checks.iter().map(ToString::to_string).collect();
     for device in &examined {
@@ -87,8 +87,7 @@ pub fn doctor(
         text.extend(device.checks().map(ToString::to_string));
     }
     text.push_str(&format!("\n{sentence}\n"));
-    show_plain(out, |out| out.write_all(text.as_bytes()))
-        .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+    show_plain(out, |out| out.write_all(text.as_bytes())).map_err(Failure::standard_output)?;
     Ok(code)
 }
 

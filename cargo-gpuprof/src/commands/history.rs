@@ -18,7 +18,7 @@ use gpuprof_model::{AxisValue, Configuration, ExitCode, Filters};
 use jiff::Timestamp;
 
 use super::StandardOutput;
-use super::stored::{places, stdout};
+use super::stored::places;
 use crate::options::{AddOptions, HistoryAction, HistoryFormat, HistoryOptions, ShowOptions};
 use gpuprof_build::revision::Repository;
 use gpuprof_engine::store::{document, history};
@@ -48,7 +48,7 @@ pub fn history(options: &HistoryOptions, on: StandardOutput, out: &mut impl Writ
         HistoryAction::Add(add) => append(&root, &target, &file, add),
         HistoryAction::Show(show) => {
             let shown = render_history(&file, show, on)?;
-            out.write_all(shown.as_bytes()).map_err(|e| stdout(&e))
+            out.write_all(shown.as_bytes()).map_err(Failure::standard_output)
         }
     }
 }
@@ -247,7 +247,7 @@ fn render_history(file: &Utf8Path, show: &ShowOptions, on: StandardOutput) -> Re
         }
         HistoryFormat::Json => report::json(&timelines, &known.bad),
         HistoryFormat::Html => history_page(&timelines),
-        HistoryFormat::Csv => report::csv(&timelines).map_err(|e| stdout(&e))?,
+        HistoryFormat::Csv => report::csv(&timelines).map_err(Failure::standard_output)?,
     })
 }
 

@@ -71,7 +71,7 @@ pub fn list(
         }),
         MessageFormat::Json => planned.iter().try_for_each(|series| json(series, out)),
     };
-    written.map_err(|e| Failure::output(std::path::Path::new("standard output"), &e))
+    written.map_err(Failure::standard_output)
 }
 
 fn human(planned: &PlannedSeries, out: &mut impl Write) -> io::Result<()> {

@@ -6,7 +6,6 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
 
 use camino::Utf8Path;
 use clap_mangen::Man;
@@ -35,7 +34,7 @@ pub fn man(options: &ManOptions, cargo: clap::Command, out: &mut impl Write) -> 
         }
         None => page(gpuprof, version)
             .and_then(|page| out.write_all(&page))
-            .map_err(|e| Failure::output(Path::new("standard output"), &e)),
+            .map_err(Failure::standard_output),
     }
 }
 

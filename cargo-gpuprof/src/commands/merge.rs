@@ -13,8 +13,7 @@ mod spans;
 mod union;
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::Write;
 
 use camino::Utf8PathBuf;
 use gpuprof_analysis::advice;
@@ -64,7 +63,7 @@ pub fn merge(
     let absent = Absent::find(&all);
     if options.missing {
         let written = if absent.is_none() { Ok(()) } else { writeln!(out, "{}", absent.again()) };
-        written.and_then(|()| out.flush()).map_err(|e| stdout_failed(&e))?;
+        written.and_then(|()| out.flush()).map_err(Failure::standard_output)?;
         return Ok(ExitCode::Success);
     }
     let opened = Opened::new(options, root, target)?;
@@ -226,10 +225,6 @@ fn each(slices: &[StoredSlice]) -> Vec<OwnSeries> {
         own.entry(series.position).or_insert_with(|| series.clone());
     }
     own.into_values().collect()
-}
-
-fn stdout_failed(error: &io::Error) -> Failure {
-    Failure::output(Path::new("standard output"), error)
 }
 
 #[cfg(test)]

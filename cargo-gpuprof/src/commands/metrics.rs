@@ -10,7 +10,6 @@ mod sets;
 mod shown;
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use camino::Utf8Path;
 use gpuprof_model::metric::{
@@ -32,20 +31,19 @@ use shown::{described, show};
 /// # Errors
 /// A metric that is not there; sections or a configuration file that are wrong; standard output.
 pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
-    let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
     let manifest = options.manifest_path.as_ref().map(|path| path.as_std_path().join(".."));
     let here = manifest.map_or_else(std::env::current_dir, |path| path.canonicalize()).ok();
     let root = here.as_deref().and_then(Utf8Path::from_path).map(settled_root);
     let mut sections = Sections::built_in()?;
     if let Some(root) = root {
         let (_, catalogue) = Config::load(root, None, sections.catalogue())?;
-        sections = sections.with(&sections::own(root)?, catalogue)?;
+        sections = sections.over(catalogue).with(&sections::own(root)?)?;
     }
     let known = sections.catalogue();
     let as_json = options.message_format == MessageFormat::Json;
     if options.list_sets {
         return match as_json {
-            true => json::write(sets::lines(&sections), out).map_err(output),
+            true => json::write(sets::lines(&sections), out).map_err(Failure::standard_output),
             false => {
                 sets::list(&sections, options.chip.as_deref(), options.cupti_path.as_deref(), out)
             }
@@ -68,7 +66,7 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
             true => json::write(section_lines(&sections, chip.as_deref()), out),
             false => list_sections(&sections, chip.as_deref(), out),
         }
-        .map_err(output);
+        .map_err(Failure::standard_output);
     }
     let named = options.describe.as_deref().or(options.search.as_deref());
     if let Some((name, metrics)) = named.and_then(|name| Some((name, group(name)?))) {
@@ -97,7 +95,6 @@ fn search(
     options: &MetricsOptions,
     out: &mut impl Write,
 ) -> Result<()> {
-    let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
     let as_json = options.message_format == MessageFormat::Json;
     let search = options.search.as_deref().unwrap_or("");
     let any = match &options.chip {
@@ -107,7 +104,7 @@ fn search(
                 true => json::write(found.lines(known), out),
                 false => found.show(known, search, out),
             }
-            .map_err(output)?;
+            .map_err(Failure::standard_output)?;
             found.any()
         }
         Some(chip) => {
@@ -120,7 +117,7 @@ fn search(
                     .iter()
                     .try_for_each(|it| writeln!(out, "{}\n{}", it.name, described(it, "    "))),
             }
-            .map_err(output)?;
+            .map_err(Failure::standard_output)?;
             !found.is_empty()
         }
     };
@@ -144,7 +141,7 @@ fn names(
         true => json::write(all.into_iter().map(line), out),
         false => writeln!(out, "{}", all.join("\n")),
     }
-    .map_err(|e| Failure::output(Path::new("standard output"), &e))
+    .map_err(Failure::standard_output)
 }
 
 /// Writes the `metrics` of the group `name`.
@@ -157,7 +154,7 @@ fn several(name: &str, metrics: Vec<String>, as_json: bool, out: &mut impl Write
         true => group().write(out),
         false => writeln!(out, "{}", metrics.join("\n")),
     }
-    .map_err(|e| Failure::output(Path::new("standard output"), &e))
+    .map_err(Failure::standard_output)
 }
 
 /// The metrics of a chip: as CUPTI describes them, or else as this version knows them.

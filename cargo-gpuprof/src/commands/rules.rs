@@ -5,7 +5,6 @@
 //! on standard output.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use camino::Utf8Path;
 use gpuprof_analysis::advice::rule::{EstimateScope, Rule};
@@ -30,7 +29,6 @@ use gpuprof_system::error::{Failure, Result};
 /// A rule or a run that is not there; a rule or a configuration file that is wrong; standard
 /// output.
 pub fn rules(options: &RulesOptions, out: &mut impl Write) -> Result<()> {
-    let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
     let (root, target) = places(&options.place);
     let (layers, known) = layers(&root, &options.configuration)?;
     let settings = Settings::new(options.given.clone(), &layers);
@@ -50,13 +48,13 @@ pub fn rules(options: &RulesOptions, out: &mut impl Write) -> Result<()> {
         let Some(rule) = all.iter().find(|rule| rule.id == *id) else {
             return Err(Failure::usage(unknown(id, &all)));
         };
-        return full(rule, &lacks, out).map_err(output);
+        return full(rule, &lacks, out).map_err(Failure::standard_output);
     }
-    list(&all, &lacks, out).map_err(output)?;
+    list(&all, &lacks, out).map_err(Failure::standard_output)?;
     match &options.chip {
         Some(chip) => {
             let cost = cost(&all, chip, options.cupti_path.as_deref())?;
-            writeln!(out, "\n{cost}").map_err(output)
+            writeln!(out, "\n{cost}").map_err(Failure::standard_output)
         }
         None => Ok(()),
     }

@@ -9,7 +9,7 @@ use gpuprof_model::text::printable;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::stored::{places, stdout, write};
+use super::stored::{places, write};
 use super::table::aligned;
 use crate::options::{MessageFormat, RemoveOptions, RunsAction, RunsOptions};
 use gpuprof_analysis::view::View;
@@ -34,7 +34,7 @@ pub fn runs(options: &RunsOptions, screen: Screen, out: &mut impl Write) -> Resu
         RunsAction::Show { run, .. } => {
             let run = document::find(&target, run)?;
             let how = (Format::Table, Terms { screen, ..Terms::default() });
-            write(&run, &View::default(), how, out).map_err(|e| stdout(&e))
+            write(&run, &View::default(), how, out).map_err(Failure::standard_output)
         }
         RunsAction::Rm(which) => {
             let chosen = chosen(runs::all(&target), which)?;
@@ -51,7 +51,7 @@ fn list(
     let text = match format {
         MessageFormat::Json => {
             let line = |run| json_text::line(out, &listed(run));
-            return all.iter().try_for_each(line).map_err(|e| stdout(&e));
+            return all.iter().try_for_each(line).map_err(Failure::standard_output);
         }
         MessageFormat::Human if all.is_empty() => {
             console::say("no runs yet; `cargo gpuprof run` makes one");
@@ -59,7 +59,8 @@ fn list(
         }
         MessageFormat::Human => aligned(&all.iter().map(human).collect::<Vec<_>>()),
     };
-    shown_within(out, screen.width, |out| out.write_all(text.as_bytes())).map_err(|e| stdout(&e))
+    shown_within(out, screen.width, |out| out.write_all(text.as_bytes()))
+        .map_err(Failure::standard_output)
 }
 
 /// The cells of a run; the last one may be long.
@@ -169,7 +170,7 @@ fn remove(chosen: &[StoredRun], which: &RemoveOptions, out: &mut impl Write) -> 
             (count, bytes) = (count + 1, bytes + run.bytes);
             if which.message_format == MessageFormat::Json {
                 let line = json!({ "reason": "run-removed", "id": run.id, "bytes": run.bytes });
-                json_text::line(out, &line).map_err(|e| stdout(&e))?;
+                json_text::line(out, &line).map_err(Failure::standard_output)?;
             }
         } else if run.state == State::UnderWay {
             console::say(format_args!("run {} is under way and stays", run.id));

@@ -163,6 +163,43 @@ macro_rules! of_a_run {
 
 settings!(of_a_run);
 
+/// A list of settings, each with its key.
+macro_rules! keyed {
+    ($($name:ident),*) => {
+        vec![$((stringify!($name).replace('_', "-"), $name as &dyn ShownSetting)),*]
+    };
+}
+
+impl Settings {
+    /// The settings that change what is measured, or how, with their keys: all slices of a plan
+    /// share them. A run's provenance and its journal have their values and effects. A new setting
+    /// does not compile before it is said here which of the two kinds it is.
+    #[rustfmt::skip]
+    pub fn of_measurement(&self) -> Vec<(String, &dyn ShownSetting)> {
+        let Self {
+            backend, repeat, max_repeat, cache_control, clock_control, replay_mode, range, isolate,
+            ahead, interleave, verify, check, estimate, sets, sections, app_replay_match,
+            app_replay_mode, sample, sample_seed, kernel_arch, profile,
+            // By their effects: the devices, the toolchain and the hashes of build results.
+            devices: _, expect_device: _, kernel_toolchain: _, features: _, all_features: _,
+            default_features: _, bench: _,
+            // Paths of libraries, time limits, retention and judging.
+            nvml_path: _, cupti_path: _, timeout: _, time_budget: _, wait: _, fail_fast: _,
+            retries: _, advice: _, rules: _, max_passes: _, max_configs: _, gate: _, strict: _,
+            baseline: _, base: _, across_devices: _, keep_runs: _,
+            // What is shown and written.
+            best_by: _, reference: _, filter: _, columns: _, sort: _, top: _, pareto: _,
+            message_format: _, export_csv: _, export_html: _, export_json: _, export_junit: _,
+            export_markdown: _, export_svg: _, color: _, quiet: _,
+        } = self;
+        keyed![
+            backend, repeat, max_repeat, cache_control, clock_control, replay_mode, range, isolate,
+            ahead, interleave, verify, check, estimate, sets, sections, app_replay_match,
+            app_replay_mode, sample, sample_seed, kernel_arch, profile
+        ]
+    }
+}
+
 /// A setting of any type.
 pub trait ShownSetting {
     /// The value and its layer, for people.

@@ -43,7 +43,7 @@ pub fn show_config(
         MessageFormat::Human => show_plain(out, |mut out| human(&settings, &series, &mut out)),
         MessageFormat::Json => json(&settings, &series, out),
     };
-    written.map_err(|e| Failure::output(std::path::Path::new("standard output"), &e))
+    written.map_err(Failure::standard_output)
 }
 
 type Listed<'s> = (&'s SeriesDescription, Vec<thresholds::Placed>, Vec<String>);

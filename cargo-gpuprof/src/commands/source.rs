@@ -40,8 +40,8 @@ pub struct Source {
     pub stored: Utf8PathBuf,
     /// The settings.
     pub config: Config,
-    /// The metrics that are known with our sections and the settings.
-    catalogue: Catalogue,
+    /// Our sections over the metrics that are known with the settings.
+    sections: Sections,
     /// When the build of the harnesses began.
     begun: SystemTime,
     origin: Origin,
@@ -102,8 +102,8 @@ impl From<&CargoOptions> for Wanted {
 pub struct Opened {
     /// The settings.
     pub config: Config,
-    /// The metrics that are known with our sections and the settings.
-    pub catalogue: Catalogue,
+    /// Our sections over the metrics that are known with the settings.
+    pub sections: Sections,
     place: Place,
     /// The folder of an unpacked archive, as long as it is needed.
     folder: Scratch,
@@ -153,7 +153,7 @@ impl Opened {
                 (Place::Archive(Box::new(unpacked)), loaded)
             }
         };
-        Ok(Self { config, catalogue, place, folder })
+        Ok(Self { config, sections: ours.over(catalogue), place, folder })
     }
 
     /// The workspace root; the present folder for an archive.
@@ -185,7 +185,7 @@ impl Opened {
     pub fn build(self, options: BuildOptions) -> Result<(Scratch, Source)> {
         let begun = SystemTime::now();
         let stored = self.stored(&options);
-        let Self { config, catalogue, place, folder } = self;
+        let Self { config, sections, place, folder } = self;
         let (mut harnesses, target_directory, origin) = match place {
             Place::Workspace(metadata) => {
                 let target_directory = host::target_directory(&metadata, &options.cargo);
@@ -201,7 +201,7 @@ impl Opened {
         execute::stand_in(&mut harnesses, &target_directory)?;
         Ok((
             folder,
-            Source { harnesses, target_directory, stored, config, catalogue, begun, origin },
+            Source { harnesses, target_directory, stored, config, sections, begun, origin },
         ))
     }
 }
@@ -247,7 +247,7 @@ impl Source {
             stored: target_directory.clone(),
             target_directory,
             config: Config::default(),
-            catalogue: Sections::built_in()?.catalogue().clone(),
+            sections: Sections::built_in()?,
             begun,
             origin: Origin::Workspace { metadata: Box::new(metadata), cargo },
         })
@@ -341,7 +341,7 @@ impl Source {
         if let Origin::Archive(unpacked) = &self.origin {
             files = OwnFile::joined(files, &unpacked.manifest.sections);
         }
-        Sections::built_in()?.with(&files, self.catalogue.clone())
+        self.sections.clone().with(&files)
     }
 
     /// The user's own rules of advice, in the folder that `setting` names or in the usual one of

@@ -1,7 +1,6 @@
 //! `report --source` and `report --code-diff`: the code of a stored run.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use gpuprof_analysis::view::View;
 use gpuprof_model::run::Run;
@@ -93,9 +92,10 @@ fn write_to(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     out: &mut impl Write,
 ) -> Result<()> {
-    let (written, path) = match &options.output {
-        None => (write(out), Path::new("standard output")),
-        Some(path) => (write_whole_by(path, write), path.as_std_path()),
-    };
-    written.map_err(|e| Failure::output(path, &e))
+    match &options.output {
+        None => write(out).map_err(Failure::standard_output),
+        Some(path) => {
+            write_whole_by(path, write).map_err(|e| Failure::output(path.as_std_path(), &e))
+        }
+    }
 }

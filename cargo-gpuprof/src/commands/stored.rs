@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::metric::Catalogue;
@@ -51,10 +50,6 @@ pub(super) fn places(options: &PlaceOptions) -> (Utf8PathBuf, Utf8PathBuf) {
         }
         Err(_) => (".".into(), options.target_dir.clone().unwrap_or_else(|| "target".into())),
     }
-}
-
-pub(super) fn stdout(error: &std::io::Error) -> Failure {
-    Failure::output(Path::new("standard output"), error)
 }
 
 /// Writes `run` in `format` as `view` has it.
@@ -172,7 +167,7 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
         return browser::show(&run, outcome, &view, &page);
     }
     match &options.output {
-        None => write(&run, &view, how, out).map_err(|e| stdout(&e)),
+        None => write(&run, &view, how, out).map_err(Failure::standard_output),
         Some(path) => write_whole_by(path, |file| write(&run, &view, how, file))
             .map_err(|e| Failure::output(path.as_std_path(), &e)),
     }
@@ -226,7 +221,7 @@ pub fn compare(
     if options.format == Format::Github {
         start_paths_at_repository(&mut run, &root);
     }
-    write(&run, &view, (options.format, terms), out).map_err(|e| stdout(&e))?;
+    write(&run, &view, (options.format, terms), out).map_err(Failure::standard_output)?;
     Ok(outcome.exit_code)
 }
 

@@ -6,8 +6,7 @@
 //! error says why.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::Write;
 
 use gpuprof_model::failure::MetricRefusal;
 use gpuprof_model::metric::{Catalogue, DEVICE_ATTRIBUTE, Origin};
@@ -35,7 +34,6 @@ pub(super) fn one(
     options: &MetricsOptions,
     out: &mut impl Write,
 ) -> Result<()> {
-    let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
     let chip = options.chip.as_deref().unwrap_or(DEFAULT_CHIP).to_uppercase();
     // A section's definition may use other counters on this chip.
     let catalogue = sections.catalogue_on(&chip);
@@ -43,17 +41,17 @@ pub(super) fn one(
     let own = known.filter(|metric| metric.origin != Origin::Hardware(metric.name.clone()));
     let Some(own) = own else { return counter(&catalogue, name, &chip, options, out) };
     if options.message_format == MessageFormat::Json {
-        Line::metric(&catalogue, &own).write(out).map_err(output)?;
+        Line::metric(&catalogue, &own).write(out).map_err(Failure::standard_output)?;
         for counter in catalogue.hardware_names(&own) {
             ask_about(&counter, &chip, options)?
                 .line(&counter, &chip)
                 .write(out)
-                .map_err(output)?;
+                .map_err(Failure::standard_output)?;
         }
         return Ok(());
     }
-    show(&catalogue, &own, out).map_err(output)?;
-    show_grounds(&catalogue, &own, out).map_err(output)?;
+    show(&catalogue, &own, out).map_err(Failure::standard_output)?;
+    show_grounds(&catalogue, &own, out).map_err(Failure::standard_output)?;
     let counters = catalogue.hardware_names(&own);
     let text = match counters.as_slice() {
         [] => "    costs no counter pass\n".to_owned(),
@@ -66,7 +64,7 @@ pub(super) fn one(
         },
         several => cost(several, &chip, options)?,
     };
-    out.write_all(text.as_bytes()).map_err(output)
+    out.write_all(text.as_bytes()).map_err(Failure::standard_output)
 }
 
 /// A counter of the chip that is not one of our metrics.
@@ -79,11 +77,10 @@ fn counter(
 ) -> Result<()> {
     match ask_about(name, chip, options)? {
         OnChip::Found(of_chip) => {
-            let output = |e| Failure::output(Path::new("standard output"), &e);
             if options.message_format == MessageFormat::Json {
                 let metric = catalogue.find(name).map(|metric| Line::metric(catalogue, &metric));
                 let lines = metric.into_iter().chain([OnChip::Found(of_chip).line(name, chip)]);
-                return json::write(lines, out).map_err(output);
+                return json::write(lines, out).map_err(Failure::standard_output);
             }
             match catalogue.find(name) {
                 Some(metric) => show(catalogue, &metric, out)
@@ -92,7 +89,7 @@ fn counter(
                 None => writeln!(out, "{name}"),
             }
             .and_then(|()| out.write_all(of_chip.text(chip, "").as_bytes()))
-            .map_err(output)
+            .map_err(Failure::standard_output)
         }
         OnChip::Refused(_) if catalogue.find(name).is_none() && !counters_name(name) => {
             Err(Failure::usage(catalogue.unknown(name)))

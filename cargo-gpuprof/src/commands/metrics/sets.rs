@@ -5,8 +5,7 @@
 //! hint to install it.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::Write;
 
 use camino::Utf8Path;
 use gpuprof_model::words::Word;
@@ -40,15 +39,15 @@ pub(super) fn list(
     cupti: Option<&Utf8Path>,
     out: &mut impl Write,
 ) -> Result<()> {
-    let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
     for &(set, name, _) in Set::ALL {
         let holds = sections.iter().filter(|section| section.sets.contains(&set));
         let ids: Vec<&str> = holds.map(|section| section.id.as_str()).collect();
-        writeln!(out, "{name}\n    {}\n    {}", set.meaning(), ids.join(", ")).map_err(output)?;
+        writeln!(out, "{name}\n    {}\n    {}", set.meaning(), ids.join(", "))
+            .map_err(Failure::standard_output)?;
         if let Some(chip) = chip {
             let chip = chip.to_uppercase();
             let cost = cost(sections, set, name, &chip, cupti)?;
-            writeln!(out, "    on {chip}: {cost}").map_err(output)?;
+            writeln!(out, "    on {chip}: {cost}").map_err(Failure::standard_output)?;
         }
     }
     Ok(())

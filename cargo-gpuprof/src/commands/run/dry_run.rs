@@ -1,7 +1,6 @@
 //! `--dry-run`: the processes of a run, and about how long it would take.
 
 use std::io::Write;
-use std::path::Path;
 
 use gpuprof_model::ExitCode;
 
@@ -41,7 +40,7 @@ pub(super) fn show(plan: &Plan, refused: Option<&Blocked>, out: &mut impl Write)
         }
         MessageFormat::Json => json(plan, refused, out),
     };
-    written.map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+    written.map_err(Failure::standard_output)?;
     plan.inputs.folder.discard();
     Ok(())
 }

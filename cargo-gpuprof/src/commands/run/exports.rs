@@ -4,7 +4,6 @@
 //! that a program can read it. The table gives way to an export and goes to standard error.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_analysis::gate::outcome::RunOutcome;
@@ -87,7 +86,7 @@ impl Exports {
         let stored = and(after_files, &saved);
         let shown = self
             .show(run, stored, notes, out, |out| show(stored, out))
-            .map_err(|e| Failure::output(Path::new("standard output"), &e));
+            .map_err(Failure::standard_output);
         let last = and(stored, &shown);
         if last != outcome {
             // The first failure is reported; these files then agree with the exit code.

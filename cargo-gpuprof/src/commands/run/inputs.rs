@@ -16,6 +16,7 @@ use crate::commands::Source;
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::thresholds::Placed;
 use crate::commands::viewed::PlacedView;
+use gpuprof_catalogue::sections::Sections;
 use gpuprof_engine::plan::{PlannedSeries, Selection};
 use gpuprof_engine::store::RunFolder;
 use gpuprof_system::console::Notes;
@@ -64,6 +65,8 @@ pub(super) struct Chosen {
     pub(super) selection: Selection,
     /// The series of this revision.
     pub(super) checked: Vec<Checked>,
+    /// The sections of the workspace.
+    pub(super) sections: Sections,
     /// Notes on properties that both sides of a comparison share.
     pub(super) notes: Vec<String>,
 }

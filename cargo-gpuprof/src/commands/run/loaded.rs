@@ -102,7 +102,7 @@ fn configured(options: &RunOptions, root: &Utf8Path) -> Result<(Config, Sections
     let (config, catalogue) =
         Config::chosen(root, &options.configuration.file(), ours.catalogue())?;
     // And its thresholds those of the workspace's.
-    let sections = ours.with(&sections::own(root)?, catalogue)?;
+    let sections = ours.over(catalogue).with(&sections::own(root)?)?;
     Ok((config, sections))
 }
 

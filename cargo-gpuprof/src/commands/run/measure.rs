@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gpuprof_model::ExitCode;
@@ -361,6 +360,6 @@ impl<W: Write> Lines<'_, W> {
 
     fn write(&mut self, event: &json_lines::Event<'_>) -> Result<()> {
         let Some(out) = &mut self.out else { return Ok(()) };
-        event.write(out).map_err(|e| Failure::output(Path::new("standard output"), &e))
+        event.write(out).map_err(Failure::standard_output)
     }
 }

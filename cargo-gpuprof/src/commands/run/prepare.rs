@@ -37,7 +37,7 @@ use gpuprof_analysis::sequential::{LOOKS, Most};
 use gpuprof_analysis::view::View;
 use gpuprof_catalogue::chips::expanded;
 use gpuprof_catalogue::rules;
-use gpuprof_catalogue::sections::chip_of;
+use gpuprof_catalogue::sections::{Sections, chip_of};
 use gpuprof_engine::device::{Hold, Terms};
 use gpuprof_engine::discover;
 use gpuprof_engine::emulator::emulator_folder;
@@ -151,9 +151,9 @@ pub(super) fn series(inputs: &mut Inputs, interrupt: &Interrupt) -> Result<Chose
     let sections = source.sections()?;
     let chosen = sections.choose(&settings.sets.value, &settings.sections.value, None);
     chosen.map_err(|failure| settings.sections.blamed(failure))?;
-    let chosen = selected(inputs, &probe, sections.catalogue())?;
+    let chosen = selected(inputs, &probe, sections)?;
     let axes: Vec<_> = chosen.checked.iter().map(|c| c.planned.series.space.types()).collect();
-    view.check(sections.catalogue(), &axes)?;
+    view.check(chosen.sections.catalogue(), &axes)?;
     let (checked, slice) = slice_steps::cut(inputs, chosen.checked)?;
     inputs.slice = slice;
     slice_steps::place(inputs, interrupt)?;
@@ -172,9 +172,8 @@ pub(super) fn plan(
 ) -> Result<(Plan, Vec<Hold>)> {
     let passes = inputs.folder.passes();
     let probe = HarnessProcess::for_query(&passes, interrupt);
-    let Chosen { selection, mut checked, notes } = chosen;
+    let Chosen { selection, mut checked, sections, notes } = chosen;
     let Inputs { source, settings, view, .. } = &inputs;
-    let sections = source.sections()?;
     let choose = |chip| {
         let chosen = sections.choose(&settings.sets.value, &settings.sections.value, chip);
         chosen.map_err(|failure| settings.sections.blamed(failure))
@@ -203,9 +202,8 @@ pub(super) fn plan(
     // Counts are exact: no drift can pick a winner among them.
     let order = if devices.emulated { Interleave::None } else { settings.interleave.value };
     let limited = limited((&checked, &catalogue), &inputs);
-    let asked = asked(&inputs, counts.iter().sum());
-    let limited_by_numbers = limited.contains(&true);
-    let (repeat, most_rounds) = processes(&inputs, asked, devices.emulated, limited_by_numbers);
+    let (repeat, most_rounds) =
+        processes(&inputs, counts.iter().sum(), devices.emulated, limited.contains(&true));
     let both = both((&inputs, &selection), checked, &probe)?;
     let notes = [notes, say_notes(both.thresholds_gone())].concat();
     let plan = Plan {
@@ -280,7 +278,7 @@ fn complete(
 ///
 /// # Errors
 /// Discovery, selection, thresholds.
-fn selected(inputs: &Inputs, probe: &HarnessProcess<'_>, catalogue: &Catalogue) -> Result<Chosen> {
+fn selected(inputs: &Inputs, probe: &HarnessProcess<'_>, sections: Sections) -> Result<Chosen> {
     let Inputs { request, layers, settings, source, base, .. } = inputs;
     let (described, selection, planned) = select(request, (layers, settings, source), probe)?;
     if let Some(why) = settings.verify.turned_off("verify") {
@@ -296,36 +294,32 @@ fn selected(inputs: &Inputs, probe: &HarnessProcess<'_>, catalogue: &Catalogue) 
         };
         notes = plan::left_out(&described, &planned, &selection, sampled.as_deref());
     }
-    notes.extend(shared_by_both(inputs)?);
+    notes.extend(shared_by_both(inputs, sections.catalogue()));
     notes.iter().for_each(console::say);
     let check = |planned: PlannedSeries| {
         let annotated = described.iter().find(|series| series.id == planned.series.id);
-        check(catalogue, planned, annotated, layers, request)
+        check(sections.catalogue(), planned, annotated, layers, request)
     };
-    let checked = planned.into_iter().map(check);
-    Ok(Chosen { selection, checked: checked.collect::<Result<Vec<_>>>()?, notes })
+    let checked = planned.into_iter().map(check).collect::<Result<Vec<_>>>()?;
+    Ok(Chosen { selection, checked, sections, notes })
 }
 
 /// Notes on common properties of both sides, which no difference between them shows: the directions
 /// of built-in metrics that this revision's files set, and that nothing is gated.
-///
-/// # Errors
-/// A file of a section.
-fn shared_by_both(inputs: &Inputs) -> Result<Vec<String>> {
+fn shared_by_both(inputs: &Inputs, catalogue: &Catalogue) -> Vec<String> {
     let mut notes = Vec::new();
     if inputs.base.is_some() {
-        let sections = inputs.source.sections()?;
         let told = |(name, direction, file): (&str, Direction, &str)| {
             format!("direction of {name} set in {file}: {}", direction.words())
         };
-        notes.extend(sections.catalogue().turned().map(told));
+        notes.extend(catalogue.turned().map(told));
     }
     let compares = inputs.base.is_some() || inputs.against.is_some();
     let gate = &inputs.settings.gate;
     if compares && !gate.value && !gate.on_command_line() && inputs.slice.is_none() {
         notes.push(UNGATED.to_owned());
     }
-    Ok(notes)
+    notes
 }
 
 /// What is said where the configuration or the environment takes the gate away.
@@ -344,36 +338,30 @@ fn limited((checked, catalogue): (&[Checked], &Catalogue), inputs: &Inputs) -> V
     checked.iter().map(|series| gated && any(series)).collect()
 }
 
-/// How many processes are asked for of each of so many `configurations`. A stored baseline cannot
-/// grow, so both sides of a comparison with one have more by default.
-fn asked(inputs: &Inputs, configurations: usize) -> Repeats {
-    let repeat = &inputs.settings.repeat;
-    let stored = inputs.against.is_some() || inputs.save_to.is_some();
-    match repeat.origin {
-        Origin::Default if stored => Repeats::stored(configurations),
-        _ => repeat.value,
-    }
-}
-
-/// How many processes time each configuration, and how many at most if a look leaves it open, for
-/// absolute limits or next to another revision. Two revisions are decided at looks, so there the
-/// first rounds go on to one.
+/// How many processes time each of so many `configurations`, and how many at most if a look leaves
+/// it open, for absolute limits (`limited`) or next to another revision. A stored baseline cannot
+/// grow, so both sides of a comparison with one have more by default. Two revisions are decided at
+/// looks, so there the first rounds go on to one.
 fn processes(
     inputs: &Inputs,
-    asked: Repeats,
+    configurations: usize,
     emulated: bool,
     limited: bool,
 ) -> (Repeats, Option<Most>) {
     let Settings { repeat, max_repeat, .. } = &inputs.settings;
     let most = max_repeat.value.map_or(Most::DEFAULT, |most| Most::exactly(most.get()));
+    let is_default = repeat.origin == Origin::Default;
     if emulated {
         return (Repeats::exactly(1), None);
     }
     if inputs.base.is_none() {
+        let stored = inputs.against.is_some() || inputs.save_to.is_some();
+        let default = (is_default && stored).then(|| Repeats::stored(configurations));
+        let asked = default.unwrap_or(repeat.value);
         let more = limited && most.single_limit() > asked.least;
         return (asked, more.then_some(most));
     }
-    let asked = if repeat.origin == Origin::Default { 0 } else { repeat.value.least };
+    let asked = if is_default { 0 } else { repeat.value.least };
     let look = LOOKS.into_iter().find(|&look| look >= asked).unwrap_or(asked);
     let least = look.min(most.single_limit());
     (Repeats { least, most: repeat.value.most.max(least) }, Some(most))

@@ -32,31 +32,6 @@ use gpuprof_system::sha256::{sha256, sha256_of};
 /// The default folder of slices, below the target folder.
 const FOLDER: &str = "gpuprof/slices";
 
-/// The settings that change what is measured, or how.
-const SETTINGS: [&str; 21] = [
-    "backend",
-    "repeat",
-    "max-repeat",
-    "cache-control",
-    "clock-control",
-    "replay-mode",
-    "range",
-    "isolate",
-    "ahead",
-    "interleave",
-    "verify",
-    "check",
-    "estimate",
-    "sets",
-    "sections",
-    "app-replay-match",
-    "app-replay-mode",
-    "sample",
-    "sample-seed",
-    "kernel-arch",
-    "profile",
-];
-
 /// Reduces the whole plan `checked` to the slice's part, if a slice is selected.
 ///
 /// # Errors
@@ -114,14 +89,12 @@ fn scope(inputs: &Inputs) -> OutlineScope {
 }
 
 fn settings(settings: &Settings) -> BTreeMap<String, String> {
-    let all = settings.all().into_iter();
     let text = |value: serde_json::Value| match &value["value"] {
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    all.filter(|(key, _)| SETTINGS.contains(&&**key))
-        .map(|(key, setting)| (key, text(setting.json())))
-        .collect()
+    let all = settings.of_measurement().into_iter();
+    all.map(|(key, setting)| (key, text(setting.json()))).collect()
 }
 
 fn outlined(checked: &[Checked], slices: &Slices, costs: Option<&Costs>) -> Vec<OutlineSeries> {
