@@ -1,6 +1,6 @@
 //! Counts by line, stored with a run.
 
-use crate::support::{FakeGpu, NO_NVDISASM, Workspace, script};
+use crate::support::{FakeGpu, NO_NVDISASM, Tool, Workspace, script};
 use serde_json::Value;
 
 /// The document of a run of `package` in `workspace`.
@@ -97,7 +97,8 @@ fn a_gpu_counts_and_samples_by_line_and_the_lines_add_up_to_its_counters() {
     }
     let log = gpu.log();
     let count = |line: &str| log.iter().filter(|it| *it == line).count();
-    assert_eq!((count("counts instructions"), count("samples")), (2, 2), "{log:#?}");
+    // The section has `bank_conflicts`, which another process counts.
+    assert_eq!((count("counts instructions"), count("samples")), (4, 2), "{log:#?}");
     assert_eq!(gpu.survivors(), [0; 0]);
 }
 
@@ -175,5 +176,43 @@ fn machine_code_has_the_text_of_nvdisasm_or_the_reason_why_it_has_none() {
         assert_eq!(row["source"]["machine"], Value::Null);
         let told = row["source"]["missing"][0].as_str().expect("a reason").to_owned();
         assert!(told.contains("nvdisasm 13.0.85 ends with exit status: 3: unknown chip"), "{told}");
+    }
+}
+
+/// `bank_conflicts` of the configurations of `structures`, by a run with `more` arguments.
+fn conflicts(tool: impl Fn(&Workspace, &[&str]) -> Tool, more: &[&str]) -> Vec<Value> {
+    let series = ["run", "--package", "memory", "structures", "--repeat", "1", "--no-config"];
+    let asked = ["--metrics", "bank_conflicts", "--message-format", "json"];
+    let tool = tool(&Workspace::fixture("workshop"), &[&series[..], &asked, more].concat());
+    let rows = tool.run().exits_with(0).events_of("configuration-finished");
+    rows.iter().map(|row| row["metrics"]["bank_conflicts"].clone()).collect()
+}
+
+#[test]
+fn a_gpu_counts_bank_conflicts_by_instruction_in_a_process_of_their_own() {
+    let values = |found: &[Value]| -> Vec<f64> {
+        found.iter().map(|it| it["value"].as_f64().expect("a value")).collect()
+    };
+    let emulated = values(&conflicts(Workspace::tool, &[]));
+    assert!(emulated.iter().any(|value| *value > 0.0), "{emulated:?}");
+    let gpu = FakeGpu::new();
+    let counted = conflicts(|workspace, all| gpu.tool(workspace, all), &[]);
+    assert_eq!(values(&counted), emulated);
+    let log = gpu.log();
+    let counts = log.iter().filter(|it| *it == "counts instructions").count();
+    assert_eq!(counts, emulated.len(), "{log:#?}");
+    for (trouble, more, why) in [
+        ("abort at=cuptiSassMetricsEnable", &[][..], "the process"),
+        ("drop instructions 9", &[], "CUPTI lost 9 counts of instructions"),
+        ("", &["--replay-mode", "none"], "--replay-mode none collects no counters"),
+    ] {
+        let gpu = FakeGpu::new();
+        let tool = |workspace: &Workspace, all: &[&str]| {
+            gpu.tool(workspace, all).env("FAKE_CUPTI_TROUBLE", trouble)
+        };
+        for found in conflicts(tool, more) {
+            let told = found["unavailable"].as_str().unwrap_or_default();
+            assert!(told.contains(why), "{trouble}: {found}");
+        }
     }
 }

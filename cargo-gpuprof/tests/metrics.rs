@@ -81,6 +81,8 @@ fn a_metric_is_described_with_what_it_costs() {
     let (_, out, _) = metrics(&["--describe", "launch__grid_size"]);
     assert!(out.contains("neither direction is better; exact; from: the driver\n"), "{out}");
     assert!(out.ends_with("costs no counter pass\n"), "{out}");
+    let (_, out, _) = metrics(&["bank_conflicts"]);
+    assert!(out.contains("; on a GPU another process for each configuration\n"), "{out}");
 }
 
 #[test]

@@ -83,6 +83,13 @@ impl SassCounting {
         Ok(counting)
     }
 
+    /// The positions of those of `count` metrics that the chip does not have.
+    #[must_use]
+    pub fn missing(&self, count: usize) -> Vec<usize> {
+        let has = |position: &usize| self.ids.iter().any(|(known, _)| known == position);
+        (0..count).filter(|position| !has(position)).collect()
+    }
+
     fn enable(&mut self) -> Result<(), TargetError> {
         let config = |&(_, id): &(usize, u64)| sys::CUpti_SassMetrics_Config {
             metricId: id,

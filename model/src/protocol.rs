@@ -117,6 +117,8 @@ pub struct KernelCode {
 pub enum SourceCollector {
     /// How often warps and threads executed it, and what its accesses cost.
     Counts,
+    /// The bank conflicts of all of them, as counters.
+    Conflicts,
     /// How often a warp was found at it, and in which state.
     Samples,
 }

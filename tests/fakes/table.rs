@@ -49,6 +49,8 @@ pub struct Instruction {
     pub kernel: *const c_char,
     /// Its number in the kernel.
     pub number: u32,
+    /// Its PTX.
+    pub text: *const c_char,
     /// The emulator's counts by line.
     pub counts: [u64; 12],
 }

@@ -229,7 +229,8 @@ struct ResolvedMetric {
 impl ResolvedMetric {
     fn new(metric: Arc<Metric>, catalogue: &Catalogue) -> Self {
         let classes = [false, true].map(|emulated| catalogue.class_on(&metric, emulated));
-        let is_patched = catalogue.hardware_names(&metric).iter().any(|name| is_patched(name));
+        let is_patched = catalogue.counts_instructions(&metric)
+            || catalogue.hardware_names(&metric).iter().any(|name| is_patched(name));
         let derived = DerivedMetric::new(Arc::clone(&metric), catalogue);
         Self { derived, is_patched, metric, classes }
     }

@@ -47,7 +47,10 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
                 }
             })
         }
-        Origin::Emulator => hardware(&metric.name, pass),
+        Origin::Instructions if pass.device.emulated => {
+            Err("it counts the machine instructions of a GPU".to_owned())
+        }
+        Origin::Emulator | Origin::Instructions => hardware(&metric.name, pass),
         Origin::Hardware(name) => hardware(name, pass),
         Origin::Derived(_) => Err(format!("`{}` is derived", metric.name)),
         Origin::Recorded => {

@@ -7,8 +7,10 @@
 pub(super) mod against;
 mod base;
 mod beforehand;
+mod by_instruction;
 mod by_line;
 mod conclude;
+mod conflicts;
 mod costly;
 mod costs;
 mod counters;

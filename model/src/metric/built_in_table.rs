@@ -6,7 +6,7 @@ use crate::metric::entry::{
     Class::{self, Exact, Noisy},
     Direction::{self, Higher, Lower, Neither},
     Metric,
-    Needs::{self, Declared, Derived, Emulator, Hardware, Launch, Time},
+    Needs::{self, Declared, Derived, Emulator, Hardware, Instructions, Launch, Time},
     Row,
 };
 use crate::quantity::Unit::{
@@ -67,10 +67,24 @@ macro_rules! of_units {
     };
 }
 
-/// Bank conflicts of an operation. The emulator counts them request by request. On a GPU both
-/// values are upper bounds: L1's counter holds arbitration too, and the ideal of the patched
-/// counters is that of accesses of 4 bytes by threads that all read something else.
+/// Bank conflicts of an operation. The emulator counts them request by request, and a GPU by
+/// instruction.
 macro_rules! conflicts {
+    ($op:literal) => {
+        concat!(
+            "either(ptx__shared_bank_conflicts_op_",
+            $op,
+            ".sum, sass__shared_bank_conflicts_op_",
+            $op,
+            ".sum)"
+        )
+    };
+}
+
+/// The most bank conflicts that an operation can have. On a GPU both values are upper bounds: L1's
+/// counter holds arbitration too, and the ideal of the patched counters is that of accesses of 4
+/// bytes by threads that all read something else.
+macro_rules! most_conflicts {
     ($op:literal) => {
         concat!(
             "either(ptx__shared_bank_conflicts_op_",
@@ -280,7 +294,7 @@ const ROWS: &[Row] = &[
         Lower,
         Exact,
         "bank_conflicts_ld + bank_conflicts_st",
-        "wavefronts of shared accesses beyond those that their width needs; on a GPU at most so many",
+        "wavefronts of shared accesses beyond those that their width needs",
     ),
     derived(
         "bank_conflicts_ld",
@@ -288,7 +302,7 @@ const ROWS: &[Row] = &[
         Lower,
         Exact,
         conflicts!("ld"),
-        "bank conflicts of shared loads; on a GPU at most so many",
+        "bank conflicts of shared loads",
     ),
     derived(
         "bank_conflicts_st",
@@ -296,7 +310,23 @@ const ROWS: &[Row] = &[
         Lower,
         Exact,
         conflicts!("st"),
-        "bank conflicts of shared stores; on a GPU at most so many",
+        "bank conflicts of shared stores",
+    ),
+    derived(
+        "most_bank_conflicts_ld",
+        Count,
+        Lower,
+        Exact,
+        most_conflicts!("ld"),
+        "bank conflicts of shared loads; on a GPU at most so many, from counter passes alone",
+    ),
+    derived(
+        "most_bank_conflicts_st",
+        Count,
+        Lower,
+        Exact,
+        most_conflicts!("st"),
+        "bank conflicts of shared stores; on a GPU at most so many, from counter passes alone",
     ),
     derived(
         "warp_efficiency",
@@ -429,6 +459,22 @@ const ROWS: &[Row] = &[
     ),
     counter("ptx__shared_bank_conflicts_op_ld.sum", "bank conflicts of shared loads"),
     counter("ptx__shared_bank_conflicts_op_st.sum", "bank conflicts of shared stores"),
+    metric(
+        "sass__shared_bank_conflicts_op_ld.sum",
+        Count,
+        Lower,
+        Exact,
+        Instructions,
+        "bank conflicts of shared loads, by counts of each machine instruction",
+    ),
+    metric(
+        "sass__shared_bank_conflicts_op_st.sum",
+        Count,
+        Lower,
+        Exact,
+        Instructions,
+        "bank conflicts of shared stores, by counts of each machine instruction",
+    ),
     counter("smsp__sass_inst_executed_op_shared_ld.sum", "warp requests of shared loads"),
     counter("smsp__sass_inst_executed_op_shared_st.sum", "warp requests of shared stores"),
     counter("ptx__inst_executed_op_shared_atom.sum", "warp requests of shared atomics"),

@@ -152,6 +152,18 @@ impl Catalogue {
         }
     }
 
+    /// Whether `metric` has a value on a GPU only where its machine instructions are counted.
+    pub fn counts_instructions(&self, metric: &Metric) -> bool {
+        match &metric.origin {
+            Origin::Instructions => true,
+            Origin::Derived(formula) => {
+                let mut operands = formula.names().into_iter().filter_map(|name| self.find(name));
+                operands.any(|operand| self.counts_instructions(&operand))
+            }
+            _ => false,
+        }
+    }
+
     /// The attributes of the device that `metric` is made of, by their names behind
     /// [`DEVICE_ATTRIBUTE`].
     pub fn device_attributes(&self, metric: &Metric) -> Vec<String> {

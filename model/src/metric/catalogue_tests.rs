@@ -18,8 +18,12 @@ fn a_derived_metric_needs_the_counters_of_its_operands() {
     let catalogue = Catalogue::built_in();
     let names = |name: &str| catalogue.hardware_names(&catalogue.find(name).unwrap());
     assert_eq!(names("occupancy"), ["sm__warps_active.avg.pct_of_peak_sustained_active"]);
-    assert_eq!(names("bank_conflicts").len(), 8);
+    assert_eq!(names("most_bank_conflicts_ld").len(), 4);
     assert!(names("duration").is_empty() && names("ptx_instructions").is_empty());
+    // Counter passes do not count by instruction.
+    let counts = |name: &str| catalogue.counts_instructions(&catalogue.find(name).unwrap());
+    assert!(names("bank_conflicts").is_empty() && counts("bank_conflicts"));
+    assert!(!counts("most_bank_conflicts_ld") && !counts("ptx_instructions"));
 }
 
 #[test]
@@ -37,6 +41,7 @@ fn exact_on_hardware_is_what_patched_instructions_count() {
         "gld_efficiency",
         "gst_transactions_per_request",
         "branch_efficiency",
+        "bank_conflicts",
         "registers",
         "ptx_instructions",
     ] {
@@ -44,7 +49,7 @@ fn exact_on_hardware_is_what_patched_instructions_count() {
     }
     let raw = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
     assert_eq!(classes(raw), [Class::Exact, Class::Noisy]);
-    assert_eq!(classes("bank_conflicts"), [Class::Exact, Class::Noisy]);
+    assert_eq!(classes("most_bank_conflicts_st"), [Class::Exact, Class::Noisy]);
     assert_eq!(classes("duration"), [Class::Noisy; 2]);
     // Nothing that is called exact in the catalogue rests on a counter that does not repeat, but
     // L1's own.

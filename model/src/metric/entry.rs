@@ -93,6 +93,8 @@ pub enum Origin {
     Emulator,
     /// The hardware counter of this PerfWorks name, collected by CUPTI on a GPU.
     Hardware(Cow<'static, str>),
+    /// CUPTI's counts of each machine instruction, which a process of their own collects on a GPU.
+    Instructions,
     /// A formula over other metrics.
     Derived(Formula),
     /// A stored run, which does not contain the origin of its values.
@@ -147,6 +149,7 @@ pub(super) enum Needs {
     Declared,
     Emulator,
     Hardware(&'static str),
+    Instructions,
     Derived(&'static str),
 }
 
@@ -162,6 +165,7 @@ impl Row {
             Needs::Declared => Origin::Declared,
             Needs::Emulator => Origin::Emulator,
             Needs::Hardware(name) => Origin::Hardware(name.into()),
+            Needs::Instructions => Origin::Instructions,
             Needs::Derived(text) => Origin::Derived(
                 Formula::parse(text).unwrap_or_else(|e| panic!("{}: {e}", self.name)),
             ),

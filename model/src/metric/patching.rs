@@ -13,7 +13,7 @@ pub const DIVERGENT_BRANCHES: &str = "smsp__sass_branch_targets_threads_divergen
 
 /// Whether the counter `name` is counted by instructions that CUPTI patches into the kernel.
 pub fn is_patched(name: &str) -> bool {
-    name.starts_with("smsp__sass_") || name.starts_with("sm__sass_")
+    ["smsp__sass_", "sm__sass_", "sass__"].iter().any(|begin| name.starts_with(begin))
 }
 
 /// Why patching may have moved a value.

@@ -16,7 +16,8 @@ pub(super) fn find(name: &str) -> Option<Metric> {
     let formed =
         base.split_once("__").is_some_and(|(unit, rest)| !unit.is_empty() && !rest.is_empty());
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.');
-    let elsewhere = base.starts_with("ptx__") || launch::is_of_driver(base);
+    let ours = base.starts_with("ptx__") || base.starts_with("sass__");
+    let elsewhere = ours || launch::is_of_driver(base);
     if !formed || elsewhere || suffix.is_empty() || !name.chars().all(plain) {
         return None;
     }
@@ -120,9 +121,15 @@ mod tests {
 
     #[test]
     fn what_is_not_formed_like_one_is_none() {
-        for name in
-            ["duration", "dram__bytes", "dram__bytes.", "__x.sum", "ptx__x.sum", "Dram__Bytes.sum"]
-        {
+        for name in [
+            "duration",
+            "dram__bytes",
+            "dram__bytes.",
+            "__x.sum",
+            "ptx__x.sum",
+            "sass__x.sum",
+            "Dram__Bytes.sum",
+        ] {
             assert!(find(name).is_none(), "{name}");
         }
     }

@@ -473,7 +473,8 @@ impl<'a> Run<'a> {
             self.launched()?;
             return Err(Error::failed("no launch is refused this time"));
         } else if self.request.source.is_some() {
-            self.result.machine = source::collect(self.session, self.request, reset, &mut once)?;
+            let (request, result) = (self.request, &mut self.result);
+            source::collect(self.session, request, result, reset, &mut once)?;
             self.launched()?;
         } else if self.request.counters.is_some() {
             if let Call::Pass(collection) = &mut self.call {

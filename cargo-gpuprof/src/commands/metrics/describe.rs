@@ -54,6 +54,10 @@ pub(super) fn one(
     show_grounds(&catalogue, &own, out).map_err(Failure::standard_output)?;
     let counters = catalogue.hardware_names(&own);
     let text = match counters.as_slice() {
+        [] if catalogue.counts_instructions(&own) => {
+            "    costs no counter pass; on a GPU another process for each configuration\n"
+                .to_owned()
+        }
         [] => "    costs no counter pass\n".to_owned(),
         [counter] => match ask_about(counter, &chip, options)? {
             OnChip::Found(of_chip) if *counter == own.name => of_chip.text(&chip, ""),

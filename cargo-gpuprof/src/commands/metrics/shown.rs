@@ -25,6 +25,7 @@ pub(super) fn show(known: &Catalogue, metric: &Metric, out: &mut impl Write) -> 
         }
         Origin::Emulator => "the emulator, or hardware counters",
         Origin::Hardware(name) => name,
+        Origin::Instructions => "a GPU, by a process that counts each machine instruction",
         Origin::Derived(formula) => formula.text(),
         Origin::Recorded => "a stored run",
     };
@@ -71,7 +72,9 @@ pub(super) fn show_grounds(
             [facts(), facts(), facts()]
         }
         Origin::Recorded => ["a stored run"; 3].map(str::to_owned),
-        Origin::Time | Origin::Declared | Origin::Emulator => [table(), table(), table()],
+        Origin::Time | Origin::Declared | Origin::Emulator | Origin::Instructions => {
+            [table(), table(), table()]
+        }
     };
     let direction = metric.direction_set.as_deref().map_or(direction, str::to_owned);
     writeln!(out, "    unit by {unit}; direction by {direction}; class by {class}")

@@ -12,6 +12,7 @@ use gpuprof_model::measurement::DeviceName;
 use gpuprof_model::run::{ConfigurationResult, Provenance, SeriesResult, Status};
 use gpuprof_model::verdict::Judgement;
 
+use super::conflicts::Conflicts;
 use super::costly;
 use super::costs::Costs;
 use super::decided::{Plan, Prepared};
@@ -63,7 +64,9 @@ pub(super) fn measure(
     let limit = limit(&prepared.plan.inputs.settings.timeout.origin);
     let begun = Instant::now();
     let told = (journal, provenance(prepared, &replayed, &start));
-    let mut listeners = Listeners::new(prepared, told, watch, tells_events.then_some(out));
+    let conflicts = Conflicts::new(prepared, &executions, interrupt);
+    let mut listeners =
+        Listeners::new(prepared, told, conflicts, watch, tells_events.then_some(out));
     let planned = planned(prepared, (&series, &limit), &executions, &needed);
     let outcome = match listeners.lines.run_started(prepared) {
         Ok(()) => passes::run(planned, &replayed, &mut listeners),
@@ -156,6 +159,7 @@ struct Listeners<'a, W> {
     plan: &'a Plan,
     journal: Journal,
     results: Results<'a>,
+    conflicts: Conflicts<'a>,
     watch: Stopwatch,
     costs: Costs,
     progress: Progress,
@@ -170,6 +174,7 @@ impl<'a, W: Write> Listeners<'a, W> {
     fn new(
         prepared: &'a Prepared,
         (journal, provenance): (Journal, Provenance),
+        conflicts: Conflicts<'a>,
         watch: Stopwatch,
         out: Option<&'a mut W>,
     ) -> Self {
@@ -180,6 +185,7 @@ impl<'a, W: Write> Listeners<'a, W> {
             plan,
             journal,
             results: Results::new(prepared, provenance),
+            conflicts,
             watch,
             costs: Costs::default(),
             progress: Progress::new(
@@ -195,8 +201,9 @@ impl<'a, W: Write> Listeners<'a, W> {
 
     /// Takes the result of a configuration, and judges its series if that was the last of it. The
     /// first failure is kept if the run is to end after it.
-    fn finished(&mut self, at: At, found: Found) -> Result<()> {
+    fn finished(&mut self, at: At, mut found: Found) -> Result<()> {
         let (plan, held) = (self.plan, found.held);
+        self.conflicts.add(at, &mut found);
         let result = self.results.add(at, found);
         let skipped = matches!(result.status, Status::Skipped { .. });
         let failed = matches!(result.status, Status::Failed { .. } | Status::Timeout { .. });

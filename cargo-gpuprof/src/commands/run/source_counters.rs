@@ -14,17 +14,15 @@ use gpuprof_build::host::Harness;
 use gpuprof_build::machine_code::PtxLines;
 use gpuprof_build::nvdisasm::{self, Disassembler, Instructions};
 use gpuprof_build::toolkit::Search;
-use gpuprof_engine::cupti::{self, Answer, Question};
 use gpuprof_engine::emulator::emulator_folder;
-use gpuprof_engine::execute::{Ended, Execution, listings, outcomes};
-use gpuprof_engine::plan::PlannedSeries;
-use gpuprof_engine::schedule::{Job, Pass};
+use gpuprof_engine::execute::{Ended, Execution, listings};
 use gpuprof_model::code::{Counter, Listing, costly_lines};
-use gpuprof_model::measurement::{MachineCounts, MachineFunction, PassOutcome, SourceCollection};
-use gpuprof_model::protocol::{KernelCode, RequestBody, SourceCollector, SourceRequest};
+use gpuprof_model::measurement::{MachineCounts, MachineFunction, SourceCollection};
+use gpuprof_model::protocol::{KernelCode, RequestBody, SourceCollector};
 use gpuprof_model::run::{ConfigurationResult, Run, Status};
 use gpuprof_system::interrupt::Interrupt;
 
+use super::by_instruction::{Subject, library};
 use super::by_line::{Cubin, Known, by_line, disassembled};
 use super::decided::Prepared;
 
@@ -60,100 +58,49 @@ pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
             };
             let Some(execution) = executions.iter().find(on) else { continue };
             let subject = Subject { execution, harness, cupti, planned: &checked.planned, at };
-            subject.count(row, &mut known);
+            count(&subject, row, &mut known);
         }
     }
 }
 
-/// CUPTI's library. A run without counters has not searched for it before.
-fn library(prepared: &Prepared) -> Result<PathBuf, String> {
-    let inputs = &prepared.plan.inputs;
-    let named = inputs.settings.cupti_path(&inputs.source.root());
-    match cupti::ask(named.as_deref(), Question::Locate).map_err(|failure| failure.message)? {
-        Answer::Located(found) => Ok(found.path),
-        answer => Err(answer.refusal().reason),
+/// Adds the counts of `subject` to its `row`.
+fn count(subject: &Subject<'_>, row: &mut ConfigurationResult, known: &mut KnownCode<'_>) {
+    let mut collection = SourceCollection::default();
+    let mut one = |collector, what: &str| {
+        let found = subject
+            .collect(collector)
+            .and_then(|result| result.machine.ok_or_else(|| "the process found none".to_owned()));
+        found.unwrap_or_else(|reason| {
+            collection.missing.push(format!("{what}: {reason}"));
+            MachineCounts::default()
+        })
+    };
+    let counts = one(SourceCollector::Counts, "counts of instructions");
+    let samples = one(SourceCollector::Samples, "samples of warps");
+    let executed = |it: &MachineFunction| counts.functions.iter().any(|of| of.name == it.name);
+    let all_counted = counts.functions.is_empty();
+    // Sampling repeats the range, and sees the copies that restore inputs.
+    let sampled = samples.functions.into_iter().filter(|it| all_counted || executed(it));
+    let sampled: Vec<MachineFunction> = sampled.collect();
+    collection.ranges = samples.ranges;
+    collection.dropped = samples.dropped;
+    collection.samples = total(&sampled, Counter::Samples);
+    if collection.samples == 0 && collection.missing.is_empty() {
+        collection.missing.push(format!(
+            "samples of warps: the GPU took none in {} ranges; a longer kernel has some",
+            samples.ranges
+        ));
     }
-}
-
-/// A configuration on its device.
-struct Subject<'a> {
-    execution: &'a Execution<'a>,
-    harness: &'a Harness,
-    /// CUPTI's library, or why there is none.
-    cupti: &'a Result<PathBuf, String>,
-    planned: &'a PlannedSeries,
-    at: usize,
-}
-
-impl Subject<'_> {
-    /// Adds its counts to `row`.
-    fn count(&self, row: &mut ConfigurationResult, known: &mut KnownCode<'_>) {
-        let mut collection = SourceCollection::default();
-        let mut one = |collector, what: &str| {
-            self.collect(collector).unwrap_or_else(|reason| {
-                collection.missing.push(format!("{what}: {reason}"));
-                MachineCounts::default()
-            })
-        };
-        let counts = one(SourceCollector::Counts, "counts of instructions");
-        let samples = one(SourceCollector::Samples, "samples of warps");
-        let executed = |it: &MachineFunction| counts.functions.iter().any(|of| of.name == it.name);
-        let all_counted = counts.functions.is_empty();
-        // Sampling repeats the range, and sees the copies that restore inputs.
-        let sampled = samples.functions.into_iter().filter(|it| all_counted || executed(it));
-        let sampled: Vec<MachineFunction> = sampled.collect();
-        collection.ranges = samples.ranges;
-        collection.dropped = samples.dropped;
-        collection.samples = total(&sampled, Counter::Samples);
-        if collection.samples == 0 && collection.missing.is_empty() {
-            collection.missing.push(format!(
-                "samples of warps: the GPU took none in {} ranges; a longer kernel has some",
-                samples.ranges
-            ));
-        }
-        let functions: Vec<MachineFunction> =
-            counts.functions.iter().cloned().chain(sampled).collect();
-        let known = known.of(self.harness, &functions);
-        row.code = by_line(&functions, &known);
-        collection.machine = disassembled(&functions, &known);
-        let illegible: BTreeSet<&String> =
-            known.iter().filter_map(|it| it.cubin.illegible.as_ref()).collect();
-        let missing = illegible.into_iter().map(|why| format!("text of machine code: {why}"));
-        collection.missing.extend(missing);
-        row.costly = costly_lines(&row.code);
-        row.source = Some(collection);
-    }
-
-    /// The counts of one process with this collector.
-    fn collect(&self, collector: SourceCollector) -> Result<MachineCounts, String> {
-        let Self { execution, harness, cupti, planned, at } = self;
-        let job = Job::new(0, Pass::Timed { repeat: 0 }, vec![*at]);
-        let mut requests = execution.request(&job, planned);
-        for request in &mut requests {
-            let cupti = (*cupti).clone()?;
-            let folder = execution.process.folder.into();
-            request.source = Some(SourceRequest { collector, cupti, folder });
-            request.verify = false;
-        }
-        let body = RequestBody::Measure(requests);
-        match execution.process.ask(harness, body).map_err(|failure| failure.message)? {
-            Ended::Replied(bytes) => match outcomes(&bytes, harness).into_iter().next() {
-                Some(PassOutcome::Finished(result)) => {
-                    result.machine.ok_or_else(|| "the process found none".to_owned())
-                }
-                Some(PassOutcome::Failed { reason, .. } | PassOutcome::Invalid { reason }) => {
-                    Err(reason)
-                }
-                Some(PassOutcome::Denied(denial)) => Err(denial.reason),
-                Some(PassOutcome::Lost) | None => Err("the process did not reach it".to_owned()),
-            },
-            Ended::Without { how, stderr, .. } => {
-                Err(format!("the process {how}{}", stderr.tail()))
-            }
-            Ended::TimedOut { seconds, .. } => Err(format!("the process hung for {seconds} s")),
-            Ended::Interrupted => Err("it was interrupted".to_owned()),
-        }
-    }
+    let functions: Vec<MachineFunction> = counts.functions.iter().cloned().chain(sampled).collect();
+    let known = known.of(subject.harness, &functions);
+    row.code = by_line(&functions, &known);
+    collection.machine = disassembled(&functions, &known);
+    let illegible: BTreeSet<&String> =
+        known.iter().filter_map(|it| it.cubin.illegible.as_ref()).collect();
+    let missing = illegible.into_iter().map(|why| format!("text of machine code: {why}"));
+    collection.missing.extend(missing);
+    row.costly = costly_lines(&row.code);
+    row.source = Some(collection);
 }
 
 /// The sum of a counter.

@@ -112,7 +112,7 @@ fn of_memory() -> Vec<Case> {
         let waves = format!("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{key}.sum");
         let requests = format!("smsp__sass_inst_executed_op_shared_{key}.sum");
         let bytes = format!("smsp__sass_data_bytes_mem_shared_op_{key}.sum");
-        let conflicts = format!("bank_conflicts_{key}");
+        let conflicts = format!("most_bank_conflicts_{key}");
         let values =
             [(waves.as_str(), 150.0), (requests.as_str(), 100.0), (conflicts.as_str(), 15.0)];
         cases.push(case(&format!("bank-conflicts-{key}"), &values, (&conflicts, 14.9)));

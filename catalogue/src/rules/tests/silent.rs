@@ -22,7 +22,7 @@ fn a_broadcast_needs_no_padding() {
             ("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", 400.0),
             ("smsp__sass_inst_executed_op_shared_ld.sum", 100.0),
             ("smsp__sass_data_bytes_mem_shared_op_ld.sum", bytes),
-            ("bank_conflicts_ld", 300.0),
+            ("most_bank_conflicts_ld", 300.0),
         ];
         piece(&advise(&values), "bank-conflicts-ld").is_some()
     };

@@ -4,6 +4,7 @@ mod activity;
 pub(crate) mod attributes;
 pub(crate) mod bandwidth;
 pub(crate) mod clock;
+mod conflicts;
 mod convergence;
 pub(crate) mod cubins;
 pub(crate) mod cupti;

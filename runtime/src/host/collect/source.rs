@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use gpuprof_cupti::sampling::{PcSampler, PcSamples};
 use gpuprof_cupti::sass::{SassCount, SassCounting};
 use gpuprof_model::code::Counter;
-use gpuprof_model::measurement::{MachineCounts, MachineFunction, MachineInstruction};
+use gpuprof_model::measurement::{MachineCounts, MachineFunction, MachineInstruction, PassResult};
 use gpuprof_model::protocol::{MeasureRequest, SourceCollector, SourceRequest};
 
+use super::conflicts;
 use super::cubins::cupti;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
@@ -40,7 +41,7 @@ const METRICS: [(&str, Counter); 15] = [
 const STATE: &str = "smsp__pcsamp_warps_issue_stalled_";
 const NOT_ISSUED: &str = "_not_issued";
 
-/// Sampling repeats the range this often at most, for this long.
+/// Sampling repeats the range this often at most, for this long after the first time.
 const MOST_RANGES: u32 = 100;
 const SAMPLED_FOR: Duration = Duration::from_millis(200);
 
@@ -50,63 +51,96 @@ const SAMPLED_FOR: Duration = Duration::from_millis(200);
 /// CUPTI's.
 pub(crate) fn prepare(session: &Session, request: &MeasureRequest) -> Result<()> {
     match &request.source {
-        Some(SourceRequest { collector: SourceCollector::Counts, cupti, .. }) => {
-            session.profiler(cupti).map(drop)
-        }
-        _ => Ok(()),
+        Some(SourceRequest {
+            collector: SourceCollector::Counts | SourceCollector::Conflicts,
+            cupti,
+            ..
+        }) => session.profiler(cupti).map(drop),
+        Some(SourceRequest { collector: SourceCollector::Samples, .. }) | None => Ok(()),
     }
 }
 
-/// Collects what the request wants while `once` runs: for counts once, for samples several times,
-/// each after `reset` and with caches as cold as for times.
+/// Collects what the request wants into `result` while `once` runs: for counts once, for samples
+/// several times, each after `reset` and with caches as cold as for times.
 ///
 /// # Errors
 /// CUPTI's, and those of `once` and `reset`.
 pub(crate) fn collect(
     session: &Session,
     request: &MeasureRequest,
+    result: &mut PassResult,
     reset: &mut dyn FnMut() -> Result<()>,
     once: &mut dyn FnMut() -> Result<()>,
-) -> Result<Option<MachineCounts>> {
-    let Some(wanted) = &request.source else { return Ok(None) };
+) -> Result<()> {
+    let Some(wanted) = &request.source else { return Ok(()) };
     session.stream.synchronize()?;
     let _quiet = session.quiet.window()?;
     match wanted.collector {
         SourceCollector::Counts => {
-            let profiler = session.profiler(&wanted.cupti)?;
             let names = METRICS.map(|(name, _)| name);
-            let context = &session.context;
-            let counting = SassCounting::begin(profiler.api, &profiler.target, context, &names);
-            let counting = counting.map_err(Error::cupti)?;
-            once()?;
-            context.synchronize().map_err(|e| session.explain(e.into()))?;
-            let counts = counting.finish().map_err(Error::cupti)?;
+            let (counts, _) = count(session, wanted, &names, once)?;
             let functions = of_counts(session, counts);
-            Ok(Some(MachineCounts { functions, ranges: 1, dropped: 0 }))
+            result.machine = Some(MachineCounts { functions, ranges: 1, dropped: 0 });
+        }
+        SourceCollector::Conflicts => {
+            let (counts, missing) = count(session, wanted, &conflicts::METRICS, once)?;
+            result.hardware.extend(conflicts::of(&counts, &missing));
         }
         SourceCollector::Samples => {
-            let api = cupti(&wanted.cupti)?;
             let mut reset = || match request.sampling.cold_cache {
                 true => reset().and_then(|()| session.flush()),
                 false => reset(),
             };
-            // Whatever it needs is made before the sampler begins.
-            reset()?;
-            session.stream.synchronize()?;
-            let sampler = PcSampler::begin(api, &session.context).map_err(Error::cupti)?;
-            let (begun, mut ranges) = (Instant::now(), 0);
-            while ranges == 0 || (ranges < MOST_RANGES && begun.elapsed() < SAMPLED_FOR) {
-                reset()?;
-                once()?;
-                session.context.synchronize().map_err(|e| session.explain(e.into()))?;
-                ranges += 1;
-            }
-            let samples = sampler.finish().map_err(Error::cupti)?;
-            let dropped = samples.dropped;
-            let functions = of_samples(session, samples);
-            Ok(Some(MachineCounts { functions, ranges, dropped }))
+            result.machine = Some(sample(session, wanted, &mut reset, once)?);
         }
     }
+    Ok(())
+}
+
+/// The counts of the SASS metrics called `names` while `once` runs, and the positions of those that
+/// the chip does not have.
+fn count(
+    session: &Session,
+    wanted: &SourceRequest,
+    names: &[&str],
+    once: &mut dyn FnMut() -> Result<()>,
+) -> Result<(Vec<SassCount>, Vec<usize>)> {
+    let profiler = session.profiler(&wanted.cupti)?;
+    let counting = SassCounting::begin(profiler.api, &profiler.target, &session.context, names);
+    let counting = counting.map_err(Error::cupti)?;
+    let missing = counting.missing(names.len());
+    once()?;
+    session.context.synchronize().map_err(|e| session.explain(e.into()))?;
+    Ok((counting.finish().map_err(Error::cupti)?, missing))
+}
+
+/// The samples of warps while `once` runs several times, each after `reset`.
+fn sample(
+    session: &Session,
+    wanted: &SourceRequest,
+    reset: &mut dyn FnMut() -> Result<()>,
+    once: &mut dyn FnMut() -> Result<()>,
+) -> Result<MachineCounts> {
+    let api = cupti(&wanted.cupti)?;
+    // Whatever it needs is made before the sampler begins.
+    reset()?;
+    session.stream.synchronize()?;
+    let sampler = PcSampler::begin(api, &session.context).map_err(Error::cupti)?;
+    let mut range = || {
+        reset()?;
+        once()?;
+        session.context.synchronize().map_err(|e| session.explain(e.into()))
+    };
+    // The first launch sets the sampler up, which takes a third of a second.
+    range()?;
+    let (begun, mut ranges) = (Instant::now(), 1);
+    while ranges < MOST_RANGES && begun.elapsed() < SAMPLED_FOR {
+        range()?;
+        ranges += 1;
+    }
+    let samples = sampler.finish().map_err(Error::cupti)?;
+    let dropped = samples.dropped;
+    Ok(MachineCounts { functions: of_samples(session, samples), ranges, dropped })
 }
 
 /// The counts of instructions by function, which is named by its cubin too.

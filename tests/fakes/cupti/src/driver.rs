@@ -137,6 +137,8 @@ pub struct Executed {
     pub kernel: String,
     /// The offset of the instruction.
     pub offset: u32,
+    /// Its PTX.
+    pub text: String,
     /// The emulator's counts by line.
     pub counts: [u64; 12],
 }
@@ -147,8 +149,9 @@ pub fn executed() -> Vec<Executed> {
         // SAFETY: `into` is the vector below; the rest lives for the call.
         unsafe {
             let one = &*one;
-            let kernel = CStr::from_ptr(one.kernel).to_string_lossy().into_owned();
-            let executed = Executed { kernel, offset: 16 * one.number, counts: one.counts };
+            let owned = |text| CStr::from_ptr(text).to_string_lossy().into_owned();
+            let (kernel, text) = (owned(one.kernel), owned(one.text));
+            let executed = Executed { kernel, offset: 16 * one.number, text, counts: one.counts };
             (*into.cast::<Vec<Executed>>()).push(executed);
         }
     }

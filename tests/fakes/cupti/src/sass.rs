@@ -10,21 +10,51 @@ use crate::driver::{self, Executed};
 use crate::ready::{context, is_initialized, need_initialized};
 use crate::trouble;
 
-/// The known metrics, and the numbers of the emulator's counts that each of them is.
-const METRICS: [(&str, usize); 12] = [
-    ("smsp__sass_inst_executed", 0),
-    ("smsp__sass_thread_inst_executed", 1),
-    ("smsp__sass_thread_inst_executed_pred_on", 2),
-    ("smsp__sass_inst_executed_op_global", 3),
-    ("smsp__sass_sectors_mem_global", 4),
-    ("smsp__sass_sectors_mem_global_ideal", 5),
-    ("smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared", 7),
-    ("smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal", 8),
-    ("smsp__sass_inst_executed_op_branch", 9),
-    ("smsp__sass_branch_targets_threads_divergent", 10),
-    ("smsp__sass_inst_executed_op_global_atom", 11),
-    ("smsp__sass_inst_executed_op_local", usize::MAX),
+/// What a metric counts: a number of the emulator's counts, of all instructions or of some.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    All(usize),
+    /// Of those with this part in their PTX.
+    With(&'static str, usize),
+    /// Of accesses to shared memory of 4 bytes.
+    Words(usize),
+    None,
+}
+
+/// The known metrics.
+const METRICS: [(&str, Of); 17] = [
+    ("smsp__sass_inst_executed", Of::All(0)),
+    ("smsp__sass_thread_inst_executed", Of::All(1)),
+    ("smsp__sass_thread_inst_executed_pred_on", Of::All(2)),
+    ("smsp__sass_inst_executed_op_global", Of::All(3)),
+    ("smsp__sass_sectors_mem_global", Of::All(4)),
+    ("smsp__sass_sectors_mem_global_ideal", Of::All(5)),
+    ("smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared", Of::All(7)),
+    ("smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal", Of::All(8)),
+    ("smsp__sass_inst_executed_op_branch", Of::All(9)),
+    ("smsp__sass_branch_targets_threads_divergent", Of::All(10)),
+    ("smsp__sass_inst_executed_op_global_atom", Of::All(11)),
+    ("smsp__sass_inst_executed_op_shared_ld", Of::With("ld.shared", 0)),
+    ("smsp__sass_inst_executed_op_shared_st", Of::With("st.shared", 0)),
+    ("smsp__sass_inst_executed_op_shared", Of::With(".shared", 0)),
+    ("smsp__sass_thread_inst_executed_op_shared_pred_on", Of::With(".shared", 2)),
+    ("smsp__sass_inst_executed_op_memory_32b", Of::Words(0)),
+    ("smsp__sass_inst_executed_op_local", Of::None),
 ];
+
+impl Of {
+    fn value(self, one: &Executed) -> u64 {
+        let opcode = one.text.split([' ', '\t']).find(|word| word.contains('.')).unwrap_or("");
+        let is_word = opcode.ends_with("32") && !opcode.contains(".v");
+        let at = match self {
+            Self::All(at) => Some(at),
+            Self::With(part, at) => one.text.contains(part).then_some(at),
+            Self::Words(at) => is_word.then_some(at),
+            Self::None => None,
+        };
+        at.map_or(0, |at| one.counts[at])
+    }
+}
 
 /// The beginning of the ids.
 const FIRST: u64 = 7000;
@@ -141,9 +171,9 @@ fn records(state: &mut State) -> Vec<(String, u32, u64, u64)> {
     let ids = &state.configured;
     let record = |one: &Executed| {
         let of = |&id: &u64| {
-            let (_, at) = METRICS[usize::try_from(id - FIRST).unwrap_or(0)];
-            let value = one.counts.get(at).copied().unwrap_or(0);
-            (at == 0 || value > 0).then(|| (one.kernel.clone(), one.offset, id, value))
+            let (_, of) = METRICS[usize::try_from(id - FIRST).unwrap_or(0)];
+            let value = of.value(one);
+            (of == Of::All(0) || value > 0).then(|| (one.kernel.clone(), one.offset, id, value))
         };
         ids.iter().filter_map(of).collect::<Vec<_>>()
     };

@@ -191,10 +191,13 @@ unsafe extern "C" fn instructions(visit: VisitInstruction, into: *mut c_void) {
     for profile in profiles {
         let kernel = CString::new(profile.listing.kernel.as_str()).unwrap_or_default();
         let numbers = cubin::numbered(&profile.listing);
-        for (number, counts) in numbers.into_iter().zip(&profile.counts) {
+        let lines = numbers.into_iter().zip(&profile.listing.lines);
+        for ((number, line), counts) in lines.zip(&profile.counts) {
             let Some(number) = number else { continue };
-            let one = Instruction { kernel: kernel.as_ptr(), number, counts: counts.values() };
-            // SAFETY: the caller gave both to be called together; the name lives until it returns.
+            let text = CString::new(line.text.as_str()).unwrap_or_default();
+            let (kernel, text) = (kernel.as_ptr(), text.as_ptr());
+            let one = Instruction { kernel, number, text, counts: counts.values() };
+            // SAFETY: the caller gave both to be called together; both texts live until it returns.
             unsafe { visit(into, &raw const one) };
         }
     }
