@@ -19,11 +19,19 @@ use items::Item;
 
 /// The module with only what `wanted` needs, its items in their order.
 pub fn cut(ptx: &str, wanted: &BTreeSet<&str>) -> String {
-    let items = items::items(ptx);
+    let code = without_comments(ptx);
+    let items = items::items(&code);
     let keep = reachable(&items, wanted);
-    let kept =
-        items.iter().enumerate().filter(|(at, item)| item.name.is_none() || keep.contains(at));
-    kept.map(|(_, item)| item.text).collect()
+    let (mut kept, mut rest) = (String::new(), ptx);
+    for (at, item) in items.iter().enumerate() {
+        // The comments are as long as the spaces in their place.
+        let (text, after) = rest.split_at(item.text.len());
+        if item.name.is_none() || keep.contains(&at) {
+            kept.push_str(text);
+        }
+        rest = after;
+    }
+    kept
 }
 
 /// The numbers of the items named in `wanted`, and of the items that they reference.
@@ -99,13 +107,15 @@ pub fn constants_without_value(ptx: &str, name: &str) -> Vec<String> {
 
 /// The names of all entries.
 pub(super) fn entries(ptx: &str) -> Vec<String> {
-    let entries = items::items(ptx).into_iter().filter(Item::is_entry);
+    let code = without_comments(ptx);
+    let entries = items::items(&code).into_iter().filter(Item::is_entry);
     entries.filter_map(|it| it.name.map(Into::into)).collect()
 }
 
 /// The properties of the entry `name`; none if there is no such entry.
 pub(super) fn entry(ptx: &str, name: &str) -> Option<Entry> {
-    let items = items::items(ptx);
+    let code = without_comments(ptx);
+    let items = items::items(&code);
     let entry = items.iter().find(|it| it.is_entry() && it.name == Some(name))?;
     let needed = reachable(&items, &BTreeSet::from([name]));
     let shared = needed.iter().filter_map(|&at| items.get(at)).filter(|it| it.is_shared());

@@ -1,4 +1,6 @@
 //! The items of a module: its functions, entries, variables, and the directives between them.
+//!
+//! Input: PTX without comments. Output: pieces of it.
 
 /// A piece of a module. All of them one after the other are the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,7 +10,7 @@ pub(super) struct Item<'a> {
     pub(super) kind: Option<&'a str>,
     /// Its name.
     pub(super) name: Option<&'a str>,
-    /// Its text, with the white space and the comments before it.
+    /// Its text, with the white space before it.
     pub(super) text: &'a str,
 }
 
@@ -60,7 +62,7 @@ fn name<'a>(text: &'a str, kind: &str) -> Option<&'a str> {
     words(rest).find(|word| !word.starts_with('.'))
 }
 
-/// Identifiers and directives; what is in comments counts too, which keeps at most too much.
+/// Identifiers and directives.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || "_$%.".contains(c)));
     parts.filter(|word| !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit()))
@@ -68,18 +70,18 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Cuts a module into its items. Each ends with the `}` of its body, with a `;`, or, of a
 /// directive of the module, with its line.
-pub(super) fn items(ptx: &str) -> Vec<Item<'_>> {
+pub(super) fn items(code: &str) -> Vec<Item<'_>> {
     let (mut items, mut start) = (Vec::new(), 0);
     let mut scan = Scan::default();
-    for (at, byte) in ptx.bytes().enumerate() {
-        if scan.ends_item(byte, &ptx[start..at]) {
-            items.push(Item::parse(&ptx[start..=at]));
+    for (at, letter) in code.char_indices() {
+        if scan.ends_item(letter, &code[start..at]) {
+            items.push(Item::parse(&code[start..=at]));
             start = at + 1;
-            scan = Scan { comment: scan.comment, ..Scan::default() };
+            scan = Scan::default();
         }
     }
-    if start < ptx.len() {
-        items.push(Item { kind: None, name: None, text: &ptx[start..] });
+    if start < code.len() {
+        items.push(Item { kind: None, name: None, text: &code[start..] });
     }
     items
 }
@@ -89,8 +91,6 @@ pub(super) fn items(ptx: &str) -> Vec<Item<'_>> {
 struct Scan {
     depth: usize,
     quoted: bool,
-    slash: bool,
-    comment: bool,
     /// Whether there is a `=`: braces are a value then, and no body.
     value: bool,
 }
@@ -99,24 +99,18 @@ struct Scan {
 const LINES: [&str; 5] = [".version", ".target", ".address_size", ".file", ".loc"];
 
 impl Scan {
-    fn ends_item(&mut self, byte: u8, before: &str) -> bool {
-        let slash = std::mem::replace(&mut self.slash, byte == b'/');
-        match byte {
-            b'\n' => {
-                self.comment = false;
-                return self.depth == 0 && is_line(before);
-            }
-            _ if self.comment => {}
-            b'"' => self.quoted = !self.quoted,
+    fn ends_item(&mut self, letter: char, before: &str) -> bool {
+        match letter {
+            '\n' => return self.depth == 0 && is_line(before),
+            '"' => self.quoted = !self.quoted,
             _ if self.quoted => {}
-            b'/' if slash => self.comment = true,
-            b'=' => self.value = true,
-            b'{' | b'(' => self.depth += 1,
-            b'}' | b')' => {
+            '=' => self.value = true,
+            '{' | '(' => self.depth += 1,
+            '}' | ')' => {
                 self.depth = self.depth.saturating_sub(1);
-                return byte == b'}' && self.depth == 0 && !self.value;
+                return letter == '}' && self.depth == 0 && !self.value;
             }
-            b';' => return self.depth == 0,
+            ';' => return self.depth == 0,
             _ => {}
         }
         false
@@ -124,7 +118,5 @@ impl Scan {
 }
 
 fn is_line(text: &str) -> bool {
-    let code = text.lines().map(|line| line.split("//").next().unwrap_or(line).trim());
-    let first = code.filter(|line| !line.is_empty()).find_map(|it| it.split_whitespace().next());
-    first.is_some_and(|word| LINES.contains(&word))
+    text.split_whitespace().next().is_some_and(|word| LINES.contains(&word))
 }

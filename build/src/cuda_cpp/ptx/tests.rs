@@ -77,6 +77,20 @@ fn a_module_is_cut_to_what_an_entry_references() {
 }
 
 #[test]
+fn comments_and_names_of_files_may_contain_anything() {
+    let kept = ".visible .entry first() { /* } ; \" // */ ret; }";
+    let head = "/* ü { */\n.version 9.3\n.file 1 \"/home/jürgen/a.cu\"\n";
+    let ptx = format!(
+        "{head}/* .visible .entry no() {{}} */\n{kept}\n\
+         .visible .entry second() /* {{ */ {{ ret; }}\n"
+    );
+    assert_eq!(entries(&ptx), ["first", "second"]);
+    let cut = cut(&ptx, &BTreeSet::from(["first"]));
+    assert!(cut.starts_with(head) && cut.contains(kept), "{cut}");
+    assert!(!cut.contains("second"), "{cut}");
+}
+
+#[test]
 fn an_entry_tells_its_parameters_its_bounds_and_its_shared_memory() {
     let first = entry(MODULE, "first").unwrap();
     let layout = |size, align| Layout { size, align };
