@@ -21,7 +21,6 @@ use gpuprof_analysis::gate::simulate::{FixedTrial, Pool, Shares, Trial};
 use gpuprof_analysis::sequential::{Bounds, LOOKS, Most};
 use gpuprof_analysis::stats::random::SplitMix;
 use gpuprof_analysis::stats::repeats::Repeats;
-use gpuprof_model::Threshold;
 use gpuprof_model::axis::AxisValue;
 use gpuprof_model::clock::STEP_NS;
 use gpuprof_model::metric::Catalogue;
@@ -175,7 +174,7 @@ fn of_stored(pool: &Pool, size: usize, draws: usize) -> Result<Rates, Box<dyn Er
         row
     };
     let rows: Vec<ConfigurationResult> = (0..size).map(&mut recorded).collect();
-    let threshold = Threshold::parse(&default_gate())?;
+    let threshold = default_gate();
     let trial = StoredTrial {
         catalogue: &Catalogue::built_in(),
         threshold: &threshold,

@@ -12,7 +12,6 @@ use gpuprof_analysis::gate::calibrate::SLOWDOWN_PERCENT;
 use gpuprof_analysis::gate::default_gate::default_gate;
 use gpuprof_analysis::gate::rates::{Draw, Rates, Trial, rates};
 use gpuprof_engine::store::document;
-use gpuprof_model::Threshold;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::SeriesResult;
 
@@ -23,7 +22,7 @@ fn series(file: &str, kernel: &str) -> SeriesResult {
 }
 
 fn default_gate_with(processes: Repeats, draw: Draw, series: &SeriesResult) -> Rates {
-    let threshold = Threshold::parse(&default_gate()).expect("it is well-formed");
+    let threshold = default_gate();
     let slowdown_percent = SLOWDOWN_PERCENT;
     let (catalogue, threshold) = (&Catalogue::built_in(), &threshold);
     let trial = Trial { catalogue, threshold, processes, slowdown_percent, draws: 200, draw };

@@ -159,6 +159,31 @@ impl Threshold {
         })
     }
 
+    /// The threshold that no configuration gets worse in `metric` than the baseline by more than
+    /// `percent`, where worse is beyond the `comparison`.
+    pub fn against_baseline(metric: &str, comparison: Comparison, percent: f64) -> Self {
+        let written = Comparison::SYMBOLS.into_iter().find(|(_, known)| *known == comparison);
+        let head = format!("every {metric} {} ", written.map_or("", |(symbol, _)| symbol));
+        let limit = match percent {
+            0.0 => "baseline".to_owned(),
+            _ => format!("baseline {} {}%", if percent < 0.0 { '-' } else { '+' }, percent.abs()),
+        };
+        let start = "every ".len();
+        Self {
+            severity: Severity::Hard,
+            device: None,
+            selector: Selector::Every,
+            metric: metric.to_owned(),
+            metric_span: start..start + metric.len(),
+            statistic: Statistic::Median,
+            comparison,
+            limit: Limit::Baseline(Tolerance { percent, floor: None }),
+            better: None,
+            limit_span: head.len()..head.len() + limit.len(),
+            text: head + &limit,
+        }
+    }
+
     /// Which way is better for `metric`: as the threshold says, or else as the metric has it.
     pub fn direction(&self, metric: &Metric) -> Direction {
         self.better.unwrap_or(metric.direction)
@@ -273,13 +298,7 @@ fn better(cursor: &mut Cursor<'_>) -> Result<Option<Direction>, ParseError> {
 }
 
 fn comparison(cursor: &mut Cursor<'_>) -> Result<Comparison, ParseError> {
-    for (symbol, comparison) in [
-        (">=", Comparison::AtLeast),
-        ("<=", Comparison::AtMost),
-        ("==", Comparison::Equal),
-        (">", Comparison::Above),
-        ("<", Comparison::Below),
-    ] {
+    for (symbol, comparison) in Comparison::SYMBOLS {
         if cursor.eat(symbol) {
             return Ok(comparison);
         }

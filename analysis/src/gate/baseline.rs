@@ -12,7 +12,7 @@ use gpuprof_model::measurement::Source;
 use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Status};
 use gpuprof_model::series::SeriesId;
-use gpuprof_model::threshold::Statistic;
+use gpuprof_model::threshold::{self, Statistic, Threshold};
 
 use crate::change::{self, Side};
 use crate::code;
@@ -275,7 +275,7 @@ pub fn default_thresholds(
     catalogue: &Catalogue,
     series: &SeriesResult,
     theirs: Option<&SeriesResult>,
-) -> Vec<String> {
+) -> Vec<Threshold> {
     // What is exact on the emulator may not be so on hardware, so the results are asked; what was
     // exact in the baseline stays in the gate.
     let of_side = |side: &SeriesResult, name: &str| {
@@ -304,9 +304,10 @@ pub fn default_thresholds(
             Direction::Neither => before(name).unwrap_or(Direction::Neither),
             known => known,
         };
+        let exact = |comparison| Some(Threshold::against_baseline(name, comparison, 0.0));
         match (measured(name).unwrap_or(metric.class), direction, name) {
-            (Class::Exact, Direction::Lower, _) => Some(format!("every {name} <= baseline")),
-            (Class::Exact, Direction::Higher, _) => Some(format!("every {name} >= baseline")),
+            (Class::Exact, Direction::Lower, _) => exact(threshold::Comparison::AtMost),
+            (Class::Exact, Direction::Higher, _) => exact(threshold::Comparison::AtLeast),
             (Class::Noisy, _, "duration") => Some(default_gate()),
             (Class::Noisy, ..) | (_, Direction::Neither, _) => None,
         }

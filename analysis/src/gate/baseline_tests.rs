@@ -144,6 +144,16 @@ fn changes_are_joined_by_name_not_by_position() {
     );
 }
 
+/// The texts of the default thresholds.
+fn default_thresholds(
+    catalogue: &Catalogue,
+    series: &SeriesResult,
+    theirs: Option<&SeriesResult>,
+) -> Vec<String> {
+    let all = super::default_thresholds(catalogue, series, theirs).into_iter();
+    all.map(|threshold| threshold.text).collect()
+}
+
 #[test]
 fn the_default_gate_holds_counts_exactly_and_time_within_two_percent() {
     let raw = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
@@ -169,8 +179,8 @@ fn the_default_gate_holds_counts_exactly_and_time_within_two_percent() {
         default_thresholds(&Catalogue::built_in(), &emulated, None)
             .contains(&format!("every {raw} <= baseline"))
     );
-    for text in default_thresholds(&Catalogue::built_in(), &emulated, None) {
-        let threshold = gpuprof_model::Threshold::parse(&text).unwrap();
+    for threshold in super::default_thresholds(&Catalogue::built_in(), &emulated, None) {
+        assert_eq!(Threshold::parse(&threshold.text).as_ref(), Ok(&threshold));
         threshold.check(&Catalogue::built_in().find(&threshold.metric).unwrap()).unwrap();
     }
 }

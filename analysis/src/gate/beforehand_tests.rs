@@ -29,7 +29,7 @@ fn predict(base: &Run, repeat: u32, configurations: usize) -> Option<Ability> {
 fn the_forecast_is_what_the_judge_then_says() {
     let mut random = SplitMix(1);
     let catalogue = Catalogue::built_in();
-    let gate = Threshold::parse(&default_gate()).unwrap();
+    let gate = default_gate();
     for (processes, percent) in [(7, 1.5), (7, 0.8), (10, 2.0)] {
         let budget = Budget::up_to(29, 1, 0);
         let (mut told, mut passed, mut caught) = (0.0, 0.0, 0.0);

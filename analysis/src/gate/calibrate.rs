@@ -51,7 +51,7 @@ pub const SLOWDOWN_PERCENT: f64 = 3.0;
 
 /// How often the default gate on time is right on the processes of `run`, for several `--repeat`.
 pub fn rate_default_gate(catalogue: &Catalogue, run: &Run) -> Vec<Rates> {
-    let threshold = Threshold::parse(&default_gate()).expect("a test parses it");
+    let threshold = default_gate();
     let draws = draws(run.series.iter().map(|series| series.configurations.len()).sum());
     let of = |processes| {
         let draw = Draw::Random;

@@ -51,7 +51,7 @@ pub fn plan<'t>(
     let written = written.into_iter().filter(|own| applies(own, device, counterpart));
     let mut all: Vec<Threshold> = written.cloned().collect();
     if counterpart == Counterpart::Known {
-        let gate = not_replaced(&[default_gate()], || all.iter());
+        let gate = not_replaced(vec![default_gate()], || all.iter());
         all.extend(gate);
     }
     all
@@ -72,7 +72,7 @@ pub(crate) fn in_force(
     if counterpart == Counterpart::Known {
         let theirs = against.and_then(|against| against.find_series(&series.id));
         let defaults = default_thresholds(catalogue, series, theirs);
-        let kept = not_replaced(&defaults, || all.iter().map(|(own, ..)| own));
+        let kept = not_replaced(defaults, || all.iter().map(|(own, ..)| own));
         all.extend(kept.into_iter().map(|default| (default, Layer::Default, None)));
     }
     all
@@ -88,13 +88,13 @@ fn applies(own: &Threshold, device: Option<&DeviceRecord>, counterpart: Counterp
     applies_to(own, device) && !(counterpart == Counterpart::New && own.needs_baseline())
 }
 
-/// Those of `defaults`, texts of our own making that a test parses, that none of `own` replaces.
+/// Those of `defaults` that none of `own` replaces.
 fn not_replaced<'t, I: Iterator<Item = &'t Threshold>>(
-    defaults: &[String],
+    mut defaults: Vec<Threshold>,
     own: impl Fn() -> I,
 ) -> Vec<Threshold> {
-    let defaults = defaults.iter().filter_map(|text| Threshold::parse(text).ok());
-    defaults.filter(|default| !own().any(|own| own.replaces(default))).collect()
+    defaults.retain(|default| !own().any(|own| own.replaces(default)));
+    defaults
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
             all.map(|threshold| threshold.text).collect()
         };
         let (own, none): (&[&str], &[&str]) = (&[own.text.as_str()], &[]);
-        assert_eq!(texts("NVIDIA H200", Counterpart::Known), [default_gate()]);
+        assert_eq!(texts("NVIDIA H200", Counterpart::Known), [default_gate().text]);
         assert_eq!(texts("NVIDIA A100", Counterpart::Known), own);
         assert_eq!(texts("NVIDIA A100", Counterpart::NotCompared), own);
         assert_eq!(texts("NVIDIA A100", Counterpart::New), none);

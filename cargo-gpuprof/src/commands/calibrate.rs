@@ -157,7 +157,7 @@ impl Rated {
 
 fn json(rated: &Rated, out: &mut dyn Write) -> io::Result<()> {
     if let Some(forecast) = &rated.forecast {
-        let threshold = default_gate();
+        let threshold = default_gate().text;
         let line = serde_json::json!({
             "reason": "run-rated", "threshold": threshold, "forecast": forecast,
         });
@@ -170,7 +170,7 @@ fn json(rated: &Rated, out: &mut dyn Write) -> io::Result<()> {
     for rates in &rated.gate {
         let line = serde_json::json!({
             "reason": "gate-rated",
-            "threshold": default_gate(),
+            "threshold": default_gate().text,
             "slowdown_percent": SLOWDOWN_PERCENT,
             "rates": rates,
         });

@@ -24,6 +24,15 @@ pub enum Comparison {
 }
 
 impl Comparison {
+    /// Each as thresholds write it; a symbol comes before its beginning.
+    pub(super) const SYMBOLS: [(&str, Self); 5] = [
+        (">=", Self::AtLeast),
+        ("<=", Self::AtMost),
+        ("==", Self::Equal),
+        (">", Self::Above),
+        ("<", Self::Below),
+    ];
+
     /// Whether `value` compares with `limit` as asked.
     pub fn holds(self, value: f64, limit: f64) -> bool {
         match self {

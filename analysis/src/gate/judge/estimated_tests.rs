@@ -116,7 +116,8 @@ fn estimates_of_two_models_and_an_estimate_and_a_measurement_are_not_compared() 
 fn every_baseline_covers_estimated_durations_with_the_tolerance_of_times() {
     let mut of = series(vec![estimated(64, N, 1000.0), estimated(128, N, 900.0)]);
     of.columns = ["duration", "throughput", "load_sectors_per_request"].map(String::from).into();
-    let gates = default_thresholds(&Catalogue::built_in(), &of, Some(&of));
+    let gates = default_thresholds(&Catalogue::built_in(), &of, Some(&of)).into_iter();
+    let gates: Vec<String> = gates.map(|threshold| threshold.text).collect();
     assert!(gates.contains(&"every duration <= baseline + 2%".to_owned()), "{gates:?}");
     assert!(!gates.iter().any(|gate| gate.contains("throughput")), "{gates:?}");
     assert!(gates.contains(&"every load_sectors_per_request <= baseline".to_owned()), "{gates:?}");
