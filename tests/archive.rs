@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::support::{Archive, Entry, Outcome, Tool, Workspace};
+use crate::support::{Archive, Entry, Outcome, Packed, Tool, Workspace};
 use insta::assert_snapshot;
 use tempfile::TempDir;
 
@@ -125,6 +125,16 @@ fn the_counters_of_an_archive_are_those_of_the_workspace() {
     assert_eq!(rows(run_there(&file, &json)), rows(here));
     let kept = file.with_file_name("target").join("gpuprof/runs");
     assert_eq!(fs::read_dir(kept).expect("runs are kept").count(), 1);
+}
+
+#[test]
+fn a_line_without_its_source_at_hand_shows_its_ptx_and_the_file_says_so() {
+    let there = Packed::new();
+    there.tool(&["gather", "--quiet", "--no-gate"]).run().exits_with(0);
+    let shown = there.other(&["report", "--source"]).run().exits_with(0).stdout;
+    assert!(shown.contains("vector/src/lib.rs  (its text was not at hand)\n"), "{shown}");
+    let line = shown.lines().find(|line| line.contains("st.global"));
+    assert!(line.is_some_and(|line| line.trim_start().starts_with(char::is_numeric)), "{shown}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod archive;
 mod atomics;
 mod axes;
 mod bad_input;
+mod bad_lines;
 mod base;
 mod base_rounds;
 mod broken_kernels;

@@ -27,7 +27,7 @@ pub struct CostlyLine {
     pub emulated: bool,
 }
 
-/// A cost of memory accesses or of branches.
+/// A cost of memory accesses, of branches or of arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -50,10 +50,16 @@ pub enum AccessCost {
     GlobalLoadExcess,
     /// Sectors of global stores that the stored bytes do not need.
     GlobalStoreExcess,
+    /// Loads from local memory by warps.
+    LocalLoads,
+    /// Stores to local memory by warps.
+    LocalStores,
+    /// Additions, multiplications, divisions and roots of 64-bit floating-point numbers by threads.
+    Fp64Operations,
 }
 
 impl AccessCost {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 12] = [
         Self::GlobalLoadSectors,
         Self::GlobalStoreSectors,
         Self::SharedLoadWavefronts,
@@ -63,6 +69,9 @@ impl AccessCost {
         Self::DivergentBranches,
         Self::GlobalLoadExcess,
         Self::GlobalStoreExcess,
+        Self::LocalLoads,
+        Self::LocalStores,
+        Self::Fp64Operations,
     ];
 
     /// What is counted, in words.
@@ -77,12 +86,20 @@ impl AccessCost {
             Self::DivergentBranches => "divergent branches",
             Self::GlobalLoadExcess => "sectors of global loads beyond the ideal ones",
             Self::GlobalStoreExcess => "sectors of global stores beyond the ideal ones",
+            Self::LocalLoads => "loads from local memory by warps",
+            Self::LocalStores => "stores to local memory by warps",
+            Self::Fp64Operations => "FP64 operations of threads",
         }
     }
 
     /// How much of it a line of PTX has.
     fn amount(self, line: &ListedLine, counts: &LineCounts) -> u64 {
-        let kind = line.opcode().split('.').next().unwrap_or_default();
+        let opcode = line.opcode();
+        let kind = opcode.split('.').next().unwrap_or_default();
+        let is = |part: &str| opcode.split('.').any(|it| it == part);
+        let only = |holds: bool, counter: Counter| if holds { counts[counter] } else { 0 };
+        let is_fp64 =
+            is("f64") && ["add", "sub", "mul", "fma", "mad", "div", "sqrt"].contains(&kind);
         let excess = counts[Counter::Sectors].saturating_sub(counts[Counter::IdealSectors]);
         let (of, amount) = match self {
             Self::GlobalLoadSectors => ("ld", counts[Counter::Sectors]),
@@ -94,6 +111,9 @@ impl AccessCost {
             Self::DivergentBranches => (kind, counts[Counter::DivergentBranches]),
             Self::GlobalLoadExcess => ("ld", excess),
             Self::GlobalStoreExcess => ("st", excess),
+            Self::LocalLoads => ("ld", only(is("local"), Counter::Requests)),
+            Self::LocalStores => ("st", only(is("local"), Counter::Requests)),
+            Self::Fp64Operations => (kind, only(is_fp64, Counter::ThreadInstructionsOn)),
         };
         if kind == of { amount } else { 0 }
     }
@@ -110,7 +130,10 @@ impl AccessCost {
             | Self::SharedStoreConflicts
             | Self::DivergentBranches
             | Self::GlobalLoadExcess
-            | Self::GlobalStoreExcess => None,
+            | Self::GlobalStoreExcess
+            | Self::LocalLoads
+            | Self::LocalStores
+            | Self::Fp64Operations => None,
         }
     }
 
@@ -141,6 +164,12 @@ impl AccessCost {
             "bank_conflicts_st" | "most_bank_conflicts_st" => &CONFLICTS[1..],
             _ if name.ends_with("__shared_bank_conflicts_op_ld.sum") => &CONFLICTS[..1],
             _ if name.ends_with("__shared_bank_conflicts_op_st.sum") => &CONFLICTS[1..],
+            "ptx__local_ld.sum" => &[Self::LocalLoads],
+            "ptx__local_st.sum" => &[Self::LocalStores],
+            "ptx_fp64_flops" => &[Self::Fp64Operations],
+            _ if name.contains("_inst_executed_op_local_ld.sum") => &[Self::LocalLoads],
+            _ if name.contains("_inst_executed_op_local_st.sum") => &[Self::LocalStores],
+            _ if name.contains("_thread_inst_executed_op_d") => &[Self::Fp64Operations],
             _ if name.contains("_t_sectors_pipe_lsu_mem_global_op_ld.sum") => &[LOADS],
             _ if name.contains("_t_sectors_pipe_lsu_mem_global_op_st.sum") => &[STORES],
             _ if name.contains("_wavefronts_mem_shared_op_ld.sum") => &WAVES[..1],
@@ -204,6 +233,10 @@ mod tests {
             ),
             line(6, "atom.global.add.u32 %r3, [%rd1], 1;", &[(Counter::Sectors, 900)]),
             line(7, "@%p1 bra $end;", &[(Counter::DivergentBranches, 3)]),
+            line(8, "ld.local.f32 %f1, [%rd5];", &[(Counter::Requests, 5)]),
+            line(9, "st.local.f32 [%rd5], %f1;", &[(Counter::Requests, 6)]),
+            line(10, "mul.rn.f64 %fd1, %fd2, 0d4000;", &[(Counter::ThreadInstructionsOn, 64)]),
+            line(11, "cvt.f64.f32 %fd2, %f1;", &[(Counter::ThreadInstructionsOn, 99)]),
         ]
         .into_iter()
         .unzip();
@@ -219,6 +252,9 @@ mod tests {
             "SharedStoreConflicts src/lib.rs:5 62 of 62",
             "DivergentBranches src/lib.rs:7 3 of 3",
             "GlobalLoadExcess src/lib.rs:4 48 of 48",
+            "LocalLoads src/lib.rs:8 5 of 5",
+            "LocalStores src/lib.rs:9 6 of 6",
+            "Fp64Operations src/lib.rs:10 64 of 64",
         ];
         assert_eq!(told, expected);
     }

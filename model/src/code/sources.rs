@@ -13,7 +13,8 @@ const MARGIN: u32 = 3;
 /// The most characters that are kept of a line.
 const MOST_CHARACTERS: usize = 300;
 
-/// Source text by file, as the compiler wrote its path.
+/// Source text by file, as the compiler wrote its path. A file without pieces changed after the
+/// build.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Sources(BTreeMap<String, Vec<SourceText>>);
@@ -44,6 +45,21 @@ impl Sources {
         let pieces = pieces(lines.map(|(number, line)| (number, cut(line))));
         if !pieces.is_empty() {
             self.0.insert(file.to_owned(), pieces);
+        }
+    }
+
+    /// Takes that `file` changed after the build, so that its lines are not those with counts.
+    pub fn add_changed(&mut self, file: &str) {
+        self.0.insert(file.to_owned(), Vec::new());
+    }
+
+    /// Why no line of `file` has a text, if none has.
+    #[must_use]
+    pub fn missing(&self, file: &str) -> Option<&'static str> {
+        match self.0.get(file).map(Vec::as_slice) {
+            None => Some("its text was not at hand"),
+            Some([]) => Some("its text changed after the build"),
+            Some(_) => None,
         }
     }
 
@@ -94,6 +110,10 @@ mod tests {
         assert_eq!((sources.line("a.rs", 0), sources.line("b.rs", 2)), (None, None));
         sources.add("b.rs", "", &BTreeSet::from([1]));
         assert_eq!(sources.0.len(), 1);
+        sources.add_changed("c.rs");
+        let missing = ["a.rs", "b.rs", "c.rs"].map(|file| sources.missing(file));
+        let (absent, changed) = ("its text was not at hand", "its text changed after the build");
+        assert_eq!(missing, [None, Some(absent), Some(changed)]);
     }
 
     #[test]

@@ -70,7 +70,10 @@ pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> 
                     (head(&rows, &columns, codes))
                     tbody {
                         @for (file, numbers) in &shown {
-                            tr { th.file colspan=(2 + codes.len() + columns.len() * rows.len()) { (file) } }
+                            tr { th.file colspan=(2 + codes.len() + columns.len() * rows.len()) {
+                                (file)
+                                @if let Some(why) = run.provenance.sources.missing(file) { " (" (why) ")" }
+                            } }
                             @for &line in numbers {
                                 @let place = SourceLine { file, line };
                                 (one(&place, &counted, (&columns[..], has_machine), (run, row)))

@@ -36,6 +36,9 @@ struct Line {
     line: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    /// Why its text is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_text: Option<&'static str>,
     /// The largest share that it has of any cost, from 0 to 1.
     heat: f64,
     counts: BTreeMap<Counter, u64>,
@@ -81,6 +84,7 @@ pub(super) fn document<'r>(run: &'r Run, view: &View, place: Option<&Place>) -> 
             file: line.place.file.to_owned(),
             line: line.place.line,
             text: run.provenance.sources.line(line.place.file, line.place.line).map(str::to_owned),
+            no_text: run.provenance.sources.missing(line.place.file),
             heat: line.heat,
             counts: nonzero(&line.counts),
             ptx: row

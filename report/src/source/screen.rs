@@ -142,6 +142,10 @@ impl Table<'_> {
         let digits = numbers.last().map_or(0, |last| last.to_string().len()).max(4);
         let head: String = columns.iter().map(|column| column.cell(column.title)).collect();
         let title = self.paint.bold(one_line(self.file));
+        let title = match self.sources.missing(self.file) {
+            Some(why) => format!("{title}  {}", self.paint.faint(format!("({why})"))),
+            None => title,
+        };
         let mut out = vec![format!(" {:>digits$}{head}    {title}", "line")];
         let mut last = None;
         for &number in numbers {
@@ -159,6 +163,7 @@ impl Table<'_> {
             let line = at.map(|at| self.lines[at]);
             let heat = line.map_or(0.0, |line| line.heat);
             let cells = if heat >= 0.1 { self.paint.heat(heat, cells) } else { cells };
+            let text = text.or_else(|| Some(main_ptx(row, &line?.place)?.3.as_str()));
             let text = one_line(text.unwrap_or_default());
             out.push(
                 format!(" {number:>digits$}{cells}  {} {text}", mark(heat)).trim_end().to_owned(),
@@ -207,6 +212,19 @@ impl Table<'_> {
         }));
         out
     }
+}
+
+/// The PTX of a line that stands for it where its text is unknown: an access or a branch, else what
+/// was executed most.
+fn main_ptx<'r>(row: &'r ConfigurationResult, place: &SourceLine<'_>) -> Option<&'r ListedLine> {
+    let of_line = row.code.iter().flat_map(|code| {
+        code.lines().filter(|(line, _)| code.source(line).as_ref() == Some(place))
+    });
+    let weight = |(_, counts): &(&ListedLine, LineCounts)| {
+        let of = |counter: Counter| counts[counter];
+        (of(Counter::Requests), of(Counter::Branches), of(Counter::Instructions))
+    };
+    of_line.max_by_key(weight).map(|(line, _)| line)
 }
 
 /// The margin of a line: how hot it is, so that nothing depends on colour.

@@ -150,3 +150,27 @@ fn editors_read_the_same_as_json() {
     let machine = serde_json::json!([{"offset": 416, "ptx_line": 15, "executed": 64, "text": "LDG.E R4, [R6]"}]);
     assert_eq!(line["machine"], machine);
 }
+
+#[test]
+fn without_its_text_a_line_shows_its_ptx_and_the_file_says_why() {
+    let mut run = run();
+    run.provenance.sources = Sources::default();
+    insta::assert_snapshot!(screen_of(&run, None), @r"
+    saxpy::kernels::saxpy  block=64,n=1048576, the first
+     line  instructions  threads  sectors  ideal  divergent    src/lib.rs  (its text was not at hand)
+        2        20.0 %      0.0                             ▒ mov.u32 %r1, %tid.x;
+        3        20.0 %      0.0      256    256             ▒ ld.global.f32 %f1, [%rd1];
+        …
+        5        40.0 %      0.0    2,048    256             █ ld.global.f32 %f2, [%rd2];
+        6        20.0 %      0.0                          8  █ @%p1 bra $end;
+    ");
+    run.provenance.sources.add_changed("src/lib.rs");
+    let screen = screen_of(&run, Some("lib.rs:5"));
+    assert!(screen.contains("src/lib.rs  (its text changed after the build)\n"), "{screen}");
+    let mut out = Vec::new();
+    write_source_json(&run, &View::default(), None, &mut out).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let line = &document["series"][0]["lines"][0];
+    assert_eq!(line["no_text"], "its text changed after the build");
+    assert_eq!((&line["text"], &line["line"]), (&serde_json::Value::Null, &2.into()));
+}

@@ -3,6 +3,7 @@
 mod heard;
 mod looks;
 mod opens;
+mod source;
 mod tools;
 
 use std::path::PathBuf;

@@ -1,13 +1,17 @@
 //! Runs to show, made up of the values that a GPU could have measured.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use gpuprof_analysis::fixture::{self, failed, finished, gpu_pass, measured, point, series};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::rejudge;
 use gpuprof_analysis::view::View;
+use gpuprof_model::code::{Columns, CountedCode, Counter, LineCounts, ListedLine, Listing};
 use gpuprof_model::machine::Backend;
+use gpuprof_model::measurement::{ListedInstruction, MachineListing, SourceCollection};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Run, SectionColumns, SectionRow, SectionTable};
 use gpuprof_model::{AxisValue, Configuration, Threshold};
@@ -31,6 +35,7 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("many", many()),
         ("large", large()),
         ("hostile", hostile()),
+        ("counted", counted_by_line()),
     ]
 }
 
@@ -271,4 +276,58 @@ pub fn hostile() -> Run {
     series.sections[0].tables[0].rows[0].label = HOSTILE.into();
     run.provenance.git_revision = Some(HOSTILE.into());
     run
+}
+
+/// The code of a kernel of 100 lines of source and 300 of PTX and SASS, all executed; line 50 loads
+/// `sectors` a request.
+fn code(sectors: u64) -> (CountedCode, SourceCollection) {
+    let (mut lines, mut counts, mut machine) = (Vec::new(), Vec::new(), Vec::new());
+    for at in 0..300u32 {
+        let loads = at == 150;
+        let opcode = if loads { "ld.global.f32" } else { "add.f32" };
+        let register = at % 90;
+        let text = format!("{opcode} %f{register}, [%rd{register}]; // as long as usual");
+        lines.push(ListedLine(10 + at, 1, 1 + at / 3, text));
+        let mut count = LineCounts::default();
+        count[Counter::Instructions] = 4096;
+        count[Counter::ThreadInstructionsOn] = 32 * 4096;
+        count[Counter::Samples] = u64::from(at % 7);
+        if loads {
+            count[Counter::Requests] = 4096;
+            count[Counter::Sectors] = sectors * 4096;
+            count[Counter::IdealSectors] = 4 * 4096;
+        }
+        counts.push(count);
+        let text = format!("FADD R{register}, R{register}, c[0x0][0x28]");
+        machine.push(ListedInstruction(16 * u64::from(at), 10 + at, 4096, text));
+    }
+    let (kernel, files) = ("saxpy".to_owned(), vec!["src/lib.rs".to_owned()]);
+    let listing = Arc::new(Listing { kernel: kernel.clone(), files, lines });
+    let code = CountedCode { listing, counts: Columns::new(&counts) };
+    let machine = vec![MachineListing { function: kernel, instructions: machine }];
+    (code, SourceCollection { ranges: 20, samples: 897, machine, ..SourceCollection::default() })
+}
+
+/// saxpy with counts by line on a GPU; line 50 became worse than in its baseline.
+pub fn counted_by_line() -> Run {
+    let counted = |sectors| {
+        let mut run = of(1.0);
+        for row in &mut run.series[0].configurations {
+            let (code, source) = code(sectors);
+            (row.code, row.source) = (vec![code], Some(source));
+        }
+        let text: String = (1..=100).map(|line| format!("    let y = x[{line} * i];\n")).collect();
+        run.provenance.sources.add("src/lib.rs", &text, &(1..=100).collect::<BTreeSet<u32>>());
+        run
+    };
+    let mut before = counted(4);
+    before.series[0].configurations.iter_mut().for_each(|row| {
+        let listing = Listing::clone(&row.code[0].listing);
+        let lines = listing.lines.into_iter().map(|line| match line.0 {
+            160 => ListedLine(160, line.1, line.2, line.3.replace("ld.global", "ld.global.nc")),
+            _ => line,
+        });
+        row.code[0].listing = Arc::new(Listing { lines: lines.collect(), ..listing });
+    });
+    judged(counted(32), Ok(before), &["every duration <= 75 us"])
 }

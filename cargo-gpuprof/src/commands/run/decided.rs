@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_analysis::advice::rule::Rule;
@@ -130,6 +130,8 @@ pub(super) struct Prepared {
     pub(super) made: Made,
     /// The folder of the processes' requests and replies.
     pub(super) passes: Utf8PathBuf,
+    /// When everything was built.
+    pub(super) built: SystemTime,
 }
 
 impl Prepared {

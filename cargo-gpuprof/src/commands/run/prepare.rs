@@ -5,6 +5,7 @@
 //! counters, and last the kernels.
 
 use std::mem;
+use std::time::SystemTime;
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::{Catalogue, Class, Direction};
@@ -468,7 +469,8 @@ pub(super) fn build(plan: Plan, interrupt: &Interrupt) -> Result<Prepared> {
         resources: kernels.resources,
     };
     let modules = [(Side::Head, built(kernels)), (Side::Base, built(of_base))].into();
-    Ok(Prepared { modules, emulator, document, base, made, passes, plan })
+    let built = SystemTime::now();
+    Ok(Prepared { modules, emulator, document, base, made, passes, built, plan })
 }
 
 /// The harnesses, the layers of settings, the settings, and the series of `request`.
