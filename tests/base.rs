@@ -79,10 +79,11 @@ fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {
     assert_eq!(
         said,
         "Regression: 2 of 4 judged configurations failed, worst: scale at block=64,n=1024 \
-         (load_sectors_per_request +700.0 %), 1 entry of the baseline is missing here"
+         (load_sectors_per_request +700.0 %), 1 entry of the baseline is missing here, 1 check is \
+         weaker than in the baseline"
     );
     assert!(cost.ends_with(" s."), "{cost}");
-    assert_snapshot!(lists.trim_start_matches('\n'), @r"
+    assert_snapshot!(lists.trim_start_matches('\n'), @r##"
      The loads of shop/src/lib.rs:15 went from 4 to 32 sectors a request.
      The stores of shop/src/lib.rs:15 went from 4 to 32 sectors a request.
 
@@ -98,7 +99,8 @@ fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {
 
      undecided
      shop::kernels::gone: in the baseline but not in this run
-    ");
+     shop::kernels::scale: the baseline's threshold `on "Nowhere" every duration <= 1 s` is gone
+    "##);
     let lines: Vec<&str> = worse.stdout.lines().filter(|line| tells(line)).collect();
     assert_snapshot!(lines.join("\n"), @r"
     FAIL  every load_sectors_per_request <= baseline  32 at block=64,n=1024 (limit 4, baseline 4, 700.0% beyond); most by shop/src/lib.rs:15: 896 of 896 sectors of global loads beyond the ideal ones  [default]
@@ -125,15 +127,14 @@ fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {
     assert_eq!(head["comparison"]["git_revision"], *hash);
     assert_eq!(head["provenance"]["git_revision"], *commits.git(&["rev-parse", "worse"]));
     assert_ne!(base["provenance"]["ptx_sha256"], head["provenance"]["ptx_sha256"]);
-    // The other side is a run, as any other.
     let base = folder.join("base.json").display().to_string();
     let again = commits.workspace.gpuprof(&["compare", &base, run]).exits_with(100);
     assert!(again.stdout.contains(" FAIL  every load_sectors_per_request <= baseline"));
 }
 
 fn what_a_merge_takes_from_its_gate_is_said(commits: &Commits) {
-    let gone = "shop::kernels::scale no longer has the base's threshold `on \"Nowhere\" every \
-                duration <= 1 s`";
+    let gone = "shop::kernels::scale: the baseline's threshold `on \"Nowhere\" every duration \
+                <= 1 s` is gone";
     let ungated = "no threshold decides the exit code: `gate` is false (show-config says where)";
     let root = &commits.workspace.root;
     let (file, source) = (root.join(".config/gpuprof.toml"), root.join("shop/src/extra.rs"));
@@ -147,10 +148,12 @@ fn what_a_merge_takes_from_its_gate_is_said(commits: &Commits) {
     fs::remove_dir(file.parent().unwrap()).unwrap();
     fs::remove_file(&source).unwrap();
     assert_eq!(said["meaning"], "thresholds did not decide");
-    assert_eq!(said["comparison"]["notes"], serde_json::json!([ungated, gone]));
+    assert_eq!(said["comparison"]["notes"], serde_json::json!([ungated]));
+    assert_eq!(said["comparison"]["weaker"], serde_json::json!([gone]));
     assert!(green.stdout.contains(&format!("\n note  {ungated}\n")), "{}", green.stdout);
     assert!(green.stderr.contains(" with uncommitted changes\n"), "{}", green.stderr);
-    assert!(red.stderr.contains(gone) && !red.stderr.contains(ungated), "{}", red.stderr);
+    assert!(red.stdout.contains(&format!("\n weaker  {gone}\n")), "{}", red.stdout);
+    assert!(!red.stdout.contains(ungated), "{}", red.stdout);
 }
 
 fn an_unchanged_revision_passes_and_a_dirty_tree_is_said(commits: &Commits) {

@@ -214,7 +214,7 @@ fn partners_are_measured_on_the_same_one_of_several_devices() {
 fn counters_of_both_sides_are_collected_and_compared() {
     let machine = Machine::new();
     let sectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
-    let arguments = ["scale", "--metrics", sectors, "--threshold"];
+    let arguments = ["scale", "--all", "--metrics", sectors, "--threshold"];
     let threshold = format!("{sectors} <= baseline");
     let outcome = machine.run(merge(), &[], &[&arguments[..], &[&threshold]].concat());
     let outcome = outcome.exits_with(100);

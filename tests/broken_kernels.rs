@@ -26,7 +26,7 @@ fn a_write_out_of_bounds_is_reported_with_kernel_source_line_block_thread_and_ad
      unverified  every finished row: compared with no reference: the annotation has no `verify`
      checks      every finished row: memory, init, race, sync in all 2 blocks
 
-    2 configurations of 1 series: 1 finished, 1 failed; threshold: 1 missing; not judged: block=64,offset=1024 failed
+    2 configurations of 1 series: 1 finished, 1 failed; threshold: 1 missing; 1 not verified: no reference; not judged: block=64,offset=1024 failed
 
     ----- stderr -----
     ");
@@ -192,7 +192,8 @@ fn a_harness_that_hangs_is_killed_after_the_timeout() {
 fn a_kernel_that_never_ends_and_one_that_strays_end_their_own_configurations() {
     let trouble = Workspace::fixture("trouble");
     let run = ["run", "--quiet", "--metrics", "ptx_instructions", "--timeout"];
-    let end = "6 configurations of 2 series: 4 finished, 1 failed, 1 timed out; no thresholds\n";
+    let end = "6 configurations of 2 series: 4 finished, 1 failed, 1 timed out; no thresholds; 4 not verified: no \
+               reference\n";
     let (seconds, outcome) = with_limit(
         |limit| trouble.gpuprof(&[&run[..], &[limit]].concat()),
         |outcome| outcome.stdout.ends_with(end),

@@ -36,7 +36,7 @@ fn a_fault_in_a_block_that_a_run_leaves_out_is_found() {
      unverified  every finished row: compared with no reference: the annotation has no `verify`
      checks      every finished row: memory, init, race, sync in all 17 blocks
 
-    2 configurations of 1 series: 1 finished, 1 failed; no thresholds
+    2 configurations of 1 series: 1 finished, 1 failed; no thresholds; 1 not verified: no reference
 
     ----- stderr -----
     ");
@@ -96,6 +96,8 @@ fn an_annotation_selects_checks_and_a_report_says_what_its_verification_lacks() 
 
      verified (no race check)  every row: equal to the reference (y: 64 to 2560 elements)
      checks                    every row: init in 20 of 41 blocks; memory, sync in all
+
+     not checked  `race` in 2 of 2 configurations
 
     2 configurations of 1 series: 2 finished; no thresholds
 

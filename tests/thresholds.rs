@@ -180,7 +180,7 @@ fn a_configuration_file_given_by_name_is_read_instead_of_the_default_one() {
 
      PASS  best load_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
 
-    4 configurations of 1 series: 4 finished; thresholds: 1 passed, 1 unavailable; not judged: ptxas assigns registers, and none was found (/nonexistent/ptxas: cannot be started:…
+    4 configurations of 1 series: 4 finished; thresholds: 1 passed, 1 unavailable; not judged: ptxas assigns registers, and none was found (/nonexistent/ptxas: cannot be started…
 
     ----- stderr -----
     ");

@@ -112,6 +112,34 @@ fn a_run_that_does_not_verify_what_its_baseline_did_is_no_pass() {
 }
 
 #[test]
+fn a_quick_run_is_judged_against_nothing() {
+    let packed = Packed::new();
+    packed.tool(&["gather", "--export-json", "old.json"]).run().exits_with(0);
+    packed.tool(&["gather", "--quick", "--export-json", "quick.json"]).run().exits_with(0);
+    let loaded = ["--load-baseline", "quick.json", "--baseline", "./old.json"];
+    for outcome in [
+        packed.other(&["compare", "old.json", "quick.json"]).run(),
+        packed.other(&[&["run"], &loaded[..]].concat()).run(),
+    ] {
+        let outcome = outcome.exits_with(2);
+        let reason = "`quick.json` is a quick run, in which nothing is judged";
+        assert!(outcome.stderr.contains(reason), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_stored_run_is_judged_by_the_same_thresholds_in_both_commands() {
+    let packed = Packed::new();
+    packed.tool(&["gather", "--export-json", "old.json"]).run().exits_with(0);
+    let asked =
+        ["gather", "--threshold", "every ptx_instructions <= 1", "--export-json", "new.json"];
+    packed.tool(&asked).run().exits_with(100);
+    packed.other(&["compare", "old.json", "new.json"]).run().exits_with(100);
+    let loaded = ["run", "--load-baseline", "new.json", "--baseline", "./old.json"];
+    packed.other(&loaded).run().exits_with(100);
+}
+
+#[test]
 fn a_direction_that_a_file_turned_since_the_baseline_is_no_improvement() {
     let packed = Packed::new();
     packed.tool(&["gather", "--save-baseline", "main"]).run().exits_with(0);

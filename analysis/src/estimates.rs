@@ -9,6 +9,9 @@ use gpuprof_model::comparison::Interval;
 use gpuprof_model::estimate::{Estimate, Limit};
 use gpuprof_model::quantity::Unit;
 
+/// The sign in front of an estimate.
+pub const SIGN: &str = "≈";
+
 /// The probability that an interval covers the measured duration.
 const COVERAGE: f64 = 0.9;
 

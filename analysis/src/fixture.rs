@@ -284,6 +284,7 @@ pub fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
         columns: crate::view::columns::choose(&[], &configurations),
         sections: Vec::new(),
         configurations,
+        thresholds: Vec::new(),
         judgements: Vec::new(),
         not_applicable: Vec::new(),
         changes: Vec::new(),

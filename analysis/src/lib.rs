@@ -12,7 +12,7 @@
 pub mod advice;
 pub mod change;
 pub mod code;
-mod estimates;
+pub mod estimates;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 pub mod gate;

@@ -7,3 +7,5 @@ pub mod collect;
 mod derive;
 mod leaf;
 pub mod replay;
+
+pub use leaf::LAUNCHED_NOTHING;

@@ -415,8 +415,8 @@ impl Keys {
                 .zip(self.value(key).cloned().map(|value| PerBuffer::All(Box::new(value))));
             each.or(all)
         };
-        let tolerance = given("tolerance").map(|(_, given)| given);
-        if let Some(given) = &tolerance {
+        let tolerance = given("tolerance");
+        if let Some((_, given)) = &tolerance {
             tolerance::check_types(given, parameters, &self.space.types, errors);
         }
         let (verify, compare) = (self.value("verify"), given("compare"));

@@ -53,7 +53,7 @@ impl Verification {
     /// Reads the values of the keys; `written` is the form of an output parameter in this home.
     pub(crate) fn read(
         verify: Option<&Expr>,
-        tolerance: Option<PerBuffer>,
+        tolerance: Option<(Ident, PerBuffer)>,
         compare: Option<(Ident, PerBuffer)>,
         (parameters, written): (&[Parameter], &str),
         errors: &mut Errors,
@@ -76,7 +76,15 @@ impl Verification {
             verify: verify.and_then(|value| Callable::read("verify", value, errors)),
             ..Self::default()
         };
-        match tolerance {
+        let given = [&tolerance, &compare].into_iter().flatten().map(|(key, _)| key);
+        for key in given.filter(|_| verify.is_none()) {
+            let message = format!(
+                "`{key}` says how results compare with the reference's: add verify = \
+                 function_on_host"
+            );
+            errors.at(key, message);
+        }
+        match tolerance.map(|(_, given)| given) {
             None => {}
             Some(PerBuffer::All(value)) => {
                 tolerance::check(&value, errors);
@@ -88,13 +96,7 @@ impl Verification {
                 read.tolerances = each;
             }
         }
-        if let Some((key, given)) = compare {
-            if verify.is_none() {
-                errors.at(
-                    &key,
-                    "`compare` compares with what the reference leaves: add verify = function_on_host",
-                );
-            }
+        if let Some((_, given)) = compare {
             read.read_compare(given, &outputs, errors);
         }
         read

@@ -138,6 +138,16 @@ pub struct Quantity {
     pub unit: Unit,
 }
 
+/// How many decimals of a percentage of change are written: one, and more for a small one, so that
+/// it differs from none.
+pub fn decimals_of_percent(percent: f64) -> usize {
+    match percent.abs() {
+        size if size >= 0.05 => 1,
+        size if size >= 0.005 => 2,
+        _ => 3,
+    }
+}
+
 impl Quantity {
     /// `value` base units of `unit`.
     pub fn new(value: f64, unit: Unit) -> Self {

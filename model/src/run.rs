@@ -266,6 +266,8 @@ pub struct SeriesResult {
     pub sections: Vec<SectionColumns>,
     /// Its configurations, in series order.
     pub configurations: Vec<ConfigurationResult>,
+    /// The thresholds of its annotation; none in older documents.
+    pub thresholds: Vec<String>,
     /// Its judged thresholds.
     pub judgements: Vec<Judgement>,
     /// Thresholds that apply to other devices than this run's.
@@ -287,6 +289,7 @@ impl SeriesResult {
             columns: Vec::new(),
             sections: Vec::new(),
             configurations: Vec::new(),
+            thresholds: Vec::new(),
             judgements: Vec::new(),
             not_applicable: Vec::new(),
             changes: Vec::new(),

@@ -225,6 +225,16 @@ impl Threshold {
             && self.has_subject_of(earlier)
     }
 
+    /// Whether each value that `earlier` forbids is forbidden by it, too.
+    pub fn covers(&self, earlier: &Self) -> bool {
+        let device = |of: &Self| of.device.as_ref().map(|name| name.to_lowercase());
+        let everywhere = Self { selector: Selector::Every, ..earlier.clone() };
+        self.comparison == earlier.comparison
+            && (self.device.is_none() || device(self) == device(earlier))
+            && (self.has_subject_of(earlier) || self.has_subject_of(&everywhere))
+            && self.limit.allows_no_more_than(earlier.limit, self.comparison)
+    }
+
     /// Whether it limits the same statistic of the same metric and configurations.
     fn has_subject_of(&self, other: &Self) -> bool {
         // A limit on a change does not replace an absolute limit: both stay.

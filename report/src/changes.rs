@@ -5,8 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use gpuprof_model::checks::CheckRecord;
 use gpuprof_model::comparison::{Change, Outcome};
-use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
+use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 
 use gpuprof_analysis::change::confidence_text;
 use gpuprof_analysis::gate::baseline::count;
@@ -117,6 +118,7 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     let mut out: Vec<_> =
         unmeasured.map(|(series, why)| ("unmeasured", format!("{}: {why}", series.id))).collect();
     out.extend(run.provenance.not_verified.clone().map(|why| ("not verified", why)));
+    out.extend(unchecked(run).map(|checks| ("not checked", checks)));
     let not_gated = run.provenance.not_gated.as_ref();
     let decides = |why: &String| ("not gated", format!("thresholds do not decide: {why}"));
     out.extend(not_gated.map(decides));
@@ -145,6 +147,20 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     out.extend(comparison.notes.iter().map(|note| ("note", note.clone())));
     out.extend(comparison.weaker.iter().map(|text| ("weaker", text.clone())));
     out
+}
+
+/// The checks of the emulated driver that did not run, and in how many configurations.
+fn unchecked(run: &Run) -> Option<String> {
+    let rows = run.series.iter().flat_map(|series| &series.configurations);
+    let finished = rows.filter(|row| row.status == Status::Finished);
+    let records: Vec<CheckRecord> = finished.filter_map(|row| row.checks).collect();
+    let text = |name: &str, ran: fn(&CheckRecord) -> bool| {
+        let off = records.iter().filter(|record| !ran(record)).count();
+        (off > 0).then(|| format!("`{name}` in {off} of {} configurations", records.len()))
+    };
+    let texts = [text("init", |record| record.init), text("race", |record| record.race)];
+    let texts: Vec<String> = texts.into_iter().flatten().collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
 }
 
 /// That nothing of the series `key` of the `baseline` could be compared.

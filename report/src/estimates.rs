@@ -3,6 +3,7 @@
 //!
 //! Input: rows of a series. Output: texts. Invariant: an estimate never looks measured.
 
+pub(super) use gpuprof_analysis::estimates::SIGN;
 use gpuprof_analysis::view::{best, columns};
 use gpuprof_model::comparison::Interval;
 use gpuprof_model::estimate::{Estimate, LimitShare};
@@ -15,9 +16,6 @@ use super::number::Scale;
 
 /// The labels of the notes on estimates.
 pub(super) const LABELS: [&str; 2] = ["estimated", "limited"];
-
-/// The sign in front of an estimate.
-pub(super) const SIGN: &str = "≈";
 
 /// The sign in front of values of `metric`; empty if they are no estimates.
 pub(super) fn sign(metric: &str, rows: &[ConfigurationResult]) -> &'static str {

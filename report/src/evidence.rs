@@ -6,6 +6,7 @@
 
 use gpuprof_model::code::CostlyLine;
 use gpuprof_model::comparison::{Confidence, Interval};
+use gpuprof_model::quantity::decimals_of_percent;
 use gpuprof_model::verdict::{Case, Judgement};
 use gpuprof_model::{Quantity, Unit};
 
@@ -19,12 +20,12 @@ const TOLD: usize = 10;
 /// "block=128: 110 (limit 105, baseline 100, 4.8% beyond)", of a judgement that is `estimated` or
 /// not.
 fn case_text(case: &Case, estimated: bool) -> String {
+    let sign = if estimated { SIGN } else { "" };
     format!(
-        "{}: {}{}{}{}",
+        "{}: {sign}{}{}{}",
         case.configuration,
-        if estimated { SIGN } else { "" },
         case.value,
-        held_against(Some(case.limit), case.baseline, case.margin_percent),
+        held_against(Some(case.limit), case.baseline, case.margin_percent, sign),
         sure(case.confidence.as_ref(), case.interval.as_ref(), case.value)
     )
 }
@@ -42,16 +43,20 @@ fn sure(confidence: Option<&Confidence>, interval: Option<&Interval>, value: Qua
     }
 }
 
-/// " (limit 105, baseline 100, 4.8% beyond)".
+/// " (limit 105, baseline 100, 4.8% beyond)", with the `sign` of an estimate in front of the
+/// baseline's value.
 fn held_against(
     limit: Option<Quantity>,
     baseline: Option<Quantity>,
     margin_percent: Option<f64>,
+    sign: &str,
 ) -> String {
     let Some(limit) = limit else { return String::new() };
-    let baseline = baseline.map(|b| format!(", baseline {b}")).unwrap_or_default();
+    let baseline = baseline.map(|b| format!(", baseline {sign}{b}")).unwrap_or_default();
     let beyond = match margin_percent {
-        Some(margin) if margin < 0.0 => format!(", {:.1}% beyond", -margin),
+        Some(margin) if margin < 0.0 => {
+            format!(", {:.*}% beyond", decimals_of_percent(margin), -margin)
+        }
         _ => String::new(),
     };
     format!(" (limit {limit}{baseline}{beyond})")
@@ -72,13 +77,14 @@ pub(super) fn evidence(judgement: &Judgement) -> String {
             None | Some("") => String::new(),
             Some(key) => format!(" at {key}"),
         };
-        let limit = held_against(judgement.limit, judgement.baseline, judgement.margin_percent);
         let confidence = judgement.confidence.as_ref().filter(|_| judgement.reason.is_none());
         let sure = sure(confidence, judgement.interval.as_ref(), value);
         let (sign, sure) = match is_estimated(judgement) {
             true => (SIGN, format!("; estimated{}", sure.replacen(';', ",", 1))),
             false => ("", sure),
         };
+        let Judgement { limit, baseline, margin_percent, .. } = *judgement;
+        let limit = held_against(limit, baseline, margin_percent, sign);
         let line = judgement.costly.as_ref().map(costly_text).unwrap_or_default();
         parts.push(format!("{sign}{value}{place}{limit}{sure}{line}"));
     }
@@ -120,6 +126,15 @@ mod tests {
     use gpuprof_model::threshold::Threshold;
 
     use super::*;
+
+    #[test]
+    fn a_baseline_of_estimates_has_the_sign_and_a_small_margin_its_decimals() {
+        let count = |value| Some(Quantity::new(value, Unit::Count));
+        assert_eq!(
+            held_against(count(2688.0), count(2688.0), Some(-0.037), SIGN),
+            " (limit 2,688, baseline ≈2,688, 0.04% beyond)"
+        );
+    }
 
     /// The evidence of `condition` for a row whose loads cost most in a line, which the emulated
     /// driver counted for a GPU if `emulated`.

@@ -40,6 +40,9 @@ pub struct Summary {
     /// Rows whose verification says nothing, since it accepts anything or compares nothing.
     #[serde(skip)]
     pub unverified: usize,
+    /// Finished rows without a reference.
+    #[serde(skip)]
+    pub unreferenced: usize,
     /// Whether the run judges nothing.
     #[serde(skip)]
     pub quick: bool,
@@ -114,9 +117,16 @@ impl Summary {
         }
         let nothing = nothing::found(run, false).map(|nothing| nothing.words());
         summary.not_judged = nothing.or_else(|| {
-            let all = run.series.iter().flat_map(|series| &series.judgements);
-            let mut doubtful = all.filter(|judgement| judgement.weight() == Weight::Doubtful);
-            doubtful.find_map(|it| Some(format!("not judged: {}", it.reason.as_ref()?)))
+            let all = run.series.iter().flat_map(|series| {
+                series.judgements.iter().map(move |judgement| (&series.id.kernel, judgement))
+            });
+            let mut doubtful = all.filter(|(_, it)| it.weight() == Weight::Doubtful);
+            let (kernel, reason) =
+                doubtful.find_map(|(kernel, it)| Some((kernel, it.reason.as_ref()?)))?;
+            Some(match run.series.len() {
+                1 => format!("not judged: {reason}"),
+                _ => format!("not judged: {kernel}: {reason}"),
+            })
         });
         summary
     }
@@ -128,6 +138,9 @@ impl Summary {
             by_status.flaky += usize::from(configuration.is_flaky());
             let says_nothing = configuration.unverified.is_some_and(Unverified::says_nothing);
             self.unverified += usize::from(says_nothing);
+            let no_reference = configuration.unverified == Some(Unverified::NoReference);
+            let is_finished = configuration.status == Status::Finished;
+            self.unreferenced += usize::from(no_reference && is_finished);
             *match configuration.status {
                 Status::Finished => &mut by_status.finished,
                 Status::Invalid { .. } => &mut by_status.invalid,
@@ -211,7 +224,10 @@ impl Summary {
             write!(f, "; {} not measured: {}", self.configurations.skipped, cut(reason))?;
         }
         if self.unverified > 0 {
-            write!(f, "; {} not verified: the comparison says nothing", self.unverified)?;
+            write!(f, "; {} not verified: void comparison", self.unverified)?;
+        }
+        if self.unreferenced > 0 {
+            write!(f, "; {} not verified: no reference", self.unreferenced)?;
         }
         if self.vanished > 0 {
             write!(f, "; {} of the baseline missing", self.vanished)?;
@@ -231,13 +247,15 @@ impl Summary {
     }
 }
 
-/// `text` in one line of at most [`MOST`] characters.
+/// `text` in one line of at most [`MOST`] characters: a longer one ends with a word, outside of
+/// quoted text.
 fn cut(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
-    match line.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line.to_owned(),
-    }
+    let Some((end, _)) = line.char_indices().nth(MOST) else { return line.to_owned() };
+    let whole = |end: &usize| line[..*end].matches('`').count().is_multiple_of(2);
+    let mut words = line[..end].match_indices(' ').map(|(at, _)| at).filter(whole);
+    let end = words.next_back().unwrap_or(end);
+    format!("{}…", line[..end].trim_end_matches([' ', ':', ';', ',']))
 }
 
 /// The counts that are not zero, joined by commas behind `lead`; nothing where all are zero.
@@ -248,4 +266,20 @@ fn counts(f: &mut fmt::Formatter<'_>, lead: &str, counts: &[(usize, &str)]) -> f
         separator = ", ";
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_reason_ends_with_a_word_and_outside_of_a_command() {
+        let command = "install it with `python3 -m pip install nvidia-cuda-nvcc==13.0.88`";
+        let text = format!("ptxas assigns registers, and none was found here at all: {command}");
+        assert_eq!(
+            cut(&text),
+            "ptxas assigns registers, and none was found here at all: install it with…"
+        );
+        assert_eq!(cut("short"), "short");
+    }
 }

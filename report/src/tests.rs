@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpuprof_model::axis::AxisValue;
+use gpuprof_model::checks::CheckRecord;
 use gpuprof_model::code::Sources;
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::exit_code::ExitCode;
 use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
-use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::measurement::{DeviceRecord, Unverified};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{
     ConfigurationResult, Provenance, Run, SCHEMA_VERSION, SectionColumn, SectionColumns,
@@ -377,7 +378,7 @@ fn the_summary_counts_and_knows_its_plurals() {
         summary_line(&troubled_run()),
         "8 configurations of 3 series: 2 finished, 1 invalid, 2 failed, 1 timed out, 2 skipped; \
          thresholds: 1 failed, 2 missing, 1 unavailable; 2 not measured: interrupted by SIGINT; \
-         not judged: variant=naive,block=256 failed, and 3 more did not finish"
+         not judged: addiere_größen: variant=naive,block=256 failed, and 3 more did not finish"
     );
     assert_eq!(
         summary_line(&run(h200(), Vec::new())),
@@ -471,4 +472,22 @@ fn a_run_without_verification_says_what_turned_it_off() {
     assert_eq!(said(&run), [false; 2]);
     run.provenance.not_verified = Some("--no-verify".into());
     assert_eq!(said(&run), [true; 2]);
+}
+
+#[test]
+fn a_row_without_a_reference_or_without_checks_says_so() {
+    let mut run = gpu_run();
+    let row = &mut run.series[0].configurations[1];
+    row.unverified = Some(Unverified::NoReference);
+    row.checks = Some(CheckRecord {
+        init: true,
+        race: false,
+        races_in_part: false,
+        checked_blocks: 1,
+        blocks: 1,
+    });
+    for text in [written(&table(None), &run), written(&Markdown::default(), &run)] {
+        assert!(text.contains("; 1 not verified: no reference"), "{text}");
+        assert!(text.contains("not checked") && text.contains("in 1 of 1 config"), "{text}");
+    }
 }

@@ -16,6 +16,11 @@ fn counter_range(of: &Provenance) -> &'static str {
     of.counter_range.unwrap_or_default().word()
 }
 
+/// The slices that a merged run has, and any other run.
+fn slices(of: &Provenance) -> String {
+    of.missing_slices.as_ref().map_or_else(|| "all".to_owned(), ToString::to_string)
+}
+
 /// The differences between `baseline` and `run`; with `across_devices` the device and its driver
 /// may differ.
 pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool) -> Vec<Mismatch> {
@@ -61,18 +66,17 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     }
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     check("kernel architecture", &text(&baseline.kernel_arch), &text(&run.kernel_arch), false);
-    check(
-        "kernel toolchain",
-        &text(&baseline.kernel_toolchain),
-        &text(&run.kernel_toolchain),
-        false,
-    );
+    // A side without kernels in Rust has none.
+    if let (Some(before), Some(after)) = (&baseline.kernel_toolchain, &run.kernel_toolchain) {
+        check("kernel toolchain", before, after, false);
+    }
     check("ptxas", &text(&baseline.assembler), &text(&run.assembler), false);
     // A file that one side did not read is of another series.
     for (path, after) in &run.input_sha256 {
         let before = baseline.input_sha256.get(path).unwrap_or(after);
         check(&format!("input file {path}"), before, after, false);
     }
+    check("slices", &slices(baseline), &slices(run), false);
     check("processes", &text(&baseline.order), &text(&run.order), false);
     check("cargo profile", &text(&baseline.profile), &text(&run.profile), false);
     check("gpuprof", &baseline.tool_version, &run.tool_version, false);
@@ -152,6 +156,7 @@ mod tests {
     use super::*;
     use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
     use gpuprof_model::measurement::{InPlace, Timer};
+    use gpuprof_model::run::MissingSlices;
 
     use crate::fixture::{finished, gh100, gpu_pass, h200, point};
 
@@ -176,6 +181,7 @@ mod tests {
         after.ptx_sha256.insert("saxpy".into(), "other".into());
         after.git_revision = Some("abc".into());
         assert_eq!(diff(&before, &after, false), []);
+        let before = Provenance { kernel_toolchain: Some("rustc 1.95.0".into()), ..before };
         after.kernel_toolchain = Some("rustc 1.96.0".into());
         assert_eq!(diff(&before, &after, false), [("kernel toolchain".to_owned(), false)]);
     }
@@ -204,6 +210,18 @@ mod tests {
         );
         assert_eq!(diff(&device, &device, false), []);
         assert_eq!(diff(&timed(None), &device, false), []);
+    }
+
+    #[test]
+    fn slices_that_one_side_lacks_are_named_and_do_not_hinder() {
+        let missing = MissingSlices { numbers: vec![2], of: 3, accepted: true };
+        let partial = Provenance { missing_slices: Some(missing), ..on(h200()) };
+        let [mismatch] = &mismatches(&partial, &on(h200()), false)[..] else { panic!("one") };
+        assert_eq!(
+            mismatch.to_string(),
+            "slices: slice 2 of 3 is missing or partial in the baseline, all here"
+        );
+        assert!(!mismatch.matters);
     }
 
     #[test]

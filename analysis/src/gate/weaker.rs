@@ -1,9 +1,11 @@
-//! Verification, checks and declarations that became weaker since the baseline.
+//! Verification, checks, declarations and thresholds that became weaker since the baseline.
 //!
 //! Input: a series on both sides. Output: a sentence for each way in which less is compared, or
-//! less closely, or more work declared, with the first configuration. Rows that are no longer
-//! verified are the baseline's lost verification (`gate::baseline`).
+//! less closely, or more work declared, with the first configuration, and for each threshold of the
+//! annotation that is gone. Rows that are no longer verified are the baseline's lost verification
+//! (`gate::baseline`).
 
+use gpuprof_model::Threshold;
 use gpuprof_model::measurement::{Reset, Source, Verification};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 
@@ -30,6 +32,7 @@ pub(super) fn of_series(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<Strin
         sentence(&move |old, new| way(old.verification.as_ref()?, new.verification.as_ref()?))
     };
     let ways = [
+        sentence(&unknown_verification),
         compared(tolerance),
         compared(elements),
         compared(by_function),
@@ -47,7 +50,25 @@ pub(super) fn of_series(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<Strin
         sentence(&lost_check),
         sentence(&more_declared),
     ];
-    ways.into_iter().flatten().collect()
+    ways.into_iter().flatten().chain(lost_thresholds(theirs, ours)).collect()
+}
+
+/// The thresholds of the annotation in the baseline of which none of the run's asks as much.
+fn lost_thresholds(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<String> {
+    let here: Vec<Threshold> =
+        ours.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();
+    let is_kept = |text: &String| {
+        let asked = Threshold::parse(text);
+        asked.is_ok_and(|asked| here.iter().any(|threshold| threshold.covers(&asked)))
+    };
+    let lost = theirs.thresholds.iter().filter(|text| !is_kept(text));
+    lost.map(|text| format!("{}: the baseline's threshold `{text}` is gone", ours.id)).collect()
+}
+
+/// A row that is verified on both sides, and says what was compared in the baseline alone.
+fn unknown_verification(old: &ConfigurationResult, new: &ConfigurationResult) -> Option<String> {
+    let unknown = old.verification.is_some() && new.verified && new.verification.is_none();
+    unknown.then(|| "nothing says what was compared with the reference".to_owned())
 }
 
 fn tolerance(old: &Verification, new: &Verification) -> Option<String> {
@@ -103,17 +124,26 @@ fn lost_check(old: &ConfigurationResult, new: &ConfigurationResult) -> Option<St
     })
 }
 
-/// The first declared number that is larger for `new`: every rate of it is, too.
+/// The first declared number that is larger for `new`, or was counted for `old`: every rate of it
+/// grows with what is declared.
 fn more_declared(old: &ConfigurationResult, new: &ConfigurationResult) -> Option<String> {
-    let declared = |row: &ConfigurationResult, name: &str| {
-        let metric = row.metrics.get(name).filter(|metric| metric.source == Source::Declared)?;
-        metric.value.clone().ok()
+    let value = |row: &ConfigurationResult, name: &str| {
+        let metric = row.metrics.get(name)?;
+        Some((metric.source, metric.value.clone().ok()?))
     };
     ["bytes", "flops"].into_iter().find_map(|name| {
-        let (before, here) = (declared(old, name)?, declared(new, name)?);
-        (here > before).then(|| {
-            format!("it declares {here} `{name}`, and {before} in the baseline: its rates grow")
-        })
+        let ((source, before), (here_source, here)) = (value(old, name)?, value(new, name)?);
+        let is_declared = |source| source == Source::Declared;
+        let (was_declared, is_declared) = (is_declared(source), is_declared(here_source));
+        match was_declared {
+            true if is_declared && here > before => Some(format!(
+                "it declares {here} `{name}`, and {before} in the baseline: its rates grow"
+            )),
+            false if is_declared => Some(format!(
+                "it declares {here} `{name}`, and the baseline has {before}, {source}"
+            )),
+            true | false => None,
+        }
     })
 }
 
@@ -253,6 +283,50 @@ mod tests {
         for bytes in [32768.0, 16384.0] {
             assert_eq!(of_series(&declares(32768.0), &declares(bytes)), [""; 0]);
         }
+    }
+
+    #[test]
+    fn declared_work_in_place_of_counted_work_is_named() {
+        let mut theirs = series(rows("bytes", &[32768.0]));
+        theirs.configurations[0].metrics.get_mut("bytes").expect("it has one").source =
+            Source::Derived;
+        let mut ours = theirs.clone();
+        assert_eq!(of_series(&theirs, &ours), [""; 0]);
+        ours.configurations[0].metrics.get_mut("bytes").expect("it has one").source =
+            Source::Declared;
+        assert_eq!(
+            of_series(&theirs, &ours),
+            [
+                "saxpy::kernels::saxpy/block=0: it declares 32768 `bytes`, and the baseline has 32768, \
+              derived"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_threshold_of_the_annotation_that_is_gone_or_looser_is_named() {
+        let annotated = |thresholds: &[&str]| {
+            let thresholds = thresholds.iter().map(|&text| text.to_owned()).collect();
+            SeriesResult { thresholds, ..verified(WHOLE, true) }
+        };
+        let before = annotated(&["registers <= 32", "best duration <= 5 us"]);
+        let lost = "saxpy::kernels::saxpy: the baseline's threshold `registers <= 32` is gone";
+        let looser = annotated(&["registers <= 64", "best duration <= 4 us"]);
+        assert_eq!(of_series(&before, &looser), [lost]);
+        let tighter = annotated(&["best duration <= 5 us", "registers <= 16", "waves >= 1"]);
+        assert_eq!(of_series(&before, &tighter), [""; 0]);
+        assert_eq!(of_series(&annotated(&[]), &before), [""; 0]);
+    }
+
+    #[test]
+    fn a_row_that_does_not_say_what_was_compared_is_named() {
+        let mut silent = verified(WHOLE, true);
+        silent.configurations[0].verification = None;
+        assert_eq!(
+            of_series(&verified(WHOLE, true), &silent),
+            ["saxpy::kernels::saxpy/block=0: nothing says what was compared with the reference"]
+        );
+        assert_eq!(of_series(&silent, &silent), [""; 0]);
     }
 
     #[test]

@@ -10,6 +10,9 @@ use gpuprof_model::quantity::format_number;
 
 use crate::stats::descriptive;
 
+/// Why a closure that launches nothing has no counts.
+pub const LAUNCHED_NOTHING: &str = "what is measured launched nothing";
+
 /// The value of `metric` over `passes`: for timed values the median over processes of each process'
 /// median, for exact values that of the first pass.
 ///
@@ -42,7 +45,7 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
                     Some(HardwareValue::Unavailable(reason)) => {
                         format!("the emulator cannot count it as a GPU does: {reason}")
                     }
-                    _ if pass.counters.is_empty() => "what is measured launched nothing".to_owned(),
+                    _ if pass.counters.is_empty() => LAUNCHED_NOTHING.to_owned(),
                     _ => "the emulator did not report it".to_owned(),
                 }
             })

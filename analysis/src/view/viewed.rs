@@ -358,6 +358,7 @@ fn without_rows(series: &SeriesResult) -> SeriesResult {
         columns: series.columns.clone(),
         sections: series.sections.clone(),
         configurations: Vec::new(),
+        thresholds: series.thresholds.clone(),
         judgements: series.judgements.clone(),
         not_applicable: series.not_applicable.clone(),
         changes: series.changes.clone(),

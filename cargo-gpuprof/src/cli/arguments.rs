@@ -10,7 +10,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 
 use super::structure::{Cargo, Gpuprof};
-use crate::options::{CALIBRATE_REPEAT, defaults};
+use crate::options::{CALIBRATE_REPEAT, RunOptions, defaults};
 
 /// What `arguments` say; help, versions and errors end the process.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Gpuprof {
@@ -59,10 +59,13 @@ pub(super) fn read(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Gpuprof, clap::Error> {
     let arguments = options_after_subcommand(command, with_subcommand_word(arguments));
+    // `--resume=nbody` names a run.
+    let joined = |argument: &OsString| argument.to_string_lossy().starts_with("--resume=");
+    let names_run = arguments.iter().any(joined);
     let matches = command.try_get_matches_from_mut(arguments)?;
     let Cargo::Gpuprof(mut parsed) = Cargo::from_arg_matches(&matches)?;
-    for run in parsed.runs() {
-        run.take_filter_from_resume();
+    if !names_run {
+        parsed.runs().for_each(RunOptions::take_filter_from_resume);
     }
     Ok(parsed)
 }

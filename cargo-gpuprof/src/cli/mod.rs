@@ -85,6 +85,7 @@ mod tests {
         assert_eq!(said("--resume stencil"), filter("stencil"));
         assert_eq!(said("--resume n=64"), filter("n=64"));
         assert_eq!(said("stencil --resume"), filter("stencil"));
+        assert_eq!(said("--resume=stencil"), ("stencil".to_owned(), Vec::new()));
         for run in ["latest", "20251121T010000000Z-1", "2025", "lastest"] {
             assert_eq!(said(&format!("--resume {run}")), (run.to_owned(), Vec::new()));
         }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use gpuprof_model::Axis;
+use gpuprof_model::axis::{Axis, AxisKind};
 use gpuprof_model::protocol::SeriesDescription;
 
 use super::divide::{self, Costs, Own};
@@ -81,7 +81,9 @@ fn human(planned: &PlannedSeries, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", format!("    {}", line.trim()).trim_end())?;
     }
     for axis in &space.axes {
-        let constant = if space.constants.contains_key(&axis.name) { "const " } else { "" };
+        // As the annotation writes it: an axis of types has no `const`.
+        let is_constant = space.constants.contains_key(&axis.name);
+        let constant = if is_constant && axis.kind() != AxisKind::Word { "const " } else { "" };
         let zip = space.zips.iter().find(|zip| zip.contains(&axis.name));
         let zipped = zip.map(|zip| format!("  (zip of {})", zip.join(", "))).unwrap_or_default();
         writeln!(out, "    {constant}{} = {}{zipped}", axis.name, values(axis))?;

@@ -33,6 +33,7 @@ pub fn assemble(
         columns,
         sections: sections.to_vec(),
         configurations,
+        thresholds: described.thresholds.clone(),
         judgements: Vec::new(),
         not_applicable: Vec::new(),
         changes: Vec::new(),

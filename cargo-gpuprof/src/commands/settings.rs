@@ -38,14 +38,15 @@ impl Layers {
     pub fn new(config: &Config, preset: Option<&str>) -> Result<Self> {
         let preset = preset.map(|name| {
             let found = config.preset.get(name).cloned().ok_or_else(|| {
-                let near = did_you_mean(name, config.preset.keys().map(String::as_str))
-                    .unwrap_or_else(|| format!("add a table [preset.{name}]"));
-                let path = if config.path.as_str().is_empty() {
-                    DEFAULT_PATH
-                } else {
-                    config.path.as_str()
+                let near = did_you_mean(name, config.preset.keys().map(String::as_str));
+                let table = format!("add a table [preset.{name}]");
+                let message = match config.path.as_str() {
+                    "" => format!(
+                        "no configuration file is read, so there is no preset `{name}`: {table} to \
+                         {DEFAULT_PATH}"
+                    ),
+                    path => format!("{path} has no preset `{name}`: {}", near.unwrap_or(table)),
                 };
-                let message = format!("{path} has no preset `{name}`: {near}");
                 Failure::new(ExitCode::Configuration, message)
             })?;
             Ok((name.to_owned(), found))

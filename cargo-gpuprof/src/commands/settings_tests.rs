@@ -106,7 +106,11 @@ fn an_unknown_preset_is_refused_with_the_nearest() {
         ".config/gpuprof.toml has no preset `nightli`: did you mean `nightly`?"
     );
     let failure = Layers::new(&Config::default(), Some("ci")).unwrap_err();
-    assert_eq!(failure.message, ".config/gpuprof.toml has no preset `ci`: add a table [preset.ci]");
+    assert_eq!(
+        failure.message,
+        "no configuration file is read, so there is no preset `ci`: add a table [preset.ci] to \
+         .config/gpuprof.toml"
+    );
 }
 
 /// Every setting, in the file and on the command line, with a value that is not the default.

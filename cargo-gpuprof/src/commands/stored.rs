@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{MetricResult, Run, SeriesResult};
+use gpuprof_model::series::SeriesId;
 use gpuprof_model::threshold::WrittenThreshold;
 use gpuprof_model::{ExitCode, Space, Threshold};
 
@@ -24,7 +25,7 @@ use crate::options::{
 use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::outcome::RunOutcome;
-use gpuprof_analysis::gate::run::rejudge_each;
+use gpuprof_analysis::gate::run::{ConfiguredThreshold, rejudge_each};
 use gpuprof_analysis::view::{self, View};
 use gpuprof_build::host;
 use gpuprof_build::revision::Repository;
@@ -189,6 +190,7 @@ pub fn compare(
     let before = baselines.stored(&target, &options.baseline)?;
     let after = baselines.stored(&target, &options.run)?;
     refuse_itself((&options.baseline, &before), (&options.run, &after))?;
+    refuse_quick(&options.run, &after)?;
     let (layers, known) = layers(&root, &options.configuration)?;
     let settings = Settings::new(options.given.clone(), &layers);
     // Directions are the run's: those that a file set for the baseline alone do not apply to the
@@ -196,12 +198,7 @@ pub fn compare(
     let catalogue = with_names_of(with_metrics_of(known, &after), &before);
     let view =
         view((&options.view, options.verbose), &settings, options.format, (&catalogue, &after))?;
-    let given = conditions(&catalogue, &options.threshold, &after)?;
-    let mut in_force = HashMap::new();
-    for series in &after.series {
-        let own = thresholds::of_stored(&catalogue, series, &layers, &given)?;
-        in_force.insert(series.id.clone(), own);
-    }
+    let in_force = thresholds_in_force(&catalogue, &after, (&layers, &options.threshold))?;
     let against = Against {
         name: options.baseline.clone(),
         across_devices: settings.across_devices.value,
@@ -251,6 +248,36 @@ pub(super) fn refuse_itself(before: (&str, &Run), after: (&str, &Run)) -> Result
     )))
 }
 
+/// Refuses to judge a quick run, in which nothing is judged when it is measured either.
+///
+/// # Errors
+/// `run`, called `name`, is one (exit code 2).
+pub(super) fn refuse_quick(name: &str, run: &Run) -> Result<()> {
+    match run.provenance.quick {
+        false => Ok(()),
+        true => Err(Failure::usage(format!(
+            "`{name}` is a quick run, in which nothing is judged or compared: run without --quick"
+        ))),
+    }
+}
+
+/// The thresholds of each series of the stored `run`: those that it was judged by, those of the
+/// configuration file, and the `texts` of the command line.
+///
+/// # Errors
+/// A text that no series can have (exit code 2); as [`thresholds::of_stored`].
+pub(super) fn thresholds_in_force(
+    catalogue: &Catalogue,
+    run: &Run,
+    (layers, texts): (&Layers, &[String]),
+) -> Result<HashMap<SeriesId, Vec<ConfiguredThreshold>>> {
+    let given = conditions(catalogue, texts, run)?;
+    let of = |series: &SeriesResult| {
+        Ok((series.id.clone(), thresholds::of_stored(catalogue, series, layers, &given)?))
+    };
+    run.series.iter().map(of).collect()
+}
+
 /// The layers of settings of the workspace at `root`, and the metrics that are known there.
 ///
 /// # Errors
@@ -266,11 +293,7 @@ pub(super) fn layers(
 }
 
 /// All of `texts`, or the errors of every one that no series of `run` can have.
-pub(super) fn conditions(
-    catalogue: &Catalogue,
-    texts: &[String],
-    run: &Run,
-) -> Result<Vec<Threshold>> {
+fn conditions(catalogue: &Catalogue, texts: &[String], run: &Run) -> Result<Vec<Threshold>> {
     let axes: BTreeSet<&str> =
         run.series.iter().flat_map(view::types).map(|(axis, _)| axis).collect();
     let axes: Vec<&str> = axes.into_iter().collect();

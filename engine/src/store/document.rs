@@ -175,6 +175,9 @@ pub fn resumable(target_directory: &Utf8Path, text: &str) -> Result<Utf8PathBuf>
         Unnamed::Empty(runs) => Failure::usage(format!(
             "there is no run to resume below {runs}; the same command without --resume begins one"
         )),
+        _ if target_directory.join("gpuprof/runs").join(text).is_dir() => Failure::usage(format!(
+            "the run {text} has measured nothing: the same command without --resume starts a new run"
+        )),
         unnamed => unnamed.failure("run to resume", text),
     })?;
     // The last run may have been killed before its journal was there; the one before it is another.
@@ -320,6 +323,9 @@ mod tests {
         fs::write(later.join("run.json"), "{}").unwrap();
         assert_eq!(resumable(&target, "latest").unwrap(), run);
         fs::remove_dir_all(later).unwrap();
+        fs::create_dir(target.join("gpuprof/runs/20251121T03-1")).unwrap();
+        let killed = resumable(&target, "20251121T03-1").unwrap_err().message;
+        assert!(killed.starts_with("the run 20251121T03-1 has measured nothing"), "{killed}");
         let other = resumable(&target, "2024").unwrap_err().message;
         assert_eq!(other, "no run to resume is named `2024`: the last one is 20251121T01-1");
     }

@@ -50,7 +50,10 @@ pub fn named<'i>(ids: &'i [String], text: &str) -> Result<&'i str, Unnamed> {
     match begins.as_slice() {
         [one] => Ok(one),
         [] => {
-            let near = did_you_mean(text, ids.iter().map(String::as_str));
+            // Every id resembles every other one.
+            let is_id = text.starts_with(|c: char| c.is_ascii_digit());
+            let ids_or_none = ids.iter().filter(|_| !is_id);
+            let near = did_you_mean(text, ids_or_none.map(String::as_str));
             Err(Unnamed::None(near.unwrap_or_else(|| match ids.last() {
                 Some(last) => format!("the last one is {last}"),
                 None => "there are no runs".to_owned(),
@@ -75,6 +78,11 @@ mod tests {
         assert_eq!(message, "`20251121` matches several runs: 20251121T01-1, 20251121T01-12");
         let none = named(&ids, "x").unwrap_err().failure("file or run", "x").message;
         assert_eq!(none, "no file or run is named `x`: the last one is 20251122T01-1");
+        let unlike = named(&ids, "20251121T09-1").unwrap_err().failure("run", "20251121T09-1");
+        assert_eq!(
+            unlike.message,
+            "no run is named `20251121T09-1`: the last one is 20251122T01-1"
+        );
         assert_eq!(named(&[], "x"), Err(Unnamed::None("there are no runs".to_owned())));
     }
 }

@@ -68,6 +68,9 @@ pub(super) struct SeriesDocument<'a> {
     /// Its configurations, in series order.
     #[cfg_attr(test, schemars(with = "Vec<RowDocument<'static>>"))]
     configurations: Rows<'a>,
+    /// The thresholds of its annotation.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    thresholds: Cow<'a, [String]>,
     /// Its judged thresholds.
     judgements: Cow<'a, [Judgement]>,
     /// Thresholds that apply to other devices than this run's.
@@ -296,6 +299,7 @@ impl Serialize for SeriesResult {
             absent: absent.collect(),
             listings: said.listings.iter().map(|&listing| Cow::Borrowed(listing)).collect(),
             configurations: Rows::Written { rows: &self.configurations, said },
+            thresholds: Cow::Borrowed(&self.thresholds),
             judgements: Cow::Borrowed(&self.judgements),
             not_applicable: Cow::Borrowed(&self.not_applicable),
             changes: Cow::Borrowed(&self.changes),
@@ -479,6 +483,7 @@ impl<'de> Deserialize<'de> for SeriesResult {
             columns: document.columns.into_owned(),
             sections: document.sections.into_owned(),
             configurations,
+            thresholds: document.thresholds.into_owned(),
             judgements: document.judgements.into_owned(),
             not_applicable: document.not_applicable.into_owned(),
             changes: document.changes.into_owned(),

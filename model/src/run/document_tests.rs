@@ -70,6 +70,7 @@ fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
         columns: vec!["a".into()],
         sections: Vec::new(),
         configurations,
+        thresholds: Vec::new(),
         judgements: Vec::new(),
         not_applicable: Vec::new(),
         changes: Vec::new(),

@@ -56,6 +56,28 @@ pub enum Limit {
     Baseline(Tolerance),
 }
 
+impl Limit {
+    /// Whether each value that `other` forbids under `comparison` is forbidden by this limit, too.
+    pub(super) fn allows_no_more_than(self, other: Self, comparison: Comparison) -> bool {
+        let tighter = |ours: f64, theirs: f64| match comparison {
+            Comparison::AtMost | Comparison::Below => ours <= theirs,
+            Comparison::AtLeast | Comparison::Above => ours >= theirs,
+            Comparison::Equal => ours == theirs,
+        };
+        match (self, other) {
+            (Self::Absolute(ours), Self::Absolute(theirs)) => {
+                ours.unit == theirs.unit && tighter(ours.value, theirs.value)
+            }
+            (Self::PercentOfPeak(ours), Self::PercentOfPeak(theirs)) => tighter(ours, theirs),
+            (Self::Baseline(ours), Self::Baseline(theirs)) => {
+                let floor = |of: Tolerance| of.floor.map_or(0.0, |floor| floor.value);
+                tighter(ours.percent, theirs.percent) && floor(ours) <= floor(theirs)
+            }
+            (Self::Absolute(_) | Self::PercentOfPeak(_) | Self::Baseline(_), _) => false,
+        }
+    }
+}
+
 /// How far a value may be from the baseline's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {

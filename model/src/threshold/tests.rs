@@ -77,6 +77,33 @@ fn the_caret_stands_under_the_mistake() {
 }
 
 #[test]
+fn a_threshold_covers_those_that_forbid_no_more() {
+    let covers = |ours: &str, theirs: &str| parse(ours).covers(&parse(theirs));
+    for (ours, theirs) in [
+        ("duration <= 5 us", "duration <= 5 us"),
+        ("duration <= 5 us", "on \"H100\" every duration <= 0.01 ms"),
+        ("every bank_conflicts <= 8", "where block==64 bank_conflicts <= 8"),
+        ("throughput >= 60% of peak", "warn throughput >= 50% of peak"),
+        ("duration <= baseline + 2%", "duration <= baseline + 5% and at least 1 us"),
+    ] {
+        assert!(covers(ours, theirs), "{ours}: {theirs}");
+    }
+    for (ours, theirs) in [
+        ("duration <= 6 us", "duration <= 5 us"),
+        ("on \"H100\" duration <= 5 us", "duration <= 5 us"),
+        ("best duration <= 5 us", "every duration <= 5 us"),
+        ("warn duration <= 5 us", "duration <= 5 us"),
+        ("duration.p95 <= 5 us", "duration <= 5 us"),
+        ("duration < 5 us", "duration <= 5 us"),
+        ("throughput >= 50% of peak", "throughput >= 60% of peak"),
+        ("throughput >= 1 GB/s", "throughput >= 1% of peak"),
+        ("duration <= baseline + 2% and at least 1 us", "duration <= baseline + 5%"),
+    ] {
+        assert!(!covers(ours, theirs), "{ours}: {theirs}");
+    }
+}
+
+#[test]
 fn a_limit_must_be_in_the_metrics_unit() {
     let check = |text: &str| parse(text).check(&built_in(&parse(text).metric).unwrap());
     assert!(check("duration <= 5 us").is_ok());

@@ -31,8 +31,12 @@ fn star(x: f64, y: f64) -> String {
     format!("M{}Z", (0..10).map(corner).collect::<Vec<_>>().join("L"))
 }
 
-/// A value with its interval next to its limit, to scale, with the numbers of both.
-pub(crate) fn interval(value: Quantity, ends: Option<(f64, f64)>, limit: Quantity) -> Markup {
+/// A value with its `sign` and its interval next to its limit, to scale, with the numbers of both.
+pub(crate) fn interval(
+    (sign, value): (&str, Quantity),
+    ends: Option<(f64, f64)>,
+    limit: Quantity,
+) -> Markup {
     let (low, high) = ends.unwrap_or((value.value, value.value));
     let all = [value.value, low, high, limit.value];
     let least = all.iter().copied().fold(f64::INFINITY, f64::min);
@@ -40,7 +44,8 @@ pub(crate) fn interval(value: Quantity, ends: Option<(f64, f64)>, limit: Quantit
     let apart = most > least;
     let span = if apart { most - least } else { 1.0 };
     let x = |value: f64| 8.0 + 134.0 * if apart { (value - least) / span } else { 0.5 };
-    let (left, right) = if value.value <= limit.value { (value, limit) } else { (limit, value) };
+    let texts = (format!("{sign}{value}"), limit.to_string());
+    let (left, right) = if value.value <= limit.value { texts } else { (texts.1, texts.0) };
     html! {
         svg.interval viewBox="0 0 150 30" width="150" height="30" aria-hidden="true" {
             line.scale x1="8" y1="8" x2="142" y2="8" {}
@@ -68,12 +73,13 @@ mod tests {
     #[test]
     fn the_limit_and_the_interval_are_to_scale_and_say_their_numbers() {
         let percent = |value| Quantity::new(value, Unit::Percent);
-        let text = interval(percent(100.0), Some((90.0, 110.0)), percent(130.0)).into_string();
+        let text =
+            interval(("≈", percent(100.0)), Some((90.0, 110.0)), percent(130.0)).into_string();
         assert!(text.contains(r#"x="8" y="5" width="67""#), "{text}");
         assert!(text.contains(r#"x1="142""#), "{text}");
-        assert!(text.contains(r#"<text x="0" y="27">100%</text>"#), "{text}");
+        assert!(text.contains(r#"<text x="0" y="27">≈100%</text>"#), "{text}");
         assert!(text.contains(r#"<text class="end" x="150" y="27">130%</text>"#), "{text}");
-        let same = interval(percent(5.0), None, percent(5.0)).into_string();
+        let same = interval(("", percent(5.0)), None, percent(5.0)).into_string();
         assert!(!same.contains("NaN") && !same.contains("range"), "{same}");
         assert_eq!(same.matches("5%").count(), 1, "{same}");
     }

@@ -106,7 +106,7 @@ impl<'s> Charted<'s> {
             Line { name, points }
         });
         let chart = Lines {
-            title: format!("{} along {}", self.named(), across.name),
+            title: format!("{} along {}", self.title(), across.name),
             axis: across.name.clone(),
             scale: Scale::of_axis(&across.values),
             metric: self.title(),
@@ -140,7 +140,9 @@ impl<'s> Charted<'s> {
             Some(s) if s.processes > 1 => format!(", {} processes", s.processes),
             _ => String::new(),
         };
-        format!("{}: {} {}{processes}", key(result), self.scale.text(value), self.scale.symbol)
+        let sign = estimates::sign(self.metric, &self.series.configurations);
+        let (value, symbol) = (self.scale.text(value), self.scale.symbol);
+        format!("{}: {sign}{value} {symbol}{processes}", key(result))
     }
 
     /// A picture of cells for each combination of the axes beyond two, and how many pictures were
@@ -222,7 +224,9 @@ impl<'s> Charted<'s> {
                 row: self.section.row(row),
             })
         };
-        let titled = |(name, scale): (&String, &number::Scale)| titled(name, scale);
+        let titled = |(name, scale): (&String, &number::Scale)| {
+            titled(&estimates::titled(name, rows), scale)
+        };
         Some(Parallel {
             title: format!("{} over {}", self.named(), names(&axes)),
             axes: axes.iter().map(|a| (a.name.clone(), Scale::of_axis(&a.values))).collect(),

@@ -16,6 +16,9 @@ use super::section::Section;
 use super::{CHART_STYLE, escape_characters, sections, why};
 use crate::chart;
 
+/// The height of the title, in units of the chart.
+const TITLE: f64 = 20.0;
+
 /// The most bytes of a file's name that come from a series.
 const MOST_NAME: usize = 80;
 
@@ -73,8 +76,8 @@ fn stem(id: &str) -> String {
     if text.is_empty() { "series".to_owned() } else { text }
 }
 
-/// `drawn` as a document: with its namespace, its size and its style, and without links into a page
-/// that is not there.
+/// `drawn` as a document: with its namespace, its size, its style and its title above it, and
+/// without links into a page that is not there.
 fn standalone(drawn: &str) -> String {
     let (open, rest) = drawn.split_once('>').unwrap_or((drawn, ""));
     let extent = open.split_once("viewBox=\"0 0 ").and_then(|(_, rest)| rest.split_once('"'));
@@ -84,9 +87,16 @@ fn standalone(drawn: &str) -> String {
         true => String::new(),
         false => format!(" {name}=\"{value}\""),
     };
+    let named = open.split_once("aria-label=\"").and_then(|(_, rest)| rest.split_once('"'));
+    let title = named.map_or("", |(title, _)| title);
+    let view = format!("viewBox=\"0 0 {width} {height}\"");
+    let full = height.parse::<f64>().unwrap_or_default() + TITLE;
+    let open = open.replacen(&view, &format!("viewBox=\"0 -{TITLE} {width} {full}\""), 1);
+    let height = full.to_string();
     let open = open.replacen("<svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"", 1);
-    let (width, height) = (size("width", width), size("height", height));
-    format!("{open}{width}{height}><style>{CHART_STYLE}</style>{}\n", without_links(rest))
+    let (width, height) = (size("width", width), size("height", &height));
+    let title = format!("<text x=\"0\" y=\"-6\">{title}</text>");
+    format!("{open}{width}{height}><style>{CHART_STYLE}</style>{title}{}\n", without_links(rest))
 }
 
 /// Text cannot hold `<`, so every `<a ` begins a link.
@@ -117,7 +127,7 @@ mod tests {
         let text = &files[0].text;
         let begin = r#"<svg xmlns="http://www.w3.org/2000/svg" class="chart""#;
         assert!(text.starts_with(begin), "{text}");
-        assert!(text.contains("prefers-color-scheme: dark") && text.contains(r#" height="300">"#));
+        assert!(text.contains("prefers-color-scheme: dark") && text.contains(r#" height="320">"#));
         assert!(!text.contains("<a ") && !text.contains("</a>") && text.ends_with("</svg>\n"));
         assert_eq!(text.matches("<g").count(), text.matches("</g>").count());
     }

@@ -13,6 +13,7 @@ use maud::{Markup, html};
 use super::prose::prose;
 use super::section::Section;
 use crate::conclusion::{self, List};
+use crate::estimates::{SIGN, is_estimated};
 use crate::evidence::{evidence, others};
 use crate::{chart, summary_line};
 
@@ -113,7 +114,8 @@ pub(super) fn thresholds(sections: &[Section<'_>]) -> Markup {
         }
         @if !all.is_empty() {
             p.key {
-                "● the value, to scale between the two numbers · bar: its interval between processes · \
+                "● the value, to scale between the two numbers · bar: its interval, between processes or \
+                 of the model (≈) · \
                  red line: the limit · margin: how far the value is from the limit, in percent of the \
                  limit; below 0 it is beyond · set by: the kernel's "
                 code { "attribute" } ", a configuration file, " code { "--threshold" }
@@ -163,7 +165,8 @@ fn row(section: &Section<'_>, judgement: &Judgement, repeated: bool) -> Markup {
                 @if let (Some(value), Some(limit)) = (judgement.value, judgement.limit)
                     && value.unit != Unit::GpuUnit
                 {
-                    (chart::interval(value, ends, limit))
+                    @let sign = if is_estimated(judgement) { SIGN } else { "" };
+                    (chart::interval((sign, value), ends, limit))
                 }
             }
             td.number data-label="margin" {

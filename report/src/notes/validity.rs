@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use gpuprof_analysis::metrics::LAUNCHED_NOTHING;
 use gpuprof_model::checks::CheckRecord;
 use gpuprof_model::measurement::{Reset, Unverified};
 use gpuprof_model::run::{ConfigurationResult, Status};
@@ -24,6 +25,7 @@ const WIDE: f64 = 0.1;
 /// The notes on `rows`.
 pub(super) fn list_notes(rows: &[ConfigurationResult]) -> Vec<Note> {
     let mut notes = verified(rows);
+    notes.extend(empty(rows));
     notes.extend(wide(rows));
     notes.extend(checked(rows));
     notes.extend(resets(rows));
@@ -92,6 +94,21 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Which rows finished and launched nothing.
+fn empty(rows: &[ConfigurationResult]) -> Option<Note> {
+    let launched_nothing = |row: &&ConfigurationResult| {
+        let mut metrics = row.metrics.iter();
+        metrics.any(|(_, metric)| metric.value.as_ref().is_err_and(|why| why == LAUNCHED_NOTHING))
+    };
+    let empty: Vec<&ConfigurationResult> = rows.iter().filter(launched_nothing).collect();
+    (!empty.is_empty()).then(|| Note {
+        label: "unmeasured",
+        subject: subject(&empty, rows),
+        text: LAUNCHED_NOTHING.to_owned(),
+        weight: Weight::Doubtful,
+    })
 }
 
 /// Which verified rows have a tolerance that accepts large errors.

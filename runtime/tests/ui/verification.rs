@@ -14,7 +14,7 @@ kernel!(not_written, verify = on_host, tolerance(x = 1e-5, y = -1));
 kernel!(unknown, verify = on_host, compare(w = same));
 kernel!(twice, verify = on_host, compare(y = same, y = same));
 kernel!(both, verify = on_host, compare(y = same), tolerance(y = 1e-5));
-kernel!(without_reference, compare(y = same));
+kernel!(without_reference, compare(y = same), tolerance = 1e-5);
 kernel!(no_value, verify = on_host, tolerance(y));
 kernel!(another_type, verify = on_host, compare(z = same));
 kernel!(no_result, verify = on_host, compare(y = |device, host| device == host));

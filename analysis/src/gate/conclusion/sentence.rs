@@ -4,14 +4,17 @@ use std::collections::BTreeSet;
 
 use gpuprof_model::conclusion::{Conclusion, Cost, Ending, Finding, Sensitivity};
 use gpuprof_model::measurement::{Source, Unverified};
+use gpuprof_model::quantity::decimals_of_percent;
 use gpuprof_model::run::Run;
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::Verdict;
 
 use super::judged::{JudgedCounts, unfinished};
 use super::measurement_context::MeasurementContext;
+use crate::estimates::SIGN;
 use crate::gate::nothing::Nothing;
 use crate::gate::outcome::unmeasured;
+use crate::view::columns::is_estimated;
 
 /// The inputs of a sentence.
 pub(super) struct Parts<'p> {
@@ -230,17 +233,18 @@ impl Parts<'_> {
     fn worst(&self) -> Option<String> {
         let worst = self.conclusion.failed.first()?;
         let (configuration, metric) = (worst.configuration.as_ref()?, worst.metric.as_ref()?);
-        let id = self.run.series.iter().find(|series| series.id.to_string() == worst.series)?;
+        let series = self.run.series.iter().find(|series| series.id.to_string() == worst.series)?;
         let place = match configuration.as_str() {
-            "" => id.id.kernel.clone(),
-            key => format!("{} at {key}", id.id.kernel),
+            "" => series.id.kernel.clone(),
+            key => format!("{} at {key}", series.id.kernel),
         };
         let by = match (worst.percent, worst.value) {
-            (Some(percent), _) => format!("{percent:+.1} %"),
+            (Some(percent), _) => format!("{percent:+.*} %", decimals_of_percent(percent)),
             (None, Some(value)) => value.to_string(),
             (None, None) => return Some(format!("worst: {place}")),
         };
-        Some(format!("worst: {place} ({metric} {by})"))
+        let sign = if is_estimated(metric, &series.configurations) { SIGN } else { "" };
+        Some(format!("worst: {place} ({metric} {sign}{by})"))
     }
 
     fn improved(&self) -> Option<String> {

@@ -1,29 +1,26 @@
 //! `--load-baseline`: a stored run instead of a new one, like Criterion's option.
 //!
 //! Input: the names of two stored runs. Output: the first judged against the second, in a run's
-//! formats. Nothing is built, so the annotations' thresholds are those of the stored run; those of
-//! the configuration file, the preset and the command line are the current ones.
+//! formats. Nothing is built: the thresholds are those that `compare` judges by.
 
 use std::io::Write;
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
-use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::SeriesResult;
-use gpuprof_model::threshold::WrittenThreshold;
-use gpuprof_model::verdict::Layer;
 
 use super::against;
 use super::exports::Exports;
 use crate::commands::settings::{Layers, Settings};
-use crate::commands::stored::{check_view, conditions, places, refuse_itself, with_metrics_of};
-use crate::commands::thresholds::{self, Annotated, Placed};
+use crate::commands::stored::{
+    check_view, places, refuse_itself, refuse_quick, thresholds_in_force, with_metrics_of,
+};
 use crate::commands::{StandardOutput, viewed};
 use crate::config::Config;
 use crate::options::{MessageFormat, RunOptions};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::outcome::RunOutcome;
-use gpuprof_analysis::gate::run::{ConfiguredThreshold, rejudge_each};
+use gpuprof_analysis::gate::run::rejudge_each;
 use gpuprof_catalogue::sections::{self, Sections};
 use gpuprof_engine::store::RunFolder;
 use gpuprof_engine::store::baseline::{Baselines, Found};
@@ -61,6 +58,7 @@ pub(super) fn run(
     if let Found::Run(before) = &found {
         refuse_itself((&baseline, before), (name, &loaded))?;
     }
+    refuse_quick(name, &loaded)?;
     let against = Against {
         run: found.into(),
         name: baseline,
@@ -68,16 +66,8 @@ pub(super) fn run(
         in_rounds: false,
         scope: Scope::whole(),
     };
-    let mut all = Vec::new();
-    conditions(&catalogue, &options.threshold, &loaded)?;
-    let given = WrittenThreshold::all(&options.threshold);
-    for series in &loaded.series {
-        all.push((series.id.clone(), written(&catalogue, series, &layers, &given)?));
-    }
-    let of = |series: &SeriesResult| {
-        let found = all.iter().find(|(id, _)| *id == series.id);
-        found.map(|(_, written)| written.clone()).unwrap_or_default()
-    };
+    let in_force = thresholds_in_force(&catalogue, &loaded, (&layers, &options.threshold))?;
+    let of = |series: &SeriesResult| in_force.get(&series.id).cloned().unwrap_or_default();
     let mut run = rejudge_each(&catalogue, loaded, of, &against);
     settings.record_gate(&mut run.provenance);
     let outcome = RunOutcome::decide(&run, settings.gate(), []);
@@ -104,19 +94,4 @@ fn configured(options: &RunOptions, root: &Utf8Path) -> Result<(Config, Sections
     // And its thresholds those of the workspace's.
     let sections = ours.over(catalogue).with(&sections::own(root)?)?;
     Ok((config, sections))
-}
-
-fn written(
-    catalogue: &Catalogue,
-    series: &SeriesResult,
-    layers: &Layers,
-    command_line: &[WrittenThreshold],
-) -> Result<Vec<ConfiguredThreshold>> {
-    let judged = series.judgements.iter().map(|judged| (&judged.threshold.text, &judged.origin));
-    let others = series.not_applicable.iter().map(|other| (&other.threshold, &other.origin));
-    let all = judged.chain(others).filter(|(_, origin)| **origin == Layer::Attribute);
-    let attribute = all.map(|(threshold, _)| threshold.clone().into()).collect();
-    let annotated = Annotated::of_stored(series, attribute);
-    let placed = thresholds::collect(catalogue, &annotated, layers, command_line)?;
-    Ok(placed.into_iter().map(Placed::written).collect())
 }

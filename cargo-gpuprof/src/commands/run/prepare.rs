@@ -206,7 +206,6 @@ pub(super) fn plan(
     let (repeat, most_rounds) =
         processes(&inputs, counts.iter().sum(), devices.emulated, limited.contains(&true));
     let both = both((&inputs, &selection), checked, &probe)?;
-    let notes = [notes, say_notes(both.thresholds_gone())].concat();
     let plan = Plan {
         assignment: assignment.with_partners(&both.pairs, &both.counts()),
         both,
@@ -224,12 +223,6 @@ pub(super) fn plan(
         notes,
     };
     Ok((plan, holds))
-}
-
-/// `notes`, each of which is said.
-fn say_notes(notes: Vec<String>) -> Vec<String> {
-    notes.iter().for_each(console::say);
-    notes
 }
 
 /// Nothing that asks for times runs on the emulated driver, which has none.

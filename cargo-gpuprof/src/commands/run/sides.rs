@@ -79,21 +79,6 @@ impl Both {
         &self.checked[self.heads..]
     }
 
-    /// The thresholds of the other revision's annotations that this one lacks, as notes: a merge
-    /// that loosens its own thresholds is reported.
-    pub(super) fn thresholds_gone(&self) -> Vec<String> {
-        let of = |(at, base): (usize, &Checked)| {
-            let head = self.pairs.head_of(self.heads + at).map(|(head, _)| &self.checked[head])?;
-            let ours = &head.planned.series;
-            let theirs = base.planned.series.thresholds.iter();
-            let gone = theirs.filter(|text| !ours.thresholds.contains(text));
-            let note =
-                |text: &String| format!("{} no longer has the base's threshold `{text}`", ours.id);
-            Some(gone.map(note).collect::<Vec<_>>())
-        };
-        self.bases().iter().enumerate().filter_map(of).flatten().collect()
-    }
-
     /// How many configurations each series of the other one has.
     pub(super) fn counts(&self) -> Vec<usize> {
         self.bases().iter().map(Checked::count).collect()
@@ -190,6 +175,7 @@ fn unmeasured(series: &SeriesDescription, configurations: Vec<Configuration>) ->
         columns: Vec::new(),
         sections: Vec::new(),
         configurations: configurations.into_iter().map(skipped).collect(),
+        thresholds: series.thresholds.clone(),
         judgements: Vec::new(),
         not_applicable: Vec::new(),
         changes: Vec::new(),

@@ -9,6 +9,7 @@ use maud::{Markup, html};
 
 use super::frame::wide;
 use crate::chart::{self, Ceiling, Slope, Spot, Trail};
+use crate::estimates;
 use crate::html::section::Section;
 use crate::key;
 use crate::number::grouped;
@@ -85,6 +86,8 @@ fn trail(
     base: &BTreeMap<(&str, &str), f64>,
 ) -> Trail {
     let rows = &section.viewed.series.configurations;
+    let [intensity, rate] = path.metrics();
+    let sign = estimates::sign(&rate, rows);
     let spots = path.places.iter().map(|place| {
         let what = format!("{} at {}", path.precision, path.level.name());
         Spot {
@@ -92,7 +95,7 @@ fn trail(
             rate: place.rate,
             rank: ranks[place.row],
             label: format!(
-                "{}: {what}: {}, {:.3} operations a byte",
+                "{}: {what}: {sign}{}, {:.3} operations a byte",
                 key(&rows[place.row]),
                 scaled(Unit::FlopPerSecond, place.rate),
                 place.intensity
@@ -100,7 +103,6 @@ fn trail(
             row: section.row(place.row),
         }
     });
-    let [intensity, rate] = path.metrics();
     let was = path.places.iter().filter_map(|place| {
         let row = rows[place.row].configuration.to_string();
         let of = |metric: &str| base.get(&(row.as_str(), metric)).copied().filter(|v| *v > 0.0);
