@@ -52,7 +52,7 @@ fn a_row_is_stored_as_the_values_that_it_has() {
     };
     let (few, many) = (size(10), size(110));
     // 117 metrics of which 54 have no value, each with unit and reason, were 19 KB.
-    assert!((many - few) / 100 < 4100, "a row has {} bytes", (many - few) / 100);
+    assert!((many - few) / 100 < 4200, "a row has {} bytes", (many - few) / 100);
 }
 
 #[test]
