@@ -3,7 +3,7 @@
 //!
 //! Input: rows of a series. Output: texts. Invariant: an estimate never looks measured.
 
-pub(super) use gpuprof_analysis::estimates::SIGN;
+pub(super) use gpuprof_analysis::estimates::{SIGN, sign};
 use gpuprof_analysis::view::{best, columns};
 use gpuprof_model::comparison::Interval;
 use gpuprof_model::estimate::{Estimate, LimitShare};
@@ -16,11 +16,6 @@ use super::number::Scale;
 
 /// The labels of the notes on estimates.
 pub(super) const LABELS: [&str; 2] = ["estimated", "limited"];
-
-/// The sign in front of values of `metric`; empty if they are no estimates.
-pub(super) fn sign(metric: &str, rows: &[ConfigurationResult]) -> &'static str {
-    if columns::is_estimated(metric, rows) { SIGN } else { "" }
-}
 
 /// `metric` as a title: with the sign if its values are estimates.
 pub(super) fn titled(metric: &str, rows: &[ConfigurationResult]) -> String {
@@ -38,6 +33,11 @@ pub(super) fn cell(scale: &Scale, value: f64, Interval { low, high, .. }: Interv
 /// Whether an estimate decided `judgement`.
 pub(super) fn is_estimated(judgement: &Judgement) -> bool {
     judgement.source == Some(Source::Estimated)
+}
+
+/// The sign in front of the values of `judgement`; empty if they are no estimates.
+pub(super) fn sign_of(judgement: &Judgement) -> &'static str {
+    if is_estimated(judgement) { SIGN } else { "" }
 }
 
 /// How many verdicts of `run` rest on estimates; none if no verdict does.

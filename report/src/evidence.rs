@@ -12,15 +12,14 @@ use gpuprof_model::{Quantity, Unit};
 
 use gpuprof_analysis::change::confidence_text;
 
-use super::estimates::{SIGN, is_estimated};
+use super::estimates::{is_estimated, sign_of};
 
 /// The most further violations in a report.
 const TOLD: usize = 10;
 
-/// "block=128: 110 (limit 105, baseline 100, 4.8% beyond)", of a judgement that is `estimated` or
-/// not.
-fn case_text(case: &Case, estimated: bool) -> String {
-    let sign = if estimated { SIGN } else { "" };
+/// "block=128: 110 (limit 105, baseline 100, 4.8% beyond)", with the `sign` of an estimate in front
+/// of its values.
+fn case_text(case: &Case, sign: &str) -> String {
     format!(
         "{}: {sign}{}{}{}",
         case.configuration,
@@ -79,10 +78,11 @@ pub(super) fn evidence(judgement: &Judgement) -> String {
         };
         let confidence = judgement.confidence.as_ref().filter(|_| judgement.reason.is_none());
         let sure = sure(confidence, judgement.interval.as_ref(), value);
-        let (sign, sure) = match is_estimated(judgement) {
-            true => (SIGN, format!("; estimated{}", sure.replacen(';', ",", 1))),
-            false => ("", sure),
+        let sure = match is_estimated(judgement) {
+            true => format!("; estimated{}", sure.replacen(';', ",", 1)),
+            false => sure,
         };
+        let sign = sign_of(judgement);
         let Judgement { limit, baseline, margin_percent, .. } = *judgement;
         let limit = held_against(limit, baseline, margin_percent, sign);
         let line = judgement.costly.as_ref().map(costly_text).unwrap_or_default();
@@ -103,7 +103,7 @@ pub(super) fn evidence_with_place(judgement: &Judgement) -> String {
 /// The violations other than the deciding one, a line each; of many the first, and the number of
 /// the rest.
 pub(super) fn others(judgement: &Judgement) -> Vec<String> {
-    let told = |case: &Case| case_text(case, is_estimated(judgement));
+    let told = |case: &Case| case_text(case, sign_of(judgement));
     let mut lines: Vec<String> = judgement.violations.iter().skip(1).take(TOLD).map(told).collect();
     if let Some(more @ 1..) = judgement.violations.len().checked_sub(1 + TOLD) {
         lines.push(format!("and {more} more"));
@@ -131,7 +131,7 @@ mod tests {
     fn a_baseline_of_estimates_has_the_sign_and_a_small_margin_its_decimals() {
         let count = |value| Some(Quantity::new(value, Unit::Count));
         assert_eq!(
-            held_against(count(2688.0), count(2688.0), Some(-0.037), SIGN),
+            held_against(count(2688.0), count(2688.0), Some(-0.037), "≈"),
             " (limit 2,688, baseline ≈2,688, 0.04% beyond)"
         );
     }

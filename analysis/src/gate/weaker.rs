@@ -132,17 +132,15 @@ fn more_declared(old: &ConfigurationResult, new: &ConfigurationResult) -> Option
         Some((metric.source, metric.value.clone().ok()?))
     };
     ["bytes", "flops"].into_iter().find_map(|name| {
-        let ((source, before), (here_source, here)) = (value(old, name)?, value(new, name)?);
-        let is_declared = |source| source == Source::Declared;
-        let (was_declared, is_declared) = (is_declared(source), is_declared(here_source));
-        match was_declared {
-            true if is_declared && here > before => Some(format!(
-                "it declares {here} `{name}`, and {before} in the baseline: its rates grow"
-            )),
-            false if is_declared => Some(format!(
-                "it declares {here} `{name}`, and the baseline has {before}, {source}"
-            )),
-            true | false => None,
+        let (source, before) = value(old, name)?;
+        let (_, here) = value(new, name).filter(|(source, _)| *source == Source::Declared)?;
+        match source {
+            Source::Declared => (here > before).then(|| {
+                format!("it declares {here} `{name}`, and {before} in the baseline: its rates grow")
+            }),
+            Source::Measured | Source::Emulated | Source::Estimated | Source::Derived => Some(
+                format!("it declares {here} `{name}`, and the baseline has {before}, {source}"),
+            ),
         }
     })
 }

@@ -67,12 +67,12 @@ impl<'s> From<&'s SeriesDescription> for Annotated<'s> {
 }
 
 impl<'s> Annotated<'s> {
-    /// A stored `series`, with the `thresholds` of its annotation.
-    pub fn of_stored(series: &'s SeriesResult, thresholds: Vec<WrittenThreshold>) -> Self {
+    /// A stored `series`, without thresholds of its annotation.
+    fn of_stored(series: &'s SeriesResult) -> Self {
         Self {
             key: series.id.to_string(),
             place: format!("{}:{}", series.file, series.line),
-            thresholds,
+            thresholds: Vec::new(),
             axes: view::types(series).into_iter().map(|(axis, _)| axis).collect(),
             spaces: Vec::new(),
         }
@@ -165,8 +165,7 @@ pub fn of_stored(
     let step = |is: fn(&Layer) -> bool| -> Vec<gate::ConfiguredThreshold> {
         stored.iter().filter(|(_, origin, _)| is(origin)).cloned().collect()
     };
-    let today =
-        collect(catalogue, &Annotated::of_stored(series, Vec::new()), layers, &[])?.into_iter();
+    let today = collect(catalogue, &Annotated::of_stored(series), layers, &[])?.into_iter();
     let steps = [
         step(|origin| *origin == Layer::Attribute),
         step(|origin| matches!(origin, Layer::Configuration(_))),

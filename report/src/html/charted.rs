@@ -140,7 +140,7 @@ impl<'s> Charted<'s> {
             Some(s) if s.processes > 1 => format!(", {} processes", s.processes),
             _ => String::new(),
         };
-        let sign = estimates::sign(self.metric, &self.series.configurations);
+        let sign = estimates::sign(self.metric, std::slice::from_ref(result));
         let (value, symbol) = (self.scale.text(value), self.scale.symbol);
         format!("{}: {sign}{value} {symbol}{processes}", key(result))
     }

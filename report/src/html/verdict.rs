@@ -13,7 +13,7 @@ use maud::{Markup, html};
 use super::prose::prose;
 use super::section::Section;
 use crate::conclusion::{self, List};
-use crate::estimates::{SIGN, is_estimated};
+use crate::estimates::sign_of;
 use crate::evidence::{evidence, others};
 use crate::{chart, summary_line};
 
@@ -165,8 +165,7 @@ fn row(section: &Section<'_>, judgement: &Judgement, repeated: bool) -> Markup {
                 @if let (Some(value), Some(limit)) = (judgement.value, judgement.limit)
                     && value.unit != Unit::GpuUnit
                 {
-                    @let sign = if is_estimated(judgement) { SIGN } else { "" };
-                    (chart::interval((sign, value), ends, limit))
+                    (chart::interval((sign_of(judgement), value), ends, limit))
                 }
             }
             td.number data-label="margin" {

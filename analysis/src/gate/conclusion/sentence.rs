@@ -11,10 +11,9 @@ use gpuprof_model::verdict::Verdict;
 
 use super::judged::{JudgedCounts, unfinished};
 use super::measurement_context::MeasurementContext;
-use crate::estimates::SIGN;
+use crate::estimates::sign;
 use crate::gate::nothing::Nothing;
 use crate::gate::outcome::unmeasured;
-use crate::view::columns::is_estimated;
 
 /// The inputs of a sentence.
 pub(super) struct Parts<'p> {
@@ -243,7 +242,7 @@ impl Parts<'_> {
             (None, Some(value)) => value.to_string(),
             (None, None) => return Some(format!("worst: {place}")),
         };
-        let sign = if is_estimated(metric, &series.configurations) { SIGN } else { "" };
+        let sign = sign(metric, &series.configurations);
         Some(format!("worst: {place} ({metric} {sign}{by})"))
     }
 
