@@ -8,17 +8,9 @@ use gpuprof_model::Quantity;
 use gpuprof_model::comparison::Interval;
 use gpuprof_model::estimate::{Estimate, Limit};
 use gpuprof_model::quantity::Unit;
-use gpuprof_model::run::ConfigurationResult;
-
-use crate::view::columns;
 
 /// The sign in front of an estimate.
 pub const SIGN: &str = "≈";
-
-/// The sign in front of values of `metric`; empty if they are no estimates.
-pub fn sign(metric: &str, rows: &[ConfigurationResult]) -> &'static str {
-    if columns::is_estimated(metric, rows) { SIGN } else { "" }
-}
 
 /// The probability that an interval covers the measured duration.
 const COVERAGE: f64 = 0.9;

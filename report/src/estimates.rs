@@ -3,7 +3,8 @@
 //!
 //! Input: rows of a series. Output: texts. Invariant: an estimate never looks measured.
 
-pub(super) use gpuprof_analysis::estimates::{SIGN, sign};
+pub(super) use gpuprof_analysis::estimates::SIGN;
+pub(super) use gpuprof_analysis::view::columns::estimate_sign as sign;
 use gpuprof_analysis::view::{best, columns};
 use gpuprof_model::comparison::Interval;
 use gpuprof_model::estimate::{Estimate, LimitShare};

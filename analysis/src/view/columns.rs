@@ -13,6 +13,7 @@ use gpuprof_model::metric::{Class, Direction, Origin, built_in};
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 
+use crate::estimates::SIGN;
 use crate::view::best::{self, value};
 
 /// What is shown, in this order, if it is to be had: on a GPU times and launch facts, on the
@@ -233,6 +234,11 @@ fn grows_with_work(name: &str, configurations: &[ConfigurationResult]) -> bool {
 pub fn is_estimated(name: &str, configurations: &[ConfigurationResult]) -> bool {
     let mut results = configurations.iter().filter_map(|row| row.metrics.get(name));
     results.any(|result| result.source == Source::Estimated)
+}
+
+/// The sign in front of values of `metric`; empty if they are no estimates.
+pub fn estimate_sign(metric: &str, rows: &[ConfigurationResult]) -> &'static str {
+    if is_estimated(metric, rows) { SIGN } else { "" }
 }
 
 /// Unit and class of the metric `name`: from `configurations`, or else the built-in ones.

@@ -11,9 +11,9 @@ use gpuprof_model::verdict::Verdict;
 
 use super::judged::{JudgedCounts, unfinished};
 use super::measurement_context::MeasurementContext;
-use crate::estimates::sign;
 use crate::gate::nothing::Nothing;
 use crate::gate::outcome::unmeasured;
+use crate::view::columns::estimate_sign;
 
 /// The inputs of a sentence.
 pub(super) struct Parts<'p> {
@@ -242,7 +242,7 @@ impl Parts<'_> {
             (None, Some(value)) => value.to_string(),
             (None, None) => return Some(format!("worst: {place}")),
         };
-        let sign = sign(metric, &series.configurations);
+        let sign = estimate_sign(metric, &series.configurations);
         Some(format!("worst: {place} ({metric} {sign}{by})"))
     }
 
