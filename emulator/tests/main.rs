@@ -4,6 +4,7 @@
 mod arithmetic;
 mod calibration;
 mod calls;
+mod chips;
 mod claims;
 mod common;
 mod definedness;

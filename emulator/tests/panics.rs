@@ -33,7 +33,7 @@ fn panic_in_block_5(cx: &mut Context<'_>) -> Result<Stop, Box<Fault>> {
 }
 
 fn launch(host_threads: usize) -> Box<FaultReport> {
-    let program = lower(&parse(FILL).unwrap(), &Symbols::default()).unwrap().programs.remove(0);
+    let program = lower(&parse(FILL).unwrap(), &Symbols::default(), 90).unwrap().programs.remove(0);
     let mut memory = Memory::new(1 << 20);
     let out = memory.allocate(256 * 64 * 4).unwrap();
     let launch = Launch {

@@ -1,4 +1,9 @@
 //! The emulated chips, one table each.
+//!
+//! Sources: the limits of a compute capability are those of the table "Technical Specifications per
+//! Compute Capability" of NVIDIA's CUDA C++ Programming Guide, with the tuning guides of Ampere,
+//! Ada, Hopper and Blackwell for the sizes of L1. Each table below has the source of its clocks,
+//! memory and L2.
 
 use super::rates;
 use crate::timing::Rates;
@@ -23,6 +28,8 @@ pub struct Chip {
     pub shared_per_sm: u32,
     /// The system's share of each block's shared memory.
     pub shared_reserved: u32,
+    /// L1 and shared memory together.
+    pub l1_bytes: u32,
     pub constant_bytes: u32,
     pub registers_per_block: u32,
     pub registers_per_sm: u32,
@@ -51,12 +58,101 @@ pub static H100: Chip = Chip {
     ..H200
 };
 
+/// An A100 SXM4 with 80 GB of HBM2e: NVIDIA's A100 data sheet and GA100 whitepaper; the bytes that
+/// programs see, 81,251 MiB, by a device query.
+pub static A100: Chip = Chip {
+    name: "Emulated A100",
+    chip: "GA100",
+    compute_capability: (8, 0),
+    uuid: *b"gpuprof-emu-A100",
+    memory_bytes: 85_197_848_576,
+    sm_count: 108,
+    shared_per_block_optin: 166_912,
+    shared_per_sm: 167_936,
+    l1_bytes: 192 << 10,
+    clock_khz: 1_410_000,
+    memory_clock_khz: 1_593_000,
+    memory_bus_bits: 5120,
+    l2_bytes: 41_943_040,
+    rates: &rates::A100,
+    ..H200
+};
+
+/// An L4 with 24 GB of GDDR6: NVIDIA's L4 data sheet and Ada whitepaper; the 23,034 MiB of
+/// nvidia-smi.
+pub static L4: Chip = Chip {
+    name: "Emulated L4",
+    chip: "AD104",
+    uuid: *b"gpuprof-emu-L4__",
+    memory_bytes: 24_152_899_584,
+    sm_count: 58,
+    clock_khz: 2_040_000,
+    memory_clock_khz: 6_251_000,
+    memory_bus_bits: 192,
+    l2_bytes: 50_331_648,
+    rates: &rates::L4,
+    ..RTX_4090
+};
+
+/// A GeForce RTX 4090 with 24 GB of GDDR6X: NVIDIA's Ada whitepaper; its 24,563 MiB and 72 MiB of
+/// L2 by PyTorch's device properties.
+pub static RTX_4090: Chip = Chip {
+    name: "Emulated RTX 4090",
+    chip: "AD102",
+    compute_capability: (8, 9),
+    uuid: *b"gpuprof-emu-4090",
+    memory_bytes: 25_756_172_288,
+    sm_count: 128,
+    shared_per_block_optin: 101_376,
+    shared_per_sm: 102_400,
+    l1_bytes: 128 << 10,
+    threads_per_sm: 1536,
+    blocks_per_sm: 24,
+    clock_khz: 2_520_000,
+    memory_clock_khz: 10_501_000,
+    memory_bus_bits: 384,
+    l2_bytes: 75_497_472,
+    rates: &rates::RTX_4090,
+    ..H200
+};
+
+/// A B200 with 180 GB of HBM3e, by the device query of eight of them in a public survey of
+/// Blackwell (see [`rates::B200`]).
+pub static B200: Chip = Chip {
+    name: "Emulated B200",
+    chip: "GB100",
+    compute_capability: (10, 0),
+    uuid: *b"gpuprof-emu-B200",
+    memory_bytes: 191_495_471_104,
+    sm_count: 148,
+    clock_khz: 1_965_000,
+    memory_clock_khz: 3_996_000,
+    memory_bus_bits: 7680,
+    l2_bytes: 132_644_864,
+    rates: &rates::B200,
+    ..H200
+};
+
+/// The chips by the names that `GPUEMU_CHIP` takes.
+pub static BY_NAME: [(&str, &Chip); 6] = [
+    ("a100", &A100),
+    ("h100", &H100),
+    ("h200", &GH100),
+    ("l4", &L4),
+    ("rtx4090", &RTX_4090),
+    ("b200", &B200),
+];
+
 /// The chip that `GPUEMU_CHIP` names.
 pub fn named(name: &str) -> Option<&'static Chip> {
-    match name {
-        "h200" => Some(&GH100),
-        "h100" => Some(&H100),
-        _ => None,
+    BY_NAME.into_iter().find(|(known, _)| *known == name).map(|(_, chip)| chip)
+}
+
+impl Chip {
+    /// Its newest `.target`, such as 90.
+    pub fn target(&self) -> u32 {
+        let (major, minor) = self.compute_capability;
+        10 * major + minor
     }
 }
 
@@ -74,6 +170,7 @@ const H200: Chip = Chip {
     shared_per_block_optin: 232_448,
     shared_per_sm: 233_472,
     shared_reserved: 1024,
+    l1_bytes: 256 << 10,
     constant_bytes: 65536,
     registers_per_block: 65536,
     registers_per_sm: 65536,

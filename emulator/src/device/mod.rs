@@ -38,15 +38,14 @@ const CHECKS_ENV: &str = "GPUEMU_CHECK";
 /// `0`: no times are estimated.
 const ESTIMATE_ENV: &str = "GPUEMU_ESTIMATE";
 
-/// The emulated chip, `h200` or `h100`.
+/// The emulated chip, by its name in [`chip::BY_NAME`].
 const CHIP_ENV: &str = "GPUEMU_CHIP";
 
 /// How many threads of the host run a launch.
 const THREADS_ENV: &str = "GPUEMU_THREADS";
 
 /// The variables that choose between two words.
-const WORDS: [(&str, [&str; 2]); 4] = [
-    (CHIP_ENV, ["h100", "h200"]),
+const WORDS: [(&str, [&str; 2]); 3] = [
     (ESTIMATE_ENV, ["0", "1"]),
     ("GPUEMU_EVENT_TIMES", ["host", "zero"]),
     ("GPUEMU_TELL", ["0", "1"]),
@@ -177,7 +176,7 @@ impl Device {
     /// # Errors
     /// The first thing in the text that is not PTX, or that the emulator does not execute.
     pub fn load(&mut self, ptx: &str) -> Result<Module, PtxError> {
-        Module::load(ptx, &mut self.memory)
+        Module::load(ptx, self.chip.target(), &mut self.memory)
     }
 
     /// Runs a kernel to its end. `params` is its parameter buffer, laid out as the kernel declares.
@@ -317,6 +316,7 @@ impl Device {
             resident: occupancy(self.chip, kernel, threads, config.shared_bytes).blocks,
             sms: self.chip.sm_count,
             shared_bytes: kernel.shared_bytes(config.shared_bytes),
+            l1_bytes: self.chip.l1_bytes,
             l2_bytes: self.chip.l2_bytes,
         }
     }
@@ -403,6 +403,10 @@ fn selected_checks(variable: impl Fn(&str) -> Option<OsString>) -> Result<Checks
             return Err(format!("{name}: `{value}` is neither {one} nor {other}"));
         }
     }
+    if let Some(value) = variable(CHIP_ENV).filter(|value| chip::named(value).is_none()) {
+        let names = chip::BY_NAME.map(|(name, _)| name).join(", ");
+        return Err(format!("{CHIP_ENV}: `{value}` is none of {names}"));
+    }
     let number = |text: &String| text.trim().parse::<NonZeroUsize>().is_ok();
     if let Some(text) = variable(THREADS_ENV).filter(|text| !number(text)) {
         return Err(format!("{THREADS_ENV}: `{text}` is not a positive number"));
@@ -466,7 +470,8 @@ mod tests {
         let refused = |name: &str, value: &str| {
             selected_checks(|asked| (asked == name).then(|| value.into())).unwrap_err()
         };
-        assert_eq!(refused("GPUEMU_CHIP", "a100"), "GPUEMU_CHIP: `a100` is neither h100 nor h200");
+        let chip = "GPUEMU_CHIP: `a200` is none of a100, h100, h200, l4, rtx4090, b200";
+        assert_eq!(refused("GPUEMU_CHIP", "a200"), chip);
         assert_eq!(refused("GPUEMU_ESTIMATE", "no"), "GPUEMU_ESTIMATE: `no` is neither 0 nor 1");
         assert_eq!(refused("GPUEMU_TELL", "yes"), "GPUEMU_TELL: `yes` is neither 0 nor 1");
         let times = refused("GPUEMU_EVENT_TIMES", "gpu");

@@ -118,7 +118,8 @@ pub struct Module {
 const CONSTANT_ROOM: u64 = 64 << 10;
 
 impl Module {
-    pub(super) fn load(text: &str, memory: &mut Memory) -> Result<Self, PtxError> {
+    /// Loads `text` for a device of the target `device`, such as 90.
+    pub(super) fn load(text: &str, device: u32, memory: &mut Memory) -> Result<Self, PtxError> {
         let tree = ptx::parse(text)?;
         let mut module = Self {
             kernels: Vec::new(),
@@ -126,7 +127,7 @@ impl Module {
             variables: HashMap::new(),
             managed: Vec::new(),
         };
-        let loaded = module.fill(&tree, text, memory);
+        let loaded = module.fill(&tree, text, device, memory);
         if loaded.is_err() {
             module.unload(memory);
         }
@@ -137,6 +138,7 @@ impl Module {
         &mut self,
         tree: &ptx::Module<'_>,
         text: &str,
+        device: u32,
         memory: &mut Memory,
     ) -> Result<(), PtxError> {
         let text: Arc<str> = text.into();
@@ -165,7 +167,7 @@ impl Module {
             text.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0)
         };
         let (ptx_version, ptx_target) = (10 * tree.version.0 + tree.version.1, number(tree.target));
-        let lowered = lower::lower(tree, &symbols)?;
+        let lowered = lower::lower(tree, &symbols, device)?;
         self.refused = lowered.refused;
         self.kernels = lowered
             .programs

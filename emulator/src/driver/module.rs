@@ -55,8 +55,7 @@ fn text_of<'t>(driver: &mut Driver, image: Source) -> Result<Cow<'t, str>, Refus
 }
 
 fn text_of_fatbins(driver: &mut Driver, all: &[&[u8]], image: Source) -> Result<String, Refusal> {
-    let (major, minor) = driver.device.chip.compute_capability;
-    match newest_ptx(all, 10 * major + minor) {
+    match newest_ptx(all, driver.device.chip.target()) {
         Ok(Some(text)) => Ok(text),
         Ok(None) => machine_code::stand_in(driver, &describe(all), image),
         Err((code, why)) => Err(refuse(driver, ("unsupported_binary", code, why))),

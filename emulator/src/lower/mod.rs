@@ -64,9 +64,6 @@ use std::sync::Arc;
 /// The newest `.version` that this phase accepts.
 pub const NEWEST_VERSION: (u32, u32) = (9, 5);
 
-/// The newest `.target` that the emulated device runs.
-const DEVICE_TARGET: u32 = 90;
-
 /// A module's kernels.
 #[derive(Debug)]
 pub struct Lowered {
@@ -76,13 +73,13 @@ pub struct Lowered {
     pub refused: Vec<RefusedKernel>,
 }
 
-/// Lowers every kernel of a module. One that reaches an instruction that is not executed harms
+/// Lowers every kernel of a module for a device of the target `device`, such as 90. One that reaches an instruction that is not executed harms
 /// itself only.
 ///
 /// # Errors
 /// Invalid PTX, an undeclared name, a `.version` or `.target` that is too new, or, if no kernel
 /// runs, the reason for the first.
-pub fn lower(module: &Module<'_>, symbols: &Symbols) -> Result<Lowered, PtxError> {
+pub fn lower(module: &Module<'_>, symbols: &Symbols, device: u32) -> Result<Lowered, PtxError> {
     if module.version > NEWEST_VERSION {
         let (major, minor) = module.version;
         return Err(PtxError {
@@ -94,7 +91,7 @@ pub fn lower(module: &Module<'_>, symbols: &Symbols) -> Result<Lowered, PtxError
             ),
         });
     }
-    check_target(module.target)?;
+    check_target(module.target, device)?;
     declarations::check_declarations(module)?;
     let files = Arc::new(SourceFiles::new(&module.files));
     let kernels =
@@ -123,16 +120,22 @@ fn target_number(target: &str) -> Option<u32> {
     digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-fn check_target(target: &str) -> Result<(), PtxError> {
-    match target_number(target) {
-        Some(number) if number <= DEVICE_TARGET => Ok(()),
-        Some(_) => Err(PtxError {
-            kind: PtxErrorKind::Unsupported,
-            line: 0,
-            message: format!(
-                "unsupported '.target {target}': the emulated device is sm_{DEVICE_TARGET}"
-            ),
-        }),
-        None => Err(PtxError::invalid(0, format!("malformed '.target {target}'"))),
+/// A target such as `sm_90a` is that of one architecture, and one such as `sm_100f` of a family.
+fn check_target(target: &str, device: u32) -> Result<(), PtxError> {
+    let Some(number) = target_number(target) else {
+        return Err(PtxError::invalid(0, format!("malformed '.target {target}'")));
+    };
+    let runs = match target.as_bytes().last() {
+        Some(b'a') => number == device,
+        Some(b'f') => number <= device && number / 10 == device / 10,
+        _ => number <= device,
+    };
+    if runs {
+        return Ok(());
     }
+    Err(PtxError {
+        kind: PtxErrorKind::Unsupported,
+        line: 0,
+        message: format!("unsupported '.target {target}': the emulated device is sm_{device}"),
+    })
 }

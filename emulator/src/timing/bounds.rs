@@ -26,7 +26,7 @@ pub fn limits(
     let counted = &counts.memory;
     let (mut issues, mut pipes) = (0.0, [0.0; Pipe::COUNT]);
     for (inst, count) in program.code.iter().zip(&counts.profile) {
-        let cost = cost::of(inst);
+        let cost = cost::of(inst, &rates.units);
         issues += count.warps as f64 * f64::from(cost.issues);
         pipes[cost.pipe as usize] += count.warps as f64 * f64::from(cost.busy);
     }

@@ -1,6 +1,7 @@
 //! The instructions of a replay: their costs, registers and accesses.
 
 use super::cost::{self, Cost};
+use super::rates::Units;
 use crate::lower::Program;
 use crate::lower::inst::{
     BarrierKind, ControlOp, Element, File, Guard, Inst, Op, Role, Sharing, Slot, Space, TransferOp,
@@ -61,8 +62,8 @@ pub struct Code {
 }
 
 impl Code {
-    /// Those of `program`.
-    pub fn new(program: &Program) -> Self {
+    /// Those of `program` on these `units`.
+    pub fn new(program: &Program, units: &Units) -> Self {
         let first = [0, program.predicates, program.predicates + program.registers32];
         let mut code = Self {
             instructions: Vec::with_capacity(program.code.len()),
@@ -77,7 +78,7 @@ impl Code {
             code.slots.extend(results);
             let end = code.slots.len() as u32;
             code.instructions.push(Instruction {
-                cost: cost::of(inst),
+                cost: cost::of(inst, units),
                 kind: kind(&inst.op),
                 polls: false,
                 tells: matches!(inst.op, Op::Store { element, .. } if is_shared(element)),

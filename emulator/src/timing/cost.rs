@@ -4,8 +4,9 @@
 //! assigned, and a division is a sequence. The costs are those of the instructions that ptxas makes
 //! of them for compute capability 9.0. Latencies of sequences are those of chains on an H100
 //! (docs/scripts/estimate/h100-constants/clocks.txt); their slots and pipes follow from the clocks
-//! of 32 warps there.
+//! of 32 warps there. Other chips have other [`Units`].
 
+use super::rates::Units;
 use crate::lower::inst::{
     ArithOp, Binary, ControlOp, Conversion, Count, ExchangeOp, Float1, Float2, FloatOp, Inst,
     IntegerOp, Mma, MmaInput, Op, Scalar, Ternary, TransferOp, Unary,
@@ -55,6 +56,8 @@ const fn cost(issues: u16, pipe: Pipe, busy: u16, latency: u16) -> Cost {
 const FREE: Cost = cost(0, Pipe::Alu, 0, 0);
 const ALU: Cost = cost(1, Pipe::Alu, 2, 4);
 const FMA: Cost = cost(1, Pipe::Fma, 1, 4);
+/// Its clocks are those of [`Units::half_busy`].
+const HALF: Cost = cost(1, Pipe::Fma, 0, 4);
 const IMAD: Cost = cost(1, Pipe::Fma, 2, 4);
 const DOUBLE: Cost = cost(1, Pipe::Double, 2, 8);
 const SPECIAL: Cost = cost(1, Pipe::Special, 8, 23);
@@ -69,9 +72,9 @@ const fn pair(of: Cost) -> Cost {
     cost(2 * of.issues, of.pipe, 2 * of.busy, of.latency + of.busy)
 }
 
-/// The cost of an instruction. Accesses of memory have only their issue here.
-pub fn of(inst: &Inst) -> Cost {
-    match &inst.op {
+/// The cost of an instruction on these `units`. Accesses of memory have only their issue here.
+pub fn of(inst: &Inst, units: &Units) -> Cost {
+    let cost = match &inst.op {
         Op::Arith(op) => arith(op),
         Op::Integer(op) => integer(op),
         Op::Float(op) => float(op),
@@ -82,7 +85,7 @@ pub fn of(inst: &Inst) -> Cost {
         }
         Op::AtomicVector(_) | Op::Fragment(_) => cost(2, Pipe::Memory, 4, 0),
         Op::Transfer(op) => transfer(op),
-        Op::Mma(op) => product(op),
+        Op::Mma(op) => product(op, units),
         Op::Exchange(op) => exchange(op),
         Op::Barrier(_) | Op::Branch { .. } => cost(1, Pipe::Alu, 1, 0),
         Op::Control(op) => control(op),
@@ -90,6 +93,20 @@ pub fn of(inst: &Inst) -> Cost {
             cost(1, Pipe::Memory, 2, if *beyond_block { 670 } else { 10 })
         }
         Op::Sleep => cost(1, Pipe::Alu, 1, 100),
+    };
+    with_units(cost, units)
+}
+
+/// A `cost` on an H100, on these `units`.
+fn with_units(cost: Cost, units: &Units) -> Cost {
+    match cost {
+        FMA => Cost { busy: units.float_busy, ..cost },
+        HALF => Cost { busy: units.half_busy, ..cost },
+        Cost { pipe: Pipe::Double, .. } => {
+            let busy = cost.busy * units.double_busy / DOUBLE.busy;
+            Cost { busy, latency: cost.latency.max(busy), ..cost }
+        }
+        Cost { .. } => cost,
     }
 }
 
@@ -257,8 +274,7 @@ fn float(op: &FloatOp) -> Cost {
         FloatOp::Setp(setp) if setp.ty.is_wide() => pair(ALU),
         FloatOp::Setp(_) | FloatOp::TestFloat { .. } => ALU,
         FloatOp::Set(_) => times(2, ALU),
-        FloatOp::ComparePairs(_) => FMA,
-        FloatOp::Half { .. } => FMA,
+        FloatOp::ComparePairs(_) | FloatOp::Half { .. } => HALF,
         FloatOp::PackHalves { .. } => FMA,
         FloatOp::BytesOfFloats { .. }
         | FloatOp::BytesOfHalves { .. }
@@ -305,17 +321,15 @@ fn transfer(op: &TransferOp) -> Cost {
     }
 }
 
-/// The share of the tensor cores' peak that `mma.sync` reaches on Hopper is 62.9 % (Luo et al.,
-/// arXiv 2501.12084), so 322 of 512 multiplications of halves a clock and quarter.
-fn product(op: &Mma) -> Cost {
+fn product(op: &Mma, units: &Units) -> Cost {
     let shape = op.shape;
     let products = u32::from(shape.m) * u32::from(shape.n) * u32::from(shape.k);
     let rate = match op.input {
-        MmaInput::Half(_) => 322,
-        MmaInput::Tf32 => 161,
-        MmaInput::Double => 16,
-        MmaInput::Byte { .. } | MmaInput::Integer { .. } => 644,
-        MmaInput::And | MmaInput::Xor => 2576,
+        MmaInput::Half(_) => units.tensor.half,
+        MmaInput::Tf32 => units.tensor.tf32,
+        MmaInput::Double => units.tensor.double,
+        MmaInput::Byte { .. } | MmaInput::Integer { .. } => units.tensor.byte,
+        MmaInput::And | MmaInput::Xor => units.tensor.bit,
     };
     let busy = products.div_ceil(rate).max(1) as u16;
     cost(1, Pipe::Tensor, busy, 16 + 2 * busy)

@@ -10,9 +10,6 @@ use crate::counters::{Counts, Traffic};
 /// Bytes of a sector.
 const SECTOR: f64 = 32.0;
 
-/// Bytes of L1 and shared memory together.
-const L1_BYTES: u64 = 256 << 10;
-
 /// Bytes that a multiprocessor gets from L2 in a clock at most.
 const PORT: f64 = 64.0;
 
@@ -100,7 +97,7 @@ impl Memory {
         let clocks = |ns: f64| ticks(ns * rates.clock_ghz * active);
         let per_clock = |per_ns: f64| (per_ns / rates.clock_ghz / active).min(PORT);
         let shared = u64::from(shape.shared_bytes) * u64::from(shape.resident);
-        let cache = (L1_BYTES.saturating_sub(shared)).max(16 << 10) / SECTOR as u64;
+        let cache = u64::from(shape.l1_bytes).saturating_sub(shared).max(16 << 10) / SECTOR as u64;
         Self {
             front: 0,
             port: 0,

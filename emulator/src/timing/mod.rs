@@ -18,7 +18,7 @@ mod updates;
 mod waits;
 
 pub use limit::Limit;
-pub use rates::Rates;
+pub use rates::{Rates, TensorRates, Units};
 pub use shape::Shape;
 
 use self::code::Code;
@@ -46,13 +46,6 @@ pub struct Estimate {
     pub characterised: bool,
 }
 
-/// A measured time is at most this many times as long as its estimate, or as short, in 90 % of
-/// kernels, by split conformal prediction: of the largest errors of 21 kernels on an H100
-/// (docs/scripts/estimate.py), 0.49 is the 20th, as a logarithm. Of 33 other kernels it holds 91 %
-/// of the measurements, and all of 26 kernels. Few kernels stand behind each class of limits, so
-/// all classes have one interval.
-const SPREAD: f64 = 1.64;
-
 /// The estimate of a launch; none if its traffic was not recorded.
 pub fn estimate(
     program: &Program,
@@ -62,7 +55,7 @@ pub fn estimate(
 ) -> Option<Estimate> {
     let traffic = counts.traffic.as_deref()?;
     let traces = traffic.traces();
-    let code = Code::new(program);
+    let code = Code::new(program, &rates.units);
     let averages =
         Averages::new(counts, &traces, shape, rates, updates::ns(program, counts, rates))?;
     let chain = waits::ns(&code, &traces, shape, rates);
@@ -78,8 +71,8 @@ pub fn estimate(
     limits.sort_by(|(one, a), (other, b)| b.total_cmp(a).then(one.cmp(other)));
     Some(Estimate {
         duration_ns,
-        low_ns: duration_ns / SPREAD,
-        high_ns: duration_ns * SPREAD,
+        low_ns: duration_ns / rates.spread,
+        high_ns: duration_ns * rates.spread,
         limits: limits.into_iter().map(|(limit, ns)| (limit, ns / duration_ns)).collect(),
         chip: rates.name,
         characterised: rates.characterised,

@@ -8,6 +8,9 @@ pub struct Rates {
     pub name: &'static str,
     /// Whether they were measured on this chip by the micro-benchmarks of the repository.
     pub characterised: bool,
+    /// A measured time is at most this many times as long as its estimate, or as short, in 90 % of
+    /// kernels.
+    pub spread: f64,
     /// The clock of the multiprocessors under load, in GHz.
     pub clock_ghz: f64,
     /// Nanoseconds that the device counts for a launch that does nothing.
@@ -41,6 +44,33 @@ pub struct Rates {
     pub l2_latency: u32,
     /// See `shared_latency`.
     pub dram_latency: u32,
+    /// The units of a quarter of a multiprocessor.
+    pub units: Units,
+}
+
+/// Rates of the units of a quarter of a multiprocessor that differ between chips, as the clocks for
+/// which an instruction of a warp occupies its unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Units {
+    /// An operation on floats of 32 bits.
+    pub float_busy: u16,
+    /// One on pairs of halves.
+    pub half_busy: u16,
+    /// One on floats of 64 bits.
+    pub double_busy: u16,
+    /// Matrix products.
+    pub tensor: TensorRates,
+}
+
+/// Multiplications of a clock and a quarter in matrix products, by their input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the inputs")]
+pub struct TensorRates {
+    pub half: u32,
+    pub tf32: u32,
+    pub double: u32,
+    pub byte: u32,
+    pub bit: u32,
 }
 
 impl Rates {

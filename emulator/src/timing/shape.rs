@@ -13,6 +13,8 @@ pub struct Shape {
     pub sms: u32,
     /// Bytes of shared memory of a block.
     pub shared_bytes: u32,
+    /// Bytes of L1 and shared memory of a multiprocessor together.
+    pub l1_bytes: u32,
     /// Bytes of L2.
     pub l2_bytes: u32,
 }
