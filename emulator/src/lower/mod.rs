@@ -73,8 +73,8 @@ pub struct Lowered {
     pub refused: Vec<RefusedKernel>,
 }
 
-/// Lowers every kernel of a module for a device of the target `device`, such as 90. One that reaches an instruction that is not executed harms
-/// itself only.
+/// Lowers every kernel of a module for a device of the target `device`, such as 90. One that
+/// reaches an instruction that is not executed harms itself only.
 ///
 /// # Errors
 /// Invalid PTX, an undeclared name, a `.version` or `.target` that is too new, or, if no kernel
