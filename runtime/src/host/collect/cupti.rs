@@ -21,6 +21,7 @@ use gpuprof_cupti::{Host, HostApi, Session as CuptiSession, SessionOptions};
 use gpuprof_model::measurement::{CounterPass, HardwareValue, LaunchRecord};
 use gpuprof_model::protocol::{CounterRange, CounterRequest, Replay, Sampling};
 
+use super::flush_instructions::InstructionFlush;
 use super::parts::{self, Counts, Mark};
 use super::persisting;
 use crate::host::error::{Error, Result};
@@ -50,6 +51,8 @@ pub(crate) struct Collection<'a> {
     session: &'a Session,
     request: &'a CounterRequest,
     cold: bool,
+    /// For kernel replay.
+    instruction_flush: Option<InstructionFlush>,
     layout: Layout,
     api: HostApi,
     profiler: Rc<RefCell<CuptiSession>>,
@@ -64,9 +67,9 @@ pub(crate) struct Collection<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     slots: u32,
-    /// Whether a launch that flushes the cache precedes those of each slot: a separate range, which
-    /// is not read.
-    flushed: bool,
+    /// How many launches flush caches before those of each slot: separate ranges, which are not
+    /// read.
+    flushes: u32,
     content: SlotContent,
 }
 
@@ -145,10 +148,9 @@ impl Layout {
     }
 
     fn per_slot(self) -> u32 {
-        let flush = u32::from(self.flushed);
         match self.content {
-            SlotContent::Launch => 1 + flush,
-            SlotContent::Launches(most) => most + flush,
+            SlotContent::Launch => 1 + self.flushes,
+            SlotContent::Launches(most) => most + self.flushes,
             SlotContent::Closure { named, .. } => 1 + named,
         }
     }
@@ -163,7 +165,7 @@ impl Layout {
 
     /// The ranges of `slot`, if the image holds `found`.
     fn ranges_of(self, slot: u32, found: usize) -> Result<Range<usize>> {
-        let first = (slot * self.per_slot() + u32::from(self.flushed)) as usize;
+        let first = (slot * self.per_slot() + self.flushes) as usize;
         match self.content {
             SlotContent::Launches(most) if found == self.room() => Err(Error::failed(format!(
                 "the measured range holds more than {most} launches, the limit for counters"
@@ -202,7 +204,14 @@ impl<'a> Collection<'a> {
         let mut steps = StepTimes::begin();
         let profiler = session.profiler(&request.cupti)?;
         let (api, target) = (profiler.api, &profiler.target);
-        let layout = Layout { slots: request.slots, flushed: sampling.cold_cache, content };
+        let cold = sampling.cold_cache;
+        // As ncu does in its kernel replay. A program that launches a kernel repeatedly finds its
+        // instructions in the caches, as the other modes do.
+        let instruction_flush = (cold && request.replay == Replay::Kernel)
+            .then(|| InstructionFlush::new(&session.stream))
+            .transpose()?;
+        let flushes = u32::from(cold) + u32::from(instruction_flush.is_some());
+        let layout = Layout { slots: request.slots, flushes, content };
         let options = SessionOptions {
             config: read(&request.config_image)?,
             metrics: request.metrics.clone(),
@@ -233,7 +242,8 @@ impl<'a> Collection<'a> {
         Ok(Self {
             session,
             request,
-            cold: sampling.cold_cache,
+            cold,
+            instruction_flush,
             layout,
             api,
             profiler,
@@ -322,6 +332,9 @@ impl<'a> Collection<'a> {
             // the first in a process does, or 2 ms.
             if self.cold {
                 session.evict()?;
+            }
+            if let Some(flush) = &self.instruction_flush {
+                flush.run()?;
             }
             session.stream.synchronize()?;
             if closure {
@@ -437,18 +450,18 @@ mod tests {
 
     #[test]
     fn every_place_has_its_ranges_and_the_emptying_of_the_cache_has_its_own() {
-        let layout = Layout { slots: 3, flushed: true, content: SlotContent::Launch };
+        let layout = Layout { slots: 3, flushes: 1, content: SlotContent::Launch };
         assert_eq!(layout.room(), 7);
         let of = |slot| layout.ranges_of(slot, 6).unwrap();
         assert_eq!([of(0), of(1), of(2)], [1..2, 3..4, 5..6]);
-        let warm = Layout { flushed: false, ..layout };
+        let warm = Layout { flushes: 0, ..layout };
         assert_eq!((warm.room(), warm.ranges_of(2, 3).unwrap()), (4, 2..3));
     }
 
     #[test]
     fn a_launch_too_many_or_too_few_is_an_error_where_places_would_move() {
         for (slots, all) in [(1, 2), (3, 6)] {
-            let layout = Layout { slots, flushed: true, content: SlotContent::Launch };
+            let layout = Layout { slots, flushes: 1, content: SlotContent::Launch };
             for found in [all - 1, all + 1] {
                 let error = layout.ranges_of(0, found).unwrap_err().to_string();
                 let text = format!("CUPTI saw {found} launches instead of {all}: something");
@@ -459,7 +472,7 @@ mod tests {
 
     #[test]
     fn a_series_function_has_all_launches_but_the_one_that_empties_the_cache() {
-        let layout = Layout { slots: 1, flushed: true, content: SlotContent::Launches(16) };
+        let layout = Layout { slots: 1, flushes: 1, content: SlotContent::Launches(16) };
         assert_eq!((layout.room(), layout.ranges_of(0, 4).unwrap()), (18, 1..4));
         let error = |found| layout.ranges_of(0, found).unwrap_err().to_string();
         assert!(error(1).starts_with("CUPTI saw no kernel launch"), "{}", error(1));
@@ -470,7 +483,7 @@ mod tests {
     #[test]
     fn a_closure_has_one_range_without_the_emptying_of_the_cache() {
         let closure = |named, depth| SlotContent::Closure { named, depth };
-        let layout = Layout { slots: 1, flushed: true, content: closure(0, 0) };
+        let layout = Layout { slots: 1, flushes: 1, content: closure(0, 0) };
         assert_eq!((layout.room(), layout.ranges_of(0, 1).unwrap()), (2, 0..1));
         let named = Layout { content: closure(3, 2), ..layout };
         assert_eq!((named.room(), named.levels(), named.ranges_of(0, 4).unwrap()), (5, 3, 0..4));

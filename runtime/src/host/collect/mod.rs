@@ -11,6 +11,7 @@ pub(crate) mod cupti;
 pub(crate) mod emulator;
 pub(crate) mod facts;
 pub(crate) mod flush;
+mod flush_instructions;
 pub(crate) mod identity;
 pub(crate) mod launches;
 pub(crate) mod parts;
