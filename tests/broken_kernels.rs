@@ -23,7 +23,7 @@ fn a_write_out_of_bounds_is_reported_with_kernel_source_line_block_thread_and_ad
 
      failed  block=64,offset=1024: kernel 'writes_beyond' at faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x7000000c2800, 3584 bytes past the end of a 512-byte allocation at 0x7000000c1800 (argument 'y')
 
-     unverified  every finished row: compared with no reference: the annotation has no `verify`
+     unverified  every finished row: compared with no reference: there is no `verify`
      checks      every finished row: memory, init, race, sync in all 2 blocks
 
     2 configurations of 1 series: 1 finished, 1 failed; threshold: 1 missing; 1 not verified: no reference; not judged: block=64,offset=1024 failed
@@ -179,9 +179,10 @@ fn a_harness_that_hangs_is_killed_after_the_timeout() {
 
      timeout  milliseconds=60000: the process ran for [LIMIT] and was killed (the limit of --timeout); its series is at endings/src/lib.rs:58
 
-     checks  every finished row: memory, init, race, sync in all 2 blocks
+     unverified  every finished row: compared with no reference: there is no `verify`
+     checks      every finished row: memory, init, race, sync in all 2 blocks
 
-    3 configurations of 1 series: 2 finished, 1 timed out; no thresholds
+    3 configurations of 1 series: 2 finished, 1 timed out; no thresholds; 2 not verified: no reference
 
     ----- stderr -----
     ");

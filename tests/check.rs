@@ -33,7 +33,7 @@ fn a_fault_in_a_block_that_a_run_leaves_out_is_found() {
 
      failed  grid=40: kernel 'races_late' at faults/src/lib.rs:113:52 (in gpuprof-0.1.0/src/device/shared.rs:89:25), block (17,0,0), thread (0,0,0): reads 4 bytes of shared memory at 0xfc, which thread (63,0,0) wrote at faults/src/lib.rs:109:14 (in gpuprof-0.1.0/src/device/shared.rs:106:25): a race; a barrier (bar.sync; in Rust block::sync(), in CUDA C++ __syncthreads()) must order the two
 
-     unverified  every finished row: compared with no reference: the annotation has no `verify`
+     unverified  every finished row: compared with no reference: there is no `verify`
      checks      every finished row: memory, init, race, sync in all 17 blocks
 
     2 configurations of 1 series: 1 finished, 1 failed; no thresholds; 1 not verified: no reference

@@ -113,7 +113,7 @@ fn an_index_out_of_bounds_ends_the_launch_with_its_place_block_and_thread() {
     let failed: Vec<&str> = outcome.stdout.lines().filter(|line| line.contains(": ")).collect();
     assert_snapshot!(failed.join("\n"), @"
      failed  at=100: kernel 'reads_at' at data/src/slices.rs:79:16, block (1,0,0), thread (8,0,0): index out of bounds: the len is _ but the index is _
-     unverified  every finished row: compared with no reference: the annotation has no `verify`
+     unverified  every finished row: compared with no reference: there is no `verify`
      checks      every finished row: memory, init, race, sync in all 2 blocks
     2 configurations of 1 series: 1 finished, 1 failed; no thresholds; 1 not verified: no reference
     ");

@@ -423,7 +423,8 @@ pub struct Verification {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unverified {
-    /// The annotation of a kernel that writes buffers names no reference.
+    /// The annotation of a kernel that writes buffers names no reference, or a series function does
+    /// not call `run.verify`.
     NoReference,
     /// The output buffers have no elements.
     NothingCompared,
@@ -431,7 +432,7 @@ pub enum Unverified {
     NothingChanged,
     /// The tolerance, or `compare`, accepts the contents of the buffers before the launch.
     AnythingAccepted,
-    /// The tolerance accepts half of every expected value.
+    /// The tolerance, or `compare`, accepts half of every expected value.
     HalfAccepted,
     /// Most of what was compared is not a number (NaN) on both sides.
     MostlyNan,

@@ -69,7 +69,7 @@ pub struct SeriesJudgements {
 pub struct UnverifiedConfiguration {
     /// The configuration, such as `block=64`.
     pub configuration: String,
-    /// Why; none if verification was off, or if a series function verified nothing.
+    /// Why; none if verification was off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Unverified>,
 }

@@ -65,7 +65,7 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
         let agreed = format!("agreed with the reference{}", compared_elements(&unknown));
         [note(label, &known, largest(&known)), note(label, &unknown, agreed)]
     };
-    let lacking = "compared with no reference: the annotation has no `verify`".to_owned();
+    let lacking = "compared with no reference: there is no `verify`".to_owned();
     let all = [&verified, &nothing, &left, &anything, &halved, &no_number];
     let compared = all.iter().any(|rows| !rows.is_empty());
     let unverified: &[_] = if compared { &not } else { &[] };
@@ -73,7 +73,7 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     let same = "the reference changes nothing, so a kernel that does nothing agrees".to_owned();
     let wide =
         "the tolerance or `compare` accepts what the buffers held before the launch".to_owned();
-    let half = "the tolerance accepts half of every expected value".to_owned();
+    let half = "the tolerance or `compare` accepts half of every expected value".to_owned();
     let nan = "most elements are NaN on both sides, in the kernel's result and the reference's";
     let nan = nan.to_owned();
     let [known, unknown] = agreement("verified", &raced);
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn a_kernel_without_a_reference_says_so_and_what_nobody_asked_to_verify_says_nothing() {
         let bare = |block| row(block, |pass| pass.unverified = Some(Unverified::NoReference));
-        let told = "compared with no reference: the annotation has no `verify`";
+        let told = "compared with no reference: there is no `verify`";
         assert_eq!(lines(&[bare(64), bare(128)]), [format!("unverified every row: {told}")]);
         assert_eq!(lines(&[row(64, |_| ()), row(128, |_| ())]), [""; 0]);
     }
@@ -381,7 +381,7 @@ mod tests {
             "most elements are NaN on both sides, in the kernel's result and the reference's";
         assert_eq!(lines(&[nan]), [format!("unverified every row: {told_of_nan}")]);
         let half = row(64, |pass| pass.unverified = Some(Unverified::HalfAccepted));
-        let told_of_half = "the tolerance accepts half of every expected value";
+        let told_of_half = "the tolerance or `compare` accepts half of every expected value";
         assert_eq!(lines(&[half]), [format!("unverified every row: {told_of_half}")]);
         let wide = row(128, |pass| pass.unverified = Some(Unverified::AnythingAccepted));
         assert_eq!(

@@ -248,6 +248,7 @@ fn measure_one(
                 _ => {
                     let mut run = Run::new(session, request, Call::Whole);
                     refused::call(function, &mut run)?;
+                    run.note_missing_reference();
                     run
                 }
             };

@@ -213,7 +213,9 @@ pub(crate) fn compare_by<T: Element>(
         let reason = format!("verify failed: `{name}`: {error}");
         Error::failed(reason)
     })?;
-    let telling = changed == 0 || by(&initial.to_vec(), &host_lanes).is_err();
+    let accepts = |lanes: Vec<T>| by(&lanes, &host_lanes).is_ok();
+    let telling = changed == 0 || !accepts(initial.to_vec());
+    let has_sizes = host.iter().any(|value| has_half(value.magnitude()));
     Ok(ComparisonResult {
         largest: None,
         elements: host.len(),
@@ -221,7 +223,7 @@ pub(crate) fn compare_by<T: Element>(
         tolerance: 0.0,
         changes: changed > 0,
         telling,
-        sharp: true,
+        sharp: !has_sizes || !accepts(host.iter().map(|value| halve(*value)).collect()),
         nans: nans(device, host),
     })
 }
@@ -229,9 +231,24 @@ pub(crate) fn compare_by<T: Element>(
 /// Whether `allowed` refuses half of any value of `host`; also if none has a size.
 fn refuses_half<T: Element>(host: &[T], allowed: Margin) -> bool {
     let sizes = host.iter().map(|value| value.magnitude());
-    let mut sizes = sizes.filter(|size| size.is_finite() && *size > 0.0).peekable();
+    let mut sizes = sizes.filter(|size| has_half(*size)).peekable();
     sizes.peek().is_none()
         || sizes.any(|size| size / 2.0 > allowed.absolute + allowed.relative * size)
+}
+
+/// Whether a value of this `size` differs from its half.
+fn has_half(size: f64) -> bool {
+    size.is_finite() && size > 0.0
+}
+
+/// Half of `value`; itself if it has no size, as integers have none.
+fn halve<T: Element>(value: T) -> T {
+    let half = value.magnitude() / 2.0;
+    if !has_half(half) {
+        return value;
+    }
+    let [positive, negative] = [half, -half].map(T::from_f64);
+    if negative.distance(value) < positive.distance(value) { negative } else { positive }
 }
 
 /// How many elements are not numbers on both sides.
@@ -427,6 +444,26 @@ mod tests {
         );
         let found = check(&[2, 1, 0], &[1, 0, 2], &[0, 1, 2]).unwrap();
         assert_eq!(found.unverified(), Some(Unverified::AnythingAccepted));
+    }
+
+    #[test]
+    fn a_function_that_accepts_halves_verifies_nothing() {
+        let within = |limit: f32| {
+            let by = move |device: &dyn Any, host: &dyn Any| {
+                let [device, host] =
+                    [device, host].map(|side| side.downcast_ref::<Vec<f32>>().unwrap());
+                let mut sides = device.iter().zip(host);
+                match sides.all(|(device, host)| (device - host).abs() <= limit * host.abs()) {
+                    true => Ok(()),
+                    false => Err(Error::failed("too far")),
+                }
+            };
+            let [initial, device, host] = [[0.0_f32; 2], [-2.0, 3.0], [-2.0, 3.0]];
+            let sides = Sides { initial: &initial, device: &device, host: &host };
+            compare_by("y", sides, &by).unwrap().unverified()
+        };
+        assert_eq!(within(0.4), None);
+        assert_eq!(within(0.6), Some(Unverified::HalfAccepted));
     }
 
     #[test]

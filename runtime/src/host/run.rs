@@ -75,6 +75,8 @@ pub struct Run<'a> {
     measured: bool,
     /// Whether the measured launches were queued and done, once.
     pub(crate) launched: bool,
+    /// Whether its function has called [`Run::verify`].
+    has_reference: bool,
     /// Whether the launches of the result are all that CUPTI or the driver saw.
     observed: bool,
     /// The launches of its launchers.
@@ -124,6 +126,7 @@ impl<'a> Run<'a> {
             call,
             measured: false,
             launched: false,
+            has_reference: false,
             observed: false,
             log: Rc::default(),
             joined: JoinedStreams::default(),
@@ -637,6 +640,7 @@ impl<'a> Run<'a> {
         &mut self,
         check: impl FnOnce() -> std::result::Result<(), E>,
     ) -> Result<()> {
+        self.has_reference = true;
         if self.request.verify {
             self.session.quiet.notify(Notice::Verifies);
             check().map_err(Into::into)?;
@@ -705,6 +709,13 @@ impl<'a> Run<'a> {
         self.result.verified = true;
         self.result.largest_error = largest;
         self.result.verification = compared;
+    }
+
+    /// Says that nothing is verified if the series function has not called [`Run::verify`].
+    pub(crate) fn note_missing_reference(&mut self) {
+        if !self.has_reference {
+            self.mark_unverified(Unverified::NoReference);
+        }
     }
 
     /// Says why nothing is verified, though no difference was found.
