@@ -80,8 +80,8 @@ fn the_cache_is_emptied_right_before_every_launch_that_counts() {
     assert_eq!(together, [format!("0 {FLUSH} 1 [scale 64x64] 2 {FLUSH} 3 [scale 32x128]")]);
     let one = |mode: &str| passes(&["--replay-mode", mode, "--series", "block=64"]);
     assert_eq!(one("range"), [format!("0 {FLUSH} 1 [scale 64x64]")]);
-    let instructions = "[gpuprof_flush_instructions 1024x128]";
-    assert_eq!(one("kernel"), [format!("0 {FLUSH} 1 {instructions} 2 [scale 64x64]")]);
+    let empty = "[gpuprof_empty_caches 1024x128]";
+    assert_eq!(one("kernel"), [format!("0 {FLUSH} 1 {empty} 2 [scale 64x64]")]);
 }
 
 #[test]

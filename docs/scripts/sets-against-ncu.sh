@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Compares the examples' metrics of a set with ncu's. $1 is the set: detailed (default), roofline,
-# full. Both tools run twice, so the table shows the spread of each metric beside the difference.
+# full; $2 is our replay mode: range (default). Both tools run twice, so the table shows the spread
+# of each metric beside the difference, and for how many the difference is at most twice both
+# spreads or 2 %; exact metrics must be equal.
 # Needs a GPU, ncu, python3, cargo-gpuprof and ex.tar.zst in the current folder.
 S=${1:-detailed}
 HERE=$(cd "$(dirname "$0")" && pwd)
@@ -47,6 +49,15 @@ for f in glob.glob('ask-*.json'):
             table.setdefault((p['class'], name), []).append((p['value'], q['value'], x[name], y[name]))
 rel = lambda u, v: abs(u - v) / max(abs(u), abs(v)) if max(abs(u), abs(v)) > 0 else 0
 print('set', sys.argv[1], '-', len(table), 'metrics,', sum(map(len, table.values())), 'values')
+# ncu prints two decimals.
+gap = lambda u, v: max(0, abs(u - v) - 5e-3) / max(abs(u), abs(v), 1e-9)
+def agrees(kind, values):
+    if kind == 'exact': return all(rel(p, x) < 5e-3 for p, _, x, _ in values)
+    spreads = st.median(rel(p, q) for p, q, _, _ in values) + st.median(rel(x, y) for _, _, x, y in values)
+    return st.median(gap(st.mean((p, q)), st.mean((x, y))) for p, q, x, y in values) <= max(2 * spreads, .02)
+for kind in sorted({kind for kind, _ in table}):
+    of_kind = {name: agrees(kind, values) for (k, name), values in table.items() if k == kind}
+    print(kind, 'metrics that agree:', sum(of_kind.values()), 'of', len(of_kind), [name for name, good in of_kind.items() if not good])
 print('%-86s %4s %6s %9s %9s %9s' % ('metric', 'n', 'equal', 'ours/ncu', 'ours±', 'ncu±'))
 for (kind, name), v in sorted(table.items()):
     near = lambda p, x: rel(p, x) < 5e-3  # ncu prints a few digits

@@ -21,7 +21,7 @@ use gpuprof_cupti::{Host, HostApi, Session as CuptiSession, SessionOptions};
 use gpuprof_model::measurement::{CounterPass, HardwareValue, LaunchRecord};
 use gpuprof_model::protocol::{CounterRange, CounterRequest, Replay, Sampling};
 
-use super::flush_instructions::InstructionFlush;
+use super::empty_caches::CacheEmptier;
 use super::parts::{self, Counts, Mark};
 use super::persisting;
 use crate::host::error::{Error, Result};
@@ -52,7 +52,7 @@ pub(crate) struct Collection<'a> {
     request: &'a CounterRequest,
     cold: bool,
     /// For kernel replay.
-    instruction_flush: Option<InstructionFlush>,
+    cache_emptier: Option<CacheEmptier>,
     layout: Layout,
     api: HostApi,
     profiler: Rc<RefCell<CuptiSession>>,
@@ -207,10 +207,15 @@ impl<'a> Collection<'a> {
         let cold = sampling.cold_cache;
         // As ncu does in its kernel replay. A program that launches a kernel repeatedly finds its
         // instructions in the caches, as the other modes do.
-        let instruction_flush = (cold && request.replay == Replay::Kernel)
-            .then(|| InstructionFlush::new(&session.stream))
+        let cache_emptier = (cold && request.replay == Replay::Kernel)
+            .then(|| session.flusher())
+            .transpose()?
+            .map(|flush| {
+                let (major, _) = session.device.compute_capability;
+                CacheEmptier::new(&session.stream, major, flush)
+            })
             .transpose()?;
-        let flushes = u32::from(cold) + u32::from(instruction_flush.is_some());
+        let flushes = u32::from(cold) + u32::from(cache_emptier.is_some());
         let layout = Layout { slots: request.slots, flushes, content };
         let options = SessionOptions {
             config: read(&request.config_image)?,
@@ -243,7 +248,7 @@ impl<'a> Collection<'a> {
             session,
             request,
             cold,
-            instruction_flush,
+            cache_emptier,
             layout,
             api,
             profiler,
@@ -333,8 +338,8 @@ impl<'a> Collection<'a> {
             if self.cold {
                 session.evict()?;
             }
-            if let Some(flush) = &self.instruction_flush {
-                flush.run()?;
+            if let Some(emptier) = &self.cache_emptier {
+                emptier.run(session.flusher()?)?;
             }
             session.stream.synchronize()?;
             if closure {

@@ -55,6 +55,9 @@ DONE:
 }
 ";
 
+/// Bytes of a line of the L2.
+const LINE: u64 = 128;
+
 /// Bytes that a thread reads at a time.
 const STEP: u64 = 16;
 
@@ -87,6 +90,14 @@ impl Flush {
             function: module.load_function("gpuprof_flush")?,
             buffer: ZeroedMemory::allocate(stream.context(), bytes)?,
         })
+    }
+
+    /// The address and the length of the end of the buffer, which was read last: half of the L2,
+    /// and multiples of a line of 128 bytes.
+    pub(super) fn last_read(&self) -> (CUdeviceptr, u64) {
+        let bytes = self.buffer.bytes as u64;
+        let last = (bytes / 4).next_multiple_of(LINE).min(bytes / LINE * LINE);
+        ((self.buffer.address + bytes - last) / LINE * LINE, last)
     }
 
     /// Queues one launch that empties the cache of all but persisting lines.
