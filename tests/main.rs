@@ -12,6 +12,7 @@ mod base_rounds;
 mod broken_kernels;
 mod calibrate;
 mod check;
+mod chips;
 mod compiled;
 mod configured;
 mod corners;

@@ -30,9 +30,10 @@ pub use values::FACTS;
 
 /// The advice on every series of `run`; of series without any there is none.
 pub fn of_run(run: &Run, rules: &[Rule], catalogue: &Catalogue) -> Vec<SeriesAdvice> {
-    let terms = AdviceContext { rules, catalogue, device: run.provenance.device.as_ref() };
     let mut all = Vec::new();
     for series in &run.series {
+        let device = run.provenance.device_of(&series.id);
+        let terms = AdviceContext { rules, catalogue, device };
         for part in parts(series) {
             let pieces = of_series(&part.series, &terms);
             if !pieces.is_empty() {

@@ -275,7 +275,12 @@ pub fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
         }
     }
     SeriesResult {
-        id: SeriesId { package: "saxpy".into(), target: "kernels".into(), kernel: "saxpy".into() },
+        id: SeriesId {
+            package: "saxpy".into(),
+            target: "kernels".into(),
+            kernel: "saxpy".into(),
+            chip: None,
+        },
         file: "examples/saxpy/src/lib.rs".into(),
         line: 12,
         language: None,

@@ -4,6 +4,7 @@
 //! Nothing here affects judging or storing.
 
 pub mod best;
+pub mod by_chip;
 pub mod by_device;
 pub mod columns;
 mod cut;

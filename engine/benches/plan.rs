@@ -65,7 +65,7 @@ fn main() {
 
 fn described(clauses: &[&str]) -> SeriesDescription {
     SeriesDescription {
-        id: SeriesId { package: "p".into(), target: "t".into(), kernel: "k".into() },
+        id: SeriesId { package: "p".into(), target: "t".into(), kernel: "k".into(), chip: None },
         source_package: "p".into(),
         source_folder: "/p".into(),
         file: "src/lib.rs".into(),

@@ -65,7 +65,25 @@ pub struct Estimate {
     pub characterised: bool,
 }
 
+/// The model of an estimate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EstimateModel {
+    /// As [`Estimate::model`].
+    pub model: u32,
+    /// As [`Estimate::chip`].
+    pub chip: String,
+    /// As [`Estimate::characterised`]; if not, nothing was checked on hardware.
+    pub characterised: bool,
+}
+
 impl Estimate {
+    /// Its model.
+    pub fn by(&self) -> EstimateModel {
+        let Self { model, chip, characterised, .. } = self.clone();
+        EstimateModel { model, chip, characterised }
+    }
+
     /// The largest limit.
     pub fn class(&self) -> Option<Limit> {
         self.limits.first().map(|first| first.limit)

@@ -25,7 +25,7 @@ use crate::conclusion::Conclusion;
 use crate::configuration::Configuration;
 use crate::estimate::Estimate;
 use crate::language::Language;
-use crate::machine::{Backend, CacheControl, ClockControl};
+use crate::machine::{Backend, CacheControl, Chip, ClockControl};
 use crate::measurement::{
     DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, SourceCollection, Timer, Timing,
     Unverified, Verification,
@@ -84,6 +84,9 @@ pub struct Provenance {
     pub backend: Backend,
     /// The device of the first finished pass.
     pub device: Option<DeviceRecord>,
+    /// The emulated chips of a run on several, each with the device of its first finished pass.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub chips: BTreeMap<Chip, DeviceRecord>,
     /// The devices over which the configurations were spread, if several: all of one model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceName>,
@@ -170,6 +173,14 @@ pub struct Provenance {
 }
 
 impl Provenance {
+    /// The device of the series `id`: that of its chip in a run on several.
+    pub fn device_of(&self, id: &SeriesId) -> Option<&DeviceRecord> {
+        match id.chip {
+            Some(chip) => self.chips.get(&chip),
+            None => self.device.as_ref(),
+        }
+    }
+
     /// Takes note of what timed the samples of `timing`.
     pub fn note_timer(&mut self, timing: &Timing) {
         self.timer = match self.timer {

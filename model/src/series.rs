@@ -8,8 +8,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::configuration::Configuration;
+use crate::machine::Chip;
 
-/// The name of a series: the package and target of its harness, and its kernel.
+/// The name of a series: the package and target of its harness, its kernel, and the emulated chip
+/// in a run on several.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SeriesId {
@@ -19,11 +21,24 @@ pub struct SeriesId {
     pub target: String,
     /// The annotated function.
     pub kernel: String,
+    /// The emulated chip, in a run on several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chip: Option<Chip>,
+}
+
+impl SeriesId {
+    /// The kernel, and the chip in a run on several: `scale`, `scale@l4`.
+    pub fn name(&self) -> String {
+        match self.chip {
+            Some(chip) => format!("{}@{chip}", self.kernel),
+            None => self.kernel.clone(),
+        }
+    }
 }
 
 impl fmt::Display for SeriesId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}::{}::{}", self.package, self.target, self.kernel)
+        write!(f, "{}::{}::{}", self.package, self.target, self.name())
     }
 }
 

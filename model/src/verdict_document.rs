@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparison::Comparison;
 use crate::conclusion::Conclusion;
+use crate::estimate::EstimateModel;
 use crate::exit_code::ExitCode;
 use crate::measurement::Unverified;
 use crate::verdict::{Judgement, NotApplicable};
@@ -55,6 +56,10 @@ pub struct SeriesJudgements {
     pub line: u32,
     /// Its thresholds.
     pub thresholds: Vec<Judgement>,
+    /// The model of the times that decided some of them; none if no estimate did, and in older
+    /// documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_by: Option<EstimateModel>,
     /// Thresholds that apply to other devices.
     pub not_applicable: Vec<NotApplicable>,
     /// The finished configurations that were not verified, in series order; empty in older

@@ -50,7 +50,9 @@ macro_rules! words {
         $($(#[doc = $meaning:literal])+ $variant:ident = $word:literal,)+
     }) => {
         $(#[$about])+
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, ::serde::Serialize, ::serde::Deserialize)]
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, Hash, ::serde::Serialize, ::serde::Deserialize,
+        )]
         pub enum $name {
             $($(#[doc = $meaning])+ #[serde(rename = $word)] $variant,)+
         }

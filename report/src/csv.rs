@@ -213,7 +213,7 @@ fn cells(
     [
         escaped::csv(&id.package),
         escaped::csv(&id.target),
-        escaped::csv(&id.kernel),
+        escaped::csv(&id.name()),
         escaped::csv(&row.configuration.to_string()),
         row.status.word().to_owned(),
         escaped::csv(name),

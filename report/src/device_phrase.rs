@@ -11,7 +11,7 @@ use gpuprof_model::run::{ConfigurationResult, Provenance};
 /// What `part` of a series of a run ran on; with a line on how much of the series that is, where
 /// others ran on other devices.
 pub(super) fn place_of(part: &DeviceRows<'_>, provenance: &Provenance) -> String {
-    let first = provenance.device.as_ref();
+    let first = provenance.device_of(&part.series.id);
     let Some(uuid) = part.device else {
         let estimated = part.series.configurations.iter().any(|row| row.estimate.is_some());
         return device_phrase(first, provenance.backend, estimated);

@@ -39,13 +39,13 @@ impl Report for GithubAnnotations {
             let place = format!("file={},line={},", github_property(&series.file), series.line);
             for row in &series.configurations {
                 if let Status::Failed { reason } | Status::Timeout { reason } = &row.status {
-                    let title = format!("{} {}", series.id.kernel, row.status.word());
+                    let title = format!("{} {}", series.id.name(), row.status.word());
                     let message = format!("{}{}: {reason}", row.configuration, on_device(row));
                     annotation("error", &place, &title, &message, out)?;
                 }
             }
             if let Some(why) = unmeasured(series) {
-                let title = format!("{} unmeasured", series.id.kernel);
+                let title = format!("{} unmeasured", series.id.name());
                 annotation("error", &place, &title, &why, out)?;
             }
             for judgement in &series.judgements {
@@ -55,7 +55,7 @@ impl Report for GithubAnnotations {
                     Weight::Bad => violated,
                     Weight::Warning | Weight::Doubtful => "warning",
                 };
-                let title = format!("{} {}", series.id.kernel, judgement.word());
+                let title = format!("{} {}", series.id.name(), judgement.word());
                 let message = format!("{}: {}", judgement.threshold, in_full(judgement));
                 annotation(level, &place, &title, &message, out)?;
             }

@@ -32,7 +32,7 @@ use gpuprof_model::run::Run;
 use gpuprof_model::text::steers;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{Report, changes};
+use super::{Report, by_chip, changes};
 pub use files::{ChartFile, chart_files};
 pub use history::history_page;
 use prose::prose;
@@ -69,7 +69,7 @@ impl Report for Html {
     fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let parts: Vec<DeviceRows<'_>> = failures_first(run).into_iter().flat_map(parts).collect();
         let sections = sections(&parts, view);
-        out.write_all(page(run, self.outcome, &sections).as_bytes())
+        out.write_all(page(run, (self.outcome, view), &sections).as_bytes())
     }
 }
 
@@ -97,7 +97,24 @@ fn sections<'s>(parts: &'s [DeviceRows<'s>], view: &'s View) -> Vec<Section<'s>>
     parts.iter().enumerate().map(section).collect()
 }
 
-fn page(run: &Run, outcome: Option<RunOutcome>, sections: &[Section<'_>]) -> String {
+/// The kernels that several chips ran.
+fn chips(run: &Run, view: &View) -> Markup {
+    html! {
+        @for table in by_chip::tables(run, view, MOST_ROWS) {
+            section {
+                h2 { (table.title) }
+                (rows::of_sheet(&table.title, &table.sheet))
+                @for note in &table.notes { p.key { (prose(note)) } }
+            }
+        }
+    }
+}
+
+fn page(
+    run: &Run,
+    (outcome, view): (Option<RunOutcome>, &View),
+    sections: &[Section<'_>],
+) -> String {
     document(
         &format!("gpuprof: {}", run.id),
         &html! {
@@ -107,7 +124,10 @@ fn page(run: &Run, outcome: Option<RunOutcome>, sections: &[Section<'_>]) -> Str
                 (verdict::thresholds(sections))
             }
             @if sections.len() > 1 { (contents(sections)) }
-            main { @for section in sections { (series::render(section, run)) } }
+            main {
+                (chips(run, view))
+                @for section in sections { (series::render(section, run)) }
+            }
             (of_run(run))
             (provenance::render(run))
         },

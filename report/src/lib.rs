@@ -14,6 +14,7 @@
 mod advice;
 mod axes;
 mod benchmark;
+mod by_chip;
 mod changes;
 mod chart;
 mod code_diff;
@@ -130,3 +131,6 @@ mod unstable_tests;
 
 #[cfg(test)]
 mod screen_tests;
+
+#[cfg(test)]
+mod chips_tests;

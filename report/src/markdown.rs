@@ -13,6 +13,7 @@ use gpuprof_model::advice::Advice;
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::verdict::{Judgement, Weight};
 
+use super::by_chip::{self, ChipTable};
 use super::curve::Curve;
 use super::escaped::{markdown as escaped, markdown_paragraph};
 use super::evidence::{evidence, others};
@@ -79,8 +80,24 @@ impl Report for Markdown {
                 sections.len()
             )?;
         }
+        let mut chips = Vec::new();
+        write_chips(run, view, &mut chips)?;
+        if chips.len() <= left {
+            out.write_all(&chips)?;
+        }
         out.write_all(&end)
     }
+}
+
+/// The kernels that several chips ran.
+fn write_chips(run: &Run, view: &View, out: &mut dyn Write) -> io::Result<()> {
+    for ChipTable { title, sheet, notes } in by_chip::tables(run, view, ROOMS[0].0) {
+        writeln!(out, "### {}\n", escaped(&title))?;
+        let rows = sheet.metrics[0].cells.len();
+        write_sheet(&sheet, rows, out)?;
+        write_remarks(&notes, out)?;
+    }
+    Ok(())
 }
 
 /// The text of each series.

@@ -64,7 +64,8 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    fn plain(text: impl Into<String>) -> Self {
+    /// A text without a mark.
+    pub(super) fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), best: false, tied: false }
     }
 }

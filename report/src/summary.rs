@@ -118,14 +118,13 @@ impl Summary {
         let nothing = nothing::found(run, false).map(|nothing| nothing.words());
         summary.not_judged = nothing.or_else(|| {
             let all = run.series.iter().flat_map(|series| {
-                series.judgements.iter().map(move |judgement| (&series.id.kernel, judgement))
+                series.judgements.iter().map(move |judgement| (&series.id, judgement))
             });
             let mut doubtful = all.filter(|(_, it)| it.weight() == Weight::Doubtful);
-            let (kernel, reason) =
-                doubtful.find_map(|(kernel, it)| Some((kernel, it.reason.as_ref()?)))?;
+            let (id, reason) = doubtful.find_map(|(id, it)| Some((id, it.reason.as_ref()?)))?;
             Some(match run.series.len() {
                 1 => format!("not judged: {reason}"),
-                _ => format!("not judged: {kernel}: {reason}"),
+                _ => format!("not judged: {}: {reason}", id.name()),
             })
         });
         summary

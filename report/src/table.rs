@@ -23,10 +23,13 @@ use gpuprof_system::{printable_output, sanitize};
 use self::series::Style;
 use super::paint::Paint;
 use super::room::{Detail, height};
-use super::{Report, Summary, advice, changes, conclusion, measured_by, place_of};
+use super::{Report, Summary, advice, by_chip, changes, conclusion, measured_by, place_of};
 
 /// The most notes on a run, unless all are shown.
 const MOST_NOTES: usize = 10;
+
+/// The most rows of a kernel on several chips, unless all are shown.
+const MOST_ROWS_OF_CHIPS: usize = 20;
 
 /// What follows series of which something is left out.
 const LEFT_OUT: &str = "cargo gpuprof report --all shows what is left out here";
@@ -99,11 +102,32 @@ impl Table {
             anything |= left_out;
             last = place;
         }
+        write_chips(run, view, (detail, columns), paint, out)?;
         if anything {
             writeln!(out, " {}\n", paint.faint(LEFT_OUT))?;
         }
         write_lines(&end, out)
     }
+}
+
+/// Writes the kernels that several chips ran.
+fn write_chips(
+    run: &Run,
+    view: &View,
+    (detail, columns): (Detail, Option<u16>),
+    paint: Paint,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let most = if detail == Detail::All { usize::MAX } else { MOST_ROWS_OF_CHIPS };
+    for table in by_chip::tables(run, view, most) {
+        writeln!(out, "{}", paint.bold(one_line(&table.title)))?;
+        let tables = sheets::tables(&table.sheet, (columns, true), paint);
+        write_lines(&tables.concat(), out)?;
+        let notes = table.notes.iter().map(|note| wrapped(&one_line(note), columns, 1, 3));
+        notes.into_iter().try_for_each(|note| writeln!(out, " {}", paint.faint(note)))?;
+        writeln!(out)?;
+    }
+    Ok(())
 }
 
 /// What is said of the run as a whole, and the lines that end it.

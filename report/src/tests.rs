@@ -33,6 +33,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             started: "2025-11-21T02:40:00Z".into(),
             backend: Backend::of_device(device.emulated),
             device: Some(device),
+            chips: BTreeMap::new(),
             devices: Vec::new(),
             cache_control: CacheControl::All,
             clock_control: ClockControl::None,

@@ -49,8 +49,10 @@ impl Scope {
     /// Whether all of the series was selected. A filter on configurations selects a part
     /// of a series.
     fn holds(&self, id: &SeriesId) -> bool {
+        // Filters know no chips.
+        let of_every_chip = SeriesId { chip: None, ..id.clone() };
         self.whole
-            && self.filters.take_whole(&id.to_string())
+            && self.filters.take_whole(&of_every_chip.to_string())
             && !self.other_packages.contains(&id.package)
             && (self.targets.is_empty() || self.targets.contains(&id.target))
     }

@@ -22,7 +22,8 @@ fn slices(of: &Provenance) -> String {
 }
 
 /// The differences between `baseline` and `run`; with `across_devices` the device and its driver
-/// may differ.
+/// may differ. Of two runs on several emulated chips, each series is compared with that of its own
+/// chip, so which chips they are does not matter.
 pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool) -> Vec<Mismatch> {
     let mut out = Vec::new();
     let mut check = |what: &str, before: &str, after: &str, matters: bool| {
@@ -34,8 +35,8 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     };
     check("backend", baseline.backend.word(), run.backend.word(), true);
     let matters = !across_devices;
-    let named = |of: &Provenance| of.device.as_ref().map(device).unwrap_or_default();
-    check("device", &named(baseline), &named(run), matters);
+    let by_chip = !baseline.chips.is_empty() && !run.chips.is_empty();
+    check("device", &devices(baseline), &devices(run), matters && !by_chip);
     if let (Some(before), Some(after)) = (&baseline.device, &run.device) {
         let word = |yes| if yes { "yes" } else { "no" };
         check("emulated", word(before.emulated), word(after.emulated), true);
@@ -81,6 +82,14 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     check("cargo profile", &text(&baseline.profile), &text(&run.profile), false);
     check("gpuprof", &baseline.tool_version, &run.tool_version, false);
     out
+}
+
+/// The device, or the emulated chips if there are several.
+fn devices(of: &Provenance) -> String {
+    match of.chips.is_empty() {
+        true => of.device.as_ref().map(device).unwrap_or_default(),
+        false => of.chips.values().map(device).collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// The pieces of silicon: all of them, if the configurations were spread over several.
@@ -154,11 +163,12 @@ mod tests {
     use gpuprof_model::protocol::{CounterRange, Replay};
 
     use super::*;
-    use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
+    use gpuprof_model::machine::{Backend, CacheControl, Chip, ClockControl};
     use gpuprof_model::measurement::{InPlace, Timer};
     use gpuprof_model::run::MissingSlices;
+    use gpuprof_model::series::SeriesId;
 
-    use crate::fixture::{finished, gh100, gpu_pass, h200, point};
+    use crate::fixture::{self, finished, gh100, gpu_pass, h200, point};
 
     fn on(device: DeviceRecord) -> Provenance {
         Provenance {
@@ -361,5 +371,26 @@ mod tests {
             "inputs of timed samples in 1 configuration: reset = once in the baseline, reset = each here"
         );
         assert_eq!(reset(&none, &once).unwrap().baseline, "no reset");
+    }
+
+    #[test]
+    fn which_chips_are_emulated_matters_only_next_to_a_run_on_one() {
+        let device = |name: &str| DeviceRecord { name: name.into(), emulated: true, ..h200() };
+        let on = |chips: &[(Chip, &str)]| Provenance {
+            device: Some(device(chips[0].1)),
+            chips: chips.iter().map(|(chip, name)| (*chip, device(name))).collect(),
+            ..Provenance::default()
+        };
+        let both = on(&[(Chip::A100, "A100"), (Chip::L4, "L4")]);
+        let other = on(&[(Chip::B200, "B200"), (Chip::A100, "A100")]);
+        assert_eq!(mismatches(&both, &both, false), []);
+        let [chips] = &mismatches(&both, &other, false)[..] else { panic!("one") };
+        assert!(chips.what == "device" && !chips.matters, "{chips}");
+        let single = Provenance { chips: Default::default(), ..both.clone() };
+        let [chips] = &mismatches(&both, &single, false)[..] else { panic!("one") };
+        assert!(chips.matters, "{chips}");
+        let of = |chip| SeriesId { chip: Some(chip), ..fixture::series(Vec::new()).id };
+        let named = |chip| Some(both.device_of(&of(chip))?.name.as_str());
+        assert_eq!([named(Chip::L4), named(Chip::B200)], [Some("L4"), None]);
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn in_force(
     against: Option<&Against>,
 ) -> Vec<ConfiguredThreshold> {
     let counterpart = Counterpart::find(&series.id, against);
-    let device = run.provenance.device.as_ref();
+    let device = run.provenance.device_of(&series.id);
     let applies = |(own, ..): &&ConfiguredThreshold| applies(own, device, counterpart);
     let mut all: Vec<ConfiguredThreshold> = written.iter().filter(applies).cloned().collect();
     if counterpart == Counterpart::Known {

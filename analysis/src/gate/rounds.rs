@@ -36,7 +36,7 @@ pub fn wanted(
     against: Option<&Against>,
     budget: &Budget,
 ) -> Vec<RoundRequest> {
-    let device = run.provenance.device.as_ref();
+    let device = run.provenance.device_of(&series.id);
     let first_look = run.provenance.first_look;
     let terms = JudgeContext { catalogue, device, budget, first_look };
     let mut rounds: HashMap<&Configuration, u32> = HashMap::new();

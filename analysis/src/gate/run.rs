@@ -31,7 +31,7 @@ pub fn judge(
     against: Option<&Against>,
     budget: &Budget,
 ) {
-    let device = run.provenance.device.as_ref();
+    let device = run.provenance.device_of(&series.id);
     let silent = thresholds.iter().filter(|(threshold, ..)| !applies_to(threshold, device));
     let silent = silent.map(|(threshold, origin, _)| NotApplicable {
         threshold: threshold.text.clone(),
@@ -65,9 +65,10 @@ pub fn judge_all(
     counts: impl Iterator<Item = usize>,
     against: Option<&Against>,
 ) -> (Vec<Vec<Threshold>>, Budget) {
-    let device = run.provenance.device.as_ref();
+    let provenance = &run.provenance;
     let limits = |(series, written): (&SeriesResult, &Vec<ConfiguredThreshold>)| {
         let counterpart = Counterpart::find(&series.id, against);
+        let device = provenance.device_of(&series.id);
         plan(written.iter().map(|(threshold, ..)| threshold), device, counterpart)
     };
     let limits: Vec<Vec<Threshold>> = run.series.iter().zip(written).map(limits).collect();

@@ -164,7 +164,7 @@ fn entry(
     let found: Vec<(String, &MetricResult, Value)> = found.collect();
     let (_, first, _) = found.first()?;
     let provenance = &run.provenance;
-    let device = provenance.device.as_ref();
+    let device = provenance.device_of(&series.id);
     Some(Entry {
         schema: SCHEMA_VERSION,
         run: run.id.clone(),

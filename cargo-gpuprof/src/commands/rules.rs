@@ -11,7 +11,7 @@ use gpuprof_analysis::advice::rule::{EstimateScope, Rule};
 use gpuprof_analysis::advice::series::FINDINGS;
 use gpuprof_analysis::advice::{AdviceContext, missing};
 use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::Run;
+use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::suggest::did_you_mean;
 
 use super::settings::Settings;
@@ -71,9 +71,12 @@ impl Lacks<'_> {
     /// The metrics that no series of the run has; none without a run.
     fn find(&self, rule: &Rule) -> Option<Vec<String>> {
         let run = self.run?;
-        let device = run.provenance.device.as_ref();
-        let terms = AdviceContext { rules: self.rules, catalogue: self.catalogue, device };
-        let each = run.series.iter().map(|series| missing(rule, series, &terms));
+        let of = |series: &SeriesResult| {
+            let device = run.provenance.device_of(&series.id);
+            let (rules, catalogue) = (self.rules, self.catalogue);
+            missing(rule, series, &AdviceContext { rules, catalogue, device })
+        };
+        let each = run.series.iter().map(of);
         Some(each.min_by_key(Vec::len).unwrap_or_default())
     }
 }

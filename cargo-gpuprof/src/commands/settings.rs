@@ -178,8 +178,8 @@ impl Settings {
     #[rustfmt::skip]
     pub fn of_measurement(&self) -> Vec<(String, &dyn ShownSetting)> {
         let Self {
-            backend, repeat, max_repeat, cache_control, clock_control, replay_mode, range, isolate,
-            ahead, interleave, verify, check, estimate, sets, sections, app_replay_match,
+            backend, chip, repeat, max_repeat, cache_control, clock_control, replay_mode, range,
+            isolate, ahead, interleave, verify, check, estimate, sets, sections, app_replay_match,
             app_replay_mode, sample, sample_seed, kernel_arch, profile,
             // By their effects: the devices, the toolchain and the hashes of build results.
             devices: _, expect_device: _, kernel_toolchain: _, features: _, all_features: _,
@@ -194,8 +194,8 @@ impl Settings {
             export_markdown: _, export_svg: _, color: _, quiet: _,
         } = self;
         keyed![
-            backend, repeat, max_repeat, cache_control, clock_control, replay_mode, range, isolate,
-            ahead, interleave, verify, check, estimate, sets, sections, app_replay_match,
+            backend, chip, repeat, max_repeat, cache_control, clock_control, replay_mode, range,
+            isolate, ahead, interleave, verify, check, estimate, sets, sections, app_replay_match,
             app_replay_mode, sample, sample_seed, kernel_arch, profile
         ]
     }

@@ -116,6 +116,7 @@ fn an_unknown_preset_is_refused_with_the_nearest() {
 /// Every setting, in the file and on the command line, with a value that is not the default.
 const EVERY: &str = r#"
 backend = "emulator"
+chip = ["a100", "l4"]
 devices = "all"
 expect-device = "H100"
 repeat = "3..5"

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use camino::Utf8PathBuf;
 use clap::Args;
+use gpuprof_model::machine::Chip;
 use gpuprof_model::protocol::CounterRange;
 use gpuprof_model::suggest::did_you_mean;
 
@@ -95,6 +96,10 @@ pub struct RunOptions {
     /// Which driver runs the kernels
     #[arg(long, value_parser = word::<BackendChoice>(), value_name = "BACKEND", env = "GPUPROF_BACKEND", help_heading = "Run")]
     pub backend: Option<BackendChoice>,
+    /// Chip that the emulated driver is; several, separated by commas, run the same configurations
+    /// and get a column each [default: h200]
+    #[arg(long, value_parser = word::<Chip>(), value_name = "CHIP", value_delimiter = ',', help_heading = "Run")]
+    pub chip: Vec<Chip>,
     /// GPUs to spread the configurations over: ordinals, UUIDs or UUID prefixes, separated by
     /// commas, or `all`; a configuration stays on one of them [default: the first]
     #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES", help_heading = "Run")]

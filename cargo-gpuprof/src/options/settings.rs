@@ -19,6 +19,7 @@ pub(crate) mod types {
     pub(crate) use std::num::{NonZeroU32, NonZeroUsize};
 
     pub(crate) use camino::Utf8PathBuf;
+    pub(crate) use gpuprof_model::machine::Chip;
     pub(crate) use gpuprof_model::protocol::CounterRange;
 
     pub(crate) use crate::options::{
@@ -35,6 +36,8 @@ macro_rules! settings {
         $to! {
             /// Which driver runs the kernels.
             backend "--backend": BackendChoice => BackendChoice = BackendChoice::default();
+            /// The chips that the emulated driver is; none for the default one.
+            chip "--chip": Vec<Chip> => Vec<Chip> = Vec::new();
             /// The GPUs that the configurations are spread over; none for the first one.
             devices "--devices": DeviceSelection => Option<DeviceSelection> = None;
             /// What the name of each GPU contains; none for any GPU and the emulated driver.
@@ -198,7 +201,7 @@ macro_rules! words {
 }
 
 words!(BackendChoice, CacheControl, ClockControl, ReplayMode, Isolate, Interleave);
-words!(AppReplayMatch, AppReplayMode, CounterRange, Set, MessageFormat, Color);
+words!(AppReplayMatch, AppReplayMode, Chip, CounterRange, Set, MessageFormat, Color);
 
 macro_rules! numbers {
     ($($type:ty),*) => {$(

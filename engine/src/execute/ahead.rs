@@ -25,6 +25,12 @@ impl Ahead {
     /// One process at a time.
     pub const NONE: Self = Self { times: 0, counters: 0, beside: 0 };
 
+    /// The same for each of several emulated chips: they share the processor.
+    #[must_use]
+    pub fn shared_by(self, chips: usize) -> Self {
+        Self { beside: ((self.beside + 1) / chips.max(1)).saturating_sub(1), ..self }
+    }
+
     /// `number` is the user's setting. On a GPU it is the number of processes that prepare, by
     /// default as many as do not affect measurements. On the emulated driver (no `gpu`) it is the
     /// number that run in addition to the first, by default one for each further core.
@@ -38,5 +44,17 @@ impl Ahead {
             Some(number) => Self { times: number.into(), counters: number.into(), beside: 0 },
             None => Self { counters: 1, ..Self::NONE },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chips_share_the_processor() {
+        let beside = |number, chips| Ahead::on(None, Some(number)).shared_by(chips).beside;
+        assert_eq!([beside(7, 0), beside(7, 1), beside(7, 2), beside(7, 6)], [7, 7, 3, 0]);
+        assert_eq!(beside(0, 6), 0);
     }
 }

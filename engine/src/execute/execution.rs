@@ -25,8 +25,8 @@ pub struct SideModules {
     pub ptx: BTreeMap<String, Utf8PathBuf>,
     /// The instances of the declared kernels.
     pub declared: Entries,
-    /// ptxas's resources of the modules, if no GPU reports them.
-    pub resources: BTreeMap<String, ModuleResources>,
+    /// ptxas's resources by architecture and module, if no GPU reports them.
+    pub resources: BTreeMap<String, BTreeMap<String, ModuleResources>>,
 }
 
 /// The common data of the passes of a run on one device.
@@ -38,6 +38,8 @@ pub struct Execution<'a> {
     pub modules: &'a Modules,
     /// Whether the emulated driver must answer.
     pub emulated: bool,
+    /// The architecture of the emulated chip, such as `sm_90`.
+    pub architecture: String,
     /// Processes that time each configuration.
     pub repeat: Repeats,
     /// Processes that prepare while another one measures.

@@ -16,9 +16,11 @@ use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::Checks;
+use gpuprof_model::machine::Chip;
 use gpuprof_model::protocol::{
     Header, MeasureRequest, REQUEST_ENV, RUNNER_ENV, Request, RequestBody, Then, UNWRITTEN, VERSION,
 };
+use gpuprof_model::words::Word;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::harness_line::HarnessLine;
@@ -42,6 +44,9 @@ const PLACE_ENV: &str = "GPUEMU_WHERE";
 /// The checks that the emulated driver runs. Other drivers know none.
 pub const CHECKS_ENV: &str = "GPUEMU_CHECK";
 
+/// The chip that the emulated driver is. Other drivers know none.
+pub const CHIP_ENV: &str = "GPUEMU_CHIP";
+
 /// Whether the emulated driver estimates times. Other drivers know no estimates.
 const ESTIMATE_ENV: &str = "GPUEMU_ESTIMATE";
 
@@ -62,6 +67,8 @@ pub struct HarnessProcess<'a> {
     /// The UUID of the only device that the process sees; none if it sees the same devices as the
     /// runner.
     pub device: Option<&'a str>,
+    /// The chip that the emulated driver is; none if the environment says it.
+    pub chip: Option<Chip>,
     /// How long a process may take.
     pub timeout: Duration,
     /// Whether its outputs go to files; else they go to our stderr.
@@ -79,6 +86,7 @@ impl<'a> HarnessProcess<'a> {
             folder,
             emulator_folder: None,
             device: None,
+            chip: None,
             timeout: DISCOVERY_TIMEOUT,
             captures: true,
             estimates: true,
@@ -301,6 +309,9 @@ impl HarnessProcess<'_> {
         }
         if let Some(uuid) = self.device {
             command.env(VISIBLE_ENV, uuid);
+        }
+        if let Some(chip) = self.chip {
+            command.env(CHIP_ENV, chip.word());
         }
         if !self.estimates {
             command.env(ESTIMATE_ENV, "0");

@@ -81,9 +81,12 @@ impl Execution<'_> {
         planned: &PlannedSeries,
         configuration: usize,
     ) -> BTreeMap<String, ModuleResources> {
-        let Some(own) = self.modules.get(&planned.side) else { return BTreeMap::new() };
+        let own = self.modules.get(&planned.side);
+        let Some(known) = own.and_then(|own| own.resources.get(&self.architecture)) else {
+            return BTreeMap::new();
+        };
         let needed = self.modules_of(planned, configuration).into_keys();
-        needed.filter_map(|name| Some((name.clone(), own.resources.get(&name)?.clone()))).collect()
+        needed.filter_map(|name| Some((name.clone(), known.get(&name)?.clone()))).collect()
     }
 
     /// The instances of declared kernels that a series function may launch.

@@ -5,7 +5,8 @@ use super::*;
 use gpuprof_model::{Filters, SeriesId, Space};
 
 fn described(kernel: &str, axes: &[&str]) -> (usize, SeriesDescription) {
-    let id = SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into() };
+    let id =
+        SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into(), chip: None };
     let series = SeriesDescription {
         id,
         source_package: "p".into(),

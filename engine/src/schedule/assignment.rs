@@ -55,6 +55,13 @@ impl Assignment {
         Self { devices, of }
     }
 
+    /// Gives each series with one of these `counts` of configurations as a whole to the next of
+    /// `devices`, in turns.
+    pub fn in_turns(counts: &[usize], devices: usize) -> Self {
+        let of = counts.iter().enumerate().map(|(at, &count)| vec![at % devices; count]);
+        Self { devices, of: of.collect() }
+    }
+
     /// With the series of another revision behind these, which have `counts` of configurations:
     /// partners stay on one device.
     #[must_use]
@@ -152,6 +159,13 @@ mod tests {
         assert_eq!(spread.parted(), [0_usize; 0]);
         assert_eq!(spread.loads(), [(1, 5), (2, 5)]);
         assert_eq!(spread.device((1, 4)), 0);
+    }
+
+    #[test]
+    fn in_turns_each_series_has_the_next_device() {
+        let spread = Assignment::in_turns(&[2, 2, 1, 1], 2);
+        assert_eq!(spread.loads(), [(2, 3), (2, 3)]);
+        assert_eq!((spread.device((1, 1)), spread.device((2, 0))), (1, 0));
     }
 
     #[test]

@@ -24,7 +24,10 @@ use std::io;
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
+use gpuprof_model::estimate::EstimateModel;
+use gpuprof_model::measurement::Source;
 use gpuprof_model::run::{Run, SeriesResult, Status};
+use gpuprof_model::verdict::Judgement;
 use gpuprof_model::verdict_document::{
     SCHEMA_VERSION, SeriesJudgements, UnverifiedConfiguration, VerdictDocument,
 };
@@ -67,6 +70,7 @@ pub fn verdict_document(run: &Run, exit_code: ExitCode, gated: bool) -> VerdictD
         file: s.file.clone(),
         line: s.line,
         thresholds: s.judgements.clone(),
+        estimated_by: estimated_by(s),
         not_applicable: s.not_applicable.clone(),
         unverified: unverified(s),
     };
@@ -86,6 +90,13 @@ pub fn verdict_document(run: &Run, exit_code: ExitCode, gated: bool) -> VerdictD
         comparison: run.comparison.clone(),
         conclusion: run.conclusion.clone(),
     }
+}
+
+/// The model of the estimates that decided a threshold of `series`.
+fn estimated_by(series: &SeriesResult) -> Option<EstimateModel> {
+    let by_estimate = |judgement: &Judgement| judgement.source == Some(Source::Estimated);
+    let mut estimates = series.configurations.iter().filter_map(|row| row.estimate.as_ref());
+    series.judgements.iter().any(by_estimate).then(|| Some(estimates.next()?.by())).flatten()
 }
 
 fn unverified(series: &SeriesResult) -> Vec<UnverifiedConfiguration> {
@@ -115,9 +126,30 @@ pub fn writable(target_directory: &Utf8Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use gpuprof_analysis::fixture;
+    use gpuprof_analysis::gate::judge::Baseline;
     use gpuprof_model::measurement::Unverified;
+    use gpuprof_model::metric::Catalogue;
+    use gpuprof_model::threshold::Threshold;
 
     use super::*;
+
+    #[test]
+    fn the_verdict_names_the_model_of_the_times_that_decided_it() {
+        let row = fixture::estimated(64, 1024, 1000.0);
+        let threshold = Threshold::parse("every duration <= 1 s").unwrap();
+        let (catalogue, none) = (Catalogue::built_in(), Baseline::none());
+        let mut series = fixture::series(vec![row]);
+        let rows = &series.configurations;
+        let judgement = fixture::judge(&catalogue, &threshold, "attribute", rows, None, &none);
+        let of = |series: &SeriesResult| {
+            let run = fixture::run("20251121T01-1", vec![series.clone()]);
+            verdict_document(&run, ExitCode::Success, true).judgements[0].estimated_by.clone()
+        };
+        assert_eq!(of(&series), None, "nothing was judged");
+        series.judgements.push(judgement);
+        let by = of(&series).unwrap();
+        assert_eq!((by.chip.as_str(), by.model, by.characterised), ("H200", 1, true));
+    }
 
     #[test]
     fn the_verdict_names_the_finished_configurations_that_were_not_verified() {

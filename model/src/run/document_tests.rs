@@ -61,7 +61,7 @@ fn usual(block: u64) -> ConfigurationResult {
 
 fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
     SeriesResult {
-        id: SeriesId { package: "p".into(), target: "t".into(), kernel: "k".into() },
+        id: SeriesId { package: "p".into(), target: "t".into(), kernel: "k".into(), chip: None },
         file: "src/lib.rs".into(),
         line: 1,
         language: None,

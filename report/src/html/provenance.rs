@@ -9,9 +9,10 @@ use crate::measured_by;
 /// The provenance of `run`, a line a fact.
 pub(super) fn render(run: &Run) -> Markup {
     let p = &run.provenance;
-    let device = p.device.as_ref();
+    let device = p.device.as_ref().filter(|_| p.chips.is_empty());
+    let names: Vec<&str> = device.into_iter().chain(p.chips.values()).map(|d| &*d.name).collect();
     let optional = [
-        ("device", device.map(|d| d.name.clone())),
+        ("device", (!names.is_empty()).then(|| names.join(", "))),
         (
             "compute capability",
             device.map(|d| format!("{}.{}", d.compute_capability.0, d.compute_capability.1)),

@@ -26,16 +26,22 @@ pub(super) fn render(section: &Section<'_>) -> Markup {
 pub(super) fn of_section(section: &Section<'_>, columns: &SectionColumns) -> Option<Markup> {
     let sheet = Sheet::of_section(&section.viewed, columns)?;
     let all: Vec<&Column> = sheet.axes.iter().chain(&sheet.metrics).collect();
-    Some(frame(
-        &columns.title,
-        "section",
-        &all,
-        html! {
-            @for line in 0..section.viewed.shown.len() {
-                tr { @for column in &all { (cell(column, &column.cells[line])) } }
-            }
-        },
-    ))
+    Some(frame(&columns.title, "section", &all, rows_of(&all, section.viewed.shown.len())))
+}
+
+/// A whole sheet.
+pub(super) fn of_sheet(title: &str, sheet: &Sheet) -> Markup {
+    let all: Vec<&Column> = sheet.axes.iter().chain(&sheet.metrics).collect();
+    let rows = all.first().map_or(0, |column| column.cells.len());
+    frame(title, "section", &all, rows_of(&all, rows))
+}
+
+fn rows_of(all: &[&Column], rows: usize) -> Markup {
+    html! {
+        @for line in 0..rows {
+            tr { @for column in all { (cell(column, &column.cells[line])) } }
+        }
+    }
 }
 
 fn frame(label: &str, class: &str, columns: &[&Column], body: Markup) -> Markup {

@@ -159,7 +159,7 @@ fn row(section: &Section<'_>, judgement: &Judgement, repeated: bool) -> Markup {
     html! {
         tr {
             td.(class) { (sign) " " (judgement.word()) }
-            td data-label="series" { a href={ "#" (section.id()) } { (section.part.series.id.kernel) } }
+            td data-label="series" { a href={ "#" (section.id()) } { (section.part.series.id.name()) } }
             td data-label="threshold" { code { (judgement.threshold.text) } }
             td data-label="value and limit" {
                 @if let (Some(value), Some(limit)) = (judgement.value, judgement.limit)

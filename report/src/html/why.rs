@@ -102,7 +102,7 @@ fn one(section: &Section<'_>, run: &Run, row: &ConfigurationResult) -> Option<Ma
     let limits = limits::limits(row, &series.sections);
     let traffic = traffic(row);
     let states = warps::states(row);
-    let occupancy = occupancy(row, run.provenance.device.as_ref());
+    let occupancy = occupancy(row, run.provenance.device_of(&series.id));
     let tables = tables::render(row, &series.sections);
     let any = !limits.is_empty()
         || traffic.is_some()

@@ -174,6 +174,7 @@ fn describe_one(
             package: target.package.to_owned(),
             target: target.target.to_owned(),
             kernel: name,
+            chip: None,
         },
         source_package: entry.source_package.to_owned(),
         source_folder: PathBuf::from(entry.source_folder),

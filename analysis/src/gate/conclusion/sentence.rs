@@ -234,8 +234,8 @@ impl Parts<'_> {
         let (configuration, metric) = (worst.configuration.as_ref()?, worst.metric.as_ref()?);
         let series = self.run.series.iter().find(|series| series.id.to_string() == worst.series)?;
         let place = match configuration.as_str() {
-            "" => series.id.kernel.clone(),
-            key => format!("{} at {key}", series.id.kernel),
+            "" => series.id.name(),
+            key => format!("{} at {key}", series.id.name()),
         };
         let by = match (worst.percent, worst.value) {
             (Some(percent), _) => format!("{percent:+.*} %", decimals_of_percent(percent)),

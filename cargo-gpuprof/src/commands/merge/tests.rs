@@ -38,7 +38,7 @@ fn series(kernel: &str, rows: u64, at: u64) -> (SeriesDescription, Vec<Configura
         _ => vec![Axis::parse(&format!("block={}", blocks.join(","))).unwrap()],
     };
     let description = SeriesDescription {
-        id: SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into() },
+        id: SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into(), chip: None },
         source_package: "p".into(),
         source_folder: "p".into(),
         file: "p/src/lib.rs".into(),
@@ -146,6 +146,7 @@ fn made() -> Made {
         baseline: None,
         device: None,
         devices: Vec::new(),
+        chips: Vec::new(),
         backend: Backend::Cuda,
         cache_control: CacheControl::All,
         clock_control: ClockControl::None,

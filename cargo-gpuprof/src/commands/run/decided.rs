@@ -172,6 +172,7 @@ impl Prepared {
             process: HarnessProcess {
                 emulator_folder: self.emulator.as_deref(),
                 device: devices.visible(at),
+                chip: devices.chips.get(at).copied(),
                 timeout: Duration::from_secs(settings.timeout.value.into()),
                 captures: !inputs.request.no_capture,
                 estimates: settings.estimate.value,
@@ -179,12 +180,14 @@ impl Prepared {
             },
             modules: &self.modules,
             emulated: devices.emulated,
+            architecture: devices.architecture(at),
             attributes: self.plan.attributes(),
             repeat: *repeat,
             ahead: match inputs.request.no_capture {
                 // Their outputs would be mixed.
                 true => Ahead::NONE,
-                false => Ahead::on(device, settings.ahead.value.map(Into::into)),
+                false => Ahead::on(device, settings.ahead.value.map(Into::into))
+                    .shared_by(devices.several_chips().len()),
             },
             checks: settings.check.given().copied(),
             verify: settings.verify.value,

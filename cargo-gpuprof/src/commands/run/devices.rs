@@ -4,11 +4,14 @@
 //! devices to measure on, none of them if the emulated driver answers. By default it is the first
 //! one, in an unchanged environment; each selected device is the only one that its processes see.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use camino::Utf8PathBuf;
+use gpuprof_model::machine::Chip;
 use gpuprof_model::measurement::{DeviceName, DeviceRecord};
 use gpuprof_model::protocol::DriverProbe;
+use gpuprof_model::series::SeriesId;
 
 use crate::commands::backend::is_emulated;
 use crate::commands::devices;
@@ -29,6 +32,8 @@ pub(super) struct Devices {
     pub(super) records: Vec<DeviceRecord>,
     /// Whether the emulated driver answers.
     pub(super) emulated: bool,
+    /// The chips that it is, if they were asked for.
+    pub(super) chips: Vec<Chip>,
     /// Whether they were asked for.
     asked: bool,
 }
@@ -53,6 +58,7 @@ impl Devices {
             }
             Ok(found)
         })?;
+        let chips = devices::chips(settings, emulated)?;
         let named = devices::named(settings, emulated, &mut shown, |instance| {
             let process = HarnessProcess { device: Some(instance), ..*probe };
             Ok(match discover::probe(&process, harness)? {
@@ -64,17 +70,47 @@ impl Devices {
         let used = named.unwrap_or_else(|| (0..shown.len().min(1)).collect());
         let records = of_one_model(used.into_iter().map(|at| shown[at].clone()).collect())
             .map_err(|failure| devices::placed(&settings.devices, failure))?;
-        Ok(Self { records, emulated, asked })
+        Ok(Self { records, emulated, chips, asked })
     }
 
-    /// How many pipelines there are: one a device, and one for the emulated driver.
+    /// How many pipelines there are: one a device or emulated chip, and one for the emulated driver
+    /// without a chip.
     pub(super) fn count(&self) -> usize {
-        self.records.len().max(1)
+        self.records.len().max(self.chips.len()).max(1)
+    }
+
+    /// The architecture of the emulated chip `at`.
+    pub(super) fn architecture(&self, at: usize) -> String {
+        self.chips.get(at).copied().unwrap_or_default().architecture()
+    }
+
+    /// The architectures of the emulated chips.
+    pub(super) fn architectures(&self) -> BTreeSet<String> {
+        (0..self.count()).map(|at| self.architecture(at)).collect()
+    }
+
+    /// The chips of a run on several; none on one or on GPUs.
+    pub(super) fn several_chips(&self) -> &[Chip] {
+        if self.chips.len() > 1 { &self.chips } else { &[] }
+    }
+
+    /// The names of the series `id` on several chips; its own on one or on GPUs.
+    pub(super) fn names_of(&self, id: &SeriesId) -> Vec<SeriesId> {
+        match self.several_chips() {
+            [] => vec![id.clone()],
+            chips => {
+                chips.iter().map(|&chip| SeriesId { chip: Some(chip), ..id.clone() }).collect()
+            }
+        }
     }
 
     /// Assigns series with these `counts` of configurations to the devices; a device that is left
-    /// with nothing to do is let go.
+    /// with nothing to do is let go. Of several emulated chips, each series has one: they take
+    /// turns.
     pub(super) fn assign(&mut self, counts: &[usize], notes: Notes) -> Assignment {
+        if let several @ [_, ..] = self.several_chips() {
+            return Assignment::in_turns(counts, several.len());
+        }
         let assignment = Assignment::new(counts, self.records.len());
         let busy =
             assignment.loads().iter().filter(|(_, configurations)| *configurations > 0).count();

@@ -15,9 +15,6 @@ use gpuprof_engine::plan::{PlannedSeries, Side};
 use gpuprof_system::error::Result;
 use gpuprof_system::interrupt::Interrupt;
 
-/// The compute capability of the emulated chip, if it does not report one.
-const EMULATED_CHIP: (u32, u32) = (9, 0);
-
 /// The packages of the device functions that `planned` launches.
 fn packages_of(planned: &PlannedSeries) -> BTreeSet<String> {
     let mut packages = planned.series.launches.clone();
@@ -49,26 +46,28 @@ pub(super) fn build(
     let mut kernels = source.kernels(&packages, &declared, target)?;
     plan.inputs.folder.copy_kernels(side, &mut kernels.modules)?;
     if plan.devices.emulated {
-        let capability = plan.devices.records.first().map(|device| device.compute_capability);
-        assemble(&mut kernels, capability.unwrap_or(EMULATED_CHIP), &source.target_directory);
+        assemble(&mut kernels, plan.devices.architectures(), &source.target_directory);
     }
     Ok(kernels)
 }
 
-/// Asks ptxas for the resources of `kernels`, if it is available.
-fn assemble(kernels: &mut Kernels, (major, minor): (u32, u32), target: &Utf8Path) {
-    let arch = format!("sm_{major}{minor}");
+/// Asks ptxas for the resources of `kernels` on each of `architectures`, if it is available.
+fn assemble(kernels: &mut Kernels, architectures: BTreeSet<String>, target: &Utf8Path) {
     let kept = target.join("gpuprof/ptxas");
     let found = Assembler::find(&Search::from_environment(&ptxas::PROGRAM));
     let machine_code: BTreeSet<&str> = kernels.declared.machine_code().collect();
     let ptx = kernels.modules.iter().filter(|(module, _)| !machine_code.contains(module.as_str()));
-    let resources = ptx.map(|(module, file)| {
-        let resources = match &found {
-            Ok(assembler) => assembler.resources(file, &arch, &kept),
-            Err(absent) => ModuleResources::Unknown(absent.to_string()),
-        };
-        (module.clone(), resources)
-    });
-    kernels.resources = resources.collect();
-    kernels.assembler = found.ok().map(|it| format!("ptxas {} for {arch}", it.version()));
+    let on = |architecture: &String| {
+        let resources = ptx.clone().map(|(module, file)| {
+            let resources = match &found {
+                Ok(assembler) => assembler.resources(file, architecture, &kept),
+                Err(absent) => ModuleResources::Unknown(absent.to_string()),
+            };
+            (module.clone(), resources)
+        });
+        (architecture.clone(), resources.collect())
+    };
+    kernels.resources = architectures.iter().map(on).collect();
+    let names = architectures.into_iter().collect::<Vec<_>>().join(", ");
+    kernels.assembler = found.ok().map(|it| format!("ptxas {} for {names}", it.version()));
 }

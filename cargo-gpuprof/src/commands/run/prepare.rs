@@ -173,13 +173,14 @@ pub(super) fn plan(
 ) -> Result<(Plan, Vec<Hold>)> {
     let passes = inputs.folder.passes();
     let probe = HarnessProcess::for_query(&passes, interrupt);
-    let Chosen { selection, mut checked, sections, notes } = chosen;
+    let Chosen { selection, checked, sections, notes } = chosen;
     let Inputs { source, settings, view, .. } = &inputs;
     let choose = |chip| {
         let chosen = sections.choose(&settings.sets.value, &settings.sections.value, chip);
         chosen.map_err(|failure| settings.sections.blamed(failure))
     };
     let mut devices = Devices::find(settings, &probe, &source.harnesses[0])?;
+    let mut checked = on_chips(checked, &devices, inputs.slice.is_some())?;
     refuse_without_times(&devices, &inputs)?;
     refuse_other_devices(&devices, &inputs)?;
     let counts: Vec<usize> = checked.iter().map(Checked::count).collect();
@@ -205,7 +206,7 @@ pub(super) fn plan(
     let limited = limited((&checked, &catalogue), &inputs);
     let (repeat, most_rounds) =
         processes(&inputs, counts.iter().sum(), devices.emulated, limited.contains(&true));
-    let both = both((&inputs, &selection), checked, &probe)?;
+    let both = both((&inputs, &selection), (checked, &devices), &probe)?;
     let plan = Plan {
         assignment: assignment.with_partners(&both.pairs, &both.counts()),
         both,
@@ -223,6 +224,27 @@ pub(super) fn plan(
         notes,
     };
     Ok((plan, holds))
+}
+
+/// Each series on each of several chips, where it has a name of its own.
+///
+/// # Errors
+/// They are measured in slices (exit code 2).
+fn on_chips(series: Vec<Checked>, devices: &Devices, in_slices: bool) -> Result<Vec<Checked>> {
+    if in_slices && !devices.several_chips().is_empty() {
+        return Err(Failure::usage(
+            "a run on several chips cannot be divided into slices: name one chip with --chip",
+        ));
+    }
+    let each = |series: Checked| {
+        let ids = devices.names_of(&series.planned.series.id);
+        ids.into_iter().map(move |id| {
+            let mut own = series.clone();
+            own.planned.series.id = id;
+            own
+        })
+    };
+    Ok(series.into_iter().flat_map(each).collect())
 }
 
 /// Nothing that asks for times runs on the emulated driver, which has none.
@@ -364,13 +386,21 @@ fn processes(
 /// The series of this revision, and those of the other one, if there is one.
 fn both(
     (inputs, selection): (&Inputs, &Selection),
-    heads: Vec<Checked>,
+    (heads, devices): (Vec<Checked>, &Devices),
     probe: &HarnessProcess<'_>,
 ) -> Result<Both> {
     let own = inputs.source.harnesses.clone();
     let Some(base) = &inputs.base else { return Ok(Both::alone(own, heads)) };
     let theirs = &base.source.harnesses;
     let described = discover::series(probe, theirs).map_err(|failure| base.blamed(failure))?;
+    let on_chips = |series: SeriesDescription| {
+        let ids = devices.names_of(&series.id).into_iter();
+        ids.map(move |id| SeriesDescription { id, ..series.clone() })
+    };
+    let described = described
+        .into_iter()
+        .map(|(harness, all)| (harness, all.into_iter().flat_map(on_chips).collect()))
+        .collect();
     let whole = inputs.slice.as_ref().map(|slice| &slice.whole);
     let joined = Both::join((own, heads), (theirs, described), selection, whole);
     joined.map_err(|f| base.blamed(f))

@@ -27,7 +27,9 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         started: jiff::Timestamp::now().to_string(),
         backend: Backend::of_device(devices.emulated),
+        // Known when passes end.
         device: None,
+        chips: BTreeMap::new(),
         devices: devices.names(),
         cache_control: settings.cache_control.value,
         clock_control: match devices.emulated {

@@ -210,6 +210,7 @@ impl<'a> Results<'a> {
     /// All of it.
     pub(super) fn end(mut self) -> Collected {
         self.take_planned_device();
+        self.take_first_chip();
         self.run.series = self.series.into_iter().flatten().collect();
         let Self { run, base, denied, budget, .. } = self;
         Collected { run, base, denied, budget }
@@ -220,6 +221,12 @@ impl<'a> Results<'a> {
     fn take_device(&mut self, at: At, pass: Option<&PassResult>) {
         let Some(pass) = pass else { return };
         let device = self.plan.assignment.device(at);
+        if let Some(chip) = self.plan.both.checked[at.0].planned.series.id.chip {
+            let of_base = self.base.as_mut().and_then(|base| base.run.as_mut().ok());
+            for run in [Some(&mut self.run), of_base].into_iter().flatten() {
+                run.provenance.chips.entry(chip).or_insert_with(|| pass.device.clone());
+            }
+        }
         let measured = !self.plan.both.pairs.is_empty();
         let base = match &self.base {
             Some(Against { run: Ok(base), .. }) if measured => Some(base),
@@ -237,6 +244,18 @@ impl<'a> Results<'a> {
         }
         if unknown(&self.run) {
             self.run.provenance.device = Some(known);
+        }
+    }
+
+    /// Of several chips, the device of the run is the first one, whichever ended its first pass
+    /// first.
+    fn take_first_chip(&mut self) {
+        let chips = self.plan.devices.several_chips();
+        let base = self.base.as_mut().and_then(|base| base.run.as_mut().ok());
+        for run in [Some(&mut self.run), base].into_iter().flatten() {
+            let known = &run.provenance.chips;
+            let first = chips.iter().find_map(|chip| known.get(chip)).cloned();
+            run.provenance.device = first.or(run.provenance.device.take());
         }
     }
 

@@ -41,6 +41,7 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
         device: devices.first().map(|d| (d.name.clone(), d.uuid.clone(), d.driver_version)),
         devices: if devices.len() > 1 { uuids.collect() } else { Vec::new() },
         backend: run.provenance.backend,
+        chips: plan.devices.chips.clone(),
         cache_control: run.provenance.cache_control,
         clock_control: run.provenance.clock_control,
         replay_mode: run.provenance.replay_mode,

@@ -14,9 +14,9 @@ pub struct Kernels {
     pub modules: BTreeMap<String, Utf8PathBuf>,
     /// The instances of the declared kernels.
     pub declared: Entries,
-    /// ptxas's resources of the modules, if no GPU reports them.
-    pub resources: BTreeMap<String, ModuleResources>,
-    /// Which ptxas that is, and for which architecture.
+    /// ptxas's resources by architecture and module, if no GPU reports them.
+    pub resources: BTreeMap<String, BTreeMap<String, ModuleResources>>,
+    /// Which ptxas that is, and for which architectures.
     pub assembler: Option<String>,
     /// The toolchain that built them.
     pub toolchain: Option<String>,

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use gpuprof_model::Axis;
-use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
+use gpuprof_model::machine::{Backend, CacheControl, Chip, ClockControl};
 use gpuprof_model::protocol::{CounterRange, Replay};
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,9 @@ pub struct Made {
     pub devices: Vec<String>,
     /// The backend.
     pub backend: Backend,
+    /// The emulated chips, if any were named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chips: Vec<Chip>,
     /// What is done to the cache.
     pub cache_control: CacheControl,
     /// What is done to the clocks; journals before that could be chosen say nothing of them.
@@ -110,6 +113,7 @@ impl Made {
             (self.devices.len() == now.devices.len(), "the choice of devices (--devices)"),
             (self.driver() == now.driver(), "the device or its driver"),
             (self.backend == now.backend, "the backend"),
+            (self.chips == now.chips, "--chip"),
             (self.harnesses == now.harnesses, "the harness executables"),
             (self.cache_control == now.cache_control, "--cache-control"),
             (self.clock_control == now.clock_control, "--clock-control"),

@@ -3,7 +3,7 @@ use gpuprof_analysis::fixture::{self, gpu_pass};
 use gpuprof_analysis::stats::repeats::Repeats;
 use gpuprof_model::Axis;
 use gpuprof_model::ExitCode;
-use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
+use gpuprof_model::machine::{Backend, CacheControl, Chip, ClockControl};
 use gpuprof_model::measurement::HardwareValue;
 use gpuprof_model::protocol::{CounterRange, Replay};
 use gpuprof_model::run::SharedRows;
@@ -21,6 +21,7 @@ fn made() -> Made {
         baseline: None,
         device: Some(("NVIDIA H200".into(), "GPU-1".into(), 13000)),
         devices: Vec::new(),
+        chips: Vec::new(),
         backend: Backend::Cuda,
         cache_control: CacheControl::All,
         clock_control: ClockControl::None,
@@ -207,6 +208,16 @@ fn a_run_is_resumed_with_the_baseline_that_it_began_with() {
 }
 
 #[test]
+fn another_chip_does_not_continue_a_run() {
+    let on = |chips: &[Chip]| Made { chips: chips.to_vec(), ..made() };
+    let (_keep, path) = folder();
+    drop(Journal::begin(&path, &on(&[Chip::A100]), start("a")).unwrap());
+    Journal::resume(&path, &on(&[Chip::A100]), start("b")).unwrap();
+    let refused = Journal::resume(&path, &on(&[Chip::L4]), start("c")).unwrap_err().message;
+    assert!(refused.contains("--chip"), "{refused}");
+}
+
+#[test]
 fn another_gpu_of_the_model_keeps_what_is_done_and_measures_the_rest_anew() {
     let on = |uuid: &str| Made { device: Some(("H200".into(), uuid.into(), 1)), ..made() };
     let (_keep, path) = folder();
@@ -362,7 +373,7 @@ fn row(n: u64, ns: f64) -> ConfigurationResult {
 }
 
 fn id(kernel: &str) -> SeriesId {
-    SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into() }
+    SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into(), chip: None }
 }
 
 /// A journal with rows of two series, more than are parsed together; a second start, on another

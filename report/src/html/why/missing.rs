@@ -19,7 +19,7 @@ pub(super) fn render(
     let none = |has: &dyn Fn(&ConfigurationResult) -> bool| {
         chosen.iter().all(|chosen| !has(&series.configurations[chosen.row]))
     };
-    let device = run.provenance.device.as_ref();
+    let device = run.provenance.device_of(&series.id);
     let achieved = |row: &ConfigurationResult| {
         occupancy::occupancy(row, device).is_some_and(|occupancy| occupancy.achieved.is_some())
     };
