@@ -6,15 +6,14 @@
 use gpuprof_analysis::view::by_device::DeviceRows;
 use gpuprof_model::machine::Backend;
 use gpuprof_model::measurement::{DeviceRecord, MIG_PREFIX};
-use gpuprof_model::run::{ConfigurationResult, Provenance};
+use gpuprof_model::run::{ConfigurationResult, Provenance, Status};
 
 /// What `part` of a series of a run ran on; with a line on how much of the series that is, where
 /// others ran on other devices.
 pub(super) fn place_of(part: &DeviceRows<'_>, provenance: &Provenance) -> String {
     let first = provenance.device_of(&part.series.id);
     let Some(uuid) = part.device else {
-        let estimated = part.series.configurations.iter().any(|row| row.estimate.is_some());
-        return device_phrase(first, provenance.backend, estimated);
+        return device_phrase(first, provenance.backend, emulated_values(part));
     };
     let named = provenance.devices.iter().find(|device| device.uuid == uuid);
     let name = named.map(|device| device.name.as_str());
@@ -37,9 +36,21 @@ pub(super) fn on_device(row: &ConfigurationResult) -> String {
     row.device.as_ref().map(|uuid| format!(" on {uuid}")).unwrap_or_default()
 }
 
+/// The values that the emulated driver has of rows; nothing if no row has any.
+fn emulated_values(part: &DeviceRows<'_>) -> &'static str {
+    let rows = &part.series.configurations;
+    if rows.iter().any(|row| row.estimate.is_some()) {
+        ", times estimated"
+    } else if rows.iter().any(|row| row.status == Status::Finished) {
+        ", counters only"
+    } else {
+        ""
+    }
+}
+
 /// "on NVIDIA H200", "on the emulated GH100 (sm_90), counters only"; if no process reported its
-/// device, "on the emulated driver". With `estimated` times these are named.
-fn device_phrase(device: Option<&DeviceRecord>, backend: Backend, estimated: bool) -> String {
+/// device, "on the emulated driver". `values` follow an emulated device.
+fn device_phrase(device: Option<&DeviceRecord>, backend: Backend, values: &str) -> String {
     let Some(device) = device else {
         let driver = match backend {
             Backend::Emulator => "the emulated driver",
@@ -56,8 +67,7 @@ fn device_phrase(device: Option<&DeviceRecord>, backend: Backend, estimated: boo
         .find_map(|prefix| device.name.strip_prefix(prefix))
         .unwrap_or(&device.name);
     let (major, minor) = device.compute_capability;
-    let what = if estimated { "times estimated" } else { "counters only" };
-    format!("on the emulated {name} (sm_{major}{minor}), {what}")
+    format!("on the emulated {name} (sm_{major}{minor}){values}")
 }
 
 /// The note on times of a virtual GPU.
