@@ -25,6 +25,7 @@ fn a_merge_is_measured_next_to_another_revision() {
     let commits = Commits::get();
     a_revision_that_cannot_be_compared_with_is_told(commits);
     a_merge_that_makes_a_kernel_worse_fails(commits);
+    each_chip_is_compared_with_itself(commits);
     the_book_shows_a_merge_that_fails(commits);
     an_unchanged_revision_passes_and_a_dirty_tree_is_said(commits);
     what_a_merge_takes_from_its_gate_is_said(commits);
@@ -64,6 +65,16 @@ fn a_revision_that_cannot_be_compared_with_is_told(commits: &Commits) {
     );
     let none = commits.run(&["--base", Commits::GOOD, "fresh"]).exits_with(4);
     assert!(none.stderr.contains("have no configuration in common"), "{}", none.stderr);
+}
+
+fn each_chip_is_compared_with_itself(commits: &Commits) {
+    let worse = commits.run(&["--base", Commits::GOOD, "--chip", "a100,l4"]).exits_with(100);
+    let failed = |chip: &str| {
+        let name = format!("scale@{chip} ");
+        worse.stdout.lines().filter(|line| line.trim_start().starts_with(&name)).count()
+    };
+    assert_eq!([failed("a100"), failed("l4")], [3, 3], "{}", worse.stdout);
+    assert!(!worse.stdout.contains("differs"), "{}", worse.stdout);
 }
 
 fn the_book_shows_a_merge_that_fails(commits: &Commits) {

@@ -196,14 +196,15 @@ pub(super) fn unfinished_list(run: &Run) -> Option<List> {
 struct Names<'r>(&'r Run);
 
 impl Names<'_> {
-    /// The kernel of the series `id`, if its name is unique; otherwise the whole id.
+    /// The kernel of the series `id` and its chip, if they are unique; otherwise the whole id.
     fn shorten<'i>(&'i self, id: &'i str) -> Cow<'i, str> {
         let all = || self.0.series.iter().map(|series| &series.id);
         let Some(known) = all().find(|known| known.to_string() == id) else {
             return Cow::Borrowed(id);
         };
-        match all().filter(|other| other.kernel == known.kernel).count() {
-            1 => Cow::Borrowed(&known.kernel),
+        let name = known.name();
+        match all().filter(|other| other.name() == name).count() {
+            1 => Cow::Owned(name),
             _ => Cow::Borrowed(id),
         }
     }
