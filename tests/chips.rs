@@ -124,3 +124,35 @@ fn a_gpu_is_the_chip_that_it_is() {
                 emulator\n";
     assert!(refused.stderr.ends_with(said), "{}", refused.stderr);
 }
+
+#[test]
+fn the_configuration_file_names_chips_for_machines_without_a_gpu() {
+    let folder = folder();
+    let path = folder.path().join("own.toml");
+    let configured = |text: &str| {
+        fs::write(&path, text).expect("it can be written");
+        let file = path.to_str().expect("the path is text");
+        ["run", "--package", "vector", "scale", "--config-file", file].map(str::to_owned)
+    };
+    let preset = configured("[preset.fleet]\nchip = [\"a100\", \"l4\"]\n");
+    let mut arguments: Vec<&str> = preset.iter().map(String::as_str).collect();
+    arguments.extend(["-P", "fleet"]);
+    let shown = workshop().gpuprof(&arguments).exits_with(0).stdout;
+    assert!(shown.contains("\nvector::kernels::scale@l4  "), "{shown}");
+    let arguments = configured("chip = [\"l4\"]\n");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let shown = workshop().gpuprof(&arguments).exits_with(0).stdout;
+    assert!(shown.contains("on the emulated L4 (sm_89)"), "{shown}");
+    let measured = FakeGpu::new().tool(&workshop(), &arguments).run().exits_with(0);
+    let said = "chip = l4 [";
+    assert!(measured.stderr.contains(said), "{}", measured.stderr);
+    assert!(
+        measured.stderr.contains("] has no effect: a GPU answers here\n"),
+        "{}",
+        measured.stderr
+    );
+    let arguments = configured("chip = [\"l4\", \"l5\"]\n");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let refused = workshop().gpuprof(&arguments).exits_with(96);
+    assert!(refused.stderr.contains("l5"), "{}", refused.stderr);
+}
