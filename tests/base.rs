@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::Path;
 
+use crate::lines::NVDISASM;
+use crate::registers;
 use crate::screens::is_shown;
-use crate::support::{Commits, repository_folder};
+use crate::support::{Commits, FakeGpu, repository_folder, script};
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Whether a line of the report mentions a failure, a change, or an entry of one side only.
 fn tells(line: &str) -> bool {
@@ -27,6 +29,8 @@ fn a_merge_is_measured_next_to_another_revision() {
     a_merge_that_makes_a_kernel_worse_fails(commits);
     each_chip_is_compared_with_itself(commits);
     the_book_shows_a_merge_that_fails(commits);
+    the_machine_code_of_both_revisions_is_side_by_side(commits);
+    a_gpu_counts_the_machine_code_of_both_revisions(commits);
     an_unchanged_revision_passes_and_a_dirty_tree_is_said(commits);
     what_a_merge_takes_from_its_gate_is_said(commits);
     a_checkout_of_the_users_is_a_base_too(commits);
@@ -80,6 +84,65 @@ fn each_chip_is_compared_with_itself(commits: &Commits) {
 fn the_book_shows_a_merge_that_fails(commits: &Commits) {
     let outcome = commits.workspace.gpuprof(&["run", "--offline", "--base", Commits::GOOD]);
     is_shown("cargo gpuprof run --base good", &outcome);
+}
+
+/// The changed code of `scale` in the last run.
+fn changed_code(commits: &Commits) -> Value {
+    let folder = commits.workspace.run_folder(verdict(commits)["run"].as_str().unwrap());
+    let run: Value = serde_json::from_slice(&fs::read(folder.join("run.json")).unwrap()).unwrap();
+    let code = run["comparison"]["code"].as_array().cloned().unwrap_or_default();
+    let of_scale = code.iter().find(|change| change["kernel"] == "scale");
+    of_scale.unwrap_or_else(|| panic!("{code:#?}")).clone()
+}
+
+fn the_machine_code_of_both_revisions_is_side_by_side(commits: &Commits) {
+    let (ptxas, nvdisasm) = (registers::ptxas(), registers::nvdisasm());
+    let of = |arguments: &[&str]| {
+        let tool = commits.workspace.tool(arguments);
+        tool.env("GPUPROF_PTXAS", &ptxas).env("GPUPROF_NVDISASM", &nvdisasm).run()
+    };
+    let base = ["run", "--offline", "--base", Commits::GOOD, "scale/block=64"];
+    of(&base).exits_with(100);
+    assert_eq!(changed_code(commits)["machine_opcodes"]["all"], json!([16, 17]));
+    let diff = of(&["report", "--code-diff"]).exits_with(0).stdout;
+    let (numbers, texts) = diff.split_once("\n\n").unwrap();
+    assert_snapshot!(numbers, @r"
+    shop::kernels::scale  block=64,n=1024  kernel scale
+      the loads of shop/src/lib.rs:15 went from 4 to 32 sectors a request
+      the stores of shop/src/lib.rs:15 went from 4 to 32 sectors a request
+      the kernel
+        load_sectors_per_request: 4 → 32 (+700.00%)
+        ptx_instructions: 480 → 512 (+6.67%)
+        global_sectors: 256 → 2,048 (+700.00%)
+      PTX opcodes that warps executed
+        shl.b32: 0 → 32
+      SASS opcodes in the code
+        all: 16 → 17
+        SHF.L.U32: 0 → 1
+    ");
+    let (_, machine) = texts.split_once("\n  SASS\n").unwrap();
+    let inserted = machine.lines().find(|line| line.contains('>')).unwrap();
+    assert_eq!(inserted.trim(), "> 90 SHF.L.U32 R5, R0, 0x3, RZ");
+    let source = of(&["report", "--source", "lib.rs:15"]).exits_with(0).stdout;
+    let load = "\n           c0                   4  LDG.E R0, desc[UR4][R2.64]\n";
+    assert!(source.contains(load) && source.contains("  live  sectors  "), "{source}");
+}
+
+fn a_gpu_counts_the_machine_code_of_both_revisions(commits: &Commits) {
+    let folder = tempfile::tempdir().unwrap();
+    let nvdisasm = folder.path().join("nvdisasm");
+    script(&nvdisasm, NVDISASM);
+    let gpu = FakeGpu::new();
+    let base = ["run", "--offline", "--base", Commits::GOOD, "scale/block=64"];
+    let section = ["--section", "SourceCounters", "--repeat", "2", "--no-gate"];
+    let tool = gpu.tool(&commits.workspace, &[&base[..], &section].concat());
+    tool.env("GPUPROF_NVDISASM", &nvdisasm).run().exits_with(0);
+    let change = changed_code(commits);
+    let loads = "the loads of shop/src/lib.rs:15 went from 4 to 32 sectors a request";
+    assert_eq!(change["costs"][0], loads);
+    // 32 warps execute one of the two listed instructions, of which none changed.
+    let mix = json!({"executed": true, "all": [32, 32], "changed": []});
+    assert_eq!((&change["machine_opcodes"], &change["opcodes"]), (&mix, &Value::Null));
 }
 
 fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {

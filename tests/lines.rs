@@ -54,11 +54,12 @@ const SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
 
 /// The rows of `scale` on a fake GPU with counts by line and this `trouble`.
 fn counted_on_gpu(gpu: &FakeGpu, trouble: &str) -> Vec<Value> {
-    counted_and_written(gpu, trouble, NO_NVDISASM)
+    let series = counted_and_written(gpu, trouble, NO_NVDISASM);
+    series["configurations"].as_array().expect("rows").clone()
 }
 
-/// As [`counted_on_gpu`], with machine code that this `nvdisasm` writes.
-fn counted_and_written(gpu: &FakeGpu, trouble: &str, nvdisasm: &str) -> Vec<Value> {
+/// The series of [`counted_on_gpu`], with machine code that this `nvdisasm` writes.
+fn counted_and_written(gpu: &FakeGpu, trouble: &str, nvdisasm: &str) -> Value {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let file = folder.path().join("run.json").display().to_string();
     let series = ["run", "--package", "vector", "scale", "--repeat", "1", "--no-config"];
@@ -69,7 +70,7 @@ fn counted_and_written(gpu: &FakeGpu, trouble: &str, nvdisasm: &str) -> Vec<Valu
     tool.env("FAKE_CUPTI_TROUBLE", trouble).run().exits_with(0);
     let text = std::fs::read_to_string(&file).expect("it was exported");
     let run: Value = serde_json::from_str(&text).expect("it is JSON");
-    run["series"][0]["configurations"].as_array().expect("rows").clone()
+    run["series"][0].clone()
 }
 
 /// The sum of a counter of a row.
@@ -148,10 +149,11 @@ fn samples_are_taken_with_cold_caches_where_times_are() {
 }
 
 /// The lines of an nvdisasm that writes the beginning of each function of a cubin.
-const NVDISASM: &str = "#!/bin/sh\n\
+pub(crate) const NVDISASM: &str = "#!/bin/sh\n\
     [ \"$1\" = --version ] && { echo 'release 13.0, V13.0.85'; exit; }\n\
-    for name in $(grep -ao '\\.text\\.[A-Za-z0-9_$]*' \"$2\" | sort -u); do\n\
-    printf '%s:\\n /*0000*/ LDC R1, c[0x0][0x28] ;\\n /*0010*/ EXIT ;\\n' \"$name\"\n\
+    for cubin; do :; done\n\
+    for name in $(grep -ao '\\.text\\.[A-Za-z0-9_$]*' \"$cubin\" | sort -u); do\n\
+    printf '%s:\\n /*0000*/ LDC R1, c[0x0][0x28] ; // | 3 |\\n /*0010*/ EXIT ; // | 1 |\\n' \"$name\"\n\
     done\n";
 
 #[test]
@@ -162,18 +164,22 @@ fn machine_code_has_the_text_of_nvdisasm_or_the_reason_why_it_has_none() {
         script(&program, text);
         counted_and_written(&FakeGpu::new(), "", program.to_str().expect("it is UTF-8"))
     };
-    for row in write(NVDISASM) {
-        let listing = &row["source"]["machine"][0];
-        assert!(listing["function"].as_str().is_some_and(|it| it.starts_with("scale")), "{row:#}");
-        let second = &listing["instructions"][1];
-        assert_eq!((&second[0], &second[3]), (&16.into(), &"EXIT".into()));
+    let written = write(NVDISASM);
+    for row in written["configurations"].as_array().expect("rows") {
+        let code = &row["code"][0];
+        let number = code["listing"].as_u64().expect("a number") as usize;
+        let listing = &written["listings"][number];
+        assert!(listing["kernel"].as_str().is_some_and(|it| it.starts_with("scale")), "{row:#}");
+        let second = &listing["machine"][1];
+        assert_eq!((&second[0], &second[2], &second[3]), (&16.into(), &1.into(), &"EXIT".into()));
         assert!(second[1].as_u64().is_some_and(|ptx_line| ptx_line > 0), "{listing:#}");
-        assert!(second[2].as_u64().is_some_and(|executed| executed > 0), "{listing:#}");
+        assert!(sum(&code["executed"]["instructions"]) > 0, "{code:#}");
         assert_eq!(row["source"]["missing"], Value::Null);
     }
     let broken = NVDISASM.replace("for name", "echo 'unknown chip' >&2; exit 3; for name");
-    for row in write(&broken) {
-        assert_eq!(row["source"]["machine"], Value::Null);
+    let illegible = write(&broken);
+    assert_eq!(illegible["listings"][0]["machine"], Value::Null);
+    for row in illegible["configurations"].as_array().expect("rows") {
         let told = row["source"]["missing"][0].as_str().expect("a reason").to_owned();
         assert!(told.contains("nvdisasm 13.0.85 ends with exit status: 3: unknown chip"), "{told}");
     }

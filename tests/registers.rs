@@ -13,9 +13,22 @@ use crate::wheels::unpacked;
 /// Takes PTX 9.0 at most.
 const NVCC: &str = "nvidia-cuda-nvcc==13.0.88";
 
-/// The pinned ptxas. pip would make it executable; unpacking a wheel does not.
-fn ptxas() -> PathBuf {
-    let file = unpacked(NVCC).join("nvidia/cu13/bin/ptxas");
+/// The first version on its own.
+const NVDISASM: &str = "nvidia-cuda-nvdisasm==13.2.51";
+
+/// The pinned ptxas.
+pub(crate) fn ptxas() -> PathBuf {
+    program(NVCC, "ptxas")
+}
+
+/// The pinned nvdisasm.
+pub(crate) fn nvdisasm() -> PathBuf {
+    program(NVDISASM, "nvdisasm")
+}
+
+/// A program of a wheel. pip would make it executable; unpacking a wheel does not.
+fn program(wheel: &str, name: &str) -> PathBuf {
+    let file = unpacked(wheel).join("nvidia/cu13/bin").join(name);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("the file is ours");
     file
 }

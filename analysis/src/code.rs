@@ -6,11 +6,13 @@
 
 mod costs;
 mod diff;
+mod opcodes;
 
 use std::collections::BTreeMap;
 
 use gpuprof_model::code::{
-    CodeChange, CountedCode, Counter, DiffLine, DiffRow, ListedLine, SourceLine, Sources,
+    CodeChange, CountedCode, Counter, DiffLine, DiffRow, ListedLine, MachineLine, SourceLine,
+    Sources,
 };
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 
@@ -63,6 +65,7 @@ fn of_series(
                 change.series = ours.id.to_string();
                 change.configuration = row.configuration.to_string();
                 change.facts = facts(before, row);
+                change.facts.extend(live_registers(old, code));
                 found.insert(kernel, (moved, change));
             }
         }
@@ -72,10 +75,19 @@ fn of_series(
 
 /// Whether two revisions of a kernel have the same code.
 fn same(old: &CountedCode, new: &CountedCode) -> bool {
-    let text = |code: &CountedCode| -> Vec<String> {
-        code.listing.lines.iter().map(|line| diff::normal(&line.3)).collect()
-    };
-    old.listing == new.listing || text(old) == text(new)
+    let ptx = |code: &CountedCode| normal(&code.listing.lines, |line| diff::normal(&line.3));
+    let machine = |code: &CountedCode| normal(&code.listing.machine, diff::normal_machine);
+    old.listing == new.listing
+        || ptx(old) == ptx(new) && (!have_machine(old, new) || machine(old) == machine(new))
+}
+
+fn normal<L>(lines: &[L], of: impl Fn(&L) -> String) -> Vec<String> {
+    lines.iter().map(of).collect()
+}
+
+/// Whether the machine code of both is known.
+fn have_machine(old: &CountedCode, new: &CountedCode) -> bool {
+    [old, new].iter().all(|code| !code.listing.machine.is_empty())
 }
 
 fn executed(code: &CountedCode) -> u64 {
@@ -86,26 +98,48 @@ fn of_kernel(
     (old, new): (&CountedCode, &CountedCode),
     (old_sources, new_sources): (&Sources, &Sources),
 ) -> CodeChange {
-    let [before, after] = [old, new].map(|code| &code.listing.lines);
-    let normal = |lines: &[ListedLine]| -> Vec<String> {
-        lines.iter().map(|line| diff::normal(&line.3)).collect()
-    };
-    let ptx = pairs(&normal(before), &normal(after));
-    let line = |lines: &[ListedLine], at: usize| DiffLine(lines[at].0, lines[at].3.clone());
-    let row = |pair: &Pair| DiffRow {
-        before: pair.before.map(|at| line(before, at)),
-        after: pair.after.map(|at| line(after, at)),
-        same: pair.same,
-    };
     let source = source_pairs((old, old_sources), (new, new_sources));
+    let machine_opcodes = have_machine(old, new).then(|| opcodes::of_machine(old, new));
+    let executed = machine_opcodes.as_ref().is_some_and(|mix| mix.executed);
     CodeChange {
         kernel: new.listing.kernel.clone(),
         costs: costs::changes((old, new), &source.matched),
-        opcodes: opcodes(old, new),
+        // The counts of a GPU are those of the machine code, which says more than the PTX then.
+        opcodes: if executed { Vec::new() } else { opcodes::of_ptx(old, new) },
         source: context(&source.rows),
-        ptx: context(&ptx.iter().map(row).collect::<Vec<_>>()),
+        ptx: ptx(old, new),
+        machine: if have_machine(old, new) { machine(old, new) } else { Vec::new() },
+        machine_opcodes,
         ..CodeChange::default()
     }
+}
+
+/// The PTX around changed lines.
+fn ptx(old: &CountedCode, new: &CountedCode) -> Vec<DiffRow> {
+    let normal = |line: &ListedLine| diff::normal(&line.3);
+    let line = |line: &ListedLine| DiffLine(line.0, line.3.clone());
+    side_by_side((&old.listing.lines, &new.listing.lines), normal, line)
+}
+
+/// The machine code around changed instructions.
+fn machine(old: &CountedCode, new: &CountedCode) -> Vec<DiffRow> {
+    let line =
+        |line: &MachineLine| DiffLine(u32::try_from(line.0).unwrap_or(u32::MAX), line.3.clone());
+    side_by_side((&old.listing.machine, &new.listing.machine), diff::normal_machine, line)
+}
+
+fn side_by_side<L>(
+    (before, after): (&[L], &[L]),
+    normal_of: impl Fn(&L) -> String,
+    line: impl Fn(&L) -> DiffLine,
+) -> Vec<DiffRow> {
+    let row = |pair: Pair| DiffRow {
+        before: pair.before.map(|at| line(&before[at])),
+        after: pair.after.map(|at| line(&after[at])),
+        same: pair.same,
+    };
+    let all = pairs(&normal(before, &normal_of), &normal(after, &normal_of));
+    context(&all.into_iter().map(row).collect::<Vec<_>>())
 }
 
 /// The source of a kernel in two revisions.
@@ -155,20 +189,17 @@ fn lines_of<'s>(code: &CountedCode, file: &str, sources: &'s Sources) -> Vec<(u3
     (first..=last).filter_map(|line| Some((line, sources.line(file, line)?))).collect()
 }
 
-/// The opcodes of which warps executed more or fewer.
-fn opcodes(old: &CountedCode, new: &CountedCode) -> Vec<(String, u64, u64)> {
-    let mut all: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for (line, counts) in old.lines() {
-        all.entry(line.opcode()).or_default().0 += counts[Counter::Instructions];
-    }
-    for (line, counts) in new.lines() {
-        all.entry(line.opcode()).or_default().1 += counts[Counter::Instructions];
-    }
-    let changed = all.into_iter().filter(|(_, (before, after))| before != after);
-    let mut changed: Vec<_> =
-        changed.map(|(opcode, (before, after))| (opcode.to_owned(), before, after)).collect();
-    changed.sort_by_key(|(_, before, after)| std::cmp::Reverse(before.abs_diff(*after)));
-    changed
+/// The most live registers of both, with their places, if they differ.
+fn live_registers(old: &CountedCode, new: &CountedCode) -> Option<(String, String, String)> {
+    let most = |code: &CountedCode| {
+        let MachineLine(_, ptx, live, _) = code.listing.machine.iter().max_by_key(|it| it.2)?;
+        let line = code.listing.lines.iter().find(|line| line.0 == *ptx);
+        let place = line.and_then(|line| code.source(line));
+        let place = place.map_or_else(String::new, |place| format!(" at {place}"));
+        (*live > 0).then(|| (*live, format!("{live}{place}")))
+    };
+    let ((before, a), (after, b)) = (most(old)?, most(new)?);
+    (before != after).then(|| ("live registers".to_owned(), a, b))
 }
 
 /// The facts that differ.

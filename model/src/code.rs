@@ -11,9 +11,9 @@ mod counted;
 mod counts;
 mod sources;
 
-pub use change::{CodeChange, DiffLine, DiffRow};
+pub use change::{CodeChange, DiffLine, DiffRow, OpcodeChange, OpcodeMix};
 pub use columns::Columns;
 pub use costly::{AccessCost, CostlyLine, costliest, costly_lines};
-pub use counted::{CountedCode, ListedLine, Listing, SourceLine};
+pub use counted::{CountedCode, ListedLine, Listing, MachineLine, SourceLine};
 pub use counts::{Counter, LineCounts};
 pub use sources::{SourceText, Sources};

@@ -17,8 +17,7 @@ use crate::estimate::Estimate;
 use crate::failure::{Denial, FailureKind};
 use crate::parts::Part;
 pub use machine::{
-    ListedInstruction, MachineCounts, MachineFunction, MachineInstruction, MachineListing,
-    MachineModule, SourceCollection,
+    MachineCounts, MachineFunction, MachineInstruction, MachineModule, SourceCollection,
 };
 
 /// The source of a value.

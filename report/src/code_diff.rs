@@ -1,15 +1,18 @@
 //! The code of kernels in two revisions, side by side: `report --code-diff`.
 //!
 //! Input: a run with a comparison. Output: for each kernel that changed the lines that cost more or
-//! less, its facts and opcodes that differ, and its source and PTX side by side.
+//! less, its metrics and opcodes that differ, and its source, PTX and machine code side by side.
 
 use std::io::{self, Write};
+use std::iter;
 
-use gpuprof_model::code::{CodeChange, DiffLine, DiffRow};
+use gpuprof_model::code::{CodeChange, DiffLine, DiffRow, OpcodeChange};
+use gpuprof_model::comparison::{Change, Outcome};
 use gpuprof_model::run::Run;
 use gpuprof_model::text::one_line;
 use gpuprof_system::{pad, printable_output};
 
+use crate::estimates::sign;
 use crate::number::grouped;
 use crate::paint::Paint;
 
@@ -34,7 +37,7 @@ pub fn write_code_diff(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let width = usize::from(width.unwrap_or(COLUMNS)).max(60);
-    let lines = code_changes(run).iter().flat_map(|change| lines(change, width, Paint(colour)));
+    let lines = code_changes(run).iter().flat_map(|it| lines(run, it, width, Paint(colour)));
     let text = lines.collect::<Vec<_>>().join("\n");
     let write = |out: &mut dyn Write| writeln!(out, "{}", text.trim_end());
     match colour {
@@ -43,117 +46,250 @@ pub fn write_code_diff(
     }
 }
 
-fn lines(change: &CodeChange, width: usize, paint: Paint) -> Vec<String> {
-    let CodeChange { series, configuration, kernel, costs, source, ptx, .. } = change;
+fn lines(run: &Run, change: &CodeChange, width: usize, paint: Paint) -> Vec<String> {
+    let CodeChange { series, configuration, kernel, costs, .. } = change;
     let name = paint.bold(one_line(series));
     let mut out = vec![format!("{name}  {}  kernel {}", one_line(configuration), one_line(kernel))];
     out.extend(costs.iter().map(|cost| format!("  {}", paint.doubtful(one_line(cost)))));
-    let tables = facts(change).into_iter().chain(opcodes(change));
-    out.extend(tables.map(|(name, before, after)| format!("  {name}: {before} → {after}")));
-    for (title, rows) in [("source", source), ("PTX", ptx)] {
-        if !rows.is_empty() {
-            out.extend([String::new(), format!("  {}", paint.bold(title))]);
-            out.extend(side_by_side(rows, width, paint));
-        }
+    for Table { title, rows } in tables(run, change) {
+        out.push(format!("  {}", paint.bold(title)));
+        out.extend(rows.into_iter().map(|(name, a, b)| format!("    {name}: {a} → {b}")));
+    }
+    for text in texts(change) {
+        out.extend([String::new(), format!("  {}", paint.bold(text.title))]);
+        out.extend(text.write(width, paint));
     }
     out.push(String::new());
     out
 }
 
-/// Registers, spills and other facts that differ, with both values.
-pub(crate) fn facts(change: &CodeChange) -> Vec<(String, String, String)> {
+/// Values before and after.
+pub(crate) struct Table {
+    /// What has them.
+    pub(crate) title: &'static str,
+    /// Names with both values.
+    pub(crate) rows: Vec<(String, String, String)>,
+}
+
+/// The numbers of a change: facts and metrics of the kernel, and its opcodes.
+pub(crate) fn tables(run: &Run, change: &CodeChange) -> Vec<Table> {
+    let machine = change.machine_opcodes.iter().map(|mix| {
+        let (before, after) = mix.all;
+        let all = ("all".to_owned(), before, after);
+        let rows = opcodes(iter::once(&all).chain(&mix.changed));
+        let title = match mix.executed {
+            true => "SASS opcodes that warps executed",
+            false => "SASS opcodes in the code",
+        };
+        Table { title, rows }
+    });
+    let kernel = [facts(change), moved(run, change)].concat();
+    let kernel = Table { title: "the kernel", rows: kernel };
+    let ptx =
+        Table { title: "PTX opcodes that warps executed", rows: opcodes(change.opcodes.iter()) };
+    let all = [kernel, ptx].into_iter().chain(machine);
+    all.filter(|table| !table.rows.is_empty()).collect()
+}
+
+/// Registers, spills and other facts that differ.
+fn facts(change: &CodeChange) -> Vec<(String, String, String)> {
     change.facts.iter().map(|(name, a, b)| (one_line(name), one_line(a), one_line(b))).collect()
 }
 
-/// The executed opcodes that changed most, with both counts.
-pub(crate) fn opcodes(change: &CodeChange) -> Vec<(String, String, String)> {
+/// The other metrics that moved at the configuration.
+fn moved(run: &Run, change: &CodeChange) -> Vec<(String, String, String)> {
+    let mut series = run.series.iter();
+    let Some(series) = series.find(|it| it.id.to_string() == change.series) else {
+        return Vec::new();
+    };
+    let here = series.changes.iter().filter(|it| it.configuration == change.configuration);
+    let is_new = |name: &str| change.facts.iter().all(|fact| fact.0 != name);
+    let moved = |it: &&Change| {
+        let moved = matches!(it.outcome, Outcome::Better | Outcome::Worse | Outcome::Changed);
+        moved && is_new(&it.metric)
+    };
+    let row = |it: &Change| {
+        let sign = sign(&it.metric, &series.configurations);
+        let percent = it.percent.map_or_else(String::new, |it| format!(" ({it:+.2}%)"));
+        let (before, after) = (it.baseline?, it.value?);
+        Some((it.metric.clone(), format!("{sign}{before}"), format!("{sign}{after}{percent}")))
+    };
+    here.filter(moved).filter_map(row).collect()
+}
+
+/// The opcodes that changed most, with both counts.
+fn opcodes<'c>(changed: impl Iterator<Item = &'c OpcodeChange>) -> Vec<(String, String, String)> {
     let number = |count: u64| grouped(count as f64, 0);
-    let shown = change.opcodes.iter().take(MOST_OPCODES);
+    let shown = changed.take(MOST_OPCODES);
     shown.map(|(name, a, b)| (one_line(name), number(*a), number(*b))).collect()
 }
 
-fn side_by_side(rows: &[DiffRow], width: usize, paint: Paint) -> Vec<String> {
-    let half = (width - 7) / 2;
-    let numbers =
-        |line: &Option<DiffLine>| line.as_ref().map_or(0, |line| line.0.to_string().len());
-    let digits = rows.iter().map(|row| numbers(&row.before).max(numbers(&row.after)));
-    let digits = digits.max().unwrap_or(0);
-    let side = |line: &Option<DiffLine>| {
-        let Some(DiffLine(number, text)) = line else { return String::new() };
-        let text = format!("{number:>digits$} {}", one_line(text).trim_end());
-        match text.char_indices().nth(half) {
-            Some((end, _)) => format!("{}…", text[..end].trim_end()),
-            None => text,
-        }
-    };
-    let (mut out, mut last) = (Vec::new(), None);
-    for row in rows {
-        let number = row.after.as_ref().or(row.before.as_ref()).map_or(0, |line| line.0);
-        if row.same && last.is_some_and(|last| number > last + 8) {
-            out.push(format!("  {}", paint.faint("…")));
-        }
-        last = Some(number);
-        let mark = match (&row.before, &row.after) {
-            _ if row.same => ' ',
-            (Some(_), Some(_)) => '|',
-            (Some(_), None) => '<',
-            (None, _) => '>',
-        };
-        let (before, after) = (pad::left(&side(&row.before), half + 1), side(&row.after));
-        let (before, after) = match row.same {
-            true => (paint.faint(before), paint.faint(after)),
-            false => (paint.bad(before), paint.good(after)),
-        };
-        out.push(format!("  {before} {mark} {after}").trim_end().to_owned());
+/// A text of both revisions.
+pub(crate) struct Text<'c> {
+    /// Its title.
+    pub(crate) title: &'static str,
+    /// Its rows.
+    pub(crate) rows: &'c [DiffRow],
+    /// Whether its lines are numbered by their offset in machine code.
+    offsets: bool,
+}
+
+/// The texts of a change that differ.
+pub(crate) fn texts(change: &CodeChange) -> impl Iterator<Item = Text<'_>> {
+    let CodeChange { source, ptx, machine, .. } = change;
+    let text = |title, rows, offsets| Text { title, rows, offsets };
+    let all = [text("source", source, false), text("PTX", ptx, false), text("SASS", machine, true)];
+    all.into_iter().filter(|text| !text.rows.is_empty())
+}
+
+impl Text<'_> {
+    /// The number of a line.
+    pub(crate) fn number(&self, line: &DiffLine) -> String {
+        if self.offsets { format!("{:x}", line.0) } else { line.0.to_string() }
     }
-    out
+
+    /// What the numbers are.
+    pub(crate) fn numbers(&self) -> &'static str {
+        if self.offsets { "offset" } else { "line" }
+    }
+
+    /// The most that numbers of neighbours differ: there are lines of PTX without instructions.
+    fn step(&self) -> u32 {
+        if self.offsets { 16 } else { 8 }
+    }
+
+    fn write(&self, width: usize, paint: Paint) -> Vec<String> {
+        let half = (width - 7) / 2;
+        let sides = self.rows.iter().flat_map(|row| [&row.before, &row.after]).flatten();
+        let digits = sides.map(|line| self.number(line).len()).max().unwrap_or(0);
+        let side = |line: &Option<DiffLine>| {
+            let Some(line) = line else { return String::new() };
+            let text = format!("{:>digits$} {}", self.number(line), one_line(&line.1).trim_end());
+            match text.char_indices().nth(half) {
+                Some((end, _)) => format!("{}…", text[..end].trim_end()),
+                None => text,
+            }
+        };
+        let (mut out, mut last) = (Vec::new(), None);
+        for row in self.rows {
+            let number = row.after.as_ref().map(|line| line.0);
+            let is_far = |(last, number): (u32, u32)| number > last + self.step();
+            if row.same && last.zip(number).is_some_and(is_far) {
+                out.push(format!("  {}", paint.faint("…")));
+            }
+            last = number.or(last);
+            let mark = match (&row.before, &row.after) {
+                _ if row.same => ' ',
+                (Some(_), Some(_)) => '|',
+                (Some(_), None) => '<',
+                (None, _) => '>',
+            };
+            let (before, after) = (pad::left(&side(&row.before), half + 1), side(&row.after));
+            let (before, after) = match row.same {
+                true => (paint.faint(before), paint.faint(after)),
+                false => (paint.bad(before), paint.good(after)),
+            };
+            out.push(format!("  {before} {mark} {after}").trim_end().to_owned());
+        }
+        out
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use gpuprof_analysis::fixture;
+    use gpuprof_model::code::OpcodeMix;
     use gpuprof_model::comparison::Comparison;
+    use gpuprof_model::series::SeriesId;
+    use gpuprof_model::{Quantity, Unit};
 
     use super::*;
 
-    #[test]
-    fn both_revisions_are_side_by_side() {
+    /// A kernel that loads at a stride.
+    fn change() -> CodeChange {
         let line = |number, text: &str| Some(DiffLine(number, text.to_owned()));
         let row = |before, after, same| DiffRow { before, after, same };
-        let change = CodeChange {
+        CodeChange {
             series: "p::t::scale".into(),
             configuration: "block=64".into(),
             kernel: "scale".into(),
             costs: vec!["the loads of src/lib.rs:3 went from 4 to 32 sectors a request".into()],
             facts: vec![("registers".into(), "12".into(), "14".into())],
             opcodes: vec![("shl.b32".into(), 0, 2048)],
+            machine_opcodes: Some(OpcodeMix {
+                executed: false,
+                all: (96, 104),
+                changed: vec![("SHF.L.U32".into(), 0, 8)],
+            }),
             source: vec![
                 row(line(2, "let i = x();"), line(2, "let i = x();"), true),
                 row(line(3, "let a = x[i];"), line(3, "let a = x[8 * i];"), false),
                 row(None, line(4, "let b = a;"), false),
             ],
             ptx: Vec::new(),
+            machine: vec![
+                row(line(0x90, "S2R R0, SR_TID.X"), line(0x90, "S2R R0, SR_TID.X"), true),
+                row(None, line(0xa0, "SHF.L.U32 R0, R0, 0x3, RZ"), false),
+                row(line(0x1a0, "EXIT"), line(0x1b0, "EXIT"), true),
+            ],
+        }
+    }
+
+    /// A run with that change, and with metrics that moved.
+    fn compared() -> Run {
+        let mut series = fixture::series(vec![fixture::emulated(64, 1 << 20)]);
+        let [package, target, kernel] = ["p", "t", "scale"].map(str::to_owned);
+        series.id = SeriesId { package, target, kernel, chip: None };
+        let moved = |metric: &str, outcome| Change {
+            configuration: "block=64".into(),
+            metric: metric.into(),
+            baseline: Some(Quantity::new(4.0, Unit::Count)),
+            value: Some(Quantity::new(32.0, Unit::Count)),
+            percent: Some(700.0),
+            confidence: None,
+            cycles_percent: None,
+            outcome,
+            reason: None,
         };
-        let mut run = fixture::run("now", Vec::new());
-        let mut out = Vec::new();
-        write_code_diff(&run, (None, false), &mut out).unwrap();
-        assert_eq!(out, b"\n");
-        let told = |run: &Run| {
+        series.changes = vec![
+            moved("load_sectors_per_request", Outcome::Worse),
+            moved("registers", Outcome::Worse),
+            moved("divergence", Outcome::Same),
+        ];
+        let comparison = Comparison { code: vec![change()], ..Comparison::default() };
+        Run { comparison: Some(comparison), ..fixture::run("now", vec![series]) }
+    }
+
+    #[test]
+    fn both_revisions_are_side_by_side() {
+        let told = |run: &Run, width| {
             let mut out = Vec::new();
-            write_code_diff(run, (Some(60), false), &mut out).unwrap();
+            write_code_diff(run, (width, false), &mut out).unwrap();
             String::from_utf8(out).unwrap()
         };
-        run.comparison = Some(Comparison { code: vec![change], ..Comparison::default() });
-        insta::assert_snapshot!(told(&run), @r"
+        assert_eq!(told(&fixture::run("now", Vec::new()), None), "\n");
+        insta::assert_snapshot!(told(&compared(), Some(60)), @r"
         p::t::scale  block=64  kernel scale
           the loads of src/lib.rs:3 went from 4 to 32 sectors a request
-          registers: 12 → 14
-          shl.b32: 0 → 2,048
+          the kernel
+            registers: 12 → 14
+            load_sectors_per_request: 4 → 32 (+700.00%)
+          PTX opcodes that warps executed
+            shl.b32: 0 → 2,048
+          SASS opcodes in the code
+            all: 96 → 104
+            SHF.L.U32: 0 → 8
 
           source
           2 let i = x();                2 let i = x();
           3 let a = x[i];             | 3 let a = x[8 * i];
                                       > 4 let b = a;
+
+          SASS
+           90 S2R R0, SR_TID.X           90 S2R R0, SR_TID.X
+                                      >  a0 SHF.L.U32 R0, R0, 0x3,…
+          …
+          1a0 EXIT                      1b0 EXIT
         ");
     }
 }

@@ -3,7 +3,7 @@
 //! Input: the lines of both. Output: pairs of equal lines by the longest common subsequence;
 //! between them lines that replace each other, one by one.
 
-use gpuprof_model::code::DiffRow;
+use gpuprof_model::code::{DiffRow, MachineLine};
 
 /// Equal rows before and after a changed one.
 const CONTEXT: usize = 3;
@@ -13,6 +13,9 @@ const MOST_ROWS: usize = 600;
 
 /// The most pairs of lines that are compared: beyond it, nothing counts as equal.
 const MOST_COMPARED: usize = 16_000_000;
+
+/// The machine instructions that name an offset of the code.
+const JUMPS: [&str; 7] = ["BRA", "BRX", "BSSY", "CALL", "JMP", "LEPC", "RET"];
 
 /// Two lines, by their positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +41,25 @@ pub(super) fn normal(text: &str) -> String {
         }
     }
     out
+}
+
+/// A machine instruction without the numbers of registers, the hints to reuse them, and the targets
+/// of branches, which a change anywhere shifts.
+pub(super) fn normal_machine(line: &MachineLine) -> String {
+    let opcode = line.opcode().split('.').next().unwrap_or_default();
+    let jumps = JUMPS.contains(&opcode);
+    let text = line.3.replace(".reuse", "");
+    let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let normal = |piece: &str| {
+        let word = piece.trim_end_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let bare = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        match bare {
+            "R" | "UR" | "P" | "UP" | "B" => piece.replacen(word, bare, 1),
+            _ if jumps && word.starts_with("0x") => piece.replacen(word, "", 1),
+            _ => piece.to_owned(),
+        }
+    };
+    words.map(normal).collect()
 }
 
 /// The pairs of `before` and `after`, in order.
@@ -132,6 +154,18 @@ mod tests {
         assert_eq!(normal("@%p12 bra $L__BB0_2;"), "@%p bra $L__BB_;");
         assert_eq!(normal("ld.global.b32 %r3, [%rd12+64];"), "ld.global.b32 %r, [%rd+64];");
         assert_eq!(normal("mov.u32 %r1, %tid.x;"), normal("mov.u32 %r9, %tid.x;"));
+    }
+
+    #[test]
+    fn registers_and_targets_of_machine_code_do_not_count() {
+        let normal = |text: &str| normal_machine(&MachineLine(0, 0, 0, text.into()));
+        let load = "@!P0 LDG.E.64 R, desc[UR][R.64+0x10]";
+        assert_eq!(normal("@!P12 LDG.E.64 R4, desc[UR36][R18.64+0x10]"), load.replace("P0", "P"));
+        assert_eq!(normal("IADD3 R4, R5.reuse, RZ, RZ"), "IADD3 R, R, RZ, RZ");
+        assert_eq!(normal("@P1 BRA 0x1f0"), normal("@P0 BRA 0x30"));
+        assert_eq!(normal("BSSY.RECONVERGENT B6, 0x1f0"), "BSSY.RECONVERGENT B, ");
+        // A constant counts.
+        assert_ne!(normal("MOV R1, 0x3a0"), normal("MOV R1, 0x3b0"));
     }
 
     #[test]

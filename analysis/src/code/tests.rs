@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gpuprof_model::code::{Columns, LineCounts, Listing};
+use gpuprof_model::code::{Columns, LineCounts, Listing, MachineLine, OpcodeMix};
 
 use super::*;
 use crate::fixture;
@@ -29,9 +29,10 @@ fn run(index: &str, sectors: u64, more: &[&str]) -> Run {
         kernel: "kernel".into(),
         files: vec!["src/lib.rs".into()],
         lines: lines.iter().enumerate().map(listed).collect(),
+        machine: Vec::new(),
     };
     let mut row = fixture::emulated(64, 1 << 20);
-    row.code = vec![CountedCode { listing: Arc::new(listing), counts: Columns::new(&counts) }];
+    row.code = vec![CountedCode::new(listing, &counts)];
     let mut run = fixture::run("now", vec![fixture::series(vec![row])]);
     run.provenance.sources.add("src/lib.rs", &source, &BTreeSet::from([2, 3]));
     run
@@ -68,4 +69,60 @@ fn the_same_code_with_other_numbers_of_registers_has_not_changed() {
     let code = &mut shifted.series[0].configurations[0].code[0];
     Arc::make_mut(&mut code.listing).lines[0].3 = "mov.u32 %r7, %tid.x;".into();
     assert!(changes(&other, &shifted).is_empty());
+}
+
+/// `run` with machine code: texts with the live registers at each, executed so often.
+fn assembled(mut run: Run, machine: &[(u32, &str)], executed: Option<u64>) -> Run {
+    let code = &mut run.series[0].configurations[0].code[0];
+    let line = |(at, (live, text)): (u64, &(u32, &str))| {
+        MachineLine(16 * at, 11, *live, (*text).to_owned())
+    };
+    Arc::make_mut(&mut code.listing).machine = (0..).zip(machine).map(line).collect();
+    let counts = |times| {
+        let mut counts = LineCounts::default();
+        counts[Counter::Instructions] = times;
+        counts
+    };
+    code.executed = executed.map(|times| Columns::new(&vec![counts(times); machine.len()]));
+    run
+}
+
+#[test]
+fn machine_code_of_two_revisions_is_side_by_side_with_its_opcodes_and_live_registers() {
+    let (old, new) = (run("i", 4, &[]), run("8 * i", 32, &["shl.b32 %r2, %r1, 3;"]));
+    let before = [(4, "LDG.E R4, [R2]"), (2, "EXIT")];
+    let after = [(9, "IMAD.WIDE R2, R4, 0x8, R2"), (3, "LDG.E R5, [R2]"), (2, "EXIT")];
+    let change = |times: Option<u64>| {
+        let old = assembled(old.clone(), &before, times);
+        changes(&old, &assembled(new.clone(), &after, times)).remove(0)
+    };
+    let in_code = change(None);
+    let wide = |times| ("IMAD.WIDE".to_owned(), 0, times);
+    let mix = |executed, all, wide| Some(OpcodeMix { executed, all, changed: vec![wide] });
+    assert_eq!(in_code.machine_opcodes, mix(false, (2, 3), wide(1)));
+    assert_eq!(in_code.opcodes, [("shl.b32".to_owned(), 0, 64)]);
+    let live =
+        ("live registers".to_owned(), "4 at src/lib.rs:3".into(), "9 at src/lib.rs:3".into());
+    assert_eq!(in_code.facts, [live]);
+    let same: Vec<(Option<&str>, bool)> = in_code
+        .machine
+        .iter()
+        .map(|row| (row.before.as_ref().map(|line| &*line.1), row.same))
+        .collect();
+    assert_eq!(same, [(None, false), (Some("LDG.E R4, [R2]"), true), (Some("EXIT"), true)]);
+    assert_eq!(in_code.machine[1].after, Some(DiffLine(16, "LDG.E R5, [R2]".into())));
+    // A GPU counts the machine code alone.
+    let executed = change(Some(64));
+    assert_eq!(executed.machine_opcodes, mix(true, (128, 192), wide(64)));
+    assert_eq!(executed.opcodes, []);
+}
+
+#[test]
+fn other_machine_code_of_the_same_ptx_is_a_change() {
+    let of = |machine: &[(u32, &str)]| assembled(run("i", 4, &[]), machine, None);
+    let old = of(&[(4, "LDG.E R4, [R2]")]);
+    assert_eq!(changes(&old, &of(&[(4, "LDG.E R7, [R9]")])), []);
+    assert_eq!(changes(&old, &run("i", 4, &[])), []);
+    let [change] = &changes(&old, &of(&[(4, "LDG.E.64 R4, [R2]")]))[..] else { panic!("none") };
+    assert!(change.ptx.is_empty() && change.machine.len() == 1, "{change:?}");
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
 use gpuprof_model::Checks;
-use gpuprof_model::assembled::ModuleResources;
 use gpuprof_model::protocol::{CounterRange, Sampling};
 
 use crate::plan::Side;
 use crate::schedule::Counters;
 use gpuprof_analysis::stats::repeats::Repeats;
 use gpuprof_build::declared::Entries;
+use gpuprof_build::ptxas::Assembled;
 
 use super::{Ahead, HarnessProcess};
 
@@ -25,8 +25,8 @@ pub struct SideModules {
     pub ptx: BTreeMap<String, Utf8PathBuf>,
     /// The instances of the declared kernels.
     pub declared: Entries,
-    /// ptxas's resources by architecture and module, if no GPU reports them.
-    pub resources: BTreeMap<String, BTreeMap<String, ModuleResources>>,
+    /// ptxas's results by architecture and module, if no GPU compiles them.
+    pub assembled: BTreeMap<String, BTreeMap<String, Assembled>>,
 }
 
 /// The common data of the passes of a run on one device.

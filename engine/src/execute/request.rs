@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
+use gpuprof_build::ptxas::Assembled;
 use gpuprof_model::assembled::ModuleResources;
 use gpuprof_model::declared::{DeclaredEntry, DeclaredInstance as Instance, LaunchableInstance};
+use gpuprof_model::measurement::MachineModule;
 use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
 
 use super::Execution;
@@ -81,12 +83,35 @@ impl Execution<'_> {
         planned: &PlannedSeries,
         configuration: usize,
     ) -> BTreeMap<String, ModuleResources> {
-        let own = self.modules.get(&planned.side);
-        let Some(known) = own.and_then(|own| own.resources.get(&self.architecture)) else {
-            return BTreeMap::new();
+        let assembled = self.assembled_of(planned, configuration);
+        assembled.map(|(name, it)| (name.to_owned(), it.resources.clone())).collect()
+    }
+
+    /// The modules that a configuration needs, as far as ptxas has machine code of them.
+    pub fn machine_modules(
+        &self,
+        planned: &PlannedSeries,
+        configuration: usize,
+    ) -> Vec<MachineModule> {
+        let ptx = self.modules_of(planned, configuration);
+        let module = |(name, assembled): (&str, &Assembled)| {
+            let (ptx, cubin) = (ptx.get(name)?.clone(), assembled.cubin.as_ref()?.into());
+            Some(MachineModule { ptx, cubin })
         };
-        let needed = self.modules_of(planned, configuration).into_keys();
-        needed.filter_map(|name| Some((name.clone(), known.get(&name)?.clone()))).collect()
+        self.assembled_of(planned, configuration).filter_map(module).collect()
+    }
+
+    /// ptxas's results for the modules that a configuration needs.
+    fn assembled_of(
+        &self,
+        planned: &PlannedSeries,
+        configuration: usize,
+    ) -> impl Iterator<Item = (&str, &Assembled)> {
+        let own = self.modules.get(&planned.side);
+        let known = own.and_then(|own| own.assembled.get(&self.architecture));
+        let needed = self.modules_of(planned, configuration);
+        let all = known.into_iter().flatten().map(|(name, it)| (name.as_str(), it));
+        all.filter(move |(name, _)| needed.contains_key(*name))
     }
 
     /// The instances of declared kernels that a series function may launch.

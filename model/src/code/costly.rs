@@ -209,9 +209,7 @@ pub fn costly_lines(code: &[CountedCode]) -> Vec<CostlyLine> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
-    use super::super::columns::Columns;
     use super::super::counted::Listing;
     use super::*;
 
@@ -241,8 +239,8 @@ mod tests {
         .into_iter()
         .unzip();
         let (kernel, files) = ("k".to_owned(), vec!["src/lib.rs".to_owned()]);
-        let listing = Arc::new(Listing { kernel, files, lines });
-        let code = [CountedCode { listing, counts: Columns::new(&counts) }];
+        let listing = Listing { kernel, files, lines, ..Listing::default() };
+        let code = [CountedCode::new(listing, &counts)];
         let told =
             |it: CostlyLine| format!("{:?} {} {} of {}", it.cost, it.line, it.amount, it.total);
         let told: Vec<String> = costly_lines(&code).into_iter().map(told).collect();

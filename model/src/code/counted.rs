@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::columns::Columns;
-use super::counts::LineCounts;
+use super::counts::{Counter, LineCounts};
 
 /// The PTX lines of a kernel and of the device functions that it can reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Listing {
     pub files: Vec<String>,
     /// The lines with instructions and labels, in the order of the PTX.
     pub lines: Vec<ListedLine>,
+    /// The machine code (SASS) that ptxas or the driver made of it; none without nvdisasm.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machine: Vec<MachineLine>,
 }
 
 /// A line of PTX: its number in the PTX, the number of its source file among those of the listing,
@@ -31,11 +34,30 @@ impl ListedLine {
     /// The instruction without its guard: `ld.global.f32`. Empty for a label.
     #[must_use]
     pub fn opcode(&self) -> &str {
-        let text = self.3.trim_start_matches(['{', ' ']);
-        let mut words = text.split_ascii_whitespace().skip_while(|word| word.starts_with('@'));
-        let word = words.next().unwrap_or_default().trim_end_matches(';');
+        let word = opcode(self.3.trim_start_matches(['{', ' ']));
         if word.ends_with(':') { "" } else { word }
     }
+}
+
+/// A machine instruction: its offset in the function in bytes, the number of its line in the PTX
+/// (0: the machine code does not say), the registers that hold a value there (0: nvdisasm does not
+/// say), and its text.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct MachineLine(pub u64, pub u32, pub u32, pub String);
+
+impl MachineLine {
+    /// The instruction without its guard: `LDG.E`.
+    #[must_use]
+    pub fn opcode(&self) -> &str {
+        opcode(&self.3)
+    }
+}
+
+/// The first word of an instruction after its guard.
+fn opcode(text: &str) -> &str {
+    let mut words = text.split_ascii_whitespace().skip_while(|word| word.starts_with('@'));
+    words.next().unwrap_or_default().trim_end_matches(';')
 }
 
 /// A line of a source file.
@@ -55,18 +77,43 @@ impl fmt::Display for SourceLine<'_> {
 }
 
 /// A kernel's code and its counts, summed over the launches of a measured range.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CountedCode {
     /// The lines.
     pub listing: Arc<Listing>,
     /// The counts of each.
     pub counts: Columns,
+    /// How often warps executed each machine instruction; none if nothing counted them.
+    pub executed: Option<Columns>,
 }
 
 impl CountedCode {
+    /// The lines of `listing` with the counts of each.
+    #[must_use]
+    pub fn new(listing: impl Into<Arc<Listing>>, counts: &[LineCounts]) -> Self {
+        Self { listing: listing.into(), counts: Columns::new(counts), executed: None }
+    }
+
     /// The lines of the PTX with their counts.
     pub fn lines(&self) -> impl Iterator<Item = (&ListedLine, LineCounts)> {
         self.listing.lines.iter().zip(self.counts.rows(self.listing.lines.len()))
+    }
+
+    /// The machine instructions, and how often warps executed each, if that was counted.
+    pub fn machine(&self) -> impl Iterator<Item = (&MachineLine, Option<u64>)> {
+        let all = &self.listing.machine;
+        let rows = self.executed.as_ref().map(|counts| counts.rows(all.len()));
+        let times = move |at: usize| Some(rows.as_ref()?[at][Counter::Instructions]);
+        all.iter().enumerate().map(move |(at, line)| (line, times(at)))
+    }
+
+    /// Checks that the counts are of these lines.
+    ///
+    /// # Errors
+    /// They are of more or fewer, in words.
+    pub fn fit(&self) -> Result<(), String> {
+        self.counts.fit(self.listing.lines.len())?;
+        self.executed.iter().try_for_each(|counts| counts.fit(self.listing.machine.len()))
     }
 
     /// The line of the source of a line of the listing.
@@ -93,25 +140,28 @@ struct Told<L> {
     #[serde(flatten)]
     listing: L,
     counts: Columns,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    executed: Option<Columns>,
 }
 
 impl Serialize for CountedCode {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Told { listing: &*self.listing, counts: self.counts.clone() }.serialize(serializer)
+        let (counts, executed) = (self.counts.clone(), self.executed.clone());
+        Told { listing: &*self.listing, counts, executed }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for CountedCode {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Told { listing, counts } = Told::<Listing>::deserialize(deserializer)?;
-        counts.fit(listing.lines.len()).map_err(serde::de::Error::custom)?;
-        Ok(Self { listing: Arc::new(listing), counts })
+        let Told { listing, counts, executed } = Told::<Listing>::deserialize(deserializer)?;
+        let code = Self { listing: Arc::new(listing), counts, executed };
+        code.fit().map_err(serde::de::Error::custom)?;
+        Ok(code)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::counts::Counter;
     use super::*;
 
     #[test]
@@ -130,14 +180,17 @@ mod tests {
             kernel: "k".into(),
             files: vec!["src/lib.rs".into()],
             lines: vec![line(4, 1, 7), line(5, 1, 8), line(6, 1, 7), line(7, 0, 0)],
+            machine: vec![MachineLine(0, 4, 2, "@!P0 LDG.E R1, [R2]".into())],
         };
         let counts = |instructions| {
             let mut counts = LineCounts::default();
             counts[Counter::Instructions] = instructions;
             counts
         };
-        let counts = Columns::new(&[1, 20, 300, 4000].map(counts));
-        let code = CountedCode { listing: Arc::new(listing), counts };
+        let code = CountedCode::new(listing, &[1, 20, 300, 4000].map(counts));
+        let code = CountedCode { executed: Some(Columns::new(&[counts(9)])), ..code };
+        let machine: Vec<_> = code.machine().map(|(line, times)| (line.opcode(), times)).collect();
+        assert_eq!(machine, [("LDG.E", Some(9))]);
         let told = |(line, counts): (Option<SourceLine<'_>>, LineCounts)| {
             let line = line.map(|line| line.to_string()).unwrap_or_default();
             (line, counts[Counter::Instructions])

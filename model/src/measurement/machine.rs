@@ -60,23 +60,4 @@ pub struct SourceCollection {
     /// Why some of it could not be collected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// The machine code of each function with counts; none if nvdisasm was not found.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub machine: Vec<MachineListing>,
 }
-
-/// The machine code of a function.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct MachineListing {
-    /// The function's name in its module.
-    pub function: String,
-    /// Its instructions in their order.
-    pub instructions: Vec<ListedInstruction>,
-}
-
-/// A machine instruction: its offset in the function in bytes, the number of its line in the PTX,
-/// how often warps executed it, and its text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ListedInstruction(pub u64, pub u32, pub u64, pub String);

@@ -159,6 +159,9 @@ struct CodeDocument<'a> {
     listing: usize,
     /// The counts of the lines, packed.
     counts: Cow<'a, Columns>,
+    /// How often warps executed each machine instruction, packed; none if nothing counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    executed: Option<Cow<'a, Columns>>,
 }
 
 /// The rows of a series: to be written, or as they were read.
@@ -176,8 +179,8 @@ struct ReadRow {
     untold: Vec<bool>,
     /// The number of its table.
     absent: Option<usize>,
-    /// The counts of its kernels, by the number of the listing.
-    code: Vec<(usize, Columns)>,
+    /// The counts of its kernels.
+    code: Vec<CodeDocument<'static>>,
 }
 
 /// The common data of the rows in the document of a series.
@@ -239,7 +242,8 @@ impl<'a> CommonData<'a> {
 
     fn code(&self, code: &'a CountedCode) -> CodeDocument<'a> {
         let listing = self.listed.get(&*code.listing).copied().unwrap_or_default();
-        CodeDocument { listing, counts: Cow::Borrowed(&code.counts) }
+        let executed = code.executed.as_ref().map(Cow::Borrowed);
+        CodeDocument { listing, counts: Cow::Borrowed(&code.counts), executed }
     }
 
     /// The document of `row`, one of its rows.
@@ -403,8 +407,19 @@ impl RowDocument<'_> {
             retried: self.retried.map(Cow::into_owned),
             failed_attempts: self.failed_attempts.into_owned(),
         };
-        let code = self.code.into_iter().map(|it| (it.listing, it.counts.into_owned())).collect();
+        let code = self.code.into_iter().map(CodeDocument::into_owned).collect();
         Ok(ReadRow { row, own, untold, absent: self.absent, code })
+    }
+}
+
+impl CodeDocument<'_> {
+    fn into_owned(self) -> CodeDocument<'static> {
+        let owned = |counts: Cow<'_, Columns>| Cow::Owned(counts.into_owned());
+        CodeDocument {
+            listing: self.listing,
+            counts: owned(self.counts),
+            executed: self.executed.map(owned),
+        }
     }
 }
 
@@ -432,12 +447,14 @@ impl ReadRow {
                 format!("{configuration} has the table {number} of {}", tables.len())
             })?),
         };
-        for (number, counts) in self.code {
+        for CodeDocument { listing: number, counts, executed } in self.code {
             let listing = listings.get(number).map(Arc::clone).ok_or_else(|| {
                 format!("{configuration} has the listing {number} of {}", listings.len())
             })?;
-            counts.fit(listing.lines.len()).map_err(|e| format!("{configuration} has {e}"))?;
-            self.row.code.push(CountedCode { listing, counts });
+            let (counts, executed) = (counts.into_owned(), executed.map(Cow::into_owned));
+            let code = CountedCode { listing, counts, executed };
+            code.fit().map_err(|e| format!("{configuration} has {e}"))?;
+            self.row.code.push(code);
         }
         self.row.metrics = Metrics::from_sorted(self.own, absent)
             .map_err(|name| format!("{configuration} has {name} twice"))?;

@@ -129,9 +129,8 @@ fn the_code_of_kernels_is_written_once() {
     let code = |count| {
         let line = ListedLine(3, 1, 7, "ret;".into());
         let (kernel, files) = ("k".to_owned(), vec!["src/lib.rs".to_owned()]);
-        let listing = Arc::new(Listing { kernel, files, lines: vec![line] });
-        let counts = Columns::new(&[LineCounts([count; Counter::ALL.len()])]);
-        vec![CountedCode { listing, counts }]
+        let listing = Listing { kernel, files, lines: vec![line], ..Listing::default() };
+        vec![CountedCode::new(listing, &[LineCounts([count; Counter::ALL.len()])])]
     };
     let row = |block| ConfigurationResult { code: code(block), ..usual(block) };
     let series = series((1..4).map(row).collect());

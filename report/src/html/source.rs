@@ -4,17 +4,17 @@
 //! by line: the configuration that the terminal shows, and the worst or the best next to it.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use gpuprof_analysis::view::best;
-use gpuprof_model::code::{Counter, LineCounts, ListedLine, SourceLine, Sources};
-use gpuprof_model::measurement::ListedInstruction;
+use gpuprof_model::code::{Counter, LineCounts, ListedLine, MachineLine, SourceLine, Sources};
 use gpuprof_model::run::{ConfigurationResult, Run};
 use maud::{Markup, html};
 
 use super::section::Section;
 use crate::key;
 use crate::number::grouped;
-use crate::source::{Chosen, Line, Why, chosen, collected, lines, machine};
+use crate::source::{Chosen, Executed, Line, Why, chosen, collected, lines, machine};
 
 /// The most lines of a series: a page has to stay small.
 const MOST_LINES: usize = 400;
@@ -29,16 +29,17 @@ const FOLDED: usize = 6;
 const HOT: f64 = 0.25;
 
 /// A column of counts.
-type Count = (&'static str, fn(&LineCounts) -> u64);
+type Count = (&'static str, fn(&Line<'_>) -> u64);
 
-const COUNTS: [Count; 7] = [
-    ("instructions", |counts| counts[Counter::Instructions]),
-    ("sectors", |counts| counts[Counter::Sectors]),
-    ("ideal sectors", |counts| counts[Counter::IdealSectors]),
-    ("bank conflicts", LineCounts::conflicts),
-    ("divergent branches", |counts| counts[Counter::DivergentBranches]),
-    ("atomics", |counts| counts[Counter::Atomics]),
-    ("samples", |counts| counts[Counter::Samples]),
+const COUNTS: [Count; 8] = [
+    ("instructions", |line| line.counts[Counter::Instructions]),
+    ("live registers", |line| line.live.into()),
+    ("sectors", |line| line.counts[Counter::Sectors]),
+    ("ideal sectors", |line| line.counts[Counter::IdealSectors]),
+    ("bank conflicts", |line| line.counts.conflicts()),
+    ("divergent branches", |line| line.counts[Counter::DivergentBranches]),
+    ("atomics", |line| line.counts[Counter::Atomics]),
+    ("samples", |line| line.counts[Counter::Samples]),
 ];
 
 /// All of it; nothing for a series without counts by line.
@@ -53,12 +54,10 @@ pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> 
         .collect();
     let columns: Vec<&Count> = COUNTS
         .iter()
-        .filter(|(_, of)| {
-            counted.iter().flat_map(BTreeMap::values).any(|line| of(&line.counts) > 0)
-        })
+        .filter(|(_, of)| counted.iter().flat_map(BTreeMap::values).any(|line| of(line) > 0))
         .collect();
     let shown = shown(&counted[0], &run.provenance.sources);
-    let has_machine = row.source.iter().any(|source| !source.machine.is_empty());
+    let has_machine = row.code.iter().any(|code| !code.listing.machine.is_empty());
     let codes: &[&str] = if has_machine { &["PTX", "SASS"] } else { &["PTX"] };
     Some(html! {
         details.source open[matches!(why, Why::Violates(_))] {
@@ -124,12 +123,12 @@ fn one(
     let machine = machine(row, place);
     let machine: Vec<Markup> = machine.into_iter().map(instruction).collect();
     html! {
-        tr title=[line.map(|line| all_counts(&line.counts))] {
+        tr title=[line.map(title)] {
             td.number.(step(heat)) { (place.line) }
             td.code { (text) }
             @for (at, lines) in counted.iter().enumerate() {
                 @for (_, of) in columns {
-                    @let count = lines.get(place).map_or(0, |line| of(&line.counts));
+                    @let count = lines.get(place).map_or(0, of);
                     td.number { @if count > 0 { (grouped(count as f64, 0)) } }
                 }
                 @if at == 0 {
@@ -154,10 +153,12 @@ fn instructions(all: &[Markup], heat: f64) -> Markup {
 }
 
 /// A machine instruction.
-fn instruction(ListedInstruction(offset, ptx, executed, text): &ListedInstruction) -> Markup {
-    let executed = grouped(*executed as f64, 0);
-    let title = format!("offset {offset:#x}, PTX line {ptx}: {executed} executed");
-    html! { div title=(title) { (text) } }
+fn instruction((MachineLine(offset, ptx, live, text), executed): Executed<'_>) -> Markup {
+    let executed = executed.map(|times| format!("{} executed", grouped(times as f64, 0)));
+    let live = (*live > 0).then(|| format!("{live} live registers"));
+    let known: Vec<String> = executed.into_iter().chain(live).collect();
+    let title = format!("offset {offset:#x}, PTX line {ptx}: {}", known.join(", "));
+    html! { div title=(title.trim_end_matches(": ")) { (text) } }
 }
 
 /// The PTX of a line.
@@ -209,7 +210,14 @@ fn shown<'r>(
     shown
 }
 
-/// All counts of a line, shown at the pointer.
+/// All counts and the opcodes of a line, shown at the pointer.
+fn title(line: &Line<'_>) -> String {
+    let opcode = |(name, times): (&&str, &u64)| format!("{name}: {}", grouped(*times as f64, 0));
+    let executed = line.opcodes.iter().filter(|(_, times)| **times > 0).map(opcode);
+    iter::once(all_counts(&line.counts)).chain(executed).collect::<Vec<_>>().join("\n")
+}
+
+/// All counts, shown at the pointer.
 fn all_counts(counts: &LineCounts) -> String {
     let told = Counter::ALL.into_iter().filter(|counter| counts[*counter] > 0);
     let told =

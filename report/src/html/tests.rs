@@ -6,9 +6,8 @@ use gpuprof_analysis::fixture::{
 };
 use gpuprof_analysis::gate::judge::Baseline;
 use gpuprof_analysis::view::View;
-use gpuprof_model::code::{Columns, CountedCode, Counter, LineCounts, ListedLine, Listing};
+use gpuprof_model::code::{CountedCode, Counter, LineCounts, ListedLine, Listing, MachineLine};
 use gpuprof_model::comparison::{Change, Comparison, Outcome};
-use gpuprof_model::measurement::{ListedInstruction, MachineListing, SourceCollection};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, Status};
 use gpuprof_model::threshold::Threshold;
@@ -256,10 +255,11 @@ fn the_source_of_a_series_is_next_to_its_ptx_and_that_of_two_revisions_side_by_s
             kernel: "kernel".into(),
             files: vec!["src/lib.rs".into()],
             lines: vec![line],
+            ..Listing::default()
         };
         let mut counts = LineCounts::default();
         (counts[Counter::Requests], counts[Counter::Sectors]) = (64, sectors);
-        let code = CountedCode { listing: Arc::new(listing), counts: Columns::new(&[counts]) };
+        let code = CountedCode::new(listing, &[counts]);
         run.series[0].configurations[0].code = vec![code];
     }
     let alone = page(&after);
@@ -267,19 +267,25 @@ fn the_source_of_a_series_is_next_to_its_ptx_and_that_of_two_revisions_side_by_s
     assert!(alone.contains(row), "{alone}");
     assert!(alone.contains("title=\"PTX line 10: requests: 64\nsectors: 2,048\""), "{alone}");
     assert!(!alone.contains("class=\"diff\"") && !alone.contains("SASS"));
-    let instruction = ListedInstruction(0x1a0, 10, 64, "LDG.E R4, [R6]".into());
-    let machine =
-        vec![MachineListing { function: "kernel".into(), instructions: vec![instruction] }];
-    let mut disassembled = after.clone();
-    let source = Some(SourceCollection { machine, ..SourceCollection::default() });
-    disassembled.series[0].configurations[0].source = source;
-    let text = page(&disassembled);
-    let column = "<td class=\"code\"><div title=\"offset 0x1a0, PTX line 10: 64 executed\">\
-                  LDG.E R4, [R6]</div></td>";
+    let with_machine = |run: &Run, text: &str| {
+        let mut run = run.clone();
+        let code = &mut run.series[0].configurations[0].code[0];
+        let machine = vec![MachineLine(0x1a0, 10, 7, text.into())];
+        Arc::make_mut(&mut code.listing).machine = machine;
+        run
+    };
+    let (older, mut newer) =
+        (with_machine(&before, "LDG.E R4, [R6]"), with_machine(&after, "LDG.E.64 R4, [R6]"));
+    let text = page(&newer);
+    let column = "<td class=\"code\"><div title=\"offset 0x1a0, PTX line 10: 7 live registers\">\
+                  LDG.E.64 R4, [R6]</div></td>";
     assert!(text.contains(column) && text.contains("<th scope=\"col\">SASS</th>"), "{text}");
-    let code = gpuprof_analysis::code::changes(&before, &after);
-    after.comparison = Some(Comparison { code, ..Comparison::default() });
-    let both = page(&after);
+    let code = gpuprof_analysis::code::changes(&older, &newer);
+    newer.comparison = Some(Comparison { code, ..Comparison::default() });
+    let both = page(&newer);
+    let sass = "<td class=\"number\">1a0</td><td class=\"code gone\">LDG.E R4, [R6]</td>\
+                <td class=\"number\">1a0</td><td class=\"code new\">LDG.E.64 R4, [R6]</td>";
+    assert!(both.contains(sass) && both.contains("SASS opcodes in the code"), "{both}");
     let row = "<td class=\"code gone\">    let a = x[i];</td><td class=\"number\">2</td>\
                <td class=\"code new\">    let a = x[8 * i];</td>";
     assert!(both.contains(row), "{both}");

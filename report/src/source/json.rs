@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use gpuprof_analysis::view::View;
-use gpuprof_model::code::{Counter, LineCounts};
-use gpuprof_model::measurement::ListedInstruction;
+use gpuprof_model::code::{Counter, LineCounts, MachineLine};
 use gpuprof_model::run::Run;
 use serde::Serialize;
 
 use super::chosen::{Chosen, chosen};
-use super::lines::{self, lines, machine};
+use super::lines::{self, Executed, lines, machine};
 use super::place::Place;
 
 /// The counts of a run by line.
@@ -42,6 +41,12 @@ struct Line {
     /// The largest share that it has of any cost, from 0 to 1.
     heat: f64,
     counts: BTreeMap<Counter, u64>,
+    /// The most registers that hold a value in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live_registers: Option<u32>,
+    /// How often warps executed each opcode: of the machine code if that was counted, else of the
+    /// PTX.
+    opcodes: BTreeMap<String, u64>,
     ptx: Vec<Instruction>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     machine: Vec<MachineInstruction>,
@@ -61,15 +66,25 @@ struct MachineInstruction {
     /// In its function, in bytes.
     offset: u64,
     ptx_line: u32,
-    executed: u64,
+    /// How often warps executed it, if that was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    executed: Option<u64>,
+    /// The registers that hold a value there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live_registers: Option<u32>,
     text: String,
 }
 
-impl From<&ListedInstruction> for MachineInstruction {
-    fn from(ListedInstruction(offset, ptx_line, executed, text): &ListedInstruction) -> Self {
-        let (offset, ptx_line, executed, text) = (*offset, *ptx_line, *executed, text.clone());
-        Self { offset, ptx_line, executed, text }
+impl From<Executed<'_>> for MachineInstruction {
+    fn from((MachineLine(offset, ptx_line, live, text), executed): Executed<'_>) -> Self {
+        let (offset, ptx_line, text) = (*offset, *ptx_line, text.clone());
+        Self { offset, ptx_line, executed, live_registers: known(*live), text }
     }
+}
+
+/// Live registers, if nvdisasm knows them.
+fn known(live: u32) -> Option<u32> {
+    (live > 0).then_some(live)
 }
 
 /// The counts of `run` by line, or those of `place` alone.
@@ -87,6 +102,12 @@ pub(super) fn document<'r>(run: &'r Run, view: &View, place: Option<&Place>) -> 
             no_text: run.provenance.sources.missing(line.place.file),
             heat: line.heat,
             counts: nonzero(&line.counts),
+            live_registers: known(line.live),
+            opcodes: line
+                .opcodes
+                .iter()
+                .map(|(name, times)| ((*name).to_owned(), *times))
+                .collect(),
             ptx: row
                 .code
                 .iter()

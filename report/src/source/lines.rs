@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpuprof_model::Quantity;
 use gpuprof_model::Unit;
-use gpuprof_model::code::{Counter, LineCounts, SourceLine, Sources};
-use gpuprof_model::measurement::{ListedInstruction, MachineListing, SourceCollection};
+use gpuprof_model::code::{CountedCode, Counter, LineCounts, MachineLine, SourceLine, Sources};
+use gpuprof_model::measurement::SourceCollection;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 use gpuprof_model::text::one_line;
 use gpuprof_model::verdict::Judgement;
@@ -18,12 +18,24 @@ pub(crate) struct Line<'r> {
     pub(crate) counts: LineCounts,
     /// The largest share that it has of any cost of the configuration, from 0 to 1.
     pub(crate) heat: f64,
+    /// The most registers that hold a value in it; 0 without machine code.
+    pub(crate) live: u32,
+    /// How often warps executed each opcode: of the machine code if that was counted, else of the
+    /// PTX.
+    pub(crate) opcodes: BTreeMap<&'r str, u64>,
+}
+
+impl<'r> Line<'r> {
+    fn new(place: SourceLine<'r>) -> Self {
+        let (counts, opcodes) = Default::default();
+        Self { place, counts, heat: 0.0, live: 0, opcodes }
+    }
 }
 
 /// How a GPU's counts by line were collected, in words.
 pub(crate) fn collected(source: &SourceCollection) -> String {
     let number = |value: u64| Quantity::new(value as f64, Unit::Count).to_string();
-    let SourceCollection { ranges, samples, dropped, missing, machine: _ } = source;
+    let SourceCollection { ranges, samples, dropped, missing } = source;
     let dropped = match dropped {
         0 => String::new(),
         some => format!(", {} lost", number(*some)),
@@ -35,21 +47,21 @@ pub(crate) fn collected(source: &SourceCollection) -> String {
     parts.join(", ") + &missing.collect::<String>()
 }
 
+/// A machine instruction of a line, and how often warps executed it, if that was counted.
+pub(crate) type Executed<'r> = (&'r MachineLine, Option<u64>);
+
 /// The machine code of `row` that belongs to a line of the source.
 pub(crate) fn machine<'r>(
     row: &'r ConfigurationResult,
     place: &SourceLine<'_>,
-) -> Vec<&'r ListedInstruction> {
-    let listings = row.source.iter().flat_map(|source| &source.machine);
-    let of_listing = |listing: &'r MachineListing| {
-        let codes = row.code.iter().filter(|code| code.listing.kernel == listing.function);
-        let lines = codes.flat_map(|code| {
-            code.listing.lines.iter().filter(|line| code.source(line).as_ref() == Some(place))
-        });
-        let ptx: BTreeSet<u32> = lines.map(|line| line.0).collect();
-        listing.instructions.iter().filter(move |it| ptx.contains(&it.1))
+) -> Vec<Executed<'r>> {
+    let of_code = |code: &'r CountedCode| {
+        let lines = code.listing.lines.iter();
+        let here = lines.filter(|line| code.source(line).as_ref() == Some(place));
+        let ptx: BTreeSet<u32> = here.map(|line| line.0).collect();
+        code.machine().filter(move |(instruction, _)| ptx.contains(&instruction.1))
     };
-    listings.flat_map(of_listing).collect()
+    row.code.iter().flat_map(of_code).collect()
 }
 
 /// The costs that make a line hot.
@@ -62,22 +74,40 @@ fn costs(counts: &LineCounts) -> [u64; 5] {
 
 /// The lines of `row`, by file and number; PTX without a line in the source is left out.
 pub(crate) fn lines(row: &ConfigurationResult) -> Vec<Line<'_>> {
-    let mut all: BTreeMap<SourceLine<'_>, LineCounts> = BTreeMap::new();
-    for (place, counts) in row.code.iter().flat_map(|code| code.by_source()) {
-        if let Some(place) = place {
-            *all.entry(place).or_default() += counts;
-        }
-    }
+    let mut all: BTreeMap<SourceLine<'_>, Line<'_>> = BTreeMap::new();
+    row.code.iter().for_each(|code| add(code, &mut all));
     let mut totals = [0; 5];
-    for counts in all.values() {
-        totals.iter_mut().zip(costs(counts)).for_each(|(total, cost)| *total += cost);
+    for line in all.values() {
+        totals.iter_mut().zip(costs(&line.counts)).for_each(|(total, cost)| *total += cost);
     }
     let heat = |counts: &LineCounts| {
         let shares = costs(counts).into_iter().zip(totals).filter(|(_, total)| *total > 0);
         shares.map(|(cost, total)| cost as f64 / total as f64).fold(0.0, f64::max)
     };
-    let line = |(place, counts)| Line { place, heat: heat(&counts), counts };
-    all.into_iter().map(line).collect()
+    all.into_values().map(|line| Line { heat: heat(&line.counts), ..line }).collect()
+}
+
+/// Adds the lines of a kernel.
+fn add<'r>(code: &'r CountedCode, all: &mut BTreeMap<SourceLine<'r>, Line<'r>>) {
+    let mut places: BTreeMap<u32, SourceLine<'_>> = BTreeMap::new();
+    for (ptx, counts) in code.lines() {
+        let Some(place) = code.source(ptx) else { continue };
+        places.insert(ptx.0, place.clone());
+        let line = all.entry(place.clone()).or_insert_with(|| Line::new(place));
+        line.counts += counts;
+        if code.executed.is_none() && !ptx.opcode().is_empty() {
+            *line.opcodes.entry(ptx.opcode()).or_default() += counts[Counter::Instructions];
+        }
+    }
+    for (instruction, times) in code.machine() {
+        let Some(line) = places.get(&instruction.1).and_then(|it| all.get_mut(it)) else {
+            continue;
+        };
+        line.live = line.live.max(instruction.2);
+        if let Some(times) = times {
+            *line.opcodes.entry(instruction.opcode()).or_default() += times;
+        }
+    }
 }
 
 /// The accesses and branches of a line in words: "128 requests, 4,096 sectors where 512 would do".

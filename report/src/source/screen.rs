@@ -1,10 +1,10 @@
 //! The source with its counts, on a screen.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use gpuprof_analysis::view::View;
-use gpuprof_model::code::{Counter, LineCounts, ListedLine, SourceLine, Sources};
-use gpuprof_model::measurement::ListedInstruction;
+use gpuprof_model::code::{Counter, LineCounts, ListedLine, MachineLine, SourceLine, Sources};
 use gpuprof_model::run::{ConfigurationResult, Run};
 use gpuprof_model::text::one_line;
 use gpuprof_system::pad;
@@ -19,12 +19,15 @@ use crate::paint::Paint;
 /// The most lines with counts, unless one place or everything is asked for.
 const MOST_LINES: usize = 16;
 
+/// The most opcodes of a place.
+const MOST_OPCODES: usize = 8;
+
 /// Lines before and after a place, and around a line with counts.
 const AROUND_PLACE: u32 = 5;
 const AROUND_LINE: u32 = 1;
 
 /// The text of a column for a line of a file with these totals.
-type Text = fn(&LineCounts, &LineCounts) -> String;
+type Text = fn(&Line<'_>, &LineCounts) -> String;
 
 /// A column: its title, its texts, one for each line, and its width.
 struct Column {
@@ -39,24 +42,25 @@ impl Column {
     }
 }
 
-const COLUMNS: [(&str, Text); 8] = [
-    ("instructions", |counts, all| {
-        let share = share(counts[Counter::Instructions], all[Counter::Instructions]);
+const COLUMNS: [(&str, Text); 9] = [
+    ("instructions", |line, all| {
+        let share = share(line.counts[Counter::Instructions], all[Counter::Instructions]);
         format!("{} %", grouped(share, 1))
     }),
-    ("threads", |counts, _| match counts[Counter::Instructions] {
+    ("threads", |line, _| match line.counts[Counter::Instructions] {
         0 => String::new(),
-        warps => grouped(counts[Counter::ThreadInstructionsOn] as f64 / warps as f64, 1),
+        warps => grouped(line.counts[Counter::ThreadInstructionsOn] as f64 / warps as f64, 1),
     }),
-    ("sectors", |counts, _| number(counts[Counter::Sectors])),
-    ("ideal", |counts, _| number(counts[Counter::IdealSectors])),
-    ("conflicts", |counts, _| number(counts.conflicts())),
-    ("divergent", |counts, _| number(counts[Counter::DivergentBranches])),
-    ("samples", |counts, all| match counts[Counter::Samples] {
+    ("live", |line, _| number(line.live.into())),
+    ("sectors", |line, _| number(line.counts[Counter::Sectors])),
+    ("ideal", |line, _| number(line.counts[Counter::IdealSectors])),
+    ("conflicts", |line, _| number(line.counts.conflicts())),
+    ("divergent", |line, _| number(line.counts[Counter::DivergentBranches])),
+    ("samples", |line, all| match line.counts[Counter::Samples] {
         0 => String::new(),
         some => format!("{} %", grouped(share(some, all[Counter::Samples]), 1)),
     }),
-    ("waits for", |counts, _| counts.most_waited().map_or_else(String::new, waited)),
+    ("waits for", |line, _| line.counts.most_waited().map_or_else(String::new, waited)),
 ];
 
 /// Percent of `all`.
@@ -180,13 +184,25 @@ impl Table<'_> {
         let mut totals = LineCounts::default();
         self.lines.iter().for_each(|line| totals += line.counts);
         let column = |&(title, text): &(&'static str, Text)| {
-            let texts: Vec<String> =
-                self.lines.iter().map(|line| text(&line.counts, &totals)).collect();
+            let texts: Vec<String> = self.lines.iter().map(|line| text(line, &totals)).collect();
             let width = texts.iter().map(String::len).chain([title.len()]).max().unwrap_or(0);
             Column { title, texts, width }
         };
         let columns = COLUMNS.iter().map(column);
         columns.filter(|column| column.texts.iter().any(|text| !text.is_empty())).collect()
+    }
+
+    /// The opcodes of a line that warps executed most, if it has several.
+    fn opcodes(&self, number: u32) -> Option<String> {
+        let line = self.lines.iter().find(|line| line.place.line == number)?;
+        let mut all: Vec<(&&str, &u64)> = line.opcodes.iter().filter(|it| *it.1 > 0).collect();
+        all.sort_by_key(|(_, times)| Reverse(**times));
+        let one = |(name, times): &(&&str, &u64)| {
+            format!("{} {}", grouped(**times as f64, 0), one_line(name))
+        };
+        let most: Vec<String> = all.iter().take(MOST_OPCODES).map(one).collect();
+        let text = format!("       opcodes  {}", most.join(", "));
+        (all.len() > 1).then(|| self.paint.faint(text))
     }
 
     /// The PTX of a line with the counts of each instruction, and its machine code.
@@ -203,12 +219,17 @@ impl Table<'_> {
             code.lines().filter(|(line, _)| code.source(line).as_ref() == Some(&here))
         });
         let head = |what| self.paint.faint(format!("       {what:>6}  {:>12}", "executed"));
-        let mut out: Vec<String> = std::iter::once(head("PTX")).chain(of_line.map(line)).collect();
+        let mut out: Vec<String> = self.opcodes(number).into_iter().collect();
+        out.extend(std::iter::once(head("PTX")).chain(of_line.map(line)));
         let machine = machine(row, &here);
-        out.extend(machine.first().map(|_| head("SASS")));
-        out.extend(machine.into_iter().map(|ListedInstruction(offset, _, executed, text)| {
-            let executed = grouped(*executed as f64, 0);
-            format!("       {offset:>6x}  {executed:>12}  {}", one_line(text))
+        out.extend(
+            machine.first().map(|_| format!("{}  {}", head("SASS"), self.paint.faint("live"))),
+        );
+        out.extend(machine.into_iter().map(|(MachineLine(offset, _, live, text), executed)| {
+            let executed = executed.map_or_else(String::new, |times| grouped(times as f64, 0));
+            let live =
+                Some(live).filter(|live| **live > 0).map_or_else(String::new, u32::to_string);
+            format!("       {offset:>6x}  {executed:>12}  {live:>4}  {}", one_line(text))
         }));
         out
     }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 use gpuprof_analysis::fixture;
 use gpuprof_analysis::view::View;
 use gpuprof_model::code::{
-    Columns, CountedCode, Counter, LineCounts, ListedLine, Listing, Sources,
+    Columns, CountedCode, Counter, LineCounts, ListedLine, Listing, MachineLine, Sources,
 };
-use gpuprof_model::measurement::{ListedInstruction, MachineListing, SourceCollection};
 use gpuprof_model::run::Run;
 
 use super::*;
@@ -45,8 +44,13 @@ fn code() -> CountedCode {
     ]
     .into_iter()
     .unzip();
-    let listing = Listing { kernel: "kernel".into(), files: vec!["src/lib.rs".into()], lines };
-    CountedCode { listing: Arc::new(listing), counts: Columns::new(&counts) }
+    let listing = Listing {
+        kernel: "kernel".into(),
+        files: vec!["src/lib.rs".into()],
+        lines,
+        ..Listing::default()
+    };
+    CountedCode::new(listing, &counts)
 }
 
 fn run() -> Run {
@@ -95,6 +99,7 @@ fn the_code_of_one_place_is_shown_below_it() {
         3        20.0 %      0.0      256    256             ▒     let near = x[i];
         4                                                    │     // One sector a lane.
         5        40.0 %      0.0    2,048    256             █     let far = x[8 * i];
+           opcodes  64 ld.global.f32, 64 shl.b32
               PTX      executed
                14            64  shl.b32 %r2, %r1, 3;
                15            64  ld.global.f32 %f2, [%rd2];  64 requests, 2,048 sectors where 256 would do
@@ -106,38 +111,57 @@ fn the_code_of_one_place_is_shown_below_it() {
     assert_eq!(screen(Some("lib.rs:90")), "");
 }
 
-/// With machine code of the lines 3 and 5, and of another function.
-fn disassembled() -> Run {
+/// With machine code of the lines 3 and 5, and of none, which warps executed so often.
+fn disassembled(executed: Option<u64>) -> Run {
     let mut run = run();
-    let one = |offset, ptx, text: &str| ListedInstruction(offset, ptx, 64, text.into());
-    let listing =
-        |function: &str, instructions| MachineListing { function: function.into(), instructions };
-    let own = vec![one(0, 12, "LDG.E R1, [R2]"), one(0x1a0, 15, "LDG.E R4, [R6]")];
-    let machine = vec![listing("kernel", own), listing("other", vec![one(0, 15, "EXIT")])];
-    let source = SourceCollection { machine, ..SourceCollection::default() };
-    run.series[0].configurations[0].source = Some(source);
+    let code = &mut run.series[0].configurations[0].code[0];
+    let one = |offset, ptx, live, text: &str| MachineLine(offset, ptx, live, text.into());
+    let machine = vec![
+        one(0, 12, 4, "LDG.E R1, [R2]"),
+        one(0x190, 14, 9, "IADD3 R4, R4, R2, RZ"),
+        one(0x1a0, 15, 7, "LDG.E R4, [R6]"),
+        one(0x1b0, 0, 1, "EXIT"),
+    ];
+    Arc::make_mut(&mut code.listing).machine = machine;
+    let of = |times| counts(&[(Counter::Instructions, times)]);
+    code.executed = executed.map(|times| Columns::new(&[0, 1, 2, 3].map(|more| of(times + more))));
     run
 }
 
 #[test]
 fn machine_code_is_shown_below_the_ptx_of_its_place() {
-    let screen = screen_of(&disassembled(), Some("lib.rs:5"));
-    let below: Vec<&str> = screen.lines().skip_while(|line| !line.contains("SASS")).collect();
-    assert_eq!(
-        below[..3],
-        [
-            "         SASS      executed",
-            "          1a0            64  LDG.E R4, [R6]",
-            "    6        20.0 %      0.0                          8  █     if near < far {",
-        ]
-    );
+    insta::assert_snapshot!(screen_of(&disassembled(Some(64)), Some("lib.rs:5")), @r"
+    saxpy::kernels::saxpy  block=64,n=1048576, the first
+     line  instructions  threads  live  sectors  ideal  divergent    src/lib.rs
+        1                                                          │ fn kernel() {
+        2        20.0 %      0.0                                   ▒     let i = thread::global_x();
+        3        20.0 %      0.0     4      256    256             ▒     let near = x[i];
+        4                                                          │     // One sector a lane.
+        5        40.0 %      0.0     9    2,048    256             █     let far = x[8 * i];
+           opcodes  66 LDG.E, 65 IADD3
+              PTX      executed
+               14            64  shl.b32 %r2, %r1, 3;
+               15            64  ld.global.f32 %f2, [%rd2];  64 requests, 2,048 sectors where 256 would do
+             SASS      executed  live
+              190            65     9  IADD3 R4, R4, R2, RZ
+              1a0            66     7  LDG.E R4, [R6]
+        6        20.0 %      0.0                                8  █     if near < far {
+        7                                                          │         y[i] = near;
+        8                                                          │     }
+        9                                                          │ }
+    ");
+    let emulated = screen_of(&disassembled(None), Some("lib.rs:5"));
+    assert!(emulated.contains("\n       opcodes  64 ld.global.f32, 64 shl.b32\n"), "{emulated}");
+    let load = format!("\n          1a0  {:>12}     7  LDG.E R4, [R6]\n", "");
+    assert!(emulated.contains(&load), "{emulated}");
 }
 
 #[test]
 fn editors_read_the_same_as_json() {
     let mut out = Vec::new();
     let place = Place::parse("src/lib.rs:5").unwrap();
-    write_source_json(&disassembled(), &View::default(), Some(&place), &mut out).unwrap();
+    let run = disassembled(Some(64));
+    write_source_json(&run, &View::default(), Some(&place), &mut out).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     let lines = document["series"][0]["lines"].as_array().unwrap();
     assert_eq!(lines.len(), 1);
@@ -147,8 +171,13 @@ fn editors_read_the_same_as_json() {
     assert_eq!((&line["counts"]["sectors"], &line["heat"]), (&2048.into(), &1.0.into()));
     assert_eq!(line["ptx"][1]["text"], "ld.global.f32 %f2, [%rd2];");
     assert_eq!(line["ptx"][1]["counts"]["ideal_sectors"], 256);
-    let machine = serde_json::json!([{"offset": 416, "ptx_line": 15, "executed": 64, "text": "LDG.E R4, [R6]"}]);
-    assert_eq!(line["machine"], machine);
+    assert_eq!(line["live_registers"], 9);
+    assert_eq!(line["opcodes"], serde_json::json!({"IADD3": 65, "LDG.E": 66}));
+    let load = serde_json::json!({
+        "offset": 416, "ptx_line": 15, "executed": 66, "live_registers": 7,
+        "text": "LDG.E R4, [R6]",
+    });
+    assert_eq!(line["machine"][1], load);
 }
 
 #[test]

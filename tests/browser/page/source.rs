@@ -17,7 +17,7 @@ fn a_line_is_next_to_its_ptx_and_its_machine_code_and_a_second_configuration() {
         "return [...table.tHead.rows].map((row) => [...row.cells].map((cell) => cell.textContent).filter((text) => text))",
     );
     let heads: Vec<Vec<String>> = serde_json::from_value(heads).expect("rows of texts");
-    let columns = ["instructions", "sectors", "ideal sectors", "samples"];
+    let columns = ["instructions", "live registers", "sectors", "ideal sectors", "samples"];
     let codes = ["PTX", "SASS"];
     let expected = [&["line", "source"][..], &columns, &codes, &columns].concat();
     assert_eq!(heads[1], expected, "{heads:?}");
@@ -41,6 +41,12 @@ fn two_revisions_are_side_by_side_with_the_changed_line_marked() {
          return [text('gone').includes('ld.global.nc.f32'), text('new').includes('ld.global.f32'), diff.querySelectorAll('td.new').length]",
     );
     assert_eq!(found, json!([true, true, 1]));
+    let machine = page.browser.say(
+        "const diff = document.querySelector('[aria-label=SASS] table.diff'); const cells = (name) => [...diff.querySelectorAll('td.' + name)].map((cell) => cell.textContent); \
+         return [cells('gone'), cells('new')]",
+    );
+    let (before, after) = ("LDG.E.CONSTANT R60, R60, c[0x0][0x28]", "FADD R60, R60, c[0x0][0x28]");
+    assert_eq!(machine, json!([[before], [after]]));
     let cost = page.browser.say("return document.body.textContent");
     let cost = cost.as_str().expect("a page has text");
     assert!(cost.contains("src/lib.rs:51 went from 4 to 32 sectors"), "{cost}");

@@ -9,9 +9,11 @@ use gpuprof_analysis::fixture::{self, failed, finished, gpu_pass, measured, poin
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::rejudge;
 use gpuprof_analysis::view::View;
-use gpuprof_model::code::{Columns, CountedCode, Counter, LineCounts, ListedLine, Listing};
+use gpuprof_model::code::{
+    Columns, CountedCode, Counter, LineCounts, ListedLine, Listing, MachineLine,
+};
 use gpuprof_model::machine::Backend;
-use gpuprof_model::measurement::{ListedInstruction, MachineListing, SourceCollection};
+use gpuprof_model::measurement::SourceCollection;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Run, SectionColumns, SectionRow, SectionTable};
 use gpuprof_model::{AxisValue, Configuration, Threshold};
@@ -299,13 +301,13 @@ fn code(sectors: u64) -> (CountedCode, SourceCollection) {
         }
         counts.push(count);
         let text = format!("FADD R{register}, R{register}, c[0x0][0x28]");
-        machine.push(ListedInstruction(16 * u64::from(at), 10 + at, 4096, text));
+        machine.push(MachineLine(16 * u64::from(at), 10 + at, 16 + at % 23, text));
     }
     let (kernel, files) = ("saxpy".to_owned(), vec!["src/lib.rs".to_owned()]);
-    let listing = Arc::new(Listing { kernel: kernel.clone(), files, lines });
-    let code = CountedCode { listing, counts: Columns::new(&counts) };
-    let machine = vec![MachineListing { function: kernel, instructions: machine }];
-    (code, SourceCollection { ranges: 20, samples: 897, machine, ..SourceCollection::default() })
+    let executed = Some(Columns::new(&counts));
+    let listing = Listing { kernel, files, lines, machine };
+    let code = CountedCode { executed, ..CountedCode::new(listing, &counts) };
+    (code, SourceCollection { ranges: 20, samples: 897, ..SourceCollection::default() })
 }
 
 /// saxpy with counts by line on a GPU; line 50 became worse than in its baseline.
@@ -327,7 +329,12 @@ pub fn counted_by_line() -> Run {
             160 => ListedLine(160, line.1, line.2, line.3.replace("ld.global", "ld.global.nc")),
             _ => line,
         });
-        row.code[0].listing = Arc::new(Listing { lines: lines.collect(), ..listing });
+        let machine = listing.machine.into_iter().map(|line| match line.0 {
+            2400 => MachineLine(line.0, line.1, 9, line.3.replace("FADD", "LDG.E.CONSTANT")),
+            _ => line,
+        });
+        let (lines, machine) = (lines.collect(), machine.collect());
+        row.code[0].listing = Arc::new(Listing { lines, machine, ..listing });
     });
     judged(counted(32), Ok(before), &["every duration <= 75 us"])
 }

@@ -75,8 +75,8 @@ pub(super) fn assembler() -> Check {
 
 /// nvdisasm, which writes machine code as text.
 pub(super) fn disassembler() -> Check {
-    let needed = "the SASS of counts by line on a GPU needs it";
-    optional(&nvdisasm::PROGRAM, "counts by line show SASS", needed)
+    let needed = "SASS and live registers by line need it";
+    optional(&nvdisasm::PROGRAM, "counts by line show SASS and live registers", needed)
 }
 
 /// The check of `program`, with what it `gives`, or for what it is `needed`.

@@ -7,12 +7,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gpuprof_build::machine_code::PtxLines;
-use gpuprof_build::nvdisasm::Instructions;
 use gpuprof_model::code::{Columns, CountedCode, Counter, LineCounts, ListedLine, Listing};
-use gpuprof_model::measurement::{
-    ListedInstruction, MachineFunction, MachineInstruction, MachineListing,
-};
+use gpuprof_model::measurement::{MachineFunction, MachineInstruction};
+
+use super::disassembly::{Cubin, line_of};
 
 /// The text in place of lines that are not known.
 const UNKNOWN: &str = "(machine code whose lines are not known)";
@@ -26,81 +24,63 @@ pub(super) struct Known {
     pub(super) cubin: Arc<Cubin>,
 }
 
-/// What is known of a cubin.
-#[derive(Debug, Default)]
-pub(super) struct Cubin {
-    /// The PTX lines of its instructions; empty where its PTX does not name lines.
-    pub(super) lines: PtxLines,
-    /// Their text; empty without nvdisasm.
-    pub(super) text: Instructions,
-    /// Why nvdisasm writes none.
-    pub(super) illegible: Option<String>,
-}
-
 /// The code of those of `functions` that executed something, by `known`, which are in the same
 /// order. Of several with one listing it is one.
 pub(super) fn by_line(functions: &[MachineFunction], known: &[Known]) -> Vec<CountedCode> {
-    let mut code: BTreeMap<Arc<Listing>, Vec<LineCounts>> = BTreeMap::new();
+    let mut code: BTreeMap<Arc<Listing>, Rows> = BTreeMap::new();
     for (function, Known { listing, cubin }) in functions.iter().zip(known) {
         let lines = &cubin.lines;
         let listing = listing.clone().filter(|_| !lines.is_empty());
         let listing = listing.unwrap_or_else(|| unknown(&function.name));
-        let rows = vec![LineCounts::default(); listing.lines.len()];
-        let rows = code.entry(Arc::clone(&listing)).or_insert(rows);
+        let rows = code.entry(Arc::clone(&listing)).or_insert_with(|| Rows::new(&listing));
         for MachineInstruction { offset, counts } in &function.instructions {
             let at = line_of(&listing, lines.line(&function.name, *offset));
-            if let Some(row) = rows.get_mut(at) {
+            if let Some(row) = rows.lines.get_mut(at) {
                 counts.iter().for_each(|(counter, count)| row[*counter] += count);
+            }
+            let at = listing.machine.partition_point(|line| line.0 < *offset);
+            let machine = rows.machine.get_mut(at).filter(|_| listing.machine[at].0 == *offset);
+            if let Some((row, count)) = machine.zip(counts.get(&Counter::Instructions)) {
+                row[Counter::Instructions] += count;
             }
         }
     }
-    let executed =
-        |(_, rows): &(_, Vec<LineCounts>)| rows.iter().any(|row| *row != LineCounts::default());
-    let counted =
-        |(listing, rows): (_, Vec<_>)| CountedCode { listing, counts: Columns::new(&rows) };
-    code.into_iter().filter(executed).map(counted).collect()
+    code.into_iter().filter_map(|(listing, rows)| rows.counted(listing)).collect()
 }
 
-/// The machine code of those of `functions` that executed something, as far as its text is `known`.
-pub(super) fn disassembled(functions: &[MachineFunction], known: &[Known]) -> Vec<MachineListing> {
-    let listed = |(function, Known { listing, cubin }): (&MachineFunction, &Known)| {
-        let (listing, text) = (listing.as_ref()?, cubin.text.get(&function.name)?);
-        let executed: BTreeMap<u64, u64> = function
-            .instructions
-            .iter()
-            .filter_map(|it| Some((it.offset, *it.counts.get(&Counter::Instructions)?)))
-            .collect();
-        let instruction = |(offset, text): &(u64, String)| {
-            let line = line_of(listing, cubin.lines.line(&function.name, *offset));
-            let ptx = listing.lines.get(line).map_or(0, |line| line.0);
-            let times = executed.get(offset).copied().unwrap_or_default();
-            ListedInstruction(*offset, ptx, times, text.clone())
-        };
-        let instructions = text.iter().map(instruction).collect();
-        let function = function.name.clone();
-        (!executed.is_empty()).then_some(MachineListing { function, instructions })
-    };
-    functions.iter().zip(known).filter_map(listed).collect()
+/// The counts of a listing.
+struct Rows {
+    lines: Vec<LineCounts>,
+    machine: Vec<LineCounts>,
 }
 
-/// The number of the line of `listing` to which the PTX line belongs: itself, or the next one with
-/// an instruction, as the preparations of a function belong to its beginning.
-fn line_of(listing: &Listing, ptx: Option<u32>) -> usize {
-    let lines = &listing.lines;
-    let first = lines.partition_point(|line| line.0 < ptx.unwrap_or_default());
-    let next = (first..lines.len()).find(|at| !lines[*at].opcode().is_empty());
-    next.unwrap_or(lines.len().saturating_sub(1))
+impl Rows {
+    fn new(Listing { lines, machine, .. }: &Listing) -> Self {
+        let [lines, machine] =
+            [lines.len(), machine.len()].map(|many| vec![LineCounts::default(); many]);
+        Self { lines, machine }
+    }
+
+    /// The code with these counts, unless all are 0.
+    fn counted(self, listing: Arc<Listing>) -> Option<CountedCode> {
+        let some = |rows: &[LineCounts]| rows.iter().any(|row| *row != LineCounts::default());
+        let executed = some(&self.machine).then(|| Columns::new(&self.machine));
+        let code = CountedCode { executed, ..CountedCode::new(listing, &self.lines) };
+        some(&self.lines).then_some(code)
+    }
 }
 
 fn unknown(name: &str) -> Arc<Listing> {
     let lines = vec![ListedLine(0, 0, 0, UNKNOWN.to_owned())];
-    Arc::new(Listing { kernel: name.to_owned(), files: Vec::new(), lines })
+    Arc::new(Listing { kernel: name.to_owned(), lines, ..Listing::default() })
 }
 
 #[cfg(test)]
 mod tests {
+    use gpuprof_build::machine_code::PtxLines;
+    use gpuprof_build::nvdisasm::{Instruction, Instructions};
+
     use super::*;
-    use gpuprof_model::code::Counter;
 
     const CUBIN: &[u8] = include_bytes!("../../../../build/tests/golden/trouble.cubin");
     const PTX: &str = include_str!("../../../../build/tests/golden/trouble.ptx");
@@ -113,7 +93,7 @@ mod tests {
         let lines = of_kernel.filter(|(_, line)| line.ends_with(';') && !line.starts_with('.'));
         let lines = lines.map(|(at, line)| ListedLine(at, 1, at, line.replace('\t', " ")));
         let (kernel, files) = ("trouble".to_owned(), vec!["k.ptx".to_owned()]);
-        Arc::new(Listing { kernel, files, lines: lines.collect() })
+        Arc::new(Listing { kernel, files, lines: lines.collect(), ..Listing::default() })
     }
 
     fn function(name: &str, counts: &[(u64, Counter, u64)]) -> MachineFunction {
@@ -126,30 +106,41 @@ mod tests {
     }
 
     /// All of `trouble`, with this text.
-    fn known(text: Instructions) -> Known {
+    fn known(text: Vec<Instruction>) -> Known {
+        let text = Instructions::from([("trouble".to_owned(), text)]);
         let cubin = Cubin { lines: PtxLines::read(CUBIN).unwrap(), text, illegible: None };
-        Known { listing: Some(listing()), cubin: Arc::new(cubin) }
+        let listing = Listing { machine: cubin.machine(&listing()), ..Listing::clone(&listing()) };
+        Known { listing: Some(Arc::new(listing)), cubin: Arc::new(cubin) }
     }
 
     #[test]
     fn machine_code_has_its_text_its_counts_and_its_lines_of_the_ptx() {
         let text = [(0, "LDC R1, c[0x0][0x28]"), (624, "LDG.E.CONSTANT R12, [R2]"), (640, "NOP")];
-        let text = text.map(|(offset, text)| (offset, text.to_owned())).to_vec();
-        let known = [known(BTreeMap::from([("trouble".to_owned(), text)])), Known::default()];
+        let instruction =
+            |(offset, text): (u64, &str)| Instruction { offset, live: 7, text: text.to_owned() };
+        let known = [known(text.map(instruction).to_vec()), Known::default()];
         let counts = [(0, Counter::Instructions, 2048), (624, Counter::Instructions, 2000)];
         let functions = [function("trouble", &counts), function("foreign", &counts)];
-        let listed = disassembled(&functions, &known);
-        assert_eq!(listed.len(), 1);
+        let code = by_line(&functions, &known);
+        let of = |name: &str| code.iter().find(|it| it.listing.kernel == name).unwrap();
         let ptx = |line: u32| PTX.lines().nth(line as usize - 1).unwrap().trim().to_owned();
-        let lines: Vec<_> =
-            listed[0].instructions.iter().map(|it| (it.0, ptx(it.1), it.2, &*it.3)).collect();
-        assert_eq!((lines[0].0, lines[0].2, lines[0].3), (0, 2048, "LDC R1, c[0x0][0x28]"));
+        let lines: Vec<_> = of("trouble")
+            .machine()
+            .map(|(line, times)| (line.0, ptx(line.1), line.2, times, &*line.3))
+            .collect();
+        assert_eq!((lines[0].0, lines[0].2, lines[0].3, lines[0].4), (0, 7, Some(2048), text[0].1));
         assert!(lines[0].1.starts_with("mov.u64"), "{lines:?}");
         assert!(lines[1].1.starts_with("ld.global.nc.f32"), "{lines:?}");
-        assert_eq!((lines[2].2, lines[2].3), (0, "NOP"));
-        // A function that was only sampled is listed with the counted one.
+        assert_eq!((lines[2].3, lines[2].4), (Some(0), "NOP"));
+        assert_eq!(of("foreign").executed, None);
+        // Nothing counted a function that was only sampled.
         let sampled = [function("trouble", &[(0, Counter::Samples, 5)])];
-        assert_eq!(disassembled(&sampled, &known[..1]), []);
+        let code = by_line(&sampled, &known[..1]);
+        assert_eq!((code[0].listing.machine.len(), &code[0].executed), (3, &None));
+        // Without a table of lines the machine code has text, but no places.
+        let text = known[0].cubin.text.clone();
+        let cubin = Cubin { lines: PtxLines::default(), text, illegible: None };
+        assert_eq!(cubin.machine(&listing())[0].1, 0);
     }
 
     #[test]
@@ -162,7 +153,7 @@ mod tests {
             (976, Counter::IdealWavefronts, 20480),
             (2688, Counter::IdealSectors, 16405),
         ];
-        let known = [known(Instructions::new())];
+        let known = [known(Vec::new())];
         let code = by_line(&[function("trouble", &counts)], &known);
         let lines: Vec<(String, LineCounts)> =
             code[0].lines().map(|(line, counts)| (line.3.clone(), counts)).collect();

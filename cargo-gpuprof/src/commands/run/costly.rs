@@ -20,7 +20,7 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 use gpuprof_system::interrupt::Interrupt;
 
 use super::decided::Prepared;
-use super::inputs::Checked;
+use super::inputs::{self, Checked};
 
 /// How long the emulated driver may take for a run.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -30,9 +30,7 @@ pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
     let until = Instant::now() + LIMIT;
     for series in run.series.iter_mut().filter(|_| !prepared.plan.devices.emulated) {
         let heads = prepared.plan.both.heads();
-        let Some(checked) = heads.iter().find(|it| it.planned.series.id == series.id) else {
-            continue;
-        };
+        let Some(checked) = inputs::find(heads, &series.id) else { continue };
         let keys: BTreeSet<String> = series.judgements.iter().filter_map(lacks_line).collect();
         for key in keys {
             let mut rows = series.configurations.iter_mut();

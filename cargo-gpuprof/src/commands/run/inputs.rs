@@ -7,6 +7,7 @@ use gpuprof_analysis::gate::baseline::Against;
 use gpuprof_analysis::gate::outcome::Gate;
 use gpuprof_model::metric::{Catalogue, Metric};
 use gpuprof_model::run::SectionColumns;
+use gpuprof_model::series::SeriesId;
 
 use super::base::Base;
 use super::exports::Exports;
@@ -81,6 +82,11 @@ pub(super) struct Checked {
     pub(super) viewed: Vec<String>,
     /// The metrics that rules of advice read, if they are to be collected.
     pub(super) advice: Vec<String>,
+}
+
+/// The planned series of this name.
+pub(super) fn find<'c>(planned: &'c [Checked], id: &SeriesId) -> Option<&'c Checked> {
+    planned.iter().find(|it| it.planned.series.id == *id)
 }
 
 impl Checked {

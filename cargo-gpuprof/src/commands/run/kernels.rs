@@ -9,8 +9,8 @@ use super::decided::Plan;
 use crate::commands::source::{Kernels, newest_cuda};
 use crate::commands::{KernelTarget, Source};
 use gpuprof_build::declared::Needed;
-use gpuprof_build::ptxas::{self, Assembler};
-use gpuprof_build::toolkit::Search;
+use gpuprof_build::ptxas::{self, Assembled, Assembler};
+use gpuprof_build::toolkit::{NotFound, Search};
 use gpuprof_engine::plan::{PlannedSeries, Side};
 use gpuprof_system::error::Result;
 use gpuprof_system::interrupt::Interrupt;
@@ -51,23 +51,27 @@ pub(super) fn build(
     Ok(kernels)
 }
 
-/// Asks ptxas for the resources of `kernels` on each of `architectures`, if it is available.
+/// Lets ptxas compile `kernels` for each of `architectures`, if it is available.
 fn assemble(kernels: &mut Kernels, architectures: BTreeSet<String>, target: &Utf8Path) {
     let kept = target.join("gpuprof/ptxas");
     let found = Assembler::find(&Search::from_environment(&ptxas::PROGRAM));
     let machine_code: BTreeSet<&str> = kernels.declared.machine_code().collect();
     let ptx = kernels.modules.iter().filter(|(module, _)| !machine_code.contains(module.as_str()));
-    let on = |architecture: &String| {
-        let resources = ptx.clone().map(|(module, file)| {
-            let resources = match &found {
-                Ok(assembler) => assembler.resources(file, architecture, &kept),
-                Err(absent) => ModuleResources::Unknown(absent.to_string()),
-            };
-            (module.clone(), resources)
-        });
-        (architecture.clone(), resources.collect())
+    let unknown = |absent: &NotFound| Assembled {
+        resources: ModuleResources::Unknown(absent.to_string()),
+        cubin: None,
     };
-    kernels.resources = architectures.iter().map(on).collect();
+    let on = |architecture: &String| {
+        let assembled = ptx.clone().map(|(module, file)| {
+            let assembled = match &found {
+                Ok(assembler) => assembler.assemble(file, architecture, &kept),
+                Err(absent) => unknown(absent),
+            };
+            (module.clone(), assembled)
+        });
+        (architecture.clone(), assembled.collect())
+    };
+    kernels.assembled = architectures.iter().map(on).collect();
     let names = architectures.into_iter().collect::<Vec<_>>().join(", ");
     kernels.assembler = found.ok().map(|it| format!("ptxas {} for {names}", it.version()));
 }

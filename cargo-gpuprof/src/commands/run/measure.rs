@@ -17,6 +17,7 @@ use super::costly;
 use super::costs::Costs;
 use super::decided::{Plan, Prepared};
 use super::inputs::Checked;
+use super::machine_code::MachineCode;
 use super::progress::Progress;
 use super::results::{Collected, Results};
 use super::scheduler;
@@ -65,8 +66,10 @@ pub(super) fn measure(
     let begun = Instant::now();
     let told = (journal, provenance(prepared, &replayed, &start));
     let conflicts = Conflicts::new(prepared, &executions, interrupt);
+    let machine_code = MachineCode::new(&prepared.plan, &executions);
+    let additions = (conflicts, machine_code);
     let mut listeners =
-        Listeners::new(prepared, told, conflicts, watch, tells_events.then_some(out));
+        Listeners::new(prepared, told, additions, watch, tells_events.then_some(out));
     let planned = planned(prepared, (&series, &limit), &executions, &needed);
     let outcome = match listeners.lines.run_started(prepared) {
         Ok(()) => passes::run(planned, &replayed, &mut listeners),
@@ -75,7 +78,7 @@ pub(super) fn measure(
     let outcome = outcome.and(listeners.empty_series());
     let outcome = outcome.and_then(|()| listeners.whole());
     let mut found = listeners.end();
-    source_counters::add(prepared, &mut found.run, interrupt);
+    source_counters::add(prepared, &mut found, interrupt);
     costly::add(prepared, &mut found.run, interrupt);
     sources::add(prepared, &mut found);
     let took = (!prepared.plan.inputs.folder.resumes).then(|| begun.elapsed());
@@ -160,6 +163,7 @@ struct Listeners<'a, W> {
     journal: Journal,
     results: Results<'a>,
     conflicts: Conflicts<'a>,
+    machine_code: MachineCode<'a>,
     watch: Stopwatch,
     costs: Costs,
     progress: Progress,
@@ -174,7 +178,7 @@ impl<'a, W: Write> Listeners<'a, W> {
     fn new(
         prepared: &'a Prepared,
         (journal, provenance): (Journal, Provenance),
-        conflicts: Conflicts<'a>,
+        (conflicts, machine_code): (Conflicts<'a>, MachineCode<'a>),
         watch: Stopwatch,
         out: Option<&'a mut W>,
     ) -> Self {
@@ -186,6 +190,7 @@ impl<'a, W: Write> Listeners<'a, W> {
             journal,
             results: Results::new(prepared, provenance),
             conflicts,
+            machine_code,
             watch,
             costs: Costs::default(),
             progress: Progress::new(
@@ -204,6 +209,7 @@ impl<'a, W: Write> Listeners<'a, W> {
     fn finished(&mut self, at: At, mut found: Found) -> Result<()> {
         let (plan, held) = (self.plan, found.held);
         self.conflicts.add(at, &mut found);
+        self.machine_code.add(at, &mut found);
         let result = self.results.add(at, found);
         let skipped = matches!(result.status, Status::Skipped { .. });
         let failed = matches!(result.status, Status::Failed { .. } | Status::Timeout { .. });
@@ -260,6 +266,10 @@ impl<'a, W: Write> Listeners<'a, W> {
     /// As [`Results::end`].
     fn end(self) -> Collected {
         drop(self.progress);
+        for reason in self.machine_code.reasons() {
+            let notes = self.plan.inputs.notes();
+            notes.say(format_args!("the machine code has no text: {reason}"));
+        }
         let mut found = self.results.end();
         found.run.provenance.spans = self.watch.spans();
         let both = &self.plan.both;

@@ -489,7 +489,7 @@ pub(super) fn build(plan: Plan, interrupt: &Interrupt) -> Result<Prepared> {
     let built = |kernels: Kernels| SideModules {
         ptx: kernels.modules,
         declared: kernels.declared,
-        resources: kernels.resources,
+        assembled: kernels.assembled,
     };
     let modules = [(Side::Head, built(kernels)), (Side::Base, built(of_base))].into();
     let built = SystemTime::now();

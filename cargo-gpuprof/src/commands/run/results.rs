@@ -4,6 +4,7 @@
 //! last configuration has one, and in the end the run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::iter;
 
 use gpuprof_model::Configuration;
 use gpuprof_model::failure::{Denial, DenialKind};
@@ -15,6 +16,7 @@ use super::against;
 use super::counters::{self, CounterSetup};
 use super::decided::{Plan, Prepared};
 use super::inputs::{Checked, Inputs};
+use super::sides::Both;
 use crate::commands::series_result;
 use crate::commands::thresholds::Placed;
 use gpuprof_analysis::gate::baseline::Against;
@@ -55,6 +57,18 @@ pub(super) struct Collected {
     pub(super) denied: Vec<Option<Denial>>,
     /// The error budget of all thresholds of the run.
     pub(super) budget: Budget,
+}
+
+impl Collected {
+    /// The runs of both revisions, each with its planned series.
+    pub(super) fn revisions<'c>(
+        &'c mut self,
+        both: &'c Both,
+    ) -> impl Iterator<Item = (&'c mut Run, &'c [Checked])> {
+        let base = self.base.as_mut().and_then(|against| against.run.as_mut().ok());
+        let base = base.map(|run| (run, both.bases()));
+        iter::once((&mut self.run, both.heads())).chain(base)
+    }
 }
 
 impl<'a> Results<'a> {

@@ -5,26 +5,25 @@
 //! process. A configuration without them says why; nothing else of it changes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use gpuprof_build::host::Harness;
-use gpuprof_build::machine_code::PtxLines;
-use gpuprof_build::nvdisasm::{self, Disassembler, Instructions};
-use gpuprof_build::toolkit::Search;
 use gpuprof_engine::emulator::emulator_folder;
 use gpuprof_engine::execute::{Ended, Execution, listings};
 use gpuprof_model::code::{Counter, Listing, costly_lines};
-use gpuprof_model::measurement::{MachineCounts, MachineFunction, SourceCollection};
+use gpuprof_model::measurement::{MachineCounts, MachineFunction, MachineModule, SourceCollection};
 use gpuprof_model::protocol::{KernelCode, RequestBody, SourceCollector};
-use gpuprof_model::run::{ConfigurationResult, Run, Status};
+use gpuprof_model::run::{ConfigurationResult, Status};
 use gpuprof_system::interrupt::Interrupt;
 
 use super::by_instruction::{Subject, library};
-use super::by_line::{Cubin, Known, by_line, disassembled};
+use super::by_line::{Known, by_line};
 use super::decided::Prepared;
+use super::disassembly::Cubins;
+use super::inputs::{self, Checked};
+use super::results::Collected;
 
 /// The section that asks for them.
 const SECTION: &str = "SourceCounters";
@@ -32,8 +31,8 @@ const SECTION: &str = "SourceCounters";
 /// How long the emulated driver may take to list code.
 const LISTING: Duration = Duration::from_secs(30);
 
-/// Adds the counts to `run`, which is the result of what was `prepared`, if they were asked for.
-pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
+/// Adds the counts to what was `found` of both revisions, if they were asked for.
+pub(super) fn add(prepared: &Prepared, found: &mut Collected, interrupt: &Interrupt) {
     let plan = &prepared.plan;
     let mut sections = plan.inputs.settings.sections.value.iter();
     let wanted = sections.any(|name| name.eq_ignore_ascii_case(SECTION));
@@ -43,22 +42,21 @@ pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
     let executions = prepared.executions(interrupt);
     let cupti = &library(prepared);
     let mut known = KnownCode::new(prepared, interrupt);
-    let heads = plan.both.heads();
-    for series in &mut run.series {
-        let Some(checked) = heads.iter().find(|it| it.planned.series.id == series.id) else {
-            continue;
-        };
-        let Some(harness) = plan.both.harnesses.get(checked.planned.harness) else { continue };
-        for row in &mut series.configurations {
-            let at = checked.planned.configurations.iter().position(|it| *it == row.configuration);
-            let finished = row.status == Status::Finished && interrupt.signal().is_none();
-            let Some(at) = at.filter(|_| finished) else { continue };
-            let on = |it: &&Execution<'_>| {
-                row.device.as_deref().is_none_or(|uuid| it.process.device == Some(uuid))
-            };
-            let Some(execution) = executions.iter().find(on) else { continue };
-            let subject = Subject { execution, harness, cupti, planned: &checked.planned, at };
-            count(&subject, row, &mut known);
+    for (run, planned) in found.revisions(&plan.both) {
+        for series in &mut run.series {
+            let Some(Checked { planned, .. }) = inputs::find(planned, &series.id) else { continue };
+            let Some(harness) = plan.both.harnesses.get(planned.harness) else { continue };
+            for row in &mut series.configurations {
+                let at = planned.configurations.iter().position(|it| *it == row.configuration);
+                let finished = row.status == Status::Finished && interrupt.signal().is_none();
+                let Some(at) = at.filter(|_| finished) else { continue };
+                let on = |it: &&Execution<'_>| {
+                    row.device.as_deref().is_none_or(|uuid| it.process.device == Some(uuid))
+                };
+                let Some(execution) = executions.iter().find(on) else { continue };
+                let subject = Subject { execution, harness, cupti, planned, at };
+                count(&subject, row, &mut known);
+            }
         }
     }
 }
@@ -94,7 +92,6 @@ fn count(subject: &Subject<'_>, row: &mut ConfigurationResult, known: &mut Known
     let functions: Vec<MachineFunction> = counts.functions.iter().cloned().chain(sampled).collect();
     let known = known.of(subject.harness, &functions);
     row.code = by_line(&functions, &known);
-    collection.machine = disassembled(&functions, &known);
     let illegible: BTreeSet<&String> =
         known.iter().filter_map(|it| it.cubin.illegible.as_ref()).collect();
     let missing = illegible.into_iter().map(|why| format!("text of machine code: {why}"));
@@ -109,20 +106,17 @@ fn total(functions: &[MachineFunction], counter: Counter) -> u64 {
     instructions.filter_map(|it| it.counts.get(&counter)).sum()
 }
 
-/// The lines of kernels, each listed once, and the content of cubins, each read once.
+/// The lines of kernels, each listed once, and their cubins.
 struct KnownCode<'a> {
     prepared: &'a Prepared,
     interrupt: &'a Interrupt,
     listings: BTreeMap<(PathBuf, String), Option<Arc<Listing>>>,
-    cubins: BTreeMap<PathBuf, Arc<Cubin>>,
-    disassembler: Option<Disassembler>,
+    cubins: Cubins,
 }
 
 impl<'a> KnownCode<'a> {
     fn new(prepared: &'a Prepared, interrupt: &'a Interrupt) -> Self {
-        let disassembler = Disassembler::find(&Search::from_environment(&nvdisasm::PROGRAM)).ok();
-        let (listings, cubins) = (BTreeMap::new(), BTreeMap::new());
-        Self { prepared, interrupt, listings, cubins, disassembler }
+        Self { prepared, interrupt, listings: BTreeMap::new(), cubins: Cubins::new() }
     }
 
     /// Those of `functions`, of processes of this `harness`.
@@ -138,27 +132,16 @@ impl<'a> KnownCode<'a> {
                 listed.into_iter().map(|it| it.map(Arc::new)).chain(std::iter::repeat(None));
             self.listings.extend(new.into_iter().zip(listed));
         }
+        let (listings, cubins) = (&self.listings, &mut self.cubins);
         let known = |function: &MachineFunction| {
-            let listing = key(function).and_then(|key| self.listings.get(&key)?.clone());
-            let cubin = function.module.as_ref().map(|module| self.cubin(&module.cubin));
-            Known { listing, cubin: cubin.unwrap_or_default() }
+            let Some(MachineModule { cubin, .. }) = &function.module else {
+                return Known::default();
+            };
+            let listing = key(function).and_then(|key| listings.get(&key)?.as_ref());
+            let listing = listing.map(|listing| cubins.with_machine(cubin, listing));
+            Known { listing, cubin: cubins.cubin(cubin) }
         };
         functions.iter().map(known).collect()
-    }
-
-    /// The content of the file `cubin`; nothing if it cannot be read.
-    fn cubin(&mut self, cubin: &Path) -> Arc<Cubin> {
-        let read = || {
-            let lines = PtxLines::read(&fs::read(cubin).ok()?).ok()?;
-            let written = self.disassembler.as_ref().map(|it| it.instructions(cubin));
-            let (text, illegible) = match written.transpose() {
-                Ok(text) => (text.unwrap_or_default(), None),
-                Err(reason) => (Instructions::new(), Some(reason)),
-            };
-            Some(Arc::new(Cubin { lines, text, illegible }))
-        };
-        let known = self.cubins.entry(cubin.to_owned());
-        Arc::clone(known.or_insert_with(|| read().unwrap_or_default()))
     }
 
     /// The lines of kernels, by the emulated driver.

@@ -64,7 +64,7 @@ mod tests {
     use std::time::Duration;
 
     use gpuprof_analysis::fixture;
-    use gpuprof_model::code::{Columns, CountedCode, Counter, LineCounts, ListedLine, Listing};
+    use gpuprof_model::code::{CountedCode, Counter, LineCounts, ListedLine, Listing};
 
     use super::*;
 
@@ -77,9 +77,9 @@ mod tests {
         counts[Counter::Instructions] = 1;
         let lines = vec![ListedLine(1, 1, 2, "ret;".into())];
         let files = vec!["lib.rs".to_owned()];
-        let listing = Arc::new(Listing { kernel: "kernel".into(), files, lines });
+        let listing = Listing { kernel: "kernel".into(), files, lines, ..Listing::default() };
         let mut row = fixture::emulated(64, 1 << 20);
-        row.code = vec![CountedCode { listing, counts: Columns::new(&[counts]) }];
+        row.code = vec![CountedCode::new(listing, &[counts])];
         let run = fixture::run("now", vec![fixture::series(vec![row])]);
         let built = SystemTime::now() + Duration::from_secs(1);
         assert_eq!(read(&run, root, built).line("lib.rs", 2), Some("two"));

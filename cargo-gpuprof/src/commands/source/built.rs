@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8PathBuf;
-use gpuprof_model::assembled::ModuleResources;
 
 use gpuprof_build::declared::Entries;
+use gpuprof_build::ptxas::Assembled;
 
 /// Built kernels.
 #[derive(Debug, Default)]
@@ -14,8 +14,8 @@ pub struct Kernels {
     pub modules: BTreeMap<String, Utf8PathBuf>,
     /// The instances of the declared kernels.
     pub declared: Entries,
-    /// ptxas's resources by architecture and module, if no GPU reports them.
-    pub resources: BTreeMap<String, BTreeMap<String, ModuleResources>>,
+    /// ptxas's results by architecture and module, if no GPU compiles them.
+    pub assembled: BTreeMap<String, BTreeMap<String, Assembled>>,
     /// Which ptxas that is, and for which architectures.
     pub assembler: Option<String>,
     /// The toolchain that built them.

@@ -41,7 +41,7 @@ pub(super) fn kernels(
     Ok(Kernels {
         modules,
         declared: if wanted.is_empty() { Default::default() } else { entries.clone() },
-        resources: BTreeMap::new(),
+        assembled: BTreeMap::new(),
         assembler: None,
         toolchain: unpacked.manifest.kernel_toolchain.clone().filter(|_| !nothing),
     })

@@ -5,11 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
-use std::sync::Arc;
 
 use cudarc::driver::sys;
 use gpuprof_model::checks::CheckRecord;
-use gpuprof_model::code::{Columns, CountedCode, Counter, LineCounts, Listing};
+use gpuprof_model::code::{CountedCode, Counter, LineCounts, Listing};
 use gpuprof_model::estimate::Estimate;
 use gpuprof_model::measurement::{HardwareValue, LaunchRecord};
 use gpuprof_model::series::without_place;
@@ -104,7 +103,7 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
     let checks = report.launches.iter().map(|launch| launch.checks).reduce(CheckRecord::join);
     let code = report.profiles.into_iter().map(|profile| {
         let counts: Vec<LineCounts> = profile.counts.into_iter().map(LineCounts::from).collect();
-        CountedCode { listing: Arc::new(profile.listing), counts: Columns::new(&counts) }
+        CountedCode::new(profile.listing, &counts)
     });
     let code = code.collect();
     let mut found = LaunchCounters { checks, code, ..LaunchCounters::default() };

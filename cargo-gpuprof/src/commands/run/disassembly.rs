@@ -1,0 +1,95 @@
+//! The machine code of kernels as text.
+//!
+//! Input: cubins, and the PTX lines of kernels. Output: the same lines with the machine code that
+//! was made of them. Each cubin is read once.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gpuprof_build::machine_code::PtxLines;
+use gpuprof_build::nvdisasm::{self, Disassembler, Instruction, Instructions};
+use gpuprof_build::toolkit::Search;
+use gpuprof_model::code::{Listing, MachineLine};
+
+/// The content of a cubin.
+#[derive(Debug, Default)]
+pub(super) struct Cubin {
+    /// The PTX lines of its instructions; empty where its PTX does not name lines.
+    pub(super) lines: PtxLines,
+    /// Their text; empty without nvdisasm.
+    pub(super) text: Instructions,
+    /// Why nvdisasm writes none.
+    pub(super) illegible: Option<String>,
+}
+
+impl Cubin {
+    fn read(cubin: &Path, disassembler: Option<&Disassembler>) -> Option<Self> {
+        let lines = PtxLines::read(&fs::read(cubin).ok()?).ok()?;
+        let written = disassembler.map(|it| it.instructions(cubin));
+        let (text, illegible) = match written.transpose() {
+            Ok(text) => (text.unwrap_or_default(), None),
+            Err(reason) => (Instructions::new(), Some(reason)),
+        };
+        Some(Self { lines, text, illegible })
+    }
+
+    /// The machine code of the kernel of `listing`.
+    pub(super) fn machine(&self, listing: &Listing) -> Vec<MachineLine> {
+        let line = |Instruction { offset, live, text }: &Instruction| {
+            let ptx = self.lines.line(&listing.kernel, *offset);
+            let ptx = ptx.and_then(|line| listing.lines.get(line_of(listing, Some(line))));
+            MachineLine(*offset, ptx.map_or(0, |line| line.0), *live, text.clone())
+        };
+        self.text.get(&listing.kernel).into_iter().flatten().map(line).collect()
+    }
+}
+
+/// The number of the line of `listing` to which the PTX line belongs: itself, or the next one with
+/// an instruction, as the preparations of a function belong to its beginning.
+pub(super) fn line_of(listing: &Listing, ptx: Option<u32>) -> usize {
+    let lines = &listing.lines;
+    let first = lines.partition_point(|line| line.0 < ptx.unwrap_or_default());
+    let next = (first..lines.len()).find(|at| !lines[*at].opcode().is_empty());
+    next.unwrap_or(lines.len().saturating_sub(1))
+}
+
+/// Cubins, and the lines of kernels with their machine code.
+pub(super) struct Cubins {
+    disassembler: Option<Disassembler>,
+    read: BTreeMap<PathBuf, Arc<Cubin>>,
+    written: HashMap<(PathBuf, Arc<Listing>), Arc<Listing>>,
+}
+
+impl Cubins {
+    /// With the nvdisasm of this machine, if it has one.
+    pub(super) fn new() -> Self {
+        let disassembler = Disassembler::find(&Search::from_environment(&nvdisasm::PROGRAM)).ok();
+        Self { disassembler, read: BTreeMap::new(), written: HashMap::new() }
+    }
+
+    /// The content of the file `cubin`; nothing if it cannot be read.
+    pub(super) fn cubin(&mut self, cubin: &Path) -> Arc<Cubin> {
+        let disassembler = self.disassembler.as_ref();
+        let known = self.read.entry(cubin.to_owned());
+        let read = || Arc::new(Cubin::read(cubin, disassembler).unwrap_or_default());
+        Arc::clone(known.or_insert_with(read))
+    }
+
+    /// The lines of `listing`, with the machine code of its kernel in the file `cubin`.
+    pub(super) fn with_machine(&mut self, cubin: &Path, listing: &Arc<Listing>) -> Arc<Listing> {
+        let content = self.cubin(cubin);
+        let known = self.written.entry((cubin.to_owned(), Arc::clone(listing)));
+        let written = || {
+            let machine = content.machine(listing);
+            Arc::new(Listing { machine, ..Listing::clone(listing) })
+        };
+        Arc::clone(known.or_insert_with(written))
+    }
+
+    /// Why nvdisasm wrote nothing of some cubins.
+    pub(super) fn reasons(&self) -> BTreeSet<&str> {
+        self.read.values().filter_map(|it| it.illegible.as_deref()).collect()
+    }
+}
