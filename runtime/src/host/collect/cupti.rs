@@ -207,14 +207,8 @@ impl<'a> Collection<'a> {
         let cold = sampling.cold_cache;
         // As ncu does in its kernel replay. A program that launches a kernel repeatedly finds its
         // instructions in the caches, as the other modes do.
-        let cache_emptier = (cold && request.replay == Replay::Kernel)
-            .then(|| session.flusher())
-            .transpose()?
-            .map(|flush| {
-                let (major, _) = session.device.compute_capability;
-                CacheEmptier::new(&session.stream, major, flush)
-            })
-            .transpose()?;
+        let empties = cold && request.replay == Replay::Kernel;
+        let cache_emptier = empties.then(|| CacheEmptier::new(session)).transpose()?;
         let flushes = u32::from(cold) + u32::from(cache_emptier.is_some());
         let layout = Layout { slots: request.slots, flushes, content };
         let options = SessionOptions {
@@ -339,7 +333,7 @@ impl<'a> Collection<'a> {
                 session.evict()?;
             }
             if let Some(emptier) = &self.cache_emptier {
-                emptier.run(session.flusher()?)?;
+                emptier.run(session)?;
             }
             session.stream.synchronize()?;
             if closure {

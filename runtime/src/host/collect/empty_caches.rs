@@ -1,18 +1,17 @@
 //! Emptying caches before a counted launch as ncu does, for kernel replay.
 //!
-//! Input: the buffer that the flush of the L2 has read. Output: an L2 without most of its lines, and
-//! instruction caches without the code of the kernel. Neither the driver nor CUPTI has a call for
-//! either. One kernel discards lines of the buffer, and then runs straight-line code, longer than
-//! the instruction caches, on every multiprocessor.
+//! Input: the buffer that the flush of the L2 has read. Output: an L2 without most of its lines,
+//! and instruction caches without the code of the kernel. Neither the driver nor CUPTI has a call
+//! for either. One kernel discards lines of the buffer, and then runs straight-line code, longer
+//! than the instruction caches, on every multiprocessor.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, CudaStream, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 
-use super::flush::Flush;
 use crate::host::error::Result;
+use crate::host::session::Session;
 
 /// Instructions of the kernel: 256 KiB of machine code at 16 bytes each. On an H200 half of it was
 /// enough.
@@ -27,31 +26,29 @@ const LAUNCH: LaunchConfig =
 
 /// The kernel that empties caches.
 pub(super) struct CacheEmptier {
-    stream: Arc<CudaStream>,
     function: CudaFunction,
 }
 
 impl CacheEmptier {
-    /// Loads the kernel for a device of this compute capability, and launches it once on what
-    /// `flush` reads: the driver may copy its code at the first launch.
+    /// Loads the kernel, and launches it once: the driver may copy its code at the first launch.
     ///
     /// # Errors
     /// The driver's.
-    pub(super) fn new(stream: &Arc<CudaStream>, major: u32, flush: &Flush) -> Result<Self> {
-        let module = stream.context().load_module(Ptx::from_src(ptx(major >= 8)))?;
-        let function = module.load_function("gpuprof_empty_caches")?;
-        let emptier = Self { stream: stream.clone(), function };
-        emptier.run(flush)?;
+    pub(super) fn new(session: &Session) -> Result<Self> {
+        let (major, _) = session.device.compute_capability;
+        let module = session.context.load_module(Ptx::from_src(ptx(major >= 8)))?;
+        let emptier = Self { function: module.load_function("gpuprof_empty_caches")? };
+        emptier.run(session)?;
         Ok(emptier)
     }
 
-    /// Queues one launch that empties the caches, after one of `flush`.
+    /// Queues one launch that empties the caches, after a flush of the L2.
     ///
     /// # Errors
     /// The driver's.
-    pub(super) fn run(&self, flush: &Flush) -> Result<()> {
-        let (first, bytes) = flush.last_read();
-        let mut launch = self.stream.launch_builder(&self.function);
+    pub(super) fn run(&self, session: &Session) -> Result<()> {
+        let (first, bytes) = session.flusher()?.last_read();
+        let mut launch = session.stream.launch_builder(&self.function);
         launch.arg(&first).arg(&bytes);
         // SAFETY: the buffer has so many bytes from there, and nothing else uses it. The kernel
         // stores only if there are none.
