@@ -15,7 +15,7 @@ pub mod template;
 mod terms;
 mod values;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use gpuprof_model::advice::{Advice, SeriesAdvice};
 use gpuprof_model::code::{AccessCost, CostlyLine, costliest};
@@ -73,13 +73,28 @@ pub fn of_series(series: &SeriesResult, terms: &AdviceContext<'_>) -> Vec<Advice
 /// The line that causes most of what `rule` describes at `row`, if a metric of the rule counts a
 /// cost by line.
 fn place(rule: &Rule, row: &ConfigurationResult) -> Option<String> {
-    let metrics = rule.inputs.iter().flat_map(|input| &input.metrics);
+    let decides = deciding_names(rule);
+    let inputs = rule.inputs.iter().filter(|input| decides.contains(&&*input.name));
+    let metrics = inputs.flat_map(|input| &input.metrics);
     let mut costs: Vec<AccessCost> =
         metrics.flat_map(|metric| AccessCost::of_metric(metric)).copied().collect();
     costs.extend(costs.clone().into_iter().filter_map(AccessCost::avoidable));
     let CostlyLine { line, emulated, .. } = costliest(&row.costly, &costs)?;
     let driver = if *emulated { " on the emulated driver" } else { "" };
     Some(format!("; most by {line}{driver}"))
+}
+
+/// The inputs and formulas by which `rule` decides whether it applies; others estimate its gain.
+fn deciding_names(rule: &Rule) -> HashSet<&str> {
+    let mut open = rule.when.names();
+    let mut known = HashSet::new();
+    while let Some(name) = open.pop() {
+        if known.insert(name) {
+            let formulas = rule.lets.iter().filter(|(of, _)| of == name);
+            open.extend(formulas.flat_map(|(_, formula)| formula.names()));
+        }
+    }
+    known
 }
 
 /// The positions to which rules apply: the best of each amount of work; if the best is unknown,

@@ -10,7 +10,7 @@ use std::io::BufReader;
 use std::process::{Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
+use cargo_metadata::{Message, Metadata, MetadataCommand, Package, Target};
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, protocol};
 
@@ -91,11 +91,21 @@ pub fn as_far_as_known(metadata: &Metadata, options: CargoRequest) -> Result<Car
     })
 }
 
+/// The harnesses of a workspace, and how cargo built its libraries for them.
+#[derive(Debug, Default)]
+pub struct HostBuild {
+    /// The harnesses.
+    pub harnesses: Vec<Harness>,
+    /// The active features of each library of the workspace, by package: those that a dependent
+    /// activates are among them.
+    pub features: BTreeMap<String, Vec<String>>,
+}
+
 /// Builds the bench targets of the selected packages that depend on gpuprof.
 ///
 /// # Errors
 /// Names that match nothing, no harness at all (exit code 4), a failed build (exit code 101).
-pub fn build(metadata: &Metadata, build: &BuildOptions) -> Result<Vec<Harness>> {
+pub fn build(metadata: &Metadata, build: &BuildOptions) -> Result<HostBuild> {
     let options = &build.cargo;
     let Targets { built: targets, skipped } = targets(metadata, build)?;
     skipped.iter().for_each(|text| Notes::new(build.quiet).say(text));
@@ -103,15 +113,17 @@ pub fn build(metadata: &Metadata, build: &BuildOptions) -> Result<Vec<Harness>> 
     let (theirs, ours): (Vec<_>, Vec<_>) =
         targets.iter().copied().partition(|(package, _)| oxide::is_compiled(package, metadata));
     let target = target_directory(metadata, options);
-    let mut harnesses = Vec::new();
-    if !ours.is_empty() {
-        harnesses.extend(compile(&ours, (build, &target), None)?);
-    }
+    let HostBuild { mut harnesses, mut features } = match ours.is_empty() {
+        true => HostBuild::default(),
+        false => compile(&ours, (build, &target), metadata, None)?,
+    };
     if !theirs.is_empty() {
         let root = &metadata.workspace_root;
         let folder = options.folder.as_deref();
         let compiler = Compiler::find((root, folder), &build.kernel_arch, Some(&target))?;
-        harnesses.extend(compile(&theirs, (build, &target), Some(&compiler))?);
+        let built = compile(&theirs, (build, &target), metadata, Some(&compiler))?;
+        harnesses.extend(built.harnesses);
+        features.extend(built.features);
     }
     harnesses.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
     if harnesses.is_empty() {
@@ -121,7 +133,7 @@ pub fn build(metadata: &Metadata, build: &BuildOptions) -> Result<Vec<Harness>> 
             format!("none of the bench targets ({}) calls gpuprof::main!(…)", names.join(", ")),
         ));
     }
-    Ok(harnesses)
+    Ok(HostBuild { harnesses, features })
 }
 
 /// The bench targets of the selected packages that depend on gpuprof.
@@ -252,8 +264,9 @@ fn build_command(targets: &[(&Package, &str)], build: &BuildOptions) -> Command 
 fn compile(
     targets: &[(&Package, &str)],
     (build, target): (&BuildOptions, &Utf8Path),
+    metadata: &Metadata,
     compiler: Option<&Compiler>,
-) -> Result<Vec<Harness>> {
+) -> Result<HostBuild> {
     let failed = |message: String| Failure::new(ExitCode::BuildFailed, message);
     let mut command = build_command(targets, build);
     if let Some(compiler) = compiler {
@@ -268,7 +281,7 @@ fn compile(
     let stdout = child.stdout.take().expect("standard output is piped");
     let mut finished = false;
     let mut linked: BTreeMap<String, Vec<Utf8PathBuf>> = BTreeMap::new();
-    let mut harnesses = Vec::new();
+    let HostBuild { mut harnesses, mut features } = HostBuild::default();
     for message in Message::parse_stream(BufReader::new(stdout)) {
         match message.map_err(|e| failed(format!("cannot read cargo's messages: {e}")))? {
             Message::BuildFinished(end) => finished = end.success,
@@ -289,6 +302,12 @@ fn compile(
                     });
                 }
             }
+            Message::CompilerArtifact(artifact) if is_library(&artifact.target) => {
+                let mut packages = metadata.packages.iter();
+                if let Some(package) = packages.find(|p| p.id == artifact.package_id) {
+                    features.insert(package.name.to_string(), artifact.features);
+                }
+            }
             _ => {}
         }
     }
@@ -304,7 +323,12 @@ fn compile(
         .collect();
     harnesses.retain(is_harness);
     harnesses.iter_mut().for_each(|h| h.library_folders.clone_from(&folders));
-    Ok(harnesses)
+    Ok(HostBuild { harnesses, features })
+}
+
+/// Whether `target` is its package's library, in any form.
+pub(super) fn is_library(target: &Target) -> bool {
+    target.is_lib() || target.is_rlib() || target.is_cdylib() || target.is_dylib()
 }
 
 /// Whether the executable can be asked: it holds the protocol's marker. Other benches are not

@@ -20,6 +20,7 @@ mod of_std;
 mod scope;
 pub mod wrapper;
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::iter;
@@ -35,6 +36,7 @@ use sha2::{Digest, Sha256};
 use ir::Ir;
 
 use super::fresh::{Stamp, has_newer_source, is_fresh};
+use super::host::is_library;
 use super::messages::{self, Ended};
 use super::toolchain::Toolchain;
 use super::{KERNEL_TARGET as TARGET, shown};
@@ -52,6 +54,8 @@ pub struct KernelBuild<'a> {
     pub target_directory: &'a Utf8Path,
     /// Cargo's options.
     pub cargo: &'a BuildOptions,
+    /// The features of each library of the workspace in the harnesses, by package.
+    pub features: &'a BTreeMap<String, Vec<String>>,
     /// The architecture, such as `sm_80`.
     pub arch: &'a str,
     /// The toolchain.
@@ -61,6 +65,19 @@ pub struct KernelBuild<'a> {
 }
 
 impl KernelBuild<'_> {
+    /// The options for the features that `package` has in the harnesses, whichever dependent
+    /// activates them. Cargo takes none for a package outside the workspace.
+    fn feature_args(&self, package: &str) -> Vec<String> {
+        let mut args = Vec::new();
+        if let Some(features) = self.features.get(package) {
+            args.push("--no-default-features".to_owned());
+            if !features.is_empty() {
+                args.extend(["--features".to_owned(), features.join(",")]);
+            }
+        }
+        args
+    }
+
     /// Builds the kernels of `package`: the path of their PTX.
     ///
     /// # Errors
@@ -69,7 +86,7 @@ impl KernelBuild<'_> {
     /// and kernels may be of two states.
     pub fn build(&self, package: &str) -> Result<Utf8PathBuf> {
         let flags = flags::of_every_crate(self.arch);
-        let arguments = flags::of_cargo(package, self.cargo);
+        let arguments = flags::of_cargo(package, self.cargo, &self.feature_args(package));
         // The root, since two clones may share a target folder.
         let asked = format!(
             "{}\n{}\n{}\n{}\n{}\n{}",
@@ -83,10 +100,11 @@ impl KernelBuild<'_> {
         let id = hex(&Sha256::digest(format!("{}{}", self.toolchain.version, self.arch)))[..12]
             .to_owned();
         let folder = self.target_directory.join("gpuprof/kernels").join(id);
-        let ptx = folder.join(format!("{package}.ptx"));
-        let stamp_path = folder.join(format!("{package}.stamp"));
+        let stem = self.stem(package);
+        let ptx = folder.join(format!("{stem}.ptx"));
+        let stamp_path = folder.join(format!("{stem}.stamp"));
         let stamp = Stamp { path: stamp_path.as_std_path(), text: &asked };
-        let dep_info = folder.join(format!("{package}.d"));
+        let dep_info = folder.join(format!("{stem}.d"));
         let manifests = self.manifests();
         let root = self.metadata.workspace_root.as_std_path();
         let fresh =
@@ -107,7 +125,7 @@ impl KernelBuild<'_> {
         // Cargo sees its own output as fresh even where ours is gone, so ours stays until it is
         // replaced; and it takes the sources of another clone for the same where they are older
         // than its output.
-        let cargo = CargoBuild { build: self, package, folder: &folder, arguments, flags };
+        let cargo = CargoBuild { build: self, package, stem, folder: &folder, arguments, flags };
         if !(cargo.made().exists() && cargo.ir().exists() && stamp.is_written()) {
             forget(&folder, package);
         }
@@ -125,6 +143,18 @@ impl KernelBuild<'_> {
                 "the source of `{package}` changed while gpuprof built it: the harness and the \
                  kernels may be of two states; run the command again"
             ))),
+        }
+    }
+
+    /// The beginning of the names of files of `package`: runs with other features, which may be at
+    /// work in the same folder, have others.
+    fn stem(&self, package: &str) -> String {
+        let features = self.features.get(package).into_iter().flatten();
+        let more: Vec<&str> =
+            features.map(String::as_str).filter(|feature| *feature != "default").collect();
+        match more.is_empty() {
+            true => package.to_owned(),
+            false => format!("{package}-{}", &hex(&Sha256::digest(more.join(",")))[..8]),
         }
     }
 
@@ -148,6 +178,8 @@ fn failed(message: String) -> Failure {
 struct CargoBuild<'a> {
     build: &'a KernelBuild<'a>,
     package: &'a str,
+    /// The beginning of the names of its files.
+    stem: String,
     folder: &'a Utf8Path,
     arguments: Vec<String>,
     flags: Vec<String>,
@@ -156,12 +188,12 @@ struct CargoBuild<'a> {
 impl CargoBuild<'_> {
     /// The PTX as rustc writes it.
     fn made(&self) -> Utf8PathBuf {
-        self.folder.join(format!("{}.unfinished", self.package))
+        self.folder.join(format!("{}.unfinished", self.stem))
     }
 
     /// The module in LLVM's text form.
     fn ir(&self) -> Utf8PathBuf {
-        self.folder.join(format!("{}.ll", self.package))
+        self.folder.join(format!("{}.ll", self.stem))
     }
 
     /// Copies to `to` cargo's list of the sources in this build, since cargo writes the list of any
@@ -171,9 +203,7 @@ impl CargoBuild<'_> {
         let packages = self.build.metadata.packages.iter();
         let mut targets =
             packages.filter(|one| one.name == self.package).flat_map(|one| &one.targets);
-        let library = targets.find(|target| {
-            target.is_lib() || target.is_rlib() || target.is_cdylib() || target.is_dylib()
-        });
+        let library = targets.find(|target| is_library(target));
         let name = library.map_or(self.package, |library| &library.name).replace('-', "_");
         let from = self.folder.join(TARGET).join("release").join(format!("{name}.d"));
         // Without one, the next run asks cargo.

@@ -4,6 +4,7 @@
 //! gets a different error than a broken one.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use gpuprof_cupti::{Advice, Code};
 use gpuprof_model::failure::Denial;
@@ -68,6 +69,37 @@ pub fn series(
     Ok(all)
 }
 
+/// Refuses a harness that another project built: cargo takes the executable of a package with the
+/// same name and version in a shared target folder for its own.
+///
+/// # Errors
+/// The folder of the other project (exit code 104).
+pub fn refuse_foreign(
+    harnesses: &[Harness],
+    described: &BTreeMap<usize, Vec<SeriesDescription>>,
+) -> Result<()> {
+    for (position, all) in described {
+        let harness = &harnesses[*position];
+        let own = all.iter().filter(|series| series.source_package == harness.package);
+        for series in own {
+            let [here, there] =
+                [harness.folder.as_std_path(), &series.source_folder].map(Path::canonicalize);
+            let (Ok(here), Ok(there)) = (here, there) else { continue };
+            if here != there {
+                return Err(failed(format!(
+                    "{} was built from {}, not from {}: both packages have the same name and share \
+                     a target folder, and cargo takes one for the other; give each project a \
+                     target folder of its own",
+                    place(harness),
+                    there.display(),
+                    here.display()
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Whether a GPU answers, asked in a process of `harness`.
 ///
 /// # Errors
@@ -128,7 +160,59 @@ fn silent(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use camino::Utf8PathBuf;
+    use gpuprof_model::Space;
+    use gpuprof_model::series::SeriesId;
+
     use super::*;
+
+    #[test]
+    fn a_harness_of_another_project_is_refused() {
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let [own, other] = [folders[0].path(), folders[1].path()];
+        let harness = Harness {
+            package: "p".into(),
+            target: "bench".into(),
+            executable: "bench".into(),
+            folder: Utf8PathBuf::from_path_buf(own.to_owned()).unwrap(),
+            library_folders: Vec::new(),
+            stand_in: None,
+            oxide: None,
+        };
+        let built_from = |package: &str, folder: &Path| {
+            let id = SeriesId {
+                package: "p".into(),
+                target: "bench".into(),
+                kernel: "k".into(),
+                chip: None,
+            };
+            let series = SeriesDescription {
+                id,
+                source_package: package.into(),
+                source_folder: folder.to_owned(),
+                file: "src/lib.rs".into(),
+                line: 1,
+                docs: String::new(),
+                space: Space::default(),
+                old_ranges: Vec::new(),
+                thresholds: Vec::new(),
+                metrics: Vec::new(),
+                check: None,
+                device_function: true,
+                declared: None,
+                launches: BTreeSet::new(),
+                declared_launches: Vec::new(),
+            };
+            refuse_foreign(std::slice::from_ref(&harness), &[(0, vec![series])].into())
+        };
+        built_from("p", own).unwrap();
+        built_from("dependency", other).unwrap();
+        built_from("p", Path::new("/moved/away")).unwrap();
+        let refused = built_from("p", other).unwrap_err().message;
+        assert!(refused.contains(&format!("was built from {}", other.display())), "{refused}");
+    }
 
     #[test]
     fn a_cupti_that_does_not_answer_comes_with_check_and_remedy() {

@@ -155,6 +155,9 @@ pub struct Provenance {
     /// documents.
     #[serde(default, skip_serializing_if = "Sources::is_empty")]
     pub sources: Sources,
+    /// The formulas of the workspace's own metrics, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub formulas: BTreeMap<String, String>,
     /// The workspace's own rules of advice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleFile>,

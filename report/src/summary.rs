@@ -43,6 +43,9 @@ pub struct Summary {
     /// Finished rows without a reference.
     #[serde(skip)]
     pub unreferenced: usize,
+    /// Finished rows of which the output has no elements.
+    #[serde(skip)]
+    pub uncompared: usize,
     /// Whether the run judges nothing.
     #[serde(skip)]
     pub quick: bool,
@@ -137,9 +140,11 @@ impl Summary {
             by_status.flaky += usize::from(configuration.is_flaky());
             let says_nothing = configuration.unverified.is_some_and(Unverified::says_nothing);
             self.unverified += usize::from(says_nothing);
-            let no_reference = configuration.unverified == Some(Unverified::NoReference);
-            let is_finished = configuration.status == Status::Finished;
-            self.unreferenced += usize::from(no_reference && is_finished);
+            if configuration.status == Status::Finished {
+                let is = |why| usize::from(configuration.unverified == Some(why));
+                self.unreferenced += is(Unverified::NoReference);
+                self.uncompared += is(Unverified::NothingCompared);
+            }
             *match configuration.status {
                 Status::Finished => &mut by_status.finished,
                 Status::Invalid { .. } => &mut by_status.invalid,
@@ -227,6 +232,9 @@ impl Summary {
         }
         if self.unreferenced > 0 {
             write!(f, "; {} not verified: no reference", self.unreferenced)?;
+        }
+        if self.uncompared > 0 {
+            write!(f, "; {} not verified: no elements", self.uncompared)?;
         }
         if self.vanished > 0 {
             write!(f, "; {} of the baseline missing", self.vanished)?;

@@ -43,6 +43,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             not_gated: None,
             strict: false,
             quick: false,
+            formulas: BTreeMap::new(),
             ptx_sha256: BTreeMap::from([("saxpy".to_owned(), "0123abcd".to_owned())]),
             input_sha256: BTreeMap::new(),
             kernel_toolchain: Some("rustc 1.95.0".into()),
@@ -491,4 +492,7 @@ fn a_row_without_a_reference_or_without_checks_says_so() {
         assert!(text.contains("; 1 not verified: no reference"), "{text}");
         assert!(text.contains("not checked") && text.contains("in 1 of 1 config"), "{text}");
     }
+    run.series[0].configurations[1].unverified = Some(Unverified::NothingCompared);
+    let text = written(&table(None), &run);
+    assert!(text.contains("; 1 not verified: no elements"), "{text}");
 }

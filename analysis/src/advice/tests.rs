@@ -191,6 +191,13 @@ fn a_finding_names_the_line_that_causes_most_of_it() {
         pieces.into_iter().find(|piece| piece.rule == "more").unwrap().message
     };
     assert_eq!(of_loads("load_sectors_per_request"), "3; most by src/lib.rs:9");
+    // A metric that only estimates the gain says nothing of the line.
+    let mut rule = more_of_x();
+    let estimating = Input { name: "y".into(), metrics: vec!["load_sectors_per_request".into()] };
+    rule.inputs.push(estimating);
+    let mut on_registers = row.clone();
+    set(&mut on_registers, "registers", 6.0);
+    assert_eq!(messages(&advised(vec![on_registers], &[rule])).last(), Some(&("more", "3")));
     let mut row = row.clone();
     set(&mut row, "registers", 6.0);
     assert_eq!(messages(&advised(vec![row], &[more_of_x()])).last(), Some(&("more", "3")));

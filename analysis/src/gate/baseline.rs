@@ -187,6 +187,7 @@ impl Against {
             let unheld = any_finished(ours) && !any_finished(theirs);
             comparison.unheld.extend(unheld.then(|| ours.id.to_string()));
         }
+        comparison.weaker.extend(other_formulas(baseline, run));
         comparison.code = code::changes(baseline, run);
         comparison
     }
@@ -206,6 +207,16 @@ impl Against {
         let mut theirs = baseline.series.iter().map(|series| &series.id);
         !run.series.is_empty() && !theirs.any(|id| self.scope.holds(id) || measured(id))
     }
+}
+
+/// The workspace's own metrics that are other quantities than in `baseline`.
+fn other_formulas(baseline: &Run, run: &Run) -> Vec<String> {
+    let (before, here) = (&baseline.provenance.formulas, &run.provenance.formulas);
+    let other = here.iter().filter_map(|(name, formula)| {
+        let old = before.get(name).filter(|old| *old != formula)?;
+        Some(format!("`{name}` is `{formula}`, and `{old}` in the baseline"))
+    });
+    other.collect()
 }
 
 fn obstacle(mismatches: &[Mismatch]) -> Option<String> {

@@ -60,6 +60,21 @@ fn what_vanished_and_what_appeared_is_reported_by_key() {
 }
 
 #[test]
+fn a_metric_with_another_formula_is_named() {
+    let defined = |formula: &str| {
+        let mut run = run(vec![named("a", &[1.0])]);
+        run.provenance.formulas = [("my".to_owned(), formula.to_owned())].into();
+        run
+    };
+    let told = |before: Run, after: &Run| against(before, Scope::whole()).comparison(after).weaker;
+    assert_eq!(told(defined("a * 2"), &defined("a * 2")), [""; 0]);
+    let other = "`my` is `a / 2`, and `a * 2` in the baseline";
+    assert_eq!(told(defined("a * 2"), &defined("a / 2")), [other]);
+    let older = run(vec![named("a", &[1.0])]);
+    assert_eq!(told(older, &defined("a / 2")), [""; 0]);
+}
+
+#[test]
 fn a_metric_that_nothing_has_any_more_has_vanished() {
     let before = run(vec![named("a", &[1.0])]);
     let mut after = before.clone();

@@ -2,13 +2,15 @@
 //!
 //! Input: a series on both sides. Output: a sentence for each way in which less is compared, or
 //! less closely, or more work declared, with the first configuration, and for each threshold of the
-//! annotation that is gone. Rows that are no longer verified are the baseline's lost verification
+//! annotation that is gone or allows more. Rows that are no longer verified are the baseline's lost verification
 //! (`gate::baseline`).
 
 use gpuprof_model::Threshold;
 use gpuprof_model::measurement::{Reset, Source, Verification};
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 
+use crate::gate::baseline::default_thresholds;
 use crate::gate::by_key::ByKey;
 
 /// A tolerance in units of a buffer depends on the buffer's values: so much larger may it become.
@@ -50,19 +52,52 @@ pub(super) fn of_series(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<Strin
         sentence(&lost_check),
         sentence(&more_declared),
     ];
-    ways.into_iter().flatten().chain(lost_thresholds(theirs, ours)).collect()
+    let (before, here) = (parsed_thresholds(theirs), parsed_thresholds(ours));
+    let lost = lost_thresholds(&before, &here)
+        .map(|gone| format!("{}: the baseline's threshold `{}` is gone", ours.id, gone.text));
+    let looser = looser_than_default((theirs, &before), (ours, &here)).into_iter();
+    ways.into_iter().flatten().chain(lost).chain(looser).collect()
 }
 
-/// The thresholds of the annotation in the baseline of which none of the run's asks as much.
-fn lost_thresholds(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<String> {
-    let here: Vec<Threshold> =
-        ours.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();
-    let is_kept = |text: &String| {
-        let asked = Threshold::parse(text);
-        asked.is_ok_and(|asked| here.iter().any(|threshold| threshold.covers(&asked)))
-    };
-    let lost = theirs.thresholds.iter().filter(|text| !is_kept(text));
-    lost.map(|text| format!("{}: the baseline's threshold `{text}` is gone", ours.id)).collect()
+/// The thresholds of the annotation.
+fn parsed_thresholds(series: &SeriesResult) -> Vec<Threshold> {
+    series.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect()
+}
+
+/// Those in the baseline, `before`, of which none of the run's, `here`, asks as much.
+fn lost_thresholds<'t>(
+    before: &'t [Threshold],
+    here: &'t [Threshold],
+) -> impl Iterator<Item = &'t Threshold> {
+    before.iter().filter(|asked| !here.iter().any(|threshold| threshold.covers(asked)))
+}
+
+/// A sentence for each of the run's thresholds that replaces a default one, which held in the
+/// baseline, and allows more.
+fn looser_than_default(
+    (theirs, before): (&SeriesResult, &[Threshold]),
+    (ours, here): (&SeriesResult, &[Threshold]),
+) -> Vec<String> {
+    if !here.iter().any(Threshold::needs_baseline) {
+        return Vec::new();
+    }
+    let mut looser = Vec::new();
+    for default in default_thresholds(&Catalogue::built_in(), ours, Some(theirs)) {
+        let covers = |own: &Threshold| {
+            // `<` and `==` forbid what `<=` forbids.
+            let mut own = own.clone();
+            own.comparison = default.comparison;
+            own.covers(&default)
+        };
+        if before.iter().any(|own| own.replaces(&default)) || here.iter().any(covers) {
+            continue;
+        }
+        let replacing = here.iter().find(|own| own.replaces(&default));
+        looser.extend(replacing.map(|own| {
+            format!("{}: `{}` replaces the default `{}`", ours.id, own.text, default.text)
+        }));
+    }
+    looser
 }
 
 /// A row that is verified on both sides, and says what was compared in the baseline alone.
@@ -314,6 +349,23 @@ mod tests {
         let tighter = annotated(&["best duration <= 5 us", "registers <= 16", "waves >= 1"]);
         assert_eq!(of_series(&before, &tighter), [""; 0]);
         assert_eq!(of_series(&annotated(&[]), &before), [""; 0]);
+    }
+
+    #[test]
+    fn a_new_threshold_that_allows_more_than_the_default_is_named() {
+        let annotated = |thresholds: &[&str]| {
+            let thresholds = thresholds.iter().map(|&text| text.to_owned()).collect();
+            SeriesResult { thresholds, ..verified(WHOLE, true) }
+        };
+        let [exact, wide] =
+            ["every global_sectors <= baseline", "every global_sectors <= baseline + 900%"];
+        let default = format!("saxpy::kernels::saxpy: `{wide}` replaces the default `{exact}`");
+        assert_eq!(of_series(&annotated(&[]), &annotated(&[wide])), [default]);
+        for strict in [exact, "every global_sectors < baseline", "global_sectors <= baseline - 1%"]
+        {
+            assert_eq!(of_series(&annotated(&[]), &annotated(&[strict])), [""; 0], "{strict}");
+        }
+        assert_eq!(of_series(&annotated(&[wide]), &annotated(&[wide])), [""; 0]);
     }
 
     #[test]

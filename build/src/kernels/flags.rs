@@ -57,7 +57,7 @@ pub(super) fn known(flags: Vec<String>, toolchain: &Toolchain) -> Vec<String> {
 }
 
 /// Cargo's arguments but for what is emitted.
-pub(super) fn of_cargo(package: &str, options: &BuildOptions) -> Vec<String> {
+pub(super) fn of_cargo(package: &str, options: &BuildOptions, features: &[String]) -> Vec<String> {
     let mut arguments: Vec<String> =
         ["rustc", "--package", package, "--lib", "--crate-type", "cdylib"]
             .into_iter()
@@ -81,7 +81,7 @@ pub(super) fn of_cargo(package: &str, options: &BuildOptions) -> Vec<String> {
                 .map(str::to_owned),
             )
             .collect();
-    arguments.extend(options.feature_args());
+    arguments.extend_from_slice(features);
     arguments.extend(["--", "-Ccodegen-units=1", "-Clinker=true"].map(str::to_owned));
     arguments
 }

@@ -11,7 +11,6 @@ use gpuprof_build::archive::{Contents, pack};
 use gpuprof_build::declared::Needed;
 use gpuprof_catalogue::rules;
 use gpuprof_catalogue::sections;
-use gpuprof_engine::discover;
 use gpuprof_engine::execute::HarnessProcess;
 use gpuprof_engine::store::check_writable;
 use gpuprof_system::error::Result;
@@ -39,7 +38,7 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<()> {
     let (_, source) = opened.build(settings.build_options((&options.cargo).into()))?;
     let folder = Scratch::new()?;
     let process = HarnessProcess::for_query(folder.path(), interrupt);
-    let described = discover::series(&process, &source.harnesses)?;
+    let described = source.describe(&process)?;
     let declared: Vec<Needed<'_>> =
         described.values().flatten().filter_map(Needed::every).collect();
     let device_functions = described.values().flatten().filter(|series| series.device_function);

@@ -10,7 +10,6 @@ use super::selection::{Named, selection};
 use super::settings::{Layers, Settings};
 use super::{Opened, Wanted};
 use crate::options::{ListOptions, MessageFormat};
-use gpuprof_engine::discover;
 use gpuprof_engine::execute::HarnessProcess;
 use gpuprof_engine::plan::{self, PlannedSeries};
 use gpuprof_report::Screen;
@@ -39,7 +38,7 @@ pub fn list(
     let (folder, source) = opened.build(settings.build_options(wanted.cargo))?;
     let folder = folder.path();
     let process = HarnessProcess::for_query(folder, interrupt);
-    let described = discover::series(&process, &source.harnesses)?;
+    let described = source.describe(&process)?;
     let all = described.values().flatten();
     let selection = selection(&named, (&layers, &settings), all)?;
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));

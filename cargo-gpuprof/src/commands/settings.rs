@@ -4,6 +4,7 @@
 //! origin, for `show-config`. Later layers win: default < configuration file < preset < command
 //! line.
 
+use std::collections::BTreeMap;
 use std::{fmt, io};
 
 use camino::Utf8Path;
@@ -164,6 +165,14 @@ macro_rules! of_a_run {
 
 settings!(of_a_run);
 
+/// The value of a setting, as text.
+fn text_of(setting: &dyn ShownSetting) -> String {
+    match &setting.json()["value"] {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
 /// A list of settings, each with its key.
 macro_rules! keyed {
     ($($name:ident),*) => {
@@ -172,11 +181,24 @@ macro_rules! keyed {
 }
 
 impl Settings {
+    /// The settings that decide how results are checked, and whether times are estimated.
+    pub fn of_checks(&self) -> BTreeMap<String, String> {
+        let Self { verify, check, estimate, .. } = self;
+        let all = keyed![verify, check, estimate].into_iter();
+        all.map(|(key, setting)| (key, text_of(setting))).collect()
+    }
+
+    /// The settings that change what is measured, or how, as text.
+    pub fn texts_of_measurement(&self) -> BTreeMap<String, String> {
+        let all = self.of_measurement().into_iter();
+        all.map(|(key, setting)| (key, text_of(setting))).collect()
+    }
+
     /// The settings that change what is measured, or how, with their keys: all slices of a plan
     /// share them. A run's provenance and its journal have their values and effects. A new setting
     /// does not compile before it is said here which of the two kinds it is.
     #[rustfmt::skip]
-    pub fn of_measurement(&self) -> Vec<(String, &dyn ShownSetting)> {
+    fn of_measurement(&self) -> Vec<(String, &dyn ShownSetting)> {
         let Self {
             backend, chip, repeat, max_repeat, cache_control, clock_control, replay_mode, range,
             isolate, ahead, interleave, verify, check, estimate, sets, sections, app_replay_match,

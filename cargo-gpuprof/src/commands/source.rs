@@ -9,20 +9,22 @@ use std::time::SystemTime;
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Metadata;
 use gpuprof_model::metric::Catalogue;
+use gpuprof_model::protocol::SeriesDescription;
 
 use super::settings::{Setting, Settings};
 use crate::config::Config;
 use crate::options::{BuildOptions, CargoOptions, CargoRequest, ConfigFile};
 use gpuprof_build::archive::{self, Unpacked};
 use gpuprof_build::declared::{self, Needed, Tools};
-use gpuprof_build::host::{self, Harness};
+use gpuprof_build::host::{self, Harness, HostBuild};
 use gpuprof_build::kernels::KernelBuild;
 use gpuprof_build::revision::git;
-use gpuprof_build::toolchain::{self, Candidates, Toolchain};
+use gpuprof_build::toolchain::{self, Candidates};
 use gpuprof_catalogue::rules;
 use gpuprof_catalogue::sections::{self, Sections};
+use gpuprof_engine::execute::{self, HarnessProcess};
 use gpuprof_engine::store::own_folder::{OwnFolder, Workspace};
-use gpuprof_engine::{execute, store};
+use gpuprof_engine::{discover, store};
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
@@ -49,7 +51,12 @@ pub struct Source {
 
 #[derive(Debug)]
 enum Origin {
-    Workspace { metadata: Box<Metadata>, cargo: Box<BuildOptions> },
+    Workspace {
+        metadata: Box<Metadata>,
+        cargo: Box<BuildOptions>,
+        /// The features of each library in the harnesses, by package.
+        features: BTreeMap<String, Vec<String>>,
+    },
     Archive(Box<Unpacked>),
 }
 
@@ -190,9 +197,9 @@ impl Opened {
             Place::Workspace(metadata) => {
                 let target_directory = host::target_directory(&metadata, &options.cargo);
                 store::writable(&target_directory)?;
-                let harnesses = host::build(&metadata, &options)?;
+                let HostBuild { harnesses, features } = host::build(&metadata, &options)?;
                 let cargo = Box::new(options);
-                (harnesses, target_directory, Origin::Workspace { metadata, cargo })
+                (harnesses, target_directory, Origin::Workspace { metadata, cargo, features })
             }
             Place::Archive(unpacked) => {
                 (unpacked.harnesses(), stored.clone(), Origin::Archive(unpacked))
@@ -228,6 +235,22 @@ fn of_archive(unpacked: &Unpacked, known: &Catalogue) -> Result<(Config, Catalog
 }
 
 impl Source {
+    /// The series of every harness, by its position, asked by `process`.
+    ///
+    /// # Errors
+    /// A harness that cannot be asked, or that another project built (exit code 104).
+    pub fn describe(
+        &self,
+        process: &HarnessProcess<'_>,
+    ) -> Result<BTreeMap<usize, Vec<SeriesDescription>>> {
+        let described = discover::series(process, &self.harnesses)?;
+        // An archive was built in another folder.
+        if let Origin::Workspace { .. } = self.origin {
+            discover::refuse_foreign(&self.harnesses, &described)?;
+        }
+        Ok(described)
+    }
+
     /// Builds the harnesses of another revision of a workspace, as far as it has what `build` asks
     /// for. Settings are those of this revision.
     ///
@@ -240,7 +263,7 @@ impl Source {
         let target_directory = host::target_directory(&metadata, &cargo);
         store::writable(&target_directory)?;
         let cargo = Box::new(BuildOptions { cargo, ..build });
-        let mut harnesses = host::build(&metadata, &cargo)?;
+        let HostBuild { mut harnesses, features } = host::build(&metadata, &cargo)?;
         execute::stand_in(&mut harnesses, &target_directory)?;
         Ok(Self {
             harnesses,
@@ -249,7 +272,7 @@ impl Source {
             config: Config::default(),
             sections: Sections::built_in()?,
             begun,
-            origin: Origin::Workspace { metadata: Box::new(metadata), cargo },
+            origin: Origin::Workspace { metadata: Box::new(metadata), cargo, features },
         })
     }
 
@@ -265,7 +288,7 @@ impl Source {
         target: KernelTarget<'_>,
     ) -> Result<Kernels> {
         match &self.origin {
-            Origin::Workspace { metadata, cargo } => {
+            Origin::Workspace { metadata, cargo, features } => {
                 // What is not Rust is there or compiled in seconds: refused before rustc is asked.
                 let tools = Tools {
                     folder: &self.target_directory.join("gpuprof/declared"),
@@ -279,7 +302,19 @@ impl Source {
                 let mut kernels = Kernels::default();
                 if !packages.is_empty() {
                     let toolchain = toolchain::find(target.toolchain, &Candidates::default())?;
-                    kernels = self.build(packages, metadata, cargo, target.arch, &toolchain)?;
+                    let build = KernelBuild {
+                        metadata,
+                        target_directory: &self.target_directory,
+                        cargo,
+                        features,
+                        arch: target.arch,
+                        toolchain: &toolchain,
+                        harnesses_begun: self.begun,
+                    };
+                    for package in packages {
+                        kernels.modules.insert(package.clone(), build.build(package)?);
+                    }
+                    kernels.toolchain = Some(toolchain.version.clone());
                 }
                 kernels.modules.extend(built.modules);
                 kernels.declared = built.entries;
@@ -289,30 +324,6 @@ impl Source {
             }
             Origin::Archive(unpacked) => packed::kernels(unpacked, packages, wanted),
         }
-    }
-
-    fn build(
-        &self,
-        packages: &BTreeSet<String>,
-        metadata: &Metadata,
-        cargo: &BuildOptions,
-        arch: &str,
-        toolchain: &Toolchain,
-    ) -> Result<Kernels> {
-        let build = KernelBuild {
-            metadata,
-            target_directory: &self.target_directory,
-            cargo,
-            arch,
-            toolchain,
-            harnesses_begun: self.begun,
-        };
-        let mut modules = BTreeMap::new();
-        for package in packages {
-            modules.insert(package.clone(), build.build(package)?);
-        }
-        let toolchain = Some(toolchain.version.clone());
-        Ok(Kernels { modules, toolchain, ..Kernels::default() })
     }
 
     /// The workspace root; the present folder for an archive.

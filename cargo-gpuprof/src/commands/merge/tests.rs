@@ -156,6 +156,9 @@ fn made() -> Made {
         repeat: Repeats::exactly(7),
         quick: false,
         counters: Vec::new(),
+        checks: None,
+        thresholds: Vec::new(),
+        strict: false,
     }
 }
 

@@ -4,6 +4,7 @@ use super::request::Request;
 use crate::commands::Source;
 use crate::commands::selection::Named;
 use crate::commands::settings::Settings;
+use crate::commands::stored::refuse_quick;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_engine::store::baseline::{Baselines, Found};
 use gpuprof_system::error::{Failure, Result};
@@ -61,7 +62,8 @@ pub(super) fn scope(request: &Request, source: &Source) -> Scope {
 /// continues.
 ///
 /// # Errors
-/// It is missing (exit code 2, or 96 where the configuration file names it), or no run.
+/// It is missing (exit code 2, or 96 where the configuration file names it), no run, or a quick
+/// one.
 pub(in crate::commands) fn found(
     baselines: &Baselines,
     name: &str,
@@ -73,6 +75,10 @@ pub(in crate::commands) fn found(
             let message = format!("{reason}\n--no-gate continues without a baseline");
             Err(settings.baseline.blamed(Failure::usage(message)))
         }
-        found => Ok(found),
+        Found::Run(run) => {
+            refuse_quick(name, &run)?;
+            Ok(Found::Run(run))
+        }
+        found @ Found::Missing(_) => Ok(found),
     }
 }

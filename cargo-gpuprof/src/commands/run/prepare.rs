@@ -520,7 +520,7 @@ fn select(
     (layers, settings, source): (&Layers, &Settings, &Source),
     process: &HarnessProcess<'_>,
 ) -> Result<(Vec<SeriesDescription>, Selection, Vec<PlannedSeries>)> {
-    let described = discover::series(process, &source.harnesses)?;
+    let described = source.describe(process)?;
     if source.other_packages().is_empty() && source.bench_targets().is_empty() {
         let keys = described.values().flatten().map(|s| s.id.to_string());
         let sentences = layers.tables_of_no_series(&keys.collect::<Vec<_>>());

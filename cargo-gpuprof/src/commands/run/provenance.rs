@@ -1,10 +1,12 @@
 //! The provenance of a run, as far as it is known before the first pass.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use camino::Utf8PathBuf;
 use gpuprof_model::code::Sources;
 use gpuprof_model::machine::Backend;
+use gpuprof_model::metric::{Catalogue, Metric, Origin};
 use gpuprof_model::protocol::CounterRange;
 use gpuprof_model::run::Provenance;
 
@@ -12,6 +14,7 @@ use super::base::Base;
 use super::decided::Plan;
 use crate::commands::source::Kernels;
 use crate::options::{ClockControl, Purpose};
+use gpuprof_catalogue::sections::Sections;
 use gpuprof_engine::execute::Ahead;
 use gpuprof_engine::schedule;
 use gpuprof_system::sha256::sha256_of;
@@ -70,12 +73,25 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
         ),
         // Read at the end.
         sources: Sources::default(),
+        formulas: formulas(&plan.catalogue),
         rules: plan.own_rules.iter().cloned().map(Into::into).collect(),
         slices: Vec::new(),
         missing_slices: None,
         spans: Vec::new(),
         costs: Vec::new(),
     }
+}
+
+/// The formulas of the workspace's own metrics.
+fn formulas(catalogue: &Catalogue) -> BTreeMap<String, String> {
+    let Ok(ours) = Sections::built_in() else { return BTreeMap::new() };
+    let ours: HashSet<&str> = ours.catalogue().defined().map(|metric| &*metric.name).collect();
+    let own = catalogue.defined().filter(|metric| !ours.contains(&*metric.name));
+    let formula = |metric: &Arc<Metric>| match &metric.origin {
+        Origin::Derived(formula) => Some((metric.name.to_string(), formula.text().to_owned())),
+        _ => None,
+    };
+    own.filter_map(formula).collect()
 }
 
 /// The provenance of the other revision, with its `kernels`: all the rest is as in `head`, since

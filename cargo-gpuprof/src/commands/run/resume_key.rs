@@ -50,5 +50,14 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
         repeat: plan.repeat,
         quick: run.provenance.quick,
         counters: plan.counters(),
+        checks: Some(plan.inputs.settings.of_checks()),
+        thresholds: plan
+            .inputs
+            .request
+            .thresholds
+            .iter()
+            .map(|written| written.text.clone())
+            .collect(),
+        strict: plan.inputs.settings.strict.value,
     }
 }

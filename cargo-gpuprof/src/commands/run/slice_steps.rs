@@ -5,7 +5,7 @@
 //! first pass. A slice decides nothing: its thresholds are judged on its part, and `merge` judges
 //! them over the whole.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use gpuprof_analysis::gate::baseline::Scope;
 use gpuprof_model::ExitCode;
@@ -16,7 +16,6 @@ use super::inputs::{Checked, Inputs};
 use super::slice::Slice;
 use super::{against, scheduler};
 use crate::commands::divide::{self, Costs, Own};
-use crate::commands::settings::Settings;
 use crate::commands::thresholds::Placed;
 use gpuprof_build::host::Harness;
 use gpuprof_engine::schedule::partition::Slices;
@@ -59,7 +58,7 @@ pub(super) fn cut(inputs: &Inputs, checked: Vec<Checked>) -> Result<(Vec<Checked
         method: partition.method,
         unit: by,
         slices: partition.of.get(),
-        settings: settings(&inputs.settings),
+        settings: inputs.settings.texts_of_measurement(),
         harnesses: harnesses.chain(of_base.map(|h| ("base/", h))).map(hash).collect(),
         base: inputs.base.as_ref().map(|base| base.name.clone()),
         scope: scope(inputs),
@@ -86,15 +85,6 @@ fn scope(inputs: &Inputs) -> OutlineScope {
     let Scope { whole, filters, other_packages, targets } =
         against::scope(&inputs.request, &inputs.source);
     OutlineScope { whole, filters, other_packages, targets }
-}
-
-fn settings(settings: &Settings) -> BTreeMap<String, String> {
-    let text = |value: serde_json::Value| match &value["value"] {
-        serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let all = settings.of_measurement().into_iter();
-    all.map(|(key, setting)| (key, text(setting.json()))).collect()
 }
 
 fn outlined(checked: &[Checked], slices: &Slices, costs: Option<&Costs>) -> Vec<OutlineSeries> {

@@ -69,6 +69,16 @@ pub struct Made {
     pub quick: bool,
     /// The counters collected.
     pub counters: Vec<String>,
+    /// How results are checked, and whether times are estimated, by setting; none in older
+    /// journals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<BTreeMap<String, String>>,
+    /// The thresholds of the command line: those that are added later are judged, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thresholds: Vec<String>,
+    /// Whether everything must be judged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
 }
 
 /// The build of a run's other revision.
@@ -105,6 +115,7 @@ impl Made {
     /// The first thing in which `now` differs, in words; none where all is the same, but for which
     /// of several devices of one model it is measured on.
     pub fn difference(&self, now: &Self) -> Option<&'static str> {
+        let has = |threshold| now.thresholds.contains(threshold);
         let checks = [
             (self.kernels == now.kernels, "the kernels (their PTX)"),
             (self.series == now.series, "the axes or the selection of configurations"),
@@ -123,6 +134,9 @@ impl Made {
             (self.counters == now.counters, COUNTERS),
             (self.replay_mode == now.replay_mode, "--replay-mode"),
             (self.counter_range == now.counter_range, "--range"),
+            (self.checks.is_none() || self.checks == now.checks, "verify, check or estimate"),
+            (self.thresholds.iter().all(has), "the thresholds (--threshold)"),
+            (!self.strict || now.strict, "--strict"),
             (self.tool_version == now.tool_version, TOOL_VERSION),
         ];
         checks.into_iter().find(|(same, _)| !same).map(|(_, what)| what)

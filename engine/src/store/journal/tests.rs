@@ -31,6 +31,9 @@ fn made() -> Made {
         repeat: Repeats::exactly(3),
         quick: false,
         counters: Vec::new(),
+        checks: None,
+        thresholds: Vec::new(),
+        strict: false,
     }
 }
 
@@ -205,6 +208,35 @@ fn a_run_is_resumed_with_the_baseline_that_it_began_with() {
     assert!(lost.ends_with(told), "{lost}");
     let came = resumed(None, Some("old")).unwrap_err();
     assert!(came.contains("it began with no baseline, and now has baseline `old`"), "{came}");
+}
+
+#[test]
+fn a_run_is_not_resumed_with_fewer_checks() {
+    let resumed = |before: &Made, now: &Made| {
+        let (_keep, path) = folder();
+        drop(Journal::begin(&path, before, start("a")).unwrap());
+        Journal::resume(&path, now, start("b")).map(|_| ()).map_err(|f| f.message)
+    };
+    let verifies = |verify: &str| Made {
+        checks: Some([("verify".to_owned(), verify.to_owned())].into()),
+        ..made()
+    };
+    for (before, now) in [("true", "false"), ("false", "true")] {
+        let refused = resumed(&verifies(before), &verifies(now)).unwrap_err();
+        assert!(refused.contains("verify, check or estimate changed since"), "{refused}");
+    }
+    assert_eq!(resumed(&made(), &verifies("true")), Ok(()), "an older journal does not say");
+    let asks = |texts: &[&str]| Made {
+        thresholds: texts.iter().map(|&text| text.to_owned()).collect(),
+        ..made()
+    };
+    assert_eq!(resumed(&asks(&["a"]), &asks(&["b", "a"])), Ok(()));
+    let refused = resumed(&asks(&["a"]), &asks(&["b"])).unwrap_err();
+    assert!(refused.contains("the thresholds (--threshold) changed since"), "{refused}");
+    let strict = || Made { strict: true, ..made() };
+    assert_eq!(resumed(&made(), &strict()), Ok(()));
+    let refused = resumed(&strict(), &made()).unwrap_err();
+    assert!(refused.contains("--strict changed since"), "{refused}");
 }
 
 #[test]
