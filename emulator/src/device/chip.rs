@@ -117,7 +117,7 @@ pub static RTX_4090: Chip = Chip {
 };
 
 /// A B200 with 180 GB of HBM3e, by the device query of eight of them in a public survey of
-/// Blackwell (see [`rates::B200`]).
+/// Blackwell (see `rates::B200`).
 pub static B200: Chip = Chip {
     name: "Emulated B200",
     chip: "GB100",
