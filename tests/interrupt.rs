@@ -97,9 +97,10 @@ fn a_request_to_terminate_ends_the_run_in_the_same_way() {
 
      skipped  milliseconds=60000, milliseconds=2: the run was interrupted
 
-     checks  every finished row: memory, init, race, sync in 1 block
+     unverified  every finished row: compared with no reference: there is no `verify`
+     checks      every finished row: memory, init, race, sync in 1 block
 
-    3 configurations of 1 series: 1 finished, 2 skipped; no thresholds; 2 not measured: the run was interrupted
+    3 configurations of 1 series: 1 finished, 2 skipped; no thresholds; 2 not measured: the run was interrupted; 1 not verified: no reference
     ");
 }
 

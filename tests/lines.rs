@@ -5,9 +5,12 @@ use serde_json::Value;
 
 /// The document of a run of `package` in `workspace`.
 fn document(workspace: &Workspace, package: &str) -> Value {
-    workspace.gpuprof(&["run", "--quiet", "--no-gate", "--package", package]).exits_with(0);
-    let report = workspace.gpuprof(&["report", "--format", "json"]).exits_with(0);
-    serde_json::from_str(&report.stdout).expect("it is JSON")
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("run.json").display().to_string();
+    let run = ["run", "--quiet", "--no-gate", "--package", package, "--export-json", &file];
+    workspace.gpuprof(&run).exits_with(0);
+    let text = std::fs::read_to_string(&file).expect("it was exported");
+    serde_json::from_str(&text).expect("it is JSON")
 }
 
 /// The sum of a packed column.

@@ -10,6 +10,7 @@ mod by_key;
 pub mod calibrate;
 pub mod conclusion;
 pub mod default_gate;
+pub mod default_thresholds;
 pub mod fingerprint;
 pub mod forecast;
 pub mod in_force;

@@ -291,15 +291,8 @@ fn compile(
             Message::CompilerArtifact(artifact) if artifact.target.is_bench() => {
                 let package = targets.iter().find(|(p, _)| p.id == artifact.package_id);
                 if let (Some((package, _)), Some(executable)) = (package, artifact.executable) {
-                    harnesses.push(Harness {
-                        package: package.name.to_string(),
-                        target: artifact.target.name.clone(),
-                        executable,
-                        folder: package.manifest_path.parent().map(Into::into).unwrap_or_default(),
-                        library_folders: Vec::new(),
-                        stand_in: None,
-                        oxide: compiler.map(|compiler| compiler.made.clone()),
-                    });
+                    let target = artifact.target.name.clone();
+                    harnesses.push(built_harness(package, target, executable, compiler));
                 }
             }
             Message::CompilerArtifact(artifact) if is_library(&artifact.target) => {
@@ -324,6 +317,24 @@ fn compile(
     harnesses.retain(is_harness);
     harnesses.iter_mut().for_each(|h| h.library_folders.clone_from(&folders));
     Ok(HostBuild { harnesses, features })
+}
+
+/// A harness that cargo built, before its folders of libraries are known.
+fn built_harness(
+    package: &Package,
+    target: String,
+    executable: Utf8PathBuf,
+    compiler: Option<&Compiler>,
+) -> Harness {
+    Harness {
+        package: package.name.to_string(),
+        target,
+        executable,
+        folder: package.manifest_path.parent().map(Into::into).unwrap_or_default(),
+        library_folders: Vec::new(),
+        stand_in: None,
+        oxide: compiler.map(|compiler| compiler.made.clone()),
+    }
 }
 
 /// Whether `target` is its package's library, in any form.

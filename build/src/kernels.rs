@@ -97,9 +97,8 @@ impl KernelBuild<'_> {
             wrapper::FEATURES.join(" "),
             self.metadata.workspace_root
         );
-        let id = hex(&Sha256::digest(format!("{}{}", self.toolchain.version, self.arch)))[..12]
-            .to_owned();
-        let folder = self.target_directory.join("gpuprof/kernels").join(id);
+        let id = hex(&Sha256::digest(format!("{}{}", self.toolchain.version, self.arch)));
+        let folder = self.target_directory.join("gpuprof/kernels").join(&id[..12]);
         let stem = self.stem(package);
         let ptx = folder.join(format!("{stem}.ptx"));
         let stamp_path = folder.join(format!("{stem}.stamp"));
@@ -134,8 +133,8 @@ impl KernelBuild<'_> {
         cargo.keep_dep_info(&dep_info)?;
         write(&ptx, gpuprof_system::whole::write_whole(&ptx, text.as_bytes()))?;
         // A source that was edited while rustc ran must be newer than the PTX.
-        let dated = fs::File::options().write(true).open(&ptx).and_then(|f| f.set_modified(begun));
-        write(&ptx, dated)?;
+        let file = fs::File::options().write(true).open(&ptx);
+        write(&ptx, file.and_then(|file| file.set_modified(begun)))?;
         write(&stamp_path, gpuprof_system::whole::write_whole(&stamp_path, asked.as_bytes()))?;
         match has_newer_source(dep_info.as_std_path(), root, self.harnesses_begun) {
             false => Ok(ptx),

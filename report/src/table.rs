@@ -85,7 +85,10 @@ impl Table {
         let (mut last, mut anything) = (String::new(), false);
         for part in &parts {
             let place = place_of(part, &run.provenance);
-            let on = if detail == Detail::Digest && place == last { "" } else { &place };
+            // A series without values does not say which it has.
+            let said = last.strip_prefix(&place);
+            let is_said = said.is_some_and(|more| more.is_empty() || more.starts_with(", "));
+            let on = if detail == Detail::Digest && is_said { "" } else { &place };
             let advised = advice::select_advice(run, part);
             let blocks = |short| {
                 let limits = detail.limits(short);
@@ -100,7 +103,9 @@ impl Table {
             write_lines(&lines, out)?;
             writeln!(out)?;
             anything |= left_out;
-            last = place;
+            if !is_said {
+                last = place;
+            }
         }
         write_chips(run, view, (detail, columns), paint, out)?;
         if anything {

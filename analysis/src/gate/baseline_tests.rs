@@ -1,6 +1,6 @@
 use gpuprof_model::ExitCode;
 use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::metric::Perturbation;
+use gpuprof_model::metric::{Catalogue, Perturbation};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::Verdict;
 
@@ -165,7 +165,8 @@ fn default_thresholds(
     series: &SeriesResult,
     theirs: Option<&SeriesResult>,
 ) -> Vec<String> {
-    let all = super::default_thresholds(catalogue, series, theirs).into_iter();
+    let all =
+        crate::gate::default_thresholds::default_thresholds(catalogue, series, theirs).into_iter();
     all.map(|threshold| threshold.text).collect()
 }
 
@@ -194,7 +195,9 @@ fn the_default_gate_holds_counts_exactly_and_time_within_two_percent() {
         default_thresholds(&Catalogue::built_in(), &emulated, None)
             .contains(&format!("every {raw} <= baseline"))
     );
-    for threshold in super::default_thresholds(&Catalogue::built_in(), &emulated, None) {
+    for threshold in
+        crate::gate::default_thresholds::default_thresholds(&Catalogue::built_in(), &emulated, None)
+    {
         assert_eq!(Threshold::parse(&threshold.text).as_ref(), Ok(&threshold));
         threshold.check(&Catalogue::built_in().find(&threshold.metric).unwrap()).unwrap();
     }

@@ -12,8 +12,9 @@ use gpuprof_model::series::SeriesId;
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::{FileLine, Layer};
 
-use crate::gate::baseline::{Against, default_thresholds};
+use crate::gate::baseline::Against;
 use crate::gate::default_gate::default_gate;
+use crate::gate::default_thresholds::default_thresholds;
 
 /// A threshold, its origin, and its place where that is a line of the configuration file.
 pub type ConfiguredThreshold = (Threshold, Layer, Option<FileLine>);

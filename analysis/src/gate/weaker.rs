@@ -1,17 +1,17 @@
 //! Verification, checks, declarations and thresholds that became weaker since the baseline.
 //!
 //! Input: a series on both sides. Output: a sentence for each way in which less is compared, or
-//! less closely, or more work declared, with the first configuration, and for each threshold of the
-//! annotation that is gone or allows more. Rows that are no longer verified are the baseline's lost verification
-//! (`gate::baseline`).
+//! less closely, or more work declared, with the first configuration, and for each threshold of
+//! the annotation that is gone or allows more. Rows that are no longer verified are the baseline's
+//! lost verification (`gate::baseline`).
 
 use gpuprof_model::Threshold;
 use gpuprof_model::measurement::{Reset, Source, Verification};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 
-use crate::gate::baseline::default_thresholds;
 use crate::gate::by_key::ByKey;
+use crate::gate::default_thresholds::default_thresholds;
 
 /// A tolerance in units of a buffer depends on the buffer's values: so much larger may it become.
 const SAME: f64 = 1.01;

@@ -9,7 +9,7 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 
 use crate::change::change;
 use crate::fixture::{estimated, gpu, h200, judge, series};
-use crate::gate::baseline::default_thresholds;
+use crate::gate::default_thresholds::default_thresholds;
 use crate::gate::judge::Baseline;
 
 const N: u64 = 1 << 20;
