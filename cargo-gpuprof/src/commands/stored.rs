@@ -242,8 +242,8 @@ pub(super) fn refuse_itself(before: (&str, &Run), after: (&str, &Run)) -> Result
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "`{}` and `{}` are the same run, {}: a run is compared with an earlier one; `cargo gpuprof runs` \
-         lists them",
+        "`{}` and `{}` are the same run, {}: a run is compared with an earlier one; \
+         `cargo gpuprof runs list` lists them",
         before.0, after.0, after.1.id
     )))
 }
