@@ -73,6 +73,12 @@ def by_line(listing, instructions):
     return sums, other
 
 
+def conflicts(instructions):
+    """ncu's wavefronts of shared loads and stores beyond the ideal ones."""
+    return sum(number(i, COUNTS['wavefronts']) - number(i, COUNTS['ideal_wavefronts'])
+               for i in instructions if i.get('Access Operation') in ('Load', 'Store'))
+
+
 def main(run):
     series = {s['id']['kernel']: s for s in json.load(open(run))['series']}
     total, shares = collections.Counter(), []
@@ -90,6 +96,8 @@ def main(run):
             listing = series[kernel]['listings'][code['listing']]
             theirs, other = by_line(listing, instructions)
             ours = {name: unpacked(column) for name, column in code['counts'].items()}
+            total['conflicts'] += row['metrics']['bank_conflicts']['value'] == conflicts(instructions)
+            total['configurations'] += 1
             of_kernel['instructions'] += len(instructions)
             of_kernel['other instructions'] += other
             for at, line in enumerate(listing['lines']):
@@ -124,12 +132,15 @@ def main(run):
         total += of_kernel
     print('%d of %d counts by line of PTX equal; %d machine instructions, %d other' % (
         total['equal'], total['counts'], total['instructions'], total['other instructions']))
+    print('bank conflicts equal in %d of %d configurations' % (
+        total['conflicts'], total['configurations']))
     within = lambda errors: sum(share[0] < errors for share in shares)
     print('%d shares of samples: %d differ by less than 2 standard errors, %d than 3, %d than 5' % (
         len(shares), within(2), within(3), within(5)))
     for errors, difference, kernel, state, p, q in sorted(shares, reverse=True)[:5]:
         print('  %s %s: %.1f %%, ncu %.1f %%: %.1f standard errors' % (kernel, state, 100 * p, 100 * q, errors))
-    sys.exit(total['equal'] != total['counts'] or total['lost'] > 0)
+    sys.exit(total['equal'] != total['counts'] or total['lost'] > 0
+             or total['conflicts'] != total['configurations'])
 
 
 main(*sys.argv[1:])
