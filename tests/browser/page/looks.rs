@@ -65,3 +65,18 @@ fn pages_look_as_they_did() {
     page.browser.look(false, true);
     page.browser.picture(680, 1600).hold_against(&kept("regression-paper"));
 }
+
+#[test]
+fn source_next_to_its_code_looks_as_it_did() {
+    let page = opened(&runs::counted_by_line());
+    page.browser.say(
+        "const source = [...document.querySelectorAll('details.source')]; \
+         source.forEach((details) => { details.open = true; }); document.body.replaceChildren(...source);",
+    );
+    page.browser.width(1280);
+    for dark in [false, true] {
+        page.browser.look(dark, false);
+        let theme = if dark { "dark" } else { "light" };
+        page.browser.picture(1280, 1600).hold_against(&kept(&format!("source-1280-{theme}")));
+    }
+}
