@@ -66,6 +66,91 @@ fn the_emulated_driver_gives_the_same_launches_without_times() {
     assert!(found.iter().all(|launch| launch["duration_ns"].is_null()), "{found:#?}");
 }
 
+/// The arguments that measure a closure with copies and a fill.
+const MOVES: [&str; 7] =
+    ["run", "--package", "ranges", "ranges::kernels::moves", "--repeat", "1", "--no-config"];
+
+/// The work of a timeline: what it is, its stream, and whether it has times and a call.
+fn told_work(timeline: &Value) -> Vec<(String, u64, bool, Option<u64>)> {
+    let work = timeline["work"].as_array().unwrap_or_else(|| panic!("no work in {timeline:#}"));
+    let told = |work: &Value| {
+        let kinds = ["launch", "copy", "fill"].into_iter();
+        let mut known = kinds.filter(|kind| !work[kind].is_null());
+        let kind = known.next().expect("the kind is known");
+        let what = format!("{kind} {}", work[kind]);
+        let stream = work["stream"].as_u64().expect("it has a stream");
+        (what, stream, work["time"]["end_ns"].is_u64(), work["call"].as_u64())
+    };
+    work.iter().map(told).collect()
+}
+
+#[test]
+fn a_closure_has_a_timeline_with_its_copies_fills_and_calls() {
+    let timeline = row(Some(&FakeGpu::new()), &MOVES)["timeline"].clone();
+    let work = |what: &str, stream, call| (what.to_owned(), stream, true, Some(call));
+    let expected = [
+        work(r#"fill {"bytes":8192}"#, 0, 0),
+        work("launch 0", 0, 1),
+        work(r#"copy {"bytes":4096,"from":"pageable","to":"device"}"#, 0, 2),
+        work(r#"copy {"bytes":8192,"from":"device","to":"pageable"}"#, 1, 3),
+    ];
+    assert_eq!(told_work(&timeline), expected);
+    let calls = timeline["calls"].as_array().expect("there are calls");
+    let functions: Vec<&Value> = calls.iter().map(|call| &call["function"]).collect();
+    let [upload, download] = ["cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2"];
+    assert_eq!(functions, ["cuMemsetD8Async", "cuLaunchKernel", upload, download]);
+    // The fake device is idle for 800 ns before each piece, and works 500 ns for what moves.
+    let times = |work: &Value| {
+        let time = |key: &str| work["time"][key].as_u64().expect("a time");
+        (time("start_ns"), time("end_ns"))
+    };
+    let all: Vec<_> = timeline["work"].as_array().expect("work").iter().map(times).collect();
+    assert_eq!(all[0], (800, 1300));
+    assert!(all.windows(2).all(|pair| pair[1].0 == pair[0].1 + 800), "{all:?}");
+}
+
+#[test]
+fn the_emulated_driver_gives_the_same_order_with_estimates_instead_of_times() {
+    let timeline = row(None, &MOVES)["timeline"].clone();
+    let work = |what: &str, stream| (what.to_owned(), stream, false, None);
+    let expected = [
+        work(r#"fill {"bytes":8192}"#, 0),
+        work("launch 0", 0),
+        work(r#"copy {"bytes":4096,"from":"host","to":"device"}"#, 0),
+        work(r#"copy {"bytes":8192,"from":"device","to":"host"}"#, 1),
+    ];
+    assert_eq!(told_work(&timeline), expected);
+    let estimates: Vec<bool> = timeline["work"]
+        .as_array()
+        .expect("work")
+        .iter()
+        .map(|work| work["estimate"]["low_ns"].is_number())
+        .collect();
+    assert_eq!(estimates, [false, true, false, false]);
+    assert!(timeline["calls"].is_null(), "{timeline:#}");
+}
+
+#[test]
+fn the_closures_of_a_gpu_are_in_the_trace_with_their_calls() {
+    let gpu = FakeGpu::new();
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("run.json").display().to_string();
+    let workshop = workshop();
+    gpu.tool(&workshop, &[&MOVES[..], &["--export-json", &file]].concat()).run().exits_with(0);
+    let report = workshop.gpuprof(&["report", &file, "--format", "chrome-trace"]).exits_with(0);
+    let trace: Value = serde_json::from_str(&report.stdout).expect("it is JSON");
+    let events = trace["traceEvents"].as_array().expect("there are events");
+    let closure = events.iter().find(|event| {
+        let name = event["args"]["name"].as_str().unwrap_or_default();
+        name == "one call of ranges::kernels::moves block=64"
+    });
+    let pid = &closure.unwrap_or_else(|| panic!("no closure in {trace:#}"))["pid"];
+    let own = events.iter().filter(|event| event["pid"] == *pid);
+    let count = |ph: &str| own.clone().filter(|event| event["ph"] == ph).count();
+    // Four pieces of work, each with its call and an arrow between both.
+    assert_eq!((count("X"), count("s"), count("f")), (8, 4, 4), "{trace:#}");
+}
+
 /// The closure of [`LIBRARY`] has 128 requests: two launches of 32 warps that load once, and one of
 /// as many that load twice.
 const COUNTED: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";

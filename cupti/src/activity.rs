@@ -2,7 +2,7 @@
 //!
 //! Input: the possible locations of CUPTI, and the work of this process while an
 //! [`ActivityRecorder`] lives. Output: start and end of each piece of work in nanoseconds of one
-//! clock, with its stream, whoever launched it; and on request the thread that did. The device
+//! clock, with its stream, whoever launched it; and on request the calls that queued it. The device
 //! takes both times, so they hold neither launch latency nor the work of CUDA events around a
 //! kernel.
 //!
@@ -10,7 +10,6 @@
 //! debugger), the recorder cannot begin.
 
 use std::alloc::{Layout, alloc, dealloc};
-use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
 use std::path::Path;
@@ -29,8 +28,8 @@ use crate::{Failure, LoadError};
 /// A kernel, a copy or a fill that the device has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activity {
-    /// The launch; none for a copy or a fill.
-    pub kernel: Option<KernelActivity>,
+    /// Which of these it is.
+    pub work: DeviceWork,
     /// When the device began it, in nanoseconds.
     pub start: u64,
     /// When it was done, on the same clock; 0 if it still runs.
@@ -42,6 +41,53 @@ pub struct Activity {
     /// CUPTI's number of the driver call that queued it; calls are numbered in their order. The
     /// work of a graph has the number of the graph's launch.
     pub correlation: u32,
+}
+
+impl Activity {
+    /// The launch; none of a copy or a fill.
+    #[must_use]
+    pub fn kernel(&self) -> Option<&KernelActivity> {
+        match &self.work {
+            DeviceWork::Kernel(kernel) => Some(kernel),
+            DeviceWork::Copy { .. } | DeviceWork::Fill { .. } => None,
+        }
+    }
+}
+
+/// The kinds of work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeviceWork {
+    /// A kernel.
+    Kernel(KernelActivity),
+    /// A copy.
+    Copy {
+        /// The kind of memory of its source, as CUPTI numbers it (`CUpti_ActivityMemoryKind`).
+        from: u8,
+        /// That of its destination.
+        to: u8,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// A fill.
+    Fill {
+        /// How many bytes.
+        bytes: u64,
+    },
+}
+
+/// A call of the driver or of CUDA's runtime.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// CUPTI's number of the call, which the work that it queued has too.
+    pub correlation: u32,
+    /// CUPTI's number of its thread.
+    pub thread: u32,
+    /// When it began, in nanoseconds, on the clock of the work.
+    pub start: u64,
+    /// When it returned.
+    pub end: u64,
+    domain: u32,
+    function: u32,
 }
 
 /// The launch of a kernel.
@@ -148,10 +194,34 @@ impl ActivityRecorder {
         Ok(taken)
     }
 
-    /// The threads of the calls that [`Self::take`] found so far, by the call's number: CUPTI's
-    /// numbers of threads.
-    pub fn take_threads(&mut self) -> HashMap<u32, u32> {
-        std::mem::take(&mut recorded().threads).into_iter().collect()
+    /// The calls that [`Self::take`] found so far, in the order of their starts.
+    pub fn take_calls(&mut self) -> Vec<Call> {
+        let mut calls = std::mem::take(&mut recorded().calls);
+        calls.sort_by_key(|call| (call.start, std::cmp::Reverse(call.end)));
+        calls
+    }
+
+    /// The function that `call` is of: `cuLaunchKernel`; none if CUPTI does not know it.
+    #[must_use]
+    pub fn function(&self, call: &Call) -> Option<String> {
+        let mut name = std::ptr::null();
+        // SAFETY: it writes a pointer.
+        let code =
+            unsafe { (self.functions.callback_name)(call.domain, call.function, &raw mut name) };
+        // SAFETY: null, or a name that lives as long as CUPTI.
+        (code == 0 && !name.is_null()).then(|| unsafe { string(name) })
+    }
+
+    /// The time now, on the clock of all records.
+    ///
+    /// # Errors
+    /// Whatever CUPTI answers.
+    pub fn now(&self) -> Result<u64, Failure> {
+        let mut now = 0;
+        // SAFETY: it writes a number.
+        let code = unsafe { (self.functions.timestamp)(&raw mut now) };
+        Failure::check("cuptiGetTimestamp", code)?;
+        Ok(now)
     }
 }
 
@@ -176,6 +246,8 @@ const COPY: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_MEMCPY as u32;
 const FILL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_MEMSET as u32;
 const DRIVER_CALL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_DRIVER as u32;
 const RUNTIME_CALL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_RUNTIME as u32;
+const DRIVER_API: u32 = sys::CUpti_CallbackDomain::CUPTI_CB_DOMAIN_DRIVER_API as u32;
+const RUNTIME_API: u32 = sys::CUpti_CallbackDomain::CUPTI_CB_DOMAIN_RUNTIME_API as u32;
 const WORK: [u32; 3] = [KERNEL, COPY, FILL];
 const WORK_AND_CALLS: [u32; 5] = [KERNEL, COPY, FILL, DRIVER_CALL, RUNTIME_CALL];
 
@@ -194,6 +266,8 @@ struct Functions {
     disable: unsafe extern "C" fn(u32) -> u32,
     flush_all: unsafe extern "C" fn(u32) -> u32,
     next_record: NextRecord,
+    callback_name: unsafe extern "C" fn(u32, u32, *mut *const c_char) -> u32,
+    timestamp: unsafe extern "C" fn(*mut u64) -> u32,
 }
 
 impl Functions {
@@ -208,6 +282,8 @@ impl Functions {
                 disable: library.symbol("cuptiActivityDisable")?,
                 flush_all: library.symbol("cuptiActivityFlushAll")?,
                 next_record: library.symbol("cuptiActivityGetNextRecord")?,
+                callback_name: library.symbol("cuptiGetCallbackName")?,
+                timestamp: library.symbol("cuptiGetTimestamp")?,
             })
         }
     }
@@ -218,12 +294,11 @@ static RECORDED: Mutex<Recorded> = Mutex::new(Recorded::NOTHING);
 
 struct Recorded {
     work: Vec<Activity>,
-    /// Calls and their threads, by CUPTI's numbers.
-    threads: Vec<(u32, u32)>,
+    calls: Vec<Call>,
 }
 
 impl Recorded {
-    const NOTHING: Self = Self { work: Vec::new(), threads: Vec::new() };
+    const NOTHING: Self = Self { work: Vec::new(), calls: Vec::new() };
 }
 
 /// How a delivered buffer is read.
@@ -271,10 +346,10 @@ unsafe extern "C" fn take_buffer(
         // SAFETY: CUPTI's pointer to a record in the buffer.
         unsafe { found.read(record) };
     }
-    let Recorded { work, threads } = found;
+    let Recorded { work, calls } = found;
     let mut recorded = recorded();
     recorded.work.extend(work);
-    recorded.threads.extend(threads);
+    recorded.calls.extend(calls);
     drop(recorded);
     if !buffer.is_null() {
         // SAFETY: `give_buffer` allocated it, and CUPTI does not use it any more.
@@ -301,9 +376,9 @@ macro_rules! field {
 
 /// The work in a record, whose structs have these fields by the same names.
 macro_rules! activity {
-    ($record:ident, $struct:ident, $kernel:expr) => {
+    ($record:ident, $struct:ident, $work:expr) => {
         Activity {
-            kernel: $kernel,
+            work: $work,
             start: field!($record, $struct.start),
             end: field!($record, $struct.end),
             context: field!($record, $struct.contextId),
@@ -323,14 +398,30 @@ impl Recorded {
         // SAFETY: the caller's promise; every record begins with its kind.
         let kind = unsafe { record.cast::<u32>().read_unaligned() };
         self.work.push(match kind {
-            // SAFETY: a record of this kind.
-            KERNEL => activity!(record, CUpti_ActivityKernel9, Some(unsafe { kernel(record) })),
-            COPY => activity!(record, CUpti_ActivityMemcpy5, None),
-            FILL => activity!(record, CUpti_ActivityMemset4, None),
+            KERNEL => {
+                // SAFETY: a record of this kind.
+                let kernel = unsafe { kernel(record) };
+                activity!(record, CUpti_ActivityKernel9, DeviceWork::Kernel(kernel))
+            }
+            COPY => {
+                let from = field!(record, CUpti_ActivityMemcpy5.srcKind);
+                let to = field!(record, CUpti_ActivityMemcpy5.dstKind);
+                let bytes = field!(record, CUpti_ActivityMemcpy5.bytes);
+                activity!(record, CUpti_ActivityMemcpy5, DeviceWork::Copy { from, to, bytes })
+            }
+            FILL => {
+                let bytes = field!(record, CUpti_ActivityMemset4.bytes);
+                activity!(record, CUpti_ActivityMemset4, DeviceWork::Fill { bytes })
+            }
             DRIVER_CALL | RUNTIME_CALL => {
-                let correlation = field!(record, CUpti_ActivityAPI.correlationId);
-                let thread = field!(record, CUpti_ActivityAPI.threadId);
-                self.threads.push((correlation, thread));
+                self.calls.push(Call {
+                    correlation: field!(record, CUpti_ActivityAPI.correlationId),
+                    thread: field!(record, CUpti_ActivityAPI.threadId),
+                    start: field!(record, CUpti_ActivityAPI.start),
+                    end: field!(record, CUpti_ActivityAPI.end),
+                    domain: if kind == DRIVER_CALL { DRIVER_API } else { RUNTIME_API },
+                    function: field!(record, CUpti_ActivityAPI.cbid),
+                });
                 return;
             }
             _ => return,
@@ -370,6 +461,8 @@ unsafe fn kernel(record: *const c_void) -> KernelActivity {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
 
     /// A record with `values` at the positions in the header of CUDA 13.0.
@@ -411,22 +504,32 @@ mod tests {
             graph: Some((2, 0x2_0000_0003)),
         };
         let (start, end, context, stream, correlation) = (1_000, 1_992, 1, 7, 31);
-        let kernel = Some(kernel);
-        assert_eq!(*activity, Activity { kernel, start, end, context, stream, correlation });
+        let work = DeviceWork::Kernel(kernel);
+        assert_eq!(*activity, Activity { work, start, end, context, stream, correlation });
     }
 
     #[test]
-    fn copies_fills_and_the_threads_of_calls_are_read() {
-        for kind in [COPY, FILL] {
-            let fields = [(16, 1_000), (24, 1_992), (32, pair(0, 1)), (40, pair(7, 31))];
-            let activity = &read(&record(kind, &fields)).work[0];
+    fn copies_fills_and_calls_are_read() {
+        // A copy's byte of its own kind comes before those of its source and destination.
+        let copied = DeviceWork::Copy { from: 2, to: 3, bytes: 4096 };
+        for (kind, work) in [(COPY, copied), (FILL, DeviceWork::Fill { bytes: 4096 })] {
+            let mut fields = vec![(8, 4096), (16, 1_000), (24, 1_992)];
+            fields.extend([(32, pair(0, 1)), (40, pair(7, 31))]);
+            let mut bytes = record(kind, &fields);
+            bytes[4..7].copy_from_slice(&[1, 2, 3]);
+            let activity = &read(&bytes).work[0];
             let (start, end, context, stream, correlation) = (1_000, 1_992, 1, 7, 31);
-            let kernel = None;
-            assert_eq!(*activity, Activity { kernel, start, end, context, stream, correlation });
+            assert_eq!(*activity, Activity { work, start, end, context, stream, correlation });
         }
-        for kind in [DRIVER_CALL, RUNTIME_CALL] {
-            let recorded = read(&record(kind, &[(24, pair(100, 77)), (32, pair(31, 0))]));
-            assert_eq!((recorded.work.len(), recorded.threads), (0, vec![(31, 77)]));
+        for (kind, domain) in [(DRIVER_CALL, DRIVER_API), (RUNTIME_CALL, RUNTIME_API)] {
+            let mut fields = vec![(8, 1_000), (16, 1_992), (24, pair(100, 77))];
+            fields.push((32, pair(31, 0)));
+            let mut bytes = record(kind, &fields);
+            bytes[4..8].copy_from_slice(&307_u32.to_ne_bytes());
+            let recorded = read(&bytes);
+            let (correlation, thread, start, end, function) = (31, 77, 1_000, 1_992, 307);
+            let call = Call { correlation, thread, start, end, domain, function };
+            assert_eq!((recorded.work.len(), recorded.calls), (0, vec![call]));
         }
     }
 
@@ -451,9 +554,10 @@ mod tests {
             unsafe { recorded.read(bytes[at..].as_ptr().cast()) };
             at += size;
         }
-        let threads: HashMap<u32, u32> = recorded.threads.into_iter().collect();
+        let threads: HashMap<u32, u32> =
+            recorded.calls.iter().map(|call| (call.correlation, call.thread)).collect();
         let told = |work: &Activity| {
-            let kernel = work.kernel.as_ref().unwrap();
+            let kernel = work.kernel().unwrap();
             let node = kernel.graph.map(|(graph, node)| (graph, node & 0xff));
             let main = threads[&work.correlation] == threads[&468];
             (kernel.grid[0], kernel.block[0], kernel.shared_bytes, work.stream, node, main)
@@ -473,6 +577,6 @@ mod tests {
     #[test]
     fn records_of_other_kinds_are_passed_over() {
         let recorded = read(&record(40, &[]));
-        assert_eq!((recorded.work.len(), recorded.threads.len()), (0, 0));
+        assert_eq!((recorded.work.len(), recorded.calls.len()), (0, 0));
     }
 }

@@ -39,7 +39,7 @@ pub mod target;
 pub mod trial;
 pub mod version;
 
-pub use activity::{Activity, ActivityApi, ActivityRecorder, KernelActivity};
+pub use activity::{Activity, ActivityApi, ActivityRecorder, Call, DeviceWork, KernelActivity};
 pub use advice::Advice;
 pub use callbacks::WatchError;
 pub use code::Code;

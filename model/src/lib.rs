@@ -45,6 +45,7 @@ pub mod space;
 pub mod suggest;
 pub mod text;
 pub mod threshold;
+pub mod timeline;
 pub mod verdict;
 pub mod verdict_document;
 pub mod words;

@@ -16,6 +16,7 @@ use crate::code::{CostlyLine, CountedCode};
 use crate::estimate::Estimate;
 use crate::failure::{Denial, FailureKind};
 use crate::parts::Part;
+use crate::timeline::Timeline;
 pub use machine::{
     MachineCounts, MachineFunction, MachineInstruction, MachineModule, SourceCollection,
 };
@@ -313,6 +314,9 @@ pub struct PassResult {
     pub device: DeviceRecord,
     /// The launches inside the measured range, in order.
     pub launches: Vec<LaunchRecord>,
+    /// One call of the closure; none if it did a single piece of work, or if nothing observed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
     /// Exact counters by name, summed over the launches.
     pub counters: BTreeMap<String, u64>,
     /// Hardware counters by PerfWorks name, or why one has no value on this device.

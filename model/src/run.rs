@@ -34,6 +34,7 @@ use crate::metric::{Catalogue, built_in};
 use crate::parts::PartResult;
 use crate::protocol::{CounterRange, Replay};
 use crate::series::SeriesId;
+use crate::timeline::Timeline;
 use crate::verdict::{Judgement, NotApplicable, Weight};
 use crate::words::word_or_default;
 
@@ -459,6 +460,9 @@ pub struct ConfigurationResult {
     pub occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     pub launches: Vec<LaunchRecord>,
+    /// One call of its closure; none if that did a single piece of work, if nothing observed it,
+    /// and in older documents.
+    pub timeline: Option<Timeline>,
     /// The metrics of parts of that range; none in older documents.
     pub parts: Vec<PartResult>,
     /// The source lines with the costliest accesses; none in older documents.

@@ -157,8 +157,7 @@ fn sheet(first: &str, rows: &[Row<'_>], whole: &ConfigurationResult, metrics: &[
     let mut axes = vec![
         column(first, true, &|row| row.first.clone()),
         column(HEAD[1], false, &|row| {
-            let kernel = row.launches.first().map_or("", |launch| &launch.kernel);
-            name_in_cpp(kernel).unwrap_or_else(|| without_place(kernel).to_owned())
+            row.launches.first().map_or_else(String::new, |l| kernel_name(l))
         }),
         column(HEAD[2], true, &shape(|launch| launch.grid)),
         column(HEAD[3], true, &shape(|launch| launch.block)),
@@ -228,6 +227,12 @@ pub(super) fn table<R: IntoIterator<Item = String>>(
         column.set_cell_alignment(CellAlignment::Right);
     }
     table.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// The kernel's name for people.
+pub(super) fn kernel_name(launch: &LaunchRecord) -> String {
+    let kernel = &launch.kernel;
+    name_in_cpp(kernel).unwrap_or_else(|| without_place(kernel).to_owned())
 }
 
 /// `256`, `16x16`, `8x8x4`.

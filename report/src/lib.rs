@@ -50,6 +50,7 @@ mod sheet;
 mod source;
 mod summary;
 mod table;
+mod timeline;
 mod trace;
 
 use std::io::{self, Write};
@@ -134,3 +135,5 @@ mod screen_tests;
 
 #[cfg(test)]
 mod chips_tests;
+#[cfg(test)]
+mod timeline_tests;

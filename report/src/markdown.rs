@@ -8,6 +8,7 @@
 //! process's stderr cannot change the page.
 
 use std::io::{self, Write};
+use std::iter;
 
 use gpuprof_model::advice::Advice;
 use gpuprof_model::run::{Run, SeriesResult};
@@ -19,7 +20,7 @@ use super::escaped::{markdown as escaped, markdown_paragraph};
 use super::evidence::{evidence, others};
 use super::launches::Range;
 use super::sheet::{Cell, Column, NO_VALUE, Sheet, metric_names};
-use super::{Report, Summary, advice, changes, conclusion, mermaid, notes, place_of};
+use super::{Report, Summary, advice, changes, conclusion, mermaid, notes, place_of, timeline};
 use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::view::by_device::{DeviceRows, parts};
 use gpuprof_analysis::view::order::failures_first;
@@ -136,7 +137,10 @@ fn write_series(
     }
     write_remarks(&notes::view::list_remarks(&viewed, view), out)?;
     let metrics = metric_names(series, view);
-    Range::all(&viewed.series, &metrics).try_for_each(|range| write_launches(range, out))?;
+    let timeline = timeline::tables(&viewed.series).into_iter();
+    let timeline = timeline.flat_map(|(work, calls)| iter::once(work).chain(calls));
+    let mut ranges = Range::all(&viewed.series, &metrics).chain(timeline);
+    ranges.try_for_each(|range| write_launches(range, out))?;
     write_notes(&viewed.series, (&metrics, view.verbose), out)?;
     write_advice(advice::select_advice(run, part), out)?;
     write_judgements(&passed, out)

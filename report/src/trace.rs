@@ -1,8 +1,12 @@
 //! A run's time in Trace Event Format, as Perfetto and `chrome://tracing` read it.
 //!
-//! Input: the spans of a run. Output: one JSON object. A device is a process of the trace, and the
-//! runner another one, of a merged run for each slice; processes that overlap lie on lanes of their
-//! own, for the spans of one lane have to nest. Times are microseconds since the run began.
+//! Input: the spans of a run, and the timelines of its closures. Output: one JSON object. A device
+//! is a process of the trace, and the runner another one, of a merged run for each slice; processes
+//! that overlap lie on lanes of their own, for the spans of one lane have to nest. Times are
+//! microseconds since the run began, or since the call of the closure.
+
+mod closures;
+mod event;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -13,6 +17,7 @@ use gpuprof_model::run::{Run, Span, Spent};
 use serde::Serialize;
 
 use super::Report;
+use event::{Arguments, Event, Microseconds, naming};
 
 /// A process of a trace: a slice, 0 where the run is whole, and of it the runner, or the device at
 /// a position.
@@ -35,29 +40,6 @@ struct Other<'r> {
     run: &'r str,
     started: &'r str,
     version: &'r str,
-}
-
-/// An event: `X` is a whole span, `M` names a process or a lane.
-#[derive(Serialize)]
-struct Event<'r> {
-    ph: &'static str,
-    pid: u32,
-    tid: u32,
-    name: &'r str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cat: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ts: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dur: Option<u64>,
-    args: Arguments,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Arguments {
-    Named { name: String },
-    Of { process: u32 },
 }
 
 impl Report for ChromeTrace {
@@ -96,13 +78,17 @@ fn events(run: &Run) -> Vec<Event<'_>> {
             tid,
             name: &span.what,
             cat: Some(span.spent.to_string()),
-            ts: Some(span.begin_us),
-            dur: Some(span.length_us),
+            ts: Some(Microseconds::Whole(span.begin_us)),
+            dur: Some(Microseconds::Whole(span.length_us)),
+            id: None,
+            bp: None,
             args: Arguments::Of { process: span.process },
         }
     });
     let mut all = names(run, &pids, &spans.iter().map(place).collect());
     all.extend(events);
+    let used = u32::try_from(pids.len()).unwrap_or(u32::MAX - 1);
+    all.extend(closures::events(run, used + 1));
     all
 }
 
@@ -121,11 +107,6 @@ fn names(
         naming("thread_name", (pid, tid), name)
     };
     pids.iter().map(process).chain(places.iter().map(lane)).collect()
-}
-
-fn naming(name: &'static str, (pid, tid): (u32, u32), value: String) -> Event<'static> {
-    let args = Arguments::Named { name: value };
-    Event { ph: "M", pid, tid, name, cat: None, ts: None, dur: None, args }
 }
 
 /// "slice 2 of 8 on node7: NVIDIA H200 GPU-…"; of a run that is whole, what is behind the colon.

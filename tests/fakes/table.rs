@@ -17,10 +17,14 @@ pub struct Counter {
     pub value: u64,
 }
 
-/// One launch.
+/// A launch, or a copy or fill.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Launch {
+    /// What it is: one of the constants of [`moved`].
+    pub moved: u32,
+    /// How many bytes it moved; 0 of a launch.
+    pub bytes: u64,
     /// The kernel.
     pub kernel: *const c_char,
     /// Blocks of the grid.
@@ -39,6 +43,20 @@ pub struct Launch {
     pub counters: *const Counter,
     /// How many.
     pub counter_count: usize,
+}
+
+/// The values of [`Launch::moved`].
+pub mod moved {
+    /// A launch.
+    pub const NOTHING: u32 = 0;
+    /// From the host to the device.
+    pub const UPLOAD: u32 = 1;
+    /// From the device to the host.
+    pub const DOWNLOAD: u32 = 2;
+    /// Within the device's memory.
+    pub const COPY: u32 = 3;
+    /// One value to many addresses.
+    pub const FILL: u32 = 4;
 }
 
 /// The counts of an instruction, summed over launches.
@@ -92,7 +110,7 @@ pub type Hear = unsafe extern "C" fn(call: *const Call);
 pub struct Table {
     /// Forgets the launches so far and keeps later ones, or stops keeping them.
     pub observe: extern "C" fn(on: bool),
-    /// Visits the launches kept since the last call, in order, and forgets them.
+    /// Visits the launches, copies and fills kept since the last call, in order, and forgets them.
     pub take: unsafe extern "C" fn(visit: Visit, into: *mut c_void),
     /// Visits the instructions of all kernels launched since the last call, and forgets them.
     pub instructions: unsafe extern "C" fn(visit: VisitInstruction, into: *mut c_void),

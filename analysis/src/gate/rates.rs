@@ -226,6 +226,7 @@ fn subset(
         estimate: None,
         occupancy_limiter: None,
         launches: Vec::new(),
+        timeline: None,
         parts: Vec::new(),
         costly: Vec::new(),
         code: Vec::new(),

@@ -6,6 +6,7 @@
 pub mod chip;
 mod error;
 pub mod module;
+mod moves;
 mod occupancy;
 mod rates;
 mod record;
@@ -15,6 +16,7 @@ pub use crate::machine::checks::{CheckedBlocks, Checks};
 pub use chip::{Chip, GH100, H100};
 pub use error::LaunchError;
 pub use module::{Kernel, Module};
+pub use moves::{MoveKind, MoveRecord};
 pub use occupancy::{Occupancy, occupancy};
 pub use record::{LaunchConfig, LaunchRecord};
 pub use report::{fault_json, launch_json, listing_json, quote, refusal_json};
@@ -26,6 +28,7 @@ use crate::machine::watch::Watch;
 use crate::machine::{Launch, Memory};
 use crate::ptx::PtxError;
 use crate::timing;
+use moves::Moves;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -65,6 +68,7 @@ pub struct Device {
     /// Its memory.
     pub memory: Memory,
     launches: Vec<LaunchRecord>,
+    moves: Moves,
     profiles: Vec<Profile>,
     launch_count: u64,
     host_threads: usize,
@@ -107,6 +111,7 @@ impl Device {
             chip,
             memory: Memory::new(chip.memory_bytes),
             launches: Vec::new(),
+            moves: Moves::default(),
             profiles: Vec::new(),
             launch_count: 0,
             host_threads,
@@ -383,15 +388,33 @@ impl Device {
         std::mem::take(&mut self.launches)
     }
 
+    /// Notes that the current call of the driver moved `bytes`.
+    pub fn note_move(&mut self, kind: MoveKind, bytes: u64) {
+        self.moves.note(kind, bytes);
+    }
+
+    /// Ends the current call of the driver, on the stream with this number.
+    pub fn end_move(&mut self, stream: u64) {
+        self.moves.end_call(stream, self.launches.len());
+    }
+
+    /// The first calls that moved bytes since the previous call, and how many there were in
+    /// addition.
+    pub fn take_moves(&mut self) -> (Vec<MoveRecord>, u64) {
+        self.moves.take()
+    }
+
     /// The counts of each kernel by line, summed over its launches since the previous call.
     pub fn take_profiles(&mut self) -> Vec<Profile> {
         std::mem::take(&mut self.profiles)
     }
 
-    /// The device, its launches since the previous call and their counts by line, as JSON.
+    /// The device, its launches since the previous call, the copies and fills between them, and
+    /// counts by line, as JSON.
     pub fn take_report(&mut self) -> String {
-        let (launches, profiles) = (self.take_launches(), self.take_profiles());
-        report::report(self.chip, &launches, &profiles)
+        let (moves, more_moves) = self.take_moves();
+        let launches = self.take_launches();
+        report::report(self.chip, (&launches, &moves, more_moves), &self.take_profiles())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Launches and faults as JSON.
 
-use super::{Chip, LaunchConfig, LaunchRecord};
+use super::{Chip, LaunchConfig, LaunchRecord, MoveKind, MoveRecord};
 use crate::counters::{Listing, Profile};
 use crate::machine::FaultReport;
 use crate::timing::{Estimate, MODEL};
@@ -117,19 +117,42 @@ fn listing_fields(listing: &Listing) -> String {
     )
 }
 
-/// The device, some launches, and the counts of their kernels by line.
-pub fn report(chip: &Chip, launches: &[LaunchRecord], profiles: &[Profile]) -> String {
+/// A copy or a fill.
+fn move_json(moved: &MoveRecord) -> String {
+    let kind = match moved.kind {
+        MoveKind::Upload => "upload",
+        MoveKind::Download => "download",
+        MoveKind::Copy => "copy",
+        MoveKind::Fill => "fill",
+    };
+    let MoveRecord { bytes, stream, launches_before, .. } = moved;
+    format!(
+        "{{\"kind\":\"{kind}\",\"bytes\":{bytes},\"stream\":{stream},\
+         \"launches_before\":{launches_before}}}"
+    )
+}
+
+/// The device, some launches with the copies and fills between them and how many of these there
+/// were in addition, and the counts of kernels by line.
+pub fn report(
+    chip: &Chip,
+    (launches, moves, more_moves): (&[LaunchRecord], &[MoveRecord], u64),
+    profiles: &[Profile],
+) -> String {
     let launches: Vec<String> = launches.iter().map(launch_json).collect();
+    let moves: Vec<String> = moves.iter().map(move_json).collect();
     let (major, minor) = chip.compute_capability;
     format!(
         "{{\"device\":{{\"name\":{},\"chip\":{},\"compute_capability\":[{major},{minor}],\"sm_count\":{},\"memory_bytes\":{},\
-         \"l2_bytes\":{}}},\"launches\":[{}],\"profiles\":[{}]}}",
+         \"l2_bytes\":{}}},\"launches\":[{}],\"moves\":[{}],\"more_moves\":{more_moves},\
+         \"profiles\":[{}]}}",
         quote(chip.name),
         quote(chip.chip),
         chip.sm_count,
         chip.memory_bytes,
         chip.l2_bytes,
         launches.join(","),
+        moves.join(","),
         profiles.iter().map(profile_json).collect::<Vec<_>>().join(",")
     )
 }

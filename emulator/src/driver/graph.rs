@@ -37,6 +37,7 @@ impl Driver {
     fn perform(&mut self, number: u64, work: &DeviceWork) -> Result<(), Code> {
         self.managed.give(&mut self.device.memory);
         let outcome = work(self, number);
+        self.device.end_move(number);
         self.managed.take(&self.device.memory);
         outcome
     }

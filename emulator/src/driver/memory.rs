@@ -6,6 +6,7 @@ use super::current::{on_stream, with_context, with_healthy};
 use super::graph::enqueue;
 use super::pointers::{Handle, Out, Source, Target, host_allocate, host_free};
 use super::state::Driver;
+use crate::device::MoveKind;
 use crate::lower::address::GLOBAL_BASE;
 use std::ffi::{c_int, c_uint};
 
@@ -73,6 +74,7 @@ fn upload(to: u64, from: Source, bytes: usize, stream: Handle) -> Code {
 
 fn upload_now(driver: &mut Driver, to: u64, from: u64, bytes: usize) -> Result<(), Code> {
     let source = Source::from_address(from).bytes(bytes)?;
+    driver.device.note_move(MoveKind::Upload, bytes as u64);
     let written = driver.device.memory.write(to, source);
     written.map_err(|_| refuse(driver, "writes", to, bytes as u64))
 }
@@ -84,6 +86,7 @@ fn download(to: Target, from: u64, bytes: usize, stream: Handle) -> Code {
 
 fn download_now(driver: &mut Driver, to: u64, from: u64, bytes: usize) -> Result<(), Code> {
     let target = Target::from_address(to).bytes(bytes)?;
+    driver.device.note_move(MoveKind::Download, bytes as u64);
     let read = driver.device.memory.read(from, target);
     read.map_err(|_| refuse(driver, "reads", from, bytes as u64))
 }
@@ -93,6 +96,7 @@ fn copy(to: u64, from: u64, bytes: usize, stream: Handle) -> Code {
 }
 
 fn copy_now(driver: &mut Driver, to: u64, from: u64, bytes: usize) -> Result<(), Code> {
+    driver.device.note_move(MoveKind::Copy, bytes as u64);
     let copied = driver.device.memory.copy(to, from, bytes as u64);
     copied.map_err(|_| refuse(driver, "copies", from, bytes as u64))
 }
@@ -138,6 +142,7 @@ fn fill_now(driver: &mut Driver, address: u64, pattern: &[u8], count: usize) -> 
         return Err(Code::INVALID_VALUE);
     }
     let total = (count as u64).saturating_mul(width);
+    driver.device.note_move(MoveKind::Fill, total);
     let filled = driver.device.memory.fill(address, pattern, count as u64);
     filled.map_err(|_| refuse(driver, "fills", address, total))
 }

@@ -29,6 +29,7 @@ use crate::measurement::{
 };
 use crate::parts::PartResult;
 use crate::series::SeriesId;
+use crate::timeline::Timeline;
 use crate::verdict::{Judgement, NotApplicable};
 
 /// One series of a run.
@@ -108,6 +109,10 @@ struct RowDocument<'a> {
     occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     launches: Cow<'a, [LaunchRecord]>,
+    /// One call of its closure: the work of the device and the calls, in order. None if it did a
+    /// single piece of work, if nothing observed it, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timeline: Option<Cow<'a, Timeline>>,
     /// The metrics of parts of that range: of each kernel by its name, of each launch by its
     /// position, and of each named range. None in older documents.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
@@ -267,6 +272,7 @@ impl<'a> CommonData<'a> {
             estimate: row.estimate.as_ref().map(Cow::Borrowed),
             occupancy_limiter: row.occupancy_limiter,
             launches: Cow::Borrowed(&row.launches),
+            timeline: row.timeline.as_ref().map(Cow::Borrowed),
             parts: Cow::Borrowed(&row.parts),
             costly: Cow::Borrowed(&row.costly),
             code: row.code.iter().map(|code| self.code(code)).collect(),
@@ -393,6 +399,7 @@ impl RowDocument<'_> {
             estimate: self.estimate.map(Cow::into_owned),
             occupancy_limiter: self.occupancy_limiter,
             launches: self.launches.into_owned(),
+            timeline: self.timeline.map(Cow::into_owned),
             parts: self.parts.into_owned(),
             costly: self.costly.into_owned(),
             code: Vec::new(),

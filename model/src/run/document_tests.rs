@@ -34,6 +34,7 @@ fn row(block: u64, metrics: Metrics) -> ConfigurationResult {
         estimate: None,
         occupancy_limiter: None,
         launches: Vec::new(),
+        timeline: None,
         parts: Vec::new(),
         costly: Vec::new(),
         code: Vec::new(),

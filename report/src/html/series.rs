@@ -17,7 +17,7 @@ use crate::chart::{self, Bar};
 use crate::launches::Range;
 use crate::notes::view::{self as remarks, Ties};
 use crate::sheet::{Column, metric_names};
-use crate::{changes, key, notes, place_of};
+use crate::{changes, key, notes, place_of, timeline};
 
 /// The most bars of a picture.
 const MOST_BARS: usize = 24;
@@ -157,9 +157,17 @@ fn more(count: usize, what: &str) -> String {
 fn launched(section: &Section<'_>) -> Markup {
     let series = &*section.viewed.series;
     let ranges: Vec<Range> = Range::all(series, &metric_names(series, section.view)).collect();
+    let timeline = timeline::tables(series);
     html! {
         @if !ranges.is_empty() { h3 { "Launches" } }
         @for range in &ranges { (launches(range)) }
+        @if let Some((work, calls)) = &timeline {
+            details {
+                summary { (work.title) }
+                (launches(work))
+                @if let Some(calls) = calls { (launches(calls)) }
+            }
+        }
     }
 }
 

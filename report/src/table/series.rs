@@ -1,6 +1,7 @@
 //! The blocks of a series: heading, violated thresholds, changes, rows, notes, pictures, advice.
 
 use std::cmp::Reverse;
+use std::iter;
 
 use gpuprof_analysis::view::{SeriesView, View};
 use gpuprof_model::advice::Advice;
@@ -21,7 +22,7 @@ use crate::paint::Paint;
 use crate::room::{Blocks, Detail, Keep, Limits, height};
 use crate::sheet::{self, Sheet};
 use crate::source::on_line;
-use crate::{advice, axes, changes, estimates, grid, notes, plot};
+use crate::{advice, axes, changes, estimates, grid, notes, plot, timeline};
 
 /// The most lines of grids, unless all are shown, and the most rows in them.
 const MOST_GRID_LINES: usize = 16;
@@ -165,13 +166,26 @@ impl Style<'_> {
         let names = Range::of_names(series, &metrics).map(|range| (Keep::Always, range));
         let kernels = Range::of_kernels(series, &metrics).map(|range| (counted, range));
         for (keep, range) in names.into_iter().chain(kernels).chain(launches) {
-            let Range { title, sheet, more } = range;
-            let tables = sheets::tables(&sheet, (self.columns, true), self.paint);
-            let mut lines = vec![format!(" {}", one_line(&title))];
-            lines.extend(tables.into_iter().take(if whole { usize::MAX } else { 1 }).flatten());
-            lines.extend(more.map(|more| format!(" {more}")));
-            blocks.add(if whole { Keep::Always } else { keep }, lines);
+            blocks.add(if whole { Keep::Always } else { keep }, self.range(range));
         }
+        let Some((mut work, calls)) = timeline::tables(series) else { return };
+        if whole {
+            let tables = iter::once(work).chain(calls);
+            tables.for_each(|range| blocks.add(Keep::Always, self.range(range)));
+        } else {
+            work.title.push_str("; -v shows them");
+            blocks.add(Keep::Launches, vec![format!(" {}", one_line(&work.title))]);
+        }
+    }
+
+    /// The table of a measured range.
+    fn range(self, Range { title, sheet, more }: Range) -> Vec<String> {
+        let whole = self.view.all || self.view.verbose;
+        let tables = sheets::tables(&sheet, (self.columns, true), self.paint);
+        let mut lines = vec![format!(" {}", one_line(&title))];
+        lines.extend(tables.into_iter().take(if whole { usize::MAX } else { 1 }).flatten());
+        lines.extend(more.map(|more| format!(" {more}")));
+        lines
     }
 
     fn remarks(self, viewed: &SeriesView<'_>) -> Vec<String> {

@@ -20,6 +20,7 @@ use super::cluster;
 use super::collect::cupti::{Collection, Member, SlotContent};
 use super::collect::emulator::{self, LaunchCounters};
 use super::collect::facts::{self, Assembly};
+use super::collect::launches::Observed;
 use super::collect::parts::{self, Counts, Mark};
 use super::collect::{launches, samples, source};
 use super::declaration;
@@ -512,13 +513,14 @@ impl<'a> Run<'a> {
 
     /// Takes what the emulated driver counted.
     fn take_emulated(&mut self, found: LaunchCounters) {
-        let LaunchCounters { launches, counted, code, checks } = found;
+        let LaunchCounters { launches, timeline, counted, code, checks } = found;
         let Counts { counters, hardware, estimate } = Counts::over(counted.iter());
         let each = self.request.range == CounterRange::Launch;
         self.result.parts = parts::of_range(&launches, &counted, each);
         let of_marks = parts::in_marks(&self.marks, &counted);
         self.result.parts.extend(parts::of_named(&self.marks, &of_marks));
         self.result.launches = launches;
+        self.result.timeline = timeline;
         self.result.counters = counters;
         self.result.hardware = hardware;
         self.result.estimate = estimate;
@@ -551,9 +553,10 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Takes the launches that CUPTI saw.
-    fn take_observed(&mut self, launches: Vec<LaunchRecord>) {
+    /// Takes what CUPTI saw.
+    fn take_observed(&mut self, Observed { launches, timeline }: Observed) {
         self.result.launches = launches;
+        self.result.timeline = timeline;
         self.observed = true;
     }
 
@@ -565,7 +568,8 @@ impl<'a> Run<'a> {
     /// Takes the launches that an earlier call of the function in this process was seen to make.
     pub(crate) fn observed_by(&mut self, earlier: Self) {
         if earlier.observed {
-            self.take_observed(earlier.result.launches);
+            let PassResult { launches, timeline, .. } = earlier.result;
+            self.take_observed(Observed { launches, timeline });
         }
     }
 

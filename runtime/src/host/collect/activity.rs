@@ -110,11 +110,11 @@ fn duration(
 }
 
 fn is_stamp(record: &Activity) -> bool {
-    record.kernel.as_ref().is_some_and(|kernel| kernel.name == clock::KERNEL)
+    record.kernel().is_some_and(|kernel| kernel.name == clock::KERNEL)
 }
 
 fn uncovered(record: &Activity) -> String {
-    let what = match &record.kernel {
+    let what = match record.kernel() {
         Some(kernel) => format!("kernel `{}`", without_place(&kernel.name)),
         None => "a copy or fill".to_owned(),
     };
@@ -127,12 +127,15 @@ fn uncovered(record: &Activity) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpuprof_cupti::KernelActivity;
+    use gpuprof_cupti::{DeviceWork, KernelActivity};
 
     fn record(kernel: &str, stream: u32, start: u64, end: u64) -> Activity {
         let launch = |name: &str| KernelActivity { name: name.to_owned(), ..Default::default() };
-        let kernel = (!kernel.is_empty()).then(|| launch(kernel));
-        Activity { kernel, start, end, context: 1, stream, correlation: 0 }
+        let work = match kernel {
+            "" => DeviceWork::Fill { bytes: 4 },
+            name => DeviceWork::Kernel(launch(name)),
+        };
+        Activity { work, start, end, context: 1, stream, correlation: 0 }
     }
 
     /// A sample: the cache's flush, a stamp, `work`, and the other stamp from 9,000 to 9,500.

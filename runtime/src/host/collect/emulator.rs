@@ -12,6 +12,7 @@ use gpuprof_model::code::{CountedCode, Counter, LineCounts, Listing};
 use gpuprof_model::estimate::Estimate;
 use gpuprof_model::measurement::{HardwareValue, LaunchRecord};
 use gpuprof_model::series::without_place;
+use gpuprof_model::timeline::{EstimatedDuration, MOST, Memory, Timeline, Work, WorkKind};
 use serde::Deserialize;
 
 use super::parts::Counts;
@@ -24,6 +25,10 @@ const ABI_VERSION: u32 = 1;
 #[derive(Deserialize)]
 struct Report {
     launches: Vec<Launch>,
+    #[serde(default)]
+    moves: Vec<Move>,
+    #[serde(default)]
+    more_moves: u64,
     profiles: Vec<Profile>,
 }
 
@@ -42,6 +47,24 @@ struct Launch {
     estimate: Option<Estimate>,
 }
 
+/// A copy or a fill.
+#[derive(Deserialize)]
+struct Move {
+    kind: MoveKind,
+    bytes: u64,
+    stream: u64,
+    launches_before: usize,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "kebab-case")]
+enum MoveKind {
+    Upload,
+    Download,
+    Copy,
+    Fill,
+}
+
 /// The counts of a kernel by line.
 #[derive(Deserialize)]
 struct Profile {
@@ -56,6 +79,8 @@ struct Profile {
 pub(crate) struct LaunchCounters {
     /// The launches.
     pub(crate) launches: Vec<LaunchRecord>,
+    /// The launches, copies and fills in their order; none if there is a single one.
+    pub(crate) timeline: Option<Timeline>,
     /// What was counted in each. Its hardware counters are those that the emulator does not count
     /// as a GPU does in this kernel, and why.
     pub(crate) counted: Vec<Counts>,
@@ -106,7 +131,8 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
         CountedCode::new(profile.listing, &counts)
     });
     let code = code.collect();
-    let mut found = LaunchCounters { checks, code, ..LaunchCounters::default() };
+    let timeline = timeline(&report.launches, &report.moves, report.more_moves);
+    let mut found = LaunchCounters { timeline, checks, code, ..LaunchCounters::default() };
     for launch in report.launches {
         let unclaimed = |(name, reason)| (name, HardwareValue::Unavailable(reason));
         found.counted.push(Counts {
@@ -124,6 +150,39 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
         });
     }
     Ok(found)
+}
+
+/// The order of `launches` and `moves`, of which there are `more` in addition.
+fn timeline(launches: &[Launch], moves: &[Move], more: u64) -> Option<Timeline> {
+    let moved = |moved: &Move| {
+        let bytes = moved.bytes;
+        let copy = |from, to| WorkKind::Copy { from, to, bytes };
+        let kind = match moved.kind {
+            MoveKind::Upload => copy(Memory::Host, Memory::Device),
+            MoveKind::Download => copy(Memory::Device, Memory::Host),
+            MoveKind::Copy => copy(Memory::Device, Memory::Device),
+            MoveKind::Fill => WorkKind::Fill { bytes },
+        };
+        Work { kind, stream: moved.stream, time: None, estimate: None, call: None }
+    };
+    let launched = |(at, launch): (usize, &Launch)| {
+        let interval = |estimate: &Estimate| {
+            let Estimate { low_ns, high_ns, .. } = *estimate;
+            EstimatedDuration { low_ns, high_ns }
+        };
+        let (kind, estimate) = (WorkKind::Launch(at), launch.estimate.as_ref().map(interval));
+        Work { kind, stream: launch.stream, time: None, estimate, call: None }
+    };
+    let places = moves.iter().map(|moved| moved.launches_before);
+    let places = (0..launches.len()).map(|at| (at, true)).chain(places.map(|at| (at, false)));
+    let work = launches.iter().enumerate().map(launched).chain(moves.iter().map(moved));
+    let mut ordered: Vec<_> = places.zip(work).collect();
+    // A copy before which there are n launches precedes launch n.
+    ordered.sort_by_key(|(place, _)| *place);
+    let all = ordered.len() as u64 + more;
+    let work: Vec<Work> = ordered.into_iter().map(|(_, work)| work).take(MOST).collect();
+    let more_work = all - work.len() as u64;
+    (all > 1).then(|| Timeline { work, more_work, ..Timeline::default() })
 }
 
 /// How many launches the driver accepted so far; 0 if it is not the emulated one.

@@ -22,3 +22,4 @@ mod recorder;
 pub(crate) mod samples;
 pub(crate) mod source;
 mod throttling;
+mod timeline;

@@ -1,14 +1,14 @@
-//! The Activity API: records of kernels with their times.
+//! The Activity API: records of kernels, copies and fills with their times.
 //!
-//! Input: the two callbacks of a client, the kinds that it enables, and the launches that the
-//! driver's table reports. Output: at a flush, a record of each launch since the last one, and of
-//! its driver call if the client wants calls, in the client's buffer. Copies, fills and other calls
-//! have no records: the fake driver does not report them.
+//! Input: the two callbacks of a client, the kinds that it enables, and the work that the driver's
+//! table reports. Output: at a flush, a record of each piece of work since the last one, and of its
+//! driver call if the client wants calls, in the client's buffer. Other calls have no records: the
+//! fake driver does not report them.
 //!
 //! A profiler that is enabled meanwhile aborts the client: the times would hold its work.
 
 use std::collections::BTreeSet;
-use std::ffi::{CString, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,6 +16,7 @@ use crate::call::{Code, INVALID_PARAMETER, sys};
 use crate::code::{INVALID_OPERATION, MAX_LIMIT_REACHED, NOT_INITIALIZED};
 use crate::crash::crash;
 use crate::driver::{self, Launch};
+use crate::table::moved;
 use crate::{timeline, trouble};
 
 type GiveBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
@@ -24,10 +25,13 @@ type TakeBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 const KERNEL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL as u32;
 const CALL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_DRIVER as u32;
 /// The size of every record here.
-const RECORD: usize = size_of::<sys::CUpti_ActivityKernel9>();
+const RECORD: usize = size_of::<Record>();
 
-/// The device's idle time between two launches, in nanoseconds.
+/// The device's idle time before each piece of work, in nanoseconds.
 const GAP: u64 = 800;
+/// How long before the work its call begins, and returns.
+const CALL_BEGINS: u64 = 700;
+const CALL_ENDS: u64 = 200;
 
 struct Recording {
     callbacks: Option<(GiveBuffer, TakeBuffer)>,
@@ -36,10 +40,25 @@ struct Recording {
     now: u64,
     /// The number of the last driver call.
     calls: u32,
+    /// The records for the next flush.
+    pending: Vec<Record>,
 }
 
-static RECORDING: Mutex<Recording> =
-    Mutex::new(Recording { callbacks: None, enabled: BTreeSet::new(), now: 1 << 40, calls: 0 });
+static RECORDING: Mutex<Recording> = Mutex::new(Recording {
+    callbacks: None,
+    enabled: BTreeSet::new(),
+    now: 1 << 40,
+    calls: 0,
+    pending: Vec::new(),
+});
+
+/// A record of any kind, in the place of a kernel's, which is the largest.
+#[repr(transparent)]
+#[allow(dead_code, reason = "clients read its bytes")]
+struct Record(sys::CUpti_ActivityKernel9);
+
+// SAFETY: its pointer is to a name that lives for ever.
+unsafe impl Send for Record {}
 
 fn recording() -> MutexGuard<'static, Recording> {
     RECORDING.lock().unwrap_or_else(PoisonError::into_inner)
@@ -99,6 +118,7 @@ pub extern "C" fn cuptiActivityDisable(kind: u32) -> Code {
             return Err(INVALID_OPERATION);
         }
         if kind == KERNEL {
+            recording.pending.clear();
             driver::observe(false);
         }
         Ok(())
@@ -113,14 +133,9 @@ pub extern "C" fn cuptiActivityFlushAll(_flag: u32) -> Code {
     let mut timed = true;
     let code = with("cuptiActivityFlushAll", |recording| {
         callbacks = recording.callbacks;
-        if recording.enabled.contains(&KERNEL) {
-            timed = !recording.enabled.contains(&CALL);
-            for launch in driver::take() {
-                recording.calls += 1;
-                records.push(record(&launch, recording));
-                records.extend((!timed).then(|| call(&launch, recording)));
-            }
-        }
+        recording.settle();
+        timed = !recording.enabled.contains(&CALL);
+        records = std::mem::take(&mut recording.pending);
         Ok(())
     });
     // Without the lock, as the client's callback asks for the records one by one.
@@ -135,17 +150,136 @@ pub extern "C" fn cuptiActivityFlushAll(_flag: u32) -> Code {
     code
 }
 
-fn record(launch: &Launch, recording: &mut Recording) -> sys::CUpti_ActivityKernel9 {
-    let start = recording.now + GAP;
-    recording.now = start + launch.nanoseconds;
+/// The time after all work so far.
+///
+/// # Safety
+/// CUPTI's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuptiGetTimestamp(time: *mut u64) -> Code {
+    with("cuptiGetTimestamp", |recording| {
+        recording.settle();
+        // SAFETY: the caller's promise.
+        unsafe { time.as_mut() }.map(|time| *time = recording.now).ok_or(INVALID_PARAMETER)
+    })
+}
+
+/// The functions that have records, of the driver alone.
+const FUNCTIONS: [(sys::CUpti_driver_api_trace_cbid_enum, &CStr); 5] = {
+    use sys::CUpti_driver_api_trace_cbid_enum as Id;
+    [
+        (Id::CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, c"cuLaunchKernel"),
+        (Id::CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2, c"cuMemcpyHtoDAsync_v2"),
+        (Id::CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2, c"cuMemcpyDtoHAsync_v2"),
+        (Id::CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2, c"cuMemcpyDtoDAsync_v2"),
+        (Id::CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async, c"cuMemsetD8Async"),
+    ]
+};
+
+/// CUPTI's function of this name.
+///
+/// # Safety
+/// CUPTI's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuptiGetCallbackName(
+    domain: u32,
+    function: u32,
+    name: *mut *const c_char,
+) -> Code {
+    const DRIVER: u32 = sys::CUpti_CallbackDomain::CUPTI_CB_DOMAIN_DRIVER_API as u32;
+    let known = FUNCTIONS.iter().find(|(id, _)| domain == DRIVER && *id as u32 == function);
+    with("cuptiGetCallbackName", |_| match (known, name.is_null()) {
+        (Some((_, text)), false) => {
+            // SAFETY: not null, and the caller's promise.
+            unsafe { name.write(text.as_ptr()) };
+            Ok(())
+        }
+        _ => Err(INVALID_PARAMETER),
+    })
+}
+
+impl Recording {
+    /// Makes records of all work so far.
+    fn settle(&mut self) {
+        if !self.enabled.contains(&KERNEL) {
+            return;
+        }
+        for work in driver::take_work() {
+            let start = self.now + GAP;
+            self.now = start + work.nanoseconds;
+            self.calls += 1;
+            let record = match work.moved {
+                moved::NOTHING => kernel(&work, (start, self.now), self.calls),
+                _ => self.moved(&work, start),
+            };
+            self.pending.push(Record(record));
+            if self.enabled.contains(&CALL) {
+                let call = self.call(&work, start);
+                self.pending.push(Record(call));
+            }
+        }
+    }
+
+    /// The record of a copy or a fill.
+    fn moved(&self, work: &Launch, start: u64) -> sys::CUpti_ActivityKernel9 {
+        use sys::CUpti_ActivityMemoryKind as Memory;
+        // SAFETY: all-zero is a valid record: integers, null pointers, and enums that have a zero.
+        let mut record: sys::CUpti_ActivityKernel9 = unsafe { std::mem::zeroed() };
+        let stream = u32::try_from(work.stream).unwrap_or(u32::MAX);
+        let pageable = Memory::CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE as u8;
+        let device = Memory::CUPTI_ACTIVITY_MEMORY_KIND_DEVICE as u8;
+        if work.moved == moved::FILL {
+            let fill = (&raw mut record).cast::<sys::CUpti_ActivityMemset4>();
+            // SAFETY: such a record is smaller, and no more aligned.
+            let fill = unsafe { &mut *fill };
+            fill.kind = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_MEMSET;
+            (fill.bytes, fill.start, fill.end) = (work.bytes, start, self.now);
+            (fill.contextId, fill.streamId, fill.correlationId) = (1, stream, self.calls);
+            return record;
+        }
+        let copy = (&raw mut record).cast::<sys::CUpti_ActivityMemcpy5>();
+        // SAFETY: as above.
+        let copy = unsafe { &mut *copy };
+        copy.kind = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_MEMCPY;
+        (copy.bytes, copy.start, copy.end) = (work.bytes, start, self.now);
+        (copy.contextId, copy.streamId, copy.correlationId) = (1, stream, self.calls);
+        (copy.srcKind, copy.dstKind) = match work.moved {
+            moved::UPLOAD => (pageable, device),
+            moved::DOWNLOAD => (device, pageable),
+            moved::COPY => (device, device),
+            other => crash(&format!("the driver moved bytes in the way {other}")),
+        };
+        record
+    }
+
+    /// The record of the driver call of `work`, which begins at `start`.
+    fn call(&self, work: &Launch, start: u64) -> sys::CUpti_ActivityKernel9 {
+        // SAFETY: as in `moved`.
+        let mut record: sys::CUpti_ActivityKernel9 = unsafe { std::mem::zeroed() };
+        let call = (&raw mut record).cast::<sys::CUpti_ActivityAPI>();
+        // SAFETY: such a record is smaller, and no more aligned.
+        let call = unsafe { &mut *call };
+        call.kind = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_DRIVER;
+        call.cbid = FUNCTIONS[work.moved as usize].0 as u32;
+        (call.start, call.end) = (start - CALL_BEGINS, start - CALL_ENDS);
+        (call.threadId, call.correlationId) = (work.thread, self.calls);
+        record
+    }
+}
+
+/// The record of a launch.
+fn kernel(
+    launch: &Launch,
+    (start, end): (u64, u64),
+    correlation: u32,
+) -> sys::CUpti_ActivityKernel9 {
     // SAFETY: all-zero is a valid record: integers, null pointers, and enums that have a zero.
     let mut record: sys::CUpti_ActivityKernel9 = unsafe { std::mem::zeroed() };
     record.kind = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     record.start = start;
-    record.end = recording.now;
+    record.end = end;
     record.contextId = 1;
     record.streamId = u32::try_from(launch.stream).unwrap_or(u32::MAX);
-    record.correlationId = recording.calls;
+    record.correlationId = correlation;
     let extents = |extents: [u32; 3]| extents.map(|extent| i32::try_from(extent).unwrap_or(-1));
     [record.gridX, record.gridY, record.gridZ] = extents(launch.grid);
     [record.blockX, record.blockY, record.blockZ] = extents(launch.block);
@@ -155,21 +289,7 @@ fn record(launch: &Launch, recording: &mut Recording) -> sys::CUpti_ActivityKern
     record
 }
 
-/// The record of the driver call of a launch, in the place of a kernel's.
-fn call(launch: &Launch, recording: &Recording) -> sys::CUpti_ActivityKernel9 {
-    // SAFETY: as in `record`.
-    let mut record: sys::CUpti_ActivityKernel9 = unsafe { std::mem::zeroed() };
-    let call = (&raw mut record).cast::<sys::CUpti_ActivityAPI>();
-    // SAFETY: such a record is smaller, and no more aligned.
-    unsafe {
-        (*call).kind = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_DRIVER;
-        (*call).threadId = launch.thread;
-        (*call).correlationId = recording.calls;
-    }
-    record
-}
-
-fn deliver(records: &[sys::CUpti_ActivityKernel9], (give, take): (GiveBuffer, TakeBuffer)) {
+fn deliver(records: &[Record], (give, take): (GiveBuffer, TakeBuffer)) {
     let mut left = records;
     while !left.is_empty() {
         let (mut buffer, mut size, mut most) = (ptr::null_mut(), 0, 0);

@@ -7,9 +7,13 @@ use std::sync::OnceLock;
 
 use crate::table::{Counter, ID, Table};
 
-/// One launch, as the driver reported it.
+/// A launch, or a copy or fill, as the driver reported it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
+    /// What it is: one of the constants of [`crate::table::moved`].
+    pub moved: u32,
+    /// How many bytes it moved.
+    pub bytes: u64,
     /// The kernel.
     pub kernel: String,
     /// Blocks of the grid.
@@ -165,6 +169,13 @@ pub fn executed() -> Vec<Executed> {
 
 /// The launches since the last call, while they are observed.
 pub fn take() -> Vec<Launch> {
+    let mut work = take_work();
+    work.retain(|launch| launch.moved == crate::table::moved::NOTHING);
+    work
+}
+
+/// The launches, copies and fills since the last call, while they are observed.
+pub fn take_work() -> Vec<Launch> {
     unsafe extern "C" fn visit(into: *mut c_void, launch: *const crate::table::Launch) {
         // SAFETY: `into` is the vector below; the driver's launch lives for the call, and so does
         // all it points to.
@@ -174,6 +185,8 @@ pub fn take() -> Vec<Launch> {
             let counters = std::slice::from_raw_parts(launch.counters, launch.counter_count);
             let counter = |counter: &Counter| (text(counter.name), counter.value);
             (*into.cast::<Vec<Launch>>()).push(Launch {
+                moved: launch.moved,
+                bytes: launch.bytes,
                 kernel: text(launch.kernel),
                 grid: launch.grid,
                 block: launch.block,

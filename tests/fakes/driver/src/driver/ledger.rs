@@ -1,7 +1,8 @@
 //! The device's time, and the launches for the fake CUPTI.
 //!
-//! Input: the launches that the emulated device ran. Output: the time after the last of them, and,
-//! while an observer is set, each with its counters.
+//! Input: the launches that the emulated device ran, and the copies and fills between them. Output:
+//! the time after the last launch, and, while an observer is set, each of them, launches with their
+//! counters.
 
 use std::collections::VecDeque;
 use std::env;
@@ -12,11 +13,16 @@ use super::code::Code;
 use super::cubin;
 use super::pointers::{Out, Source};
 use super::state::{Driver, peek};
-use crate::device::{Checks, LaunchConfig, LaunchRecord};
-use crate::table::{Call, Counter, Hear, ID, Instruction, Launch, Table, Visit, VisitInstruction};
+use crate::device::{Checks, LaunchConfig, LaunchRecord, MoveKind, MoveRecord};
+use crate::table::{
+    Call, Counter, Hear, ID, Instruction, Launch, Table, Visit, VisitInstruction, moved,
+};
 
 /// The time of every launch, in nanoseconds.
 const LAUNCH: u64 = 2000;
+
+/// The time of every copy and fill in the records of CUPTI, in nanoseconds.
+const MOVE: u64 = 500;
 
 /// The time that each count of a counter adds to a launch, in nanoseconds.
 const COSTS: [(&str, u64); 3] = [
@@ -33,9 +39,10 @@ struct Ledger {
     kept: Vec<Kept>,
 }
 
-/// A launch, for the fake CUPTI.
+/// A launch, or a copy or fill, for the fake CUPTI.
 struct Kept {
     launch: LaunchRecord,
+    moved: Option<MoveRecord>,
     nanoseconds: u64,
     thread: u32,
 }
@@ -102,15 +109,52 @@ impl TimedProcess {
 /// The ledger after all launches so far.
 fn settled<T>(driver: Option<&mut Driver>, f: impl FnOnce(&mut Ledger) -> T) -> T {
     let mut ledger = LEDGER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    for launch in driver.map(|driver| driver.device.take_launches()).unwrap_or_default() {
-        let nanoseconds = duration(&launch);
-        let thread = ledger.threads.pop_front().unwrap_or_default();
-        ledger.now += nanoseconds;
-        if ledger.observed {
-            ledger.kept.push(Kept { launch, nanoseconds, thread });
+    if let Some(driver) = driver {
+        let (moves, _) = driver.device.take_moves();
+        let mut moves = moves.into_iter().peekable();
+        for (at, launch) in driver.device.take_launches().into_iter().enumerate() {
+            while let Some(moved) = moves.next_if(|moved| moved.launches_before <= at) {
+                ledger.keep_move(moved);
+            }
+            ledger.keep_launch(launch);
         }
+        moves.for_each(|moved| ledger.keep_move(moved));
     }
     f(&mut ledger)
+}
+
+impl Ledger {
+    fn keep_launch(&mut self, launch: LaunchRecord) {
+        let nanoseconds = duration(&launch);
+        let thread = self.threads.pop_front().unwrap_or_default();
+        self.now += nanoseconds;
+        if self.observed {
+            self.kept.push(Kept { launch, moved: None, nanoseconds, thread });
+        }
+    }
+
+    /// Keeps a copy or fill, which events do not time: as one of the main thread.
+    fn keep_move(&mut self, moved: MoveRecord) {
+        if self.observed {
+            let launch = LaunchRecord { stream: moved.stream, ..nothing(String::new()) };
+            let thread = std::process::id();
+            self.kept.push(Kept { launch, moved: Some(moved), nanoseconds: MOVE, thread });
+        }
+    }
+}
+
+/// A launch of no kernel.
+fn nothing(kernel: String) -> LaunchRecord {
+    LaunchRecord {
+        kernel,
+        config: LaunchConfig { grid: [0; 3], block: [0; 3], shared_bytes: 0 },
+        stream: 0,
+        checks: Checks::NONE,
+        races_in_part: false,
+        counters: Vec::new(),
+        unclaimed: Vec::new(),
+        estimate: None,
+    }
 }
 
 /// Notes that this thread has launched a kernel.
@@ -127,20 +171,11 @@ pub fn now(driver: &mut Driver) -> u64 {
 
 /// Takes up work that is not a kernel of the client's, and that a profiler sees all the same.
 pub fn work_of_the_driver(driver: &mut Driver, what: &str) {
-    let launch = LaunchRecord {
-        kernel: what.to_owned(),
-        config: LaunchConfig { grid: [0; 3], block: [0; 3], shared_bytes: 0 },
-        stream: 0,
-        checks: Checks::NONE,
-        races_in_part: false,
-        counters: Vec::new(),
-        unclaimed: Vec::new(),
-        estimate: None,
-    };
+    let launch = nothing(what.to_owned());
     settled(Some(driver), |ledger| {
         ledger.now += LAUNCH;
         if ledger.observed {
-            ledger.kept.push(Kept { launch, nanoseconds: LAUNCH, thread: 0 });
+            ledger.kept.push(Kept { launch, moved: None, nanoseconds: LAUNCH, thread: 0 });
         }
     });
 }
@@ -160,7 +195,7 @@ extern "C" fn observe(on: bool) {
 
 unsafe extern "C" fn take(visit: Visit, into: *mut c_void) {
     for kept in settle(|ledger| std::mem::take(&mut ledger.kept)) {
-        let Kept { launch, nanoseconds, thread } = kept;
+        let Kept { launch, moved, nanoseconds, thread } = kept;
         let text = |text: &str| CString::new(text).unwrap_or_default();
         let kernel = text(&launch.kernel);
         let names: Vec<CString> = launch.counters.iter().map(|(name, _)| text(name)).collect();
@@ -170,6 +205,13 @@ unsafe extern "C" fn take(visit: Visit, into: *mut c_void) {
             .map(|(name, (_, value))| Counter { name: name.as_ptr(), value: *value })
             .collect();
         let launch = Launch {
+            moved: moved.map_or(moved::NOTHING, |moved| match moved.kind {
+                MoveKind::Upload => moved::UPLOAD,
+                MoveKind::Download => moved::DOWNLOAD,
+                MoveKind::Copy => moved::COPY,
+                MoveKind::Fill => moved::FILL,
+            }),
+            bytes: moved.map_or(0, |moved| moved.bytes),
             kernel: kernel.as_ptr(),
             grid: launch.config.grid,
             block: launch.config.block,
