@@ -150,7 +150,7 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
 }
 
 /// The checks of the emulated driver that did not run, and in how many configurations.
-fn unchecked(run: &Run) -> Option<String> {
+pub(super) fn unchecked(run: &Run) -> Option<String> {
     let rows = run.series.iter().flat_map(|series| &series.configurations);
     let finished = rows.filter(|row| row.status == Status::Finished);
     let records: Vec<CheckRecord> = finished.filter_map(|row| row.checks).collect();

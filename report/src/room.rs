@@ -13,7 +13,7 @@ const DIGEST: usize = 150;
 const EACH: (usize, usize) = (7, 12);
 
 /// The most columns where no terminal sets them.
-const COLUMNS: u16 = 100;
+pub(super) const COLUMNS: u16 = 100;
 
 /// How much of a series is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,8 +126,8 @@ pub(super) enum Keep {
 struct Block {
     keep: Keep,
     lines: Vec<String>,
-    /// Whether some of the lines may be counted instead.
-    shrinks: bool,
+    /// The word for lines that may be counted instead; none if all are shown.
+    counted_as: Option<&'static str>,
     /// How many are.
     hidden: usize,
 }
@@ -138,7 +138,7 @@ impl Block {
     }
 
     fn can_shrink(&self) -> bool {
-        self.shrinks && self.lines.len() > 1
+        self.counted_as.is_some() && self.lines.len() > 1
     }
 
     /// Hides a line more; the line that counts them takes the place of one.
@@ -149,8 +149,8 @@ impl Block {
     }
 
     fn into_lines(mut self) -> Vec<String> {
-        if self.hidden > 0 {
-            self.lines.push(format!(" … {} more lines", self.hidden));
+        if let Some(word) = self.counted_as.filter(|_| self.hidden > 0) {
+            self.lines.push(format!(" … {} more {word}", self.hidden));
         }
         self.lines
     }
@@ -174,14 +174,24 @@ impl Blocks {
     /// Adds a block, unless it is empty.
     pub fn add(&mut self, keep: Keep, lines: Vec<String>) {
         if !lines.is_empty() {
-            self.blocks.push(Block { keep, lines, shrinks: false, hidden: 0 });
+            self.blocks.push(Block { keep, lines, counted_as: None, hidden: 0 });
         }
     }
 
     /// Adds a block of which at most so many lines are shown, and fewer if room is short.
     pub fn add_list(&mut self, keep: Keep, lines: Vec<String>, most: usize) {
+        self.add_counted(keep, (lines, "lines"), most);
+    }
+
+    /// As [`Blocks::add_list`], for lines with this word for them.
+    pub fn add_counted(
+        &mut self,
+        keep: Keep,
+        (lines, word): (Vec<String>, &'static str),
+        most: usize,
+    ) {
         if !lines.is_empty() {
-            let mut block = Block { keep, lines, shrinks: true, hidden: 0 };
+            let mut block = Block { keep, lines, counted_as: Some(word), hidden: 0 };
             while block.height(self.columns) > most && block.can_shrink() {
                 block.shrink();
             }
@@ -238,10 +248,10 @@ pub(super) fn height(lines: &[String], columns: Option<u16>) -> usize {
     lines.iter().map(|line| line.chars().count().div_ceil(columns).max(1)).sum()
 }
 
-/// Cuts `lines` to at most so many, the last of which counts the others.
-pub(super) fn cap(lines: Vec<String>, most: usize) -> Vec<String> {
+/// Cuts lines, with this word for them, to at most so many, the last of which counts the others.
+pub(super) fn cap(lines: (Vec<String>, &'static str), most: usize) -> Vec<String> {
     let mut blocks = Blocks::default();
-    blocks.add_list(Keep::Always, lines, most);
+    blocks.add_counted(Keep::Always, lines, most);
     blocks.fit(Detail::All, None).0
 }
 

@@ -11,6 +11,8 @@ use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Verdict, Weight};
 use serde::Serialize;
 
+use crate::changes;
+
 /// Beyond so many characters the reason for a lack of judgement is cut.
 const MOST: usize = 96;
 
@@ -37,6 +39,12 @@ pub struct Summary {
     /// Why configurations were not measured; none if all were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_measured: Option<String>,
+    /// Why no result is verified; none if results are.
+    #[serde(skip)]
+    pub not_verified: Option<String>,
+    /// The checks of the emulated driver that are off.
+    #[serde(skip)]
+    pub not_checked: Option<String>,
     /// Rows whose verification says nothing, since it accepts anything or compares nothing.
     #[serde(skip)]
     pub unverified: usize,
@@ -110,6 +118,8 @@ impl Summary {
         let series = run.series.len();
         let mut summary = Self { series, vanished, weaker, missing_slices, ..Self::default() };
         run.series.iter().for_each(|series| summary.add(series));
+        summary.not_verified.clone_from(&run.provenance.not_verified);
+        summary.not_checked = changes::unchecked(run);
         let rows = run.series.iter().flat_map(|series| &series.configurations);
         let mut skipped = rows.filter(|row| matches!(row.status, Status::Skipped { .. }));
         summary.not_measured = skipped.find_map(|row| row.status.reason().map(str::to_owned));
@@ -123,11 +133,15 @@ impl Summary {
             let all = run.series.iter().flat_map(|series| {
                 series.judgements.iter().map(move |judgement| (&series.id, judgement))
             });
-            let mut doubtful = all.filter(|(_, it)| it.weight() == Weight::Doubtful);
-            let (id, reason) = doubtful.find_map(|(id, it)| Some((id, it.reason.as_ref()?)))?;
-            Some(match run.series.len() {
-                1 => format!("not judged: {reason}"),
-                _ => format!("not judged: {}: {reason}", id.name()),
+            let doubtful = all.filter(|(_, it)| it.weight() == Weight::Doubtful);
+            let reasons: Vec<_> =
+                doubtful.filter_map(|(id, it)| Some((id, it.reason.as_ref()?))).collect();
+            let &(id, reason) = reasons.first()?;
+            let of_several = reasons.iter().any(|(other, _)| *other != id)
+                && reasons.iter().all(|(_, other)| *other == reason);
+            Some(match of_several || run.series.len() == 1 {
+                true => format!("not judged: {reason}"),
+                false => format!("not judged: {}: {reason}", id.name()),
             })
         });
         summary
@@ -211,6 +225,7 @@ impl fmt::Display for Summary {
                 (t.missing, "missing"),
                 (t.incomparable, "incomparable"),
                 (t.unavailable, "unavailable"),
+                (t.not_applicable, "not for this device"),
             ],
         )?;
         self.lacks(f)
@@ -227,14 +242,19 @@ impl Summary {
         if let Some(reason) = &self.not_measured {
             write!(f, "; {} not measured: {}", self.configurations.skipped, cut(reason))?;
         }
-        if self.unverified > 0 {
-            write!(f, "; {} not verified: void comparison", self.unverified)?;
+        let reasons = match &self.not_verified {
+            Some(why) => vec![(self.configurations.finished, why.as_str())],
+            None => vec![
+                (self.unverified, "void comparison"),
+                (self.unreferenced, "no reference"),
+                (self.uncompared, "no elements"),
+            ],
+        };
+        for (count, reason) in reasons.into_iter().filter(|(count, _)| *count > 0) {
+            write!(f, "; {count} not verified: {reason}")?;
         }
-        if self.unreferenced > 0 {
-            write!(f, "; {} not verified: no reference", self.unreferenced)?;
-        }
-        if self.uncompared > 0 {
-            write!(f, "; {} not verified: no elements", self.uncompared)?;
+        if let Some(checks) = &self.not_checked {
+            write!(f, "; not checked: {checks}")?;
         }
         if self.vanished > 0 {
             write!(f, "; {} of the baseline missing", self.vanished)?;

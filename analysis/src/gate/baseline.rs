@@ -73,14 +73,17 @@ pub struct Against {
 }
 
 impl Against {
-    /// The reference for the thresholds of the series `id` of a run with this `provenance`.
-    pub fn series(&self, id: &SeriesId, provenance: &Provenance) -> Baseline<'_> {
+    /// The reference for the thresholds of `series`, of a run with this `provenance`. The device of
+    /// a run is that of the first configuration that finished, so it is not compared before.
+    pub fn series(&self, series: &SeriesResult, provenance: &Provenance) -> Baseline<'_> {
+        let id = &series.id;
         let run = match &self.run {
             Ok(run) => run,
             Err(reason) => return Baseline::Absent(reason.clone()),
         };
         let mismatches = fingerprint::mismatches(&run.provenance, provenance, self.across_devices);
-        if let Some(obstacle) = obstacle(&mismatches) {
+        let obstacle = obstacle(&mismatches).filter(|_| any_finished(series));
+        if let Some(obstacle) = obstacle {
             return Baseline::Incomparable(obstacle);
         }
         match self.find_series(id) {
@@ -106,7 +109,7 @@ impl Against {
         provenance: &Provenance,
         budget: &Budget,
     ) -> Vec<Change> {
-        let baseline = self.series(&series.id, provenance);
+        let baseline = self.series(series, provenance);
         let columns = compared(series, self.find_series(&series.id));
         let theirs = match &baseline {
             Baseline::Held { configurations, .. } => *configurations,

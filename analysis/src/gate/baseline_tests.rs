@@ -5,7 +5,7 @@ use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::Verdict;
 
 use super::*;
-use crate::fixture::{self, block, emulated, gh100, gpu, h200, rows, series};
+use crate::fixture::{self, block, emulated, failed, gh100, gpu, h200, rows, series};
 use crate::gate::outcome::Gate;
 
 fn run(series: Vec<SeriesResult>) -> Run {
@@ -129,17 +129,28 @@ fn verification_lost_since_the_base_fails_under_strict() {
 }
 
 #[test]
+fn a_series_without_a_finished_configuration_was_on_no_other_device() {
+    let before = run(vec![named("a", &[1.0])]);
+    let baseline = against(before.clone(), Scope::whole());
+    let ours = SeriesResult { configurations: vec![failed(0)], ..before.series[0].clone() };
+    let unknown = Provenance { device: None, ..before.provenance };
+    assert!(matches!(baseline.series(&ours, &unknown), Baseline::Held { .. }));
+    let finished = &baseline.run.as_ref().expect("it is there").series[0];
+    assert!(matches!(baseline.series(finished, &unknown), Baseline::Incomparable(_)));
+}
+
+#[test]
 fn another_device_makes_every_series_incomparable() {
     let before = run(vec![named("a", &[1.0])]);
     // Emulated as the other one: that alone would be an obstacle.
     let device = DeviceRecord { emulated: true, ..h200() };
     let here = Provenance { device: Some(device), ..Provenance::default() };
     let baseline = against(before.clone(), Scope::whole());
-    let told = baseline.series(&before.series[0].id, &here);
+    let told = baseline.series(&before.series[0], &here);
     assert!(matches!(told, Baseline::Incomparable(reason) if reason.starts_with("device: GH100")));
     assert_eq!(baseline.changes(&before.series[0], &here, &budget()), []);
     let across = Against { across_devices: true, ..baseline };
-    assert!(matches!(across.series(&before.series[0].id, &here), Baseline::Held { .. }));
+    assert!(matches!(across.series(&before.series[0], &here), Baseline::Held { .. }));
 }
 
 #[test]

@@ -41,8 +41,8 @@ pub fn wanted(
     let terms = JudgeContext { catalogue, device, budget, first_look };
     let mut rounds: HashMap<&Configuration, u32> = HashMap::new();
     for (threshold, ..) in in_force(catalogue, series, thresholds, run, against) {
-        let baseline = against
-            .map_or_else(Baseline::none, |against| against.series(&series.id, &run.provenance));
+        let baseline =
+            against.map_or_else(Baseline::none, |against| against.series(series, &run.provenance));
         let rows = &series.configurations;
         for (configuration, look) in judge::wanted(terms, &threshold, rows, &baseline) {
             rounds.entry(configuration).and_modify(|most| *most = look.max(*most)).or_insert(look);

@@ -43,8 +43,8 @@ pub fn judge(
     let all = in_force(catalogue, series, thresholds, run, against);
     series.not_applicable.extend(silent);
     for (threshold, origin, place) in &all {
-        let baseline = against
-            .map_or_else(Baseline::none, |against| against.series(&series.id, &run.provenance));
+        let baseline =
+            against.map_or_else(Baseline::none, |against| against.series(series, &run.provenance));
         let rows = &series.configurations;
         let judgement = judge::judge(terms, threshold, origin.clone(), rows, &baseline);
         series.judgements.push(Judgement { place: place.clone(), ..judgement });

@@ -11,7 +11,8 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 
 use crate::gate::by_key::ByKey;
-use crate::gate::default_thresholds::default_thresholds;
+use crate::gate::default_thresholds::{default_thresholds, has};
+use crate::view::best::value;
 
 /// A tolerance in units of a buffer depends on the buffer's values: so much larger may it become.
 const SAME: f64 = 1.01;
@@ -51,6 +52,8 @@ pub(super) fn of_series(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<Strin
         }),
         sentence(&lost_check),
         sentence(&more_declared),
+        sentence(&lost_declaration),
+        sentence(&|old, new| lost_value(theirs, ours, (old, new))),
     ];
     let (before, here) = (parsed_thresholds(theirs), parsed_thresholds(ours));
     let lost = lost_thresholds(&before, &here)
@@ -109,7 +112,7 @@ fn unknown_verification(old: &ConfigurationResult, new: &ConfigurationResult) ->
 fn tolerance(old: &Verification, new: &Verification) -> Option<String> {
     let percent = |share: f64| {
         let percent = 100.0 * share;
-        if percent >= 0.01 { format!("{percent:.2}") } else { format!("{percent:.0e}") }
+        if percent >= 0.01 { format!("{percent:.2}") } else { format!("{percent:.2e}") }
     };
     (new.tolerance > old.tolerance * SAME).then(|| {
         format!(
@@ -141,14 +144,16 @@ fn by_function(old: &Verification, new: &Verification) -> Option<String> {
         .then(|| format!("`compare` judges {here} elements, and {before} in the baseline"))
 }
 
-/// The first check of the emulated driver that ran for `old` and not for `new`; or that they no
-/// longer run in all blocks. A sample covers all blocks of a small grid, so a larger one is no
-/// sign.
+/// The checks of the emulated driver that ran for `old` and not for `new`; or that they no longer
+/// run in all blocks. A sample covers all blocks of a small grid, so a larger one is no sign.
 fn lost_check(old: &ConfigurationResult, new: &ConfigurationResult) -> Option<String> {
     let (old, new) = (old.checks?, new.checks?);
-    let lost = [("race", old.race && !new.race), ("init", old.init && !new.init)];
-    if let Some((name, _)) = lost.into_iter().find(|(_, is_lost)| *is_lost) {
-        return Some(format!("`{name}` is checked in the baseline, and not here"));
+    let lost = [("init", old.init && !new.init), ("race", old.race && !new.race)];
+    let lost = lost.into_iter().filter(|(_, is_lost)| *is_lost);
+    let lost: Vec<String> = lost.map(|(name, _)| format!("`{name}`")).collect();
+    if let [_, others @ ..] = &lost[..] {
+        let are = if others.is_empty() { "is" } else { "are" };
+        return Some(format!("{} {are} checked in the baseline, and not here", lost.join(" and ")));
     }
     let was_whole = old.checked_blocks == old.blocks && new.blocks <= old.blocks;
     (was_whole && new.checked_blocks < new.blocks).then(|| {
@@ -180,12 +185,38 @@ fn more_declared(old: &ConfigurationResult, new: &ConfigurationResult) -> Option
     })
 }
 
+/// The first declared number of `old` that `new` lacks: rates that rest on it are gone.
+fn lost_declaration(old: &ConfigurationResult, new: &ConfigurationResult) -> Option<String> {
+    ["bytes", "flops"].into_iter().find_map(|name| {
+        let before = old.metrics.get(name).filter(|it| it.source == Source::Declared)?;
+        let before = before.value.as_ref().ok()?;
+        value(new, name).is_none().then(|| {
+            format!("it declares no `{name}`, and {before} in the baseline: its rates are gone")
+        })
+    })
+}
+
+/// The first column of `theirs` that has a value for `old` and none for `new`. One without any value
+/// in `ours` is missing as a whole.
+fn lost_value(
+    theirs: &SeriesResult,
+    ours: &SeriesResult,
+    (old, new): (&ConfigurationResult, &ConfigurationResult),
+) -> Option<String> {
+    let lost = |name: &&String| {
+        value(old, name).is_some() && value(new, name).is_none() && has(ours, name)
+    };
+    let name = theirs.columns.iter().find(lost)?;
+    Some(format!("`{name}` has no value, and has one in the baseline"))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use gpuprof_model::checks::CheckRecord;
     use gpuprof_model::measurement::{InPlace, Timing};
+    use gpuprof_model::run::MetricResult;
 
     use super::*;
     use crate::fixture::{rows, series};
@@ -226,7 +257,7 @@ mod tests {
         for (new, text) in [
             (
                 Verification { tolerance: 0.8, ..WHOLE },
-                "the tolerance accepts 80.00 % of a typical value, and 2e-3 % in the baseline",
+                "the tolerance accepts 80.00 % of a typical value, and 2.00e-3 % in the baseline",
             ),
             (
                 Verification { elements: 1, ..WHOLE },
@@ -411,5 +442,46 @@ mod tests {
         let text = "`race` is checked in the baseline, and not here";
         assert_eq!(told, [format!("saxpy::kernels::saxpy/block=0, and 1 more: {text}")]);
         assert_eq!(of_series(&without, &with), [""; 0]);
+    }
+    #[test]
+    fn a_declaration_that_is_gone_is_named() {
+        let declares = |names: &[&str]| {
+            let mut series = series(rows("duration", &[5000.0]));
+            let row = &mut series.configurations[0];
+            for name in names {
+                let result = row.metrics["duration"].clone();
+                let result = MetricResult { source: Source::Declared, ..result };
+                row.metrics.insert((*name).to_owned(), result);
+            }
+            series
+        };
+        assert_eq!(
+            of_series(&declares(&["bytes", "flops"]), &declares(&["bytes"])),
+            [
+                "saxpy::kernels::saxpy/block=0: it declares no `flops`, and 5000 in the baseline: its \
+              rates are gone"
+            ]
+        );
+        assert_eq!(of_series(&declares(&["bytes"]), &declares(&["bytes", "flops"])), [""; 0]);
+    }
+
+    #[test]
+    fn a_column_without_a_value_in_some_rows_is_named() {
+        let before = SeriesResult {
+            columns: vec!["throughput".into()],
+            ..series(rows("throughput", &[1.0, 2.0]))
+        };
+        let mut after = before.clone();
+        after.configurations[1].metrics.clear();
+        assert_eq!(
+            of_series(&before, &after),
+            [
+                "saxpy::kernels::saxpy/block=1: `throughput` has no value, and has one in the baseline"
+            ]
+        );
+        // The comparison names a column without any value.
+        after.configurations[0].metrics.clear();
+        assert_eq!(of_series(&before, &after), [""; 0]);
+        assert_eq!(of_series(&after, &before), [""; 0]);
     }
 }

@@ -172,7 +172,7 @@ pub fn comparable(metric: &str, configurations: &[ConfigurationResult]) -> bool 
 fn different_work(configurations: &[ConfigurationResult]) -> Option<&'static str> {
     const DECLARED: [&str; 2] = ["bytes", "flops"];
     if DECLARED.iter().any(|name| varied(name, configurations)) {
-        return Some("the rows declare different work, and no column is a time or a rate of it");
+        return Some("the rows declare different work, and no column is a rate of it");
     }
     let mut sizes = configurations.iter().filter_map(|row| row.buffer_bytes);
     let first = sizes.next();

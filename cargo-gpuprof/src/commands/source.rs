@@ -23,7 +23,7 @@ use gpuprof_build::toolchain::{self, Candidates};
 use gpuprof_catalogue::rules;
 use gpuprof_catalogue::sections::{self, Sections};
 use gpuprof_engine::execute::{self, HarnessProcess};
-use gpuprof_engine::store::own_folder::{OwnFolder, Workspace};
+use gpuprof_engine::store::own_folder::{OwnFolder, Workspace, keep_for_archives};
 use gpuprof_engine::{discover, store};
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
@@ -202,6 +202,7 @@ impl Opened {
                 (harnesses, target_directory, Origin::Workspace { metadata, cargo, features })
             }
             Place::Archive(unpacked) => {
+                keep_for_archives(&stored)?;
                 (unpacked.harnesses(), stored.clone(), Origin::Archive(unpacked))
             }
         };

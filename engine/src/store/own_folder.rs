@@ -4,13 +4,15 @@
 //! `gpuprof/baselines`. That is the target folder if it lies in the workspace. Any other, such as
 //! `CARGO_TARGET_DIR`, may be shared, so each workspace has a folder in it. Older versions kept all
 //! runs and baselines in the target folder itself: those with this workspace's packages move over
-//! when its folder is made.
+//! when its folder is made. Runs of archives belong to no workspace: nothing moves from a folder
+//! that has some.
 
 use std::fs::{self, File};
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::run::Run;
+use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::sha256::sha256;
 
 use super::run_folder::LOCK;
@@ -21,6 +23,9 @@ const WORKSPACES: &str = "gpuprof/workspaces";
 
 const RUNS: &str = "gpuprof/runs";
 const BASELINES: &str = "gpuprof/baselines";
+
+/// The mark of a target folder in which runs of archives are stored.
+const OF_ARCHIVES: &str = "gpuprof/.archives";
 
 /// How many digits of the hash of a workspace's path are in its folder's name.
 const DIGITS: usize = 12;
@@ -59,6 +64,9 @@ impl Workspace<'_> {
 
     /// Moves the runs and baselines with its packages from `target` to `own`, and says so.
     fn take_over(&self, target: &Utf8Path, own: &Utf8Path) -> Option<String> {
+        if target.join(OF_ARCHIVES).exists() {
+            return None;
+        }
         let runs = self.take((&target.join(RUNS), &own.join(RUNS)), |name| {
             prune::is_id(name).then(|| "run.json".into())
         });
@@ -105,6 +113,19 @@ impl Workspace<'_> {
         let is_own = |package: &str| self.packages.contains(&package);
         !run.series.is_empty() && run.series.iter().all(|series| is_own(&series.id.package))
     }
+}
+
+/// Keeps the runs and baselines in `target`, which are those of archives, from a workspace with the
+/// same packages.
+///
+/// # Errors
+/// `target` cannot be written (exit code 110).
+pub fn keep_for_archives(target: &Utf8Path) -> Result<()> {
+    let mark = target.join(OF_ARCHIVES);
+    let folder = mark.parent().unwrap_or(target);
+    let text = "Runs of archives are stored here. They do not move to a workspace.\n";
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(&mark, text));
+    written.map_err(|e| Failure::output(mark.as_std_path(), &e))
 }
 
 fn move_to(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
@@ -202,5 +223,17 @@ mod tests {
         assert_eq!(names(target.join(RUNS)), [foreign, used]);
         assert_eq!(names(target.join(BASELINES)), ["theirs.json"]);
         assert_eq!(workspace.own_folder(&target).moved, None);
+    }
+    #[test]
+    fn runs_and_baselines_of_archives_stay_where_they_are() {
+        let (_keep, shared) = folder();
+        let (root, target) = (shared.join("project"), shared.join("built"));
+        let baseline = target.join(BASELINES).join("main.json");
+        fs::create_dir_all(baseline.parent().unwrap()).unwrap();
+        fs::write(&baseline, run("20251121T010203000Z-1", "a")).unwrap();
+        keep_for_archives(&target).unwrap();
+        let own = Workspace { root: &root, packages: &["a"] }.own_folder(&target);
+        assert_eq!(own.moved, None);
+        assert!(baseline.exists());
     }
 }

@@ -7,14 +7,15 @@ use gpuprof_system::wrap::wrapped;
 
 use super::{Column, ConclusionText, List, write_conclusion};
 use crate::paint::Paint;
-use crate::room::cap;
+use crate::room::{COLUMNS, cap};
 
 /// Nothing but a rule under the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
 /// The columns to leave out if room is short, the first one first: the threshold's own line has the
-/// limit, cycles mostly confirm a time, and a change matters more than its two values.
-const SPARED: [&str; 4] = ["limit", "in cycles", "base", "head"];
+/// limit and the interval, cycles mostly confirm a time, and a change matters more than its two
+/// values.
+const SPARED: [&str; 5] = ["limit", "in cycles", "95 % interval", "base", "head"];
 
 /// The column of metrics.
 const METRIC: &str = "metric";
@@ -32,7 +33,7 @@ pub(crate) fn lines(run: &Run, (width, most): (Option<u16>, usize), paint: Paint
         let (title, shown) = laid_out(list, width);
         let shown = shown.iter().map(|line| format!(" {line}").trim_end().to_owned()).collect();
         lines.extend([String::new(), format!(" {}", paint.bold(one_line(&title)))]);
-        lines.extend(cap(shown, most));
+        lines.extend(cap((shown, "lines of this list"), most));
         lines.extend(list.rest.iter().flat_map(faint));
     }
     lines.push(String::new());
@@ -67,11 +68,12 @@ fn only_metric(list: &List) -> Option<&str> {
     told.all(|cell| cell == first).then_some(first)
 }
 
-/// The heading of `list` and its table, if that fits, or else its lines.
+/// The heading of `list` and its table, if that fits the terminal or, without one, a usual line; or
+/// else its lines.
 fn laid_out(list: &List, width: Option<u16>) -> (String, Vec<String>) {
     let fits = |lines: &[String]| {
         let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
-        width.is_none_or(|width| longest < usize::from(width))
+        longest < usize::from(width.unwrap_or(COLUMNS))
     };
     let metric = only_metric(list);
     let mut columns: Vec<&Column> = list.columns.iter().collect();

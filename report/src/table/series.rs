@@ -77,7 +77,8 @@ pub(super) fn blocks(
         (viewed.left_out, blocks.left_out) = (0, true);
     }
     blocks.add(Keep::Always, style.heading(series, &on));
-    blocks.add_list(Keep::Always, style.judgements(&open), limits.lines);
+    let judged = (style.judgements(&open), "lines of thresholds that do not hold");
+    blocks.add_counted(Keep::Always, judged, limits.lines);
     blocks.add(Keep::Change, style.costly_lines(series, &open));
     blocks.add_list(Keep::Change, style.changes(series), limits.lines);
     style.add_rows(&viewed, &mut blocks);
@@ -258,7 +259,7 @@ impl Style<'_> {
             };
             let word = self.paint.weight(judgement.weight(), format!("{:words$}", word(judgement)));
             let mut lines = lines_of(&format!(" {word}  {text}"));
-            self.cut(&mut lines);
+            self.cut(&mut lines, &place);
             for line in further {
                 let line = wrapped(&line, self.width, words + 5, words + 7);
                 lines.extend(lines_of(&format!(" {:words$}    {line}", "")));
@@ -286,8 +287,8 @@ impl Style<'_> {
         lines.into_iter().map(|line| format!("   {}", self.paint.faint(line))).collect()
     }
 
-    /// Cuts the `lines` of a threshold to the limit.
-    fn cut(self, lines: &mut Vec<String>) {
+    /// Cuts the `lines` of a threshold to the limit; its `place` stays at the end.
+    fn cut(self, lines: &mut Vec<String>, place: &str) {
         let Some(most) = self.limits.threshold else { return };
         if height(lines, self.columns) <= most {
             return;
@@ -297,13 +298,14 @@ impl Style<'_> {
         lines.truncate(kept);
         let room = rows * usize::from(self.columns.unwrap_or(u16::MAX));
         let whole = lines.pop().unwrap_or_default();
-        let last: String = whole.chars().take(room.saturating_sub(2)).collect();
+        let end = format!(" … {place}");
+        let last: String = whole.chars().take(room.saturating_sub(end.chars().count())).collect();
         // Half of a number would be another number.
         let last = match last.rfind(' ') {
             Some(end) if last.len() < whole.len() => &last[..end],
             _ => &last,
         };
-        lines.push(format!("{} …", last.trim_end()));
+        lines.push(format!("{}{}", last.trim_end(), self.paint.faint(end)));
     }
 
     fn not_applicable(self, series: &SeriesResult) -> Vec<String> {
