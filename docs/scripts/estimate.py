@@ -12,7 +12,7 @@ date and commit. Files may be compressed by gzip.
 A line a kernel: configurations, median and largest |ln(estimate/measurement)|, the same median of
 the largest bound alone and of the roofline alone (device memory), the measured loss of the
 configuration with the shortest estimate, Kendall's tau over pairs that differ by more than 2 %, and
-how many measurements the interval holds.
+how many measurements the interval holds; then the same by the limit that takes most time.
 
 Kernels of the package `judged` judge a version of the model: their times are looked at once, when
 the version is finished. `LOOKS` says when. All other kernels may be looked at.
@@ -27,6 +27,7 @@ from collections import defaultdict
 
 LOOKS = [
     "2026-11-28, model 3: 33 kernels on an H100",
+    "2026-11-29, model 3: the same on an H200; none of its constants was changed",
 ]
 
 
@@ -133,6 +134,15 @@ def compare(times, runs):
     print(f"the interval holds {sum(map(sum, inside))} of {sum(map(len, inside))} measurements, "
           f"and all of {sum(map(all, inside))} of {len(inside)} kernels; a factor of "
           f"{math.exp(conformal(largest)):.2f} would hold all of nine in ten kernels like these")
+    by_limit = defaultdict(list)
+    for rows in kernels.values():
+        for ns, e in rows:
+            named = (limit for limit in e["limits"] if limit["limit"] != "launch")
+            by_limit[max(named, key=lambda it: it["share"])["limit"]].append((ns, e))
+    for limit, rows in sorted(by_limit.items(), key=lambda item: -len(item[1])):
+        median = quantile([abs(math.log(e["duration_ns"] / ns)) for ns, e in rows], 0.5)
+        held = sum(e["low_ns"] <= ns <= e["high_ns"] for ns, e in rows)
+        print(f"{limit:9} median {median:.3f}, the interval holds {held} of {len(rows)}")
     if any(kernel.startswith("judged/") for kernel in kernels):
         print("the judged kernels were looked at:", *LOOKS, sep="\n  ")
 
