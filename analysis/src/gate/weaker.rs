@@ -196,8 +196,8 @@ fn lost_declaration(old: &ConfigurationResult, new: &ConfigurationResult) -> Opt
     })
 }
 
-/// The first column of `theirs` that has a value for `old` and none for `new`. One without any value
-/// in `ours` is missing as a whole.
+/// The first column of `theirs` that has a value for `old` and none for `new`. One without any
+/// value in `ours` is missing as a whole.
 fn lost_value(
     theirs: &SeriesResult,
     ours: &SeriesResult,

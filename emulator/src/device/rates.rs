@@ -1,10 +1,10 @@
 //! The rates and latencies of the emulated chips, each with its source.
 //!
 //! The chips are of two classes. An H100 was characterised by micro-benchmarks of this repository,
-//! and an H200 was held against them. The others have published constants; a constant without a published figure is the H100's, scaled
-//! as its comment says. The rates of units are those of the table "Throughput of
-//! Native Arithmetic Instructions" of NVIDIA's CUDA C++ Programming Guide, and of NVIDIA's data
-//! sheets for tensor cores.
+//! and an H200 was held against them. The others have published constants; a constant without a
+//! published figure is the H100's, scaled as its comment says. The rates of units are those of the
+//! table "Throughput of Native Arithmetic Instructions" of NVIDIA's CUDA C++ Programming Guide, and
+//! of NVIDIA's data sheets for tensor cores.
 //!
 //! Names of sources: *gpu-benches* is github.com/te42kyfo/gpu-benches at 1c36d50.
 
@@ -12,8 +12,9 @@ use crate::timing::{Rates, TensorRates, Units};
 
 /// The factor of the interval on an H100 and an H200: of the largest errors of 21 kernels
 /// (docs/scripts/estimate.py), 0.49 is the 20th, as a logarithm, which is the 90 % interval of
-/// split conformal prediction. Of 33 other kernels it holds 91 % of the measurements on either chip,
-/// and all of 26 kernels on an H100 and of 27 on an H200. Few kernels stand behind each class of limits, so all classes have one interval.
+/// split conformal prediction. Of 33 other kernels it holds 91 % of the measurements on either
+/// chip, and all of 26 kernels on an H100 and of 27 on an H200. Few kernels stand behind each class
+/// of limits, so all classes have one interval.
 const CHARACTERISED: f64 = 1.64;
 
 /// The factor with published constants: the earlier model 2, which had no others, missed 90 % of
@@ -25,15 +26,11 @@ const PUBLISHED: f64 = 3.0;
 ///
 /// Sources: the bandwidths from this project's measurements on H200s and gpu-benches; all else from
 /// the H100, whose multiprocessors it has. The micro-benchmarks on an H200
-/// (docs/scripts/estimate/h200-constants) find the H100's latencies within 3 %, the same dispatch and
-/// atomics on one address, and 4,300 bytes a nanosecond. Atomics on many addresses are 19 % faster
-/// there, and stores of parts of sectors 10 %.
-pub static H200: Rates = Rates {
-    name: "H200",
-    dram_bytes_per_ns: 4220.0,
-    l2_bytes_per_ns: 9900.0,
-    ..H100
-};
+/// (docs/scripts/estimate/h200-constants) find the H100's latencies within 3 %, the same dispatch
+/// and atomics on one address, and 4,300 bytes a nanosecond. Atomics on many addresses are 19 %
+/// faster there, and stores of parts of sectors 10 %.
+pub static H200: Rates =
+    Rates { name: "H200", dram_bytes_per_ns: 4220.0, l2_bytes_per_ns: 9900.0, ..H100 };
 
 /// An H100 SXM, by the micro-benchmarks of docs/scripts/estimate/constants.cu.
 ///
