@@ -188,6 +188,57 @@ fn the_flush_of_the_cache_is_outside_of_the_closure() {
     assert!(collected.iter().all(|line| !line.contains("gpuprof_flush")), "{collected:#?}");
 }
 
+/// The arguments that measure a closure that starts and stops the profiler: between both, 32 warps
+/// load twice and as many load once.
+const PROFILED: [&str; 7] =
+    ["run", "--package", "ranges", "ranges::kernels::profiled", "--repeat", "1", "--no-config"];
+
+/// Which launches of a configuration are outside of its range.
+fn outside(row: &Value) -> Vec<bool> {
+    let launches = row["launches"].as_array().expect("there are launches");
+    launches.iter().map(|launch| launch["outside"] == true).collect()
+}
+
+#[test]
+fn only_what_lies_between_start_and_stop_of_the_profiler_is_measured() {
+    let gpu = FakeGpu::new();
+    let row = row(Some(&gpu), &[&PROFILED[..], &["--metrics", COUNTED]].concat());
+    assert_eq!(outside(&row), [true, false, false, true], "{row:#}");
+    assert_eq!(row["metrics"][COUNTED]["value"], 96.0, "{row:#}");
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("none in {row:#}"));
+    let launch = |at: usize, key: &str| number(&row["launches"][at][key]);
+    let end = launch(2, "start_ns") + launch(2, "duration_ns");
+    assert_eq!(number(&row["metrics"]["duration"]["value"]), end - launch(1, "start_ns"));
+    let parts = row["parts"].as_array().expect("there are parts");
+    let of: Vec<&Value> =
+        parts.iter().flat_map(|part| part.as_object().unwrap().get("launch")).collect();
+    assert_eq!(of, [1, 2], "{row:#}");
+}
+
+#[test]
+fn the_emulated_driver_counts_between_start_and_stop_of_the_profiler_too() {
+    let row = row(None, &PROFILED);
+    assert_eq!(outside(&row), [true, false, false, true], "{row:#}");
+    let parts = row["parts"].as_array().expect("there are parts");
+    let names: Vec<&Value> = parts.iter().map(|part| &part["kernel"]).collect();
+    assert_eq!(names, ["twice", "once"]);
+    // 32 warps each: of `twice` 12 instructions, and of `once` 11.
+    assert_eq!(row["metrics"]["ptx_instructions"]["value"], f64::from(32 * (12 + 11)), "{row:#}");
+}
+
+#[test]
+fn a_closure_that_starts_the_profiler_is_no_range_as_a_whole() {
+    let arguments = [&PROFILED[..], &["--range", "closure", "--metrics", COUNTED]].concat();
+    let arguments = [&arguments[..], &["--message-format", "json"]].concat();
+    let run = FakeGpu::new().tool(&workshop(), &arguments).run().exits_with(105);
+    let rows = run.events_of("configuration-finished");
+    let reason = rows[0]["status_reason"].as_str().unwrap_or_default();
+    assert!(
+        reason.contains("calls cuProfilerStart") && reason.contains("--range launch"),
+        "{reason}"
+    );
+}
+
 /// Three launches of one thread.
 const SUM: &str = "pipeline::kernels::sum/block=32";
 /// Two launches of one kernel.

@@ -85,6 +85,10 @@ pub struct LaunchRecord {
     /// How long it ran on the device, in nanoseconds, like `start_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ns: Option<u64>,
+    /// Whether it does not belong to the range: the closure calls `cuProfilerStart`, and this is
+    /// neither between such a call and the next `cuProfilerStop` nor after the last such call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
 }
 
 /// Pass 0 on a GPU: un-profiled samples by CUDA events.

@@ -116,14 +116,20 @@ fn finished(series: &SeriesResult) -> impl Iterator<Item = &ConfigurationResult>
 }
 
 fn title(row: &ConfigurationResult) -> String {
-    format!("{} launches of {}", row.launches.len(), row.configuration)
+    let (all, of) = (row.launches.len(), &row.configuration);
+    match row.launches.iter().filter(|launch| !launch.outside).count() {
+        inside if inside < all => {
+            format!("{inside} of {all} launches of {of}: those after cuProfilerStart")
+        }
+        _ => format!("{all} launches of {of}"),
+    }
 }
 
 /// The launches of `row` by kernel.
 fn kernels(row: &ConfigurationResult) -> Vec<Row<'_>> {
     let mut kernels: Vec<&String> = Vec::new();
     let mut launches: BTreeMap<&String, Vec<&LaunchRecord>> = BTreeMap::new();
-    for launch in &row.launches {
+    for launch in row.launches.iter().filter(|launch| !launch.outside) {
         let of_kernel = launches.entry(&launch.kernel).or_default();
         if of_kernel.is_empty() {
             kernels.push(&launch.kernel);

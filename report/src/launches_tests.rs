@@ -168,6 +168,19 @@ fn kernels_have_their_counts_and_launches_too_where_all_is_shown() {
 }
 
 #[test]
+fn launches_outside_of_the_range_are_counted_and_not_shown() {
+    let mut run = pipeline();
+    run.series[0].configurations[0].launches[0].outside = true;
+    let text = written(&Table { width: None, colour: false }, &run);
+    assert_snapshot!(rows(&text, "3 launches", 5), @"
+    2 of 3 launches of block=64,n=1048576: those after cuProfilerStart
+    launches kernel grid block
+    1 sums 8 32x2
+    1 scan<4, float> 1 32x2
+    ");
+}
+
+#[test]
 fn estimated_times_of_kernels_are_shares() {
     let mut run = counted();
     for (part, duration_ns) in run.series[0].configurations[0].parts.iter_mut().zip([3e3, 1e3]) {

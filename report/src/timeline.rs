@@ -127,7 +127,8 @@ pub(super) fn describe(row: &ConfigurationResult, kind: &WorkKind) -> String {
             || format!("launch {}", at + 1),
             |launch| {
                 let (grid, block) = (dimensions(launch.grid), dimensions(launch.block));
-                format!("{} grid {grid} block {block}", kernel_name(launch))
+                let outside = if launch.outside { " (outside of the range)" } else { "" };
+                format!("{} grid {grid} block {block}{outside}", kernel_name(launch))
             },
         ),
         WorkKind::Copy { from, to, bytes } => {

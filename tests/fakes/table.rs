@@ -25,6 +25,9 @@ pub struct Launch {
     pub moved: u32,
     /// How many bytes it moved; 0 of a launch.
     pub bytes: u64,
+    /// Of a launch: 1 if the program had started the profiler before it, 2 if it had stopped it, 0
+    /// if neither.
+    pub profiler: u32,
     /// The kernel.
     pub kernel: *const c_char,
     /// Blocks of the grid.

@@ -18,7 +18,7 @@ pub use error::LaunchError;
 pub use module::{Kernel, Module};
 pub use moves::{MoveKind, MoveRecord};
 pub use occupancy::{Occupancy, occupancy};
-pub use record::{LaunchConfig, LaunchRecord};
+pub use record::{LaunchConfig, LaunchRecord, Profiler};
 pub use report::{fault_json, launch_json, listing_json, quote, refusal_json};
 
 use crate::counters::{self, Counts, Profile, Reported};
@@ -69,6 +69,7 @@ pub struct Device {
     pub memory: Memory,
     launches: Vec<LaunchRecord>,
     moves: Moves,
+    profiler: Profiler,
     profiles: Vec<Profile>,
     launch_count: u64,
     host_threads: usize,
@@ -112,6 +113,7 @@ impl Device {
             memory: Memory::new(chip.memory_bytes),
             launches: Vec::new(),
             moves: Moves::default(),
+            profiler: Profiler::default(),
             profiles: Vec::new(),
             launch_count: 0,
             host_threads,
@@ -277,11 +279,14 @@ impl Device {
         }
         let counts = ran.map_err(LaunchError::Fault)?;
         let Reported { counters, unclaimed } = counters::report(program, kernel.claims(), &counts);
-        self.profile(kernel, &counts);
+        if self.profiler != Profiler::Stopped {
+            self.profile(kernel, &counts);
+        }
         let estimate =
             timing::estimate(program, &counts, self.shape(kernel, config), self.chip.rates);
         let kernel = program.name.clone();
         self.launches.push(LaunchRecord {
+            profiler: self.profiler,
             kernel,
             config,
             stream,
@@ -388,6 +393,21 @@ impl Device {
         std::mem::take(&mut self.launches)
     }
 
+    /// Starts the profiler: counts by line begin here.
+    pub fn start_profiler(&mut self) {
+        if self.profiler == Profiler::Untouched {
+            self.profiles.clear();
+        }
+        self.profiler = Profiler::Started;
+    }
+
+    /// Stops the profiler, if it was started: launches are no longer counted by line.
+    pub fn stop_profiler(&mut self) {
+        if self.profiler == Profiler::Started {
+            self.profiler = Profiler::Stopped;
+        }
+    }
+
     /// Notes that the current call of the driver moved `bytes`.
     pub fn note_move(&mut self, kind: MoveKind, bytes: u64) {
         self.moves.note(kind, bytes);
@@ -414,7 +434,9 @@ impl Device {
     pub fn take_report(&mut self) -> String {
         let (moves, more_moves) = self.take_moves();
         let launches = self.take_launches();
-        report::report(self.chip, (&launches, &moves, more_moves), &self.take_profiles())
+        let profiler = std::mem::take(&mut self.profiler);
+        let of = (&*launches, &*moves, more_moves, profiler);
+        report::report(self.chip, of, &self.take_profiles())
     }
 }
 

@@ -14,9 +14,23 @@ pub struct LaunchConfig {
     pub shared_bytes: u32,
 }
 
+/// What a program has told the profiler since the last report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Profiler {
+    /// Nothing.
+    #[default]
+    Untouched,
+    /// To start (`cuProfilerStart`).
+    Started,
+    /// To stop (`cuProfilerStop`), after a start.
+    Stopped,
+}
+
 /// The results of a launch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaunchRecord {
+    /// Whether the program had started or stopped the profiler before it.
+    pub profiler: Profiler,
     /// The kernel's name.
     pub kernel: String,
     /// How it was launched.

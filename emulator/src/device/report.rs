@@ -1,6 +1,6 @@
 //! Launches and faults as JSON.
 
-use super::{Chip, LaunchConfig, LaunchRecord, MoveKind, MoveRecord};
+use super::{Chip, LaunchConfig, LaunchRecord, MoveKind, MoveRecord, Profiler};
 use crate::counters::{Listing, Profile};
 use crate::machine::FaultReport;
 use crate::timing::{Estimate, MODEL};
@@ -47,6 +47,15 @@ fn estimate_json(estimate: &Estimate) -> String {
     )
 }
 
+/// A field of a launch or a report: the state of the profiler, if the program touched it.
+fn profiler_json(profiler: Profiler) -> &'static str {
+    match profiler {
+        Profiler::Untouched => "",
+        Profiler::Started => ",\"profiler\":\"started\"",
+        Profiler::Stopped => ",\"profiler\":\"stopped\"",
+    }
+}
+
 /// A launch and its counters.
 pub fn launch_json(launch: &LaunchRecord) -> String {
     let counters: Vec<String> =
@@ -58,7 +67,7 @@ pub fn launch_json(launch: &LaunchRecord) -> String {
         "{{\"kernel\":{},\"grid\":{},\"block\":{},\"shared_bytes\":{},\"stream\":{},\
          \"checks\":{{\"init\":{},\"race\":{},\"races_in_part\":{},\"checked_blocks\":{},\
          \"blocks\":{}}},\
-         \"counters\":{{{}}},\"unclaimed\":{{{}}}{}}}",
+         \"counters\":{{{}}},\"unclaimed\":{{{}}}{}{}}}",
         quote(&launch.kernel),
         triple(launch.config.grid),
         triple(launch.config.block),
@@ -71,7 +80,8 @@ pub fn launch_json(launch: &LaunchRecord) -> String {
         launch.blocks(),
         counters.join(","),
         unclaimed.join(","),
-        launch.estimate.as_ref().map(estimate_json).unwrap_or_default()
+        launch.estimate.as_ref().map(estimate_json).unwrap_or_default(),
+        profiler_json(launch.profiler)
     )
 }
 
@@ -133,10 +143,10 @@ fn move_json(moved: &MoveRecord) -> String {
 }
 
 /// The device, some launches with the copies and fills between them and how many of these there
-/// were in addition, and the counts of kernels by line.
+/// were in addition, the state of the profiler, and the counts of kernels by line.
 pub fn report(
     chip: &Chip,
-    (launches, moves, more_moves): (&[LaunchRecord], &[MoveRecord], u64),
+    (launches, moves, more_moves, profiler): (&[LaunchRecord], &[MoveRecord], u64, Profiler),
     profiles: &[Profile],
 ) -> String {
     let launches: Vec<String> = launches.iter().map(launch_json).collect();
@@ -145,7 +155,7 @@ pub fn report(
     format!(
         "{{\"device\":{{\"name\":{},\"chip\":{},\"compute_capability\":[{major},{minor}],\"sm_count\":{},\"memory_bytes\":{},\
          \"l2_bytes\":{}}},\"launches\":[{}],\"moves\":[{}],\"more_moves\":{more_moves},\
-         \"profiles\":[{}]}}",
+         \"profiles\":[{}]{}}}",
         quote(chip.name),
         quote(chip.chip),
         chip.sm_count,
@@ -153,7 +163,8 @@ pub fn report(
         chip.l2_bytes,
         launches.join(","),
         moves.join(","),
-        profiles.iter().map(profile_json).collect::<Vec<_>>().join(",")
+        profiles.iter().map(profile_json).collect::<Vec<_>>().join(","),
+        profiler_json(profiler)
     )
 }
 

@@ -229,10 +229,16 @@ extern "C" fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int
 
 #[unsafe(no_mangle)]
 extern "C" fn cuProfilerStart() -> Code {
-    with_context(|_| Ok(()))
+    with_context(|driver| {
+        driver.device.start_profiler();
+        Ok(())
+    })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuProfilerStop() -> Code {
-    with_context(|_| Ok(()))
+    with_context(|driver| {
+        driver.device.stop_profiler();
+        Ok(())
+    })
 }

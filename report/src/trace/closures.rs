@@ -188,8 +188,9 @@ mod tests {
             ends.map(end).collect()
         };
         let (begin, end) = (ends("s"), ends("f"));
-        assert_eq!(begin.len(), 2, "{events:#?}");
-        assert!(begin.iter().zip(&end).all(|(from, to)| from.0 == to.0), "{begin:?} {end:?}");
+        let first = 3 << 16;
+        assert_eq!(begin, [(first, 1), (first + 1, 1)]);
+        assert_eq!(end, [(first, 2), (first + 1, 2)]);
     }
 
     #[test]

@@ -80,6 +80,8 @@ pub struct Run<'a> {
     has_reference: bool,
     /// Whether the launches of the result are all that CUPTI or the driver saw.
     observed: bool,
+    /// Which of the closure's work belongs to the range; none if all does.
+    inside: Option<Vec<bool>>,
     /// The launches of its launchers.
     pub(crate) log: Rc<LaunchLog>,
     /// The streams that the measured one waits for.
@@ -129,6 +131,7 @@ impl<'a> Run<'a> {
             launched: false,
             has_reference: false,
             observed: false,
+            inside: None,
             log: Rc::default(),
             joined: JoinedStreams::default(),
             ranges: NamedRanges::new(&session.context),
@@ -493,7 +496,7 @@ impl<'a> Run<'a> {
             self.launched()?;
             self.observe(reset, &mut once)?;
             let sampling = &self.request.sampling;
-            let by = (sampling, self.request.cupti.as_deref());
+            let by = (sampling, self.request.cupti.as_deref(), self.inside.as_deref());
             let (timing, times) = samples::time(self.session, by, reset, &mut once)?;
             self.result.timing = Some(timing);
             times.give(&mut self.result.launches);
@@ -514,10 +517,11 @@ impl<'a> Run<'a> {
     /// Takes what the emulated driver counted.
     fn take_emulated(&mut self, found: LaunchCounters) {
         let LaunchCounters { launches, timeline, counted, code, checks } = found;
-        let Counts { counters, hardware, estimate } = Counts::over(counted.iter());
+        let Counts { counters, hardware, estimate } =
+            Counts::over(parts::inside(&launches, &counted));
         let each = self.request.range == CounterRange::Launch;
         self.result.parts = parts::of_range(&launches, &counted, each);
-        let of_marks = parts::in_marks(&self.marks, &counted);
+        let of_marks = parts::in_marks(&self.marks, &launches, &counted);
         self.result.parts.extend(parts::of_named(&self.marks, &of_marks));
         self.result.launches = launches;
         self.result.timeline = timeline;
@@ -554,7 +558,8 @@ impl<'a> Run<'a> {
     }
 
     /// Takes what CUPTI saw.
-    fn take_observed(&mut self, Observed { launches, timeline }: Observed) {
+    fn take_observed(&mut self, Observed { launches, timeline, inside }: Observed) {
+        self.inside = inside;
         self.result.launches = launches;
         self.result.timeline = timeline;
         self.observed = true;
@@ -569,7 +574,7 @@ impl<'a> Run<'a> {
     pub(crate) fn observed_by(&mut self, earlier: Self) {
         if earlier.observed {
             let PassResult { launches, timeline, .. } = earlier.result;
-            self.take_observed(Observed { launches, timeline });
+            self.take_observed(Observed { launches, timeline, inside: earlier.inside });
         }
     }
 
@@ -616,7 +621,7 @@ impl<'a> Run<'a> {
             }
             _ => {
                 let parts = parts::of_range(&self.result.launches, counted, true);
-                (Counts::over(counted.iter()), parts)
+                (Counts::over(parts::inside(&self.result.launches, counted)), parts)
             }
         };
         self.result.hardware = whole.hardware;

@@ -14,7 +14,7 @@ use gpuprof_cupti::{Activity, ActivityRecorder};
 use gpuprof_model::series::without_place;
 
 use super::clock;
-use super::launches::LaunchTimes;
+use super::launches::{LaunchTimes, place};
 use super::recorder;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
@@ -25,6 +25,8 @@ pub(super) struct SampleRecorder<'a> {
     recorder: ActivityRecorder,
     /// CUPTI's number of the measured stream, once a sample has shown it.
     stream: Option<u32>,
+    /// Which work is timed, in the order of the calls; none if all is.
+    inside: Option<&'a [bool]>,
     times: LaunchTimes,
 }
 
@@ -37,9 +39,10 @@ impl<'a> SampleRecorder<'a> {
     pub(super) fn begin(
         session: &'a Session,
         cupti: Option<&Path>,
+        inside: Option<&'a [bool]>,
     ) -> std::result::Result<Self, String> {
         let recorder = recorder::begin(session, cupti, false)?;
-        Ok(Self { session, recorder, stream: None, times: LaunchTimes::default() })
+        Ok(Self { session, recorder, stream: None, inside, times: LaunchTimes::default() })
     }
 
     /// Forgets the times of launches so far.
@@ -56,7 +59,7 @@ impl<'a> SampleRecorder<'a> {
         let stamps = stamps(&records).map_err(Error::failed)?;
         let begin = stamps[0].start;
         self.stream = Some(stamps[0].stream);
-        let duration = duration(&records, stamps).map_err(Error::failed)?;
+        let duration = duration(&records, stamps, self.inside).map_err(Error::failed)?;
         records.retain(|record| record.start >= begin && !is_stamp(record));
         self.times.add(records);
         Ok(duration)
@@ -88,12 +91,14 @@ fn stamps(records: &[Activity]) -> std::result::Result<[&Activity; 2], String> {
 }
 
 /// The nanoseconds that the device worked for the sample between its time stamps, from the first
-/// start to the last end; `records` are in the order of their starts.
+/// start to the last end, of the work `inside` of the range if that is not all; `records` are in
+/// the order of their starts.
 fn duration(
     records: &[Activity],
     [before, after]: [&Activity; 2],
+    inside: Option<&[bool]>,
 ) -> std::result::Result<Option<f64>, String> {
-    let mut span: Option<(u64, u64)> = None;
+    let mut own = Vec::new();
     for record in records.iter().filter(|record| !is_stamp(record)) {
         if record.stream == before.stream {
             // What restores inputs and flushes the cache comes before the first stamp.
@@ -103,10 +108,35 @@ fn duration(
         } else if record.start < before.start || record.end > after.end || record.end == 0 {
             return Err(uncovered(record));
         }
-        let (start, end) = span.unwrap_or((record.start, record.end));
-        span = Some((start.min(record.start), end.max(record.end)));
+        own.push(record);
     }
-    Ok(span.map(|(start, end)| (end - start) as f64))
+    if let Some(inside) = inside {
+        own = select(own, inside)?;
+    }
+    let start = own.iter().map(|record| record.start).min();
+    let end = own.iter().map(|record| record.end).max();
+    Ok(start.zip(end).map(|(start, end)| (end - start) as f64))
+}
+
+/// The work of a sample that is `inside` of the range.
+fn select<'r>(
+    mut own: Vec<&'r Activity>,
+    inside: &[bool],
+) -> std::result::Result<Vec<&'r Activity>, String> {
+    let (found, expected) = (own.len(), inside.len());
+    if found != expected {
+        return Err(format!(
+            "the closure calls cuProfilerStart and did {expected} pieces of work in one call and \
+             {found} in another, so the timed ones are not known"
+        ));
+    }
+    if !inside.contains(&true) {
+        return Err(
+            "the closure does no work between cuProfilerStart and cuProfilerStop".to_owned()
+        );
+    }
+    own.sort_by_key(|record| place(record));
+    Ok(own.into_iter().zip(inside).filter(|(_, inside)| **inside).map(|(own, _)| own).collect())
 }
 
 fn is_stamp(record: &Activity) -> bool {
@@ -148,7 +178,7 @@ mod tests {
         ];
         records.extend_from_slice(work);
         records.sort_by_key(|record| record.start);
-        duration(&records, stamps(&records)?)
+        duration(&records, stamps(&records)?, None)
     }
 
     #[test]
@@ -164,6 +194,24 @@ mod tests {
             record("b", 7, 4_000, 5_000),
         ];
         assert_eq!(sample(&work), Ok(Some(3_000.0)));
+    }
+
+    #[test]
+    fn only_the_work_inside_of_the_range_is_timed() {
+        let queued = |correlation, record| Activity { correlation, ..record };
+        // The second call's work runs first.
+        let records = [
+            record(clock::KERNEL, 7, 1_000, 1_500),
+            queued(2, record("b", 13, 2_000, 3_000)),
+            queued(1, record("a", 7, 4_000, 5_000)),
+            queued(3, record("", 7, 6_000, 6_500)),
+            record(clock::KERNEL, 7, 9_000, 9_500),
+        ];
+        let of = |inside: &[bool]| duration(&records, stamps(&records)?, Some(inside));
+        assert_eq!(of(&[false, true, true]), Ok(Some(4_500.0)));
+        assert_eq!(of(&[true, false, false]), Ok(Some(1_000.0)));
+        assert!(of(&[true, true]).unwrap_err().contains("2 pieces of work in one call and 3 in"));
+        assert!(of(&[false; 3]).unwrap_err().contains("no work between"));
     }
 
     #[test]

@@ -109,6 +109,18 @@ impl SlotContent {
         let several_threads =
             seen.unwrap_or_default().iter().any(|launch| launch.thread.is_some_and(|at| at > 0));
         let most = seen.map_or(MOST_UNKNOWN, |seen| u32::try_from(seen.len()).unwrap_or(u32::MAX));
+        let delimited = seen.unwrap_or_default().iter().any(|launch| launch.outside);
+        let (range, instead) = match range {
+            CounterRange::Auto if delimited => (CounterRange::Launch, "remove cuProfilerStart"),
+            CounterRange::Launch if delimited => (range, "remove cuProfilerStart"),
+            CounterRange::Closure if delimited => {
+                return Err(Error::failed(
+                    "--range closure: the closure calls cuProfilerStart, and its launches are \
+                     counted one by one then; use --range launch",
+                ));
+            }
+            _ => (range, "use --range closure"),
+        };
         let several = named > 0 || from_graph || seen.is_some_and(|seen| seen.len() != 1);
         match range {
             CounterRange::Closure | CounterRange::Auto if named >= MOST_RANGES => {
@@ -120,17 +132,17 @@ impl SlotContent {
             CounterRange::Closure => Ok(closure),
             CounterRange::Auto if several => Ok(closure),
             CounterRange::Auto => Ok(Self::Launches(most)),
-            CounterRange::Launch if from_graph => Err(Error::failed(
+            CounterRange::Launch if from_graph => Err(Error::failed(format!(
                 "--range launch: the closure launches a graph, whose kernels CUPTI does not count \
-                 one by one; use --range closure",
-            )),
-            CounterRange::Launch if several_threads => Err(Error::failed(
+                 one by one; {instead}"
+            ))),
+            CounterRange::Launch if several_threads => Err(Error::failed(format!(
                 "--range launch: the closure launches from several threads, and CUPTI does not say \
-                 which launch it counted; use --range closure",
-            )),
+                 which launch it counted; {instead}"
+            ))),
             CounterRange::Launch if most > MOST_RANGES => Err(Error::failed(format!(
                 "--range launch: the closure makes {most} launches, and counter data has room for \
-                 {MOST_RANGES}; use --range closure"
+                 {MOST_RANGES}; {instead}"
             ))),
             CounterRange::Launch => Ok(Self::Launches(most)),
         }
@@ -511,6 +523,12 @@ mod tests {
         by_threads[1].thread = Some(1);
         assert!(refused(&by_threads).contains("from several threads"));
         assert_eq!(of(auto, &by_threads).unwrap(), closure);
+        let mut delimited = launches(2, None);
+        delimited[0].outside = true;
+        assert_eq!(of(auto, &delimited).unwrap(), SlotContent::Launches(2));
+        assert_eq!(of(launch, &delimited).unwrap(), SlotContent::Launches(2));
+        let error = of(CounterRange::Closure, &delimited).unwrap_err().to_string();
+        assert!(error.contains("cuProfilerStart"), "{error}");
         let mark = |path: &str| Mark { path: path.to_owned(), launches: 0..0 };
         let marks = [mark("a"), mark("a/b")];
         let named = SlotContent::of_function(auto, Some(&launches(1, None)), &marks).unwrap();

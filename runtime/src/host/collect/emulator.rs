@@ -29,6 +29,8 @@ struct Report {
     moves: Vec<Move>,
     #[serde(default)]
     more_moves: u64,
+    #[serde(default)]
+    profiler: Profiler,
     profiles: Vec<Profile>,
 }
 
@@ -45,6 +47,18 @@ struct Launch {
     unclaimed: BTreeMap<String, String>,
     #[serde(default)]
     estimate: Option<Estimate>,
+    #[serde(default)]
+    profiler: Profiler,
+}
+
+/// The last call of the program to the profiler.
+#[derive(Deserialize, Clone, Copy, Default, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Profiler {
+    #[default]
+    Untouched,
+    Started,
+    Stopped,
 }
 
 /// A copy or a fill.
@@ -133,6 +147,7 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
     let code = code.collect();
     let timeline = timeline(&report.launches, &report.moves, report.more_moves);
     let mut found = LaunchCounters { timeline, checks, code, ..LaunchCounters::default() };
+    let started = report.profiler != Profiler::Untouched;
     for launch in report.launches {
         let unclaimed = |(name, reason)| (name, HardwareValue::Unavailable(reason));
         found.counted.push(Counts {
@@ -146,6 +161,7 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
             block: launch.block,
             shared_bytes: launch.shared_bytes,
             stream: Some(launch.stream),
+            outside: started && launch.profiler != Profiler::Started,
             ..LaunchRecord::default()
         });
     }

@@ -15,6 +15,7 @@ use gpuprof_model::series::without_place;
 use gpuprof_model::timeline::Timeline;
 
 use super::convergence::median;
+use super::profiler_calls;
 use super::recorder;
 use super::timeline::{self, NamedCall, Window};
 use crate::host::error::{Error, Result};
@@ -29,6 +30,8 @@ pub(crate) struct Observed {
     pub(crate) launches: Vec<LaunchRecord>,
     /// The order and the times of all it did; none if it did a single piece of work.
     pub(crate) timeline: Option<Timeline>,
+    /// Which of its work belongs to the range, in the order of the calls; none if all does.
+    pub(crate) inside: Option<Vec<bool>>,
 }
 
 /// What `once` does, in its second call; nothing if CUPTI records none of this process.
@@ -64,10 +67,17 @@ pub(crate) fn observe(
     })?;
     let threads = calls.iter().map(|call| (call.correlation, call.thread)).collect();
     let mut numbers = ThreadNumbers::default();
-    let launches = records(&mut work, &threads, &mut numbers);
+    let mut launches = records(&mut work, &threads, &mut numbers);
     let window = Window { begin, end };
+    let inside = profiler_calls::inside(&work, calls.iter().filter(|call| window.holds(call)));
+    if let Some(inside) = &inside {
+        let of_kernels = work.iter().zip(inside).filter(|(work, _)| work.kernel().is_some());
+        for (launch, (_, inside)) in launches.iter_mut().zip(of_kernels) {
+            launch.outside = !inside;
+        }
+    }
     let timeline = timeline::timeline(&work, calls, window, |thread| numbers.number(thread));
-    Ok(Some(Observed { launches, timeline }))
+    Ok(Some(Observed { launches, timeline, inside }))
 }
 
 /// Numbers for CUPTI's threads, from 0 in the order in which they are asked for.
@@ -84,12 +94,15 @@ impl ThreadNumbers {
     }
 }
 
-/// Puts launches into the order of the calls that queued them.
+/// Puts work into the order of the calls that queued it.
 fn order(work: &mut [Activity]) {
-    work.sort_by_key(|activity| {
-        let node = activity.kernel().and_then(|kernel| kernel.graph);
-        (activity.correlation, node, activity.start)
-    });
+    work.sort_by_key(place);
+}
+
+/// The place of a piece of work in the order of the calls that queued it.
+pub(super) fn place(activity: &Activity) -> (u32, Option<(u32, u64)>, u64) {
+    let node = activity.kernel().and_then(|kernel| kernel.graph);
+    (activity.correlation, node, activity.start)
 }
 
 /// The launches among `work`.

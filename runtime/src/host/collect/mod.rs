@@ -18,6 +18,7 @@ pub(crate) mod parts;
 pub(crate) mod persisting;
 pub(crate) mod plan;
 pub(crate) mod profiler;
+mod profiler_calls;
 mod recorder;
 pub(crate) mod samples;
 pub(crate) mod source;

@@ -96,13 +96,14 @@ pub(crate) fn of_range(
         return Vec::new();
     }
     let mut kernels: Vec<&String> = Vec::new();
-    for LaunchRecord { kernel, .. } in launches {
+    for LaunchRecord { kernel, .. } in launches.iter().filter(|launch| !launch.outside) {
         if !kernels.contains(&kernel) {
             kernels.push(kernel);
         }
     }
     let of_kernel = |kernel: &String| {
-        let its = launches.iter().zip(counted).filter(|(launch, _)| launch.kernel == *kernel);
+        let its = launches.iter().zip(counted);
+        let its = its.filter(|(launch, _)| !launch.outside && launch.kernel == *kernel);
         Counts::over(its.map(|(_, counted)| counted)).of_part(Part::Kernel(kernel.clone()))
     };
     let mut parts: Vec<CountedPart> = kernels.into_iter().map(of_kernel).collect();
@@ -110,7 +111,8 @@ pub(crate) fn of_range(
         let launch = |(at, counted): (usize, &Counts)| {
             Counts::over([counted].into_iter()).of_part(Part::Launch(at))
         };
-        parts.extend(counted.iter().enumerate().map(launch));
+        let each = counted.iter().enumerate();
+        parts.extend(each.filter(|(at, _)| !launches[*at].outside).map(launch));
     }
     parts
 }
@@ -131,10 +133,26 @@ pub(crate) fn of_named(marks: &[Mark], counted: &[Counts]) -> Vec<CountedPart> {
     paths.into_iter().map(of_path).collect()
 }
 
-/// What was counted in the launches of each of `marks`, of those that were `counted`.
-pub(crate) fn in_marks(marks: &[Mark], counted: &[Counts]) -> Vec<Counts> {
-    let launches = |mark: &Mark| counted.get(mark.launches.clone()).unwrap_or_default();
-    marks.iter().map(|mark| Counts::over(launches(mark).iter())).collect()
+/// What was `counted` in those of `launches` that belong to the range.
+pub(crate) fn inside<'c>(
+    launches: &'c [LaunchRecord],
+    counted: &'c [Counts],
+) -> impl Iterator<Item = &'c Counts> + Clone {
+    let belongs = |at: usize| launches.get(at).is_none_or(|launch| !launch.outside);
+    counted.iter().enumerate().filter(move |(at, _)| belongs(*at)).map(|(_, counted)| counted)
+}
+
+/// What was `counted` in those of `launches` that each of `marks` holds.
+pub(crate) fn in_marks(
+    marks: &[Mark],
+    launches: &[LaunchRecord],
+    counted: &[Counts],
+) -> Vec<Counts> {
+    let of_mark = |mark: &Mark| {
+        let launches = launches.get(mark.launches.clone()).unwrap_or_default();
+        Counts::over(inside(launches, counted.get(mark.launches.clone()).unwrap_or_default()))
+    };
+    marks.iter().map(of_mark).collect()
 }
 
 #[cfg(test)]
@@ -196,17 +214,36 @@ mod tests {
     }
 
     #[test]
+    fn launches_outside_of_the_range_are_in_no_sum() {
+        let each = [1.0, 2.0, 4.0].map(|count| counted(&[("a.sum", count)]));
+        let mut launches = launches(&["scale", "sum", "scale"]);
+        (launches[0].outside, launches[1].outside) = (true, true);
+        let told: Vec<_> = of_range(&launches, &each, true)
+            .into_iter()
+            .map(|part| (part.part, part.hardware["a.sum"].clone()))
+            .collect();
+        let value = HardwareValue::Value(4.0);
+        let kernel = Part::Kernel("scale".into());
+        assert_eq!(told, [(kernel, value.clone()), (Part::Launch(2), value.clone())]);
+        assert_eq!(Counts::over(inside(&launches, &each)).hardware["a.sum"], value);
+    }
+
+    #[test]
     fn named_ranges_of_one_name_are_added_up() {
         let mark = |path: &str, launches| Mark { path: path.to_owned(), launches };
         let marks = [mark("a", 0..1), mark("b", 1..3), mark("b/c", 2..3), mark("a", 3..4)];
-        let launches = [1.0, 2.0, 4.0, 8.0].map(|count| counted(&[("n.sum", count)]));
-        let parts = of_named(&marks, &in_marks(&marks, &launches));
+        let counts = [1.0, 2.0, 4.0, 8.0].map(|count| counted(&[("n.sum", count)]));
+        let mut launches = launches(&["k", "k", "k", "k"]);
+        let parts = of_named(&marks, &in_marks(&marks, &launches, &counts));
         let told: Vec<_> = parts.iter().map(|p| (&p.part, &p.hardware["n.sum"])).collect();
         let range = |path: &str| Part::Range(path.to_owned());
         let value = HardwareValue::Value;
         let expected =
             [(range("a"), value(9.0)), (range("b"), value(6.0)), (range("b/c"), value(4.0))];
         assert_eq!(told, expected.each_ref().map(|(part, value)| (part, value)));
+        launches[2].outside = true;
+        let parts = of_named(&marks, &in_marks(&marks, &launches, &counts));
+        assert_eq!(parts[1].hardware["n.sum"], value(2.0));
     }
 
     #[test]

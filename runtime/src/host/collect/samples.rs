@@ -21,7 +21,7 @@ use super::convergence::{WINDOW, median};
 use super::flush;
 use super::launches::LaunchTimes;
 use super::throttling::{self, SampleSource};
-use crate::host::error::Result;
+use crate::host::error::{Error, Result};
 use crate::host::session::Session;
 
 /// Two windows with medians that differ by less than this are steady.
@@ -82,12 +82,19 @@ impl<'a> Sampler<'a> {
         })
     }
 
-    /// Takes the device's own times from now on, if CUPTI records them.
-    fn record(&mut self, cupti: Option<&Path>) {
-        match SampleRecorder::begin(self.session, cupti) {
+    /// Takes the device's own times from now on, if CUPTI records them: of all work, or of that
+    /// `inside` of the range, in the order of the calls.
+    fn record(&mut self, cupti: Option<&Path>, inside: Option<&'a [bool]>) -> Result<()> {
+        match SampleRecorder::begin(self.session, cupti, inside) {
             Ok(recorder) => self.recorder = Some(recorder),
+            Err(reason) if inside.is_some() => {
+                return Err(Error::failed(format!(
+                    "the work between cuProfilerStart and cuProfilerStop cannot be timed: {reason}"
+                )));
+            }
             Err(reason) => self.no_device_times = Some(reason),
         }
+        Ok(())
     }
 
     /// The device's own time of the sample that has just ended, if it is recorded.
@@ -135,18 +142,18 @@ impl Steps for Sampler<'_> {
 
 /// Warms up, takes samples, and reports on both and on the times of the launches in a sample.
 /// Before each launch, `reset` queues the restoring of its inputs. `cupti` is the library or its
-/// folder, if one was named.
+/// folder, if one was named; `inside` says which work is timed, if not all is.
 ///
 /// # Errors
 /// The first error of a launch or of the driver.
 pub(crate) fn time(
     session: &Session,
-    (sampling, cupti): (&Sampling, Option<&Path>),
+    (sampling, cupti, inside): (&Sampling, Option<&Path>, Option<&[bool]>),
     reset: &mut dyn FnMut() -> Result<()>,
     launch: &mut dyn FnMut() -> Result<()>,
 ) -> Result<(Timing, LaunchTimes)> {
     let mut sampler = Sampler::new(session, sampling, reset, launch)?;
-    sampler.record(cupti);
+    sampler.record(cupti, inside)?;
     let warm = session.warm.replace(true);
     let mut timing = warm_up(&mut sampler, sampling, if warm { SHORT_WARM_UP } else { 1.0 })?;
     if let Some(recorder) = &mut sampler.recorder {

@@ -17,6 +17,11 @@ pub(super) struct Window {
 }
 
 impl Window {
+    /// Whether `call` is the closure's: others may follow it.
+    pub(super) fn holds(self, call: &NamedCall) -> bool {
+        (self.begin..self.end).contains(&call.start)
+    }
+
     fn span(self, start: u64, end: u64) -> TimeSpan {
         let since = |time: u64| time.saturating_sub(self.begin);
         TimeSpan { start_ns: since(start), end_ns: since(end.max(start)) }
@@ -43,11 +48,9 @@ pub(super) fn timeline(
     if work.len() < 2 {
         return None;
     }
-    // Calls after the closure are not its own.
-    let own = |call: &NamedCall| (window.begin..window.end).contains(&call.start);
     let mut calls = Vec::new();
     let (mut places, mut more_calls) = (HashMap::new(), 0);
-    for call in named.into_iter().filter(own) {
+    for call in named.into_iter().filter(|call| window.holds(call)) {
         if calls.len() == MOST {
             more_calls += 1;
             continue;

@@ -40,6 +40,8 @@ struct Recording {
     now: u64,
     /// The number of the last driver call.
     calls: u32,
+    /// Whether the last launch came after a start (1) or a stop (2) of the profiler.
+    profiler: u32,
     /// The records for the next flush.
     pending: Vec<Record>,
 }
@@ -49,6 +51,7 @@ static RECORDING: Mutex<Recording> = Mutex::new(Recording {
     enabled: BTreeSet::new(),
     now: 1 << 40,
     calls: 0,
+    profiler: 0,
     pending: Vec::new(),
 });
 
@@ -164,7 +167,7 @@ pub unsafe extern "C" fn cuptiGetTimestamp(time: *mut u64) -> Code {
 }
 
 /// The functions that have records, of the driver alone.
-const FUNCTIONS: [(sys::CUpti_driver_api_trace_cbid_enum, &CStr); 5] = {
+const FUNCTIONS: [(sys::CUpti_driver_api_trace_cbid_enum, &CStr); 7] = {
     use sys::CUpti_driver_api_trace_cbid_enum as Id;
     [
         (Id::CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, c"cuLaunchKernel"),
@@ -172,8 +175,13 @@ const FUNCTIONS: [(sys::CUpti_driver_api_trace_cbid_enum, &CStr); 5] = {
         (Id::CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2, c"cuMemcpyDtoHAsync_v2"),
         (Id::CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2, c"cuMemcpyDtoDAsync_v2"),
         (Id::CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async, c"cuMemsetD8Async"),
+        (Id::CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, c"cuProfilerStart"),
+        (Id::CUPTI_DRIVER_TRACE_CBID_cuProfilerStop, c"cuProfilerStop"),
     ]
 };
+
+/// The place of the start of the profiler among them; the stop follows.
+const PROFILER: usize = 5;
 
 /// CUPTI's function of this name.
 ///
@@ -205,6 +213,7 @@ impl Recording {
         }
         for work in driver::take_work() {
             let start = self.now + GAP;
+            self.tell_profiler(&work);
             self.now = start + work.nanoseconds;
             self.calls += 1;
             let record = match work.moved {
@@ -213,9 +222,25 @@ impl Recording {
             };
             self.pending.push(Record(record));
             if self.enabled.contains(&CALL) {
-                let call = self.call(&work, start);
+                let time = (start - CALL_BEGINS, start - CALL_ENDS);
+                let call = self.call(work.moved as usize, work.thread, time);
                 self.pending.push(Record(call));
             }
+        }
+    }
+
+    /// Makes a record of the call that started or stopped the profiler before `work`.
+    fn tell_profiler(&mut self, work: &Launch) {
+        let changed = work.moved == moved::NOTHING && work.profiler != self.profiler;
+        if changed && self.enabled.contains(&CALL) {
+            self.calls += 1;
+            let time = (self.now + 1, self.now + 2);
+            let function = PROFILER + work.profiler as usize - 1;
+            let call = self.call(function, work.thread, time);
+            self.pending.push(Record(call));
+        }
+        if changed {
+            self.profiler = work.profiler;
         }
     }
 
@@ -251,17 +276,17 @@ impl Recording {
         record
     }
 
-    /// The record of the driver call of `work`, which begins at `start`.
-    fn call(&self, work: &Launch, start: u64) -> sys::CUpti_ActivityKernel9 {
+    /// The record of a call of one of [`FUNCTIONS`].
+    fn call(&self, function: usize, thread: u32, time: (u64, u64)) -> sys::CUpti_ActivityKernel9 {
         // SAFETY: as in `moved`.
         let mut record: sys::CUpti_ActivityKernel9 = unsafe { std::mem::zeroed() };
         let call = (&raw mut record).cast::<sys::CUpti_ActivityAPI>();
         // SAFETY: such a record is smaller, and no more aligned.
         let call = unsafe { &mut *call };
         call.kind = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_DRIVER;
-        call.cbid = FUNCTIONS[work.moved as usize].0 as u32;
-        (call.start, call.end) = (start - CALL_BEGINS, start - CALL_ENDS);
-        (call.threadId, call.correlationId) = (work.thread, self.calls);
+        call.cbid = FUNCTIONS[function].0 as u32;
+        (call.start, call.end) = time;
+        (call.threadId, call.correlationId) = (thread, self.calls);
         record
     }
 }

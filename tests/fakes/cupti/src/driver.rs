@@ -14,6 +14,8 @@ pub struct Launch {
     pub moved: u32,
     /// How many bytes it moved.
     pub bytes: u64,
+    /// Of a launch: 1 after a start of the profiler, 2 after a stop.
+    pub profiler: u32,
     /// The kernel.
     pub kernel: String,
     /// Blocks of the grid.
@@ -187,6 +189,7 @@ pub fn take_work() -> Vec<Launch> {
             (*into.cast::<Vec<Launch>>()).push(Launch {
                 moved: launch.moved,
                 bytes: launch.bytes,
+                profiler: launch.profiler,
                 kernel: text(launch.kernel),
                 grid: launch.grid,
                 block: launch.block,

@@ -13,7 +13,7 @@ use super::code::Code;
 use super::cubin;
 use super::pointers::{Out, Source};
 use super::state::{Driver, peek};
-use crate::device::{Checks, LaunchConfig, LaunchRecord, MoveKind, MoveRecord};
+use crate::device::{Checks, LaunchConfig, LaunchRecord, MoveKind, MoveRecord, Profiler};
 use crate::table::{
     Call, Counter, Hear, ID, Instruction, Launch, Table, Visit, VisitInstruction, moved,
 };
@@ -146,6 +146,7 @@ impl Ledger {
 /// A launch of no kernel.
 fn nothing(kernel: String) -> LaunchRecord {
     LaunchRecord {
+        profiler: Profiler::Untouched,
         kernel,
         config: LaunchConfig { grid: [0; 3], block: [0; 3], shared_bytes: 0 },
         stream: 0,
@@ -212,6 +213,11 @@ unsafe extern "C" fn take(visit: Visit, into: *mut c_void) {
                 MoveKind::Fill => moved::FILL,
             }),
             bytes: moved.map_or(0, |moved| moved.bytes),
+            profiler: match launch.profiler {
+                Profiler::Untouched => 0,
+                Profiler::Started => 1,
+                Profiler::Stopped => 2,
+            },
             kernel: kernel.as_ptr(),
             grid: launch.config.grid,
             block: launch.config.block,
