@@ -71,7 +71,7 @@ fn an_archive_is_listed_and_checked_where_nothing_is_built() {
             .run()
     };
     let listed = there(&["list", "scale"]).exits_with(0);
-    assert!(listed.stdout.starts_with("vector::kernels::scale  "), "{}", listed.stdout);
+    assert!(listed.stdout.starts_with("vector::scale  "), "{}", listed.stdout);
     assert!(listed.stdout.ends_with("    2 configurations\n"), "{}", listed.stdout);
     let checked = there(&["doctor"]).exits_with(0);
     let said = "ok    archive      vector.tar.zst: 1 harness starts here and holds 2 series\n";
@@ -155,7 +155,7 @@ fn a_plan_is_reported_to_programs() {
     let (_folder, file) = archived();
     let plan = run_there(&file, &["scale", "--dry-run", "--message-format", "json"]).exits_with(0);
     let series = plan.events_of("series-planned");
-    assert_eq!(series[0]["series"], "vector::kernels::scale");
+    assert_eq!(series[0]["series"], "vector::scale");
     assert_eq!(series[0]["configurations"].as_array().map(Vec::len), Some(2), "{series:?}");
     let run = plan.events_of("run-planned");
     assert_eq!(run[0]["processes"]["most"], 2, "{run:?}");

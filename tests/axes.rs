@@ -59,7 +59,7 @@ fn the_command_line_chooses_among_compiled_values_and_adds_conditions() {
     let chosen = ["reverse", "--series", "TILE=64", "--series", "where DOUBLE == true"];
     assert_snapshot!(rows(&chosen), @"TILE=64,DOUBLE=true,n=2048,label=large,block=32 finished verified 256.0");
     let outcome = gpuprof(&["reverse", "--series", "TILE=128"]).exits_with(2);
-    assert_snapshot!(outcome.stderr, @"error: axis `TILE` of tiles::kernels::reverse is compiled \
+    assert_snapshot!(outcome.stderr, @"error: axis `TILE` of tiles::reverse is compiled \
                                        for 32, 64, not for 128; choose one of these, or add it to \
                                        const TILE at tiles/src/lib.rs:22");
 }
@@ -77,7 +77,7 @@ fn a_view_narrows_the_table_and_nothing_else() {
         ["reverse", "--filter", "TILE == 32", "--columns", "TILE,n,static_shared", "--top", "2"];
     let outcome = gpuprof(&view).exits_with(0);
     assert_snapshot!(outcome.stdout, @r"
-    tiles::kernels::reverse  tiles/src/lib.rs:22  on the emulated H200 (sm_90), counters only
+    tiles::reverse  tiles/src/lib.rs:22  on the emulated H200 (sm_90), counters only
 
      TILE     n  static_shared [B]
     ───────────────────────────────

@@ -132,7 +132,7 @@ fn words_for_an_axis_of_numbers() {
     ----- stdout -----
 
     ----- stderr -----
-    error: axis `n` of vector::kernels::gather takes whole numbers, but --series gives words
+    error: axis `n` of vector::gather takes whole numbers, but --series gives words
     ");
 }
 
@@ -154,7 +154,7 @@ fn a_block_over_the_limit_is_invalid_and_the_sweep_continues() {
     assert_snapshot!(run(&["scale", "--series", "block=512..2048"]).transcript(), @"
     exit code: 0
     ----- stdout -----
-    vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
+    vector::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
 
      block     n  load_sectors_per_request  ptx_instructions  global_sectors
     ─────────────────────────────────────────────────────────────────────────
@@ -178,7 +178,7 @@ fn a_series_of_which_every_configuration_is_invalid_is_no_success() {
     assert_snapshot!(run(&["scale", "--series", "block=2048"]).transcript(), @"
     exit code: 4
     ----- stdout -----
-    vector::kernels::scale  vector/src/lib.rs:40  on the emulated driver: no pass finished
+    vector::scale  vector/src/lib.rs:40  on the emulated driver: no pass finished
 
      block     n  load_sectors_per_request
     ───────────────────────────────────────
@@ -186,7 +186,7 @@ fn a_series_of_which_every_configuration_is_invalid_is_no_success() {
 
      invalid  block=2048,n=4096: a block of 2048 threads exceeds the device's limit of 1024
 
-     unmeasured  vector::kernels::scale: its only configuration is invalid
+     unmeasured  vector::scale: its only configuration is invalid
 
     1 configuration of 1 series: 1 invalid; no thresholds
 
@@ -197,7 +197,7 @@ fn a_series_of_which_every_configuration_is_invalid_is_no_success() {
 #[test]
 fn a_series_whose_conditions_keep_nothing_is_no_success() {
     let outcome = run(&["--series", "where block > 64"]);
-    let told = " unmeasured  vector::kernels::gather: no configuration meets its conditions";
+    let told = " unmeasured  vector::gather: no configuration meets its conditions";
     assert_eq!(outcome.code, Some(4), "{outcome:#?}");
     assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
 }
@@ -278,7 +278,7 @@ fn an_unknown_axis_in_a_threshold() {
     ----- stdout -----
 
     ----- stderr -----
-    error: vector::kernels::gather has no axis `strid`
+    error: vector::gather has no axis `strid`
       --> --threshold
        |
        | where strid==2 load_sectors_per_request <= 8
@@ -341,8 +341,8 @@ fn a_filter_that_matches_nothing() {
     ----- stderr -----
     error: no series matches `scales`: did you mean `scale`?
     there are:
-      vector::kernels::gather
-      vector::kernels::scale
+      vector::gather
+      vector::scale
     ");
 }
 

@@ -107,7 +107,7 @@ fn the_machine_code_of_both_revisions_is_side_by_side(commits: &Commits) {
     let diff = of(&["report", "--code-diff"]).exits_with(0).stdout;
     let (numbers, texts) = diff.split_once("\n\n").unwrap();
     assert_snapshot!(numbers, @r"
-    shop::kernels::scale  block=64,n=1024  kernel scale
+    shop::scale  block=64,n=1024  kernel scale
       the loads of shop/src/lib.rs:15 went from 4 to 32 sectors a request
       the stores of shop/src/lib.rs:15 went from 4 to 32 sectors a request
       the kernel
@@ -147,7 +147,7 @@ fn a_gpu_counts_the_machine_code_of_both_revisions(commits: &Commits) {
 
 fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {
     let worse = commits.run(&["--base", "worse~2", "--strict"]).exits_with(100);
-    let (conclusion, _) = worse.stdout.split_once("\n\nshop::kernels::").unwrap();
+    let (conclusion, _) = worse.stdout.split_once("\n\nshop::").unwrap();
     let (sentence, lists) = conclusion.split_once('\n').unwrap();
     let (said, cost) = sentence.rsplit_once("; ").unwrap();
     assert_eq!(
@@ -172,8 +172,8 @@ fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {
       scale   block=128,n=1024  ptx_instructions           480    512   +6.67 %    480
 
      undecided
-     shop::kernels::gone: in the baseline but not in this run
-     shop::kernels::scale: the baseline's threshold `on "Nowhere" every duration <= 1 s` is gone
+     shop::gone: in the baseline but not in this run
+     shop::scale: the baseline's threshold `on "Nowhere" every duration <= 1 s` is gone
     "##);
     let lines: Vec<&str> = worse.stdout.lines().filter(|line| tells(line)).collect();
     assert_snapshot!(lines.join("\n"), @r"
@@ -186,8 +186,8 @@ fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {
     worse  block=128,n=1024  load_sectors_per_request  4 → 32 (+700.00%)
     worse  block=128,n=1024  ptx_instructions          480 → 512 (+6.67%)
     worse  block=128,n=1024  global_sectors            256 → 2,048 (+700.00%)
-    missing  shop::kernels::gone is in the baseline `worse~2` and not in this run
-    new  shop::kernels::fresh
+    missing  shop::gone is in the baseline `worse~2` and not in this run
+    new  shop::fresh
     ");
     let hash = commits.git(&["rev-parse", "good"]);
     let verdict = verdict(commits);
@@ -207,7 +207,7 @@ fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {
 }
 
 fn what_a_merge_takes_from_its_gate_is_said(commits: &Commits) {
-    let gone = "shop::kernels::scale: the baseline's threshold `on \"Nowhere\" every duration \
+    let gone = "shop::scale: the baseline's threshold `on \"Nowhere\" every duration \
                 <= 1 s` is gone";
     let ungated = "no threshold decides the exit code: `gate` is false (show-config says where)";
     let root = &commits.workspace.root;
@@ -340,7 +340,7 @@ fn archives_of_two_revisions_are_compared_where_there_is_no_cargo() {
     let (folder, tool) = commits.archives(both, &["--strict"]);
     let worse = tool.env("CARGO", "/nonexistent").env("PATH", "/nonexistent").run();
     let worse = worse.exits_with(100);
-    for line in [" FAIL  every load_sectors_per_request", " missing  shop::kernels::gone is "] {
+    for line in [" FAIL  every load_sectors_per_request", " missing  shop::gone is "] {
         assert!(worse.stdout.contains(&format!("\n{line}")), "{}", worse.stdout);
     }
     let runs = fs::read_dir(folder.path().join("target/gpuprof/runs")).unwrap().flatten();

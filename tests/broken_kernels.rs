@@ -12,7 +12,7 @@ fn a_write_out_of_bounds_is_reported_with_kernel_source_line_block_thread_and_ad
     assert_snapshot!(run(&["--package", "faults", "writes_beyond"]).transcript(), @"
     exit code: 105
     ----- stdout -----
-    faults::kernels::writes_beyond  faults/src/lib.rs:13  on the emulated H200 (sm_90), counters only
+    faults::writes_beyond  faults/src/lib.rs:13  on the emulated H200 (sm_90), counters only
 
      MISSING  every store_sectors_per_request <= 4  block=64,offset=1024 failed  [attribute]
 
@@ -63,7 +63,7 @@ fn a_write_to_what_a_kernel_only_reads_is_reported_with_the_argument() {
     assert_snapshot!(run(&["--package", "faults", "writes_its_input"]).transcript(), @"
     exit code: 105
     ----- stdout -----
-    faults::kernels::writes_its_input  faults/src/lib.rs:46  on the emulated H200 (sm_90), counters only
+    faults::writes_its_input  faults/src/lib.rs:46  on the emulated H200 (sm_90), counters only
 
      how  store_sectors_per_request  ptx_instructions  global_sectors
     ──────────────────────────────────────────────────────────────────
@@ -90,7 +90,7 @@ fn a_result_that_differs_from_the_hosts_is_shown_next_to_it() {
     assert_snapshot!(run(&["--package", "faults", "differs"]).transcript(), @"
     exit code: 105
     ----- stdout -----
-    faults::kernels::differs  faults/src/lib.rs:28  on the emulated H200 (sm_90), counters only
+    faults::differs  faults/src/lib.rs:28  on the emulated H200 (sm_90), counters only
 
      factor  store_sectors_per_request  ptx_instructions  global_sectors
     ─────────────────────────────────────────────────────────────────────
@@ -124,7 +124,7 @@ fn a_harness_that_ends_in_the_middle_of_a_pass_harms_no_other_configuration() {
     assert_snapshot!(run(&["--package", "endings", "ends"]).transcript(), @"
     exit code: 105
     ----- stdout -----
-    endings::kernels::ends  endings/src/lib.rs:34  on the emulated H200 (sm_90), counters only
+    endings::ends  endings/src/lib.rs:34  on the emulated H200 (sm_90), counters only
 
      how        ptx_instructions  global_sectors
     ─────────────────────────────────────────────
@@ -169,7 +169,7 @@ fn a_harness_that_hangs_is_killed_after_the_timeout() {
     assert_snapshot!(transcript, @"
     exit code: 105
     ----- stdout -----
-    endings::kernels::sleeps  endings/src/lib.rs:58  on the emulated H200 (sm_90), counters only
+    endings::sleeps  endings/src/lib.rs:58  on the emulated H200 (sm_90), counters only
 
      milliseconds  ptx_instructions  global_sectors
     ────────────────────────────────────────────────

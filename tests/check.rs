@@ -24,7 +24,7 @@ fn a_fault_in_a_block_that_a_run_leaves_out_is_found() {
     assert_snapshot!(check(&selection).transcript(), @"
     exit code: 105
     ----- stdout -----
-    faults::kernels::races_late  faults/src/lib.rs:104  on the emulated H200 (sm_90), counters only
+    faults::races_late  faults/src/lib.rs:104  on the emulated H200 (sm_90), counters only
 
      grid  ptx_instructions  global_sectors
     ────────────────────────────────────────
@@ -85,7 +85,7 @@ fn an_annotation_selects_checks_and_a_report_says_what_its_verification_lacks() 
     assert_snapshot!(outcome.transcript(), @"
     exit code: 0
     ----- stdout -----
-    faults::kernels::races_unseen  faults/src/lib.rs:126  on the emulated H200 (sm_90), counters only
+    faults::races_unseen  faults/src/lib.rs:126  on the emulated H200 (sm_90), counters only
 
      grid  ptx_instructions  global_sectors
     ────────────────────────────────────────

@@ -29,20 +29,19 @@ fn each_chip_is_judged_by_itself_and_has_a_column() {
     let chips = ["--chip", "a100,l4", "--threshold", "every duration <= 1 s"];
     let shown = run(&[&chips[..], &exports].concat()).exits_with(0).stdout;
     for text in [
-        "vector::kernels::gather@a100\n  vector/src/lib.rs:15  on the emulated A100 (sm_80), times \
+        "vector::gather@a100\n  vector/src/lib.rs:15  on the emulated A100 (sm_80), times \
          estimated",
-        "vector::kernels::gather@l4\n  vector/src/lib.rs:15  on the emulated L4 (sm_89), times \
-         estimated",
+        "vector::gather@l4  vector/src/lib.rs:15  on the emulated L4 (sm_89), times estimated",
         "by model 3 of the A100, not measured; 90% intervals in parentheses; not checked on \
          hardware\n",
-        "\nvector::kernels::gather by chip: ≈ duration [",
+        "\nvector::gather by chip: ≈ duration [",
         " not checked on hardware: a100, l4\n",
     ] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
     for file in [page, markdown] {
         let text = fs::read_to_string(file).expect("it was written");
-        assert!(text.contains("vector::kernels::gather by chip: ≈ duration"), "{text}");
+        assert!(text.contains("vector::gather by chip: ≈ duration"), "{text}");
         assert!(text.contains("not checked on hardware: a100, l4"), "{text}");
     }
     let document: Value = serde_json::from_slice(&fs::read(json).unwrap()).expect("it is JSON");
@@ -52,7 +51,7 @@ fn each_chip_is_judged_by_itself_and_has_a_column() {
     let verdict: Value = serde_json::from_slice(&fs::read(verdict).unwrap()).expect("it is JSON");
     for (at, name) in ["a100", "l4"].into_iter().enumerate() {
         let judged = &verdict["judgements"][at];
-        assert_eq!(judged["series"], format!("vector::kernels::gather@{name}"));
+        assert_eq!(judged["series"], format!("vector::gather@{name}"));
         assert_eq!(judged["thresholds"][1]["verdict"], "pass", "{judged:#}");
         assert_eq!(judged["estimated_by"]["chip"], name.to_uppercase());
         assert_eq!(judged["estimated_by"]["characterised"], false);
@@ -67,7 +66,7 @@ fn a_baseline_is_compared_chip_by_chip() {
     let same = run(&["--chip", "l4,a100", "--baseline", &path, "--strict"]).exits_with(0);
     assert!(!same.stdout.contains("differs"), "{}", same.stdout);
     let missing = run(&["--chip", "a100,b200", "--baseline", &path, "--strict"]).exits_with(106);
-    let said = "vector::kernels::gather@l4: in the baseline but not in this run";
+    let said = "vector::gather@l4: in the baseline but not in this run";
     assert!(missing.stdout.contains(said), "{}", missing.stdout);
     let single = run(&["--chip", "a100", "--baseline", &path, "--strict"]).exits_with(106);
     assert!(single.stdout.contains("on the emulated A100 (sm_80)"), "{}", single.stdout);
@@ -138,7 +137,7 @@ fn the_configuration_file_names_chips_for_machines_without_a_gpu() {
     let mut arguments: Vec<&str> = preset.iter().map(String::as_str).collect();
     arguments.extend(["-P", "fleet"]);
     let shown = workshop().gpuprof(&arguments).exits_with(0).stdout;
-    assert!(shown.contains("\nvector::kernels::scale@l4  "), "{shown}");
+    assert!(shown.contains("\nvector::scale@l4  "), "{shown}");
     let arguments = configured("chip = [\"l4\"]\n");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let shown = workshop().gpuprof(&arguments).exits_with(0).stdout;

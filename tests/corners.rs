@@ -62,7 +62,7 @@ fn an_empty_buffer_has_no_first_element() {
 #[test]
 fn a_word_that_the_annotation_does_not_list_is_reported_with_those_it_does() {
     let outcome = gpuprof(&["strides", "--series", "layout=row"]).exits_with(0);
-    assert_snapshot!(outcome.stderr, @"warning: axis `layout` of corners::kernels::strides lists rows, columns, and not `row`, which runs all the same; did you mean `rows`?");
+    assert_snapshot!(outcome.stderr, @"warning: axis `layout` of corners::strides lists rows, columns, and not `row`, which runs all the same; did you mean `rows`?");
 }
 
 #[test]

@@ -258,5 +258,5 @@ fn a_kernel_is_compiled_for_each_type_of_an_axis() {
 fn a_run_may_choose_among_the_types_and_no_others() {
     verified(&["fold", "--series", "T=f16", "--series", "Op=Sum"], 2);
     let outcome = run(&["fold", "--series", "T=f64"]);
-    assert_snapshot!(outcome.exits_with(2).stderr, @"error: axis `T` of data::kernels::fold is compiled for f16, f32, not for f64; choose one of these, or add it to const T at data/src/types.rs:72");
+    assert_snapshot!(outcome.exits_with(2).stderr, @"error: axis `T` of data::fold is compiled for f16, f32, not for f64; choose one of these, or add it to const T at data/src/types.rs:72");
 }

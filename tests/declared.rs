@@ -459,11 +459,11 @@ fn an_archive_that_lacks_an_instance_says_which() {
     in_fixture(&["archive", "--package", "in-ptx", "--archive-file", &path]).exits_with(0);
     let without = |manifest: &mut Value| {
         let declared = manifest["declared"].as_object_mut().expect("it lists them");
-        declared.remove("in-ptx::kernels::scale");
+        declared.remove("in-ptx::scale");
     };
     Archive::read(&file).with_manifest(without).write(&file);
     let stderr = there(folder.path(), &["scale/"]).exits_with(103).stderr;
-    assert_snapshot!(stderr, @"error: the archive has no kernel of in-ptx::kernels::scale (in-ptx/src/lib.rs) for block=128,n=1000");
+    assert_snapshot!(stderr, @"error: the archive has no kernel of in-ptx::scale (in-ptx/src/lib.rs) for block=128,n=1000");
 }
 
 #[test]

@@ -35,28 +35,27 @@ fn fail_fast_ends_after_the_first_configuration_that_fails() {
     assert_snapshot!(outcome.transcript(), @"
     exit code: 105
     ----- stdout -----
-    endings::kernels::ends
-      endings/src/lib.rs:34  on the emulated H200 (sm_90), counters only, 3 of 5 rows
+    endings::ends  endings/src/lib.rs:34  on the emulated H200 (sm_90), counters only, 3 of 5 rows
      how      ptx_instructions  global_sectors
      returns                 1               0
      fails              failed
      panics            skipped
      failed  how=fails: the matrix is singular
 
-    vector::kernels::scale  vector/src/lib.rs:40
+    vector::scale  vector/src/lib.rs:40
      block     n  load_sectors_per_request
         64  4096                   skipped
        128  4096                   skipped
 
      cargo gpuprof report --all shows what is left out here
 
-     unmeasured  vector::kernels::scale: of its 2 configurations 0 are invalid, 2 skipped
+     unmeasured  vector::scale: of its 2 configurations 0 are invalid, 2 skipped
 
-    7 configurations of 2 series: 1 finished, 1 failed, 5 skipped; no thresholds; 5 not measured: --fail-fast: endings::kernels::ends/how=fails failed
+    7 configurations of 2 series: 1 finished, 1 failed, 5 skipped; no thresholds; 5 not measured: --fail-fast: endings::ends/how=fails failed
 
     ----- stderr -----
-    [1/7] endings::kernels::ends/how=returns  finished in [TIME]
-    [2/7] endings::kernels::ends/how=fails  failed in [TIME]
+    [1/7] endings::ends/how=returns  finished in [TIME]
+    [2/7] endings::ends/how=fails  failed in [TIME]
     ");
     assert_eq!(document(&packed, "verdict.json")["exit_code"], 105);
     // The rest is measured when the run is resumed without it.
@@ -98,7 +97,7 @@ fn a_process_that_fails_is_started_again_and_reported_as_flaky() {
     assert_snapshot!(outcome.transcript(), @"
     exit code: 0
     ----- stdout -----
-    endings::kernels::flickers  endings/src/lib.rs:90  on the emulated H200 (sm_90), counters only
+    endings::flickers  endings/src/lib.rs:90  on the emulated H200 (sm_90), counters only
 
      how    ptx_instructions  global_sectors
     ─────────────────────────────────────────
@@ -116,9 +115,9 @@ fn a_process_that_fails_is_started_again_and_reported_as_flaky() {
     3 configurations of 1 series: 3 finished, 2 of them flaky; no thresholds
 
     ----- stderr -----
-    [1/3] endings::kernels::flickers/how=exits  finished in [TIME]
-    [2/3] endings::kernels::flickers/how=fails  finished in [TIME]
-    [3/3] endings::kernels::flickers/how=works  finished in [TIME]
+    [1/3] endings::flickers/how=exits  finished in [TIME]
+    [2/3] endings::flickers/how=fails  finished in [TIME]
+    [3/3] endings::flickers/how=works  finished in [TIME]
     ");
     let rows = document(&packed, "run.json")["series"][0]["configurations"].clone();
     assert_eq!(rows[0]["failed_attempts"].as_array().map(Vec::len), Some(1));
@@ -171,7 +170,7 @@ fn a_quick_run_judges_nothing_and_says_so_everywhere() {
     assert_snapshot!(outcome.transcript(), @"
     exit code: 0
     ----- stdout -----
-    vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
+    vector::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
 
      block  stride     n  global_sectors  vs best  load_sectors_per_request  store_sectors_per_request
     ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -202,10 +201,10 @@ fn a_quick_run_judges_nothing_and_says_so_everywhere() {
     4 configurations of 1 series: 4 finished; a quick run, in which nothing is judged
 
     ----- stderr -----
-    [1/4] vector::kernels::gather/block=64,stride=1,n=4096  finished in [TIME]
-    [2/4] vector::kernels::gather/block=64,stride=2,n=4096  finished in [TIME]
-    [3/4] vector::kernels::gather/block=64,stride=4,n=4096  finished in [TIME]
-    [4/4] vector::kernels::gather/block=64,stride=8,n=4096  finished in [TIME]
+    [1/4] vector::gather/block=64,stride=1,n=4096  finished in [TIME]
+    [2/4] vector::gather/block=64,stride=2,n=4096  finished in [TIME]
+    [3/4] vector::gather/block=64,stride=4,n=4096  finished in [TIME]
+    [4/4] vector::gather/block=64,stride=8,n=4096  finished in [TIME]
     ");
     assert_eq!(document(&packed, "verdict.json")["quick"], json!(true));
     assert_eq!(document(&packed, "verdict.json")["judgements"][0]["thresholds"], json!([]));

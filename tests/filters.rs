@@ -122,7 +122,7 @@ fn units_patterns_and_conditions_without_a_value_are_refused() {
     ----- stdout -----
 
     ----- stderr -----
-    error: -E has no value at vector::kernels::gather/block=64,stride=1,n=4096: division by zero
+    error: -E has no value at vector::gather/block=64,stride=1,n=4096: division by zero
     ");
 }
 
@@ -147,12 +147,12 @@ fn a_filter_that_finds_nothing_names_the_nearest_series_and_all_that_there_are()
     ----- stderr -----
     error: no series matches `-E series(sclae)`: did you mean `scale`?
     there are:
-      endings::kernels::ends
-      endings::kernels::sleeps
-      endings::kernels::waits
-      endings::kernels::flickers
-      vector::kernels::gather
-      vector::kernels::scale
+      endings::ends
+      endings::sleeps
+      endings::waits
+      endings::flickers
+      vector::gather
+      vector::scale
     ");
     assert_snapshot!(list(&["-E", "series(scale)", "-E", "series(gahter)"]).transcript(), @"
     exit code: 4
@@ -161,12 +161,12 @@ fn a_filter_that_finds_nothing_names_the_nearest_series_and_all_that_there_are()
     ----- stderr -----
     error: no series matches `-E series(gahter)`: did you mean `gather`?
     there are:
-      endings::kernels::ends
-      endings::kernels::sleeps
-      endings::kernels::waits
-      endings::kernels::flickers
-      vector::kernels::gather
-      vector::kernels::scale
+      endings::ends
+      endings::sleeps
+      endings::waits
+      endings::flickers
+      vector::gather
+      vector::scale
     ");
     assert_snapshot!(list(&["--exclude-series", "scael"]).transcript(), @"
     exit code: 4
@@ -175,12 +175,12 @@ fn a_filter_that_finds_nothing_names_the_nearest_series_and_all_that_there_are()
     ----- stderr -----
     error: --exclude-series scael leaves out no series: did you mean `scale`?
     there are:
-      endings::kernels::ends
-      endings::kernels::sleeps
-      endings::kernels::waits
-      endings::kernels::flickers
-      vector::kernels::gather
-      vector::kernels::scale
+      endings::ends
+      endings::sleeps
+      endings::waits
+      endings::flickers
+      vector::gather
+      vector::scale
     ");
     assert_snapshot!(list(&["--exact", "cale"]).transcript(), @"
     exit code: 4
@@ -189,11 +189,11 @@ fn a_filter_that_finds_nothing_names_the_nearest_series_and_all_that_there_are()
     ----- stderr -----
     error: no series matches `cale` (--exact compares whole names): did you mean `scale`?
     there are:
-      endings::kernels::ends
-      endings::kernels::sleeps
-      endings::kernels::waits
-      endings::kernels::flickers
-      vector::kernels::gather
-      vector::kernels::scale
+      endings::ends
+      endings::sleeps
+      endings::waits
+      endings::flickers
+      vector::gather
+      vector::scale
     ");
 }

@@ -118,7 +118,7 @@ fn a_folder_that_vanishes_takes_neither_table_nor_exports_with_it() {
     go_on(&packed);
     let output = ended(child);
     let (document, table) = (text(&output.stdout), text(&output.stderr));
-    assert!(table.contains("\nendings::kernels::waits  endings/src/lib.rs:"), "{table}");
+    assert!(table.contains("\nendings::waits  endings/src/lib.rs:"), "{table}");
     assert!(table.contains("\n8 configurations of 1 series: "), "{table}");
     let document: Value = serde_json::from_str(&document).expect("it is JSON");
     let rows = document["series"][0]["configurations"].as_array().expect("it has rows");

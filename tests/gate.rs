@@ -181,7 +181,7 @@ fn a_merge_is_let_through_or_not(repository: &Repository) {
 
     let removing = repository.commit(GOOD, false);
     let removed = removing.run(&["--baseline", "main", "--strict"]).exits_with(106);
-    let told = " missing  shop::kernels::scale is in the baseline `main` and not in this run";
+    let told = " missing  shop::scale is in the baseline `main` and not in this run";
     assert!(removed.stdout.contains(told), "{}", removed.stdout);
     removing.run(&["--baseline", "main"]).exits_with(0);
     removing.run(&["--baseline", "main", "--strict", "copy"]).exits_with(0);

@@ -87,7 +87,7 @@ fn a_request_to_terminate_ends_the_run_in_the_same_way() {
     let (code, stdout) = interrupted(&workspace, Signal::TERM, &[]);
     assert_eq!(code, Some(143), "{stdout}");
     insta::assert_snapshot!(stdout, @"
-    endings::kernels::sleeps  endings/src/lib.rs:58  on the emulated H200 (sm_90), counters only
+    endings::sleeps  endings/src/lib.rs:58  on the emulated H200 (sm_90), counters only
 
      milliseconds  ptx_instructions  global_sectors
     ────────────────────────────────────────────────

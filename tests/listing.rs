@@ -19,12 +19,12 @@ fn the_terse_list_has_a_line_for_each_configuration() {
     let output = listed(&["--list", "--format", "terse"]);
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
     assert_snapshot!(text(&output.stdout), @"
-    vector::kernels::gather/block=64,stride=1,n=4096: benchmark
-    vector::kernels::gather/block=64,stride=2,n=4096: benchmark
-    vector::kernels::gather/block=64,stride=4,n=4096: benchmark
-    vector::kernels::gather/block=64,stride=8,n=4096: benchmark
-    vector::kernels::scale/block=64,n=4096: benchmark
-    vector::kernels::scale/block=128,n=4096: benchmark
+    vector::gather/block=64,stride=1,n=4096: benchmark
+    vector::gather/block=64,stride=2,n=4096: benchmark
+    vector::gather/block=64,stride=4,n=4096: benchmark
+    vector::gather/block=64,stride=8,n=4096: benchmark
+    vector::scale/block=64,n=4096: benchmark
+    vector::scale/block=128,n=4096: benchmark
     ");
 }
 
@@ -42,7 +42,7 @@ fn every_name_of_the_list_finds_itself_and_nothing_else() {
 #[test]
 fn names_of_the_list_select_configurations_of_a_run() {
     let workspace = Workspace::fixture("workshop");
-    let name = "vector::kernels::gather/block=64,stride=1,n=4096";
+    let name = "vector::gather/block=64,stride=1,n=4096";
     let run = ["run", "--package", "vector", name, "--exact", "--message-format", "json"];
     let outcome = workspace.gpuprof(&run).exits_with(0);
     let rows = outcome.events_of("configuration-finished");
@@ -81,14 +81,14 @@ fn the_list_of_the_subcommand_shows_axes_thresholds_and_counts() {
     assert_snapshot!(workspace.gpuprof(&["list", "--package", "vector"]).transcript(), @"
     exit code: 0
     ----- stdout -----
-    vector::kernels::gather  vector/src/lib.rs:15
+    vector::gather  vector/src/lib.rs:15
         y[i] ← x[i · stride]
         block = 64
         stride = 1, 2, 4, 8
         n = 4096
         threshold: best load_sectors_per_request <= 4
         4 configurations
-    vector::kernels::scale  vector/src/lib.rs:40
+    vector::scale  vector/src/lib.rs:40
         y ← a·y
         block = 64, 128
         n = 4096
@@ -106,7 +106,7 @@ fn the_list_follows_filters_and_overrides() {
     assert_snapshot!(workspace.gpuprof(&list).transcript(), @"
     exit code: 0
     ----- stdout -----
-    vector::kernels::gather  vector/src/lib.rs:15
+    vector::gather  vector/src/lib.rs:15
         y[i] ← x[i · stride]
         block = 64
         stride = 1, 2, 4, 8, 16

@@ -32,6 +32,7 @@ mod filters;
 mod full_disk;
 mod gate;
 mod hardware;
+mod harnesses;
 mod history;
 mod in_place;
 mod interrupt;

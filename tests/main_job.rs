@@ -33,7 +33,7 @@ fn the_command_of_the_readme_prints_the_series_and_ends_with_0() {
     assert_snapshot!(outcome.transcript(), @"
     exit code: 0
     ----- stdout -----
-    saxpy::kernels::saxpy  examples/saxpy/src/lib.rs:27  on the emulated H200 (sm_90), counters only
+    saxpy::saxpy  examples/saxpy/src/lib.rs:27  on the emulated H200 (sm_90), counters only
 
      UNAVAILABLE  best throughput >= 20% of peak  needs `duration`: no time was estimated  [attribute]
 
@@ -63,11 +63,11 @@ fn the_command_of_the_readme_prints_the_series_and_ends_with_0() {
     5 configurations of 1 series: 5 finished; thresholds: 2 passed, 1 unavailable; not judged: needs `duration`: no time was estimated
 
     ----- stderr -----
-    [1/5] saxpy::kernels::saxpy/block=64,n=1048576  finished in [TIME]
-    [2/5] saxpy::kernels::saxpy/block=128,n=1048576  finished in [TIME]
-    [3/5] saxpy::kernels::saxpy/block=256,n=1048576  finished in [TIME]
-    [4/5] saxpy::kernels::saxpy/block=512,n=1048576  finished in [TIME]
-    [5/5] saxpy::kernels::saxpy/block=1024,n=1048576  finished in [TIME]
+    [1/5] saxpy::saxpy/block=64,n=1048576  finished in [TIME]
+    [2/5] saxpy::saxpy/block=128,n=1048576  finished in [TIME]
+    [3/5] saxpy::saxpy/block=256,n=1048576  finished in [TIME]
+    [4/5] saxpy::saxpy/block=512,n=1048576  finished in [TIME]
+    [5/5] saxpy::saxpy/block=1024,n=1048576  finished in [TIME]
     ");
 }
 
@@ -78,7 +78,7 @@ fn run_is_what_the_bare_subcommand_does() {
     assert_snapshot!(bare.transcript(), @"
     exit code: 0
     ----- stdout -----
-    vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
+    vector::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
 
      block     n  load_sectors_per_request  ptx_instructions  global_sectors
     ─────────────────────────────────────────────────────────────────────────
@@ -91,8 +91,8 @@ fn run_is_what_the_bare_subcommand_does() {
     2 configurations of 1 series: 2 finished; no thresholds
 
     ----- stderr -----
-    [1/2] vector::kernels::scale/block=64,n=4096  finished in [TIME]
-    [2/2] vector::kernels::scale/block=128,n=4096  finished in [TIME]
+    [1/2] vector::scale/block=64,n=4096  finished in [TIME]
+    [2/2] vector::scale/block=128,n=4096  finished in [TIME]
     ");
     let run = workspace.gpuprof(&["run", "--package", "vector", "scale"]);
     assert_eq!(bare.stdout, run.stdout);
@@ -199,7 +199,7 @@ fn is_the_page_of_strides(page: &str) {
     assert_snapshot!(page, @r"
     ## ✅ Every threshold holds: 4 configurations judged.
 
-    ### vector::kernels::gather
+    ### vector::gather
 
     vector/src/lib.rs:15 on the emulated H200 (sm\_90), counters only
 
@@ -245,7 +245,7 @@ fn every_export_is_written_to_its_file() {
     let run = ["run", "--package", "vector", "gather"];
     let outcome = workspace.gpuprof(&[&run[..], &exports].concat()).exits_with(0);
     assert_snapshot!(outcome.tidy_stdout(), @r"
-    vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
+    vector::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
 
      block  stride     n  global_sectors  vs best  load_sectors_per_request  store_sectors_per_request
     ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -325,7 +325,7 @@ fn metrics_of_the_command_line_are_shown_instead_of_the_annotated_ones() {
     assert_snapshot!(outcome.transcript(), @"
     exit code: 0
     ----- stdout -----
-    vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
+    vector::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
 
      block     n  sm__ctas_launched.sum  smsp__warps_launched.sum  ptx_warp_efficiency [%]
     ───────────────────────────────────────────────────────────────────────────────────────
@@ -338,8 +338,8 @@ fn metrics_of_the_command_line_are_shown_instead_of_the_annotated_ones() {
     2 configurations of 1 series: 2 finished; no thresholds
 
     ----- stderr -----
-    [1/2] vector::kernels::scale/block=64,n=4096  finished in [TIME]
-    [2/2] vector::kernels::scale/block=128,n=4096  finished in [TIME]
+    [1/2] vector::scale/block=64,n=4096  finished in [TIME]
+    [2/2] vector::scale/block=128,n=4096  finished in [TIME]
     ");
 }
 
@@ -360,12 +360,12 @@ fn a_dry_run_prints_what_it_would_start_and_starts_nothing() {
     assert_snapshot!(outcome.transcript(), @"
     exit code: 0
     ----- stdout -----
-    vector::kernels::gather: 4 configurations × 1 pass
+    vector::gather: 4 configurations × 1 pass
         block=64,stride=1,n=4096
         block=64,stride=2,n=4096
         block=64,stride=4,n=4096
         block=64,stride=8,n=4096
-    vector::kernels::scale: 2 configurations × 1 pass
+    vector::scale: 2 configurations × 1 pass
         block=64,n=4096
         block=128,n=4096
     6 processes on the emulated driver; nothing was started (--dry-run)

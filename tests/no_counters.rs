@@ -120,7 +120,7 @@ fn a_threshold_that_needs_counters_cannot_be_met_without_them() {
     assert!(outcome.stderr.contains("dcgmi profile --pause"), "{}", outcome.stderr);
     // So does a dry run, which shows the plan of a run.
     let would = judged(&[&counted[..], &["--dry-run"]].concat()).exits_with(0).stdout;
-    let said = "a run would start nothing and end with exit code 107; these thresholds need hardware counters:\n  vector::kernels::scale: \
+    let said = "a run would start nothing and end with exit code 107; these thresholds need hardware counters:\n  vector::scale: \
                 `every smsp__warps_launched.sum <= 128` (--threshold) needs smsp__warps_launched.sum\n";
     assert!(would.ends_with(said), "{would}");
     let dry = ["--dry-run", "--no-gate"];
@@ -150,7 +150,7 @@ fn thresholds_that_a_baseline_brings_need_counters_too() {
         let arguments = [&compared[..], &export].concat();
         let outcome = run(&denied, &arguments).exits_with(107);
         assert!(outcome.stderr.contains("not kept as baseline"), "{}", outcome.stderr);
-        let said = "thresholds need hardware counters, which could not be collected.\n  vector::kernels::scale: \
+        let said = "thresholds need hardware counters, which could not be collected.\n  vector::scale: \
                     `every ";
         assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
         assert!(outcome.stderr.contains("<= baseline` (default) needs "), "{}", outcome.stderr);

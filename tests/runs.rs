@@ -29,13 +29,13 @@ fn runs_are_listed_shown_and_removed() {
     for ((line, id), code) in lines.iter().zip(&ids).zip(["exit 0", "exit 100"]) {
         assert!(line.starts_with(&format!("{id}  2")) && line.contains(" UTC  "), "{line}");
         assert!(line.contains(&format!("  {code}  ")), "{line}");
-        assert!(line.ends_with("  1 configuration of vector::kernels::scale"), "{line}");
+        assert!(line.ends_with("  1 configuration of vector::scale"), "{line}");
     }
     let list = ["runs", "list", "--message-format", "json"];
     let events = packed.other(&list).run().exits_with(0).events_of("run");
     assert_eq!(events[1]["id"], ids[1].as_str());
     assert_eq!((&events[1]["state"], &events[1]["exit_code"]), (&"ended".into(), &100.into()));
-    assert_eq!(events[1]["series"], serde_json::json!(["vector::kernels::scale"]));
+    assert_eq!(events[1]["series"], serde_json::json!(["vector::scale"]));
     assert_eq!(events[1]["configurations"], 1);
     assert!(events[1]["bytes"].as_u64().is_some_and(|bytes| bytes > 1000), "{}", events[1]);
 

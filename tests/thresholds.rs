@@ -161,7 +161,7 @@ fn a_configuration_file_given_by_name_is_read_instead_of_the_default_one() {
     assert_snapshot!(transcript, @r"
     exit code: 106
     ----- stdout -----
-    vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
+    vector::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
 
      UNAVAILABLE  every registers <= 32  ptxas assigns registers, and none was found (/nonexistent/ptxas: cannot be started: No such file or directory (os error 2)): install it with `python3 -m pip install nvidia-cuda-nvcc`, or name it with GPUPROF_PTXAS  [[FOLDER]/strict.toml:3]
 
@@ -201,7 +201,7 @@ fn the_command_line_wins_over_the_configuration_file() {
     assert_snapshot!(outcome.transcript(), @"
     exit code: 106
     ----- stdout -----
-    vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
+    vector::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
 
      UNAVAILABLE  waves <= 1  it depends on registers, which the emulator does not assign  [--threshold]
 
@@ -269,7 +269,7 @@ fn show_config_tells_the_layer_of_every_setting() {
     strict            true  [preset ci]
     keep-runs         all  [GPUPROF_KEEP_RUNS]
 
-    vector::kernels::scale  vector/src/lib.rs:40
+    vector::scale  vector/src/lib.rs:40
         metrics: load_sectors_per_request
         registers <= 32  [[FOLDER]/gpuprof.toml:3]
     ");

@@ -94,7 +94,7 @@ fn a_file_narrows_the_axes_of_both_sides() {
     let packed = Packed::new();
     let narrowed = "[series.\"gather\"]\naxes = [\"stride=1\"]\n";
     let outcome = run_against_itself(&packed, narrowed, &[]).exits_with(0);
-    let note = "3 of 4 configurations of vector::kernels::gather are left out by `stride=1` of \
+    let note = "3 of 4 configurations of vector::gather are left out by `stride=1` of \
                 [series.\"gather\"] in own.toml";
     is_told(&packed, &outcome, note);
 }
@@ -105,7 +105,7 @@ fn a_run_that_does_not_verify_what_its_baseline_did_is_no_pass() {
     packed.tool(&["gather", "--save-baseline", "main"]).run().exits_with(0);
     let weaker = ["gather", "--baseline", "main", "--no-verify", "--strict"];
     let outcome = packed.tool(&weaker).run().exits_with(106);
-    let missing = "\n missing  vector::kernels::gather: verification by its reference is in the \
+    let missing = "\n missing  vector::gather: verification by its reference is in the \
                    baseline `main` and not in this run\n";
     assert!(outcome.stdout.contains(missing), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("\n not verified  --no-verify\n"), "{}", outcome.stdout);
@@ -158,7 +158,7 @@ fn verification_that_is_weaker_than_the_baselines_is_no_pass() {
     let compared = ["gather", "--baseline", "main"];
     let unchecked = [&compared[..], &["--check", "none"]].concat();
     let outcome = packed.tool(&unchecked).run().exits_with(0);
-    let weaker = "\n weaker  vector::kernels::gather/block=64,stride=1,n=4096, and 3 more: `race` is \
+    let weaker = "\n weaker  vector::gather/block=64,stride=1,n=4096, and 3 more: `race` is \
                   checked in the baseline, and not here\n";
     assert!(outcome.stdout.contains(weaker), "{}", outcome.stdout);
     packed.tool(&[&unchecked[..], &["--strict"]].concat()).run().exits_with(106);
@@ -183,8 +183,7 @@ fn verification_that_is_weaker_than_the_baselines_is_no_pass() {
         *value = (value.as_u64().expect("it is a number") + 1).into();
         fs::write(&baseline, serde_json::to_vec(&other).unwrap()).unwrap();
         let outcome = packed.tool(&[&compared[..], &["--strict"]].concat()).run().exits_with(106);
-        let weaker =
-            format!("\n weaker  vector::kernels::gather/block=64,stride=2,n=4096: {text}\n");
+        let weaker = format!("\n weaker  vector::gather/block=64,stride=2,n=4096: {text}\n");
         assert!(outcome.stdout.contains(&weaker), "{}", outcome.stdout);
     }
 }

@@ -275,12 +275,7 @@ pub fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
         }
     }
     SeriesResult {
-        id: SeriesId {
-            package: "saxpy".into(),
-            target: "kernels".into(),
-            kernel: "saxpy".into(),
-            chip: None,
-        },
+        id: SeriesId::new("saxpy", "kernels", "saxpy"),
         file: "examples/saxpy/src/lib.rs".into(),
         line: 12,
         language: None,
@@ -353,7 +348,8 @@ pub fn history_entry(at: u32, value: f64) -> Entry {
         tool: "0.1.0".into(),
         driver: 13_000,
         toolchain: Some("rustc 1.95.0".into()),
-        series: "saxpy::kernels::saxpy".into(),
+        series: "saxpy::saxpy".into(),
+        target: Some("kernels".into()),
         metric: "duration".into(),
         unit: Unit::Nanoseconds,
         direction: Direction::Lower,

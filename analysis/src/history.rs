@@ -31,7 +31,7 @@ const LEAST_LEVEL: f64 = LEVEL / 50.0;
 pub struct Timeline {
     /// The conditions of all points.
     pub conditions: Conditions,
-    /// The series, as `package::target::kernel`.
+    /// The key of the series.
     pub series: String,
     /// The metric.
     pub metric: String,

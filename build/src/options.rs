@@ -62,6 +62,9 @@ impl CargoRequest {
 pub struct BuildOptions {
     /// The packages and targets.
     pub cargo: CargoRequest,
+    /// Whether the command line names the bench targets: then each lists the series of a library
+    /// that several of them link.
+    pub in_each_bench: bool,
     /// The profile of the harness.
     pub profile: String,
     /// The features to activate.

@@ -49,6 +49,7 @@ mod tests {
 
     fn options(features: &[&str]) -> BuildOptions {
         BuildOptions {
+            in_each_bench: false,
             cargo: CargoRequest::default(),
             profile: BENCH.to_owned(),
             features: features.iter().map(|&text| text.to_owned()).collect(),

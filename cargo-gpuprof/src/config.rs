@@ -10,10 +10,10 @@ use std::ops::Range;
 
 use camino::Utf8Path;
 use gpuprof_catalogue::definitions::{define, direct};
-use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::WrittenThreshold;
+use gpuprof_model::{ExitCode, SeriesId};
 use serde::Deserialize;
 
 use crate::options::types::*;
@@ -185,9 +185,9 @@ impl Config {
         Ok(())
     }
 
-    /// The settings of the series tables with a name that `key` contains.
-    pub fn for_series<'c>(&'c self, key: &'c str) -> impl Iterator<Item = &'c SeriesConfig> {
-        self.series.iter().filter(move |(name, _)| key.contains(name.as_str())).map(|(_, s)| s)
+    /// The settings of the series tables with a name that a key of the series `id` contains.
+    pub fn for_series<'c>(&'c self, id: &'c SeriesId) -> impl Iterator<Item = &'c SeriesConfig> {
+        self.series.iter().filter(|(name, _)| id.key_contains(name)).map(|(_, s)| s)
     }
 }
 
@@ -217,8 +217,8 @@ mod tests {
         )
         .unwrap();
         assert_eq!(config.repeat, Some(Repeats::exactly(5)));
-        assert_eq!(config.for_series("saxpy::kernels::saxpy").count(), 1);
-        assert_eq!(config.for_series("reduce::kernels::reduce").count(), 0);
+        assert_eq!(config.for_series(&SeriesId::new("saxpy", "kernels", "saxpy")).count(), 1);
+        assert_eq!(config.for_series(&SeriesId::new("reduce", "kernels", "reduce")).count(), 0);
     }
 
     #[test]

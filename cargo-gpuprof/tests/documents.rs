@@ -110,7 +110,7 @@ fn old_slices_can_be_merged() {
     let path = camino::Utf8PathBuf::from_path_buf(here.path().join("merged.json"));
     let run = document::read(&path.expect("its path is UTF-8")).unwrap_or_else(|f| panic!("{f}"));
     let ids: Vec<String> = run.series.iter().map(|series| series.id.to_string()).collect();
-    assert_eq!(ids, ["reduce::kernels::reduce", "saxpy::kernels::saxpy"]);
+    assert_eq!(ids, ["reduce::reduce", "saxpy::saxpy"]);
     let rows = || run.series.iter().flat_map(|series| &series.configurations);
     assert!(rows().count() == 2 && rows().all(|row| row.status == Status::Finished), "{run:#?}");
     let judged: usize = run.series.iter().map(|series| series.judgements.len()).sum();

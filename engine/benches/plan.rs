@@ -65,11 +65,12 @@ fn main() {
 
 fn described(clauses: &[&str]) -> SeriesDescription {
     SeriesDescription {
-        id: SeriesId { package: "p".into(), target: "t".into(), kernel: "k".into(), chip: None },
+        id: SeriesId::new("p", "t", "k"),
         source_package: "p".into(),
         source_folder: "/p".into(),
         file: "src/lib.rs".into(),
         line: 1,
+        path: String::new(),
         docs: String::new(),
         space: Space::from_clauses(clauses).expect("the clauses are right"),
         old_ranges: Vec::new(),

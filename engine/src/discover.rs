@@ -1,9 +1,10 @@
 //! Asks harnesses for their series, and the first of them whether a GPU answers.
 //!
-//! Input: harness executables. Output: the series of each. A harness of another protocol version
-//! gets a different error than a broken one.
+//! Input: harness executables. Output: the series of each, with their keys, which depend on all
+//! harnesses of a package. A harness of another protocol version gets a different error than a
+//! broken one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use gpuprof_cupti::{Advice, Code};
@@ -12,6 +13,7 @@ use gpuprof_model::protocol::{
     CounterPlan, CounterPlanRequest, CounterProblem, DriverProbe, ReplyBody, RequestBody,
     SeriesDescription,
 };
+use gpuprof_model::series::tell_apart;
 
 use crate::execute::{Ended, HarnessProcess, failed, place, read_reply, unexpected};
 use gpuprof_build::host::Harness;
@@ -47,13 +49,15 @@ fn ask(process: &HarnessProcess<'_>, harness: &Harness, body: RequestBody) -> Re
     }
 }
 
-/// The series of every harness, by its position.
+/// The series of every harness, by its position. A series of a library that several harnesses of a
+/// package link is listed in the first of them, unless `in_each` harness is asked for.
 ///
 /// # Errors
 /// A harness that cannot be asked (exit code 104).
 pub fn series(
     process: &HarnessProcess<'_>,
     harnesses: &[Harness],
+    in_each: bool,
 ) -> Result<BTreeMap<usize, Vec<SeriesDescription>>> {
     let mut all = BTreeMap::new();
     for (position, harness) in harnesses.iter().enumerate() {
@@ -66,7 +70,25 @@ pub fn series(
         };
         all.insert(position, described);
     }
+    if !in_each {
+        list_once(&mut all);
+    }
+    tell_apart(all.values_mut().flatten().map(|series| &mut series.id));
     Ok(all)
+}
+
+/// Leaves each series of a library to the first harness of a package that lists it. Two harnesses
+/// that include one file have two series: a path begins with its crate.
+fn list_once(described: &mut BTreeMap<usize, Vec<SeriesDescription>>) {
+    let mut listed = BTreeSet::new();
+    for all in described.values_mut() {
+        all.retain(|series| {
+            let SeriesDescription { id, source_folder, file, line, path, .. } = series;
+            let package = id.package.clone();
+            let place = (package, source_folder.clone(), file.clone(), *line, path.clone());
+            path.is_empty() || listed.insert(place)
+        });
+    }
 }
 
 /// Refuses a harness that another project built: cargo takes the executable of a package with the
@@ -168,6 +190,56 @@ mod tests {
 
     use super::*;
 
+    /// The series of the function `path` in the harness `target` of the package `p`.
+    fn series(target: &str, path: &str) -> SeriesDescription {
+        let kernel = path.rsplit("::").next().unwrap();
+        SeriesDescription {
+            id: SeriesId::new("p", target, kernel),
+            source_package: "p".into(),
+            source_folder: "/p".into(),
+            file: "src/lib.rs".into(),
+            line: 1,
+            path: path.into(),
+            docs: String::new(),
+            space: Space::default(),
+            old_ranges: Vec::new(),
+            thresholds: Vec::new(),
+            metrics: Vec::new(),
+            check: None,
+            device_function: true,
+            declared: None,
+            launches: BTreeSet::new(),
+            declared_launches: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_series_of_a_library_is_listed_by_the_first_harness_that_links_it() {
+        let own = |target: &str| {
+            let file = format!("benches/{target}.rs");
+            SeriesDescription { file, ..series(target, &format!("{target}::own")) }
+        };
+        // One file, included by both: each crate has its own function.
+        let included = |target: &str| SeriesDescription {
+            file: "benches/common.rs".into(),
+            ..series(target, &format!("{target}::common::shared"))
+        };
+        let of_library = |target: &str| series(target, "p::k");
+        let other_package =
+            SeriesDescription { id: SeriesId::new("q", "c", "k"), ..of_library("c") };
+        let unknown = |target: &str| series(target, "");
+        let of =
+            |target: &str| vec![of_library(target), own(target), included(target), unknown(target)];
+        let mut described = BTreeMap::from([(0, of("a")), (1, of("b")), (2, vec![other_package])]);
+        list_once(&mut described);
+        let paths: Vec<Vec<&str>> = described
+            .values()
+            .map(|all| all.iter().map(|series| &*series.path).collect())
+            .collect();
+        let first = vec!["p::k", "a::own", "a::common::shared", ""];
+        assert_eq!(paths, [first, vec!["b::own", "b::common::shared", ""], vec!["p::k"]]);
+    }
+
     #[test]
     fn a_harness_of_another_project_is_refused() {
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
@@ -182,28 +254,10 @@ mod tests {
             oxide: None,
         };
         let built_from = |package: &str, folder: &Path| {
-            let id = SeriesId {
-                package: "p".into(),
-                target: "bench".into(),
-                kernel: "k".into(),
-                chip: None,
-            };
             let series = SeriesDescription {
-                id,
                 source_package: package.into(),
                 source_folder: folder.to_owned(),
-                file: "src/lib.rs".into(),
-                line: 1,
-                docs: String::new(),
-                space: Space::default(),
-                old_ranges: Vec::new(),
-                thresholds: Vec::new(),
-                metrics: Vec::new(),
-                check: None,
-                device_function: true,
-                declared: None,
-                launches: BTreeSet::new(),
-                declared_launches: Vec::new(),
+                ..series("bench", "p::k")
             };
             refuse_foreign(std::slice::from_ref(&harness), &[(0, vec![series])].into())
         };

@@ -5,6 +5,8 @@
 //! any order and if repeated, so that files of two branches merge line by line. A reader ignores
 //! unknown fields; a change that it must not ignore gets a new [`SCHEMA_VERSION`].
 
+mod keys;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,8 @@ use crate::machine::{Backend, CacheControl, ClockControl};
 use crate::measurement::Source;
 use crate::metric::{Class, Direction};
 use crate::quantity::Unit;
+
+pub use keys::unite_keys;
 
 /// The version of a line.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -50,8 +54,11 @@ pub struct Entry {
     /// The toolchain that built the kernels, as `rustc --version` says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toolchain: Option<String>,
-    /// The series, as `package::target::kernel`.
+    /// The key of the series: `package::kernel`, or `package::target::kernel`.
     pub series: String,
+    /// The bench target, if the key does not contain it; older versions put it into every key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// The metric.
     pub metric: String,
     /// The base unit of its values.
@@ -141,7 +148,7 @@ fn is_utc(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn entry() -> Entry {
+    pub(super) fn entry() -> Entry {
         let value = Value { value: 12_345.5, interval: None, processes: 7 };
         Entry {
             schema: SCHEMA_VERSION,
@@ -158,6 +165,7 @@ mod tests {
             driver: 13_000,
             toolchain: None,
             series: "saxpy::kernels::saxpy".into(),
+            target: None,
             metric: "duration".into(),
             unit: Unit::Nanoseconds,
             direction: Direction::Lower,

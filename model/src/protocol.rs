@@ -17,7 +17,7 @@ use crate::configuration::Configuration;
 use crate::declared::{DeclaredEntry, DeclaredKernel, LaunchableInstance};
 use crate::failure::{Denial, RefusedMetric};
 use crate::measurement::{DeviceRecord, PassOutcome};
-use crate::series::SeriesId;
+use crate::series::{Listed, SeriesId};
 use crate::space::Space;
 
 /// The protocol this build speaks. It changes whenever a request or reply changes its meaning.
@@ -391,6 +391,10 @@ pub struct SeriesDescription {
     pub file: String,
     /// The annotated function's line.
     pub line: u32,
+    /// The function's path from its crate's root, which is the same in every harness that links
+    /// the crate; empty in a harness of an older version.
+    #[serde(default)]
+    pub path: String,
     /// The kernel's doc comment, one line a line.
     pub docs: String,
     /// Its axes with their annotated values, and how they combine.
@@ -419,6 +423,12 @@ pub struct SeriesDescription {
     /// compiled by the runner.
     #[serde(default)]
     pub declared_launches: Vec<SeriesDescription>,
+}
+
+impl<'s> From<&'s SeriesDescription> for Listed<'s> {
+    fn from(series: &'s SeriesDescription) -> Self {
+        Self { id: &series.id, file: &series.file, line: series.line }
+    }
 }
 
 impl SeriesDescription {

@@ -6,6 +6,7 @@
 
 mod cost;
 mod document;
+mod keys;
 mod metric_result;
 mod metrics;
 mod shared;

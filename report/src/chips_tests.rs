@@ -47,8 +47,7 @@ fn shown(report: &dyn Report) -> String {
 #[test]
 fn each_chip_has_a_table_and_all_have_one_with_a_column_each() {
     assert_snapshot!(shown(&Table::default()), @"
-    saxpy::kernels::saxpy@h100
-      examples/saxpy/src/lib.rs:12  on the emulated H100 (sm_90), times estimated
+    saxpy::saxpy@h100  examples/saxpy/src/lib.rs:12  on the emulated H100 (sm_90), times estimated
      block        n  duration [µs]  vs best    throughput [TB/s]  flop_rate [GFLOP/s]  ptx_instructions
         64  1048576      ≈9 (4–18)    1.50x    ≈1.40 (0.70–2.80)       ≈233 (117–466)           704,512
        128  1048576      ≈7 (4–14)    1.17x    ≈1.80 (0.90–3.60)       ≈300 (150–599)           696,320
@@ -56,7 +55,7 @@ fn each_chip_has_a_table_and_all_have_one_with_a_column_each() {
      estimated  duration, throughput, flop_rate: by model 1 of the H100, not measured; 90% intervals in parentheses
      limited    every row: by dram (88% of the time), then by latency (25% of the time)
 
-    saxpy::kernels::saxpy@l4  examples/saxpy/src/lib.rs:12  on the emulated L4 (sm_89), times estimated
+    saxpy::saxpy@l4  examples/saxpy/src/lib.rs:12  on the emulated L4 (sm_89), times estimated
      block        n  duration [µs]  vs best  throughput [GB/s]   flop_rate [GFLOP/s]  ptx_instructions
         64  1048576    ≈42 (21–84)    1.02x     ≈300 (150–599)     ≈49.9 (25.0–99.9)           704,512
        128  1048576  * ≈41 (20–82)    1.00x   * ≈307 (153–614)  * ≈51.2 (25.6–102.3)         * 696,320
@@ -65,7 +64,7 @@ fn each_chip_has_a_table_and_all_have_one_with_a_column_each() {
      estimated  duration, throughput, flop_rate: by model 1 of the L4, not measured; 90% intervals in parentheses; not checked on hardware
      limited    every row: by dram (88% of the time), then by latency (25% of the time)
 
-    saxpy::kernels::saxpy by chip: ≈ duration [µs]
+    saxpy::saxpy by chip: ≈ duration [µs]
      block        n  h100       l4
     ───────────────────────────────
         64  1048576    ≈9      ≈42
@@ -104,7 +103,7 @@ fn markdown_has_the_table_of_chips_too() {
 fn the_page_has_the_table_of_chips_and_the_device_of_each_series() {
     let page = shown(&Html::default());
     for text in [
-        "<h2>saxpy::kernels::saxpy by chip: ≈ duration [µs]</h2>",
+        "<h2>saxpy::saxpy by chip: ≈ duration [µs]</h2>",
         "best by duration: block=256,n=1048576 on h100; block=128,n=1048576 on l4",
         "not checked on hardware: l4",
         "on the emulated L4 (sm_89), times estimated",

@@ -210,7 +210,7 @@ mod tests {
         let line = |number, text: &str| Some(DiffLine(number, text.to_owned()));
         let row = |before, after, same| DiffRow { before, after, same };
         CodeChange {
-            series: "p::t::scale".into(),
+            series: "p::scale".into(),
             configuration: "block=64".into(),
             kernel: "scale".into(),
             costs: vec!["the loads of src/lib.rs:3 went from 4 to 32 sectors a request".into()],
@@ -238,8 +238,7 @@ mod tests {
     /// A run with that change, and with metrics that moved.
     fn compared() -> Run {
         let mut series = fixture::series(vec![fixture::emulated(64, 1 << 20)]);
-        let [package, target, kernel] = ["p", "t", "scale"].map(str::to_owned);
-        series.id = SeriesId { package, target, kernel, chip: None };
+        series.id = SeriesId::new("p", "t", "scale");
         let moved = |metric: &str, outcome| Change {
             configuration: "block=64".into(),
             metric: metric.into(),
@@ -269,7 +268,7 @@ mod tests {
         };
         assert_eq!(told(&fixture::run("now", Vec::new()), None), "\n");
         insta::assert_snapshot!(told(&compared(), Some(60)), @r"
-        p::t::scale  block=64  kernel scale
+        p::scale  block=64  kernel scale
           the loads of src/lib.rs:3 went from 4 to 32 sectors a request
           the kernel
             registers: 12 → 14

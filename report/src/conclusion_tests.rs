@@ -148,7 +148,7 @@ fn counters_alone_and_nothing_to_judge_read_like_this() {
     assert_eq!(first(&nothing), "Nothing judged: no baseline is called `main`.");
     let mut plain = gpu_run();
     plain.series[0].judgements.clear();
-    assert!(first(&plain).starts_with("saxpy::kernels::saxpy"), "no verdict, no sentence");
+    assert!(first(&plain).starts_with("saxpy::saxpy"), "no verdict, no sentence");
 }
 
 #[test]

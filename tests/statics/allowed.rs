@@ -158,6 +158,7 @@ pub const ALLOWED: &[Allowed] = &[
         "cargo is asked once a process where the library is",
     ),
     allowed("tests/archive.rs", "ARCHIVE", "the archive is built once a process"),
+    allowed("tests/harnesses.rs", "ARCHIVES", "the archives are built once a process"),
     allowed("tests/support/commits.rs", "COMMITS", "a history is built once a process"),
     allowed("tests/machine_code.rs", "MADE", "the machine code is assembled once a process"),
     allowed("tests/support/fakes.rs", "LIBRARIES", "the fakes are compiled once a process"),

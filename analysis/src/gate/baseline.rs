@@ -2,7 +2,8 @@
 //!
 //! Input: a baseline, or why there is none, and the intended scope of the run. Output: for each
 //! series the reference of its thresholds, the changes of its columns, and vanished and new
-//! entries. Joined by name, never by position.
+//! entries. Joined by name, never by position: [`Against::name_as`] gives a series of both sides
+//! one name.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use gpuprof_model::Filters;
 use gpuprof_model::comparison::{Change, Comparison, Mismatch, Outcome};
 use gpuprof_model::measurement::Source;
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Status};
-use gpuprof_model::series::SeriesId;
+use gpuprof_model::series::{Listed, SeriesId};
 use gpuprof_model::threshold::Statistic;
 
 use crate::change::{self, Side};
@@ -50,7 +51,7 @@ impl Scope {
         // Filters know no chips.
         let of_every_chip = SeriesId { chip: None, ..id.clone() };
         self.whole
-            && self.filters.take_whole(&of_every_chip.to_string())
+            && self.filters.take_whole(&of_every_chip.keys())
             && !self.other_packages.contains(&id.package)
             && (self.targets.is_empty() || self.targets.contains(&id.target))
     }
@@ -73,6 +74,13 @@ pub struct Against {
 }
 
 impl Against {
+    /// Gives the series of the baseline that are among `ours` the ids they have there.
+    pub fn name_as<'s>(&mut self, ours: impl IntoIterator<Item = impl Into<Listed<'s>>>) {
+        if let Ok(run) = &mut self.run {
+            run.name_as(ours, !self.scope.targets.is_empty());
+        }
+    }
+
     /// The reference for the thresholds of `series`, of a run with this `provenance`. The device of
     /// a run is that of the first configuration that finished, so it is not compared before.
     pub fn series(&self, series: &SeriesResult, provenance: &Provenance) -> Baseline<'_> {

@@ -82,7 +82,7 @@ fn a_kernel_that_is_new_is_held_against_nothing() {
     let after = run(vec![counted("a", 1.0), counted("fresh", 9.0)]);
     let run = judged(after, before, &["global_sectors <= baseline", "global_sectors <= 10"]);
     assert_eq!(verdicts(&run.series[1]), [("global_sectors <= 10", Verdict::Pass)]);
-    assert_eq!(run.comparison.as_ref().unwrap().appeared, ["saxpy::kernels::fresh"]);
+    assert_eq!(run.comparison.as_ref().unwrap().appeared, ["saxpy::fresh"]);
     assert_eq!(STRICT.exit_code(&run), ExitCode::Success);
 }
 
@@ -149,7 +149,7 @@ fn a_series_of_which_nothing_finished_in_the_baseline_is_reported_and_is_no_pass
             let what = format!("{status:?}, values: {values}");
             let run = judged(after(), with(status.clone(), values), &["global_sectors <= 10"]);
             let unheld = &run.comparison.as_ref().unwrap().unheld;
-            assert_eq!(unheld, &["saxpy::kernels::a"], "{what}");
+            assert_eq!(unheld, &["saxpy::a"], "{what}");
             assert_eq!(STRICT.exit_code(&run), ExitCode::NotJudged, "{what}");
             assert_eq!(Gate::default().exit_code(&run), ExitCode::Success, "{what}");
             let sentence = run.conclusion.unwrap().sentence;

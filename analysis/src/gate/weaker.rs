@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn a_looser_comparison_is_named_with_both_values() {
         let told = |new: Verification| of_series(&verified(WHOLE, true), &verified(new, true));
-        let place = "saxpy::kernels::saxpy/block=0, and 1 more: ";
+        let place = "saxpy::saxpy/block=0, and 1 more: ";
         for (new, text) in [
             (
                 Verification { tolerance: 0.8, ..WHOLE },
@@ -293,10 +293,8 @@ mod tests {
         let told = |old, new| of_series(&old, &new);
         assert_eq!(
             told(checked(96, 96), checked(22, 96)),
-            [
-                "saxpy::kernels::saxpy/block=0, and 1 more: the checks run in 22 of 96 blocks, and in \
-              all in the baseline"
-            ]
+            ["saxpy::saxpy/block=0, and 1 more: the checks run in 22 of 96 blocks, and in \
+              all in the baseline"]
         );
         for (old, new) in [
             (checked(22, 96), checked(22, 96)),
@@ -312,7 +310,7 @@ mod tests {
     fn a_buffer_that_became_shorter_is_named() {
         let before = verified(of_buffers(&[("x", 100), ("y", 200)]), true);
         let told = |lengths| of_series(&before, &verified(of_buffers(lengths), true)).pop();
-        let place = "saxpy::kernels::saxpy/block=0, and 1 more: ";
+        let place = "saxpy::saxpy/block=0, and 1 more: ";
         assert_eq!(
             told(&[("x", 300), ("y", 199)]),
             Some(format!(
@@ -339,10 +337,8 @@ mod tests {
         };
         assert_eq!(
             of_series(&declares(32768.0), &declares(61440.0)),
-            [
-                "saxpy::kernels::saxpy/block=0: it declares 61440 `bytes`, and 32768 in the baseline: \
-              its rates grow"
-            ]
+            ["saxpy::saxpy/block=0: it declares 61440 `bytes`, and 32768 in the baseline: \
+              its rates grow"]
         );
         for bytes in [32768.0, 16384.0] {
             assert_eq!(of_series(&declares(32768.0), &declares(bytes)), [""; 0]);
@@ -360,10 +356,8 @@ mod tests {
             Source::Declared;
         assert_eq!(
             of_series(&theirs, &ours),
-            [
-                "saxpy::kernels::saxpy/block=0: it declares 32768 `bytes`, and the baseline has 32768, \
-              derived"
-            ]
+            ["saxpy::saxpy/block=0: it declares 32768 `bytes`, and the baseline has 32768, \
+              derived"]
         );
     }
 
@@ -374,7 +368,7 @@ mod tests {
             SeriesResult { thresholds, ..verified(WHOLE, true) }
         };
         let before = annotated(&["registers <= 32", "best duration <= 5 us"]);
-        let lost = "saxpy::kernels::saxpy: the baseline's threshold `registers <= 32` is gone";
+        let lost = "saxpy::saxpy: the baseline's threshold `registers <= 32` is gone";
         let looser = annotated(&["registers <= 64", "best duration <= 4 us"]);
         assert_eq!(of_series(&before, &looser), [lost]);
         let tighter = annotated(&["best duration <= 5 us", "registers <= 16", "waves >= 1"]);
@@ -390,7 +384,7 @@ mod tests {
         };
         let [exact, wide] =
             ["every global_sectors <= baseline", "every global_sectors <= baseline + 900%"];
-        let default = format!("saxpy::kernels::saxpy: `{wide}` replaces the default `{exact}`");
+        let default = format!("saxpy::saxpy: `{wide}` replaces the default `{exact}`");
         assert_eq!(of_series(&annotated(&[]), &annotated(&[wide])), [default]);
         for strict in [exact, "every global_sectors < baseline", "global_sectors <= baseline - 1%"]
         {
@@ -405,7 +399,7 @@ mod tests {
         silent.configurations[0].verification = None;
         assert_eq!(
             of_series(&verified(WHOLE, true), &silent),
-            ["saxpy::kernels::saxpy/block=0: nothing says what was compared with the reference"]
+            ["saxpy::saxpy/block=0: nothing says what was compared with the reference"]
         );
         assert_eq!(of_series(&silent, &silent), [""; 0]);
     }
@@ -413,7 +407,7 @@ mod tests {
     #[test]
     fn other_inputs_are_named() {
         let given = |inputs| verified(Verification { inputs: Some(inputs), ..WHOLE }, true);
-        let place = "saxpy::kernels::saxpy/block=0, and 1 more: ";
+        let place = "saxpy::saxpy/block=0, and 1 more: ";
         let told = of_series(&given(1), &given(2));
         assert_eq!(told, [format!("{place}the inputs are not those of the baseline")]);
         assert_eq!(of_series(&given(1), &given(1)), [""; 0]);
@@ -440,7 +434,7 @@ mod tests {
         let (with, without) = (verified(WHOLE, true), verified(WHOLE, false));
         let told = of_series(&with, &without);
         let text = "`race` is checked in the baseline, and not here";
-        assert_eq!(told, [format!("saxpy::kernels::saxpy/block=0, and 1 more: {text}")]);
+        assert_eq!(told, [format!("saxpy::saxpy/block=0, and 1 more: {text}")]);
         assert_eq!(of_series(&without, &with), [""; 0]);
     }
     #[test]
@@ -457,10 +451,8 @@ mod tests {
         };
         assert_eq!(
             of_series(&declares(&["bytes", "flops"]), &declares(&["bytes"])),
-            [
-                "saxpy::kernels::saxpy/block=0: it declares no `flops`, and 5000 in the baseline: its \
-              rates are gone"
-            ]
+            ["saxpy::saxpy/block=0: it declares no `flops`, and 5000 in the baseline: its \
+              rates are gone"]
         );
         assert_eq!(of_series(&declares(&["bytes"]), &declares(&["bytes", "flops"])), [""; 0]);
     }
@@ -475,9 +467,7 @@ mod tests {
         after.configurations[1].metrics.clear();
         assert_eq!(
             of_series(&before, &after),
-            [
-                "saxpy::kernels::saxpy/block=1: `throughput` has no value, and has one in the baseline"
-            ]
+            ["saxpy::saxpy/block=1: `throughput` has no value, and has one in the baseline"]
         );
         // The comparison names a column without any value.
         after.configurations[0].metrics.clear();

@@ -95,7 +95,7 @@ mod tests {
         slow.configurations[0].estimate.as_mut().unwrap().characterised = false;
         let run = run("r", vec![on(Chip::H100, [100.0, 200.0]), slow]);
         let [group] = &groups(&run)[..] else { panic!("one kernel") };
-        assert_eq!(group.id.to_string(), "saxpy::kernels::saxpy");
+        assert_eq!(group.id.to_string(), "saxpy::saxpy");
         let view = View::default();
         assert_eq!(group.metric(&view), Some("duration"));
         let bests: Vec<(Chip, String)> = group

@@ -24,14 +24,16 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// The costs in the run called `named`, of a workspace at `root`, for slices by `method`.
+    /// The costs in the run called `named`, of a workspace at `root`, for slices by `method` of
+    /// `planned`.
     ///
     /// # Errors
     /// Nothing has the name, or it has no costs; a method that balances nothing (exit code 2).
-    pub fn read(
+    pub fn read<'p>(
         named: Option<&str>,
         method: Method,
         (root, target_directory): (&Utf8Path, &Utf8Path),
+        planned: impl Iterator<Item = &'p PlannedSeries>,
     ) -> Result<Option<Self>> {
         let Some(name) = named else { return Ok(None) };
         if method == Method::Hash {
@@ -46,7 +48,8 @@ impl Costs {
                  baseline, a file, or the id of a run",
             ));
         }
-        let run = Baselines::new(root, target_directory).stored(target_directory, name)?;
+        let mut run = Baselines::new(root, target_directory).stored(target_directory, name)?;
+        run.name_as(planned.map(|planned| &planned.series), false);
         let all = &run.provenance.costs;
         if all.is_empty() {
             return Err(Failure::usage(format!(
@@ -114,8 +117,9 @@ pub fn slices<'p>(
     costs: Option<&Costs>,
 ) -> Slices {
     let part = |planned: &PlannedSeries| {
-        let id = planned.series.id.to_string();
-        let each = costs.map_or(1, |costs| costs.of_each(&id));
+        let each = costs.map_or(1, |costs| costs.of_each(&planned.series.id.to_string()));
+        // The hash of a part must not depend on other harnesses.
+        let id = planned.series.id.full_key();
         let keys = planned.configurations.iter().map(ToString::to_string).collect();
         Part { id, keys, each }
     };

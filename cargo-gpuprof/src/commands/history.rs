@@ -180,6 +180,7 @@ fn entry(
         driver: device.map_or(0, |device| device.driver_version),
         toolchain: provenance.kernel_toolchain.clone(),
         series: series.id.to_string(),
+        target: series.id.target_beside_key(),
         metric: metric.to_owned(),
         unit: first.unit,
         direction: first.direction,
@@ -229,7 +230,7 @@ fn render_history(file: &Utf8Path, show: &ShowOptions, on: StandardOutput) -> Re
     check_conditions(&filters, &known.entries)?;
     let keep = |entry: &Entry, configuration: &str| {
         let device = show.device.as_ref();
-        takes(&filters, &entry.series, configuration)
+        takes(&filters, &entry.keys(), configuration)
             && (show.metrics.is_empty() || show.metrics.contains(&entry.metric))
             && device.is_none_or(|device| entry.conditions.device.contains(device.as_str()))
     };
@@ -265,11 +266,11 @@ fn check_conditions(filters: &Filters, entries: &[Entry]) -> Result<()> {
     })
 }
 
-/// Whether `filters` take a configuration of `series`; one in which a condition has no value is
-/// shown.
-fn takes(filters: &Filters, series: &str, configuration: &str) -> bool {
+/// Whether `filters` take a configuration of the series with `keys`; one in which a condition has
+/// no value is shown.
+fn takes(filters: &Filters, keys: &[String], configuration: &str) -> bool {
     let point = point_of(configuration);
-    filters.take(series, &types(&point), &point).unwrap_or(true)
+    filters.take(keys, &types(&point), &point).unwrap_or(true)
 }
 
 fn types(point: &Configuration) -> Vec<(&str, Type)> {

@@ -45,7 +45,8 @@ pub fn list(
     let mut planned = plan::plan(flat, &selection)?;
     if let Some(part) = options.part.partition {
         let named = options.part.partition_costs.as_deref();
-        let costs = Costs::read(named, part.method, (&source.root(), &source.stored))?;
+        let costs =
+            Costs::read(named, part.method, (&source.root(), &source.stored), planned.iter())?;
         let by = options.part.partition_by;
         let slices = divide::slices(planned.iter(), part, by, costs.as_ref());
         let own = divide::own(&slices, planned.len(), part);

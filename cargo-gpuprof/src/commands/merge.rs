@@ -200,7 +200,8 @@ fn join(
     let catalogue = with_metrics_of(opened.catalogue.clone(), &union.run);
     check_view(&opened.view, &catalogue, &union.run)?;
     let base = union.base.take();
-    let against = opened.against(plan, base.as_ref())?;
+    let mut against = opened.against(plan, base.as_ref())?;
+    against.iter_mut().for_each(|against| against.name_as(&union.run.series));
     let rules = rules::of_run(&union.run, (&opened.root, opened.rules.as_deref()), &catalogue)?;
     let mut run = judged::run(union, (plan, &each(slices)), &catalogue, against.as_ref())?;
     if let Some(comparison) = &mut run.comparison {

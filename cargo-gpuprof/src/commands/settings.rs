@@ -9,9 +9,9 @@ use std::{fmt, io};
 
 use camino::Utf8Path;
 use clap::{Arg, Args};
-use gpuprof_model::ExitCode;
 use gpuprof_model::run::Provenance;
 use gpuprof_model::suggest::did_you_mean;
+use gpuprof_model::{ExitCode, SeriesId};
 
 use crate::config::{Config, DEFAULT_PATH};
 use crate::options::types::*;
@@ -63,14 +63,14 @@ impl Layers {
 
     /// The note on tables `[series."TEXT"]` with a text that no series' key contains: their
     /// thresholds are judged nowhere.
-    pub fn tables_of_no_series(&self, keys: &[String]) -> Vec<String> {
-        let kernels = keys.iter().filter_map(|key| key.rsplit("::").next());
+    pub fn tables_of_no_series(&self, ids: &[&SeriesId]) -> Vec<String> {
+        let kernels = ids.iter().filter_map(|id| id.kernel.rsplit("::").next());
         let near = |text: &str| did_you_mean(text, kernels.clone());
         let tables = self.configs().flat_map(|(config, origin)| {
             config.series.keys().map(move |text| (text, origin.clone()))
         });
         tables
-            .filter(|(text, _)| keys.iter().all(|key| !key.contains(text.as_str())))
+            .filter(|(text, _)| !ids.iter().any(|id| id.key_contains(text)))
             .map(|(text, origin)| {
                 let near = near(text).unwrap_or_else(|| "`cargo gpuprof list` names them".into());
                 format!("{origin}: no series matches [series.\"{text}\"]: {near}")
@@ -247,6 +247,7 @@ impl Settings {
     pub fn build_options(&self, cargo: CargoRequest) -> BuildOptions {
         BuildOptions {
             cargo: CargoRequest { bench: self.bench.value.clone(), ..cargo },
+            in_each_bench: self.bench.on_command_line(),
             profile: self.profile.value.clone(),
             features: self.features.value.clone(),
             all_features: self.all_features.value,

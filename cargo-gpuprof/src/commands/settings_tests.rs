@@ -32,8 +32,8 @@ fn a_table_of_no_series_is_reported_with_its_layer() {
     let file = "[series.sxapy]\nthresholds = [\"registers <= 32\"]\n[series.\"examples::\"]\n\
                 [preset.ci.series.other]\nthresholds = [\"registers <= 32\"]\n";
     let config = Config::parse(file, DEFAULT_PATH.into()).unwrap();
-    let keys = ["examples::kernels::saxpy".to_owned()];
-    let told = |preset| Layers::new(&config, preset).unwrap().tables_of_no_series(&keys);
+    let id = SeriesId::new("examples", "kernels", "saxpy");
+    let told = |preset| Layers::new(&config, preset).unwrap().tables_of_no_series(&[&id]);
     let misspelt =
         ".config/gpuprof.toml: no series matches [series.\"sxapy\"]: did you mean `saxpy`?";
     assert_eq!(told(None), [misspelt]);

@@ -236,7 +236,23 @@ fn of_archive(unpacked: &Unpacked, known: &Catalogue) -> Result<(Config, Catalog
 }
 
 impl Source {
-    /// The series of every harness, by its position, asked by `process`.
+    /// The series of every harness, by its position, asked by `process`: those of a library once,
+    /// unless the command line names the benches.
+    ///
+    /// # Errors
+    /// A harness that cannot be asked (exit code 104).
+    pub fn series(
+        &self,
+        process: &HarnessProcess<'_>,
+    ) -> Result<BTreeMap<usize, Vec<SeriesDescription>>> {
+        let in_each = match &self.origin {
+            Origin::Workspace { cargo, .. } => cargo.in_each_bench,
+            Origin::Archive(_) => false,
+        };
+        discover::series(process, &self.harnesses, in_each)
+    }
+
+    /// The same, of harnesses that are this workspace's.
     ///
     /// # Errors
     /// A harness that cannot be asked, or that another project built (exit code 104).
@@ -244,7 +260,7 @@ impl Source {
         &self,
         process: &HarnessProcess<'_>,
     ) -> Result<BTreeMap<usize, Vec<SeriesDescription>>> {
-        let described = discover::series(process, &self.harnesses)?;
+        let described = self.series(process)?;
         // An archive was built in another folder.
         if let Origin::Workspace { .. } = self.origin {
             discover::refuse_foreign(&self.harnesses, &described)?;

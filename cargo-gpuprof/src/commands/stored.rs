@@ -199,13 +199,14 @@ pub fn compare(
     let view =
         view((&options.view, options.verbose), &settings, options.format, (&catalogue, &after))?;
     let in_force = thresholds_in_force(&catalogue, &after, (&layers, &options.threshold))?;
-    let against = Against {
+    let mut against = Against {
         name: options.baseline.clone(),
         across_devices: settings.across_devices.value,
         in_rounds: before.was_measured_beside(&after),
         run: Ok(before),
         scope: Scope::whole(),
     };
+    against.name_as(&after.series);
     let folder = Settings::export(&settings.rules, &root);
     let of = |series: &SeriesResult| in_force.get(&series.id).cloned().unwrap_or_default();
     let mut run = rejudge_each(&catalogue, after, of, &against);

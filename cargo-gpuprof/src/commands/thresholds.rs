@@ -10,7 +10,7 @@ use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::SeriesResult;
 use gpuprof_model::threshold::WrittenThreshold;
 use gpuprof_model::verdict::{FileLine, Layer};
-use gpuprof_model::{ExitCode, ParseError, Space, Threshold};
+use gpuprof_model::{ExitCode, ParseError, SeriesId, Space, Threshold};
 
 use super::settings::Layers;
 use crate::config::{Config, DEFAULT_PATH, Written};
@@ -41,8 +41,8 @@ impl Placed {
 /// The properties of a series that its thresholds depend on.
 #[derive(Debug, Clone)]
 pub struct Annotated<'s> {
-    /// The series' key.
-    pub key: String,
+    /// The series' name.
+    pub id: &'s SeriesId,
     /// The position of the annotation, as `file:line`.
     pub place: String,
     /// The thresholds of the annotation.
@@ -57,7 +57,7 @@ pub struct Annotated<'s> {
 impl<'s> From<&'s SeriesDescription> for Annotated<'s> {
     fn from(series: &'s SeriesDescription) -> Self {
         Self {
-            key: series.id.to_string(),
+            id: &series.id,
             place: format!("{}:{}", series.file, series.line),
             thresholds: WrittenThreshold::all(&series.thresholds),
             axes: series.space.names().collect(),
@@ -70,7 +70,7 @@ impl<'s> Annotated<'s> {
     /// A stored `series`, without thresholds of its annotation.
     fn of_stored(series: &'s SeriesResult) -> Self {
         Self {
-            key: series.id.to_string(),
+            id: &series.id,
             place: format!("{}:{}", series.file, series.line),
             thresholds: Vec::new(),
             axes: view::types(series).into_iter().map(|(axis, _)| axis).collect(),
@@ -109,7 +109,7 @@ pub fn with_replaced(
     let mut written: Vec<(&WrittenThreshold, Layer, Option<FileLine>)> = Vec::new();
     written.extend(series.thresholds.iter().map(|own| (own, Layer::Attribute, None)));
     for (config, origin) in layers.configs() {
-        let own = config.for_series(&series.key).flat_map(|s| &s.thresholds);
+        let own = config.for_series(series.id).flat_map(|s| &s.thresholds);
         for Written { threshold, line, .. } in config.thresholds.iter().chain(own) {
             let place = FileLine { file: layers.file(), line: *line };
             written.push((threshold, Layer::Configuration(origin.clone()), Some(place)));
@@ -207,7 +207,7 @@ fn check(
     let threshold = condition.parsed.clone()?;
     threshold.metric_of(catalogue)?;
     let advice = format!("; [series.\"KEY\"] in {DEFAULT_PATH} applies to chosen series only");
-    threshold.check_axes(&series.key, &series.axes, &advice)?;
+    threshold.check_axes(&series.id.to_string(), &series.axes, &advice)?;
     threshold.check_selector(spaces)?;
     Ok(threshold)
 }
@@ -223,10 +223,10 @@ pub fn columns(
     layers: &Layers,
     command_line: &[String],
 ) -> Result<Vec<String>> {
-    let key = series.id.to_string();
     // The last layer that names any wins; within a layer the series' own table does.
     let of_layer = |config: &Config| -> Vec<String> {
-        let own: Vec<String> = config.for_series(&key).flat_map(|s| &s.metrics).cloned().collect();
+        let own: Vec<String> =
+            config.for_series(&series.id).flat_map(|s| &s.metrics).cloned().collect();
         if own.is_empty() { config.metrics.show.clone() } else { own }
     };
     let configured = layers.configs().map(|(config, _)| of_layer(config)).rfind(|m| !m.is_empty());

@@ -9,8 +9,9 @@ fn layered(attribute: &[&str], file: &str, line: &[&str]) -> Result<Vec<(String,
     let line = conditions(line);
     let run = Space::from_clauses(&["block = [64]", "h = 1..4"]).unwrap();
     let annotation = Space::from_clauses(&["block = [64, 128]", "h = 1..4"]).unwrap();
+    let id = SeriesId::new("saxpy", "kernels", "saxpy");
     let series = Annotated {
-        key: "saxpy::kernels::saxpy".into(),
+        id: &id,
         place: "src/lib.rs:3".into(),
         thresholds: conditions(attribute),
         axes: vec!["block", "h"],
@@ -91,7 +92,7 @@ fn an_axis_that_the_series_does_not_have_is_marked_where_it_stands() {
     let failure = layered(&[], "", &["where here==1 duration <= 5 us"]).unwrap_err();
     assert_eq!(
         failure.message,
-        "saxpy::kernels::saxpy has no axis `here`\n  --> --threshold\n   |\n   | where here==1 \
+        "saxpy::saxpy has no axis `here`\n  --> --threshold\n   |\n   | where here==1 \
          duration <= 5 us\n   |       ^^^^\n   = help: its axes are block, h; [series.\"KEY\"] in \
          .config/gpuprof.toml applies to chosen series only"
     );

@@ -11,7 +11,7 @@ pub struct FilterOptions {
     /// Take the series and configurations with this text in their key; one with * or ? is a pattern
     #[arg(id = "filters", value_name = "FILTER")]
     pub texts: Vec<String>,
-    /// Take whole names instead: kernel, target::kernel, package::target::kernel, or one of these
+    /// Take whole names instead: kernel, package::kernel, package::target::kernel, or one of these
     /// with /axis=value,…
     #[arg(long, requires = "filters", help_heading = "Series")]
     pub exact: bool,

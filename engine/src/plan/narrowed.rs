@@ -37,7 +37,9 @@ pub fn left_out<'s>(
         };
         let left = wide.iter().filter(|point| !ours.contains(*point)).count();
         let key = series.id.to_string();
-        let counts = |change: &&Override| change.only.as_ref().is_some_and(|o| key.contains(o));
+        let counts = |change: &&Override| {
+            change.only.as_ref().is_some_and(|only| series.id.key_contains(only))
+        };
         let of_file = selection.overrides.iter().filter(of_file).map(|parsed| &parsed.change);
         let axes = of_file.filter(counts);
         let mut by: Vec<String> = axes.map(describe).collect();

@@ -36,8 +36,7 @@ impl Override {
     }
 
     fn counts_for(&self, series: &SeriesDescription) -> bool {
-        let key = series.id.to_string();
-        self.only.as_ref().is_none_or(|only| key.contains(only.as_str()))
+        self.only.as_ref().is_none_or(|only| series.id.key_contains(only))
     }
 
     fn wrong(&self, error: &ParseError) -> Failure {

@@ -3,7 +3,7 @@
 use gpuprof_model::expression::Type;
 use gpuprof_model::filter::Subject;
 use gpuprof_model::protocol::SeriesDescription;
-use gpuprof_model::{Configuration, Filters, ParseError};
+use gpuprof_model::{Configuration, Filters, ParseError, SeriesId};
 
 use super::overrides::ParsedOverride;
 use gpuprof_system::error::{Failure, Result};
@@ -47,7 +47,8 @@ pub(super) const MAX_VISITED: u64 = 1 << 24;
 /// What is taken of one series.
 pub(super) struct SeriesSelection<'s> {
     filters: &'s Filters,
-    id: String,
+    id: &'s SeriesId,
+    keys: [String; 2],
     axes: Vec<(&'s str, Type)>,
     /// Whether every configuration is taken, or none; nothing if they differ.
     pub(super) all: Option<bool>,
@@ -62,7 +63,7 @@ impl SeriesSelection<'_> {
         if let Some(all) = self.all {
             return Ok(all);
         }
-        self.filters.take(&self.id, &self.axes, point).map_err(|e| {
+        self.filters.take(&self.keys, &self.axes, point).map_err(|e| {
             Failure::usage(format!("-E has no value at {}/{point}: {}", self.id, e.message))
         })
     }
@@ -71,28 +72,30 @@ impl SeriesSelection<'_> {
 impl Selection {
     /// What is taken of `series`.
     pub(super) fn on<'s>(&'s self, series: &'s SeriesDescription) -> SeriesSelection<'s> {
-        let (id, axes) = (series.id.to_string(), series.space.types());
-        let subject = Subject { series: Some(&id), axes: Some(&axes), ..Subject::default() };
+        let (keys, axes) = (series.id.keys(), series.space.types());
+        let subject = Subject { series: Some(&keys), axes: Some(&axes), ..Subject::default() };
         // No condition is evaluated without a configuration.
         let all = self.filters.select(subject).unwrap_or_default();
-        SeriesSelection { filters: &self.filters, id, axes, all }
+        SeriesSelection { filters: &self.filters, id: &series.id, keys, axes, all }
     }
 
     /// Whether a key of `series` can be taken: what is `false` for needs no search.
     pub(super) fn may_take(&self, series: &SeriesDescription) -> bool {
-        let id = series.id.to_string();
+        let keys = series.id.keys();
         let Filters { texts, exact, .. } = &self.filters;
         let in_configuration = |filter: &String| {
             // A pattern has to be compared with each configuration.
             let pattern = !exact && filter.contains(['*', '?']);
             let (before, point) = filter.split_once('/').unwrap_or(("", filter));
-            pattern || (id.ends_with(before) && fits(point, series)) || fits(filter, series)
+            pattern
+                || (keys.iter().any(|key| key.ends_with(before)) && fits(point, series))
+                || fits(filter, series)
         };
         match self.on(series).all {
             Some(all) => all,
             None => {
                 let of_texts = Filters { expressions: Vec::new(), ..self.filters.clone() };
-                of_texts.take_whole(&id) || texts.iter().any(in_configuration)
+                of_texts.take_whole(&keys) || texts.iter().any(in_configuration)
             }
         }
     }

@@ -8,7 +8,7 @@ fn too_many_configurations_are_refused_before_they_are_made() {
             .unwrap_err();
     assert_eq!(
         failure.message,
-        "p::t::a would have 1000000 configurations, more than 100000; give fewer values with --series, take some \
+        "p::a would have 1000000 configurations, more than 100000; give fewer values with --series, take some \
          with --sample N, or raise the limit with --max-configs"
     );
 }
@@ -23,7 +23,7 @@ fn the_limit_can_be_moved_and_counts_what_conditions_keep() {
     assert_eq!(planned(&kept, &Selection::default()).len(), 1000);
     let failure = plan([described("a", &kept)], &limit(999)).unwrap_err();
     assert!(
-        failure.message.starts_with("p::t::a would have more than 999 configurations;"),
+        failure.message.starts_with("p::a would have more than 999 configurations;"),
         "{}",
         failure.message
     );

@@ -5,14 +5,14 @@ use super::*;
 use gpuprof_model::{Filters, SeriesId, Space};
 
 fn described(kernel: &str, axes: &[&str]) -> (usize, SeriesDescription) {
-    let id =
-        SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into(), chip: None };
+    let id = SeriesId::new("p", "t", kernel);
     let series = SeriesDescription {
         id,
         source_package: "p".into(),
         source_folder: "/p".into(),
         file: "src/lib.rs".into(),
         line: 1,
+        path: String::new(),
         docs: String::new(),
         space: Space::from_clauses(axes).unwrap(),
         old_ranges: Vec::new(),
@@ -76,7 +76,7 @@ fn an_override_of_another_kind_is_refused() {
     let failure = overridden([described("a", &["block=64"])], &["block=16x16"], &[]).unwrap_err();
     assert_eq!(
         failure.message,
-        "axis `block` of p::t::a takes whole numbers, but --series gives extents such as 16x16"
+        "axis `block` of p::a takes whole numbers, but --series gives extents such as 16x16"
     );
     let planned = overridden([described("a", &["block=16x16"])], &["block=256"], &[]).unwrap();
     assert_eq!(planned[0].configurations[0].to_string(), "block=256x1");
@@ -96,11 +96,11 @@ fn filters_take_series_or_single_configurations() {
     assert_eq!(keys(&["block=64"]), ["a/block=64", "b/block=64"]);
     let failure = plan(all(), &select(&["zzz"])).unwrap_err();
     assert_eq!(failure.code, ExitCode::NoSeries);
-    assert_eq!(failure.message, "no series matches `zzz`\nthere are:\n  p::t::a\n  p::t::b");
+    assert_eq!(failure.message, "no series matches `zzz`\nthere are:\n  p::a\n  p::b");
     // One of several that takes nothing may be a kernel that has another name now.
     assert_eq!(keys(&["::a", "block=64"]), ["a/block=64", "a/block=128", "b/block=64"]);
     let failure = plan(all(), &select(&["::a", "zzz"])).unwrap_err();
-    assert_eq!(failure.message, "no series matches `zzz`\nthere are:\n  p::t::a\n  p::t::b");
+    assert_eq!(failure.message, "no series matches `zzz`\nthere are:\n  p::a\n  p::b");
     let exact = |name: &str| {
         let filters = Filters { exact: true, ..Filters::of_texts([name]) };
         plan(all(), &Selection { filters, ..Selection::default() })
@@ -109,7 +109,7 @@ fn filters_take_series_or_single_configurations() {
     assert_eq!(
         exact("::a").unwrap_err().message,
         "no series matches `::a` (--exact compares whole names): did you mean `a` or `b`?\nthere \
-         are:\n  p::t::a\n  p::t::b"
+         are:\n  p::a\n  p::b"
     );
     let filters =
         Filters { expressions: vec!["series(b)".parse().unwrap()], ..Filters::of_texts(["::a"]) };
@@ -135,7 +135,7 @@ fn filters_take_series_or_single_configurations() {
     assert!(message.contains("`comapre`: did you mean the subcommand `compare`?"), "{message}");
     let many = (0..25).map(|i| described(&format!("k{i}"), &["block=64"]));
     let message = plan(many, &select(&["zzz"])).unwrap_err().message;
-    let end = "\n  p::t::k19\n  and 5 more; `cargo gpuprof list` shows them all";
+    let end = "\n  p::k19\n  and 5 more; `cargo gpuprof list` shows them all";
     assert!(message.ends_with(end), "{message}");
 }
 
@@ -163,8 +163,8 @@ fn a_filter_scopes_overrides_to_what_it_selects() {
     assert_eq!(said(&["TILE=64"], &["TILE=64,n"]).unwrap(), ["TILE=64,n=1024"]);
     assert_eq!(said(&["dtype=f64"], &["f64"]).unwrap(), ["dtype=f64,m=4"]);
     let refused = said(&["TILE=64"], &["matmul"]).unwrap_err();
-    assert!(refused.starts_with("axis `TILE` of p::t::matmul is compiled for"), "{refused}");
-    assert!(said(&[], &["matmul"]).unwrap_err().contains("p::t::matmul: "));
+    assert!(refused.starts_with("axis `TILE` of p::matmul is compiled for"), "{refused}");
+    assert!(said(&[], &["matmul"]).unwrap_err().contains("p::matmul: "));
     // An axis that only others have is none of what is selected.
     let refused = said(&["dtype=f64"], &["nbody"]).unwrap_err();
     assert_eq!(refused, "no series has an axis `dtype`: the axes are TILE, n");
@@ -212,7 +212,7 @@ fn a_condition_of_the_command_line_adds_to_the_annotated_ones() {
     assert_eq!(nothing.code, ExitCode::NoSeries);
     assert_eq!(
         nothing.message,
-        "no configuration meets the conditions of p::t::a (where n == 2, where block > 9999)"
+        "no configuration meets the conditions of p::a (where n == 2, where block > 9999)"
     );
 }
 
@@ -229,7 +229,7 @@ fn a_condition_that_compares_extents_with_a_number_is_refused_for_its_series() {
     assert_eq!(refused.code, ExitCode::Usage);
     assert_eq!(
         refused.message,
-        "expected a whole number, and this is an extent in p::t::b\n  --> -E\n   |\n   | axis(block \
+        "expected a whole number, and this is an extent in p::b\n  --> -E\n   |\n   | axis(block \
          > 64)\n   |      ^^^^^\n   = help: compare it with an extent, block == 16x16, or a part of \
          it: block.x, .y or .z"
     );
@@ -237,7 +237,7 @@ fn a_condition_that_compares_extents_with_a_number_is_refused_for_its_series() {
     assert_eq!(filtered("axis(block > 64) & series(a)", &[]).unwrap(), 1);
     assert_eq!(filtered("axis(block > 64)", &["::a"]).unwrap(), 1);
     let refused = overridden(all(), &["where block != 64"], &[]).unwrap_err();
-    let told = "an extent is never equal to a whole number in p::t::b\n  --> --series";
+    let told = "an extent is never equal to a whole number in p::b\n  --> --series";
     assert!(refused.message.starts_with(told), "{}", refused.message);
     assert_eq!(overridden(all(), &["where block != 64"], &["::a"]).unwrap().len(), 1);
 }
@@ -256,7 +256,7 @@ fn a_constant_may_only_be_chosen_among_its_compiled_values() {
     assert_eq!(points(&axes, &["const TILE=16,8"]), ["TILE=16,n=1", "TILE=8,n=1"]);
     assert_eq!(
         refused(&axes, &["TILE=16,64"]),
-        "axis `TILE` of p::t::a is compiled for 8, 16, 32, not for 64; choose one of these, or add \
+        "axis `TILE` of p::a is compiled for 8, 16, 32, not for 64; choose one of these, or add \
          it to const TILE at src/lib.rs:1"
     );
     assert!(
@@ -271,7 +271,7 @@ fn zipped_axes_are_overridden_together() {
     assert_eq!(points(&axes, &["zip(a=1,2,3, b=4,5,6)"]).len(), 3);
     assert_eq!(
         refused(&axes, &["a=1,2,3"]),
-        "`a` and `b` of p::t::a are zipped, but have 3 and 2 values; give both: --series 'zip(a = \
+        "`a` and `b` of p::a are zipped, but have 3 and 2 values; give both: --series 'zip(a = \
          …, b = …)'"
     );
     assert_eq!(points(&["a=1,2", "b=3,4"], &["zip(a=1,2, b=3,4)"]), ["a=1,b=3", "a=2,b=4"]);
@@ -293,7 +293,7 @@ fn formulas_can_be_overridden_by_formulas_and_by_values() {
     );
     assert_eq!(
         refused(&axes, &["t = n - 2", "where n - 2 < 0"]).lines().next().unwrap(),
-        "p::t::a: axis `t` would be -1 in `n - 2` at n=1 (help: leave the configuration out with where)"
+        "p::a: axis `t` would be -1 in `n - 2` at n=1 (help: leave the configuration out with where)"
     );
 }
 
@@ -328,9 +328,9 @@ fn a_word_that_the_annotation_does_not_list_is_reported_with_the_nearest_that_it
     assert_eq!(
         unlisted("layout=row,columns,zzzzzz"),
         [
-            "axis `layout` of p::t::a lists rows, columns, and not `row`, which runs all the same; did you \
+            "axis `layout` of p::a lists rows, columns, and not `row`, which runs all the same; did you \
              mean `rows`?",
-            "axis `layout` of p::t::a lists rows, columns, and not `zzzzzz`, which runs all the same",
+            "axis `layout` of p::a lists rows, columns, and not `zzzzzz`, which runs all the same",
         ]
     );
 }
@@ -350,15 +350,15 @@ fn what_a_file_leaves_out_is_counted_against_the_annotation_and_the_command_line
         left_out(all.iter().map(|(_, series)| series), &planned, &selection, sampled)
     };
     let axes = "`n=1` of [series.\"t::a\"] in gpuprof.toml";
-    let six = format!("6 of 8 configurations of p::t::a are left out by {axes}");
+    let six = format!("6 of 8 configurations of p::a are left out by {axes}");
     assert_eq!(told(vec![of_file.clone()], None, None), std::slice::from_ref(&six));
     assert_eq!(told(vec![of_file.clone()], Some(1), None), [six]);
     let sampled = "`sample = 1` of gpuprof.toml";
     assert_eq!(
         told(vec![of_file], Some(1), Some(sampled)),
         [
-            format!("7 of 8 configurations of p::t::a are left out by {axes}, {sampled}"),
-            format!("1 of 2 configurations of p::t::b are left out by {sampled}"),
+            format!("7 of 8 configurations of p::a are left out by {axes}, {sampled}"),
+            format!("1 of 2 configurations of p::b are left out by {sampled}"),
         ]
     );
     let asked = vec![Override::command_line("n=1")];

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use gpuprof_model::filter::{Pattern, Subject};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::suggest::{self, did_you_mean, nearest};
-use gpuprof_model::{Configuration, Filters, ParseError};
+use gpuprof_model::{Configuration, Filters, ParseError, SeriesId};
 
 use super::selection::Selection;
 use gpuprof_system::error::{Failure, Result};
@@ -22,15 +22,14 @@ pub(super) type Chosen<'c> = (&'c SeriesDescription, &'c [Configuration]);
 
 /// An annotated series, for messages.
 pub(super) struct Known {
-    id: String,
-    kernel: String,
+    id: SeriesId,
     file: String,
 }
 
 impl From<&SeriesDescription> for Known {
     fn from(series: &SeriesDescription) -> Self {
         let SeriesDescription { id, file, .. } = series;
-        Self { id: id.to_string(), kernel: id.kernel.clone(), file: file.clone() }
+        Self { id: id.clone(), file: file.clone() }
     }
 }
 
@@ -50,8 +49,8 @@ pub(super) fn check_conditions(
         let wrong = |e: ParseError| Failure::usage(e.render("-E", expression.text()));
         expression.check(&axes).map_err(wrong)?;
         all.iter().zip(&axes).try_for_each(|((_, series), axes)| {
-            let id = series.id.to_string();
-            let subject = Subject { series: Some(&id), axes: Some(axes), configuration: None };
+            let (id, keys) = (&series.id, series.id.keys());
+            let subject = Subject { series: Some(&keys), axes: Some(axes), configuration: None };
             if !without.may_take(series) {
                 return Ok(());
             }
@@ -70,7 +69,7 @@ pub(super) fn find(
     known: &[Known],
 ) -> Option<String> {
     let filters = &selection.filters;
-    let excludes = |pattern: &&Pattern| known.iter().any(|series| pattern.matches(&series.id));
+    let excludes = |pattern: &&Pattern| known.iter().any(|it| pattern.matches_any(&it.id.keys()));
     if let Some(idle) = filters.excluded.iter().find(|pattern| !excludes(pattern)) {
         let near =
             near([idle.name()].iter(), known).map_or_else(String::new, |it| format!(": {it}"));
@@ -115,7 +114,7 @@ pub(super) fn no_match(selection: &Selection, filters: &Filters, known: &[Known]
     let words: Vec<String> = words.chain(patterns).collect();
     // Next to an expression, a text may name a series that exists.
     let both = !texts.is_empty() && !expressions.is_empty();
-    let exists = |word: &String| known.iter().any(|series| series.kernel == *word);
+    let exists = |word: &String| known.iter().any(|series| series.id.kernel == *word);
     let near = near(words.iter().filter(|word| !(both && exists(word))), known);
     let near = near.or_else(|| texts.iter().find_map(|filter| in_file(filter, known)));
     // A subcommand that is misspelt is taken for a filter.
@@ -139,7 +138,7 @@ pub(super) fn no_match(selection: &Selection, filters: &Filters, known: &[Known]
 
 /// The kernels with a name near to one of `words`.
 fn near<'w>(mut words: impl Iterator<Item = &'w String>, known: &[Known]) -> Option<String> {
-    let kernels: BTreeSet<&str> = known.iter().map(|series| &*series.kernel).collect();
+    let kernels: BTreeSet<&str> = known.iter().map(|series| &*series.id.kernel).collect();
     words.find_map(|word| did_you_mean(word, kernels.iter().copied()))
 }
 
@@ -147,7 +146,7 @@ fn near<'w>(mut words: impl Iterator<Item = &'w String>, known: &[Known]) -> Opt
 /// files.
 fn in_file(filter: &str, known: &[Known]) -> Option<String> {
     let kernels = known.iter().filter(|series| series.file.contains(filter));
-    let kernels: Vec<&str> = kernels.map(|series| &*series.kernel).take(3).collect();
+    let kernels: Vec<&str> = kernels.map(|series| &*series.id.kernel).take(3).collect();
     suggest::which(&kernels)
 }
 

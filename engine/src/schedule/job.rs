@@ -120,8 +120,7 @@ mod tests {
 
     #[test]
     fn names_tell_jobs_apart() {
-        let id =
-            SeriesId { package: "p".into(), target: "t".into(), kernel: "k".into(), chip: None };
+        let id = SeriesId::new("p", "t", "k");
         let names =
             [job(&[3, 4], false), job(&[3], true), job(&[3, 4, 5], false)].map(|j| j.name(&id));
         assert_eq!(names, ["001-k-00003+1-pass-3", "001-k-00003-pass-3", "001-k-00003+2-pass-3"]);

@@ -208,7 +208,8 @@ pub fn lost(path: &Utf8Path, run: &Run) -> Option<String> {
         run.series.iter().flat_map(of).collect()
     };
     // One that cannot be read is replaced all the same.
-    let baseline = document::read(path).ok()?;
+    let mut baseline = document::read(path).ok()?;
+    baseline.name_as(&run.series, false);
     let (before, after) = (keys(&baseline), keys(run));
     let columns = lost_columns(&baseline, run);
     let mut lost = before.difference(&after).chain(&columns);

@@ -83,7 +83,7 @@ fn a_run_of_a_part_that_replaces_the_whole_is_told() {
     write(&path, &of(&[64, 128, 256])).unwrap();
     assert_eq!(
         lost(&path, &of(&[64])).unwrap(),
-        "it no longer contains saxpy::kernels::saxpy/block=128,n=1024 and 1 more, which the \
+        "it no longer contains saxpy::saxpy/block=128,n=1024 and 1 more, which the \
          previous one did"
     );
     assert_eq!(lost(&path, &of(&[64, 128, 256, 512])), None);
@@ -105,7 +105,7 @@ fn a_lost_column_is_reported() {
     assert_eq!(lost(&path, &of(&counted)), None);
     assert_eq!(
         lost(&path, &of(&denied)).unwrap(),
-        "it no longer contains global_sectors of saxpy::kernels::saxpy, which the previous one did"
+        "it no longer contains global_sectors of saxpy::saxpy, which the previous one did"
     );
 }
 
@@ -123,11 +123,11 @@ fn a_series_without_a_finished_configuration_is_told() {
     let bad = || named("bad", vec![invalid(64)]);
     assert_eq!(
         of(vec![fine.clone(), bad()]).unwrap(),
-        "it has no finished configuration of saxpy::kernels::bad, so nothing can be compared \
+        "it has no finished configuration of saxpy::bad, so nothing can be compared \
          there; measure again and accept that run"
     );
     let two = of(vec![named("empty", vec![]), fine, bad()]).unwrap();
-    assert!(two.contains("of saxpy::kernels::empty and 1 more series, so"), "{two}");
+    assert!(two.contains("of saxpy::empty and 1 more series, so"), "{two}");
 }
 
 #[test]

@@ -80,6 +80,7 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
         })?;
     }
     run.directed_by(&Catalogue::built_in());
+    run.shorten_keys();
     let mut ids = HashSet::new();
     for series in &run.series {
         if !ids.insert(series.id.to_string()) {
@@ -213,6 +214,7 @@ fn among(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf8Path
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpuprof_model::SeriesId;
     use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
     use proptest::prelude::*;
 
@@ -401,6 +403,43 @@ mod tests {
     }
 
     #[test]
+    fn a_document_of_an_older_version_has_todays_keys() {
+        use gpuprof_analysis::fixture::series;
+        use gpuprof_model::code::CodeChange;
+        use gpuprof_model::comparison::Comparison;
+        use gpuprof_model::run::SeriesCost;
+        let of = |target: &str, kernel: &str| SeriesResult {
+            id: SeriesId::new("p", target, kernel),
+            ..series(Vec::new())
+        };
+        let mut old = run("x");
+        old.series = vec![of("a", "scale"), of("a", "copy"), of("b", "copy")];
+        let series = || "p::a::scale".to_owned();
+        old.comparison = Some(Comparison {
+            vanished: vec!["p::a::scale/n=1: duration".into(), "p::a::gone".into()],
+            unheld: vec![series(), "p::b::copy".into()],
+            code: vec![CodeChange { series: series(), ..CodeChange::default() }],
+            ..Comparison::default()
+        });
+        let cost = SeriesCost { series: series(), configurations: 1, microseconds: 1 };
+        old.provenance.costs = vec![cost];
+        let mut read = parse(&serde_json::to_vec(&old).unwrap(), "b.json".into()).unwrap();
+        let keys = |run: &Run| run.series.iter().map(|one| one.id.to_string()).collect::<Vec<_>>();
+        assert_eq!(keys(&read), ["p::scale", "p::a::copy", "p::b::copy"]);
+        let comparison = read.comparison.clone().unwrap();
+        assert_eq!(comparison.vanished, ["p::scale/n=1: duration", "p::a::gone"]);
+        assert_eq!(comparison.unheld, ["p::scale", "p::b::copy"]);
+        assert_eq!(comparison.code[0].series, "p::scale");
+        assert_eq!(read.provenance.costs[0].series, "p::scale");
+        let again = parse(&serde_json::to_vec(&read).unwrap(), "b.json".into()).unwrap();
+        assert_eq!(again, read);
+        // As the baseline of a run whose second harness has both kernels.
+        read.name_as(&[of("a", "copy"), of("c", "scale")], false);
+        assert_eq!(keys(&read), ["p::scale", "p::copy"]);
+        assert_eq!(read.series[0].id.target, "c");
+    }
+
+    #[test]
     fn what_is_there_twice_is_refused() {
         use gpuprof_analysis::fixture::{emulated, series};
         let refusal = |run: &Run| {
@@ -409,11 +448,11 @@ mod tests {
         };
         let one = series(vec![emulated(64, 1024)]);
         let twice = Run { series: vec![one.clone(), one.clone()], ..run("x") };
-        assert_eq!(refusal(&twice), "b.json holds the series saxpy::kernels::saxpy twice");
+        assert_eq!(refusal(&twice), "b.json holds the series saxpy::saxpy twice");
         let row = one.configurations[0].clone();
         let twice = SeriesResult { configurations: vec![row.clone(), row], ..one };
         let twice = Run { series: vec![twice], ..run("x") };
-        assert_eq!(refusal(&twice), "b.json holds saxpy::kernels::saxpy/block=64,n=1024 twice");
+        assert_eq!(refusal(&twice), "b.json holds saxpy::saxpy/block=64,n=1024 twice");
     }
 
     #[test]
@@ -426,7 +465,7 @@ mod tests {
             parse(&serde_json::to_vec(&run).unwrap(), Utf8Path::new("b.json"))
         };
         refusal(&|_| ()).unwrap();
-        let told = "b.json: duration of saxpy::kernels::saxpy/block=64,n=1024 is a negative time";
+        let told = "b.json: duration of saxpy::saxpy/block=64,n=1024 is a negative time";
         let below = refusal(&|duration| duration.value = Ok(-5.0)).unwrap_err();
         assert_eq!((below.message.as_str(), below.code), (told, ExitCode::Configuration));
         assert_eq!(

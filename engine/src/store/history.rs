@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use camino::Utf8Path;
-use gpuprof_model::history::{BadLine, Entry};
+use gpuprof_model::history::{BadLine, Entry, unite_keys};
 
 use super::untrusted::{self, place};
 use gpuprof_system::error::{Failure, Result};
@@ -26,13 +26,17 @@ pub struct History {
     pub bad: Vec<BadLine>,
 }
 
-/// The history at `path`; none if the file does not exist.
+/// The history at `path`, with one key for each series; none if the file does not exist.
 ///
 /// # Errors
 /// It cannot be read, or is not an ordinary file (exit code 96).
 pub fn read(path: &Utf8Path) -> Result<Option<History>> {
     match path.exists() {
-        true => Ok(Some(parsed(&untrusted::read(path)?))),
+        true => {
+            let mut history = parsed(&untrusted::read(path)?);
+            unite_keys(&mut history.entries);
+            Ok(Some(history))
+        }
         false => Ok(None),
     }
 }

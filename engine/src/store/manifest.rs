@@ -331,8 +331,10 @@ impl Manifest {
             return Err(format!("it was started at `{at}`, which is not a time"));
         }
         for own in &self.own {
-            let id = own.description.id.to_string();
-            let planned = self.plan.series.get(own.position).filter(|series| series.id == id);
+            let id = &own.description.id;
+            let planned = self.plan.series.get(own.position);
+            // Older versions wrote the target into every key.
+            let planned = planned.filter(|series| id.keys().contains(&series.id));
             let Some(planned) = planned else {
                 return Err(format!("{id} is not where its plan has it"));
             };

@@ -9,7 +9,7 @@ use std::fs::{self, File, TryLockError};
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Provenance;
-use gpuprof_model::series::SeriesId;
+use gpuprof_model::series::{SeriesId, tell_apart};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -103,8 +103,9 @@ fn outline(folder: &Utf8Path) -> Result<Outline, String> {
         series: Vec<Series>,
     }
     let read = |name: &str| untrusted::read(&folder.join(name)).map_err(|failure| failure.message);
-    let document: Document = serde_json::from_slice(&read("run.json")?)
+    let mut document: Document = serde_json::from_slice(&read("run.json")?)
         .map_err(|e| format!("run.json is not a run document: {e}"))?;
+    tell_apart(document.series.iter_mut().map(|series| &mut series.id));
     Ok(Outline {
         started: document.provenance.started,
         series: document.series.iter().map(|series| series.id.to_string()).collect(),
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(listed[0].bytes, 3);
         assert_eq!(listed[0].began(), Some("2020-01-02T03:04:05Z".parse().unwrap()));
         let State::Ended(outline) = &listed[1].state else { panic!("{:?}", listed[1]) };
-        assert_eq!(outline.series, ["saxpy::kernels::saxpy"]);
+        assert_eq!(outline.series, ["saxpy::saxpy"]);
         assert_eq!((outline.configurations, outline.exit_code), (2, Some(105)));
         assert_eq!((listed[2].id.as_str(), &listed[2].state), (&*under_way.id, &State::UnderWay));
         fs::write(listed[1].folder.join("run.json"), "{").unwrap();

@@ -176,7 +176,7 @@ fn holds(node: &Node, subject: Subject<'_>) -> Result<Option<bool>, ParseError> 
     Ok(match &node.term {
         Set::All => Some(true),
         Set::None => Some(false),
-        Set::Series(pattern) => subject.series.map(|id| pattern.matches(id)),
+        Set::Series(pattern) => subject.series.map(|keys| pattern.matches_any(keys)),
         Set::Axis(condition, at) => match (subject.axes, subject.configuration) {
             (None, _) => None,
             (Some(axes), _) if condition.lacks_axis(axes) => Some(false),

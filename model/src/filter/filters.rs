@@ -48,7 +48,8 @@ impl Filters {
             true => Some(true),
             false => any(self.expressions.iter().map(|expression| expression.holds(subject)))?,
         };
-        let excluded = subject.series.map(|id| self.excluded.iter().any(|it| it.matches(id)));
+        let excluded =
+            subject.series.map(|keys| self.excluded.iter().any(|it| it.matches_any(keys)));
         let kept = match self.excluded.is_empty() {
             true => Some(true),
             false => excluded.map(|excluded| !excluded),
@@ -56,13 +57,13 @@ impl Filters {
         Ok(both(both(texts, expressions), kept))
     }
 
-    /// Whether they select a configuration.
+    /// Whether they select a configuration of the series with these keys.
     ///
     /// # Errors
     /// As [`Filters::select`].
     pub fn take(
         &self,
-        series: &str,
+        series: &[String],
         axes: &[(&str, Type)],
         configuration: &Configuration,
     ) -> Result<bool, ParseError> {
@@ -70,25 +71,26 @@ impl Filters {
         Ok(self.select(Subject { series, axes, configuration })? == Some(true))
     }
 
-    /// Whether they select every configuration of `series`, whatever its axes.
-    pub fn take_whole(&self, series: &str) -> bool {
+    /// Whether they select every configuration of the series with these keys, whatever its axes.
+    pub fn take_whole(&self, series: &[String]) -> bool {
         let subject = Subject { series: Some(series), ..Subject::default() };
         matches!(self.select(subject), Ok(Some(true)))
     }
 
     /// Whether `text` selects `subject`; none if only a configuration can say.
     fn text_matches(&self, text: &str, subject: Subject<'_>) -> Option<bool> {
-        let id = subject.series?;
+        let keys = subject.series?;
         let pattern = Pattern::wild(text).filter(|_| !self.exact);
         let fits = |key: &str| match &pattern {
             Some(pattern) => pattern.matches(key),
             None if self.exact => pattern::names(key).any(|name| name == text),
             None => key.contains(text),
         };
-        if fits(id) {
+        if keys.iter().any(|key| fits(key)) {
             return Some(true);
         }
-        subject.configuration.map(|point| fits(&format!("{id}/{point}")))
+        let point = subject.configuration?;
+        Some(keys.iter().any(|key| fits(&format!("{key}/{point}"))))
     }
 }
 

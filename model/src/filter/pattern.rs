@@ -18,8 +18,8 @@ use crate::text::ParseError;
 pub struct Pattern(String);
 
 /// The grammar, for messages.
-const HELP: &str = "a pattern is a name such as saxpy or package::target::kernel, with * for any \
-                    characters and ? for one";
+const HELP: &str = "a pattern is a name such as saxpy or package::kernel, with * for any characters and ? \
+                    for one";
 
 impl Pattern {
     /// The pattern `text` of a positional filter; none if it has no wildcard.
@@ -33,6 +33,11 @@ impl Pattern {
         names(key).any(|name| matches(&pattern, &name.chars().collect::<Vec<_>>()))
     }
 
+    /// Whether it matches one of the `keys` of a series.
+    pub fn matches_any(&self, keys: &[String]) -> bool {
+        keys.iter().any(|key| self.matches(key))
+    }
+
     /// The name in it that a misspelling may be in: the last one, without wildcards.
     pub fn name(&self) -> String {
         let last = self.0.rsplit("::").next().unwrap_or(&self.0);
@@ -40,7 +45,7 @@ impl Pattern {
     }
 }
 
-/// `key`, and its ends from the start of each name: `p::t::k`, `t::k`, `k`.
+/// `key`, and its ends from the start of each name: `p::k`, `t::k`, `k`.
 pub(super) fn names(key: &str) -> impl Iterator<Item = &str> {
     iter::successors(Some(key), |rest| rest.split_once("::").map(|(_, rest)| rest))
 }

@@ -6,8 +6,8 @@ use crate::expression::Type;
 /// A series or a configuration, with its unknown parts as none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Subject<'s> {
-    /// The series.
-    pub series: Option<&'s str>,
+    /// The keys of the series: each of its forms.
+    pub series: Option<&'s [String]>,
     /// Its axes.
     pub axes: Option<&'s [(&'s str, Type)]>,
     /// One of its configurations.

@@ -2,6 +2,7 @@ use super::*;
 use crate::axis::AxisValue;
 use crate::configuration::Configuration;
 use crate::expression::Type;
+use crate::series::SeriesId;
 use crate::text::ParseError;
 use proptest::prelude::*;
 
@@ -12,8 +13,15 @@ fn point(n: u64) -> Configuration {
     Configuration(vec![("n".into(), AxisValue::Int(n)), ("dtype".into(), word)])
 }
 
+/// Both keys of the series with the full key `key`.
+fn keys(key: &str) -> [String; 2] {
+    let mut names = key.splitn(3, "::");
+    let [package, target, kernel] = [(); 3].map(|()| names.next().unwrap());
+    SeriesId::new(package, target, kernel).keys()
+}
+
 fn takes(filters: &Filters, series: &str, n: u64) -> bool {
-    filters.take(series, &AXES, &point(n)).unwrap()
+    filters.take(&keys(series), &AXES, &point(n)).unwrap()
 }
 
 fn expression(text: &str) -> FilterExpression {
@@ -81,15 +89,37 @@ fn texts_are_parts_of_keys_or_patterns_or_with_exact_whole_names() {
     assert_eq!(taken("kme*s", false), [true, false]);
     assert_eq!(taken("kmeans/n=?,*", false), [true, false]);
     assert_eq!(taken("means*", false), [false, false]);
-    for name in ["kmeans", "t::kmeans", "p::t::kmeans", "kmeans/n=1,dtype=f16"] {
+    for name in ["kmeans", "t::kmeans", "p::t::kmeans", "p::kmeans", "kmeans/n=1,dtype=f16"] {
         assert_eq!(taken(name, true), [true, false], "{name}");
     }
     assert_eq!(taken("kme*", true), [false, false]);
 }
 
 #[test]
+fn every_filter_takes_a_series_by_its_key_with_the_target_and_without() {
+    for key in ["p::kmeans", "p::t::kmeans"] {
+        let points = [key.to_owned(), format!("{key}/n=1,dtype=f16")];
+        for text in points.iter().flat_map(|key| [key.clone(), key.replace("means", "m?ans")]) {
+            assert!(takes(&Filters::of_texts([&text]), "p::t::kmeans", 1), "{text}");
+        }
+        for text in points {
+            let exact = Filters { exact: true, ..Filters::of_texts([&text]) };
+            assert!(takes(&exact, "p::t::kmeans", 1), "{text}");
+            assert!(!takes(&exact, "p::t::kmeans_step", 1), "{text}");
+        }
+        assert!(holds(&format!("series({key})"), "p::t::kmeans", 1));
+        assert!(!holds(&format!("!series({key})"), "p::t::kmeans", 1));
+        let without = Filters { excluded: vec![key.parse().unwrap()], ..Filters::default() };
+        assert!(!takes(&without, "p::t::kmeans", 1) && takes(&without, "p::t::k", 1));
+    }
+    assert!(!takes(&Filters::of_texts(["p::u::kmeans"]), "p::t::kmeans", 1));
+}
+
+#[test]
 fn what_is_known_of_a_series_decides_as_far_as_it_can() {
     let select = |text: &str, series: Option<&str>| {
+        let series = series.map(keys);
+        let series = series.as_ref().map(|keys| &keys[..]);
         expression(text).holds(Subject { series, ..Subject::default() }).unwrap()
     };
     for text in ["none()", "series(a) & none()", "all() - all()", "!(axis(n > 1) | all())"] {
@@ -97,8 +127,8 @@ fn what_is_known_of_a_series_decides_as_far_as_it_can() {
     }
     assert_eq!(select("series(a) & axis(n > 1)", Some("p::t::b")), Some(false));
     assert_eq!(select("series(a) & axis(n > 1)", Some("p::t::a")), None);
-    assert!(Filters::of_texts(["t::a"]).take_whole("p::t::a"));
-    assert!(!Filters::of_texts(["n=1"]).take_whole("p::t::a"));
+    assert!(Filters::of_texts(["t::a"]).take_whole(&keys("p::t::a")));
+    assert!(!Filters::of_texts(["n=1"]).take_whole(&keys("p::t::a")));
 }
 
 #[test]
@@ -153,7 +183,8 @@ fn mistakes_have_their_place() {
 fn a_condition_of_another_type_is_an_error_where_it_decides() {
     let axes = [("n", Type::Dims), ("dtype", Type::Word)];
     let select = |text: &str| {
-        let subject = Subject { series: Some("p::t::a"), axes: Some(&axes), configuration: None };
+        let series = keys("p::t::a");
+        let subject = Subject { series: Some(&series), axes: Some(&axes), configuration: None };
         expression(text).holds(subject).map_err(|e| text[e.span].to_owned())
     };
     for text in ["axis(n > 1)", "!axis(dtype == f16 && n > 1)", "axis(n > 1) | series(b)"] {
@@ -170,7 +201,7 @@ fn a_condition_of_another_type_is_an_error_where_it_decides() {
 fn a_condition_without_a_value_is_an_error_with_its_place() {
     let text = "all() & axis(1 / (n - 1) > 0)";
     let filters = Filters { expressions: vec![expression(text)], ..Filters::default() };
-    let error = filters.take("p::t::a", &AXES, &point(1)).unwrap_err();
+    let error = filters.take(&keys("p::t::a"), &AXES, &point(1)).unwrap_err();
     assert_eq!((error.message.as_str(), &text[error.span]), ("division by zero", "1 / (n - 1)"));
 }
 

@@ -62,7 +62,7 @@ fn usual(block: u64) -> ConfigurationResult {
 
 fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
     SeriesResult {
-        id: SeriesId { package: "p".into(), target: "t".into(), kernel: "k".into(), chip: None },
+        id: SeriesId::new("p", "t", "k"),
         file: "src/lib.rs".into(),
         line: 1,
         language: None,

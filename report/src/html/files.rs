@@ -123,7 +123,7 @@ mod tests {
         series.id.kernel = "../saxpy<f32>".into();
         let files = chart_files(&run("20261123T010203-1", vec![series]), &View::default());
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-        assert_eq!(names, ["saxpy-kernels----saxpy-f32--along.svg"]);
+        assert_eq!(names, ["saxpy----saxpy-f32--along.svg"]);
         let text = &files[0].text;
         let begin = r#"<svg xmlns="http://www.w3.org/2000/svg" class="chart""#;
         assert!(text.starts_with(begin), "{text}");
@@ -140,8 +140,7 @@ mod tests {
             |block| measured(block, &[(dram, 80.0), (wait, 2.0), ("dram__bytes_read.sum", 9.0)]);
         let files = chart_files(&run("1", vec![series(vec![row(64), row(128)])]), &View::default());
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-        let expected =
-            ["limits", "warps", "memory"].map(|what| format!("saxpy-kernels-saxpy-{what}.svg"));
+        let expected = ["limits", "warps", "memory"].map(|what| format!("saxpy-saxpy-{what}.svg"));
         assert_eq!(names, expected);
     }
 }

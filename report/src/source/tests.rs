@@ -77,7 +77,7 @@ fn screen_of(run: &Run, place: Option<&str>) -> String {
 #[test]
 fn costly_lines_are_shown_in_their_source() {
     insta::assert_snapshot!(screen(None), @r"
-    saxpy::kernels::saxpy  block=64,n=1048576, the first
+    saxpy::saxpy  block=64,n=1048576, the first
      line  instructions  threads  sectors  ideal  divergent    src/lib.rs
         1                                                    │ fn kernel() {
         2        20.0 %      0.0                             ▒     let i = thread::global_x();
@@ -92,7 +92,7 @@ fn costly_lines_are_shown_in_their_source() {
 #[test]
 fn the_code_of_one_place_is_shown_below_it() {
     insta::assert_snapshot!(screen(Some("lib.rs:5")), @r"
-    saxpy::kernels::saxpy  block=64,n=1048576, the first
+    saxpy::saxpy  block=64,n=1048576, the first
      line  instructions  threads  sectors  ideal  divergent    src/lib.rs
         1                                                    │ fn kernel() {
         2        20.0 %      0.0                             ▒     let i = thread::global_x();
@@ -131,7 +131,7 @@ fn disassembled(executed: Option<u64>) -> Run {
 #[test]
 fn machine_code_is_shown_below_the_ptx_of_its_place() {
     insta::assert_snapshot!(screen_of(&disassembled(Some(64)), Some("lib.rs:5")), @r"
-    saxpy::kernels::saxpy  block=64,n=1048576, the first
+    saxpy::saxpy  block=64,n=1048576, the first
      line  instructions  threads  live  sectors  ideal  divergent    src/lib.rs
         1                                                          │ fn kernel() {
         2        20.0 %      0.0                                   ▒     let i = thread::global_x();
@@ -185,7 +185,7 @@ fn without_its_text_a_line_shows_its_ptx_and_the_file_says_why() {
     let mut run = run();
     run.provenance.sources = Sources::default();
     insta::assert_snapshot!(screen_of(&run, None), @r"
-    saxpy::kernels::saxpy  block=64,n=1048576, the first
+    saxpy::saxpy  block=64,n=1048576, the first
      line  instructions  threads  sectors  ideal  divergent    src/lib.rs  (its text was not at hand)
         2        20.0 %      0.0                             ▒ mov.u32 %r1, %tid.x;
         3        20.0 %      0.0      256    256             ▒ ld.global.f32 %f1, [%rd1];

@@ -58,9 +58,11 @@ impl Options {
         Ok(options)
     }
 
-    fn selects(&self, name: &str) -> bool {
+    /// Whether a configuration with these `keys` is selected.
+    fn selects(&self, keys: &[String]) -> bool {
         let hit = |pattern: &String| {
-            if self.exact { name == pattern } else { name.contains(pattern.as_str()) }
+            keys.iter()
+                .any(|key| if self.exact { key == pattern } else { key.contains(&**pattern) })
         };
         (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
     }
@@ -76,16 +78,17 @@ pub(crate) fn answer(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let described = registry::describe(target).map_err(io::Error::other)?;
-    let names = described.iter().flat_map(|series| {
-        let points = series.space.points();
-        points.map(move |point| point.map(|point| format!("{}/{point}", series.id)))
+    let all = described.iter().flat_map(|series| {
+        let keys = move |point| series.id.keys().map(|key| format!("{key}/{point}"));
+        series.space.points().map(move |point| point.map(keys))
     });
     // A configuration without a value is reported; it must not be dropped like one that is not
     // selected.
-    let selects = |name: &Result<String, ParseError>| {
-        !options.ignored && name.as_ref().map_or(true, |name| options.selects(name))
+    let selects = |keys: &Result<[String; 2], ParseError>| {
+        !options.ignored && keys.as_ref().map_or(true, |keys| options.selects(keys))
     };
-    let selected = names.filter(selects).map(|name| name.map_err(io::Error::other));
+    let selected =
+        all.filter(selects).map(|keys| keys.map(|[key, _]| key).map_err(io::Error::other));
     if options.list {
         let mut count = 0;
         for name in selected {
@@ -108,6 +111,8 @@ pub(crate) fn answer(
 
 #[cfg(test)]
 mod tests {
+    use gpuprof_model::SeriesId;
+
     use super::*;
 
     fn parse(line: &str) -> Result<Options, String> {
@@ -118,13 +123,16 @@ mod tests {
     fn the_command_lines_of_cargo_and_nextest_are_understood() {
         let options = parse("--list --format terse --ignored").unwrap();
         assert!(options.list && options.terse && options.ignored);
-        let options = parse("k::b::saxpy/block=64,n=1 --nocapture --exact --bench").unwrap();
-        assert!(options.exact && options.selects("k::b::saxpy/block=64,n=1"));
-        assert!(!options.selects("k::b::saxpy/block=64,n=16"));
-        assert!(
-            parse("sax --skip saxpy").unwrap().selects("saxon")
-                && !parse("sax --skip=saxpy").unwrap().selects("saxpy")
-        );
+        let selects = |line: &str, name: &str| {
+            let keys = SeriesId::new("k", "b", name).keys();
+            parse(line).unwrap().selects(&keys)
+        };
+        for key in ["k::saxpy/block=64,n=1", "k::b::saxpy/block=64,n=1"] {
+            let line = format!("{key} --nocapture --exact --bench");
+            assert!(selects(&line, "saxpy/block=64,n=1"));
+            assert!(!selects(&line, "saxpy/block=64,n=16"));
+        }
+        assert!(selects("sax --skip saxpy", "saxon") && !selects("sax --skip=saxpy", "saxpy"));
     }
 
     #[test]

@@ -170,16 +170,12 @@ fn describe_one(
         told.collect::<Vec<_>>().join("; ")
     })?;
     Ok(SeriesDescription {
-        id: SeriesId {
-            package: target.package.to_owned(),
-            target: target.target.to_owned(),
-            kernel: name,
-            chip: None,
-        },
+        id: SeriesId::new(target.package, target.target, name),
         source_package: entry.source_package.to_owned(),
         source_folder: PathBuf::from(entry.source_folder),
         file: entry.file.to_owned(),
         line: entry.line,
+        path: path_of(entry),
         docs: entry.docs.to_owned(),
         space,
         old_ranges: entry.clauses.iter().filter_map(|text| Clause::with_ends(text)).collect(),
@@ -189,8 +185,7 @@ fn describe_one(
         device_function: matches!(entry.body, Body::Kernel { .. }),
         declared: match entry.body {
             Body::Declared { declaration, .. } => {
-                let path = format!("{}::{}", entry.module_path, entry.kernel);
-                Some(DeclaredKernel { path, ..DeclaredKernel::from(declaration) })
+                Some(DeclaredKernel { path: path_of(entry), ..DeclaredKernel::from(declaration) })
             }
             Body::Kernel { .. } | Body::Series(_) => None,
         },
@@ -200,6 +195,11 @@ fn describe_one(
         },
         declared_launches: Vec::new(),
     })
+}
+
+/// The path of the function of `entry`, from its crate's root.
+fn path_of(entry: &SeriesEntry) -> String {
+    format!("{}::{}", entry.module_path, entry.kernel)
 }
 
 /// The checks that the annotation of `entry` selects, if it does.

@@ -10,7 +10,6 @@ use super::check::{Check, Obstacle, State};
 use crate::commands::Opened;
 use crate::commands::settings::Settings;
 use crate::options::{BuildOptions, CargoRequest};
-use gpuprof_engine::discover;
 use gpuprof_engine::execute::HarnessProcess;
 use gpuprof_system::error::Result;
 use gpuprof_system::interrupt::Interrupt;
@@ -45,7 +44,7 @@ fn asked(
     let (folder, source) = opened.build(BuildOptions { quiet: true, ..build })?;
     let folder = folder.path();
     let process = HarnessProcess::for_query(folder, interrupt);
-    let described = discover::series(&process, &source.harnesses)?;
+    let described = source.series(&process)?;
     let series: usize = described.values().map(Vec::len).sum();
     let (count, revision) = (source.harnesses.len(), source.git_revision());
     let plural = if count == 1 { " starts here and holds" } else { "es start here and hold" };

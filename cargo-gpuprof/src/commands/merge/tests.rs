@@ -38,11 +38,12 @@ fn series(kernel: &str, rows: u64, at: u64) -> (SeriesDescription, Vec<Configura
         _ => vec![Axis::parse(&format!("block={}", blocks.join(","))).unwrap()],
     };
     let description = SeriesDescription {
-        id: SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into(), chip: None },
+        id: SeriesId::new("p", "t", kernel),
         source_package: "p".into(),
         source_folder: "p".into(),
         file: "p/src/lib.rs".into(),
         line: 7,
+        path: format!("p::{kernel}"),
         docs: String::new(),
         space: Space { axes, ..Space::default() },
         old_ranges: Vec::new(),
@@ -360,7 +361,7 @@ fn what_was_not_measured_alike_is_refused_with_the_first_difference() {
         (|plan| plan.tool_version = "0.2.0".into(), "the version of cargo-gpuprof"),
         (|plan| drop(plan.settings.remove("cache-control")), "--cache-control: `all` and `none`"),
         (|plan| drop(plan.harnesses.insert("p::t".into(), "x".into())), "the harness p::t: "),
-        (|plan| plan.series[2].keys.clear(), "the configurations of p::t::c"),
+        (|plan| plan.series[2].keys.clear(), "the configurations of p::c"),
     ];
     for (change, said) in plans {
         let message = refused(&two(|slice| {
@@ -450,7 +451,7 @@ fn a_configuration_that_two_slices_have_is_refused() {
     let slices = two(|slice| slice.manifest.own.iter_mut().for_each(|own| own.position = 0));
     let failure = agree::disjoint(&slices).unwrap_err();
     assert_eq!(failure.code, ExitCode::Usage);
-    assert!(failure.message.contains("both have p::t::"), "{}", failure.message);
+    assert!(failure.message.contains("both have p::"), "{}", failure.message);
 }
 
 #[test]
@@ -492,7 +493,7 @@ fn what_is_missing_is_named_with_its_series() {
     assert_eq!((&*absent.missing, absent.partial.len()), (&[2][..], 1));
     assert_eq!(absent.again(), "2,3");
     let lines = absent.lines(&plan).join("\n");
-    assert!(lines.contains("missing slices: 2 (of 4)\n  slice 2: p::t::"), "{lines}");
+    assert!(lines.contains("missing slices: 2 (of 4)\n  slice 2: p::"), "{lines}");
     assert!(lines.contains("partial slice 3: "), "{lines}");
     let why = absent.no_baseline("main").unwrap();
     assert!(

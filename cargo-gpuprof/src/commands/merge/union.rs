@@ -178,7 +178,7 @@ fn base(
     let first = all().next()?;
     let mut series = Vec::new();
     for known in &first.known {
-        let id = known.id.to_string();
+        let id = known.id.full_key();
         let ours = head.series.iter().filter(|series| series.id == known.id);
         let keys = ours.flat_map(|series| &series.configurations).map(|row| &row.configuration);
         let mut measured: Vec<ConfigurationResult> =

@@ -6,6 +6,7 @@ use camino::Utf8PathBuf;
 use gpuprof_analysis::gate::baseline::Against;
 use gpuprof_analysis::gate::outcome::Gate;
 use gpuprof_model::metric::{Catalogue, Metric};
+use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::SectionColumns;
 use gpuprof_model::series::SeriesId;
 
@@ -62,6 +63,8 @@ impl Inputs {
 
 /// The series that a run takes.
 pub(super) struct Chosen {
+    /// Every series of this revision's harnesses.
+    pub(super) described: Vec<SeriesDescription>,
     /// Which series and configurations, with the settings of every layer.
     pub(super) selection: Selection,
     /// The series of this revision.

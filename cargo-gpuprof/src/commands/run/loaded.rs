@@ -59,13 +59,14 @@ pub(super) fn run(
         refuse_itself((&baseline, before), (name, &loaded))?;
     }
     refuse_quick(name, &loaded)?;
-    let against = Against {
+    let mut against = Against {
         run: found.into(),
         name: baseline,
         across_devices: settings.across_devices.value,
         in_rounds: false,
         scope: Scope::whole(),
     };
+    against.name_as(&loaded.series);
     let in_force = thresholds_in_force(&catalogue, &loaded, (&layers, &options.threshold))?;
     let of = |series: &SeriesResult| in_force.get(&series.id).cloned().unwrap_or_default();
     let mut run = rejudge_each(&catalogue, loaded, of, &against);

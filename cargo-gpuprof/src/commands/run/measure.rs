@@ -325,7 +325,7 @@ fn violated(plan: &Plan, series: &SeriesResult) -> Option<String> {
     Some(format!("{} violates `{}`", series.id, first.threshold))
 }
 
-/// `package::target::kernel/axis=value`, with the revision where it is the other one.
+/// The key of a configuration, with the revision where it is the other one.
 fn name(plan: &Plan, (series, index): At) -> String {
     let planned = &plan.both.checked[series].planned;
     let side = match planned.side {

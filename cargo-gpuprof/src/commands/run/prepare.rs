@@ -7,11 +7,11 @@
 use std::mem;
 use std::time::SystemTime;
 
-use gpuprof_model::ExitCode;
 use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns};
 use gpuprof_model::threshold::Threshold;
+use gpuprof_model::{ExitCode, SeriesId};
 
 use super::base::{self, OtherRevision};
 use super::counters::{self, CounterSetup, Known};
@@ -21,7 +21,7 @@ use super::exports::Exports;
 use super::inputs::{Checked, Chosen, Inputs};
 use super::refusal::Blocked;
 use super::request::Request;
-use super::sides::Both;
+use super::sides::{self, Both};
 use super::stopwatch::Stopwatch;
 use super::{against, kernels, provenance, refusal, resume_key, slice, slice_steps};
 use crate::commands::ranges::find_old_ranges;
@@ -40,7 +40,6 @@ use gpuprof_catalogue::chips::expanded;
 use gpuprof_catalogue::rules;
 use gpuprof_catalogue::sections::{Sections, chip_of};
 use gpuprof_engine::device::{Hold, Terms};
-use gpuprof_engine::discover;
 use gpuprof_engine::emulator::emulator_folder;
 use gpuprof_engine::execute::{HarnessProcess, SideModules};
 use gpuprof_engine::plan::{self, PlannedSeries, Selection, Side};
@@ -148,11 +147,15 @@ fn forget_last_verdict(request: &Request) {
 pub(super) fn series(inputs: &mut Inputs, interrupt: &Interrupt) -> Result<Chosen> {
     let passes = inputs.folder.passes();
     let probe = HarnessProcess::for_query(&passes, interrupt);
-    let Inputs { source, settings, view, .. } = &*inputs;
+    let Inputs { source, settings, .. } = &*inputs;
     let sections = source.sections()?;
     let chosen = sections.choose(&settings.sets.value, &settings.sections.value, None);
     chosen.map_err(|failure| settings.sections.blamed(failure))?;
     let chosen = selected(inputs, &probe, sections)?;
+    if let Some(against) = &mut inputs.against {
+        against.name_as(&chosen.described);
+    }
+    let Inputs { view, .. } = &*inputs;
     let axes: Vec<_> = chosen.checked.iter().map(|c| c.planned.series.space.types()).collect();
     view.check(chosen.sections.catalogue(), &axes)?;
     let (checked, slice) = slice_steps::cut(inputs, chosen.checked)?;
@@ -173,7 +176,7 @@ pub(super) fn plan(
 ) -> Result<(Plan, Vec<Hold>)> {
     let passes = inputs.folder.passes();
     let probe = HarnessProcess::for_query(&passes, interrupt);
-    let Chosen { selection, checked, sections, notes } = chosen;
+    let Chosen { described, selection, checked, sections, notes } = chosen;
     let Inputs { source, settings, view, .. } = &inputs;
     let choose = |chip| {
         let chosen = sections.choose(&settings.sets.value, &settings.sections.value, chip);
@@ -206,7 +209,7 @@ pub(super) fn plan(
     let limited = limited((&checked, &catalogue), &inputs);
     let (repeat, most_rounds) =
         processes(&inputs, counts.iter().sum(), devices.emulated, limited.contains(&true));
-    let both = both((&inputs, &selection), (checked, &devices), &probe)?;
+    let both = both((&inputs, &selection), (&described, checked, &devices), &probe)?;
     let plan = Plan {
         assignment: assignment.with_partners(&both.pairs, &both.counts()),
         both,
@@ -317,7 +320,7 @@ fn selected(inputs: &Inputs, probe: &HarnessProcess<'_>, sections: Sections) -> 
         check(sections.catalogue(), planned, annotated, layers, request)
     };
     let checked = planned.into_iter().map(check).collect::<Result<Vec<_>>>()?;
-    Ok(Chosen { selection, checked, sections, notes })
+    Ok(Chosen { described, selection, checked, sections, notes })
 }
 
 /// Notes on common properties of both sides, which no difference between them shows: the directions
@@ -386,13 +389,14 @@ fn processes(
 /// The series of this revision, and those of the other one, if there is one.
 fn both(
     (inputs, selection): (&Inputs, &Selection),
-    (heads, devices): (Vec<Checked>, &Devices),
+    (known, heads, devices): (&[SeriesDescription], Vec<Checked>, &Devices),
     probe: &HarnessProcess<'_>,
 ) -> Result<Both> {
     let own = inputs.source.harnesses.clone();
     let Some(base) = &inputs.base else { return Ok(Both::alone(own, heads)) };
     let theirs = &base.source.harnesses;
-    let described = discover::series(probe, theirs).map_err(|failure| base.blamed(failure))?;
+    let mut described = base.source.series(probe).map_err(|failure| base.blamed(failure))?;
+    sides::name_as(&mut described, known, !inputs.source.bench_targets().is_empty());
     let on_chips = |series: SeriesDescription| {
         let ids = devices.names_of(&series.id).into_iter();
         ids.map(move |id| SeriesDescription { id, ..series.clone() })
@@ -522,8 +526,8 @@ fn select(
 ) -> Result<(Vec<SeriesDescription>, Selection, Vec<PlannedSeries>)> {
     let described = source.describe(process)?;
     if source.other_packages().is_empty() && source.bench_targets().is_empty() {
-        let keys = described.values().flatten().map(|s| s.id.to_string());
-        let sentences = layers.tables_of_no_series(&keys.collect::<Vec<_>>());
+        let ids: Vec<&SeriesId> = described.values().flatten().map(|series| &series.id).collect();
+        let sentences = layers.tables_of_no_series(&ids);
         // A threshold that judges nothing is not a pass.
         if !sentences.is_empty() && settings.strict.value {
             return Err(Failure::new(ExitCode::Configuration, sentences.join("\n")));

@@ -194,7 +194,7 @@ mod tests {
         let catalogue = Catalogue::built_in();
         let counters = catalogue.hardware_names(&catalogue.find("dram_throughput").unwrap());
         let counters: Vec<String> = counters.into_iter().map(Cow::into_owned).collect();
-        let key = || "saxpy::kernels::saxpy".to_owned();
+        let key = || "saxpy::saxpy".to_owned();
         let placed = thresholds.into_iter().map(|t| (key(), t, Layer::Attribute));
         refuse(&catalogue, placed, &counters, reason, Some("NVIDIA H200"))
             .map_err(Blocked::into_failure)
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(
             failure.message,
             "thresholds need hardware counters, but this machine does not provide them; nothing \
-             was run.\n  saxpy::kernels::saxpy: `best dram_throughput >= 60%` (attribute) needs \
+             was run.\n  saxpy::saxpy: `best dram_throughput >= 60%` (attribute) needs \
              gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed\n\
              cuptiRangeProfilerEnable failed: …\n\
              To run without counters: --no-gate measures times and launch facts and judges \

@@ -17,7 +17,7 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
     let series = |checked: &Checked| {
         let PlannedSeries { series, configurations, .. } = &checked.planned;
         let keys: Vec<String> = configurations.iter().map(ToString::to_string).collect();
-        (series.id.to_string(), series.space.axes.clone(), sha256(keys.join("\n").as_bytes()))
+        (series.id.full_key(), series.space.axes.clone(), sha256(keys.join("\n").as_bytes()))
     };
     let harness = |harness: &Harness| {
         let key = format!("{}::{}", harness.package, harness.target);

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use gpuprof_model::language::Language;
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
+use gpuprof_model::series::{Listed, known_as};
 use gpuprof_model::{Configuration, ExitCode};
 
 use super::inputs::Checked;
@@ -82,6 +83,24 @@ impl Both {
     /// How many configurations each series of the other one has.
     pub(super) fn counts(&self) -> Vec<usize> {
         self.bases().iter().map(Checked::count).collect()
+    }
+}
+
+/// Gives the series `described` by the other revision's harnesses the ids that they have among
+/// `known`, those of this revision, and drops repeated ones.
+pub(super) fn name_as(
+    described: &mut BTreeMap<usize, Vec<SeriesDescription>>,
+    known: &[SeriesDescription],
+    some_benches: bool,
+) {
+    let theirs: Vec<Listed<'_>> = described.values().flatten().map(Listed::from).collect();
+    let ours: Vec<Listed<'_>> = known.iter().map(Listed::from).collect();
+    let mut ids = known_as(&theirs, &ours, some_benches).into_iter();
+    for all in described.values_mut() {
+        let named = std::mem::take(all).into_iter().zip(&mut ids);
+        *all = named
+            .filter_map(|(series, id)| Some(SeriesDescription { id: id?, ..series }))
+            .collect();
     }
 }
 

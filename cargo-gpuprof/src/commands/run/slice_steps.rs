@@ -40,8 +40,8 @@ pub(super) fn cut(inputs: &Inputs, checked: Vec<Checked>) -> Result<(Vec<Checked
     let Inputs { request, source, .. } = inputs;
     let (by, named) = (request.partition_by, request.partition_costs.as_deref());
     let places = (&*source.root(), &*source.stored);
-    let costs = Costs::read(named, partition.method, places)?;
     let planned = || checked.iter().map(|c| &c.planned);
+    let costs = Costs::read(named, partition.method, places, planned())?;
     let slices = divide::slices(planned(), partition, by, costs.as_ref());
     let own = divide::own(&slices, checked.len(), partition);
     costs
@@ -148,7 +148,7 @@ pub(super) fn write(prepared: &Prepared, start: &Start) -> Result<()> {
         name: other.name.clone(),
         provenance: run.provenance.clone(),
         known: plan.both.known.clone(),
-        measured: plan.both.bases().iter().map(|c| c.planned.series.id.to_string()).collect(),
+        measured: plan.both.bases().iter().map(|c| c.planned.series.id.full_key()).collect(),
     });
     let provenance =
         Provenance { slices: vec![slice.record(folder, start)], ..document.provenance.clone() };

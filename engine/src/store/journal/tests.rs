@@ -405,7 +405,7 @@ fn row(n: u64, ns: f64) -> ConfigurationResult {
 }
 
 fn id(kernel: &str) -> SeriesId {
-    SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into(), chip: None }
+    SeriesId::new("p", "t", kernel)
 }
 
 /// A journal with rows of two series, more than are parsed together; a second start, on another
