@@ -65,6 +65,17 @@ fn kernels_in_ptx_are_swept_verified_and_judged() {
 }
 
 #[test]
+fn slices_of_kernels_in_one_file_can_be_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let slices = folder.path().display().to_string();
+    for part in ["slice:1/2", "slice:2/2"] {
+        let own = ["--partition", part, "--partition-by", "configuration", "--slices", &slices];
+        run("in-cuda", &own).exits_with(0);
+    }
+    in_fixture(&["merge", &slices]).exits_with(0);
+}
+
+#[test]
 fn a_declaration_that_does_not_fit_its_entry_point_is_shown_where_it_is_written() {
     let told = |feature: &str| {
         let stderr = run("in-ptx", &["--features", feature]).exits_with(101).stderr;

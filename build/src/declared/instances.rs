@@ -1,6 +1,6 @@
 //! Instances: a declared kernel with a value for every constant of its series.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use gpuprof_model::Configuration;
@@ -54,6 +54,22 @@ impl<'a> Needed<'a> {
     ) -> Vec<Self> {
         let launched = series.declared_launches.iter().filter_map(Self::every);
         Self::collect(series, configurations).into_iter().chain(launched).collect()
+    }
+
+    /// Those of `whole` that are compiled together with `own`, which are some of them: the code of a
+    /// module depends on all of its instances.
+    pub fn of_same_modules(own: &[Self], whole: Vec<Self>) -> Vec<Self> {
+        let of_own = own.iter().flat_map(RequestedInstance::of_all);
+        let modules: BTreeSet<String> = of_own.map(|it| it.module()).collect();
+        let kept = |needed: Self| {
+            let instances = RequestedInstance::of_all(&needed);
+            let modules_of = instances.iter().map(RequestedInstance::module);
+            let both = needed.configurations.iter().zip(modules_of);
+            let kept = both.filter(|(_, module)| modules.contains(module));
+            let configurations: Vec<_> = kept.map(|(point, _)| point.clone()).collect();
+            (!configurations.is_empty()).then_some(Self { configurations, ..needed })
+        };
+        whole.into_iter().filter_map(kept).collect()
     }
 
     /// Every instance that `series` may ever need: overrides choose among the constants that its

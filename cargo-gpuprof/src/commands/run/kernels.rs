@@ -35,8 +35,14 @@ pub(super) fn build(
     interrupt: &Interrupt,
 ) -> Result<Kernels> {
     let own = plan.both.checked.iter().map(|c| &c.planned).filter(|p| p.side == side);
-    let declared: Vec<Needed<'_>> =
-        own.clone().flat_map(|p| Needed::of_run(&p.series, &p.configurations)).collect();
+    fn needed<'p>(planned: impl Iterator<Item = &'p PlannedSeries>) -> Vec<Needed<'p>> {
+        planned.flat_map(|p| Needed::of_run(&p.series, &p.configurations)).collect()
+    }
+    let mut declared = needed(own.clone());
+    if let Some(slice) = &plan.inputs.slice {
+        let whole = needed(slice.declared.iter().filter(|p| p.side == side));
+        declared = Needed::of_same_modules(&declared, whole);
+    }
     let packages: BTreeSet<String> = own.flat_map(packages_of).collect();
     let settings = &plan.inputs.settings;
     let toolchain = settings.kernel_toolchain.value.as_deref();

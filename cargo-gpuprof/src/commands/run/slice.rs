@@ -13,6 +13,7 @@ use gpuprof_model::run::{Provenance, SliceRecord};
 use super::request::Request;
 use crate::commands::divide::Own;
 use crate::options::Partition;
+use gpuprof_engine::plan::PlannedSeries;
 use gpuprof_engine::store::RunFolder;
 use gpuprof_engine::store::journal::Start;
 use gpuprof_engine::store::manifest::{Manifest, Outline};
@@ -28,6 +29,9 @@ pub(super) struct Slice {
     pub(super) outline: Outline,
     /// The part that is measured here.
     pub(super) own: Vec<Own>,
+    /// The whole plan's series with declared kernels: a module has the instances of all slices, so
+    /// that its code is the same in each.
+    pub(super) declared: Vec<PlannedSeries>,
     /// The configurations of the whole plan by series, if another revision is measured too.
     pub(super) whole: HashMap<String, HashSet<Configuration>>,
 }

@@ -18,6 +18,7 @@ use super::{against, scheduler};
 use crate::commands::divide::{self, Costs, Own};
 use crate::commands::thresholds::Placed;
 use gpuprof_build::host::Harness;
+use gpuprof_engine::plan::PlannedSeries;
 use gpuprof_engine::schedule::partition::Slices;
 use gpuprof_engine::store::journal::Start;
 use gpuprof_engine::store::manifest::{
@@ -71,6 +72,10 @@ pub(super) fn cut(inputs: &Inputs, checked: Vec<Checked>) -> Result<(Vec<Checked
         Some(_) => checked.iter().map(configurations).collect(),
         None => HashMap::new(),
     };
+    let is_declared = |planned: &&PlannedSeries| {
+        planned.series.declared.is_some() || !planned.series.declared_launches.is_empty()
+    };
+    let declared = planned().filter(is_declared).cloned().collect();
     let mut all: Vec<Option<Checked>> = checked.into_iter().map(Some).collect();
     let here = |own: &Own| {
         let mut checked = all[own.series].take()?;
@@ -78,7 +83,7 @@ pub(super) fn cut(inputs: &Inputs, checked: Vec<Checked>) -> Result<(Vec<Checked
         Some(checked)
     };
     let here = own.iter().filter_map(here).collect();
-    Ok((here, Some(Slice { partition, outline, own, whole })))
+    Ok((here, Some(Slice { partition, outline, own, declared, whole })))
 }
 
 fn scope(inputs: &Inputs) -> OutlineScope {
