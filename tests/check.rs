@@ -99,7 +99,7 @@ fn an_annotation_selects_checks_and_a_report_says_what_its_verification_lacks() 
 
      not checked  `race` in 2 of 2 configurations
 
-    2 configurations of 1 series: 2 finished; no thresholds
+    2 configurations of 1 series: 2 finished; no thresholds; not checked: `race` in 2 of 2 configurations
 
     ----- stderr -----
     ");

@@ -163,7 +163,9 @@ fn costlier_lines(run: &Run) -> Vec<String> {
         let (first, rest) = cost.split_at(cost.chars().next().map_or(0, char::len_utf8));
         format!("{}{rest}.", first.to_uppercase())
     };
-    costs.iter().take(LINES).map(sentence).collect()
+    let more = costs.len().saturating_sub(LINES);
+    let rest = (more > 0).then(|| format!("{more} more in `cargo gpuprof report --code-diff`."));
+    costs.iter().take(LINES).map(sentence).chain(rest).collect()
 }
 
 /// The first reasons why configurations failed: nothing else says what to do next.

@@ -43,7 +43,7 @@ type Rate = (&'static str, fn(&LineCounts) -> u64, Counter);
 const RATES: [Rate; 3] = [
     ("sectors a request", |counts| counts[Counter::Sectors], Counter::Requests),
     ("wavefronts a request", |counts| counts[Counter::Wavefronts], Counter::Requests),
-    ("divergent ones of 100", |counts| 100 * counts[Counter::DivergentBranches], Counter::Branches),
+    ("% divergent", |counts| 100 * counts[Counter::DivergentBranches], Counter::Branches),
 ];
 
 /// The changes in words, the largest first: "the loads of src/lib.rs:31 went from 4 to 32 sectors a

@@ -1,7 +1,11 @@
 //! Two texts side by side.
 //!
 //! Input: the lines of both. Output: pairs of equal lines by the longest common subsequence;
-//! between them lines that replace each other, one by one.
+//! between them lines that replace each other, the fewer next to those of the others that are most
+//! alike.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 use gpuprof_model::code::{DiffRow, MachineLine};
 
@@ -13,6 +17,9 @@ const MOST_ROWS: usize = 600;
 
 /// The most pairs of lines that are compared: beyond it, nothing counts as equal.
 const MOST_COMPARED: usize = 16_000_000;
+
+/// The most pairs of replaced lines of which words are compared.
+const MOST_ALIKE: usize = 100_000;
 
 /// The machine instructions that name an offset of the code.
 const JUMPS: [&str; 7] = ["BRA", "BRX", "BSSY", "CALL", "JMP", "LEPC", "RET"];
@@ -73,10 +80,15 @@ pub(super) fn pairs(before: &[String], after: &[String]) -> Vec<Pair> {
     equal.extend((0..end).rev().map(|at| (before.len() - 1 - at, after.len() - 1 - at)));
     let (mut all, mut next) = (Vec::new(), (0, 0));
     for (a, b) in equal.into_iter().chain([(before.len(), after.len())]) {
-        for at in 0..(a - next.0).max(b - next.1) {
-            let old = Some(next.0 + at).filter(|at| *at < a);
-            let new = Some(next.1 + at).filter(|at| *at < b);
-            all.push(Pair { before: old, after: new, same: false });
+        let (old, new) = (next.0..a, next.1..b);
+        let skipped = most_alike(&before[old.clone()], &after[new.clone()]);
+        for at in 0..old.len().max(new.len()) {
+            // The shorter side begins after the lines that are skipped.
+            let on = |side: &Range<usize>, other: &Range<usize>| {
+                let own = at.checked_sub(if side.len() < other.len() { skipped } else { 0 })?;
+                side.clone().nth(own)
+            };
+            all.push(Pair { before: on(&old, &new), after: on(&new, &old), same: false });
         }
         if a < before.len() || b < after.len() {
             all.push(Pair { before: Some(a), after: Some(b), same: true });
@@ -84,6 +96,26 @@ pub(super) fn pairs(before: &[String], after: &[String]) -> Vec<Pair> {
         next = (a + 1, b + 1);
     }
     all
+}
+
+/// How many lines of the longer of two texts to skip, so that the shorter one is next to the lines
+/// with most words in common.
+fn most_alike(before: &[String], after: &[String]) -> usize {
+    if before.len().saturating_mul(after.len()) > MOST_ALIKE {
+        return 0;
+    }
+    let words = |line: &String| -> BTreeSet<String> {
+        let words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_owned).collect()
+    };
+    let [before, after] = [before, after].map(|lines| lines.iter().map(words).collect::<Vec<_>>());
+    let (short, long) = if before.len() <= after.len() { (before, after) } else { (after, before) };
+    let alike = |skipped: &usize| -> usize {
+        let pairs = short.iter().zip(&long[*skipped..]);
+        pairs.map(|(one, other)| one.intersection(other).count()).sum()
+    };
+    // The first of those that are equally alike.
+    (0..=long.len() - short.len()).rev().max_by_key(alike).unwrap_or(0)
 }
 
 /// The positions of a longest common subsequence.
@@ -147,6 +179,20 @@ mod tests {
         assert_eq!(told("a b c d", "a x c y d"), "a b/x c -/y d");
         assert_eq!(told("a b c", "b c d"), "a/- b c -/d");
         assert_eq!(told("a", "b c"), "a/b -/c");
+    }
+
+    #[test]
+    fn a_replaced_line_is_next_to_the_one_that_is_most_like_it() {
+        let texts = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>();
+        let old = texts(&["let y = x[i];"]);
+        for (new, at) in [
+            (["// One of 32.", "let y = x[32 * i];"], 1),
+            (["let y = x[32 * i];", "// One of 32."], 0),
+        ] {
+            let pairs = pairs(&old, &texts(&new));
+            let next = pairs.iter().find(|pair| pair.before.is_some()).unwrap();
+            assert_eq!((pairs.len(), next.after), (2, Some(at)));
+        }
     }
 
     #[test]

@@ -103,7 +103,8 @@ pub(super) fn screen(run: &Run, view: &View, place: Option<&Place>, paint: Paint
         out.push(format!("{}  {}, {why}", paint.bold(id), one_line(&key(row))));
         out.extend(row.source.as_ref().map(|source| paint.faint(collected(source))));
         for (file, of_file, numbers) in of_files {
-            let table = Table { file, lines: &of_file, sources: &run.provenance.sources, paint };
+            let sources = &run.provenance.sources;
+            let table = Table { file, lines: &of_file, all: &all, sources, paint };
             out.extend(table.write(&numbers, place, row));
         }
         out.push(String::new());
@@ -131,6 +132,8 @@ fn shown(lines: &[&Line<'_>], place: Option<&Place>, all: bool) -> Option<BTreeS
 struct Table<'r> {
     file: &'r str,
     lines: &'r [&'r Line<'r>],
+    /// The lines of all files.
+    all: &'r [Line<'r>],
     sources: &'r Sources,
     paint: Paint,
 }
@@ -182,7 +185,7 @@ impl Table<'_> {
     /// The columns that say anything.
     fn columns(&self) -> Vec<Column> {
         let mut totals = LineCounts::default();
-        self.lines.iter().for_each(|line| totals += line.counts);
+        self.all.iter().for_each(|line| totals += line.counts);
         let column = |&(title, text): &(&'static str, Text)| {
             let texts: Vec<String> = self.lines.iter().map(|line| text(line, &totals)).collect();
             let width = texts.iter().map(String::len).chain([title.len()]).max().unwrap_or(0);

@@ -90,6 +90,20 @@ fn costly_lines_are_shown_in_their_source() {
 }
 
 #[test]
+fn a_share_of_instructions_is_that_of_all_files() {
+    let mut code = code();
+    let mut listing = (*code.listing).clone();
+    listing.files.push("src/helper.rs".into());
+    listing.lines[4].1 = 2;
+    code.listing = Arc::new(listing);
+    let mut run = run();
+    run.series[0].configurations[0].code = vec![code];
+    let text = screen_of(&run, None);
+    let (_, of_helper) = text.split_once("src/helper.rs").expect("it has a table");
+    assert!(of_helper.contains("6        20.0 %"), "{text}");
+}
+
+#[test]
 fn the_code_of_one_place_is_shown_below_it() {
     insta::assert_snapshot!(screen(Some("lib.rs:5")), @r"
     saxpy::saxpy  block=64,n=1048576, the first
