@@ -47,7 +47,8 @@ fn each_chip_is_judged_by_itself_and_has_a_column() {
     let document: Value = serde_json::from_slice(&fs::read(json).unwrap()).expect("it is JSON");
     let sms = |chip: &str| document["provenance"]["chips"][chip]["sm_count"].as_u64();
     assert_eq!((sms("a100"), sms("l4")), (Some(108), Some(58)));
-    let verdict = workshop().stored().join("verdict.json");
+    let id = document["id"].as_str().expect("it is a text");
+    let verdict = workshop().stored().join("runs").join(id).join("verdict.json");
     let verdict: Value = serde_json::from_slice(&fs::read(verdict).unwrap()).expect("it is JSON");
     for (at, name) in ["a100", "l4"].into_iter().enumerate() {
         let judged = &verdict["judgements"][at];

@@ -112,12 +112,12 @@ fn kernels_of_cuda_oxide_are_swept_verified_and_judged_and_their_contracts_are_k
     assert!(toolchain.ends_with("; sm_80, not contracted)"), "{toolchain}");
     let modules = provenance["ptx_sha256"].as_object().expect("modules have hashes").keys();
     assert_snapshot!(modules.cloned().collect::<Vec<_>>().join("\n"), @r"
-    kernels::sweep::bounded
-    kernels::sweep::contracted
-    kernels::sweep::saxpy
-    kernels::sweep::shifted
-    kernels::sweep::step/STEP=1
-    kernels::sweep::step/STEP=8
+    kernels::bounded
+    kernels::contracted
+    kernels::saxpy
+    kernels::shifted
+    kernels::step/STEP=1
+    kernels::step/STEP=8
     ");
 }
 

@@ -142,7 +142,7 @@ fn the_closures_of_a_gpu_are_in_the_trace_with_their_calls() {
     let events = trace["traceEvents"].as_array().expect("there are events");
     let closure = events.iter().find(|event| {
         let name = event["args"]["name"].as_str().unwrap_or_default();
-        name == "one call of ranges::kernels::moves block=64"
+        name == "one call of ranges::moves block=64"
     });
     let pid = &closure.unwrap_or_else(|| panic!("no closure in {trace:#}"))["pid"];
     let own = events.iter().filter(|event| event["pid"] == *pid);

@@ -158,8 +158,8 @@ fn verification_that_is_weaker_than_the_baselines_is_no_pass() {
     let compared = ["gather", "--baseline", "main"];
     let unchecked = [&compared[..], &["--check", "none"]].concat();
     let outcome = packed.tool(&unchecked).run().exits_with(0);
-    let weaker = "\n weaker  vector::gather/block=64,stride=1,n=4096, and 3 more: `race` is \
-                  checked in the baseline, and not here\n";
+    let weaker = "\n weaker  vector::gather/block=64,stride=1,n=4096, and 3 more: `init` and `race` \
+                  are checked in the baseline, and not here\n";
     assert!(outcome.stdout.contains(weaker), "{}", outcome.stdout);
     packed.tool(&[&unchecked[..], &["--strict"]].concat()).run().exits_with(106);
     let markdown = packed.other(&["report", "latest", "--format", "markdown"]).run().exits_with(0);

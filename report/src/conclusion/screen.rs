@@ -13,9 +13,9 @@ use crate::room::{COLUMNS, cap};
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
 /// The columns to leave out if room is short, the first one first: the threshold's own line has the
-/// limit and the interval, cycles mostly confirm a time, and a change matters more than its two
-/// values.
-const SPARED: [&str; 5] = ["limit", "in cycles", "95 % interval", "base", "head"];
+/// limit, the interval and the reason, cycles mostly confirm a time, and a change matters more than
+/// its two values.
+const SPARED: [&str; 6] = ["limit", "in cycles", "95 % interval", "why", "base", "head"];
 
 /// The column of metrics.
 const METRIC: &str = "metric";
