@@ -56,8 +56,8 @@ impl<'a> Needed<'a> {
         Self::collect(series, configurations).into_iter().chain(launched).collect()
     }
 
-    /// Those of `whole` that are compiled together with `own`, which are some of them: the code of a
-    /// module depends on all of its instances.
+    /// The instances of `whole` in the modules of `own`, a part of it: the code of a module depends
+    /// on all of its instances.
     pub fn of_same_modules(own: &[Self], whole: Vec<Self>) -> Vec<Self> {
         let of_own = own.iter().flat_map(RequestedInstance::of_all);
         let modules: BTreeSet<String> = of_own.map(|it| it.module()).collect();
