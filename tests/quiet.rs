@@ -39,10 +39,9 @@ fn by_process(timeline: &[Happening]) -> BTreeMap<u32, Vec<&Happening>> {
     processes
 }
 
-/// The measurements that count. Known defect: on a loaded machine the next process sometimes begins
-/// during the very last sample, which is left out here.
+/// The measurements that count.
 fn windows(timeline: &[Happening]) -> Vec<&Happening> {
-    let last = |all: Vec<_>| all.into_iter().rev().skip(1).take(SAMPLES - 1);
+    let last = |all: Vec<_>| all.into_iter().rev().take(SAMPLES);
     let samples = times(timeline).into_values().flat_map(last);
     samples.chain(timeline.iter().filter(|happening| happening.what == "counts")).collect()
 }

@@ -137,8 +137,10 @@ pub extern "C" fn cuptiActivityFlushAll(_flag: u32) -> Code {
     let code = with("cuptiActivityFlushAll", |recording| {
         callbacks = recording.callbacks;
         recording.settle();
-        timed = !recording.enabled.contains(&CALL);
         records = std::mem::take(&mut recording.pending);
+        // Copies around a measurement are none.
+        let launched = records.iter().any(|Record(record)| record.kind as u32 == KERNEL);
+        timed = launched && !recording.enabled.contains(&CALL);
         Ok(())
     });
     // Without the lock, as the client's callback asks for the records one by one.
