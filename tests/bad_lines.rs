@@ -21,7 +21,7 @@ const KERNELS: [(&str, &str, &str); 5] = [
     (
         "indexing",
         "{ let mut all = [sum; 32]; all[i as usize % 32] += 1.0; sum += all[i as usize * 7 % 32] };",
-        "every ptx__local_ld.sum <= 0",
+        "every local_memory <= 0",
     ),
     ("widening", "sum = (f64::from(sum) * 1.000_000_1) as f32;", "every ptx_fp64_flops <= 0"),
 ];
@@ -79,6 +79,12 @@ fn each_bad_line_is_named_in_the_terminal_the_page_and_the_comment_on_a_pull_req
         |format: &str| workspace.gpuprof(&["report", "--format", format]).exits_with(0).stdout;
     // Nothing between colons becomes a picture there.
     let (page, comment) = (written("html"), written("markdown").replace("&#8203;", ""));
+    let by_line = workspace.gpuprof(&["report", "--source"]).exits_with(0).stdout;
+    for (title, bad) in [("  local  ", KERNELS[3].1), ("  FP64  ", KERNELS[4].1)] {
+        let listing = by_line.lines().skip_while(|line| !line.contains(title));
+        let mut hot = listing.take_while(|line| !line.is_empty()).filter(|it| it.contains('█'));
+        assert!(hot.any(|line| line.ends_with(bad)), "{title}: not hot in\n{by_line}");
+    }
     for ((name, bad, _), line) in KERNELS.iter().zip(bad_lines) {
         let named = format!("most by src/lib.rs:{line}: ");
         for (what, report) in [("terminal", &shown), ("page", &page), ("comment", &comment)] {

@@ -73,7 +73,7 @@ pub struct Instruction {
     /// Its PTX.
     pub text: *const c_char,
     /// The emulator's counts by line.
-    pub counts: [u64; 12],
+    pub counts: [u64; 15],
 }
 
 /// Takes the counts of an instruction, which live for the call only.

@@ -80,18 +80,18 @@ pub fn judge(
             absolute::judge(terms, blank, threshold, configurations, looks)
         }
     };
-    Judgement { costly: costly_line(&judged, &threshold.metric, configurations), ..judged }
+    let costs = AccessCost::of_derived(&threshold.metric, terms.catalogue);
+    Judgement { costly: costly_line(&judged, &costs, configurations), ..judged }
 }
 
-/// The line that costs most of `metric`, if `judged` is a violation of a threshold on it, in the
-/// configuration that decided.
+/// The line with most of these `costs` of a metric, if `judged` is a violation of a threshold on
+/// it, in the configuration that decided.
 pub fn costly_line(
     judged: &Judgement,
-    metric: &str,
+    costs: &[AccessCost],
     configurations: &[ConfigurationResult],
 ) -> Option<CostlyLine> {
     let key = judged.configuration.as_deref().filter(|_| judged.verdict == Verdict::Fail)?;
-    let costs = AccessCost::of_metric(metric);
     let mut rows = configurations.iter().filter(|_| !costs.is_empty());
     let row = rows.find(|row| row.configuration.to_string() == key)?;
     costliest(&row.costly, costs).cloned()

@@ -5,7 +5,7 @@
 //! add up to those of the launch.
 
 use super::Counts;
-use super::report::{Class, class};
+use super::report::{Class, class, fp64_operations};
 use crate::lower::inst::Op;
 use crate::lower::place::{Frame, Place};
 use crate::lower::program::Program;
@@ -65,6 +65,12 @@ pub struct LineCounts {
     pub divergent_branches: u64,
     /// Atomics of warps.
     pub atomics: u64,
+    /// Loads from local memory by warps.
+    pub local_loads: u64,
+    /// Stores to local memory by warps.
+    pub local_stores: u64,
+    /// Operations of threads on doubles; a fused multiply-add counts twice.
+    pub fp64_operations: u64,
 }
 
 /// The counts of a kernel by line, summed over launches.
@@ -160,6 +166,8 @@ impl Profile {
             let Some(line) = self.counts.get_mut(self.listing.of_instruction[pc]) else { continue };
             let (issued, access) = (&counts.profile[pc], &counts.accesses[pc]);
             let if_is = |is: bool| if is { issued.warps } else { 0 };
+            let stores = matches!(inst.op, Op::Store { .. });
+            let local_stores = if stores { access.local_requests } else { 0 };
             *line += LineCounts {
                 instructions: issued.warps,
                 threads: issued.threads,
@@ -173,6 +181,9 @@ impl Profile {
                 branches: if_is(class(inst) == Class::Branch),
                 divergent_branches: counts.divergent[pc],
                 atomics: if_is(matches!(inst.op, Op::Atomic(_) | Op::AtomicVector(_))),
+                local_loads: access.local_requests - local_stores,
+                local_stores,
+                fp64_operations: fp64_operations(inst) * issued.threads_on,
             };
         }
     }
@@ -180,7 +191,7 @@ impl Profile {
 
 impl LineCounts {
     /// All counts, in the order of the fields.
-    pub fn values(&self) -> [u64; 12] {
+    pub fn values(&self) -> [u64; 15] {
         [
             self.instructions,
             self.threads,
@@ -194,6 +205,9 @@ impl LineCounts {
             self.branches,
             self.divergent_branches,
             self.atomics,
+            self.local_loads,
+            self.local_stores,
+            self.fp64_operations,
         ]
     }
 }
@@ -212,5 +226,8 @@ impl AddAssign for LineCounts {
         self.branches += other.branches;
         self.divergent_branches += other.divergent_branches;
         self.atomics += other.atomics;
+        self.local_loads += other.local_loads;
+        self.local_stores += other.local_stores;
+        self.fp64_operations += other.fp64_operations;
     }
 }

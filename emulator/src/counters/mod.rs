@@ -40,6 +40,8 @@ pub struct PcCount {
 pub struct AccessCounts {
     /// Warp-level requests; those of constant memory and of parameters do not count.
     pub requests: u64,
+    /// Those of them to local memory.
+    pub local_requests: u64,
     /// Distinct sectors of global memory, request by request.
     pub sectors: u64,
     /// Sectors that the same bytes fill.
@@ -184,7 +186,8 @@ impl MemoryCounts {
         global += self.atomic;
         global += self.copies;
         shared += self.matrix_stores;
-        let mut all = AccessCounts::new(&global, &shared, self.shared_atomics);
+        let mut all = AccessCounts::new(&global, &shared, 0);
+        all.requests += self.shared_atomics;
         all += self.loads();
         all += self.stores();
         all
@@ -193,9 +196,10 @@ impl MemoryCounts {
 
 impl AccessCounts {
     #[inline(always)]
-    fn new(global: &GlobalCounts, shared: &SharedCounts, other_requests: u64) -> Self {
+    fn new(global: &GlobalCounts, shared: &SharedCounts, local_requests: u64) -> Self {
         Self {
-            requests: global.requests + shared.requests + other_requests,
+            requests: global.requests + shared.requests + local_requests,
+            local_requests,
             sectors: global.sectors,
             ideal_sectors: 0,
             global_bytes: global.bytes,
@@ -211,6 +215,7 @@ impl AccessCounts {
         let bytes = after.global_bytes - before.global_bytes;
         *self += Self {
             requests: after.requests - before.requests,
+            local_requests: after.local_requests - before.local_requests,
             sectors: after.sectors - before.sectors,
             ideal_sectors: bytes.div_ceil(sectors::SECTOR),
             global_bytes: bytes,
@@ -224,6 +229,7 @@ impl AccessCounts {
 impl AddAssign for AccessCounts {
     fn add_assign(&mut self, other: Self) {
         self.requests += other.requests;
+        self.local_requests += other.local_requests;
         self.sectors += other.sectors;
         self.ideal_sectors += other.ideal_sectors;
         self.global_bytes += other.global_bytes;

@@ -45,6 +45,15 @@ pub(super) fn class(inst: &Inst) -> Class {
     }
 }
 
+/// The operations on doubles of a thread that executes an instruction.
+pub(super) fn fp64_operations(inst: &Inst) -> u64 {
+    match class(inst) {
+        Class::Float(FloatCount::Dfma) => 2,
+        Class::Float(FloatCount::Dadd | FloatCount::Dmul) => 1,
+        _ => u64::from(matches!(&inst.op, Op::Float(op) if op.divides_doubles())),
+    }
+}
+
 /// The counters of a launch, in a fixed order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reported {

@@ -120,7 +120,15 @@ fn lines_add_up(profiles: &[Profile], record: &LaunchRecord) {
     let conflicts = ["ld", "st"].map(|op| format!("ptx__shared_bank_conflicts_op_{op}.sum"));
     let of_matrices = ["load", "store"].map(|op| format!("ptx__matrix_{op}_bank_conflicts.sum"));
     let of_matrices: u64 = of_matrices.iter().filter_map(|name| record.counter(name)).sum();
-    let expected: [(&str, u64, Option<u64>); 7] = [
+    let divisions = profile.listing.lines.iter().zip(&profile.counts);
+    let divisions = divisions.filter(|(line, _)| divides_doubles(&line.text));
+    let divisions: u64 = divisions.map(|(_, counts)| counts.fp64_operations).sum();
+    let of_doubles = ["dadd", "dmul", "dfma", "dfma"]
+        .map(|op| format!("ptx__thread_inst_executed_op_{op}_pred_on.sum"));
+    let expected: [(&str, u64, Option<u64>); 10] = [
+        ("local loads", sum.local_loads, totals(&["ptx__local_ld.sum"])),
+        ("local stores", sum.local_stores, totals(&["ptx__local_st.sum"])),
+        ("doubles", sum.fp64_operations - divisions, total(&of_doubles)),
         ("instructions", sum.instructions, totals(&["ptx__inst_executed.sum"])),
         ("threads", sum.threads, totals(&["ptx__thread_inst_executed.sum"])),
         ("threads on", sum.threads_on, totals(&["ptx__thread_inst_executed_pred_on.sum"])),
@@ -137,6 +145,12 @@ fn lines_add_up(profiles: &[Profile], record: &LaunchRecord) {
         assert_eq!(Some(lines), launch.or(Some(lines)), "{what} of {}", record.kernel);
     }
     assert!(sum.ideal_sectors <= sum.sectors && sum.bytes >= sum.ideal_sectors);
+}
+
+/// Whether a line of PTX has an operation on doubles that no counter counts.
+fn divides_doubles(text: &str) -> bool {
+    let divides = ["div.", "sqrt.", "rcp.", "rsqrt."].iter().any(|it| text.contains(it));
+    divides && text.contains(".f64")
 }
 
 /// Noise of a fixed seed.

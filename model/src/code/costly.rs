@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::counted::{CountedCode, ListedLine};
+use super::counted::{CountedCode, ListedLine, MachineLine};
 use super::counts::{Counter, LineCounts};
+use crate::metric::{Catalogue, Formula, Metric};
 
 /// The source line with the most of a cost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,10 +57,12 @@ pub enum AccessCost {
     LocalStores,
     /// Additions, multiplications, divisions and roots of 64-bit floating-point numbers by threads.
     Fp64Operations,
+    /// Instructions of the machine code by warps that access local memory: those of ptxas too.
+    LocalInstructions,
 }
 
 impl AccessCost {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::GlobalLoadSectors,
         Self::GlobalStoreSectors,
         Self::SharedLoadWavefronts,
@@ -72,6 +75,7 @@ impl AccessCost {
         Self::LocalLoads,
         Self::LocalStores,
         Self::Fp64Operations,
+        Self::LocalInstructions,
     ];
 
     /// What is counted, in words.
@@ -89,17 +93,13 @@ impl AccessCost {
             Self::LocalLoads => "loads from local memory by warps",
             Self::LocalStores => "stores to local memory by warps",
             Self::Fp64Operations => "FP64 operations of threads",
+            Self::LocalInstructions => "local accesses of the machine code by warps",
         }
     }
 
-    /// How much of it a line of PTX has.
-    fn amount(self, line: &ListedLine, counts: &LineCounts) -> u64 {
-        let opcode = line.opcode();
-        let kind = opcode.split('.').next().unwrap_or_default();
-        let is = |part: &str| opcode.split('.').any(|it| it == part);
-        let only = |holds: bool, counter: Counter| if holds { counts[counter] } else { 0 };
-        let is_fp64 =
-            is("f64") && ["add", "sub", "mul", "fma", "mad", "div", "sqrt"].contains(&kind);
+    /// How much of it a line of PTX has, of which the machine code has these `local_instructions`.
+    fn amount(self, (line, counts): (&ListedLine, &LineCounts), local_instructions: u64) -> u64 {
+        let kind = line.opcode().split('.').next().unwrap_or_default();
         let excess = counts[Counter::Sectors].saturating_sub(counts[Counter::IdealSectors]);
         let (of, amount) = match self {
             Self::GlobalLoadSectors => ("ld", counts[Counter::Sectors]),
@@ -111,9 +111,10 @@ impl AccessCost {
             Self::DivergentBranches => (kind, counts[Counter::DivergentBranches]),
             Self::GlobalLoadExcess => ("ld", excess),
             Self::GlobalStoreExcess => ("st", excess),
-            Self::LocalLoads => ("ld", only(is("local"), Counter::Requests)),
-            Self::LocalStores => ("st", only(is("local"), Counter::Requests)),
-            Self::Fp64Operations => (kind, only(is_fp64, Counter::ThreadInstructionsOn)),
+            Self::LocalLoads => (kind, counts[Counter::LocalLoads]),
+            Self::LocalStores => (kind, counts[Counter::LocalStores]),
+            Self::Fp64Operations => (kind, counts[Counter::Fp64Operations]),
+            Self::LocalInstructions => (kind, local_instructions),
         };
         if kind == of { amount } else { 0 }
     }
@@ -133,12 +134,26 @@ impl AccessCost {
             | Self::GlobalStoreExcess
             | Self::LocalLoads
             | Self::LocalStores
-            | Self::Fp64Operations => None,
+            | Self::Fp64Operations
+            | Self::LocalInstructions => None,
         }
     }
 
-    /// The costs that the metric `name` counts, or on which it depends; none if it counts something
-    /// else.
+    /// The costs that the metric `name` counts, or on which its formula in `catalogue` depends;
+    /// none if it counts something else.
+    #[must_use]
+    pub fn of_derived(name: &str, catalogue: &Catalogue) -> Vec<Self> {
+        let counted = Self::of_metric(name);
+        let metric = if counted.is_empty() { catalogue.find(name) } else { None };
+        let operands = metric.as_deref().and_then(Metric::formula);
+        let operands = operands.into_iter().flat_map(Formula::names);
+        let mut costs: Vec<Self> =
+            operands.flat_map(|operand| Self::of_derived(operand, catalogue)).collect();
+        costs.extend(counted);
+        costs
+    }
+
+    /// The costs that the metric `name` counts; none if it counts something else.
     pub fn of_metric(name: &str) -> &'static [Self] {
         const LOADS: AccessCost = AccessCost::GlobalLoadSectors;
         const STORES: AccessCost = AccessCost::GlobalStoreSectors;
@@ -146,6 +161,8 @@ impl AccessCost {
             [AccessCost::SharedLoadWavefronts, AccessCost::SharedStoreWavefronts];
         const CONFLICTS: [AccessCost; 2] =
             [AccessCost::SharedLoadConflicts, AccessCost::SharedStoreConflicts];
+        const LOCAL: [AccessCost; 3] =
+            [AccessCost::LocalLoads, AccessCost::LocalStores, AccessCost::LocalInstructions];
         match name {
             "load_sectors_per_request" | "global_load_efficiency" => {
                 &[Self::GlobalLoadExcess, LOADS]
@@ -164,12 +181,19 @@ impl AccessCost {
             "bank_conflicts_st" | "most_bank_conflicts_st" => &CONFLICTS[1..],
             _ if name.ends_with("__shared_bank_conflicts_op_ld.sum") => &CONFLICTS[..1],
             _ if name.ends_with("__shared_bank_conflicts_op_st.sum") => &CONFLICTS[1..],
-            "ptx__local_ld.sum" => &[Self::LocalLoads],
-            "ptx__local_st.sum" => &[Self::LocalStores],
-            "ptx_fp64_flops" => &[Self::Fp64Operations],
-            _ if name.contains("_inst_executed_op_local_ld.sum") => &[Self::LocalLoads],
-            _ if name.contains("_inst_executed_op_local_st.sum") => &[Self::LocalStores],
-            _ if name.contains("_thread_inst_executed_op_d") => &[Self::Fp64Operations],
+            "ptx__local_ld.sum" => &LOCAL[..1],
+            "ptx__local_st.sum" => &LOCAL[1..2],
+            "local_memory" => &LOCAL,
+            "spills" => &LOCAL[2..],
+            "fusable_fp64" => &[Self::Fp64Operations],
+            _ if LOCAL_COUNTERS.iter().any(|part| name.contains(part)) => {
+                match (name.contains("_local_ld"), name.contains("_op_ld")) {
+                    (true, _) | (_, true) => &LOCAL[..1],
+                    _ if name.contains("_st") => &LOCAL[1..2],
+                    _ => &LOCAL[..2],
+                }
+            }
+            _ if FP64_COUNTERS.iter().any(|part| name.contains(part)) => &[Self::Fp64Operations],
             _ if name.contains("_t_sectors_pipe_lsu_mem_global_op_ld.sum") => &[LOADS],
             _ if name.contains("_t_sectors_pipe_lsu_mem_global_op_st.sum") => &[STORES],
             _ if name.contains("_wavefronts_mem_shared_op_ld.sum") => &WAVES[..1],
@@ -179,25 +203,39 @@ impl AccessCost {
     }
 }
 
-/// Of `lines` the one with the most of one of these `costs`; of the cost of accesses, the avoidable
-/// part comes first.
+/// Parts of the names of counters of local memory, and of arithmetic on doubles.
+const LOCAL_COUNTERS: [&str; 2] = ["_inst_executed_op_local", "_mem_local"];
+const FP64_COUNTERS: [&str; 4] =
+    ["_thread_inst_executed_op_d", "_thread_inst_executed_ops_d", "_op_fp64", "_pipe_fp64"];
+
+/// Of `lines` the one with the most of one of these `costs`. The avoidable part of a cost comes
+/// before the cost, and loads from local memory before the stores.
 #[must_use]
 pub fn costliest<'l>(lines: &'l [CostlyLine], costs: &[AccessCost]) -> Option<&'l CostlyLine> {
     let counted = lines.iter().filter(|line| costs.contains(&line.cost));
-    let order = |line: &CostlyLine| (line.cost.avoidable().is_none(), line.amount);
+    let rank = |cost: AccessCost| match cost {
+        AccessCost::LocalStores => 1,
+        AccessCost::LocalInstructions => 0,
+        _ => 2 + u8::from(cost.avoidable().is_none()),
+    };
+    let order = |line: &CostlyLine| (rank(line.cost), line.amount);
     counted.reduce(|most, line| if order(line) > order(most) { line } else { most })
 }
 
 /// The line with the most of each cost in the code of a measured range. Of equal ones the first.
 #[must_use]
 pub fn costly_lines(code: &[CountedCode]) -> Vec<CostlyLine> {
+    let local: Vec<BTreeMap<u32, u64>> = code.iter().map(local_instructions).collect();
     let costly = |cost: AccessCost| {
         let (mut lines, mut total): (BTreeMap<_, u64>, _) = (BTreeMap::new(), 0);
-        for (of, (line, counts)) in code.iter().flat_map(|of| of.lines().map(move |it| (of, it))) {
-            let amount = cost.amount(line, &counts);
-            total += amount;
-            if let Some(source) = of.source(line) {
-                *lines.entry(source).or_default() += amount;
+        for (of, local) in code.iter().zip(&local) {
+            for (line, counts) in of.lines() {
+                let local = local.get(&line.0).copied().unwrap_or_default();
+                let amount = cost.amount((line, &counts), local);
+                total += amount;
+                if let Some(source) = of.source(line) {
+                    *lines.entry(source).or_default() += amount;
+                }
             }
         }
         let most = lines.into_iter().reduce(|most, next| if next.1 > most.1 { next } else { most });
@@ -205,6 +243,22 @@ pub fn costly_lines(code: &[CountedCode]) -> Vec<CostlyLine> {
         Some(CostlyLine { cost, line: line.to_string(), amount, total, emulated: false })
     };
     AccessCost::ALL.into_iter().filter_map(costly).collect()
+}
+
+/// How often warps execute machine instructions that access local memory, by the number of the PTX
+/// line: as counted, else as often as the line.
+fn local_instructions(code: &CountedCode) -> BTreeMap<u32, u64> {
+    let is_local = |line: &MachineLine| {
+        line.opcode().split('.').next().is_some_and(|kind| ["LDL", "STL"].contains(&kind))
+    };
+    let ptx: BTreeMap<u32, u64> =
+        code.lines().map(|(line, counts)| (line.0, counts[Counter::Instructions])).collect();
+    let mut all = BTreeMap::new();
+    for (line, times) in code.machine().filter(|(line, _)| is_local(line)) {
+        let times = times.or_else(|| ptx.get(&line.1).copied()).unwrap_or_default();
+        *all.entry(line.1).or_default() += times;
+    }
+    all
 }
 
 #[cfg(test)]
@@ -231,15 +285,19 @@ mod tests {
             ),
             line(6, "atom.global.add.u32 %r3, [%rd1], 1;", &[(Counter::Sectors, 900)]),
             line(7, "@%p1 bra $end;", &[(Counter::DivergentBranches, 3)]),
-            line(8, "ld.local.f32 %f1, [%rd5];", &[(Counter::Requests, 5)]),
-            line(9, "st.local.f32 [%rd5], %f1;", &[(Counter::Requests, 6)]),
-            line(10, "mul.rn.f64 %fd1, %fd2, 0d4000;", &[(Counter::ThreadInstructionsOn, 64)]),
-            line(11, "cvt.f64.f32 %fd2, %f1;", &[(Counter::ThreadInstructionsOn, 99)]),
+            line(8, "ld.u32 %r9, [%rd5];", &[(Counter::LocalLoads, 5)]),
+            line(9, "st.u32 [%rd5], %r9;", &[(Counter::LocalStores, 6)]),
+            line(10, "mul.rn.f64 %fd1, %fd2, 0d4000;", &[(Counter::Fp64Operations, 64)]),
+            line(11, "fma.rn.f32 %f3, %f1, %f2, %f3;", &[(Counter::Instructions, 4)]),
         ]
         .into_iter()
         .unzip();
         let (kernel, files) = ("k".to_owned(), vec!["src/lib.rs".to_owned()]);
-        let listing = Listing { kernel, files, lines, ..Listing::default() };
+        // ptxas spilled a register there.
+        let machine = [(8, "LDL R1, [R1]"), (11, "@P0 STL.64 [R1+0x8], R2"), (11, "LDL R2, [R1]")];
+        let instruction = |(ptx, text): (u32, &str)| MachineLine(0, ptx, 0, text.to_owned());
+        let machine = machine.map(instruction).to_vec();
+        let listing = Listing { kernel, files, lines, machine };
         let code = [CountedCode::new(listing, &counts)];
         let told =
             |it: CostlyLine| format!("{:?} {} {} of {}", it.cost, it.line, it.amount, it.total);
@@ -253,7 +311,44 @@ mod tests {
             "LocalLoads src/lib.rs:8 5 of 5",
             "LocalStores src/lib.rs:9 6 of 6",
             "Fp64Operations src/lib.rs:10 64 of 64",
+            "LocalInstructions src/lib.rs:11 8 of 8",
         ];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn avoidable_costs_and_loads_from_local_memory_come_first() {
+        let line = |cost, amount| {
+            let (line, total) = (format!("{cost:?}"), amount);
+            CostlyLine { cost, line, amount, total, emulated: false }
+        };
+        use AccessCost::{GlobalLoadExcess, GlobalLoadSectors, LocalLoads, LocalStores};
+        for (first, other) in [(GlobalLoadExcess, GlobalLoadSectors), (LocalLoads, LocalStores)] {
+            let lines = [line(other, 64), line(first, 2), line(first, 1)];
+            assert_eq!(costliest(&lines, &[first, other]), Some(&lines[1]));
+            assert_eq!(costliest(&lines[..1], &[first, other]), Some(&lines[0]));
+        }
+    }
+
+    #[test]
+    fn a_derived_metric_has_the_costs_of_what_it_is_made_of() {
+        use AccessCost::{Fp64Operations, LocalInstructions, LocalLoads, LocalStores};
+        let catalogue = Catalogue::built_in();
+        for (name, costs) in [
+            ("ptx_fp64_flops", &[Fp64Operations][..]),
+            ("inst_fp_64", &[Fp64Operations]),
+            ("double_precision_fu_utilization", &[Fp64Operations]),
+            ("local_memory", &[LocalLoads, LocalStores, LocalInstructions]),
+            ("spills", &[LocalInstructions]),
+            ("local_load_transactions_per_request", &[LocalLoads]),
+            ("l1_local_store_miss", &[LocalStores]),
+            ("local_memory_overhead", &[LocalLoads, LocalStores]),
+            ("smsp__sass_inst_executed_op_local.sum", &[LocalLoads, LocalStores]),
+            ("ptx_instructions", &[]),
+        ] {
+            let mut found = AccessCost::of_derived(name, &catalogue);
+            found.dedup();
+            assert_eq!(found, costs, "{name}");
+        }
     }
 }

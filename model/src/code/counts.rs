@@ -33,6 +33,13 @@ pub enum Counter {
     DivergentBranches,
     /// Atomics of warps.
     Atomics,
+    /// Loads from local memory by warps.
+    LocalLoads,
+    /// Stores to local memory by warps.
+    LocalStores,
+    /// Additions, multiplications, divisions and roots of 64-bit floating-point numbers by threads;
+    /// a fused multiply-add counts twice.
+    Fp64Operations,
     /// Samples of warps on a GPU, which are those of all states that follow.
     Samples,
     /// Those of them in which the scheduler issued nothing.
@@ -77,10 +84,10 @@ pub enum Counter {
 
 impl Counter {
     /// How many the emulated driver counts, the first of [`Counter::ALL`].
-    pub const EMULATED: usize = 12;
+    pub const EMULATED: usize = 15;
 
     /// All of them.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 35] = [
         Self::Instructions,
         Self::ThreadInstructions,
         Self::ThreadInstructionsOn,
@@ -93,6 +100,9 @@ impl Counter {
         Self::Branches,
         Self::DivergentBranches,
         Self::Atomics,
+        Self::LocalLoads,
+        Self::LocalStores,
+        Self::Fp64Operations,
         Self::Samples,
         Self::SamplesNotIssued,
         Self::Barrier,
@@ -153,6 +163,9 @@ impl Counter {
             Self::Branches => "branches",
             Self::DivergentBranches => "divergent branches",
             Self::Atomics => "atomics",
+            Self::LocalLoads => "local loads",
+            Self::LocalStores => "local stores",
+            Self::Fp64Operations => "FP64 operations",
             Self::Samples => "samples",
             Self::SamplesNotIssued => "samples without an issue",
             Self::Barrier => "samples: barrier",
@@ -178,8 +191,14 @@ impl Counter {
 }
 
 /// The counts of a line, by counter.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineCounts(pub [u64; Counter::ALL.len()]);
+
+impl Default for LineCounts {
+    fn default() -> Self {
+        Self([0; Counter::ALL.len()])
+    }
+}
 
 impl LineCounts {
     /// The state of most samples, and how many have it; not that of warps that were ready.
@@ -189,6 +208,12 @@ impl LineCounts {
         let waits =
             waits.filter(|(state, _)| !matches!(state, Counter::Selected | Counter::NotSelected));
         waits.filter(|(_, samples)| *samples > 0).max_by_key(|(_, samples)| *samples)
+    }
+
+    /// Accesses to local memory.
+    #[must_use]
+    pub fn local_accesses(&self) -> u64 {
+        self[Counter::LocalLoads] + self[Counter::LocalStores]
     }
 
     /// Bank conflicts: wavefronts beyond the ideal ones.

@@ -8,7 +8,7 @@ use std::fmt;
 use super::Direction;
 
 /// Prefixes of counter names, and the corresponding PTX metric.
-const COUNTERPARTS: [(&str, &str); 24] = [
+const COUNTERPARTS: [(&str, &str); 31] = [
     ("smsp__sass_average_branch_targets_threads_uniform", "ptx_branch_divergence"),
     ("smsp__sass_branch_targets_threads_divergent", "ptx_branch_divergence"),
     ("smsp__sass_branch_targets_threads_uniform", "ptx_branch_divergence"),
@@ -24,10 +24,17 @@ const COUNTERPARTS: [(&str, &str); 24] = [
     ("smsp__sass_inst_executed.", "ptx_instructions"),
     ("smsp__inst_executed.", "ptx_instructions"),
     ("sm__inst_executed.", "ptx_instructions"),
+    ("smsp__sass_thread_inst_executed_op_fp64", "ptx_fp64_flops"),
     ("smsp__sass_thread_inst_executed_op_f", "ptx_fp32_flops"),
     ("smsp__sass_thread_inst_executed_ops_f", "ptx_fp32_flops"),
     ("smsp__sass_thread_inst_executed_op_d", "ptx_fp64_flops"),
     ("smsp__sass_thread_inst_executed_ops_d", "ptx_fp64_flops"),
+    ("smsp__inst_executed_pipe_fp64", "ptx_fp64_flops"),
+    ("smsp__sass_inst_executed_op_local.", "ptx__local_ld.sum"),
+    ("smsp__sass_l1tex_t_sectors_pipe_lsu_mem_local_op_ld", "ptx__local_ld.sum"),
+    ("smsp__sass_l1tex_t_sectors_pipe_lsu_mem_local_op_st", "ptx__local_st.sum"),
+    ("l1tex__t_sectors_pipe_lsu_mem_local_op_ld", "ptx__local_ld.sum"),
+    ("l1tex__t_sectors_pipe_lsu_mem_local_op_st", "ptx__local_st.sum"),
     ("smsp__sass_inst_executed_op_local_ld.", "ptx__local_ld.sum"),
     ("smsp__sass_inst_executed_op_local_st.", "ptx__local_st.sum"),
     ("smsp__sass_inst_executed_op_shared_atom.", "ptx__inst_executed_op_shared_atom.sum"),
@@ -96,6 +103,9 @@ mod tests {
         assert_eq!(of("divergent_branches"), told("ptx_branch_divergence` is the nearest"));
         assert_eq!(of("branch_efficiency"), told("ptx_branch_divergence` is the opposite"));
         assert_eq!(of("inst_executed"), told("ptx_instructions` is the nearest"));
+        assert_eq!(of("inst_fp_64"), told("ptx_fp64_flops` is the nearest"));
+        let local = counterpart("smsp__sass_inst_executed_op_local.sum").unwrap();
+        assert_eq!(local.metric, "ptx__local_ld.sum");
         assert_eq!(of("dram_utilization"), None);
     }
 }

@@ -65,18 +65,26 @@ pub(crate) fn machine<'r>(
 }
 
 /// The costs that make a line hot.
-fn costs(counts: &LineCounts) -> [u64; 5] {
+fn costs(counts: &LineCounts) -> [u64; 8] {
     let excess = counts[Counter::Sectors].saturating_sub(counts[Counter::IdealSectors]);
-    let divergent = counts[Counter::DivergentBranches];
-    let samples = counts[Counter::Samples];
-    [counts[Counter::Instructions], excess, counts.conflicts(), divergent, samples]
+    let of = |counter: Counter| counts[counter];
+    [
+        of(Counter::Instructions),
+        excess,
+        counts.conflicts(),
+        of(Counter::DivergentBranches),
+        of(Counter::LocalLoads),
+        of(Counter::LocalStores),
+        of(Counter::Fp64Operations),
+        of(Counter::Samples),
+    ]
 }
 
 /// The lines of `row`, by file and number; PTX without a line in the source is left out.
 pub(crate) fn lines(row: &ConfigurationResult) -> Vec<Line<'_>> {
     let mut all: BTreeMap<SourceLine<'_>, Line<'_>> = BTreeMap::new();
     row.code.iter().for_each(|code| add(code, &mut all));
-    let mut totals = [0; 5];
+    let mut totals = [0; 8];
     for line in all.values() {
         totals.iter_mut().zip(costs(&line.counts)).for_each(|(total, cost)| *total += cost);
     }
@@ -138,6 +146,9 @@ pub(crate) fn facts(counts: &LineCounts) -> String {
         of_ideal(Counter::Sectors, Counter::IdealSectors),
         of_ideal(Counter::Wavefronts, Counter::IdealWavefronts),
         plain(Counter::Atomics),
+        plain(Counter::LocalLoads),
+        plain(Counter::LocalStores),
+        plain(Counter::Fp64Operations),
         branches,
         waits,
     ];

@@ -42,7 +42,7 @@ impl Column {
     }
 }
 
-const COLUMNS: [(&str, Text); 9] = [
+const COLUMNS: [(&str, Text); 11] = [
     ("instructions", |line, all| {
         let share = share(line.counts[Counter::Instructions], all[Counter::Instructions]);
         format!("{} %", grouped(share, 1))
@@ -56,6 +56,8 @@ const COLUMNS: [(&str, Text); 9] = [
     ("ideal", |line, _| number(line.counts[Counter::IdealSectors])),
     ("conflicts", |line, _| number(line.counts.conflicts())),
     ("divergent", |line, _| number(line.counts[Counter::DivergentBranches])),
+    ("local", |line, _| number(line.counts.local_accesses())),
+    ("FP64", |line, _| number(line.counts[Counter::Fp64Operations])),
     ("samples", |line, all| match line.counts[Counter::Samples] {
         0 => String::new(),
         some => format!("{} %", grouped(share(some, all[Counter::Samples]), 1)),

@@ -217,3 +217,36 @@ fn without_its_text_a_line_shows_its_ptx_and_the_file_says_why() {
     assert_eq!(line["no_text"], "its text changed after the build");
     assert_eq!((&line["text"], &line["line"]), (&serde_json::Value::Null, &2.into()));
 }
+
+#[test]
+fn local_memory_and_doubles_have_a_column_and_make_a_line_hot() {
+    let mut code = code();
+    let mut rows = code.counts.rows(code.listing.lines.len());
+    (rows[0][Counter::LocalLoads], rows[0][Counter::LocalStores]) = (1500, 500);
+    rows[1][Counter::Fp64Operations] = 4096;
+    code.counts = Columns::new(&rows);
+    let mut run = run();
+    run.series[0].configurations[0].code = vec![code];
+    let text = screen_of(&run, Some("lib.rs:3"));
+    insta::assert_snapshot!(text, @r"
+    saxpy::saxpy  block=64,n=1048576, the first
+     line  instructions  threads  sectors  ideal  divergent  local   FP64    src/lib.rs
+        1                                                                  │ fn kernel() {
+        2        20.0 %      0.0                             2,000         █     let i = thread::global_x();
+        3        20.0 %      0.0      256    256                    4,096  █     let near = x[i];
+              PTX      executed
+               12            64  ld.global.f32 %f1, [%rd1];  64 requests, 256 sectors, 4,096 FP64 operations
+        4                                                                  │     // One sector a lane.
+        5        40.0 %      0.0    2,048    256                           █     let far = x[8 * i];
+        6        20.0 %      0.0                          8                █     if near < far {
+        7                                                                  │         y[i] = near;
+        8                                                                  │     }
+    ");
+    let mut out = Vec::new();
+    write_source_json(&run, &View::default(), None, &mut out).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let lines = &document["series"][0]["lines"];
+    let of = |line: usize, count: &str| lines[line]["counts"][count].as_u64();
+    assert_eq!((of(0, "local_loads"), of(0, "local_stores")), (Some(1500), Some(500)));
+    assert_eq!((of(1, "fp64_operations"), lines[1]["heat"].as_f64()), (Some(4096), Some(1.0)));
+}

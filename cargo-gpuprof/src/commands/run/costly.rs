@@ -31,7 +31,12 @@ pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
     for series in run.series.iter_mut().filter(|_| !prepared.plan.devices.emulated) {
         let heads = prepared.plan.both.heads();
         let Some(checked) = inputs::find(heads, &series.id) else { continue };
-        let keys: BTreeSet<String> = series.judgements.iter().filter_map(lacks_line).collect();
+        let costs = |judgement: &Judgement| {
+            let metric = judgement.threshold.metric();
+            metric.map(|it| AccessCost::of_derived(it, &prepared.plan.catalogue))
+        };
+        let lack = series.judgements.iter().filter(|it| lacks_line(it, costs(it)));
+        let keys: BTreeSet<String> = lack.filter_map(|it| it.configuration.clone()).collect();
         for key in keys {
             let mut rows = series.configurations.iter_mut();
             // What the GPU counted by line has lines already.
@@ -49,19 +54,17 @@ pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
             }
         }
         for judgement in &mut series.judgements {
-            let metric = judgement.threshold.metric().map(str::to_owned);
-            let line = metric.and_then(|it| costly_line(judgement, &it, &series.configurations));
-            judgement.costly = line;
+            let of_line = |costs: Vec<_>| costly_line(judgement, &costs, &series.configurations);
+            judgement.costly = costs(judgement).and_then(of_line);
         }
     }
 }
 
-/// The configuration that decided, if a line of it would help.
-fn lacks_line(judgement: &Judgement) -> Option<String> {
-    let metric = judgement.threshold.metric()?;
+/// Whether a line with these `costs` would help. The emulated driver has no machine code.
+fn lacks_line(judgement: &Judgement, costs: Option<Vec<AccessCost>>) -> bool {
+    let counted = |cost: &AccessCost| *cost != AccessCost::LocalInstructions;
     let helps = judgement.verdict == Verdict::Fail && judgement.costly.is_none();
-    let counted = !AccessCost::of_metric(metric).is_empty();
-    judgement.configuration.clone().filter(|_| helps && counted)
+    helps && costs.is_some_and(|costs| costs.iter().any(counted))
 }
 
 /// The configuration `key` on the emulated driver.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use gpuprof_engine::execute::Execution;
 use gpuprof_engine::passes::{At, Found};
-use gpuprof_model::code::Listing;
+use gpuprof_model::code::{Listing, costly_lines};
 use gpuprof_model::measurement::MachineModule;
 
 use super::decided::Plan;
@@ -45,6 +45,7 @@ impl<'a> MachineCode<'a> {
                 code.listing = cubins.with_machine(cubin, &code.listing);
             }
         }
+        first.costly = costly_lines(&first.code);
     }
 
     /// Why nvdisasm wrote nothing of some modules.

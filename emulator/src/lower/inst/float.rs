@@ -323,6 +323,17 @@ impl FloatOp {
         }
     }
 
+    /// Whether it is a division or a root of doubles, which no counter counts.
+    pub fn divides_doubles(&self) -> bool {
+        match self {
+            Self::Float1_64 { op, .. } => {
+                matches!(op, Float1::Sqrt | Float1::Rcp | Float1::Rsqrt)
+            }
+            Self::Float2_64 { op, .. } => *op == Float2::Div,
+            _ => false,
+        }
+    }
+
     /// The counter that the operation adds to.
     pub fn count(&self) -> Option<FloatCount> {
         match self {

@@ -146,7 +146,7 @@ pub struct Executed {
     /// Its PTX.
     pub text: String,
     /// The emulator's counts by line.
-    pub counts: [u64; 12],
+    pub counts: [u64; 15],
 }
 
 /// The instructions of the kernels launched since the last call.

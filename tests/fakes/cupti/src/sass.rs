@@ -22,7 +22,7 @@ enum Of {
 }
 
 /// The known metrics.
-const METRICS: [(&str, Of); 17] = [
+const METRICS: [(&str, Of); 22] = [
     ("smsp__sass_inst_executed", Of::All(0)),
     ("smsp__sass_thread_inst_executed", Of::All(1)),
     ("smsp__sass_thread_inst_executed_pred_on", Of::All(2)),
@@ -40,6 +40,11 @@ const METRICS: [(&str, Of); 17] = [
     ("smsp__sass_thread_inst_executed_op_shared_pred_on", Of::With(".shared", 2)),
     ("smsp__sass_inst_executed_op_memory_32b", Of::Words(0)),
     ("smsp__sass_inst_executed_op_local", Of::None),
+    ("smsp__sass_inst_executed_op_local_ld", Of::All(12)),
+    ("smsp__sass_inst_executed_op_local_st", Of::All(13)),
+    ("smsp__sass_thread_inst_executed_op_dadd_pred_on", Of::With("add.rn.f64", 2)),
+    ("smsp__sass_thread_inst_executed_op_dmul_pred_on", Of::With("mul.rn.f64", 2)),
+    ("smsp__sass_thread_inst_executed_op_dfma_pred_on", Of::With("fma.rn.f64", 2)),
 ];
 
 impl Of {
