@@ -218,6 +218,16 @@ impl Names<'_> {
         series.map_or("", |series| estimates::sign(metric, &series.configurations))
     }
 
+    /// The costly line of the metric of `finding`, if its threshold names one.
+    fn costly_line(&self, finding: &Finding) -> Option<&str> {
+        let mut series = self.0.series.iter().filter(|it| it.id.to_string() == finding.series);
+        let mut judged = series.next()?.judgements.iter().filter(|judgement| {
+            judgement.threshold.metric() == finding.metric.as_deref()
+                && judgement.configuration == finding.configuration
+        });
+        judged.find_map(|judgement| Some(&*judgement.costly.as_ref()?.line))
+    }
+
     /// The series and the configuration of `finding`, as far as it has them.
     fn place(&self, finding: &Finding) -> String {
         let series = self.shorten(&finding.series);
@@ -275,6 +285,7 @@ fn changed(title: &'static str, all: &[Finding], names: &Names<'_>) -> Option<Li
         column("95 % interval", true, &|found| found.interval.map(interval).unwrap_or_default()),
         column("in cycles", true, &|found| found.cycles_percent.map(percent).unwrap_or_default()),
         column("limit", true, &|found| limit(found).unwrap_or_default()),
+        column("line", false, &|found| names.costly_line(found).unwrap_or_default().to_owned()),
         column("severity", false, &warned),
         column("why", false, &|found| found.reason.clone().unwrap_or_default()),
     ];
@@ -312,7 +323,8 @@ fn line(ListedFinding { finding, more }: &ListedFinding<'_>, names: &Names<'_>) 
     let cycles = finding.cycles_percent.map(|change| format!("{} in cycles", percent(change)));
     let more = (*more > 0).then(|| format!("and {}", more_configurations(*more)));
     let warning = (finding.severity == Severity::Warn).then(|| "a warning".to_owned());
-    let parts = [change, cycles, limit, warning, finding.reason.clone(), more];
+    let costly = names.costly_line(finding).map(|line| format!("most by {line}"));
+    let parts = [change, cycles, limit, costly, warning, finding.reason.clone(), more];
     for part in parts.into_iter().flatten() {
         text.push_str(", ");
         text.push_str(&part);

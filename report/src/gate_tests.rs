@@ -1,9 +1,11 @@
 //! Snapshots of the formats for other tools, and of comparisons with a baseline.
 
+use gpuprof_model::code::{AccessCost, CostlyLine};
 use gpuprof_model::measurement::Unverified;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Run};
 use gpuprof_model::threshold::Threshold;
+use gpuprof_model::verdict::Weight;
 
 use super::tests::{emulator_run, gpu_run, troubled_run, unwrapped, written, written_whole};
 use super::*;
@@ -270,6 +272,33 @@ fn the_junit_of_a_troubled_run() {
 #[test]
 fn the_github_annotations_of_a_run_that_got_worse_than_its_baseline() {
     insta::assert_snapshot!(written(&GithubAnnotations::default(), &regressed()));
+}
+
+#[test]
+fn a_costly_line_is_in_the_table_of_failures_and_has_the_annotation() {
+    let mut run = regressed();
+    let line = |line: &str| CostlyLine {
+        cost: AccessCost::GlobalLoadExcess,
+        line: line.to_owned(),
+        amount: 7,
+        total: 8,
+        emulated: false,
+    };
+    let judgements = run.series.iter_mut().flat_map(|series| &mut series.judgements);
+    let failed: Vec<_> = judgements.filter(|it| it.weight() == Weight::Bad).collect();
+    let mut lines = ["src/helper.rs:31", "/rustc/1/library/core/src/ptr.rs:9"].into_iter().cycle();
+    failed.into_iter().for_each(|it| it.costly = lines.next().map(line));
+    let markdown = written(&Markdown::default(), &run);
+    let (table, _) = markdown.split_once("### ").unwrap();
+    assert!(table.contains(" | src/helper.rs:31 |"), "{table}");
+    let annotations = written(&GithubAnnotations::default(), &run);
+    let whole = annotations.lines().next().unwrap();
+    assert!(whole.contains(", most by src/helper.rs:31"), "{whole}");
+    let here = annotations.lines().find(|it| it.contains("7 of 8")).unwrap();
+    assert!(here.starts_with("::error file=src/helper.rs,line=31,title="), "{here}");
+    // GitHub has no such file: the kernel's own line is the next best.
+    let outside = annotations.lines().rfind(|it| it.contains("7 of 8")).unwrap();
+    assert!(outside.starts_with("::error file=examples/saxpy/src/lib.rs,line=12,"), "{outside}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! GitHub annotations: workflow commands that put failures at the annotated kernel's line.
+//! GitHub annotations: workflow commands that put failures at the annotated kernel's line, or at
+//! the line of the source that costs most.
 //!
 //! Input: a run. Output: one `::error`, `::warning` or `::notice` line each, the first for the run
 //! as a whole; nothing for a threshold that passed.
@@ -14,6 +15,7 @@ use gpuprof_analysis::view::View;
 use super::changes::no_finished;
 use super::escaped::{github_message, github_property};
 use super::evidence::in_full;
+use super::source::Place;
 use super::{Report, conclusion, on_device};
 
 /// GitHub workflow commands.
@@ -36,7 +38,7 @@ impl Report for GithubAnnotations {
             annotation(level, "", "cargo gpuprof", &told.lines().join("\n"), out)?;
         }
         for series in &run.series {
-            let place = format!("file={},line={},", github_property(&series.file), series.line);
+            let place = place_of(&series.file, series.line);
             for row in &series.configurations {
                 if let Status::Failed { reason } | Status::Timeout { reason } = &row.status {
                     let title = format!("{} {}", series.id.name(), row.status.word());
@@ -57,7 +59,8 @@ impl Report for GithubAnnotations {
                 };
                 let title = format!("{} {}", series.id.name(), judgement.word());
                 let message = format!("{}: {}", judgement.threshold, in_full(judgement));
-                annotation(level, &place, &title, &message, out)?;
+                let costly = judgement.costly.as_ref().and_then(|costly| place_at(&costly.line));
+                annotation(level, costly.as_ref().unwrap_or(&place), &title, &message, out)?;
             }
         }
         if let Some(comparison) = &run.comparison {
@@ -72,6 +75,16 @@ impl Report for GithubAnnotations {
         }
         Ok(())
     }
+}
+
+/// The place at a `FILE:LINE` that begins in the repository.
+fn place_at(line: &str) -> Option<String> {
+    let Place { file, line } = Place::parse(line).ok()?;
+    (!file.starts_with('/')).then(|| place_of(&file, line))
+}
+
+fn place_of(file: &str, line: u32) -> String {
+    format!("file={},line={line},", github_property(file))
 }
 
 fn annotation(

@@ -3,6 +3,8 @@
 //! Input: the blocks of text of a series, and the number of lines they may have. Output: the blocks
 //! that fit, in their order. Blocks that matter least are left out first.
 
+use std::ops::RangeInclusive;
+
 use gpuprof_analysis::view::View;
 
 /// The lines of a run with one series, and of a run with many.
@@ -130,6 +132,8 @@ struct Block {
     counted_as: Option<&'static str>,
     /// How many are.
     hidden: usize,
+    /// How many are always shown.
+    least: usize,
 }
 
 impl Block {
@@ -138,12 +142,18 @@ impl Block {
     }
 
     fn can_shrink(&self) -> bool {
-        self.counted_as.is_some() && self.lines.len() > 1
+        let left = self.lines.len().checked_sub(self.fewer());
+        let enough = left.is_some_and(|left| left >= self.least);
+        self.counted_as.is_some() && self.lines.len() > 1 && enough
     }
 
-    /// Hides a line more; the line that counts them takes the place of one.
+    /// How many lines are hidden next: the line that counts them takes the place of one.
+    fn fewer(&self) -> usize {
+        if self.hidden == 0 { 2 } else { 1 }
+    }
+
     fn shrink(&mut self) {
-        let fewer = if self.hidden == 0 { 2 } else { 1 };
+        let fewer = self.fewer();
         self.lines.truncate(self.lines.len() - fewer);
         self.hidden += fewer;
     }
@@ -174,25 +184,27 @@ impl Blocks {
     /// Adds a block, unless it is empty.
     pub fn add(&mut self, keep: Keep, lines: Vec<String>) {
         if !lines.is_empty() {
-            self.blocks.push(Block { keep, lines, counted_as: None, hidden: 0 });
+            self.blocks.push(Block { keep, lines, counted_as: None, hidden: 0, least: 0 });
         }
     }
 
     /// Adds a block of which at most so many lines are shown, and fewer if room is short.
     pub fn add_list(&mut self, keep: Keep, lines: Vec<String>, most: usize) {
-        self.add_counted(keep, (lines, "lines"), most);
+        self.add_counted(keep, (lines, "lines"), 0..=most);
     }
 
-    /// As [`Blocks::add_list`], for lines with this word for them.
+    /// As [`Blocks::add_list`], for lines with this word for them, the first of which are always
+    /// shown.
     pub fn add_counted(
         &mut self,
         keep: Keep,
         (lines, word): (Vec<String>, &'static str),
-        most: usize,
+        shown: RangeInclusive<usize>,
     ) {
         if !lines.is_empty() {
-            let mut block = Block { keep, lines, counted_as: Some(word), hidden: 0 };
-            while block.height(self.columns) > most && block.can_shrink() {
+            let (least, counted_as) = (*shown.start(), Some(word));
+            let mut block = Block { keep, lines, counted_as, hidden: 0, least };
+            while block.height(self.columns) > *shown.end() && block.can_shrink() {
                 block.shrink();
             }
             self.blocks.push(block);
@@ -251,7 +263,7 @@ pub(super) fn height(lines: &[String], columns: Option<u16>) -> usize {
 /// Cuts lines, with this word for them, to at most so many, the last of which counts the others.
 pub(super) fn cap(lines: (Vec<String>, &'static str), most: usize) -> Vec<String> {
     let mut blocks = Blocks::default();
-    blocks.add_counted(Keep::Always, lines, most);
+    blocks.add_counted(Keep::Always, lines, 0..=most);
     blocks.fit(Detail::All, None).0
 }
 

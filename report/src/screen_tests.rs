@@ -1,15 +1,22 @@
 //! The lines and columns of what a terminal shows, for generated runs of one and of many series.
 
+use std::collections::BTreeSet;
+
 use gpuprof_analysis::fixture::{finished, gpu_pass, h200, judge, point, series};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::judge::Baseline;
 use gpuprof_analysis::gate::run::rejudge;
 use gpuprof_analysis::view::View;
 use gpuprof_model::advice::{Advice, Certainty, Gain, SeriesAdvice};
+use gpuprof_model::code::{
+    AccessCost, CostlyLine, CountedCode, Counter, LineCounts, ListedLine, Listing, Sources,
+};
 use gpuprof_model::measurement::Unverified;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 use gpuprof_model::threshold::Threshold;
+use gpuprof_model::verdict::{Judgement, Verdict};
+use gpuprof_model::{Quantity, Unit};
 
 use super::tests::gpu_run;
 use super::*;
@@ -205,5 +212,65 @@ fn all_shows_the_noise_the_advice_and_every_row() {
     {
         let counts = [&View::default(), &verbose, &all].map(|view| count(view, what));
         assert_eq!(counts, [few, noisy, whole], "{what}");
+    }
+}
+
+/// Lines of which each is the costly one of a threshold.
+const COSTLY: [u32; 4] = [10, 20, 30, 40];
+
+/// `series` with thresholds that fail and name these lines, each by two of them.
+fn fail_with_lines(series: &mut SeriesResult, sources: &mut Sources) {
+    let file = series.file.clone();
+    let text: String = (1..50).map(|line| format!("    let value_{line} = load();\n")).collect();
+    sources.add(&file, &text, &BTreeSet::from(COSTLY));
+    let line = |at: u32| ListedLine(at, 1, at, "ld.global.f32 %f1, [%rd1];".into());
+    let mut counts = LineCounts::default();
+    (counts[Counter::Requests], counts[Counter::Sectors]) = (64, 2048);
+    let lines = COSTLY.map(line).to_vec();
+    let listing = Listing { files: vec![file.clone()], lines, ..Listing::default() };
+    series.configurations[0].code = vec![CountedCode::new(listing, &[counts; COSTLY.len()])];
+    let key = series.configurations[0].configuration.to_string();
+    let failed = series.judgements[0].clone();
+    let judgement = |at: usize| Judgement {
+        verdict: Verdict::Fail,
+        value: Some(Quantity::new(32.0, Unit::Count)),
+        reason: None,
+        configuration: Some(key.clone()),
+        costly: Some(CostlyLine {
+            cost: AccessCost::GlobalLoadExcess,
+            line: format!("{file}:{}", COSTLY[at / 2]),
+            amount: 1792,
+            total: 1792,
+            emulated: false,
+        }),
+        ..failed.clone()
+    };
+    series.judgements = (0..2 * COSTLY.len()).map(judgement).collect();
+}
+
+#[test]
+fn every_series_that_fails_names_its_lines_and_shows_or_counts_their_source() {
+    for count in [1, 2, 15] {
+        let mut run = run(count);
+        run.advice.clear();
+        let sources = &mut run.provenance.sources;
+        run.series.iter_mut().for_each(|series| fail_with_lines(series, sources));
+        for width in [None, Some(80), Some(100)] {
+            let text = shown(&run, &View::default(), width);
+            let whole = || vec![text.lines().collect()];
+            let blocks = if count == 1 { whole() } else { blocks(&text) };
+            assert_eq!(blocks.len() as u64, count, "{text}");
+            for (lines, series) in blocks.iter().zip(&run.series) {
+                let block = lines.join("\n");
+                let judged = lines.iter().filter(|line| !line.contains(" | "));
+                let judged = judged.copied().collect::<Vec<_>>().join("\n");
+                let of = |line: u32| format!("{}:{line}", series.file);
+                let named = COSTLY.iter().filter(|line| judged.contains(&of(**line)));
+                assert_eq!(named.count(), COSTLY.len(), "{width:?}: {block}");
+                let shown = COSTLY.iter().filter(|line| block.contains(&(of(**line) + " | ")));
+                let counted = block.contains("more lines of source: cargo gpuprof report --source");
+                assert!(shown.count() == COSTLY.len() || counted, "{width:?}: {block}");
+            }
+        }
     }
 }

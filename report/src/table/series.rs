@@ -1,11 +1,12 @@
 //! The blocks of a series: heading, violated thresholds, changes, rows, notes, pictures, advice.
 
 use std::cmp::Reverse;
-use std::iter;
+use std::collections::BTreeSet;
+use std::{iter, ptr};
 
 use gpuprof_analysis::view::{SeriesView, View};
 use gpuprof_model::advice::Advice;
-use gpuprof_model::code::Sources;
+use gpuprof_model::code::{CostlyLine, Sources};
 use gpuprof_model::comparison::Outcome;
 use gpuprof_model::run::SeriesResult;
 use gpuprof_model::text::{one_line, printable};
@@ -68,6 +69,10 @@ pub(super) fn blocks(
     let (passed, mut open): (Vec<&Judgement>, Vec<_>) =
         series.judgements.iter().partition(|judgement| judgement.weight() == Weight::Fine);
     open.sort_by_key(|judgement| Reverse(judgement.weight()));
+    let named = named_lines(&open);
+    let names = |judgement: &&Judgement| named.iter().any(|it| ptr::eq(*it, *judgement));
+    open.sort_by_key(|judgement| (Reverse(judgement.weight()), !names(judgement)));
+    let naming = open.iter().rposition(names).map_or(0, |last| last + 1);
     let mut viewed = view.within(series, style.rows(series));
     let mut blocks = Blocks::within(columns);
     let mut on = on.to_owned();
@@ -78,8 +83,11 @@ pub(super) fn blocks(
     }
     blocks.add(Keep::Always, style.heading(series, &on));
     let judged = (style.judgements(&open), "lines of thresholds that do not hold");
-    blocks.add_counted(Keep::Always, judged, limits.lines);
-    blocks.add(Keep::Change, style.costly_lines(series, &open));
+    let least = style.judgements(&open[..naming]).len();
+    blocks.add_counted(Keep::Always, judged, least..=limits.lines);
+    let source = style.costly_lines(series, &named);
+    let excerpts = (source, "lines of source: cargo gpuprof report --source");
+    blocks.add_counted(Keep::Always, excerpts, 0..=limits.lines);
     blocks.add_list(Keep::Change, style.changes(series), limits.lines);
     style.add_rows(&viewed, &mut blocks);
     blocks.add(Keep::Remark, style.remarks(&viewed));
@@ -107,6 +115,15 @@ pub(super) fn blocks(
     blocks.add(Keep::Passed, style.judgements(&passed));
     blocks.add(Keep::Assurance, style.not_applicable(series));
     blocks
+}
+
+/// Those of the `judgements` that are the first to name a line of the source.
+fn named_lines<'j>(judgements: &[&'j Judgement]) -> Vec<&'j Judgement> {
+    let mut known = BTreeSet::new();
+    let names = judgements.iter().filter(|judgement| {
+        judgement.costly.as_ref().is_some_and(|costly| known.insert(&*costly.line))
+    });
+    names.copied().collect()
 }
 
 impl Style<'_> {
@@ -259,7 +276,7 @@ impl Style<'_> {
             };
             let word = self.paint.weight(judgement.weight(), format!("{:words$}", word(judgement)));
             let mut lines = lines_of(&format!(" {word}  {text}"));
-            self.cut(&mut lines, &place);
+            self.cut(&mut lines, &place, judgement.costly.as_ref());
             for line in further {
                 let line = wrapped(&line, self.width, words + 5, words + 7);
                 lines.extend(lines_of(&format!(" {:words$}    {line}", "")));
@@ -269,26 +286,15 @@ impl Style<'_> {
         judgements.iter().flat_map(lines).collect()
     }
 
-    /// The source lines that the `open` thresholds of `series` name, each with its counts; only the
-    /// first one unless everything is shown.
-    fn costly_lines(self, series: &SeriesResult, open: &[&Judgement]) -> Vec<String> {
-        let mut known: Vec<&str> = Vec::new();
-        let mut lines = Vec::new();
-        let most = if self.detail == Detail::All { usize::MAX } else { 1 };
-        for judgement in open {
-            let Some(costly) = judgement.costly.as_ref().filter(|_| known.len() < most) else {
-                continue;
-            };
-            if !known.contains(&&*costly.line) {
-                known.push(&costly.line);
-                lines.extend(on_line(judgement, series, self.sources));
-            }
-        }
-        lines.into_iter().map(|line| format!("   {}", self.paint.faint(line))).collect()
+    /// The source lines that the thresholds of `series` name, each with its counts.
+    fn costly_lines(self, series: &SeriesResult, named: &[&Judgement]) -> Vec<String> {
+        let lines = named.iter().flat_map(|judgement| on_line(judgement, series, self.sources));
+        lines.map(|line| format!("   {}", self.paint.faint(line))).collect()
     }
 
-    /// Cuts the `lines` of a threshold to the limit; its `place` stays at the end.
-    fn cut(self, lines: &mut Vec<String>, place: &str) {
+    /// Cuts the `lines` of a threshold to the limit; its `place` stays at the end, after the costly
+    /// line that it names.
+    fn cut(self, lines: &mut Vec<String>, place: &str, costly: Option<&CostlyLine>) {
         let Some(most) = self.limits.threshold else { return };
         if height(lines, self.columns) <= most {
             return;
@@ -298,7 +304,13 @@ impl Style<'_> {
         lines.truncate(kept);
         let room = rows * usize::from(self.columns.unwrap_or(u16::MAX));
         let whole = lines.pop().unwrap_or_default();
-        let end = format!(" … {place}");
+        let shows = |line: &String| {
+            let shown: String =
+                whole.chars().take(room.saturating_sub(place.chars().count() + 3)).collect();
+            lines.iter().any(|it| it.contains(line)) || shown.contains(line)
+        };
+        let named = costly.map(|costly| one_line(&costly.line)).filter(|line| !shows(line));
+        let end = named.map_or_else(|| format!(" … {place}"), |line| format!(" … {line} {place}"));
         let last: String = whole.chars().take(room.saturating_sub(end.chars().count())).collect();
         // Half of a number would be another number.
         let last = match last.rfind(' ') {
