@@ -549,7 +549,7 @@ fn a_harness_of_another_protocol() {
     ----- stdout -----
 
     ----- stderr -----
-    error: harness `kernels` of package `newer` was built with gpuprof 9.9.9, which speaks protocol 99; this is cargo-gpuprof 0.1.0 with protocol 9. To go on, install gpuprof 9.9.9 from its clone: cargo install --path cargo-gpuprof --locked
+    error: harness `kernels` of package `newer` was built with gpuprof 9.9.9, which speaks protocol 99; this is cargo-gpuprof 0.1.0 with protocol 10. To go on, install gpuprof 9.9.9 from its clone: cargo install --path cargo-gpuprof --locked
     ");
 }
 

@@ -25,6 +25,7 @@ mod device;
 mod devices;
 mod doctor;
 mod emulate;
+mod energy;
 mod estimates;
 mod examples;
 mod failures;

@@ -256,6 +256,10 @@ pub fn resolution(
     value: f64,
     statistic: Statistic,
 ) -> f64 {
+    if metric == "energy" {
+        let read = row.metrics.get(metric).and_then(|energy| energy.statistics.as_ref());
+        return read.and_then(|read| read.step).unwrap_or(0.0);
+    }
     let duration = row.metrics.get("duration").filter(|_| depends_on_time(row, metric));
     let Some(duration) = duration else { return 0.0 };
     // A document without a step has plain medians.

@@ -202,7 +202,7 @@ impl Sweep<'_, '_> {
             let name = job.name(&planned.series.id);
             let asked = job.parts().map(|part| execution.request(part, planned)).collect();
             let harness = &self.planned.harnesses[planned.harness];
-            let single_stream = planned.series.is_kernel() || !job.takes_times();
+            let single_stream = planned.series.is_kernel() || !job.is_unprofiled();
             let checks = execution.checks.or(planned.series.check).unwrap_or_default();
             let started = queue.pipeline.start(job, &name, harness, asked, single_stream, checks);
             // A missing executable and an executable that cannot be started have different errors.
@@ -236,7 +236,7 @@ impl Sweep<'_, '_> {
         job.configurations.retain(|&index| !states[index].has(job.pass));
         let counters = &self.planned.executions[device].counters;
         if let (Some(denial), Some(counters), false) =
-            (&self.denied[device], counters, job.takes_times())
+            (&self.denied[device], counters, job.is_unprofiled())
         {
             // Configurations with all counters keep them.
             for index in job.configurations.drain(..) {

@@ -357,6 +357,10 @@ pub struct PassResult {
     pub declared_flops: Option<u64>,
     /// Copy bandwidth measured in this process, read plus written bytes a second.
     pub copy_bandwidth: Option<f64>,
+    /// The energy of a launch, measured by a process that follows this pass; none if it was not
+    /// requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
     /// Nanoseconds of the set-up that the process made once for the series; none without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_ns: Option<f64>,
@@ -381,6 +385,25 @@ pub struct PassResult {
     /// The files that buffers were filled from, in the order of the parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input_files: Vec<InputFile>,
+}
+
+/// The energy of a launch, or of a closure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Energy {
+    /// The device's counter said so.
+    Measured {
+        /// How many joules.
+        joules: f64,
+        /// How many joules more or less it may be, since the counter moves in steps.
+        resolution: f64,
+        /// How many launches between two updates of the counter that is the mean of.
+        launches: u64,
+        /// How long they took, in nanoseconds.
+        took_ns: f64,
+    },
+    /// Why it is not known.
+    Unavailable(String),
 }
 
 /// What was counted in a part.

@@ -21,7 +21,7 @@ use crate::series::{Listed, SeriesId};
 use crate::space::Space;
 
 /// The protocol this build speaks. It changes whenever a request or reply changes its meaning.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 
 /// The exit code of a harness that measured and could not write its reply. The configuration did
 /// nothing wrong, so the run ends and can be resumed. No shell and no convention has this code.
@@ -292,6 +292,9 @@ pub struct MeasureRequest {
     /// What to find at each machine instruction; such a pass takes no samples of times.
     #[serde(default)]
     pub source: Option<SourceRequest>,
+    /// Whether to measure the energy of a launch; such a pass takes no samples of times.
+    #[serde(default)]
+    pub energy: bool,
     /// The attributes of the device to report in addition to the default ones, by their names after
     /// `device__attribute_`.
     #[serde(default)]

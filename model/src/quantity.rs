@@ -39,6 +39,9 @@ pub enum Unit {
     /// Cycles a second.
     #[serde(rename = "Hz")]
     Hertz,
+    /// Joules.
+    #[serde(rename = "J")]
+    Joules,
     /// A unit of the GPU, by its place: 1 the multiprocessors (`sm`), 2 `l1`, 3 `l2`, 4 `dram`.
     #[serde(rename = "gpu-unit")]
     GpuUnit,
@@ -84,6 +87,11 @@ const SYMBOLS: &[(&str, Unit, f64)] = &[
     ("Hz", Unit::Hertz, 1.0),
     ("MHz", Unit::Hertz, 1e6),
     ("GHz", Unit::Hertz, 1e9),
+    ("J", Unit::Joules, 1.0),
+    ("kJ", Unit::Joules, 1e3),
+    ("mJ", Unit::Joules, 1e-3),
+    ("uJ", Unit::Joules, 1e-6),
+    ("µJ", Unit::Joules, 1e-6),
     ("%", Unit::Percent, 1.0),
 ];
 
@@ -98,6 +106,7 @@ impl Unit {
             Self::BytesPerSecond => "B/s",
             Self::FlopPerSecond => "FLOP/s",
             Self::Hertz => "Hz",
+            Self::Joules => "J",
         }
     }
 
@@ -114,6 +123,7 @@ impl Unit {
             Self::BytesPerSecond => &["TB/s", "GB/s", "MB/s", "kB/s", "B/s"],
             Self::FlopPerSecond => &["TFLOP/s", "GFLOP/s", "MFLOP/s", "FLOP/s"],
             Self::Hertz => &["GHz", "MHz", "Hz"],
+            Self::Joules => &["kJ", "J", "mJ", "µJ"],
             Self::Percent => &["%"],
             Self::Count | Self::Ratio | Self::GpuUnit => return ("", 1.0),
         };
@@ -181,7 +191,7 @@ impl Quantity {
             let help = help.unwrap_or_else(|| {
                 let near = did_you_mean(symbol.0, SYMBOLS.iter().map(|(s, _, _)| *s));
                 near.unwrap_or_else(|| {
-                    "units are ns us ms s, B KiB MiB GiB, GB/s TB/s, GFLOP/s TFLOP/s, MHz GHz, %"
+                    "units are ns us ms s, B KiB MiB GiB, GB/s TB/s, GFLOP/s TFLOP/s, MHz GHz, mJ J, %"
                         .into()
                 })
             });

@@ -14,8 +14,8 @@
 //! * `rank` is `best` for the best value of a column, and `tied` for values indistinguishable from
 //!   it; empty if rows may not be compared by the column or all its values are the same. Rows of
 //!   two devices are never compared: each device has its best.
-//! * Values are in the base unit that `unit` names (ns, B, B/s, FLOP/s, Hz, %; empty for counts and
-//!   ratios), in full precision with `.`; the statistics are in the same unit and empty without
+//! * Values are in the base unit that `unit` names (ns, B, B/s, FLOP/s, Hz, J, %; empty for counts
+//!   and ratios), in full precision with `.`; the statistics are in the same unit and empty without
 //!   samples.
 //! * A metric has a row if it has a value, or if it is a column of its series: then `value` is
 //!   empty and `reason` says why. Other unavailable metrics have no row.

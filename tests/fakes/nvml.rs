@@ -6,7 +6,9 @@
 //! limits; `reasons` and `thermal` are numbers, one per call (the last for all later calls), the
 //! reasons of slowed clocks and the nanoseconds slowed by temperature; `no-persistence` and `mig`
 //! set that state of every device, and `vgpu` contains the number of their virtualisation mode
-//! (`none`: unknown); a file with `-` and a UUID after its name applies to that device only.
+//! (`none`: unknown); a file with `-` and a UUID after its name applies to that device only. A
+//! device uses 300 W while it works for this process, or the number in `watts`, and its counter of
+//! energy changes every 20 ms, when it is read; `no-energy` removes the counter.
 //! Devices are `GPU-…`, and slices `MIG-…` of the first of them. Compiled with `rustc --crate-type
 //! cdylib`.
 
@@ -15,9 +17,15 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+#[path = "table.rs"]
+#[allow(dead_code, reason = "the interface is for other fakes too")]
+mod table;
 
 const SUCCESS: c_int = 0;
+const UNINITIALIZED: c_int = 1;
 const INVALID_ARGUMENT: c_int = 2;
 const NOT_SUPPORTED: c_int = 3;
 const NO_PERMISSION: c_int = 4;
@@ -87,8 +95,11 @@ unsafe fn give<T>(out: *mut T, value: T) -> c_int {
     SUCCESS
 }
 
+static INITIALIZED: AtomicBool = AtomicBool::new(false);
+
 #[unsafe(no_mangle)]
 extern "C" fn nvmlInit_v2() -> c_int {
+    INITIALIZED.store(true, Ordering::Relaxed);
     SUCCESS
 }
 
@@ -207,4 +218,58 @@ unsafe extern "C" fn nvmlDeviceGetVirtualizationMode(device: Device, out: *mut c
     let Ok(mode) = mode.parse() else { return NOT_SUPPORTED };
     // SAFETY: NVML is given a place for the number.
     unsafe { give(out, mode) }
+}
+
+unsafe extern "C" {
+    fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+/// How long the fake driver has worked; 0 without one.
+fn worked_ns() -> u64 {
+    type GetTable = unsafe extern "C" fn(*mut *const table::Table, *const c_void) -> u32;
+    const NOW: c_int = 2;
+    // SAFETY: the name ends in NUL; the driver is loaded before it is asked for its energy.
+    let get = unsafe {
+        let library = dlopen(c"libcuda.so.1".as_ptr(), NOW);
+        if library.is_null() { library } else { dlsym(library, c"cuGetExportTable".as_ptr()) }
+    };
+    if get.is_null() {
+        return 0;
+    }
+    let mut found = std::ptr::null();
+    // SAFETY: the type is that of NVIDIA's clients; it writes a pointer to a table that stays.
+    unsafe {
+        let get: GetTable = std::mem::transmute(get);
+        let code = get(&raw mut found, table::ID.as_ptr().cast());
+        if code == 0 { ((*found).worked)() } else { 0 }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetTotalEnergyConsumption(device: Device, out: *mut c_ulonglong) -> c_int {
+    /// When the counter last changed, and its value.
+    static SHOWN: Mutex<Option<(Instant, u64)>> = Mutex::new(None);
+    const INTERVAL: Duration = Duration::from_millis(20);
+    if !INITIALIZED.load(Ordering::Relaxed) {
+        return UNINITIALIZED;
+    }
+    if device.is_null() || out.is_null() {
+        return INVALID_ARGUMENT;
+    }
+    if says_of(device, "no-energy") || name_of(device).starts_with("MIG-") {
+        return NOT_SUPPORTED;
+    }
+    let watts: u64 = text_of(device, "watts").map_or(300, |text| text.trim().parse().expect("it is a number"));
+    let mut shown = SHOWN.lock().expect("no test panics here");
+    let value = match *shown {
+        Some((changed, value)) if changed.elapsed() < INTERVAL => value,
+        _ => {
+            let value = 5_000 + worked_ns() * watts / 1_000_000;
+            *shown = Some((Instant::now(), value));
+            value
+        }
+    };
+    // SAFETY: NVML is given a place for the number.
+    unsafe { give(out, value) }
 }

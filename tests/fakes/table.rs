@@ -1,6 +1,7 @@
-//! The interface of the fake driver for the fake CUPTI: a table of functions, like NVIDIA's.
+//! The interface of the fake driver for the fakes of CUPTI and NVML: a table of functions, like
+//! NVIDIA's.
 //!
-//! Compiled into both, without checks between them: they are built in one step.
+//! Compiled into all, without checks between them: they are built in one step.
 
 use std::ffi::{c_char, c_void};
 
@@ -119,4 +120,6 @@ pub struct Table {
     pub instructions: unsafe extern "C" fn(visit: VisitInstruction, into: *mut c_void),
     /// Tells of every call that fails, launches, or loads a module from now on, or of none.
     pub watch: extern "C" fn(hear: Option<Hear>),
+    /// How long the device has worked, in nanoseconds.
+    pub worked: extern "C" fn() -> u64,
 }

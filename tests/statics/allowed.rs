@@ -238,6 +238,8 @@ pub const ALLOWED: &[Allowed] = &[
     ),
     allowed("tests/fakes/nvml.rs", "DEVICES", "NVML's C API hands out addresses only"),
     allowed("tests/fakes/nvml.rs", "CALLS", "the fake answers the calls of a process in order"),
+    allowed("tests/fakes/nvml.rs", "INITIALIZED", "NVML is initialised once for the process"),
+    allowed("tests/fakes/nvml.rs", "SHOWN", "the counter of the device changes in steps"),
     allowed(
         "runtime/tests/ui/declared.rs",
         "nobody",

@@ -259,7 +259,10 @@ impl DeviceMetric<'_> {
                 let value = leaf::value(metric, passes).and_then(finite);
                 let step = leaf::step(&metric.name);
                 let samples = || descriptive::over(&leaf::samples(&metric.name, passes), step);
-                let statistics = value.is_ok().then(samples).flatten();
+                let mut statistics = value.is_ok().then(samples).flatten();
+                if let (Origin::Energy, Some(statistics)) = (&metric.origin, &mut statistics) {
+                    statistics.step = leaf::energy_resolution(passes);
+                }
                 (value, statistics)
             }
         };

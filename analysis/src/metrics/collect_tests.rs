@@ -1,5 +1,5 @@
-use gpuprof_model::measurement::{HardwareValue, PassResult, Source};
-use gpuprof_model::metric::{Definition, Direction};
+use gpuprof_model::measurement::{Energy, HardwareValue, PassResult, Source};
+use gpuprof_model::metric::{Class, Definition, Direction};
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{MetricResult, Status};
 
@@ -72,6 +72,30 @@ fn the_share_of_the_copy_bandwidth_is_taken_within_each_process() {
 }
 
 #[test]
+fn energy_is_that_of_the_middle_process_and_known_to_the_worst_resolution() {
+    let pass = |joules, resolution| {
+        let energy = Energy::Measured { joules, resolution, launches: 10, took_ns: 1e9 };
+        PassResult { energy: Some(energy), ..gpu_pass(64, N, &[5.0]) }
+    };
+    let mut passes = vec![pass(0.25, 0.001), pass(0.75, 0.004), pass(0.5, 0.002)];
+    // A look may come between the times and the energy of a further process.
+    passes.push(gpu_pass(64, N, &[5.0]));
+    let energy = metric(&passes, "energy");
+    assert_eq!((energy.value, energy.class), (Ok(0.5), Class::Noisy));
+    let processes: Vec<f64> = energy.processes.iter().map(|process| process.median).collect();
+    assert_eq!(processes, [0.25, 0.75, 0.5]);
+    let statistics = energy.statistics.unwrap();
+    assert_eq!((statistics.step, statistics.min, statistics.max), (Some(0.004), 0.25, 0.75));
+    let unknown = Energy::Unavailable("no counter".into());
+    passes[1].energy = Some(unknown);
+    assert_eq!(reason(&passes, "energy"), "no counter");
+    let mut delimited = pass(0.25, 0.001);
+    delimited.launches[0].outside = true;
+    let why = reason(&[delimited], "energy");
+    assert!(why.starts_with("the closure has launches outside of"), "{why}");
+}
+
+#[test]
 fn unavailable_metrics_give_the_reason() {
     let emulator = [emulated_pass(64, N)];
     let gpu = [gpu_pass(64, N, &[5.0])];
@@ -91,6 +115,8 @@ fn unavailable_metrics_give_the_reason() {
             "needs `smsp__sass_thread_inst_executed.sum`: it is a hardware counter, which needs a GPU; \
              without a GPU, `ptx__thread_inst_executed.sum` is the nearest count in PTX",
         ),
+        (&emulator, "energy", "it is read from a GPU, and the emulated driver uses none"),
+        (&gpu, "energy", "it was not measured in this run; name it in --metrics"),
         (&gpu, "dram_throughput", "it was not collected in this run; name it in --metrics"),
         (
             &gpu,

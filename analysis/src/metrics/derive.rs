@@ -154,10 +154,12 @@ impl DerivedMetric {
         self.operands.values().map(|metric| &**metric).filter(|metric| metric.formula().is_none())
     }
 
-    /// The names of the timed metrics that it is made of, itself where it is one.
+    /// The names of the metrics of each process that it is made of, itself where it is one: times
+    /// and energy.
     pub(super) fn timed_leaves(&self) -> Vec<&str> {
         let all = std::iter::once(&*self.metric).chain(self.leaves());
-        all.filter(|metric| metric.origin == Origin::Time).map(|metric| &*metric.name).collect()
+        let timed = |metric: &&Metric| matches!(metric.origin, Origin::Time | Origin::Energy);
+        all.filter(timed).map(|metric| &*metric.name).collect()
     }
 }
 

@@ -4,7 +4,7 @@
 //! why there is none here; its source; and the samples behind it, by process.
 
 use gpuprof_model::clock::STEP_NS;
-use gpuprof_model::measurement::{HardwareValue, LaunchFacts, PassResult, Source, Timing};
+use gpuprof_model::measurement::{Energy, HardwareValue, LaunchFacts, PassResult, Source, Timing};
 use gpuprof_model::metric::{DEVICE_ATTRIBUTE, Metric, Origin, counterpart, part_of};
 use gpuprof_model::quantity::format_number;
 
@@ -22,6 +22,7 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
     let Some(pass) = passes.first() else { return Err("no pass finished".to_owned()) };
     match &metric.origin {
         Origin::Time => timed(&metric.name, passes),
+        Origin::Energy => energy(passes),
         Origin::Launch => match &pass.facts {
             Some(facts) => fact(&metric.name, facts, pass),
             None => by_extents(&metric.name, None, pass)
@@ -84,6 +85,7 @@ fn samples_of(name: &str, pass: &PassResult) -> Vec<f64> {
             sm_clock_hz.iter().flatten().copied().collect()
         }
         ("copy_bandwidth", _) => pass.copy_bandwidth.into_iter().collect(),
+        ("energy", _) => joules(pass).into_iter().collect(),
         _ => Vec::new(),
     }
 }
@@ -91,6 +93,43 @@ fn samples_of(name: &str, pass: &PassResult) -> Vec<f64> {
 /// The step in which samples of the timed metric `name` are read; 0 for a continuum.
 pub(super) fn step(name: &str) -> f64 {
     if name == "duration" { STEP_NS } else { 0.0 }
+}
+
+/// How finely the energy of a launch is known in the worst of `passes`.
+pub(super) fn energy_resolution(passes: &[PassResult]) -> Option<f64> {
+    let of_pass = |pass: &PassResult| match pass.energy {
+        Some(Energy::Measured { resolution, .. }) => Some(resolution),
+        Some(Energy::Unavailable(_)) | None => None,
+    };
+    passes.iter().filter_map(of_pass).reduce(f64::max)
+}
+
+fn joules(pass: &PassResult) -> Option<f64> {
+    match pass.energy {
+        Some(Energy::Measured { joules, .. }) => Some(joules),
+        Some(Energy::Unavailable(_)) | None => None,
+    }
+}
+
+fn energy(passes: &[PassResult]) -> Result<f64, String> {
+    if passes.iter().any(|pass| pass.device.emulated) {
+        return Err("it is read from a GPU, and the emulated driver uses none".to_owned());
+    }
+    let mut launches = passes.iter().flat_map(|pass| &pass.launches);
+    if launches.any(|launch| launch.outside) {
+        return Err("the closure has launches outside of the measured range, and NVML counts the \
+                    energy of all of them together"
+            .to_owned());
+    }
+    let why = |pass: &PassResult| match &pass.energy {
+        Some(Energy::Unavailable(reason)) => Some(reason.clone()),
+        Some(Energy::Measured { .. }) | None => None,
+    };
+    if let Some(reason) = passes.iter().find_map(why) {
+        return Err(reason);
+    }
+    descriptive::median_of_medians(&samples("energy", passes), 0.0)
+        .ok_or_else(|| "it was not measured in this run; name it in --metrics".to_owned())
 }
 
 /// Why the timed metric `name` is unknown, if a device was unstable in one of the passes.

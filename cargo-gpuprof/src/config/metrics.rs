@@ -29,7 +29,8 @@ pub struct Metrics {
 pub struct MetricDefinition {
     /// The formula: `+ - * /`, parentheses, numbers and metrics.
     pub formula: Option<String>,
-    /// The base unit of its values: count, ratio, %, ns, B, B/s, FLOP/s or Hz. A ratio by default.
+    /// The base unit of its values: count, ratio, %, ns, B, B/s, FLOP/s, Hz or J. By default, a
+    /// ratio.
     pub unit: Option<Unit>,
     /// Which way is better: lower, higher or none. Of a new metric higher by default.
     pub direction: Option<Direction>,

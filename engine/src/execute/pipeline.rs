@@ -183,7 +183,7 @@ impl<'a> Pipeline<'a> {
         } else if self.ahead.beside > 0 {
             self.line.len() <= self.ahead.beside
         } else {
-            let times = job.takes_times() || self.line.iter().any(|s| s.job.takes_times());
+            let times = job.is_unprofiled() || self.line.iter().any(|s| s.job.is_unprofiled());
             self.line.len() <= if times { self.ahead.times } else { self.ahead.counters }
         }
     }

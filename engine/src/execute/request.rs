@@ -32,7 +32,7 @@ impl Execution<'_> {
             resources: self.resources_of(planned, configuration),
             emulated: self.emulated,
             repeat: match job.pass {
-                Pass::Timed { repeat } => repeat,
+                Pass::Timed { repeat } | Pass::Energy { repeat } => repeat,
                 Pass::Counters { .. } => 0,
             },
             verify: self.verify && job.pass == Pass::Timed { repeat: 0 },
@@ -43,12 +43,13 @@ impl Execution<'_> {
             }),
             range: self.range,
             counters: match job.pass {
-                Pass::Timed { .. } => None,
+                Pass::Timed { .. } | Pass::Energy { .. } => None,
                 Pass::Counters { step } => {
                     job.images.get(at).and_then(|handover| self.counted(handover, step))
                 }
             },
             source: None,
+            energy: matches!(job.pass, Pass::Energy { .. }),
             attributes: self.attributes.clone(),
         };
         job.configurations.iter().enumerate().map(one).collect()

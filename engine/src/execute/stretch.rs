@@ -46,6 +46,7 @@ impl PassOf {
 pub(super) fn pass(job: &Job) -> String {
     match job.pass {
         Pass::Timed { repeat } => format!("times {}", repeat + 1),
+        Pass::Energy { repeat } => format!("energy {}", repeat + 1),
         Pass::Counters { step } => format!("counter pass {}", step + 1),
     }
 }

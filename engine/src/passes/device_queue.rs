@@ -11,7 +11,7 @@ use super::state::{self, State};
 use super::sweep::{Planned, Sweep};
 use crate::execute::{Execution, Pipeline};
 use crate::schedule::queue::{CounterSteps, Queue};
-use crate::schedule::{Interleave, Job, batches, schedule};
+use crate::schedule::{Batch, Interleave, Job, batches, schedule};
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
 
 /// The jobs of a device.
@@ -41,7 +41,11 @@ impl<'a> Sweep<'a, '_> {
         // Who holds a profiler that others wait for takes no times meanwhile.
         let joined = execution.profiler.is_none();
         let counters = CounterSteps { steps: state::steps(execution), joined, isolate };
+        let energy = self.energy_of(&batches, device);
         let mut queue = Queue::new(batches, counters);
+        for Batch { series, repeat, configurations, .. } in energy {
+            queue.energy(series, repeat, configurations);
+        }
         for series in 0..self.states.len() {
             let own = (0..self.states[series].len()).filter(|&index| here(series, index));
             self.add(series, own.collect(), &mut queue);
@@ -49,6 +53,27 @@ impl<'a> Sweep<'a, '_> {
         let profiler = execution.profiler.clone();
         let pipeline = Pipeline::new(&execution.process, execution.ahead, profiler);
         DeviceQueue { queue, pipeline, again: None }
+    }
+
+    /// The energy passes after the timed passes of `batches`, and after further timed passes of a
+    /// resumed run.
+    fn energy_of(&self, batches: &[Batch], device: usize) -> Vec<Batch> {
+        let wanted = |series: &usize| self.planned.wants_energy(*series, device);
+        let mut all: Vec<Batch> =
+            batches.iter().filter(|batch| wanted(&batch.series)).cloned().collect();
+        let least = self.planned.executions[device].repeat.least;
+        for at in self.all() {
+            let passes = u32::try_from(self.states[at.0][at.1].passes.len()).unwrap_or(u32::MAX);
+            if wanted(&at.0) && self.planned.assignment.device(at) == device {
+                all.extend((least..passes).map(|repeat| Batch {
+                    series: at.0,
+                    repeat,
+                    configurations: vec![at.1],
+                    before_its_partner: false,
+                }));
+            }
+        }
+        all
     }
 
     /// Adds the timed passes that some of the `configurations` want in addition to the common ones.
@@ -69,8 +94,10 @@ impl<'a> Sweep<'a, '_> {
                 // Each round has its own random order, like the common ones.
                 shuffle(&mut configurations, &mut SplitMix(SEED + u64::from(repeat)));
             }
+            let device = self.planned.assignment.device((series, configurations[0]));
+            let energy = self.planned.wants_energy(series, device);
             for together in configurations.chunks(self.planned.isolate.most_together()) {
-                queue.later(series, repeat, together.to_vec());
+                queue.later(series, repeat, together.to_vec(), energy);
             }
         }
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gpuprof_model::failure::Denial;
-use gpuprof_model::measurement::{CountedPart, HardwareValue, PassResult};
+use gpuprof_model::measurement::{CountedPart, Energy, HardwareValue, PassResult};
 use gpuprof_model::run::Status;
 
 use crate::execute::Stretch;
@@ -38,6 +38,13 @@ pub enum Event<'e> {
         step: Step,
         /// Its result.
         result: &'e PassResult,
+    },
+    /// The energy of a launch was measured, for a timed pass that had finished.
+    EnergyMeasured {
+        /// Which.
+        step: Step,
+        /// Its result.
+        energy: &'e Energy,
     },
     /// A counter pass finished.
     CountersCollected {

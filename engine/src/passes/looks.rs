@@ -123,7 +123,8 @@ impl Sweep<'_, '_> {
                 let step = |&(series, configuration)| Step { series, configuration, repeat };
                 let batches = batches(here.map(step), self.planned.isolate);
                 for batch in self.planned.pairs.insert_partners(batches) {
-                    queue.queue.later(batch.series, repeat, batch.configurations);
+                    let energy = self.planned.wants_energy(batch.series, device);
+                    queue.queue.later(batch.series, repeat, batch.configurations, energy);
                 }
             }
         }

@@ -175,6 +175,17 @@ impl Sweep<'_, '_> {
                 state.passes.push(result);
                 told?;
             }
+            Pass::Energy { repeat } => {
+                let (Some(timed), Some(energy)) =
+                    (state.passes.get_mut(repeat as usize), result.energy)
+                else {
+                    return Ok(Some("the process measured no energy".to_owned()));
+                };
+                let step = Step { series, configuration, repeat };
+                let told = self.observer.observe(Event::EnergyMeasured { step, energy: &energy });
+                timed.energy = Some(energy);
+                told?;
+            }
             Pass::Counters { step } => {
                 let Some(counters) = &execution.counters else { return Ok(None) };
                 let (timed, left) = (state.passes.first(), left.cloned());

@@ -26,6 +26,8 @@ pub(super) struct State {
     wanted: Option<u32>,
     /// Whether a look says how many those are.
     pub(super) in_rounds: bool,
+    /// Whether each of its timed passes is followed by one of energy.
+    pub(super) wants_energy: bool,
     /// Its counters so far.
     pub(super) collected: Collected,
     /// The counter data from which the next process continues: the collected data, or that of a
@@ -110,6 +112,9 @@ impl State {
             || self.ended.is_some()
             || match pass {
                 Pass::Timed { repeat } => self.passes.len() > repeat as usize,
+                Pass::Energy { repeat } => {
+                    self.passes.get(repeat as usize).is_some_and(|pass| pass.energy.is_some())
+                }
                 Pass::Counters { step } => self.collected.steps > step,
             }
     }
@@ -145,6 +150,7 @@ impl State {
         let wanted = self.wanted.unwrap_or(execution.repeat.least);
         let complete = !self.in_rounds
             && self.passes.len() >= wanted as usize
+            && (!self.wants_energy || self.passes.iter().all(|pass| pass.energy.is_some()))
             && self.collected.steps >= steps(execution);
         self.processes == 0 && (complete || self.ended.is_some())
     }

@@ -51,6 +51,8 @@ pub struct Planned<'a> {
     pub rounds: Option<Rounds>,
     /// Of each series: whether limits that are numbers speak of noisy metrics of it.
     pub limited: &'a [bool],
+    /// Of each series: whether the energy of its launches is wanted.
+    pub energy: &'a [bool],
     /// In which order passes run.
     pub order: Interleave,
     /// The unit that gets separate processes.
@@ -76,6 +78,11 @@ impl<'a> Planned<'a> {
     pub(super) fn may_grow(&self, at: At) -> bool {
         let limited = || self.limited.get(at.0).copied().unwrap_or(false);
         self.rounds.is_some() && (self.pairs.partner(at).is_some() || limited())
+    }
+
+    /// Whether the energy of the launches of a series is measured on a device.
+    pub(super) fn wants_energy(&self, series: usize, device: usize) -> bool {
+        self.energy.get(series).copied().unwrap_or(false) && !self.executions[device].emulated
     }
 
     /// How the device of a configuration does.
@@ -118,6 +125,8 @@ impl<'a, 'o> Sweep<'a, 'o> {
             let most = most.max(execution.repeat.most);
             let mut state = State::replayed(replayed, execution, at, most)?;
             state.in_rounds = rounds.is_some();
+            state.wants_energy =
+                self.planned.wants_energy(at.0, self.planned.assignment.device(at));
             let over = state.was_over(execution);
             let ended = state.ended.is_some();
             *self.state(at) = state;

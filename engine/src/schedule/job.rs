@@ -16,6 +16,11 @@ pub enum Pass {
         /// Which repetition, from 0.
         repeat: u32,
     },
+    /// The energy of a launch, without a profiler.
+    Energy {
+        /// Which repetition of pass 0 it belongs to, from 0.
+        repeat: u32,
+    },
     /// A step of the counters' collection.
     Counters {
         /// Its position, from 0.
@@ -56,14 +61,17 @@ impl Job {
         iter::successors(Some(self), |job| job.then.as_deref())
     }
 
-    /// Whether its process takes times before anything else.
-    pub fn takes_times(&self) -> bool {
-        matches!(self.pass, Pass::Timed { .. })
+    /// Whether its process takes times, or energy, before anything else.
+    pub fn is_unprofiled(&self) -> bool {
+        match self.pass {
+            Pass::Timed { .. } | Pass::Energy { .. } => true,
+            Pass::Counters { .. } => false,
+        }
     }
 
     /// Whether its process uses the profiler.
     pub fn counts(&self) -> bool {
-        self.parts().any(|part| !part.takes_times())
+        self.parts().any(|part| !part.is_unprofiled())
     }
 
     /// The configurations that its process works for, each once.
@@ -92,6 +100,7 @@ impl Job {
         };
         let passes = self.parts().map(|part| match part.pass {
             Pass::Timed { repeat } => format!("-pass-0-{repeat}"),
+            Pass::Energy { repeat } => format!("-energy-{repeat}"),
             Pass::Counters { step } => format!("-pass-{}", step + 1),
         });
         let passes: String = passes.collect();
@@ -133,9 +142,9 @@ mod tests {
     fn a_process_that_takes_times_and_counts_does_both_for_some_and_one_of_them_for_others() {
         let then = Some(Box::new(job(&[5, 3], false)));
         let both = Job { then, ..Job::new(1, Pass::Timed { repeat: 2 }, vec![4, 3]) };
-        assert!(both.takes_times() && both.counts());
+        assert!(both.is_unprofiled() && both.counts());
         assert_eq!(both.everyone().into_iter().collect::<Vec<_>>(), [3, 4, 5]);
         assert!(!both.alone(4).counts());
-        assert!(!job(&[3], false).takes_times());
+        assert!(!job(&[3], false).is_unprofiled());
     }
 }

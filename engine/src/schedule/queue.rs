@@ -5,7 +5,8 @@
 //! of the last one of a configuration, or of a kernel whose configurations are counted together,
 //! continues with the first counter step, and the other steps follow. Nothing comes between a batch
 //! and the same one of the other revision: the counters of the first come after those of the
-//! second. Additional timed passes of some configurations come last, in rounds.
+//! second. Then come additional timed passes of some configurations, in rounds. Energy comes last,
+//! so that it cannot warm the device up for times.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::vec::IntoIter;
@@ -22,6 +23,7 @@ pub struct Queue {
     /// The counters of a batch that waits for its partner.
     put_off: Vec<Job>,
     later: BTreeMap<u32, VecDeque<Job>>,
+    energy: BTreeMap<u32, VecDeque<Job>>,
 }
 
 /// A batch, and the configurations of its series that are counted after it, by process.
@@ -54,6 +56,7 @@ impl Queue {
             first: VecDeque::new(),
             put_off: Vec::new(),
             later: BTreeMap::new(),
+            energy: BTreeMap::new(),
         }
     }
 
@@ -64,9 +67,18 @@ impl Queue {
         }
     }
 
+    /// Puts the energy pass `repeat` of `configurations`, in one process, behind all timed passes.
+    pub fn energy(&mut self, series: usize, repeat: u32, configurations: Vec<usize>) {
+        let job = Job::new(series, Pass::Energy { repeat }, configurations);
+        self.energy.entry(repeat).or_default().push_back(job);
+    }
+
     /// Puts the timed pass `repeat` of `configurations`, in one process, behind everything planned
-    /// before.
-    pub fn later(&mut self, series: usize, repeat: u32, configurations: Vec<usize>) {
+    /// before, and if `energy` is wanted, that behind it.
+    pub fn later(&mut self, series: usize, repeat: u32, configurations: Vec<usize>, energy: bool) {
+        if energy {
+            self.energy(series, repeat, configurations.clone());
+        }
         let job = Job::new(series, Pass::Timed { repeat }, configurations);
         self.later.entry(repeat).or_default().push_back(job);
     }
@@ -80,12 +92,7 @@ impl Iterator for Queue {
             return Some(job);
         }
         let Some(BeforeCounters { batch, counted }) = self.batches.next() else {
-            let mut round = self.later.first_entry()?;
-            let job = round.get_mut().pop_front();
-            if round.get().is_empty() {
-                round.remove();
-            }
-            return job;
+            return pop(&mut self.later).or_else(|| pop(&mut self.energy));
         };
         let Batch { series, repeat, configurations, before_its_partner } = batch;
         let steps = self.steps;
@@ -105,6 +112,16 @@ impl Iterator for Queue {
         }
         Some(Job { then, ..Job::new(series, Pass::Timed { repeat }, configurations) })
     }
+}
+
+/// The next job of `rounds`.
+fn pop(rounds: &mut BTreeMap<u32, VecDeque<Job>>) -> Option<Job> {
+    let mut round = rounds.first_entry()?;
+    let job = round.get_mut().pop_front();
+    if round.get().is_empty() {
+        round.remove();
+    }
+    job
 }
 
 /// Each of `batches` with the configurations that no later one times; where several of a series
@@ -136,6 +153,7 @@ mod tests {
     fn list_jobs(jobs: impl Iterator<Item = Job>) -> Vec<String> {
         let text = |job: &Job| match job.pass {
             Pass::Timed { repeat } => format!("time {:?} {repeat}", job.configurations),
+            Pass::Energy { repeat } => format!("energy {:?} {repeat}", job.configurations),
             Pass::Counters { step } => format!("count {:?} {step}", job.configurations),
         };
         jobs.map(|job| job.parts().map(text).collect::<Vec<_>>().join(", ")).collect()
@@ -245,12 +263,30 @@ mod tests {
         assert_eq!(list_jobs(queue.by_ref().take(1)), ["time [0] 0"]);
         [(1, vec![0]), (2, vec![0]), (1, vec![1])]
             .into_iter()
-            .for_each(|(repeat, configurations)| queue.later(0, repeat, configurations));
+            .for_each(|(repeat, configurations)| queue.later(0, repeat, configurations, false));
         let order =
             ["count [0] 0", "time [1] 0", "count [1] 0", "time [0] 1", "time [1] 1", "time [0] 2"];
         assert_eq!(list_jobs(queue.by_ref()), order);
-        queue.later(0, 3, vec![1]);
+        queue.later(0, 3, vec![1], false);
         assert_eq!(list_jobs(queue), ["time [1] 3"]);
+    }
+
+    #[test]
+    fn energy_comes_after_all_times_and_in_rounds() {
+        let one = batches(schedule(&[1], 2, Interleave::None), Isolate::Configuration);
+        let mut queue = Queue::new(one, counters(1, false, Isolate::Configuration));
+        [1, 0].into_iter().for_each(|repeat| queue.energy(0, repeat, vec![0]));
+        queue.later(0, 2, vec![0], true);
+        let order = [
+            "time [0] 0",
+            "time [0] 1",
+            "count [0] 0",
+            "time [0] 2",
+            "energy [0] 0",
+            "energy [0] 1",
+            "energy [0] 2",
+        ];
+        assert_eq!(list_jobs(queue), order);
     }
 
     #[test]

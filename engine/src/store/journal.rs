@@ -21,7 +21,7 @@ use std::io::{BufReader, Write};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
-use gpuprof_model::measurement::PassResult;
+use gpuprof_model::measurement::{Energy, PassResult};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::series::SeriesId;
 
@@ -125,6 +125,15 @@ impl Journal {
     pub fn pass(&mut self, step: Step, result: &PassResult) -> Result<()> {
         let Step { series, configuration, repeat } = step;
         self.write(&Line::Pass { series, configuration, repeat, result: Box::new(result.clone()) })
+    }
+
+    /// Records the energy of a launch, for a pass that was recorded before.
+    ///
+    /// # Errors
+    /// As [`Journal::pass`].
+    pub fn energy(&mut self, step: Step, energy: &Energy) -> Result<()> {
+        let Step { series, configuration, repeat } = step;
+        self.write(&Line::Energy { series, configuration, repeat, energy: energy.clone() })
     }
 
     /// Records what is collected of a configuration's counters, which take `of` steps.

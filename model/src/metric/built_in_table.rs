@@ -6,11 +6,12 @@ use crate::metric::entry::{
     Class::{self, Exact, Noisy},
     Direction::{self, Higher, Lower, Neither},
     Metric,
-    Needs::{self, Declared, Derived, Emulator, Hardware, Instructions, Launch, Time},
+    Needs::{self, Declared, Derived, Emulator, Energy, Hardware, Instructions, Launch, Time},
     Row,
 };
 use crate::quantity::Unit::{
-    self, Bytes, BytesPerSecond, Count, FlopPerSecond, GpuUnit, Hertz, Nanoseconds, Percent, Ratio,
+    self, Bytes, BytesPerSecond, Count, FlopPerSecond, GpuUnit, Hertz, Joules, Nanoseconds,
+    Percent, Ratio,
 };
 
 /// The metrics of the table.
@@ -127,6 +128,14 @@ const ROWS: &[Row] = &[
         Noisy,
         Time,
         "device-to-device copy in the same process, bytes read plus bytes written",
+    ),
+    metric(
+        "energy",
+        Joules,
+        Lower,
+        Noisy,
+        Energy,
+        "energy of the whole GPU for a launch among many, by NVML's counter",
     ),
     derived(
         "sm_cycles",

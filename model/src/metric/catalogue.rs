@@ -164,6 +164,18 @@ impl Catalogue {
         }
     }
 
+    /// Whether `metric` is made of the energy of a launch.
+    pub fn needs_energy(&self, metric: &Metric) -> bool {
+        match &metric.origin {
+            Origin::Energy => true,
+            Origin::Derived(formula) => {
+                let mut operands = formula.names().into_iter().filter_map(|name| self.find(name));
+                operands.any(|operand| self.needs_energy(&operand))
+            }
+            _ => false,
+        }
+    }
+
     /// The attributes of the device that `metric` is made of, by their names behind
     /// [`DEVICE_ATTRIBUTE`].
     pub fn device_attributes(&self, metric: &Metric) -> Vec<String> {

@@ -82,6 +82,8 @@ impl Class {
 pub enum Origin {
     /// CUDA events on a GPU.
     Time,
+    /// NVML's counter of a GPU's energy.
+    Energy,
     /// The driver's launch facts.
     Launch,
     /// An attribute of the device, reported by the driver.
@@ -145,6 +147,7 @@ pub(super) struct Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
     Time,
+    Energy,
     Launch,
     Declared,
     Emulator,
@@ -161,6 +164,7 @@ impl Row {
     pub(super) fn metric(&self) -> Metric {
         let origin = match self.needs {
             Needs::Time => Origin::Time,
+            Needs::Energy => Origin::Energy,
             Needs::Launch => Origin::Launch,
             Needs::Declared => Origin::Declared,
             Needs::Emulator => Origin::Emulator,

@@ -425,6 +425,9 @@ impl<'r> KernelRun<'r> {
             }
         }
         let Self { run, arguments, in_place, .. } = self;
+        if in_place.as_ref().is_some_and(|changed| changed.reset == Reset::Each) {
+            run.restores_inputs();
+        }
         let mut reset = || arguments.iter_mut().try_for_each(Argument::reset);
         run.measure_from(&mut reset, |_| launcher.launch())?;
         run.found_in_place(in_place.take());

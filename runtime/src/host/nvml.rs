@@ -1,8 +1,9 @@
-//! NVML, as far as needed to detect that the device was, or may be, slowed down.
+//! NVML, as far as needed to detect that the device was, or may be, slowed down, and its energy.
 //!
 //! Input: NVML's library and the UUID of the device. Output: why the device was slowed down since
-//! the last query, if it was, and whether it is a virtual GPU, which neighbours slow down invisibly
-//! for NVML. The library is opened like the driver's own programs open it, and never closed.
+//! the last query, if it was, whether it is a virtual GPU, which neighbours slow down invisibly for
+//! NVML, and the energy that it has used. The library is opened like the driver's own programs open
+//! it, and never closed.
 //!
 //! A slowdown counts if no setting asked for it and it can halve clocks or worse: heat, a power
 //! brake, a hardware slowdown. A low clock does not count if nothing runs, if an administrator or
@@ -17,6 +18,12 @@ use libloading::Library;
 
 /// The linker's name of the driver's library.
 const DEFAULT: &str = "libnvidia-ml.so.1";
+
+/// The function that reads the counter of energy.
+const ENERGY: &str = "nvmlDeviceGetTotalEnergyConsumption";
+
+/// `NVML_ERROR_NOT_SUPPORTED`.
+const NOT_SUPPORTED: c_int = 3;
 
 /// `NVML_PERF_POLICY_THERMAL`.
 const THERMAL: c_uint = 1;
@@ -53,6 +60,8 @@ struct Functions {
     reasons: unsafe extern "C" fn(Handle, *mut c_ulonglong) -> c_int,
     violation: unsafe extern "C" fn(Handle, c_uint, *mut Violation) -> c_int,
     /// Not in every NVML.
+    energy: Option<unsafe extern "C" fn(Handle, *mut c_ulonglong) -> c_int>,
+    /// Not in every NVML.
     virtualization: Option<unsafe extern "C" fn(Handle, *mut c_uint) -> c_int>,
 }
 
@@ -78,6 +87,7 @@ impl Functions {
                     .get(b"nvmlDeviceGetCurrentClocksThrottleReasons")
                     .map_err(failed)?,
                 violation: *library.get(b"nvmlDeviceGetViolationStatus").map_err(failed)?,
+                energy: library.get(ENERGY.as_bytes()).ok().map(|function| *function),
                 virtualization: library
                     .get(b"nvmlDeviceGetVirtualizationMode")
                     .ok()
@@ -91,6 +101,8 @@ impl Functions {
 pub(crate) struct Watch {
     functions: Functions,
     device: Handle,
+    /// Whether it is a slice of a GPU, which `device` is.
+    is_slice: bool,
     /// Nanoseconds slowed by heat until now; `None` where the device does not count them.
     hot_ns: Option<u64>,
     /// Whether virtual machines share the device; `None` where NVML does not say.
@@ -114,13 +126,14 @@ impl Watch {
         let found = unsafe { (functions.by_uuid)(name.as_ptr(), &raw mut device) };
         check("nvmlDeviceGetHandleByUUID", found)?;
         // Clocks are those of the GPU that it is a slice of.
-        if uuid.starts_with(MIG_PREFIX) {
+        let is_slice = uuid.starts_with(MIG_PREFIX);
+        if is_slice {
             let slice = device;
             // SAFETY: as above; the handle came from NVML.
             let found = unsafe { (functions.parent)(slice, &raw mut device) };
             check("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", found)?;
         }
-        let mut watch = Self { functions, device, hot_ns: None, is_virtual: None };
+        let mut watch = Self { functions, device, is_slice, hot_ns: None, is_virtual: None };
         watch.reasons()?;
         watch.hot_ns = watch.hot();
         watch.is_virtual = watch.mode().map(|mode| !matches!(mode, BARE | PASSED_THROUGH));
@@ -144,6 +157,19 @@ impl Watch {
         (!words.is_empty()).then(|| words.join(" and "))
     }
 
+    /// The counter of the device's energy.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) fn energy_counter(&self) -> Result<EnergyCounter> {
+        if self.is_slice {
+            return Err("NVML counts the energy of a whole GPU, not of a MIG instance".to_owned());
+        }
+        let read = self.functions.energy.ok_or_else(|| format!("this NVML has no {ENERGY}"))?;
+        let counter = EnergyCounter { read, device: self.device };
+        counter.read().map(|_| counter)
+    }
+
     fn mode(&self) -> Option<c_uint> {
         let mut mode = 0;
         // SAFETY: the handle came from NVML, which writes one integer.
@@ -165,6 +191,31 @@ impl Watch {
         // SAFETY: the handle came from NVML, which writes two integers.
         let code = unsafe { (self.functions.violation)(self.device, THERMAL, &raw mut time) };
         (code == 0).then_some(time.violation)
+    }
+}
+
+/// Counts the energy that a device has used since the driver was loaded.
+#[derive(Clone, Copy)]
+pub(crate) struct EnergyCounter {
+    read: unsafe extern "C" fn(Handle, *mut c_ulonglong) -> c_int,
+    device: Handle,
+}
+
+// SAFETY: NVML's functions and handles may be used by any thread.
+unsafe impl Send for EnergyCounter {}
+
+impl EnergyCounter {
+    /// The millijoules so far.
+    ///
+    /// # Errors
+    /// Why they are not known.
+    pub(crate) fn read(self) -> Result<u64> {
+        let mut millijoules = 0;
+        // SAFETY: the handle came from NVML, which writes one integer.
+        match unsafe { (self.read)(self.device, &raw mut millijoules) } {
+            NOT_SUPPORTED => Err("NVML counts no energy of this GPU".to_owned()),
+            code => check(ENERGY, code).map(|()| millijoules),
+        }
     }
 }
 
@@ -242,6 +293,20 @@ pub(crate) mod tests {
             fs::write(folder.path().join("vgpu"), mode).unwrap();
             assert_eq!(told(), expected, "{mode}");
         }
+    }
+
+    #[test]
+    fn energy_is_counted_of_whole_gpus_that_have_a_counter() {
+        let (folder, library) = fake();
+        let energy = |uuid| {
+            let counter = Watch::begin(Some(&library), uuid).unwrap().energy_counter();
+            counter.and_then(EnergyCounter::read)
+        };
+        assert_eq!(energy("GPU-1"), Ok(5_000));
+        let slice = energy("MIG-1").unwrap_err();
+        assert_eq!(slice, "NVML counts the energy of a whole GPU, not of a MIG instance");
+        fs::write(folder.path().join("no-energy"), "").unwrap();
+        assert_eq!(energy("GPU-1").unwrap_err(), "NVML counts no energy of this GPU");
     }
 
     #[test]

@@ -22,7 +22,7 @@ use super::collect::emulator::{self, LaunchCounters};
 use super::collect::facts::{self, Assembly};
 use super::collect::launches::Observed;
 use super::collect::parts::{self, Counts, Mark};
-use super::collect::{launches, samples, source};
+use super::collect::{energy, launches, samples, source};
 use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
@@ -74,6 +74,8 @@ pub struct Run<'a> {
     config: PartialConfig,
     pub(crate) call: Call<'a>,
     measured: bool,
+    /// Whether inputs are restored before each timed sample.
+    restores: bool,
     /// Whether the measured launches were queued and done, once.
     pub(crate) launched: bool,
     /// Whether its function has called [`Run::verify`].
@@ -128,6 +130,7 @@ impl<'a> Run<'a> {
             config: PartialConfig::default(),
             call,
             measured: false,
+            restores: false,
             launched: false,
             has_reference: false,
             observed: false,
@@ -494,14 +497,10 @@ impl<'a> Run<'a> {
         } else {
             once()?;
             self.launched()?;
-            self.observe(reset, &mut once)?;
-            let sampling = &self.request.sampling;
-            let by = (sampling, self.request.cupti.as_deref(), self.inside.as_deref());
-            let (timing, times) = samples::time(self.session, by, reset, &mut once)?;
-            self.result.timing = Some(timing);
-            times.give(&mut self.result.launches);
-            if sampling.copy_bandwidth {
-                self.result.copy_bandwidth = self.session.copy_bandwidth()?;
+            if self.request.energy {
+                self.take_energy(reset, &mut once)?;
+            } else {
+                self.take_times(reset, &mut once)?;
             }
         }
         if self.observed {
@@ -512,6 +511,36 @@ impl<'a> Run<'a> {
             self.result.launches = launched;
         }
         self.take_facts(&config)
+    }
+
+    /// Measures the energy of a call of what is measured.
+    fn take_energy(
+        &mut self,
+        reset: &mut dyn FnMut() -> Result<()>,
+        once: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let reset = self.restores.then_some(reset);
+        let found = energy::measure(self.session, &self.request.sampling, reset, once)?;
+        self.result.energy = Some(found);
+        Ok(())
+    }
+
+    /// Takes samples of the time of a call of what is measured.
+    fn take_times(
+        &mut self,
+        reset: &mut dyn FnMut() -> Result<()>,
+        once: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        self.observe(reset, once)?;
+        let sampling = &self.request.sampling;
+        let by = (sampling, self.request.cupti.as_deref(), self.inside.as_deref());
+        let (timing, times) = samples::time(self.session, by, reset, once)?;
+        self.result.timing = Some(timing);
+        times.give(&mut self.result.launches);
+        if sampling.copy_bandwidth {
+            self.result.copy_bandwidth = self.session.copy_bandwidth()?;
+        }
+        Ok(())
     }
 
     /// Takes what the emulated driver counted.
@@ -693,6 +722,11 @@ impl<'a> Run<'a> {
             });
         }
         Ok(())
+    }
+
+    /// Says that inputs are restored before each timed sample.
+    pub(crate) fn restores_inputs(&mut self) {
+        self.restores = true;
     }
 
     /// Records the state of the changed buffers at the timed samples.

@@ -16,6 +16,7 @@ pub(super) fn show(known: &Catalogue, metric: &Metric, out: &mut impl Write) -> 
     };
     let needs = match &metric.origin {
         Origin::Time => "a GPU",
+        Origin::Energy => "a GPU, by processes that follow those that take times",
         Origin::Launch | Origin::Device => "the driver",
         Origin::Declared => "the annotation",
         Origin::Emulator if metric.name.starts_with("ptx__") => "the emulator",
@@ -72,9 +73,11 @@ pub(super) fn show_grounds(
             [facts(), facts(), facts()]
         }
         Origin::Recorded => ["a stored run"; 3].map(str::to_owned),
-        Origin::Time | Origin::Declared | Origin::Emulator | Origin::Instructions => {
-            [table(), table(), table()]
-        }
+        Origin::Time
+        | Origin::Energy
+        | Origin::Declared
+        | Origin::Emulator
+        | Origin::Instructions => [table(), table(), table()],
     };
     let direction = metric.direction_set.as_deref().map_or(direction, str::to_owned);
     writeln!(out, "    unit by {unit}; direction by {direction}; class by {class}")

@@ -60,6 +60,8 @@ pub(super) struct Plan {
     /// For each series of both revisions: whether configurations that absolute limits leave open
     /// are measured further.
     pub(super) limited: Vec<bool>,
+    /// For each series of both revisions: whether the energy of its launches is measured.
+    pub(super) energy: Vec<bool>,
     /// Notes on common properties of both sides of a comparison.
     pub(super) notes: Vec<String>,
 }

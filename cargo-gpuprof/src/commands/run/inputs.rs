@@ -106,6 +106,11 @@ impl Checked {
             .filter_map(|n| catalogue.find(n))
     }
 
+    /// Whether the energy of its launches is asked for.
+    pub(super) fn wants_energy(&self, catalogue: &Catalogue) -> bool {
+        self.asked(catalogue).any(|metric| catalogue.needs_energy(&metric))
+    }
+
     /// The metrics of its sections, and of rules: a chip may lack them.
     pub(super) fn in_sections(&self) -> impl Iterator<Item = &String> {
         self.sections.iter().flat_map(SectionColumns::names).chain(&self.advice)

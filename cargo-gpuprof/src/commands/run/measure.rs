@@ -111,6 +111,7 @@ fn planned<'a>(
                 .and_then(|budget| Instant::now().checked_add(budget.duration())),
         }),
         limited: &prepared.plan.limited,
+        energy: &prepared.plan.energy,
         order: prepared.plan.order,
         isolate: prepared.plan.isolate(),
         retries: prepared.plan.inputs.settings.retries.value,
@@ -303,6 +304,7 @@ impl<W: Write> Observer for Listeners<'_, W> {
                     notes.say(format_args!("{of} printed:\n{}", text.trim_end()));
                 }
             }
+            Event::EnergyMeasured { step, energy } => self.journal.energy(step, energy)?,
             Event::CountersCollected { at, of, collected } => {
                 self.journal.collected(at, of, collected)?;
             }

@@ -211,6 +211,7 @@ pub(super) fn plan(
         processes(&inputs, counts.iter().sum(), devices.emulated, limited.contains(&true));
     let both = both((&inputs, &selection), (&described, checked, &devices), &probe)?;
     let plan = Plan {
+        energy: both.checked.iter().map(|series| series.wants_energy(&catalogue)).collect(),
         assignment: assignment.with_partners(&both.pairs, &both.counts()),
         both,
         inputs,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use gpuprof_model::ExitCode;
-use gpuprof_model::measurement::{CountedPart, HardwareValue, PassResult};
+use gpuprof_model::measurement::{CountedPart, Energy, HardwareValue, PassResult};
 use gpuprof_model::run::{SeriesResult, Status};
 use gpuprof_system::error::{Failure, Result};
 use serde::{Deserialize, Serialize};
@@ -95,6 +95,12 @@ pub(super) enum Line {
         repeat: u32,
         result: Box<PassResult>,
     },
+    Energy {
+        series: usize,
+        configuration: usize,
+        repeat: u32,
+        energy: Energy,
+    },
     Counters {
         series: usize,
         configuration: usize,
@@ -143,6 +149,7 @@ pub(super) enum LineKind {
     Made,
     Begin,
     Pass,
+    Energy,
     Counters,
     CounterStep,
     FailedAttempt,
@@ -166,6 +173,7 @@ pub(super) fn written(line: &Line, by: &str) -> Vec<u8> {
     let bytes = match line {
         Line::Made(_) | Line::Begin(_) => serde_json::to_vec(line),
         Line::Pass { .. }
+        | Line::Energy { .. }
         | Line::Counters { .. }
         | Line::CounterStep { .. }
         | Line::FailedAttempt { .. }

@@ -11,7 +11,7 @@ use std::io::{self, BufRead};
 use std::os::unix::fs::FileExt;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use gpuprof_model::measurement::PassResult;
+use gpuprof_model::measurement::{Energy, PassResult};
 use gpuprof_model::run::Status;
 
 use super::line::{Line, Start};
@@ -31,6 +31,7 @@ pub struct Replayed {
     pub(super) file: Option<File>,
     path: Utf8PathBuf,
     passes: BTreeMap<Step, Place>,
+    energy: BTreeMap<Step, Energy>,
     /// The devices of the passes of a series: names by UUID.
     devices: BTreeMap<usize, BTreeMap<String, String>>,
     counters: BTreeMap<(usize, usize), Place>,
@@ -57,7 +58,9 @@ impl Replayed {
     pub fn pass(&self, step: Step) -> Result<Option<PassResult>> {
         let Some(place) = self.passes.get(&step) else { return Ok(None) };
         match self.line(*place)? {
-            Line::Pass { result, .. } => Ok(Some(*result)),
+            Line::Pass { result, .. } => {
+                Ok(Some(PassResult { energy: self.energy.get(&step).cloned(), ..*result }))
+            }
             _ => Err(self.changed()),
         }
     }
@@ -143,6 +146,7 @@ impl Replayed {
     fn forget(&mut self, again: &[usize]) {
         let stays = |series: usize| !again.contains(&series);
         self.passes.retain(|step, _| stays(step.series));
+        self.energy.retain(|step, _| stays(step.series));
         self.devices.retain(|series, _| stays(*series));
         self.counters.retain(|at, _| stays(at.0));
         self.collected.retain(|at, _| stays(at.0));
@@ -175,6 +179,9 @@ impl Replayed {
                 self.passes.insert(Step { series, configuration, repeat }, place);
                 let device = result.device;
                 self.devices.entry(series).or_default().insert(device.uuid, device.name);
+            }
+            Line::Energy { series, configuration, repeat, energy } => {
+                self.energy.insert(Step { series, configuration, repeat }, energy);
             }
             Line::Counters { series, configuration, .. } => {
                 self.counters.insert((series, configuration), place);

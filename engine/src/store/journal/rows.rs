@@ -102,6 +102,7 @@ impl Listener for Reading<'_> {
             // Their outcome is in the rows, and the reader takes the first two itself.
             LineKind::Made
             | LineKind::Begin
+            | LineKind::Energy
             | LineKind::Counters
             | LineKind::CounterStep
             | LineKind::FailedAttempt

@@ -4,7 +4,7 @@ use gpuprof_analysis::stats::repeats::Repeats;
 use gpuprof_model::Axis;
 use gpuprof_model::ExitCode;
 use gpuprof_model::machine::{Backend, CacheControl, Chip, ClockControl};
-use gpuprof_model::measurement::HardwareValue;
+use gpuprof_model::measurement::{Energy, HardwareValue};
 use gpuprof_model::protocol::{CounterRange, Replay};
 use gpuprof_model::run::SharedRows;
 use proptest::prelude::*;
@@ -111,6 +111,22 @@ fn what_was_recorded_is_what_is_replayed() {
     fs::write(path.join(FILE), vec![b' '; bytes.len()]).unwrap();
     let failure = replayed.pass(step(0, 1)).unwrap_err();
     assert!(failure.message.contains("changed while it was read"), "{}", failure.message);
+}
+
+#[test]
+fn the_energy_of_a_pass_is_taken_up_with_it() {
+    let (_keep, path) = folder();
+    let mut journal = Journal::begin(&path, &made(), start("a")).unwrap();
+    let pass = gpu_pass(64, 1 << 20, &[1.0]);
+    let (joules, resolution, launches, took_ns) = (0.25, 0.001, 1200, 1.1e9);
+    let energy = Energy::Measured { joules, resolution, launches, took_ns };
+    [0, 1].into_iter().for_each(|at| journal.pass(step(0, at), &pass).unwrap());
+    journal.energy(step(0, 1), &energy).unwrap();
+    drop(journal);
+    let (_, replayed) = Journal::resume(&path, &made(), start("b")).unwrap();
+    assert_eq!(replayed.pass(step(0, 0)).unwrap(), Some(pass.clone()));
+    let with_energy = PassResult { energy: Some(energy), ..pass };
+    assert_eq!(replayed.pass(step(0, 1)).unwrap(), Some(with_energy));
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub(crate) mod cubins;
 pub(crate) mod cupti;
 mod empty_caches;
 pub(crate) mod emulator;
+pub(crate) mod energy;
 pub(crate) mod facts;
 pub(crate) mod flush;
 pub(crate) mod identity;

@@ -33,6 +33,8 @@ const COSTS: [(&str, u64); 3] = [
 
 struct Ledger {
     now: u64,
+    /// How long copies and fills took.
+    moved: u64,
     observed: bool,
     /// The threads of the launches that are not settled.
     threads: VecDeque<u32>,
@@ -47,8 +49,13 @@ struct Kept {
     thread: u32,
 }
 
-static LEDGER: Mutex<Ledger> =
-    Mutex::new(Ledger { now: 0, observed: false, threads: VecDeque::new(), kept: Vec::new() });
+static LEDGER: Mutex<Ledger> = Mutex::new(Ledger {
+    now: 0,
+    moved: 0,
+    observed: false,
+    threads: VecDeque::new(),
+    kept: Vec::new(),
+});
 
 fn duration(launch: &LaunchRecord) -> u64 {
     let cost = |(name, each): &(&str, u64)| each * launch.counter(name).unwrap_or(0);
@@ -57,7 +64,7 @@ fn duration(launch: &LaunchRecord) -> u64 {
     took + took * permille / 1000
 }
 
-/// A process that takes times, identified by its request.
+/// A process that takes times or energy, identified by its request.
 struct TimedProcess {
     /// The position of its series in the plan; those of another revision come last.
     series: u64,
@@ -67,7 +74,9 @@ struct TimedProcess {
 impl TimedProcess {
     fn this() -> Option<Self> {
         let request = env::var("__GPUPROF_REQUEST").ok()?;
-        let (of, repeat) = request.trim_end_matches(".request.json").rsplit_once("pass-0-")?;
+        let request = request.trim_end_matches(".request.json");
+        let (of, repeat) =
+            request.rsplit_once("pass-0-").or_else(|| request.rsplit_once("energy-"))?;
         let name = of.rsplit_once('/').map_or(of, |(_, name)| name);
         // A suffix for later counters of the process may follow.
         let (repeat, _) = repeat.split_once('-').unwrap_or((repeat, ""));
@@ -110,7 +119,8 @@ impl TimedProcess {
 fn settled<T>(driver: Option<&mut Driver>, f: impl FnOnce(&mut Ledger) -> T) -> T {
     let mut ledger = LEDGER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(driver) = driver {
-        let (moves, _) = driver.device.take_moves();
+        let (moves, more) = driver.device.take_moves();
+        ledger.moved += MOVE * more;
         let mut moves = moves.into_iter().peekable();
         for (at, launch) in driver.device.take_launches().into_iter().enumerate() {
             while let Some(moved) = moves.next_if(|moved| moved.launches_before <= at) {
@@ -135,6 +145,7 @@ impl Ledger {
 
     /// Keeps a copy or fill, which events do not time: as one of the main thread.
     fn keep_move(&mut self, moved: MoveRecord) {
+        self.moved += MOVE;
         if self.observed {
             let launch = LaunchRecord { stream: moved.stream, ..nothing(String::new()) };
             let thread = std::process::id();
@@ -303,7 +314,11 @@ pub fn tell(call: Returned) {
     unsafe { hear(&raw const call) };
 }
 
-static TABLE: Table = Table { observe, take, instructions, watch };
+extern "C" fn worked() -> u64 {
+    settle(|ledger| ledger.now + ledger.moved)
+}
+
+static TABLE: Table = Table { observe, take, instructions, watch, worked };
 
 /// Tables that no header describes: NVIDIA's driver has many, this one has one.
 #[unsafe(no_mangle)]
