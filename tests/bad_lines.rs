@@ -87,7 +87,9 @@ fn each_bad_line_is_named_in_the_terminal_the_page_and_the_comment_on_a_pull_req
     }
     for ((name, bad, _), line) in KERNELS.iter().zip(bad_lines) {
         let named = format!("most by src/lib.rs:{line}: ");
-        for (what, report) in [("terminal", &shown), ("page", &page), ("comment", &comment)] {
+        let link = format!("-{line}\">src/lib.rs:{line}</a>: ");
+        assert!(page.contains(&link), "{name}: no link {link} in the page:\n{page}");
+        for (what, report) in [("terminal", &shown), ("comment", &comment)] {
             assert!(report.contains(&named), "{name}: {named} is not in the {what}:\n{report}");
         }
         let source = format!("src/lib.rs:{line} | {bad}");

@@ -8,7 +8,8 @@ mod costs;
 mod diff;
 mod opcodes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use gpuprof_model::code::{
     CodeChange, CountedCode, Counter, DiffLine, DiffRow, ListedLine, MachineLine, SourceLine,
@@ -149,44 +150,66 @@ struct SourcePairs<'r> {
     matched: Vec<(SourceLine<'r>, SourceLine<'r>)>,
 }
 
-/// The lines with counts and the known text between them, file by file.
+/// The known lines of all files side by side: those of the kernel, or all if none of them changed,
+/// since then a change elsewhere, such as of an index function, is what changed the kernel.
 fn source_pairs<'r>(
     (old, old_sources): (&'r CountedCode, &Sources),
     (new, new_sources): (&'r CountedCode, &Sources),
 ) -> SourcePairs<'r> {
-    let mut found = SourcePairs { rows: Vec::new(), matched: Vec::new() };
-    for file in &new.listing.files {
-        let Some(old_file) = old.listing.files.iter().find(|old| *old == file) else { continue };
-        let before = lines_of(old, old_file, old_sources);
-        let after = lines_of(new, file, new_sources);
+    let (mut rows, mut matched) = (Vec::new(), Vec::new());
+    let files = old.listing.files.iter().chain(&new.listing.files).map(String::as_str);
+    for file in files.collect::<BTreeSet<&str>>() {
+        let before: Vec<(u32, &str)> = old_sources.lines(file).collect();
+        let after: Vec<(u32, &str)> = new_sources.lines(file).collect();
+        if before.is_empty() || after.is_empty() {
+            continue;
+        }
+        let (old_range, new_range) = (lines_of(old, file), lines_of(new, file));
         let texts = |lines: &[(u32, &str)]| -> Vec<String> {
             lines.iter().map(|(_, text)| text.trim().to_owned()).collect()
         };
         for pair in pairs(&texts(&before), &texts(&after)) {
             let line = |(number, text): (u32, &str)| DiffLine(number, text.to_owned());
             if let Some((old_at, new_at)) = pair.before.zip(pair.after) {
-                let place = |file: &'r str, line| SourceLine { file, line };
-                let matched = (place(old_file, before[old_at].0), place(file, after[new_at].0));
-                found.matched.push(matched);
+                let place = |line| SourceLine { file, line };
+                matched.push((place(before[old_at].0), place(after[new_at].0)));
             }
-            found.rows.push(DiffRow {
+            let is_of_kernel = pair.before.is_some_and(|at| old_range.contains(&before[at].0))
+                || pair.after.is_some_and(|at| new_range.contains(&after[at].0));
+            let row = DiffRow {
                 before: pair.before.map(|at| line(before[at])),
                 after: pair.after.map(|at| line(after[at])),
                 same: pair.same,
-            });
+            };
+            rows.push((row, is_of_kernel));
         }
     }
-    found
+    let kernel_changed = rows.iter().any(|(row, is_of_kernel)| *is_of_kernel && !row.same);
+    rows.retain(|(_, is_of_kernel)| *is_of_kernel || !kernel_changed);
+    SourcePairs { rows: rows.into_iter().map(|(row, _)| row).collect(), matched }
 }
 
-/// The known lines of a file from the first to the last that has counts.
-fn lines_of<'s>(code: &CountedCode, file: &str, sources: &'s Sources) -> Vec<(u32, &'s str)> {
+/// The lines of a file from the first to the last that has counts.
+fn lines_of(code: &CountedCode, file: &str) -> Range<u32> {
     let places = code.listing.lines.iter().filter_map(|line| code.source(line));
-    let lines: Vec<u32> = places.filter(|at| at.file == file).map(|at| at.line).collect();
-    let (Some(&first), Some(&last)) = (lines.iter().min(), lines.iter().max()) else {
-        return Vec::new();
-    };
-    (first..=last).filter_map(|line| Some((line, sources.line(file, line)?))).collect()
+    let lines = places.filter(|at| at.file == file).map(|at| at.line);
+    let ends = lines.map(|line| (line, line));
+    let ends = ends.reduce(|(first, last), (line, _)| (first.min(line), last.max(line)));
+    ends.map_or(0..0, |(first, last)| first..last + 1)
+}
+
+/// The numbers of the lines that differ between two texts, from 1, of each.
+pub fn changed_lines(before: &str, after: &str) -> (BTreeSet<u32>, BTreeSet<u32>) {
+    let texts =
+        |text: &str| -> Vec<String> { text.lines().map(|it| it.trim().to_owned()).collect() };
+    let changed = pairs(&texts(before), &texts(after)).into_iter().filter(|pair| !pair.same);
+    let number = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
+    let (mut old, mut new) = (BTreeSet::new(), BTreeSet::new());
+    for pair in changed {
+        old.extend(pair.before.map(number));
+        new.extend(pair.after.map(number));
+    }
+    (old, new)
 }
 
 /// The most live registers of both, with their places, if they differ.

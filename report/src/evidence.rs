@@ -70,7 +70,12 @@ fn costly_text(CostlyLine { cost, line, amount, total, emulated }: &CostlyLine) 
 
 /// "3.410 TB/s at block=256 (limit 2.880 TB/s)", or the reason if there is no value.
 pub(super) fn evidence(judgement: &Judgement) -> String {
-    let mut parts: Vec<String> = Vec::new();
+    let (value, line) = evidence_and_line(judgement);
+    value + &line
+}
+
+/// The same in two parts: the second one begins with the costly line.
+pub(super) fn evidence_and_line(judgement: &Judgement) -> (String, String) {
     if let Some(value) = judgement.value {
         let place = match judgement.configuration.as_deref() {
             None | Some("") => String::new(),
@@ -86,10 +91,11 @@ pub(super) fn evidence(judgement: &Judgement) -> String {
         let Judgement { limit, baseline, margin_percent, .. } = *judgement;
         let limit = held_against(limit, baseline, margin_percent, sign);
         let line = judgement.costly.as_ref().map(costly_text).unwrap_or_default();
-        parts.push(format!("{sign}{value}{place}{limit}{sure}{line}"));
+        let reason = judgement.reason.iter().map(|reason| format!(": {reason}"));
+        let rest = line + &reason.collect::<String>();
+        return (format!("{sign}{value}{place}{limit}{sure}"), rest);
     }
-    parts.extend(judgement.reason.clone());
-    parts.join(": ")
+    (judgement.reason.clone().unwrap_or_default(), String::new())
 }
 
 /// As [`evidence`], with the line of the configuration file where the threshold is written there.

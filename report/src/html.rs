@@ -12,6 +12,7 @@ mod code;
 mod cost;
 mod files;
 mod history;
+mod links;
 mod policy;
 mod prose;
 mod provenance;
@@ -117,7 +118,7 @@ fn page(
 ) -> String {
     document(
         &format!("gpuprof: {}", run.id),
-        &html! {
+        &links::linked(&html! {
             header {
                 h1 { "cargo gpuprof " small { (run.id) } }
                 (verdict::sentence(run, outcome))
@@ -130,7 +131,7 @@ fn page(
             }
             (of_run(run))
             (provenance::render(run))
-        },
+        }),
     )
 }
 

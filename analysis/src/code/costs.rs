@@ -1,6 +1,6 @@
-//! The lines of which the accesses or branches cost more, or less, than before.
+//! The lines of which the accesses, branches or FP64 operations cost more, or less, than before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuprof_model::code::{CountedCode, Counter, LineCounts, SourceLine};
 
@@ -46,6 +46,14 @@ const RATES: [Rate; 3] = [
     ("% divergent", |counts| 100 * counts[Counter::DivergentBranches], Counter::Branches),
 ];
 
+/// A cost of a line: its words and its amount.
+type Amount = (&'static str, fn(&LineCounts) -> u64);
+
+const AMOUNTS: [Amount; 2] = [
+    ("local-memory accesses", LineCounts::local_accesses),
+    ("FP64 operations", |counts| counts[Counter::Fp64Operations]),
+];
+
 /// The changes in words, the largest first: "the loads of src/lib.rs:31 went from 4 to 32 sectors a
 /// request". `matched` has the lines that correspond to each other.
 pub(super) fn changes(
@@ -70,6 +78,24 @@ pub(super) fn changes(
                     let text = format!("the {kind} of {new_line} went from {a} to {b} {words}");
                     told.push(((from - to).abs() * after[times].max(1) as f64, text));
                 }
+            }
+        }
+    }
+    let (mut before, after) = (old.by_source(), new.by_source());
+    let earlier: BTreeMap<&SourceLine<'_>, &SourceLine<'_>> =
+        matched.iter().map(|(old, new)| (new, old)).collect();
+    // Without the texts it is not known which lines are new.
+    let files: BTreeSet<&str> = matched.iter().map(|(_, new)| new.file).collect();
+    let after = after.into_iter().filter_map(|(line, counts)| Some((line?, counts)));
+    for (line, counts) in after.filter(|(line, _)| files.contains(line.file)) {
+        let old_line = earlier.get(&line).copied().unwrap_or(&line).clone();
+        let known = earlier.contains_key(&line);
+        let old_counts = before.remove(&Some(old_line)).filter(|_| known).unwrap_or_default();
+        for (words, of) in AMOUNTS {
+            let (from, to) = (of(&old_counts), of(&counts));
+            if from.abs_diff(to) as f64 >= 0.05 * from.max(to) as f64 && from != to {
+                let text = format!("the {words} of {line} went from {from} to {to}");
+                told.push((from.abs_diff(to) as f64, text));
             }
         }
     }

@@ -126,3 +126,56 @@ fn other_machine_code_of_the_same_ptx_is_a_change() {
     let [change] = &changes(&old, &of(&[(4, "LDG.E.64 R4, [R2]")]))[..] else { panic!("none") };
     assert!(change.ptx.is_empty() && change.machine.len() == 1, "{change:?}");
 }
+
+#[test]
+fn doubles_and_local_memory_that_come_with_a_line_are_told() {
+    let (old, mut new) = (run("i", 4, &[]), run("i + 1", 4, &["add.u32 %r2, %r1, 1;"]));
+    let code = &mut new.series[0].configurations[0].code[0];
+    let mut rows = code.counts.rows(3);
+    rows[2][Counter::Fp64Operations] = 512;
+    (rows[1][Counter::LocalLoads], rows[1][Counter::LocalStores]) = (64, 32);
+    code.counts = Columns::new(&rows);
+    let told = |old: &Run, new: &Run| changes(old, new)[0].costs.clone();
+    let place = "of src/lib.rs:3 went from";
+    let expected = [
+        format!("the FP64 operations {place} 0 to 512"),
+        format!("the local-memory accesses {place} 0 to 96"),
+    ];
+    assert_eq!(told(&old, &new), expected);
+    assert_eq!(told(&new, &old)[0], format!("the FP64 operations {place} 512 to 0"));
+    // A line that was not there had none.
+    let text = "fn kernel() {\n    let i = thread::global_x();\n}\n";
+    let mut before = old.clone();
+    before.provenance.sources = Sources::default();
+    before.provenance.sources.add("src/lib.rs", text, &BTreeSet::from([2]));
+    assert_eq!(told(&before, &new), expected);
+    before.provenance.sources = Sources::default();
+    assert_eq!(told(&before, &new), [""; 0]);
+}
+
+#[test]
+fn a_change_of_an_index_function_alone_is_shown() {
+    let (mut old, mut new) = (run("at(i)", 4, &[]), run("at(i)", 32, &["shl.b32 %r2, %r1, 3;"]));
+    let (old_lines, new_lines) =
+        changed_lines("fn at() {\n    i\n}\n", "fn at() {\n    8 * i\n}\n");
+    assert_eq!((&old_lines, &new_lines), (&BTreeSet::from([2]), &BTreeSet::from([2])));
+    let text = |index: &str| format!("fn at(i: u32) -> u32 {{\n    {index}\n}}\n");
+    old.provenance.sources.add("src/at.rs", &text("i"), &old_lines);
+    new.provenance.sources.add("src/at.rs", &text("8 * i"), &new_lines);
+    // Only the new one has an instruction there.
+    let code = &mut new.series[0].configurations[0].code[0];
+    let listing = Arc::make_mut(&mut code.listing);
+    listing.files.push("src/at.rs".into());
+    (listing.lines[1].1, listing.lines[1].2) = (2, 2);
+    let source = changes(&old, &new).remove(0).source;
+    let changed: Vec<&DiffRow> = source.iter().filter(|row| !row.same).collect();
+    let line = |text: &str| Some(DiffLine(2, text.to_owned()));
+    let expected = DiffRow { before: line("    i"), after: line("    8 * i"), same: false };
+    assert_eq!(changed, [&expected]);
+    // Neither has one, as if the multiplication were part of an address: all that changed counts.
+    let code = &mut new.series[0].configurations[0].code[0];
+    Arc::make_mut(&mut code.listing).lines[1].1 = 1;
+    Arc::make_mut(&mut code.listing).lines[1].2 = 3;
+    let source = changes(&old, &new).remove(0).source;
+    assert_eq!(source.iter().filter(|row| !row.same).collect::<Vec<_>>(), [&expected]);
+}

@@ -74,6 +74,12 @@ impl Sources {
         }
     }
 
+    /// The known lines of a file with their numbers, in order.
+    pub fn lines(&self, file: &str) -> impl Iterator<Item = (u32, &str)> {
+        let pieces = self.0.get(file).into_iter().flatten();
+        pieces.flat_map(|piece| (piece.first..).zip(piece.lines.iter().map(String::as_str)))
+    }
+
     /// The text of a line, if it is known.
     #[must_use]
     pub fn line(&self, file: &str, line: u32) -> Option<&str> {

@@ -31,6 +31,11 @@ impl Section<'_> {
         format!("s{}w{row}", self.at)
     }
 
+    /// The `id` of a line of its source, by the position of its file among those shown.
+    pub(super) fn line(&self, file: usize, line: u32) -> String {
+        format!("s{}-{file}-{line}", self.at)
+    }
+
     /// The `id` of the row of the configuration with the text `key`.
     pub(super) fn row_of(&self, key: &str) -> Option<String> {
         let mut rows = self.viewed.series.configurations.iter();

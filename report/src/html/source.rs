@@ -70,14 +70,15 @@ pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> 
                 table {
                     (head(&rows, &columns, codes))
                     tbody {
-                        @for (file, numbers) in &shown {
+                        @for (at, (file, numbers)) in shown.iter().enumerate() {
                             tr { th.file colspan=(2 + codes.len() + columns.len() * rows.len()) {
                                 (file)
                                 @if let Some(why) = run.provenance.sources.missing(file) { " (" (why) ")" }
                             } }
                             @for &line in numbers {
                                 @let place = SourceLine { file, line };
-                                (one(&place, &counted, (&columns[..], has_machine), (run, row)))
+                                @let id = section.line(at, line);
+                                (one((&id, &place), &counted, (&columns[..], has_machine), (run, row)))
                             }
                         }
                     }
@@ -113,7 +114,7 @@ fn head(rows: &[&ConfigurationResult], columns: &[&Count], codes: &[&str]) -> Ma
 
 /// One line.
 fn one(
-    place: &SourceLine<'_>,
+    (id, place): (&str, &SourceLine<'_>),
     counted: &[BTreeMap<SourceLine<'_>, Line<'_>>],
     (columns, has_machine): (&[&Count], bool),
     (run, row): (&Run, &ConfigurationResult),
@@ -125,7 +126,7 @@ fn one(
     let machine = machine(row, place);
     let machine: Vec<Markup> = machine.into_iter().map(instruction).collect();
     html! {
-        tr title=[line.map(title)] {
+        tr id=(id) data-place=(place) title=[line.map(title)] {
             td.number.(step(heat)) { (place.line) }
             td.code { (text) }
             @for (at, lines) in counted.iter().enumerate() {

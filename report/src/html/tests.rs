@@ -289,5 +289,7 @@ fn the_source_of_a_series_is_next_to_its_ptx_and_that_of_two_revisions_side_by_s
     let row = "<td class=\"code gone\">    let a = x[i];</td><td class=\"number\">2</td>\
                <td class=\"code new\">    let a = x[8 * i];</td>";
     assert!(both.contains(row), "{both}");
-    assert!(both.contains("the loads of src/lib.rs:2 went from 4 to 32 sectors a request"));
+    let link = "<a href=\"#s0-0-2\">src/lib.rs:2</a>";
+    let told = format!("the loads of {link} went from 4 to 32 sectors a request");
+    assert!(both.contains(&told) && both.contains("<tr id=\"s0-0-2\""), "{both}");
 }

@@ -14,7 +14,7 @@ use super::prose::prose;
 use super::section::Section;
 use crate::conclusion::{self, List};
 use crate::estimates::sign_of;
-use crate::evidence::{evidence, others};
+use crate::evidence::{evidence, evidence_and_line, others};
 use crate::{chart, summary_line};
 
 /// The conclusion of a run that ended with `outcome`: one sentence, its reasons, its lists, and the
@@ -173,7 +173,10 @@ fn row(section: &Section<'_>, judgement: &Judgement, repeated: bool) -> Markup {
             }
             td data-label="decided by" {
                 @match place {
-                    Some(id) => a href={ "#" (id) } { (prose(&evidence(judgement))) },
+                    Some(id) => {
+                        @let (value, line) = evidence_and_line(judgement);
+                        a href={ "#" (id) } { (prose(&value)) } (prose(&line))
+                    }
                     None if repeated => "as above",
                     None => (prose(&evidence(judgement))),
                 }
