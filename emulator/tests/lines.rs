@@ -99,3 +99,20 @@ fn every_line_of_the_ptx_has_its_counts_and_its_line_of_the_source() {
 ";
     assert_eq!(told, expected);
 }
+
+#[test]
+fn a_line_of_an_inlined_function_knows_the_call_in_the_kernel() {
+    let loc = "    .loc 1 7 9\n";
+    let inlined = ".loc 1 6 9\n.loc 1 40 5, function_name $n, inlined_at 1 6 9\n\
+                   .loc 1 50 3, function_name $n, inlined_at 1 40 5\n";
+    let ptx = PTX.replacen(".version 7.0", ".version 7.2", 1).replacen(loc, inlined, 1);
+    let mut bench = Bench::new(&(ptx + ".section .debug_str\n{\n$n:\n.b8 1\n}\n"));
+    let x = bench.upload(&[0_u32; 320]);
+    bench.try_launch("k", [1, 1, 1], [32, 1, 1], 0, &[&x]).unwrap();
+    let listing = &bench.device.take_profiles()[0].listing;
+    let called: Vec<_> = listing.calls.iter().map(|call| (call.file, call.line)).collect();
+    // All lines from the local store on, which are in a function of a function.
+    let inner = listing.lines.iter().filter(|line| line.source == Some((0, 50))).count();
+    assert_eq!(called, vec![(0, 6); inner]);
+    assert!(inner > 5);
+}

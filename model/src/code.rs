@@ -14,6 +14,6 @@ mod sources;
 pub use change::{CodeChange, DiffLine, DiffRow, OpcodeChange, OpcodeMix};
 pub use columns::Columns;
 pub use costly::{AccessCost, CostlyLine, costliest, costly_lines};
-pub use counted::{CountedCode, ListedLine, Listing, MachineLine, SourceLine};
+pub use counted::{CountedCode, InlinedCall, ListedLine, Listing, MachineLine, SourceLine};
 pub use counts::{Counter, LineCounts};
 pub use sources::{SourceText, Sources};

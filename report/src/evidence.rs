@@ -62,10 +62,18 @@ fn held_against(
 }
 
 /// "; most by src/lib.rs:12: 96 of 128 sectors of global loads".
-fn costly_text(CostlyLine { cost, line, amount, total, emulated }: &CostlyLine) -> String {
+fn costly_text(
+    CostlyLine { cost, line, inlined_at, amount, total, emulated }: &CostlyLine,
+) -> String {
     let number = |value: &u64| Quantity::new(*value as f64, Unit::Count);
     let place = if *emulated { " on the emulated driver" } else { "" };
-    format!("; most by {line}: {} of {} {}{place}", number(amount), number(total), cost.words())
+    let call = inlined_at.iter().map(|call| format!(", inlined at {call}")).collect::<String>();
+    format!(
+        "; most by {line}{call}: {} of {} {}{place}",
+        number(amount),
+        number(total),
+        cost.words()
+    )
 }
 
 /// "3.410 TB/s at block=256 (limit 2.880 TB/s)", or the reason if there is no value.
@@ -149,6 +157,7 @@ mod tests {
         let line = |cost, line: &str, amount, total| CostlyLine {
             cost,
             line: line.to_owned(),
+            inlined_at: emulated.then(|| "src/lib.rs:40".to_owned()),
             amount,
             total,
             emulated,
@@ -184,8 +193,10 @@ mod tests {
 
     #[test]
     fn a_violated_threshold_on_accesses_names_the_line_that_costs_most() {
-        let line = "; most by src/lib.rs:12: 1,200 of 1,280 sectors of global loads";
-        for (emulated, end) in [(false, ""), (true, " on the emulated driver")] {
+        let cost = ": 1,200 of 1,280 sectors of global loads";
+        let call = ", inlined at src/lib.rs:40";
+        for (emulated, call, end) in [(false, "", ""), (true, call, " on the emulated driver")] {
+            let line = format!("; most by src/lib.rs:12{call}{cost}");
             let violated = told("every load_sectors_per_request <= 1", emulated);
             assert!(violated.ends_with(&format!("{line}{end}")), "{violated}");
         }

@@ -280,6 +280,7 @@ fn a_costly_line_is_in_the_table_of_failures_and_has_the_annotation() {
     let line = |line: &str| CostlyLine {
         cost: AccessCost::GlobalLoadExcess,
         line: line.to_owned(),
+        inlined_at: None,
         amount: 7,
         total: 8,
         emulated: false,

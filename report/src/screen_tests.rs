@@ -239,6 +239,7 @@ fn fail_with_lines(series: &mut SeriesResult, sources: &mut Sources) {
         costly: Some(CostlyLine {
             cost: AccessCost::GlobalLoadExcess,
             line: format!("{file}:{}", COSTLY[at / 2]),
+            inlined_at: None,
             amount: 1792,
             total: 1792,
             emulated: false,

@@ -19,7 +19,7 @@ use gpuprof_system::{json_text, printable_output};
 use crate::paint::Paint;
 
 pub(crate) use chosen::{Chosen, Why, chosen};
-pub(crate) use lines::{Executed, Line, collected, lines, machine, on_line};
+pub(crate) use lines::{Executed, Line, collected, inlined_at, lines, machine, on_line};
 pub use place::Place;
 
 /// Writes the source of `run` with its counts; `false` if it has none, or none at `place`.

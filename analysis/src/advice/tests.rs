@@ -176,6 +176,7 @@ fn a_finding_names_the_line_that_causes_most_of_it() {
     let line = |cost, line: &str| CostlyLine {
         cost,
         line: line.into(),
+        inlined_at: None,
         amount: 3,
         total: 4,
         emulated: false,

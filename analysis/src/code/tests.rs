@@ -29,7 +29,7 @@ fn run(index: &str, sectors: u64, more: &[&str]) -> Run {
         kernel: "kernel".into(),
         files: vec!["src/lib.rs".into()],
         lines: lines.iter().enumerate().map(listed).collect(),
-        machine: Vec::new(),
+        ..Listing::default()
     };
     let mut row = fixture::emulated(64, 1 << 20);
     row.code = vec![CountedCode::new(listing, &counts)];

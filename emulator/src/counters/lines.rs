@@ -22,8 +22,21 @@ pub struct Listing {
     pub files: Vec<String>,
     /// The lines with instructions and labels, in the order of the PTX.
     pub lines: Vec<ListedLine>,
+    /// The calls of inlined functions of the user.
+    pub calls: Vec<InlinedCall>,
     /// The number of the line of each instruction.
     of_instruction: Vec<usize>,
+}
+
+/// The call by which a function of the user is inlined in the kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InlinedCall {
+    /// The line of the PTX that it leads to.
+    pub ptx_line: u32,
+    /// The number of its file.
+    pub file: usize,
+    /// Its line there.
+    pub line: u32,
 }
 
 /// A line of PTX.
@@ -92,9 +105,17 @@ impl Listing {
             let frames = program.frames(pc);
             near.pass(&frames);
             let place = Place::new(&frames, || near.last.clone());
-            let source = place.map(|place| (listing.file(&place.frame.file), place.frame.line));
-            places.entry(position.ptx_line).or_insert(source);
+            let mut at = |frame: &Frame| (listing.file(&frame.file), frame.line);
+            let source = place.as_ref().map(|place| at(&place.frame));
+            let call = place.as_ref().and_then(|place| Some(at(place.callers.last()?)));
+            let ptx_line = position.ptx_line;
+            if places.insert(ptx_line, source).is_none()
+                && let Some((file, line)) = call.filter(|_| call != source)
+            {
+                listing.calls.push(InlinedCall { ptx_line, file, line });
+            }
         }
+        listing.calls.sort_by_key(|call| call.ptx_line);
         let named = names(text.lines().zip(1..).filter(|(_, at)| places.contains_key(at)));
         let mut labels = Vec::new();
         let mut numbers = BTreeMap::new();

@@ -18,7 +18,7 @@ pub mod trace;
 pub mod traffic;
 
 pub use claims::Claims;
-pub use lines::{LineCounts, ListedLine, Listing, Profile};
+pub use lines::{InlinedCall, LineCounts, ListedLine, Listing, Profile};
 pub use report::{Reported, report};
 pub use traffic::{Traffic, Use};
 

@@ -1,7 +1,7 @@
 //! Launches and faults as JSON.
 
 use super::{Chip, LaunchConfig, LaunchRecord, MoveKind, MoveRecord, Profiler};
-use crate::counters::{Listing, Profile};
+use crate::counters::{InlinedCall, Listing, Profile};
 use crate::machine::FaultReport;
 use crate::timing::{Estimate, MODEL};
 use std::fmt::Write;
@@ -119,11 +119,16 @@ fn listing_fields(listing: &Listing) -> String {
         let (file, number) = line.source.map_or((0, 0), |(file, number)| (file + 1, number));
         format!("[{},{file},{number},{}]", line.ptx_line, quote(&line.text))
     });
+    let calls = listing
+        .calls
+        .iter()
+        .map(|InlinedCall { ptx_line, file, line }| format!("[{ptx_line},{},{line}]", file + 1));
     format!(
-        "\"kernel\":{},\"files\":[{}],\"lines\":[{}]",
+        "\"kernel\":{},\"files\":[{}],\"lines\":[{}],\"calls\":[{}]",
         quote(&listing.kernel),
         listing.files.iter().map(|file| quote(file)).collect::<Vec<_>>().join(","),
-        lines.collect::<Vec<_>>().join(",")
+        lines.collect::<Vec<_>>().join(","),
+        calls.collect::<Vec<_>>().join(",")
     )
 }
 

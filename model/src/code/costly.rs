@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::counted::{CountedCode, ListedLine, MachineLine};
+use super::counted::{CountedCode, ListedLine, MachineLine, SourceLine};
 use super::counts::{Counter, LineCounts};
 use crate::metric::{Catalogue, Formula, Metric};
 
@@ -19,6 +19,10 @@ pub struct CostlyLine {
     pub cost: AccessCost,
     /// The line: `src/lib.rs:12`.
     pub line: String,
+    /// The line of the kernel that calls it, if it is of an inlined function; of several calls the
+    /// one that costs most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inlined_at: Option<String>,
     /// How much it costs there.
     pub amount: u64,
     /// How much it costs in all lines.
@@ -222,25 +226,37 @@ pub fn costliest<'l>(lines: &'l [CostlyLine], costs: &[AccessCost]) -> Option<&'
     counted.reduce(|most, line| if order(line) > order(most) { line } else { most })
 }
 
+/// What a line costs, and what it costs for each call of its function.
+#[derive(Default)]
+struct CostOfLine<'c> {
+    amount: u64,
+    by_call: BTreeMap<Option<SourceLine<'c>>, u64>,
+}
+
 /// The line with the most of each cost in the code of a measured range. Of equal ones the first.
 #[must_use]
 pub fn costly_lines(code: &[CountedCode]) -> Vec<CostlyLine> {
     let local: Vec<BTreeMap<u32, u64>> = code.iter().map(local_instructions).collect();
     let costly = |cost: AccessCost| {
-        let (mut lines, mut total): (BTreeMap<_, u64>, _) = (BTreeMap::new(), 0);
+        let (mut lines, mut total): (BTreeMap<_, CostOfLine<'_>>, _) = (BTreeMap::new(), 0);
         for (of, local) in code.iter().zip(&local) {
             for (line, counts) in of.lines() {
                 let local = local.get(&line.0).copied().unwrap_or_default();
                 let amount = cost.amount((line, &counts), local);
                 total += amount;
                 if let Some(source) = of.source(line) {
-                    *lines.entry(source).or_default() += amount;
+                    let cost = lines.entry(source).or_default();
+                    cost.amount += amount;
+                    *cost.by_call.entry(of.call(line)).or_default() += amount;
                 }
             }
         }
-        let most = lines.into_iter().reduce(|most, next| if next.1 > most.1 { next } else { most });
-        let (line, amount) = most.filter(|(_, amount)| *amount > 0)?;
-        Some(CostlyLine { cost, line: line.to_string(), amount, total, emulated: false })
+        let more = |a: &CostOfLine<'_>, b: &CostOfLine<'_>| a.amount > b.amount;
+        let most = lines.into_iter().reduce(|a, b| if more(&b.1, &a.1) { b } else { a });
+        let (line, CostOfLine { amount, by_call }) = most.filter(|(_, it)| it.amount > 0)?;
+        let call = by_call.into_iter().max_by_key(|(_, amount)| *amount)?.0;
+        let (line, inlined_at) = (line.to_string(), call.map(|call| call.to_string()));
+        Some(CostlyLine { cost, line, inlined_at, amount, total, emulated: false })
     };
     AccessCost::ALL.into_iter().filter_map(costly).collect()
 }
@@ -264,7 +280,7 @@ fn local_instructions(code: &CountedCode) -> BTreeMap<u32, u64> {
 #[cfg(test)]
 mod tests {
 
-    use super::super::counted::Listing;
+    use super::super::counted::{InlinedCall, Listing};
     use super::*;
 
     #[test]
@@ -297,17 +313,20 @@ mod tests {
         let machine = [(8, "LDL R1, [R1]"), (11, "@P0 STL.64 [R1+0x8], R2"), (11, "LDL R2, [R1]")];
         let instruction = |(ptx, text): (u32, &str)| MachineLine(0, ptx, 0, text.to_owned());
         let machine = machine.map(instruction).to_vec();
-        let listing = Listing { kernel, files, lines, machine };
+        let calls = vec![InlinedCall(4, 1, 20)];
+        let listing = Listing { kernel, files, lines, calls, machine };
         let code = [CountedCode::new(listing, &counts)];
-        let told =
-            |it: CostlyLine| format!("{:?} {} {} of {}", it.cost, it.line, it.amount, it.total);
+        let told = |it: CostlyLine| {
+            let call = it.inlined_at.map(|call| format!(" for {call}")).unwrap_or_default();
+            format!("{:?} {}{call} {} of {}", it.cost, it.line, it.amount, it.total)
+        };
         let told: Vec<String> = costly_lines(&code).into_iter().map(told).collect();
         let expected = [
-            "GlobalLoadSectors src/lib.rs:4 64 of 72",
+            "GlobalLoadSectors src/lib.rs:4 for src/lib.rs:20 64 of 72",
             "SharedStoreWavefronts src/lib.rs:5 64 of 64",
             "SharedStoreConflicts src/lib.rs:5 62 of 62",
             "DivergentBranches src/lib.rs:7 3 of 3",
-            "GlobalLoadExcess src/lib.rs:4 48 of 48",
+            "GlobalLoadExcess src/lib.rs:4 for src/lib.rs:20 48 of 48",
             "LocalLoads src/lib.rs:8 5 of 5",
             "LocalStores src/lib.rs:9 6 of 6",
             "Fp64Operations src/lib.rs:10 64 of 64",
@@ -320,7 +339,7 @@ mod tests {
     fn avoidable_costs_and_loads_from_local_memory_come_first() {
         let line = |cost, amount| {
             let (line, total) = (format!("{cost:?}"), amount);
-            CostlyLine { cost, line, amount, total, emulated: false }
+            CostlyLine { cost, line, inlined_at: None, amount, total, emulated: false }
         };
         use AccessCost::{GlobalLoadExcess, GlobalLoadSectors, LocalLoads, LocalStores};
         for (first, other) in [(GlobalLoadExcess, GlobalLoadSectors), (LocalLoads, LocalStores)] {

@@ -19,10 +19,19 @@ pub struct Listing {
     pub files: Vec<String>,
     /// The lines with instructions and labels, in the order of the PTX.
     pub lines: Vec<ListedLine>,
+    /// The calls by which functions of the user are inlined, in the order of the PTX.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<InlinedCall>,
     /// The machine code (SASS) that ptxas or the driver made of it; none without nvdisasm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machine: Vec<MachineLine>,
 }
+
+/// The line of the kernel that calls an inlined function: the number of the PTX line that this
+/// leads to, the number of its file among those of the listing, from 1, and its line there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct InlinedCall(pub u32, pub u32, pub u32);
 
 /// A line of PTX: its number in the PTX, the number of its source file among those of the listing,
 /// from 1 (0: the PTX does not say), its line there, and its text.
@@ -119,8 +128,20 @@ impl CountedCode {
     /// The line of the source of a line of the listing.
     #[must_use]
     pub fn source(&self, line: &ListedLine) -> Option<SourceLine<'_>> {
-        let file = self.listing.files.get(line.1.checked_sub(1)? as usize)?;
-        Some(SourceLine { file, line: line.2 })
+        self.at(line.1, line.2)
+    }
+
+    /// The line of the kernel that calls the inlined function of a line of the listing.
+    #[must_use]
+    pub fn call(&self, line: &ListedLine) -> Option<SourceLine<'_>> {
+        let at = self.listing.calls.binary_search_by_key(&line.0, |call| call.0).ok()?;
+        let InlinedCall(_, file, line) = self.listing.calls[at];
+        self.at(file, line)
+    }
+
+    fn at(&self, file: u32, line: u32) -> Option<SourceLine<'_>> {
+        let file = self.listing.files.get(file.checked_sub(1)? as usize)?;
+        Some(SourceLine { file, line })
     }
 
     /// The counts of each line of the source, and of all PTX without one.
@@ -180,6 +201,7 @@ mod tests {
             kernel: "k".into(),
             files: vec!["src/lib.rs".into()],
             lines: vec![line(4, 1, 7), line(5, 1, 8), line(6, 1, 7), line(7, 0, 0)],
+            calls: vec![InlinedCall(6, 1, 9)],
             machine: vec![MachineLine(0, 4, 2, "@!P0 LDG.E R1, [R2]".into())],
         };
         let counts = |instructions| {

@@ -14,7 +14,7 @@ use maud::{Markup, html};
 use super::section::Section;
 use crate::key;
 use crate::number::grouped;
-use crate::source::{Chosen, Executed, Line, Why, chosen, collected, lines, machine};
+use crate::source::{Chosen, Executed, Line, Why, chosen, collected, inlined_at, lines, machine};
 
 /// The most lines of a series: a page has to stay small.
 const MOST_LINES: usize = 400;
@@ -128,7 +128,7 @@ fn one(
     html! {
         tr id=(id) data-place=(place) title=[line.map(title)] {
             td.number.(step(heat)) { (place.line) }
-            td.code { (text) }
+            td.code { (text) @if let Some(call) = line.and_then(inlined_at) { small { "  " (call) } } }
             @for (at, lines) in counted.iter().enumerate() {
                 @for (_, of) in columns {
                     @let count = lines.get(place).map_or(0, of);

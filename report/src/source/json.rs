@@ -41,6 +41,9 @@ struct Line {
     /// The largest share that it has of any cost, from 0 to 1.
     heat: f64,
     counts: BTreeMap<Counter, u64>,
+    /// The lines of the kernel that call it, if it is of an inlined function.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    inlined_at: Vec<String>,
     /// The most registers that hold a value in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     live_registers: Option<u32>,
@@ -102,6 +105,7 @@ pub(super) fn document<'r>(run: &'r Run, view: &View, place: Option<&Place>) -> 
             no_text: run.provenance.sources.missing(line.place.file),
             heat: line.heat,
             counts: nonzero(&line.counts),
+            inlined_at: line.calls.iter().map(ToString::to_string).collect(),
             live_registers: known(line.live),
             opcodes: line
                 .opcodes

@@ -23,13 +23,25 @@ pub(crate) struct Line<'r> {
     /// How often warps executed each opcode: of the machine code if that was counted, else of the
     /// PTX.
     pub(crate) opcodes: BTreeMap<&'r str, u64>,
+    /// The lines of the kernel that call it, if it is of an inlined function.
+    pub(crate) calls: BTreeSet<SourceLine<'r>>,
 }
 
 impl<'r> Line<'r> {
     fn new(place: SourceLine<'r>) -> Self {
-        let (counts, opcodes) = Default::default();
-        Self { place, counts, heat: 0.0, live: 0, opcodes }
+        let (counts, opcodes, calls) = Default::default();
+        Self { place, counts, heat: 0.0, live: 0, opcodes, calls }
     }
+}
+
+/// `inlined at src/lib.rs:58`, for a line that is in an inlined function; of many calls the first.
+pub(crate) fn inlined_at(line: &Line<'_>) -> Option<String> {
+    let first = line.calls.first()?;
+    let more = match line.calls.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("inlined at {}{more}", one_line(&first.to_string())))
 }
 
 /// How a GPU's counts by line were collected, in words.
@@ -103,6 +115,7 @@ fn add<'r>(code: &'r CountedCode, all: &mut BTreeMap<SourceLine<'r>, Line<'r>>) 
         places.insert(ptx.0, place.clone());
         let line = all.entry(place.clone()).or_insert_with(|| Line::new(place));
         line.counts += counts;
+        line.calls.extend(code.call(ptx));
         if code.executed.is_none() && !ptx.opcode().is_empty() {
             *line.opcodes.entry(ptx.opcode()).or_default() += counts[Counter::Instructions];
         }

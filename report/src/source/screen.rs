@@ -10,7 +10,7 @@ use gpuprof_model::text::one_line;
 use gpuprof_system::pad;
 
 use super::chosen::{Chosen, chosen};
-use super::lines::{Line, collected, facts, lines, machine};
+use super::lines::{Line, collected, facts, inlined_at, lines, machine};
 use super::place::Place;
 use crate::key;
 use crate::number::grouped;
@@ -174,6 +174,9 @@ impl Table<'_> {
             let cells = if heat >= 0.1 { self.paint.heat(heat, cells) } else { cells };
             let text = text.or_else(|| Some(main_ptx(row, &line?.place)?.3.as_str()));
             let text = one_line(text.unwrap_or_default());
+            let call =
+                line.and_then(inlined_at).map(|call| self.paint.faint(format!("  ({call})")));
+            let text = text + &call.unwrap_or_default();
             out.push(
                 format!(" {number:>digits$}{cells}  {} {text}", mark(heat)).trim_end().to_owned(),
             );

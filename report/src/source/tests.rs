@@ -4,7 +4,8 @@ use std::sync::Arc;
 use gpuprof_analysis::fixture;
 use gpuprof_analysis::view::View;
 use gpuprof_model::code::{
-    Columns, CountedCode, Counter, LineCounts, ListedLine, Listing, MachineLine, Sources,
+    Columns, CountedCode, Counter, InlinedCall, LineCounts, ListedLine, Listing, MachineLine,
+    Sources,
 };
 use gpuprof_model::run::Run;
 
@@ -216,6 +217,24 @@ fn without_its_text_a_line_shows_its_ptx_and_the_file_says_why() {
     let line = &document["series"][0]["lines"][0];
     assert_eq!(line["no_text"], "its text changed after the build");
     assert_eq!((&line["text"], &line["line"]), (&serde_json::Value::Null, &2.into()));
+}
+
+#[test]
+fn a_line_of_an_inlined_function_names_the_calls() {
+    let mut code = code();
+    Arc::make_mut(&mut code.listing).calls = vec![InlinedCall(14, 1, 21), InlinedCall(15, 1, 20)];
+    let mut run = run();
+    run.series[0].configurations[0].code = vec![code];
+    let text = screen_of(&run, None);
+    assert!(
+        text.contains(" let far = x[8 * i];  (inlined at src/lib.rs:20 and 1 more)\n"),
+        "{text}"
+    );
+    let mut out = Vec::new();
+    write_source_json(&run, &View::default(), None, &mut out).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let line = &document["series"][0]["lines"][2];
+    assert_eq!(line["inlined_at"], serde_json::json!(["src/lib.rs:20", "src/lib.rs:21"]));
 }
 
 #[test]

@@ -305,7 +305,8 @@ fn code(sectors: u64) -> (CountedCode, SourceCollection) {
     }
     let (kernel, files) = ("saxpy".to_owned(), vec!["src/lib.rs".to_owned()]);
     let executed = Some(Columns::new(&counts));
-    let listing = Listing { kernel, files, lines, machine };
+    let calls = Vec::new();
+    let listing = Listing { kernel, files, lines, calls, machine };
     let code = CountedCode { executed, ..CountedCode::new(listing, &counts) };
     (code, SourceCollection { ranges: 20, samples: 897, ..SourceCollection::default() })
 }
