@@ -1,5 +1,5 @@
-//! Builds the emulated driver and the CUDA runtime for it, so that the installed subcommand carries
-//! them.
+//! Builds the emulated driver, the CUDA runtime for it, and the library that reports NVTX ranges.
+//! The installed subcommand carries them.
 //!
 //! The driver takes one call of rustc for the library that reads fatbins, the emulator's only
 //! dependency, and one for the shared object. Its SONAME is that of CUDA's driver, and optimisation
@@ -18,21 +18,26 @@ fn main() {
     let emulator = Path::new(gpuprof_emulator::SOURCE_DIR).join("src");
     let fatbin = Path::new(fatbin::SOURCE_DIR).join("src");
     let cudart = Path::new(cudart::SOURCE_DIR).join("src");
-    for source in [&emulator, &fatbin, &cudart] {
+    let nvtx = Path::new(nvtx::SOURCE_DIR).join("src");
+    for source in [&emulator, &fatbin, &cudart, &nvtx] {
         println!("cargo::rerun-if-changed={}", source.display());
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let driver = out.join("libcuda.so");
+    let ranges = out.join("libgpuprof_nvtx.so");
     let runtimes = RUNTIMES.map(|version| (version, out.join(format!("libcudart.so.{version}"))));
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         // Compiles everywhere; `cargo gpuprof` itself refuses to run elsewhere.
-        for library in runtimes.iter().map(|(_, path)| path).chain([&driver]) {
+        for library in runtimes.iter().map(|(_, path)| path).chain([&driver, &ranges]) {
             std::fs::write(library, []).expect("OUT_DIR is writable");
         }
         return;
     }
     if !is_built(&driver, &emulator) || !is_built(&driver, &fatbin) {
         build_driver(&emulator, &fatbin, &driver);
+    }
+    if !is_built(&ranges, &nvtx) {
+        compile(&nvtx, "nvtx", &ranges, &["--crate-type", "cdylib", "-C", "panic=abort"]);
     }
     for (version, library) in runtimes {
         if !is_built(&library, &cudart) {

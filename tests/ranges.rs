@@ -388,3 +388,84 @@ fn a_name_with_a_slash_names_no_range() {
     let reason = run.events_of("configuration-finished")[0]["status_reason"].to_string();
     assert!(reason.contains("`other/name` cannot name a range"), "{reason}");
 }
+
+/// Five launches of 32 warps with NVTX ranges; the second loads twice.
+const NVTX: [&str; 7] = [
+    "run",
+    "--package",
+    "ranges",
+    "ranges::kernels::phases/block=64,case=nested",
+    "--repeat",
+    "1",
+    "--no-config",
+];
+
+/// The ranges with [`COUNTED`] of each that `pattern` selects, that of the closure, and which
+/// launches are outside; with the row.
+fn selected(gpu: Option<&FakeGpu>, pattern: &str) -> (Vec<(String, f64)>, f64, Vec<bool>, Value) {
+    let row = row(gpu, &[&NVTX[..], &["--metrics", COUNTED, "--nvtx", pattern]].concat());
+    let part = |part: &Value| {
+        Some((part["range"].as_str()?.to_owned(), part["metrics"][COUNTED].as_f64()?))
+    };
+    let parts = row["parts"].as_array().expect("there are parts").iter().filter_map(part);
+    let whole = row["metrics"][COUNTED]["value"].as_f64().expect("it is counted");
+    (parts.collect(), whole, outside(&row), row.clone())
+}
+
+#[test]
+fn nvtx_ranges_that_a_pattern_selects_are_measured_alone() {
+    let part = |path: &str, count: f64| (path.to_owned(), count);
+    let phase = vec![part("phase", 96.0), part("phase/inner", 32.0)];
+    let steps = vec![part("phase/inner", 32.0), part("lib@step", 32.0)];
+    let gpu = FakeGpu::new();
+    for gpu in [None, Some(&gpu)] {
+        let (parts, whole, outside, row) = selected(gpu, "phase*");
+        assert_eq!((parts, whole), (phase.clone(), 96.0), "{row:#}");
+        assert_eq!(outside, [true, false, false, true, true], "{row:#}");
+        let (parts, whole, outside, row) = selected(gpu, "phase/*,lib@step");
+        assert_eq!((parts, whole), (steps.clone(), 64.0), "{row:#}");
+        assert_eq!(outside, [true, true, false, false, true], "{row:#}");
+    }
+    let collected = gpu.logged("collected");
+    assert!(
+        collected.iter().any(|l| l.ends_with(": 0 [twice 16x64, once 16x64]")),
+        "{collected:#?}"
+    );
+    assert!(collected.iter().any(|l| l.ends_with(": 0/1 [once 16x64]")), "{collected:#?}");
+    assert!(!collected.iter().any(|line| line.contains("closure")), "{collected:#?}");
+}
+
+#[test]
+fn the_time_in_nvtx_ranges_is_that_of_their_work() {
+    let (.., row) = selected(Some(&FakeGpu::new()), "phase");
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("none in {row:#}"));
+    let launch = |at: usize, key: &str| number(&row["launches"][at][key]);
+    let end = launch(2, "start_ns") + launch(2, "duration_ns");
+    assert_eq!(number(&row["metrics"]["duration"]["value"]), end - launch(1, "start_ns"));
+}
+
+#[test]
+fn nvtx_ranges_that_cannot_be_collected_say_why() {
+    let reason = |gpu: Option<&FakeGpu>, case: &str, pattern: &str| {
+        let series = format!("ranges::kernels::phases/block=64,case={case}");
+        let arguments = ["run", "--package", "ranges", &series, "--no-config", "--nvtx", pattern];
+        let arguments = [&arguments[..], &["--repeat", "1", "--message-format", "json"]].concat();
+        let run = match gpu {
+            Some(gpu) => gpu.tool(&workshop(), &arguments).run(),
+            None => workshop().tool(&arguments).run(),
+        };
+        let rows = run.exits_with(105).events_of("configuration-finished");
+        rows[0]["status_reason"].as_str().unwrap_or_default().to_owned()
+    };
+    let gpu = FakeGpu::new();
+    for gpu in [None, Some(&gpu)] {
+        let none = reason(gpu, "nested", "phases,step");
+        let text = "--nvtx phases,step matches no NVTX range of the closure: it has lib@step, phase, \
+                    phase/inner";
+        assert!(none.contains(text), "{none}");
+        let overlap = reason(gpu, "overlap", "*");
+        assert!(overlap.contains("`phase` and `second` overlap"), "{overlap}");
+        let thread = reason(gpu, "thread", "phase");
+        assert!(thread.contains("`phase` begins or ends on another thread"), "{thread}");
+    }
+}

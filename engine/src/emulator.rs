@@ -28,11 +28,18 @@ macro_rules! built {
     };
 }
 
-/// The emulated driver, and the CUDA runtimes of programs that nvcc built.
-static LIBRARIES: [Built; 3] =
-    [built!("libcuda.so"), built!("libcudart.so.12"), built!("libcudart.so.13")];
+/// The emulated driver, the CUDA runtimes of programs that nvcc built, and the library that reports
+/// NVTX ranges.
+static LIBRARIES: [Built; 4] = [
+    built!("libcuda.so"),
+    built!("libcudart.so.12"),
+    built!("libcudart.so.13"),
+    built!("libgpuprof_nvtx.so"),
+];
 
 const DRIVER: &str = LIBRARIES[0].0;
+
+const NVTX: &str = LIBRARIES[3].0;
 
 /// The name that linked programs look for.
 const LINK: &str = "libcuda.so.1";
@@ -50,6 +57,14 @@ const STICKY: u32 = 0o1000;
 /// It cannot be written (exit code 110); another user could change it (exit code 107).
 pub fn emulator_folder(target_directory: &Utf8Path) -> Result<Utf8PathBuf> {
     unpacked(target_directory, rustix::process::geteuid().as_raw())
+}
+
+/// The library for `NVTX_INJECTION64_PATH`, which is written if it is not there or differs.
+///
+/// # Errors
+/// As [`emulator_folder`].
+pub fn nvtx_library(target_directory: &Utf8Path) -> Result<Utf8PathBuf> {
+    Ok(emulator_folder(target_directory)?.join(NVTX))
 }
 
 /// The files in the driver's `folder` that harnesses load.

@@ -13,4 +13,5 @@ mod tests;
 pub use expression::FilterExpression;
 pub use filters::Filters;
 pub use pattern::Pattern;
+pub(crate) use pattern::matches_whole;
 pub use subject::Subject;

@@ -29,6 +29,7 @@ pub mod machine;
 pub mod measurement;
 pub mod metric;
 pub mod notice;
+pub mod nvtx;
 pub mod occupancy;
 mod operators;
 pub mod parts;

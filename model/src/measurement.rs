@@ -86,7 +86,8 @@ pub struct LaunchRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ns: Option<u64>,
     /// Whether it does not belong to the range: the closure calls `cuProfilerStart`, and this is
-    /// neither between such a call and the next `cuProfilerStop` nor after the last such call.
+    /// neither between such a call and the next `cuProfilerStop` nor after the last such call; or
+    /// it is in none of the NVTX ranges that `--nvtx` selects.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
 }

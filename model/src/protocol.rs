@@ -17,6 +17,7 @@ use crate::configuration::Configuration;
 use crate::declared::{DeclaredEntry, DeclaredKernel, LaunchableInstance};
 use crate::failure::{Denial, RefusedMetric};
 use crate::measurement::{DeviceRecord, PassOutcome};
+use crate::nvtx::NvtxPattern;
 use crate::series::{Listed, SeriesId};
 use crate::space::Space;
 
@@ -132,6 +133,15 @@ pub struct SourceRequest {
     pub cupti: PathBuf,
     /// The folder for the cubins.
     pub folder: PathBuf,
+}
+
+/// The NVTX ranges of a series function's closure that are collected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NvtxRequest {
+    /// Ranges that match one of these; nothing else of the closure belongs to the measured range.
+    pub patterns: Vec<NvtxPattern>,
+    /// The library that NVTX loads into the process.
+    pub library: PathBuf,
 }
 
 /// The requested counters, and the folder for their config images.
@@ -286,6 +296,9 @@ pub struct MeasureRequest {
     /// What the counters of a series function are of.
     #[serde(default)]
     pub range: CounterRange,
+    /// The NVTX ranges that are collected, of a series function.
+    #[serde(default)]
+    pub nvtx: Option<NvtxRequest>,
     /// The counters to collect; a pass that collects counters takes no samples.
     #[serde(default)]
     pub counters: Option<CounterRequest>,

@@ -32,6 +32,7 @@ use crate::measurement::{
     Unverified, Verification,
 };
 use crate::metric::{Catalogue, built_in};
+use crate::nvtx::NvtxPattern;
 use crate::parts::PartResult;
 use crate::protocol::{CounterRange, Replay};
 use crate::series::SeriesId;
@@ -108,6 +109,9 @@ pub struct Provenance {
     /// What the counters of series functions are of, if `--range` said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter_range: Option<CounterRange>,
+    /// Which NVTX ranges of series functions were measured, if `--nvtx` said so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nvtx: Vec<NvtxPattern>,
     /// The option or the line of a file by which no result was compared with a reference; none if
     /// results were compared, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]

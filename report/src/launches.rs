@@ -119,7 +119,7 @@ fn title(row: &ConfigurationResult) -> String {
     let (all, of) = (row.launches.len(), &row.configuration);
     match row.launches.iter().filter(|launch| !launch.outside).count() {
         inside if inside < all => {
-            format!("{inside} of {all} launches of {of}: those after cuProfilerStart")
+            format!("{inside} of {all} launches of {of}: those in the range")
         }
         _ => format!("{all} launches of {of}"),
     }

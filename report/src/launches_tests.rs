@@ -173,7 +173,7 @@ fn launches_outside_of_the_range_are_counted_and_not_shown() {
     run.series[0].configurations[0].launches[0].outside = true;
     let text = written(&Table { width: None, colour: false }, &run);
     assert_snapshot!(rows(&text, "3 launches", 5), @"
-    2 of 3 launches of block=64,n=1048576: those after cuProfilerStart
+    2 of 3 launches of block=64,n=1048576: those in the range
     launches kernel grid block
     1 sums 8 32x2
     1 scan<4, float> 1 32x2

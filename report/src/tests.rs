@@ -39,6 +39,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             clock_control: ClockControl::None,
             replay_mode: None,
             counter_range: None,
+            nvtx: Vec::new(),
             not_verified: None,
             not_gated: None,
             strict: false,

@@ -16,6 +16,12 @@ fn counter_range(of: &Provenance) -> &'static str {
     of.counter_range.unwrap_or_default().word()
 }
 
+/// The NVTX ranges that were measured.
+fn nvtx(of: &Provenance) -> String {
+    let patterns: Vec<String> = of.nvtx.iter().map(ToString::to_string).collect();
+    if patterns.is_empty() { "none".to_owned() } else { patterns.join(", ") }
+}
+
 /// The slices that a merged run has, and any other run.
 fn slices(of: &Provenance) -> String {
     of.missing_slices.as_ref().map_or_else(|| "all".to_owned(), ToString::to_string)
@@ -65,6 +71,7 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
         check("replay mode", before.word(), after.word(), false);
         check("counter range", counter_range(baseline), counter_range(run), true);
     }
+    check("NVTX ranges", &nvtx(baseline), &nvtx(run), true);
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     check("kernel architecture", &text(&baseline.kernel_arch), &text(&run.kernel_arch), false);
     // A side without kernels in Rust has none.
@@ -245,6 +252,9 @@ mod tests {
         let launches =
             Provenance { counter_range: Some(CounterRange::Launch), ..application.clone() };
         assert_eq!(diff(&application, &launches, false), [("counter range".to_owned(), true)]);
+        let nvtx = vec!["phase/*".parse().unwrap()];
+        let ranges = Provenance { nvtx, ..application.clone() };
+        assert_eq!(diff(&application, &ranges, false), [("NVTX ranges".to_owned(), true)]);
     }
 
     /// A stored run that was edited, or of which no pass ended.

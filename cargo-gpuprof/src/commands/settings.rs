@@ -201,7 +201,8 @@ impl Settings {
     fn of_measurement(&self) -> Vec<(String, &dyn ShownSetting)> {
         let Self {
             backend, chip, repeat, max_repeat, cache_control, clock_control, replay_mode, range,
-            isolate, ahead, interleave, verify, check, estimate, sets, sections, app_replay_match,
+            nvtx, isolate, ahead, interleave, verify, check, estimate, sets, sections,
+            app_replay_match,
             app_replay_mode, sample, sample_seed, kernel_arch, profile,
             // By their effects: the devices, the toolchain and the hashes of build results.
             devices: _, expect_device: _, kernel_toolchain: _, features: _, all_features: _,
@@ -217,7 +218,8 @@ impl Settings {
         } = self;
         keyed![
             backend, chip, repeat, max_repeat, cache_control, clock_control, replay_mode, range,
-            isolate, ahead, interleave, verify, check, estimate, sets, sections, app_replay_match,
+            nvtx, isolate, ahead, interleave, verify, check, estimate, sets, sections,
+            app_replay_match,
             app_replay_mode, sample, sample_seed, kernel_arch, profile
         ]
     }

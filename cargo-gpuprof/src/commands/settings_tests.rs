@@ -129,6 +129,7 @@ nvml-path = "lib/nvml.so"
 wait = false
 replay-mode = "range"
 range = "closure"
+nvtx = ["phase/*", "lib@step"]
 isolate = "kernel"
 ahead = 2
 interleave = "none"

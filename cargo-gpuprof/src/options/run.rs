@@ -6,6 +6,7 @@ use std::time::Duration;
 use camino::Utf8PathBuf;
 use clap::Args;
 use gpuprof_model::machine::Chip;
+use gpuprof_model::nvtx::NvtxPattern;
 use gpuprof_model::protocol::CounterRange;
 use gpuprof_model::suggest::did_you_mean;
 
@@ -156,6 +157,10 @@ pub struct RunOptions {
     /// What the counters of a series function cover
     #[arg(long, value_parser = word::<CounterRange>(), value_name = "RANGE", help_heading = "Run")]
     pub range: Option<CounterRange>,
+    /// Measure only the work of series functions in NVTX ranges that match, such as `phase/*` or
+    /// `domain@phase`
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',', help_heading = "Run")]
+    pub nvtx: Vec<NvtxPattern>,
     /// What shares a process
     #[arg(long, value_parser = word::<Isolate>(), value_name = "UNIT", help_heading = "Run")]
     pub isolate: Option<Isolate>,

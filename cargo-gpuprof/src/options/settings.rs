@@ -20,6 +20,7 @@ pub(crate) mod types {
 
     pub(crate) use camino::Utf8PathBuf;
     pub(crate) use gpuprof_model::machine::Chip;
+    pub(crate) use gpuprof_model::nvtx::NvtxPattern;
     pub(crate) use gpuprof_model::protocol::CounterRange;
 
     pub(crate) use crate::options::{
@@ -67,6 +68,8 @@ macro_rules! settings {
             replay_mode "--replay-mode": ReplayMode => ReplayMode = ReplayMode::default();
             /// What the counters of a series function are of.
             range "--range": CounterRange => CounterRange = CounterRange::default();
+            /// The NVTX ranges of series functions that are measured; none to measure all work.
+            nvtx "--nvtx": Vec<NvtxPattern> => Vec<NvtxPattern> = Vec::new();
             /// The unit that gets separate processes.
             isolate "--isolate": Isolate => Isolate = Isolate::default();
             /// Processes that prepare while another one works; none to use as many as change no
@@ -229,7 +232,7 @@ macro_rules! texts {
     )*};
 }
 
-texts!(String, Utf8PathBuf, KeepRuns, DeviceSelection, TimeBudget, Checks);
+texts!(String, Utf8PathBuf, KeepRuns, DeviceSelection, TimeBudget, Checks, NvtxPattern);
 
 impl Shown for bool {
     fn given(matches: &ArgMatches, id: &str) -> Option<GivenValue<Self>> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
 use gpuprof_model::Checks;
+use gpuprof_model::nvtx::NvtxPattern;
 use gpuprof_model::protocol::{CounterRange, Sampling};
 
 use crate::plan::Side;
@@ -54,6 +55,8 @@ pub struct Execution<'a> {
     pub cupti: Option<PathBuf>,
     /// What the counters of series functions are of.
     pub range: CounterRange,
+    /// The NVTX ranges of series functions that are collected; none to collect no NVTX ranges.
+    pub nvtx: Vec<NvtxPattern>,
     /// The hardware counters to collect.
     pub counters: Option<Counters>,
     /// The device's attributes to record in addition to the standard ones.

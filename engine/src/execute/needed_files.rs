@@ -33,6 +33,7 @@ impl NeededFiles {
             folders.insert(execution.process.folder.to_owned());
             files
                 .extend(execution.process.emulator_folder.iter().copied().flat_map(emulator_files));
+            files.extend(execution.process.nvtx.map(Utf8Path::to_owned));
             files.extend(execution.modules.values().flat_map(|own| own.ptx.values().cloned()));
         }
         for harness in harnesses {

@@ -47,6 +47,9 @@ pub const CHECKS_ENV: &str = "GPUEMU_CHECK";
 /// The chip that the emulated driver is. Other drivers know none.
 pub const CHIP_ENV: &str = "GPUEMU_CHIP";
 
+/// The library that NVTX loads into a process.
+const NVTX_ENV: &str = "NVTX_INJECTION64_PATH";
+
 /// Whether the emulated driver estimates times. Other drivers know no estimates.
 const ESTIMATE_ENV: &str = "GPUEMU_ESTIMATE";
 
@@ -75,6 +78,8 @@ pub struct HarnessProcess<'a> {
     pub captures: bool,
     /// Whether the emulated driver estimates times.
     pub estimates: bool,
+    /// The library that reports NVTX ranges to the process; none if the user's is to be loaded.
+    pub nvtx: Option<&'a Utf8Path>,
     /// Ends it early.
     pub interrupt: &'a Interrupt,
 }
@@ -90,6 +95,7 @@ impl<'a> HarnessProcess<'a> {
             timeout: DISCOVERY_TIMEOUT,
             captures: true,
             estimates: true,
+            nvtx: None,
             interrupt,
         }
     }
@@ -315,6 +321,9 @@ impl HarnessProcess<'_> {
         }
         if !self.estimates {
             command.env(ESTIMATE_ENV, "0");
+        }
+        if let Some(library) = self.nvtx {
+            command.env(NVTX_ENV, library);
         }
         command
     }

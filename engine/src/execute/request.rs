@@ -8,7 +8,7 @@ use gpuprof_build::ptxas::Assembled;
 use gpuprof_model::assembled::ModuleResources;
 use gpuprof_model::declared::{DeclaredEntry, DeclaredInstance as Instance, LaunchableInstance};
 use gpuprof_model::measurement::MachineModule;
-use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
+use gpuprof_model::protocol::{CounterRequest, MeasureRequest, NvtxRequest};
 
 use super::Execution;
 use crate::plan::PlannedSeries;
@@ -42,6 +42,7 @@ impl Execution<'_> {
                 self.counters.as_ref().map(|counters| counters.cupti.clone().into())
             }),
             range: self.range,
+            nvtx: self.nvtx_of(planned),
             counters: match job.pass {
                 Pass::Timed { .. } | Pass::Energy { .. } => None,
                 Pass::Counters { step } => {
@@ -53,6 +54,12 @@ impl Execution<'_> {
             attributes: self.attributes.clone(),
         };
         job.configurations.iter().enumerate().map(one).collect()
+    }
+
+    /// The NVTX ranges that are collected of a series: a kernel has none.
+    fn nvtx_of(&self, planned: &PlannedSeries) -> Option<NvtxRequest> {
+        let library = self.process.nvtx.filter(|_| !planned.series.is_kernel())?;
+        Some(NvtxRequest { patterns: self.nvtx.clone(), library: library.into() })
     }
 
     /// The PTX that a process needs for a configuration.

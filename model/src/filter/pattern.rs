@@ -29,8 +29,7 @@ impl Pattern {
 
     /// Whether it matches `key` from its start, or from the start of a name in it.
     pub fn matches(&self, key: &str) -> bool {
-        let pattern: Vec<char> = self.0.chars().collect();
-        names(key).any(|name| matches(&pattern, &name.chars().collect::<Vec<_>>()))
+        names(key).any(|name| matches_whole(&self.0, name))
     }
 
     /// Whether it matches one of the `keys` of a series.
@@ -51,7 +50,8 @@ pub(super) fn names(key: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether `pattern` matches all of `text`. If a `*` took too little, it takes one character more.
-fn matches(pattern: &[char], text: &[char]) -> bool {
+pub(crate) fn matches_whole(pattern: &str, text: &str) -> bool {
+    let [pattern, text] = [pattern, text].map(|it| it.chars().collect::<Vec<char>>());
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {

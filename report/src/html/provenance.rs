@@ -11,6 +11,7 @@ pub(super) fn render(run: &Run) -> Markup {
     let p = &run.provenance;
     let device = p.device.as_ref().filter(|_| p.chips.is_empty());
     let names: Vec<&str> = device.into_iter().chain(p.chips.values()).map(|d| &*d.name).collect();
+    let nvtx: Vec<String> = p.nvtx.iter().map(ToString::to_string).collect();
     let optional = [
         ("device", (!names.is_empty()).then(|| names.join(", "))),
         (
@@ -20,6 +21,7 @@ pub(super) fn render(run: &Run) -> Markup {
         ("multiprocessors", device.map(|d| d.sm_count.to_string())),
         ("replay mode", p.replay_mode.map(|mode| mode.to_string())),
         ("counter range", p.counter_range.map(|range| range.to_string())),
+        ("NVTX ranges", (!p.nvtx.is_empty()).then(|| nvtx.join(", "))),
         ("order", p.order.clone()),
         ("profile", p.profile.clone()),
         ("kernel architecture", p.kernel_arch.clone()),

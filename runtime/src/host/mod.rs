@@ -40,6 +40,8 @@ mod measure_lock;
 mod named_ranges;
 mod number;
 mod nvml;
+mod nvtx;
+mod nvtx_ranges;
 mod outcome;
 mod parameter;
 mod parent_death;

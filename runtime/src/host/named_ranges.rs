@@ -1,20 +1,27 @@
 //! Named ranges in the closure of a series function.
 //!
-//! Input: names around pieces of work. Output: a mark for each, in the order of their begins, and
-//! counters of each where they are counted: on the emulated driver by the launches in between, on a
-//! GPU by a range of CUPTI's. Nothing happens while times are taken.
+//! Input: names around pieces of work: those of the closure, and NVTX ranges that `--nvtx` selects.
+//! Output: a mark for each, in the order of their begins, and counters of each where they are
+//! counted: on the emulated driver by the launches in between, on a GPU by a range of CUPTI's.
+//! Nothing happens while times are taken.
+//!
+//! The outer ones of NVTX ranges start and stop the profiler where nothing else tells which work is
+//! theirs, so that they delimit the closure's range as a program does itself.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cudarc::driver::CudaContext;
+use cudarc::driver::{CudaContext, profiler_start, profiler_stop};
 use gpuprof_cupti::Session as CuptiSession;
+use gpuprof_model::protocol::NvtxRequest;
 
 use super::collect::emulator;
 use super::collect::parts::Mark;
 use super::error::{Error, Result};
 use super::launched::Launched;
+use super::nvtx::Nvtx;
+use super::nvtx_ranges::{NvtxRanges, RangeMarker};
 
 /// Divides the closure of [`Run::measure`](crate::Run::measure) into named ranges with counters of
 /// their own. Ranges may lie in each other.
@@ -48,6 +55,7 @@ use super::launched::Launched;
 #[derive(Clone)]
 pub struct NamedRanges {
     context: Arc<CudaContext>,
+    nvtx: Option<Rc<NvtxRequest>>,
     marks: Rc<RefCell<Marks>>,
 }
 
@@ -65,19 +73,37 @@ pub(crate) enum Marker {
     Profiler(Rc<RefCell<CuptiSession>>),
 }
 
+impl Marker {
+    /// Whether outer NVTX ranges start and stop the profiler.
+    fn starts_profiler(&self) -> bool {
+        match self {
+            Self::Names | Self::Launches => true,
+            Self::None | Self::Profiler(_) => false,
+        }
+    }
+}
+
 #[derive(Default)]
 struct Marks {
     by: Marker,
     /// The launches before the first range.
     launched: usize,
     found: Vec<Mark>,
-    /// The positions in `found` of the ranges that have not ended.
-    open: Vec<usize>,
+    /// The ranges that have not ended.
+    open: Vec<OpenRange>,
+}
+
+/// A range that has not ended.
+struct OpenRange {
+    /// Its position in `found`.
+    at: usize,
+    is_nvtx: bool,
 }
 
 impl NamedRanges {
-    pub(crate) fn new(context: &Arc<CudaContext>) -> Self {
-        Self { context: Arc::clone(context), marks: Rc::default() }
+    pub(crate) fn new(context: &Arc<CudaContext>, nvtx: Option<&NvtxRequest>) -> Self {
+        let nvtx = nvtx.cloned().map(Rc::new);
+        Self { context: Arc::clone(context), nvtx, marks: Rc::default() }
     }
 
     /// Does `work` as the range `name`. Several ranges of one name are added up.
@@ -98,13 +124,13 @@ impl NamedRanges {
                 "`{name}` cannot name a range: a name is not empty and has no `/`"
             )));
         }
-        self.begin(name)?;
+        self.begin(name, false)?;
         let done = work().into_result();
-        let ended = self.end();
+        let ended = self.end(false);
         done.and(ended)
     }
 
-    fn begin(&self, name: &str) -> Result<()> {
+    fn begin(&self, name: &str, is_nvtx: bool) -> Result<()> {
         let marks = &mut *self.marks.borrow_mut();
         let at = marks.found.len();
         let launched = match &marks.by {
@@ -117,18 +143,31 @@ impl NamedRanges {
                 0
             }
         };
-        let path = match marks.open.last() {
-            Some(&outer) => format!("{}/{name}", marks.found[outer].path),
+        let outer_nvtx = is_nvtx && !marks.open.iter().any(|open| open.is_nvtx);
+        if outer_nvtx && marks.by.starts_profiler() {
+            profiler_start()?;
+        }
+        // The path of an NVTX range contains the NVTX ranges around it.
+        let outer = marks.open.iter().rev().find(|open| !(is_nvtx && open.is_nvtx));
+        let path = match outer {
+            Some(open) => format!("{}/{name}", marks.found[open.at].path),
             None => name.to_owned(),
         };
-        marks.found.push(Mark { path, launches: launched..launched });
-        marks.open.push(at);
+        let depth = marks.open.len() + 1;
+        marks.found.push(Mark { path, depth, outer_nvtx, launches: launched..launched });
+        marks.open.push(OpenRange { at, is_nvtx });
         Ok(())
     }
 
-    fn end(&self) -> Result<()> {
+    fn end(&self, is_nvtx: bool) -> Result<()> {
         let marks = &mut *self.marks.borrow_mut();
-        let Some(at) = marks.open.pop() else { return Ok(()) };
+        let Some(OpenRange { at, is_nvtx: was_nvtx }) = marks.open.pop() else { return Ok(()) };
+        if is_nvtx != was_nvtx {
+            let path = &marks.found[at].path;
+            return Err(Error::failed(format!(
+                "the range `{path}` has not ended before the range around it ends"
+            )));
+        }
         match &marks.by {
             Marker::None | Marker::Names => {}
             Marker::Launches => marks.found[at].launches.end = self.launched(marks.launched)?,
@@ -136,6 +175,9 @@ impl NamedRanges {
                 self.context.synchronize()?;
                 profiler.borrow_mut().pop().map_err(Error::cupti)?;
             }
+        }
+        if marks.found[at].outer_nvtx && marks.by.starts_profiler() {
+            profiler_stop()?;
         }
         Ok(())
     }
@@ -147,15 +189,44 @@ impl NamedRanges {
     }
 
     /// Does `work`, in which ranges are marked `by` this; returns the marks.
+    ///
+    /// # Errors
+    /// Those of `work`; NVTX ranges that cannot be collected, or that are not there.
     pub(crate) fn marked(
         &self,
         by: Marker,
         work: impl FnOnce() -> Result<()>,
     ) -> Result<Vec<Mark>> {
         let launched = if let Marker::Launches = by { emulator::launch_count() } else { 0 };
+        let nvtx = self.nvtx.as_deref().filter(|_| !matches!(by, Marker::None));
         *self.marks.borrow_mut() = Marks { by, launched, ..Marks::default() };
-        let done = work();
+        let done = match nvtx {
+            Some(NvtxRequest { patterns, library }) => Nvtx::open(library).and_then(|nvtx| {
+                let listener = NvtxRanges::new(self, patterns);
+                let done = nvtx.while_listening(&listener, work);
+                done.and(listener.finish())
+            }),
+            None => work(),
+        };
         let Marks { found, .. } = self.marks.take();
         done.map(|()| found)
     }
+}
+
+impl RangeMarker for NamedRanges {
+    fn begin_nvtx(&self, path: &str) -> Result<()> {
+        self.begin(path, true)
+    }
+
+    fn end_nvtx(&self) -> Result<()> {
+        self.end(true)
+    }
+}
+
+/// That the closure starts the profiler itself, which NVTX ranges do where they are selected.
+pub(crate) fn starts_the_profiler() -> Error {
+    Error::failed(
+        "--nvtx: the closure calls cuProfilerStart or cuProfilerStop too; its range is delimited \
+         by one of the two",
+    )
 }

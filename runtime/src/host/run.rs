@@ -32,7 +32,7 @@ use super::kernel_launcher::{EntryPoint, Kernel, KernelLauncher, RustEntry};
 use super::launch::Launch;
 use super::launch_log::LaunchLog;
 use super::launched::Launched;
-use super::named_ranges::{Marker, NamedRanges};
+use super::named_ranges::{self, Marker, NamedRanges};
 use super::number::{IntoNumber, amount, convert};
 use super::session::{ModuleName, Session};
 
@@ -137,7 +137,7 @@ impl<'a> Run<'a> {
             inside: None,
             log: Rc::default(),
             joined: JoinedStreams::default(),
-            ranges: NamedRanges::new(&session.context),
+            ranges: NamedRanges::new(&session.context, request.nvtx.as_ref()),
             marks: Vec::new(),
             modules: RefCell::default(),
         }
@@ -478,6 +478,7 @@ impl<'a> Run<'a> {
             self.marks = marks.map_err(|e| self.session.explain(e))?;
             self.launched()?;
             self.take_emulated(emulator::take_report()?);
+            self.check_nvtx()?;
         } else if matches!(self.call, Call::Again) {
             once()?;
             self.launched()?;
@@ -580,14 +581,44 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         reset()?;
-        if let Some(seen) = launches::observe(self.session, self.request.cupti.as_deref(), once)? {
-            self.take_observed(seen);
+        let cupti = self.request.cupti.as_deref();
+        let by_nvtx = self.request.nvtx.is_some();
+        let mut marks = Vec::new();
+        let seen = match by_nvtx {
+            true => launches::observe(self.session, cupti, &mut || {
+                marks = self.ranges.marked(Marker::Names, &mut *once)?;
+                Ok(())
+            })?,
+            false => launches::observe(self.session, cupti, once)?,
+        };
+        match seen {
+            Some(seen) if by_nvtx && seen.starts > parts::outer_nvtx(&marks).count() => {
+                Err(named_ranges::starts_the_profiler())
+            }
+            Some(seen) => {
+                self.take_observed(seen);
+                Ok(())
+            }
+            None if by_nvtx => Err(Error::failed(
+                "--nvtx: without CUPTI, the work in NVTX ranges cannot be told from other work",
+            )),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Fails if the emulated driver saw launches in NVTX ranges where there are none, or the other
+    /// way.
+    fn check_nvtx(&self) -> Result<()> {
+        let within = |at: usize| parts::outer_nvtx(&self.marks).any(|m| m.launches.contains(&at));
+        let mut launches = self.result.launches.iter().enumerate();
+        match launches.any(|(at, launch)| launch.outside == within(at)) {
+            true if self.request.nvtx.is_some() => Err(named_ranges::starts_the_profiler()),
+            true | false => Ok(()),
+        }
     }
 
     /// Takes what CUPTI saw.
-    fn take_observed(&mut self, Observed { launches, timeline, inside }: Observed) {
+    fn take_observed(&mut self, Observed { launches, timeline, inside, .. }: Observed) {
         self.inside = inside;
         self.result.launches = launches;
         self.result.timeline = timeline;
@@ -603,7 +634,8 @@ impl<'a> Run<'a> {
     pub(crate) fn observed_by(&mut self, earlier: Self) {
         if earlier.observed {
             let PassResult { launches, timeline, .. } = earlier.result;
-            self.take_observed(Observed { launches, timeline, inside: earlier.inside });
+            let inside = earlier.inside;
+            self.take_observed(Observed { launches, timeline, starts: 0, inside });
         }
     }
 
@@ -645,8 +677,13 @@ impl<'a> Run<'a> {
     /// Takes what was counted in each launch, or in the closure and in each of its named ranges.
     pub(crate) fn counted(&mut self, pass: CounterPass, counted: &[Counts], content: SlotContent) {
         let (whole, parts) = match (content, counted) {
-            (SlotContent::Closure { .. }, [closure, named @ ..]) => {
+            (SlotContent::Closure { whole: true, .. }, [closure, named @ ..]) => {
                 (closure.clone(), parts::of_named(&self.marks, named))
+            }
+            (SlotContent::Closure { whole: false, .. }, named) => {
+                let outer = self.marks.iter().zip(named).filter(|(mark, _)| mark.outer_nvtx);
+                let outer = Counts::over_ranges(outer.map(|(_, counted)| counted));
+                (outer, parts::of_named(&self.marks, named))
             }
             _ => {
                 let parts = parts::of_range(&self.result.launches, counted, true);

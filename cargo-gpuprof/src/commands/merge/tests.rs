@@ -153,6 +153,7 @@ fn made() -> Made {
         clock_control: ClockControl::None,
         replay_mode: None,
         counter_range: None,
+        nvtx: Vec::new(),
         order: None,
         repeat: Repeats::exactly(7),
         quick: false,

@@ -124,6 +124,8 @@ pub(super) struct Prepared {
     pub(super) modules: Modules,
     /// The emulated driver, if it answers.
     pub(super) emulator: Option<Utf8PathBuf>,
+    /// The library that reports NVTX ranges, if any are measured.
+    pub(super) nvtx: Option<Utf8PathBuf>,
     /// The run's document, as far as it is known: no series yet.
     pub(super) document: Run,
     /// The same of the other revision, with all that is known of it.
@@ -178,6 +180,7 @@ impl Prepared {
                 timeout: Duration::from_secs(settings.timeout.value.into()),
                 captures: !inputs.request.no_capture,
                 estimates: settings.estimate.value,
+                nvtx: self.nvtx.as_deref(),
                 ..HarnessProcess::for_query(&self.passes, interrupt)
             },
             modules: &self.modules,
@@ -200,6 +203,7 @@ impl Prepared {
             },
             cupti: settings.cupti_path(&inputs.source.root()).map(Into::into),
             range: settings.range.value,
+            nvtx: settings.nvtx.value.clone(),
             counters: setup.counters().cloned(),
             profiler: device.and_then(shared_profiler::path),
         }

@@ -40,7 +40,7 @@ use gpuprof_catalogue::chips::expanded;
 use gpuprof_catalogue::rules;
 use gpuprof_catalogue::sections::{Sections, chip_of};
 use gpuprof_engine::device::{Hold, Terms};
-use gpuprof_engine::emulator::emulator_folder;
+use gpuprof_engine::emulator::{emulator_folder, nvtx_library};
 use gpuprof_engine::execute::{HarnessProcess, SideModules};
 use gpuprof_engine::plan::{self, PlannedSeries, Selection, Side};
 use gpuprof_engine::store::baseline::Baselines;
@@ -473,6 +473,10 @@ pub(super) fn build(plan: Plan, interrupt: &Interrupt) -> Result<Prepared> {
         true => Some(emulator_folder(&source.target_directory)?),
         false => None,
     };
+    let nvtx = match plan.inputs.settings.nvtx.value.is_empty() {
+        true => None,
+        false => Some(nvtx_library(&source.target_directory)?),
+    };
     let counts = plan.setups.iter().any(|setup| setup.counters().is_some());
     let document = Run {
         schema_version: SCHEMA_VERSION,
@@ -498,7 +502,7 @@ pub(super) fn build(plan: Plan, interrupt: &Interrupt) -> Result<Prepared> {
     };
     let modules = [(Side::Head, built(kernels)), (Side::Base, built(of_base))].into();
     let built = SystemTime::now();
-    Ok(Prepared { modules, emulator, document, base, made, passes, built, plan })
+    Ok(Prepared { modules, emulator, nvtx, document, base, made, passes, built, plan })
 }
 
 /// The harnesses, the layers of settings, the settings, and the series of `request`.

@@ -25,7 +25,6 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
     let Plan { devices, order, inputs, .. } = plan;
     let settings = &inputs.settings;
     let ahead = Ahead::on(devices.records.first(), settings.ahead.value.map(Into::into));
-    let range = settings.range.value;
     Provenance {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         started: jiff::Timestamp::now().to_string(),
@@ -42,7 +41,8 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
         // Known when samples are taken.
         timer: None,
         replay_mode: settings.replay_mode.value.replay().filter(|_| counts),
-        counter_range: (counts && range != CounterRange::Auto).then_some(range),
+        counter_range: Some(settings.range.value).filter(|it| counts && *it != CounterRange::Auto),
+        nvtx: settings.nvtx.value.clone(),
         ptx_sha256: hashes(kernels),
         // Known when they are read.
         input_sha256: BTreeMap::new(),

@@ -46,6 +46,7 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
         clock_control: run.provenance.clock_control,
         replay_mode: run.provenance.replay_mode,
         counter_range: run.provenance.counter_range,
+        nvtx: run.provenance.nvtx.clone(),
         order: run.provenance.order.clone(),
         repeat: plan.repeat,
         quick: run.provenance.quick,

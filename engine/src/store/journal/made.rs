@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::Axis;
 use gpuprof_model::machine::{Backend, CacheControl, Chip, ClockControl};
+use gpuprof_model::nvtx::NvtxPattern;
 use gpuprof_model::protocol::{CounterRange, Replay};
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +61,9 @@ pub struct Made {
     /// What the counters of series functions are of, if `--range` says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter_range: Option<CounterRange>,
+    /// Which NVTX ranges are measured, if `--nvtx` says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nvtx: Vec<NvtxPattern>,
     /// In which order passes run.
     pub order: Option<String>,
     /// Processes that time each configuration.
@@ -134,6 +138,7 @@ impl Made {
             (self.counters == now.counters, COUNTERS),
             (self.replay_mode == now.replay_mode, "--replay-mode"),
             (self.counter_range == now.counter_range, "--range"),
+            (self.nvtx == now.nvtx, "--nvtx"),
             (self.checks.is_none() || self.checks == now.checks, "verify, check or estimate"),
             (self.thresholds.iter().all(has), "the thresholds (--threshold)"),
             (!self.strict || now.strict, "--strict"),

@@ -27,6 +27,7 @@ fn made() -> Made {
         clock_control: ClockControl::None,
         replay_mode: None,
         counter_range: None,
+        nvtx: Vec::new(),
         order: Some("rounds, seed 1".into()),
         repeat: Repeats::exactly(3),
         quick: false,
@@ -158,7 +159,7 @@ fn counters_are_taken_up_where_they_were_left() {
 #[test]
 fn a_run_made_of_something_else_is_not_resumed() {
     type Change = (&'static str, fn(&mut Made));
-    let changes: [Change; 8] = [
+    let changes: [Change; 9] = [
         ("the kernels (their PTX)", |m| m.kernels.clear()),
         ("the axes or the selection of configurations", |m| m.series.clear()),
         ("the device or its driver", |m| m.device = None),
@@ -169,6 +170,7 @@ fn a_run_made_of_something_else_is_not_resumed() {
         ("the choice of devices (--devices)", |m| m.devices = vec!["GPU-2".into()]),
         ("--repeat", |m| m.repeat = Repeats::exactly(5)),
         ("--replay-mode", |m| m.replay_mode = Some(Replay::Range)),
+        ("--nvtx", |m| m.nvtx = vec!["phase/*".parse().unwrap()]),
         ("--range", |m| m.counter_range = Some(CounterRange::Launch)),
     ];
     for (what, change) in changes {

@@ -126,14 +126,12 @@ fn select<'r>(
     let (found, expected) = (own.len(), inside.len());
     if found != expected {
         return Err(format!(
-            "the closure calls cuProfilerStart and did {expected} pieces of work in one call and \
+            "a part of the closure is timed, and it did {expected} pieces of work in one call and \
              {found} in another, so the timed ones are not known"
         ));
     }
     if !inside.contains(&true) {
-        return Err(
-            "the closure does no work between cuProfilerStart and cuProfilerStop".to_owned()
-        );
+        return Err("the closure does no work in its range (cuProfilerStart, or --nvtx)".to_owned());
     }
     own.sort_by_key(|record| place(record));
     Ok(own.into_iter().zip(inside).filter(|(_, inside)| **inside).map(|(own, _)| own).collect())
@@ -211,7 +209,7 @@ mod tests {
         assert_eq!(of(&[false, true, true]), Ok(Some(4_500.0)));
         assert_eq!(of(&[true, false, false]), Ok(Some(1_000.0)));
         assert!(of(&[true, true]).unwrap_err().contains("2 pieces of work in one call and 3 in"));
-        assert!(of(&[false; 3]).unwrap_err().contains("no work between"));
+        assert!(of(&[false; 3]).unwrap_err().contains("no work in its range"));
     }
 
     #[test]

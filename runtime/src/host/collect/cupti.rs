@@ -83,6 +83,9 @@ pub(crate) enum SlotContent {
     /// A series function's closure in the only slot, with so many named ranges that lie so deep in
     /// it. Flushes are in no range.
     Closure {
+        /// Whether the closure itself is a range, around the named ones: without NVTX ranges, which
+        /// are the measured range.
+        whole: bool,
         /// How many named ranges begin.
         named: u32,
         /// How deep they lie: 0 without any.
@@ -104,12 +107,13 @@ impl SlotContent {
     ) -> Result<Self> {
         let named = u32::try_from(marks.len()).unwrap_or(u32::MAX);
         let depth = u16::try_from(parts::depth(marks)).unwrap_or(u16::MAX);
-        let closure = Self::Closure { named, depth };
+        let by_nvtx = marks.iter().any(|mark| mark.outer_nvtx);
+        let closure = Self::Closure { whole: !by_nvtx, named, depth };
         let from_graph = seen.unwrap_or_default().iter().any(|launch| launch.graph.is_some());
         let several_threads =
             seen.unwrap_or_default().iter().any(|launch| launch.thread.is_some_and(|at| at > 0));
         let most = seen.map_or(MOST_UNKNOWN, |seen| u32::try_from(seen.len()).unwrap_or(u32::MAX));
-        let delimited = seen.unwrap_or_default().iter().any(|launch| launch.outside);
+        let delimited = !by_nvtx && seen.unwrap_or_default().iter().any(|launch| launch.outside);
         let (range, instead) = match range {
             CounterRange::Auto if delimited => (CounterRange::Launch, "remove cuProfilerStart"),
             CounterRange::Launch if delimited => (range, "remove cuProfilerStart"),
@@ -163,7 +167,7 @@ impl Layout {
         match self.content {
             SlotContent::Launch => 1 + self.flushes,
             SlotContent::Launches(most) => most + self.flushes,
-            SlotContent::Closure { named, .. } => 1 + named,
+            SlotContent::Closure { whole, named, .. } => u32::from(whole) + named,
         }
     }
 
@@ -171,7 +175,7 @@ impl Layout {
     fn levels(self) -> u16 {
         match self.content {
             SlotContent::Launch | SlotContent::Launches(_) => 1,
-            SlotContent::Closure { depth, .. } => 1 + depth,
+            SlotContent::Closure { whole, depth, .. } => u16::from(whole) + depth,
         }
     }
 
@@ -191,12 +195,9 @@ impl Layout {
                 self.room() - 1
             ))),
             SlotContent::Launch => Ok(first..first + 1),
-            SlotContent::Closure { named, .. } if found != named as usize + 1 => {
-                Err(Error::failed(format!(
-                    "CUPTI's counter data holds {found} ranges instead of the closure's and {named} \
-                     named ones"
-                )))
-            }
+            SlotContent::Closure { .. } if found != self.per_slot() as usize => Err(Error::failed(
+                format!("CUPTI's counter data holds {found} ranges instead of {}", self.per_slot()),
+            )),
             SlotContent::Closure { .. } => Ok(0..found),
         }
     }
@@ -331,7 +332,7 @@ impl<'a> Collection<'a> {
     /// Launches the owners of slots, each after a flush of the cache, and fills the other slots.
     fn launch_all(&mut self, members: &mut [&mut dyn Member]) -> Result<()> {
         let Self { session, layout, profiler, .. } = self;
-        let closure = matches!(layout.content, SlotContent::Closure { .. });
+        let closure = matches!(layout.content, SlotContent::Closure { whole: true, .. });
         for slot in 0..layout.slots {
             let member = members.iter_mut().find(|member| member.slot() == slot);
             let Some(member) = member else {
@@ -493,13 +494,13 @@ mod tests {
 
     #[test]
     fn a_closure_has_one_range_without_the_emptying_of_the_cache() {
-        let closure = |named, depth| SlotContent::Closure { named, depth };
+        let closure = |named, depth| SlotContent::Closure { whole: true, named, depth };
         let layout = Layout { slots: 1, flushes: 1, content: closure(0, 0) };
         assert_eq!((layout.room(), layout.ranges_of(0, 1).unwrap()), (2, 0..1));
         let named = Layout { content: closure(3, 2), ..layout };
         assert_eq!((named.room(), named.levels(), named.ranges_of(0, 4).unwrap()), (5, 3, 0..4));
         assert!(named.ranges_of(0, 1).is_err());
-        assert_eq!(["closure", "closure/0", "closure/1/2"].map(place), [0, 1, 3]);
+        assert_eq!(["closure", "closure/0", "closure/1/2", "1/2"].map(place), [0, 1, 3, 3]);
         let error = layout.ranges_of(0, 2).unwrap_err().to_string();
         assert!(error.starts_with("CUPTI's counter data holds 2 ranges"), "{error}");
     }
@@ -510,7 +511,7 @@ mod tests {
             |count: usize, graph| vec![LaunchRecord { graph, ..Default::default() }; count];
         let of = |range, seen: &[LaunchRecord]| SlotContent::of_function(range, Some(seen), &[]);
         let (auto, launch) = (CounterRange::Auto, CounterRange::Launch);
-        let closure = SlotContent::Closure { named: 0, depth: 0 };
+        let closure = SlotContent::Closure { whole: true, named: 0, depth: 0 };
         assert_eq!(of(auto, &launches(1, None)).unwrap(), SlotContent::Launches(1));
         assert_eq!(of(auto, &launches(2, None)).unwrap(), closure);
         assert_eq!(of(auto, &launches(1, Some(2))).unwrap(), closure);
@@ -529,10 +530,24 @@ mod tests {
         assert_eq!(of(launch, &delimited).unwrap(), SlotContent::Launches(2));
         let error = of(CounterRange::Closure, &delimited).unwrap_err().to_string();
         assert!(error.contains("cuProfilerStart"), "{error}");
-        let mark = |path: &str| Mark { path: path.to_owned(), launches: 0..0 };
+        let mark = |path: &str| Mark {
+            path: path.to_owned(),
+            depth: path.split('/').count(),
+            outer_nvtx: false,
+            launches: 0..0,
+        };
         let marks = [mark("a"), mark("a/b")];
         let named = SlotContent::of_function(auto, Some(&launches(1, None)), &marks).unwrap();
-        assert_eq!(named, SlotContent::Closure { named: 2, depth: 2 });
+        assert_eq!(named, SlotContent::Closure { whole: true, named: 2, depth: 2 });
+        // NVTX ranges are the measured range, and what is outside of them is in none.
+        let of_nvtx = [Mark { outer_nvtx: true, ..mark("a") }, mark("a/b")];
+        let of = |range| SlotContent::of_function(range, Some(&delimited), &of_nvtx).unwrap();
+        let ranges = SlotContent::Closure { whole: false, named: 2, depth: 2 };
+        assert_eq!([of(auto), of(CounterRange::Closure)], [ranges; 2]);
+        assert_eq!(of(launch), SlotContent::Launches(2));
+        let layout = Layout { slots: 1, flushes: 1, content: ranges };
+        assert_eq!((layout.room(), layout.levels(), layout.ranges_of(0, 2).unwrap()), (3, 2, 0..2));
+        assert!(layout.ranges_of(0, 3).is_err());
         let many = vec![mark("a"); 256];
         let error = SlotContent::of_function(auto, None, &many).unwrap_err().to_string();
         assert!(error.contains("256 named ranges"), "{error}");

@@ -30,6 +30,8 @@ pub(crate) struct Observed {
     pub(crate) launches: Vec<LaunchRecord>,
     /// The order and the times of all it did; none if it did a single piece of work.
     pub(crate) timeline: Option<Timeline>,
+    /// How often it started the profiler.
+    pub(crate) starts: usize,
     /// Which of its work belongs to the range, in the order of the calls; none if all does.
     pub(crate) inside: Option<Vec<bool>>,
 }
@@ -76,8 +78,10 @@ pub(crate) fn observe(
             launch.outside = !inside;
         }
     }
+    let starts = calls.iter().filter(|call| window.holds(call) && profiler_calls::is_start(call));
+    let starts = starts.count();
     let timeline = timeline::timeline(&work, calls, window, |thread| numbers.number(thread));
-    Ok(Some(Observed { launches, timeline, inside }))
+    Ok(Some(Observed { launches, timeline, starts, inside }))
 }
 
 /// Numbers for CUPTI's threads, from 0 in the order in which they are asked for.

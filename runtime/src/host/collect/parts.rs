@@ -16,13 +16,22 @@ use gpuprof_model::parts::Part;
 pub(crate) struct Mark {
     /// Its name, with those of the ranges that it lies in: `backward/weights`.
     pub(crate) path: String,
+    /// How deep it lies in other ranges: 1 in none.
+    pub(crate) depth: usize,
+    /// Whether it is an NVTX range that lies in no other one: these are the measured range then.
+    pub(crate) outer_nvtx: bool,
     /// The launches in it, by their positions; empty if they are not counted.
     pub(crate) launches: Range<usize>,
 }
 
 /// How deep `marks` lie in each other: 1 if they lie side by side, and 0 without marks.
 pub(crate) fn depth(marks: &[Mark]) -> usize {
-    marks.iter().map(|mark| mark.path.split('/').count()).max().unwrap_or(0)
+    marks.iter().map(|mark| mark.depth).max().unwrap_or(0)
+}
+
+/// The NVTX ranges among `marks` that lie in no other one.
+pub(crate) fn outer_nvtx(marks: &[Mark]) -> impl Iterator<Item = &Mark> {
+    marks.iter().filter(|mark| mark.outer_nvtx)
 }
 
 /// What was counted in a launch, or in several.
@@ -39,25 +48,37 @@ pub(crate) struct Counts {
 impl Counts {
     /// What was counted in all of these `launches`.
     pub(crate) fn over<'c>(launches: impl Iterator<Item = &'c Self> + Clone) -> Self {
+        Self::of_all(launches, "launches")
+    }
+
+    /// What was counted in all of these, which are `called` so.
+    fn of_all<'c>(all: impl Iterator<Item = &'c Self> + Clone, called: &str) -> Self {
         let mut counters: BTreeMap<String, u64> = BTreeMap::new();
         let mut values: BTreeMap<&String, Vec<&HardwareValue>> = BTreeMap::new();
-        for launch in launches.clone() {
-            for (name, value) in &launch.counters {
+        for one in all.clone() {
+            for (name, value) in &one.counters {
                 *counters.entry(name.clone()).or_insert(0) += value;
             }
-            for (name, value) in &launch.hardware {
+            for (name, value) in &one.hardware {
                 values.entry(name).or_default().push(value);
             }
         }
         counters.retain(|name, _| !values.contains_key(name));
-        let hardware = values.into_iter().map(|(name, values)| (name.clone(), sum(name, &values)));
-        let estimates: Option<Vec<Estimate>> =
-            launches.map(|launch| launch.estimate.clone()).collect();
+        let total = |(name, values): (&String, Vec<&HardwareValue>)| {
+            (name.clone(), sum(name, &values, called))
+        };
+        let hardware = values.into_iter().map(total);
+        let estimates: Option<Vec<Estimate>> = all.map(|one| one.estimate.clone()).collect();
         Self {
             counters,
             hardware: hardware.collect(),
             estimate: estimates.and_then(|all| all.into_iter().reduce(Estimate::join)),
         }
+    }
+
+    /// What was counted in all of these `ranges`.
+    pub(crate) fn over_ranges<'c>(ranges: impl Iterator<Item = &'c Self> + Clone) -> Self {
+        Self::of_all(ranges, "ranges")
     }
 
     fn of_part(self, part: Part) -> CountedPart {
@@ -66,8 +87,9 @@ impl Counts {
     }
 }
 
-/// The value of the hardware counter `name` over launches with these `values`.
-fn sum(name: &str, values: &[&HardwareValue]) -> HardwareValue {
+/// The value of the hardware counter `name` over launches or ranges, as they are `called`, with
+/// these `values`.
+fn sum(name: &str, values: &[&HardwareValue], called: &str) -> HardwareValue {
     let known = |value: &&HardwareValue| match value {
         HardwareValue::Value(value) => Ok(*value),
         HardwareValue::Unavailable(reason) => Err(reason.clone()),
@@ -76,9 +98,13 @@ fn sum(name: &str, values: &[&HardwareValue]) -> HardwareValue {
         Err(reason) => HardwareValue::Unavailable(reason.clone()),
         Ok([value]) => HardwareValue::Value(*value),
         Ok(several) if name.ends_with(".sum") => HardwareValue::Value(several.iter().sum()),
-        Ok(several) => HardwareValue::Unavailable(format!(
+        Ok(several) if called == "launches" => HardwareValue::Unavailable(format!(
             "the range holds {} launches, and only sums add up over launches; --range closure \
              counts them together",
+            several.len()
+        )),
+        Ok(several) => HardwareValue::Unavailable(format!(
+            "{} {called} are counted apart, and only sums add up over them",
             several.len()
         )),
     }
@@ -128,7 +154,7 @@ pub(crate) fn of_named(marks: &[Mark], counted: &[Counts]) -> Vec<CountedPart> {
     }
     let of_path = |path: &String| {
         let its = marks.iter().zip(counted).filter(|(mark, _)| mark.path == *path);
-        Counts::over(its.map(|(_, counted)| counted)).of_part(Part::Range(path.clone()))
+        Counts::over_ranges(its.map(|(_, counted)| counted)).of_part(Part::Range(path.clone()))
     };
     paths.into_iter().map(of_path).collect()
 }
@@ -172,7 +198,9 @@ mod tests {
 
     #[test]
     fn sums_add_up_over_launches_and_nothing_else_does() {
-        let of = |values: &[&HardwareValue]| (sum("a.sum", values), sum("a.avg", values));
+        let of = |values: &[&HardwareValue]| {
+            (sum("a.sum", values, "launches"), sum("a.avg", values, "launches"))
+        };
         let (one, two) = (HardwareValue::Value(1.0), HardwareValue::Value(2.0));
         assert_eq!(of(&[&one]), (one.clone(), one.clone()));
         let (sum, average) = of(&[&one, &two]);
@@ -230,7 +258,12 @@ mod tests {
 
     #[test]
     fn named_ranges_of_one_name_are_added_up() {
-        let mark = |path: &str, launches| Mark { path: path.to_owned(), launches };
+        let mark = |path: &str, launches| Mark {
+            path: path.to_owned(),
+            depth: path.split('/').count(),
+            outer_nvtx: false,
+            launches,
+        };
         let marks = [mark("a", 0..1), mark("b", 1..3), mark("b/c", 2..3), mark("a", 3..4)];
         let counts = [1.0, 2.0, 4.0, 8.0].map(|count| counted(&[("n.sum", count)]));
         let mut launches = launches(&["k", "k", "k", "k"]);

@@ -10,6 +10,13 @@ use gpuprof_cupti::Activity;
 
 use super::timeline::NamedCall;
 
+const START: &str = "cuProfilerStart";
+
+/// Whether `call` starts the profiler.
+pub(super) fn is_start(call: &NamedCall) -> bool {
+    call.function == START
+}
+
 /// Which of `work` belongs to the range; none if the closure never starts the profiler.
 pub(super) fn inside<'c>(
     work: &[Activity],
@@ -19,7 +26,7 @@ pub(super) fn inside<'c>(
     let mut queued: HashMap<u32, bool> = HashMap::new();
     for call in calls {
         match call.function.as_str() {
-            "cuProfilerStart" => (started, any) = (true, true),
+            START => (started, any) = (true, true),
             "cuProfilerStop" => started = false,
             _ => {}
         }

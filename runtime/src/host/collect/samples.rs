@@ -89,7 +89,7 @@ impl<'a> Sampler<'a> {
             Ok(recorder) => self.recorder = Some(recorder),
             Err(reason) if inside.is_some() => {
                 return Err(Error::failed(format!(
-                    "the work between cuProfilerStart and cuProfilerStop cannot be timed: {reason}"
+                    "the work in the range (cuProfilerStart, or --nvtx) cannot be timed: {reason}"
                 )));
             }
             Err(reason) => self.no_device_times = Some(reason),
