@@ -251,3 +251,26 @@ fn a_run_is_resumed_with_the_baseline_that_it_began_with() {
     assert!(refused.stderr.contains(told), "{}", refused.stderr);
     packed.tool(&[&compared[..], &["--resume"]].concat()).run().exits_with(0);
 }
+
+#[test]
+fn a_run_is_not_resumed_with_other_thresholds_or_metrics_of_the_file() {
+    let packed = Packed::new();
+    let file = packed.path().join("own.toml");
+    let tool = |configuration: &str, more: &[&str]| {
+        fs::write(&file, configuration).unwrap();
+        let run = ["gather", "--series", "stride=1,2", "--quiet", "--config-file"];
+        packed.tool(&[&run[..], &[file.to_str().unwrap()], more].concat()).run()
+    };
+    let tight = "thresholds = [\"every ptx_instructions <= 1\"]\n";
+    tool(tight, &[]).exits_with(100);
+    let directed = format!("{tight}[metrics.ptx_instructions]\ndirection = \"higher\"\n");
+    for (changed, told) in [
+        ("", "the thresholds changed since"),
+        ("thresholds = [\"every ptx_instructions <= 1e6\"]\n", "the thresholds changed since"),
+        (&directed, "the metrics of the configuration file changed since"),
+    ] {
+        let refused = tool(changed, &["--resume"]).exits_with(2);
+        assert!(refused.stderr.contains(told), "{changed}: {}", refused.stderr);
+    }
+    tool(tight, &["--resume"]).exits_with(100);
+}

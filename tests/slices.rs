@@ -469,6 +469,18 @@ fn a_merge_that_makes_the_first_baseline_does_not_count_thresholds_relative_to_i
 }
 
 #[test]
+fn a_merge_of_strict_slices_is_strict() {
+    let packed = Packed::new();
+    let judged = ["--threshold", "every ptx_instructions <= 1e6"];
+    let not_judged = ["--threshold", "every sm__cycles_active.avg <= 1e6"];
+    let part = ["--partition", "slice:1/1", "--slices", "slices"];
+    let scale = ["scale", "--no-config", "--strict"];
+    packed.tool(&[&scale[..], &judged, &not_judged, &part].concat()).run().exits_with(0);
+    merge(&packed, &["slices"]).exits_with(106);
+    merge(&packed, &["slices", "--no-strict"]).exits_with(0);
+}
+
+#[test]
 fn of_two_measurements_of_a_slice_the_one_counts_that_was_whole_first() {
     let packed = Packed::new();
     let into = |slice: u32, folder: &str| {

@@ -227,12 +227,19 @@ impl Threshold {
 
     /// Whether each value that `earlier` forbids is forbidden by it, too.
     pub fn covers(&self, earlier: &Self) -> bool {
+        use Comparison::{Above, AtLeast, AtMost, Below, Equal};
         let device = |of: &Self| of.device.as_ref().map(|name| name.to_lowercase());
         let everywhere = Self { selector: Selector::Every, ..earlier.clone() };
-        self.comparison == earlier.comparison
+        // `==` and `<` forbid what `<=` with the same limit forbids.
+        let forbids_as_much = self.comparison == earlier.comparison
+            || matches!(
+                (self.comparison, earlier.comparison),
+                (Equal | Below, AtMost) | (Equal | Above, AtLeast)
+            );
+        forbids_as_much
             && (self.device.is_none() || device(self) == device(earlier))
             && (self.has_subject_of(earlier) || self.has_subject_of(&everywhere))
-            && self.limit.allows_no_more_than(earlier.limit, self.comparison)
+            && self.limit.allows_no_more_than(earlier.limit, earlier.comparison)
     }
 
     /// Whether it limits the same statistic of the same metric and configurations.

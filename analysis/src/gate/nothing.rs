@@ -36,7 +36,7 @@ pub fn found(run: &Run, first: bool) -> Option<Nothing> {
 }
 
 fn nothing_judged(run: &Run, first: bool) -> Option<String> {
-    let mut reason = None;
+    let mut reasons: Vec<(&SeriesResult, String)> = Vec::new();
     for series in &run.series {
         for judgement in series.judgements.iter().filter(|it| it.severity == Severity::Hard) {
             let threshold = judgement.threshold.parsed.as_ref().ok();
@@ -48,10 +48,13 @@ fn nothing_judged(run: &Run, first: bool) -> Option<String> {
                 return None;
             }
             let own = || format!("`{}` has no value to judge", judgement.threshold);
-            reason.get_or_insert_with(|| judgement.reason.clone().unwrap_or_else(own));
+            reasons.push((series, judgement.reason.clone().unwrap_or_else(own)));
         }
     }
-    reason
+    let (of, reason) = reasons.first()?;
+    // One reason for all series needs no name.
+    let shared = run.series.len() == 1 || reasons.iter().all(|(_, other)| other == reason);
+    Some(if shared { reason.clone() } else { format!("{}: {reason}", of.id) })
 }
 
 /// Whether `judgement` of `series` decides about at least one configuration.

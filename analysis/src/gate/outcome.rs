@@ -116,6 +116,7 @@ pub fn unmeasured(series: &SeriesResult) -> Option<String> {
         (0, _) => "no configuration meets its conditions; `cargo gpuprof list` shows them".into(),
         (1, 0) => "its only configuration is invalid".into(),
         (all, 0) => format!("all of its {all} configurations are invalid"),
+        (all, _) if invalid == 0 => format!("all of its {all} configurations were skipped"),
         (all, _) => format!("of its {all} configurations {invalid} are invalid, {skipped} skipped"),
     })
 }

@@ -52,6 +52,7 @@ fn a_series_of_which_nothing_was_measured_is_no_success() {
         (vec![], "no configuration meets its conditions; `cargo gpuprof list` shows them"),
         (vec![invalid()], "its only configuration is invalid"),
         (vec![invalid(), invalid()], "all of its 2 configurations are invalid"),
+        (vec![skipped(), skipped()], "all of its 2 configurations were skipped"),
         (vec![invalid(), skipped()], "of its 2 configurations 1 are invalid, 1 skipped"),
     ] {
         let nothing = series(rows);

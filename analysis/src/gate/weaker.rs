@@ -56,8 +56,13 @@ pub(super) fn of_series(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<Strin
         sentence(&|old, new| lost_value(theirs, ours, (old, new))),
     ];
     let (before, here) = (parsed_thresholds(theirs), parsed_thresholds(ours));
-    let lost = lost_thresholds(&before, &here)
-        .map(|gone| format!("{}: the baseline's threshold `{}` is gone", ours.id, gone.text));
+    let lost = lost_thresholds(&before, &here).map(|lost| {
+        let id = &ours.id;
+        match here.iter().find(|own| own.replaces(lost)) {
+            Some(own) => format!("{id}: `{own}` allows more than the baseline's `{lost}`"),
+            None => format!("{id}: the baseline's threshold `{lost}` is gone"),
+        }
+    });
     let looser = looser_than_default((theirs, &before), (ours, &here)).into_iter();
     ways.into_iter().flatten().chain(lost).chain(looser).collect()
 }
@@ -86,13 +91,8 @@ fn looser_than_default(
     }
     let mut looser = Vec::new();
     for default in default_thresholds(&Catalogue::built_in(), ours, Some(theirs)) {
-        let covers = |own: &Threshold| {
-            // `<` and `==` forbid what `<=` forbids.
-            let mut own = own.clone();
-            own.comparison = default.comparison;
-            own.covers(&default)
-        };
-        if before.iter().any(|own| own.replaces(&default)) || here.iter().any(covers) {
+        let covered = here.iter().any(|own| own.covers(&default));
+        if covered || before.iter().any(|own| own.replaces(&default)) {
             continue;
         }
         let replacing = here.iter().find(|own| own.replaces(&default));
@@ -369,10 +369,16 @@ mod tests {
         };
         let before = annotated(&["registers <= 32", "best duration <= 5 us"]);
         let lost = "saxpy::saxpy: the baseline's threshold `registers <= 32` is gone";
+        let gone = annotated(&["registers >= 64", "best duration <= 4 us"]);
+        assert_eq!(of_series(&before, &gone), [lost]);
+        let wider = "saxpy::saxpy: `registers <= 64` allows more than the baseline's \
+                     `registers <= 32`";
         let looser = annotated(&["registers <= 64", "best duration <= 4 us"]);
-        assert_eq!(of_series(&before, &looser), [lost]);
-        let tighter = annotated(&["best duration <= 5 us", "registers <= 16", "waves >= 1"]);
-        assert_eq!(of_series(&before, &tighter), [""; 0]);
+        assert_eq!(of_series(&before, &looser), [wider]);
+        for registers in ["registers <= 16", "registers < 32", "registers == 32"] {
+            let tighter = annotated(&["best duration <= 5 us", registers, "waves >= 1"]);
+            assert_eq!(of_series(&before, &tighter), [""; 0], "{registers}");
+        }
         assert_eq!(of_series(&annotated(&[]), &before), [""; 0]);
     }
 

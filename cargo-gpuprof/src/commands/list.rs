@@ -99,7 +99,7 @@ fn human(planned: &PlannedSeries, out: &mut impl Write) -> io::Result<()> {
     }
     let (taken, all) = (planned.configurations.len(), space.points().combinations());
     let of_all = if taken as u64 == all { String::new() } else { format!(" of {all}") };
-    writeln!(out, "    {taken}{of_all} configuration{}", if taken == 1 { "" } else { "s" })
+    writeln!(out, "    {taken}{of_all} configuration{}", if all == 1 { "" } else { "s" })
 }
 
 fn values(axis: &Axis) -> String {

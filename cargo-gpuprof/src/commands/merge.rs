@@ -66,7 +66,10 @@ pub fn merge(
         written.and_then(|()| out.flush()).map_err(Failure::standard_output)?;
         return Ok(ExitCode::Success);
     }
-    let opened = Opened::new(options, root, target)?;
+    let mut opened = Opened::new(options, root, target)?;
+    if all.iter().any(|slice| slice.manifest.provenance.strict) {
+        opened.settings.make_strict();
+    }
     let Some(plan) = all.first().map(|slice| slice.manifest.plan.clone()) else {
         return Err(Failure::usage("no slice to merge"));
     };

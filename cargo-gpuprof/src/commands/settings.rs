@@ -265,6 +265,12 @@ impl Settings {
         Gate { strict: self.strict.value, gated: self.gate.value, ..Gate::default() }
     }
 
+    /// Judges strictly, as the slices of a merge were to be, unless the command line says
+    /// otherwise.
+    pub fn make_strict(&mut self) {
+        self.strict.value |= !self.strict.on_command_line();
+    }
+
     /// Records the rules of the exit code in `provenance`, for reports on the stored run.
     pub fn record_gate(&self, provenance: &mut Provenance) {
         provenance.not_gated = self.gate.turned_off("gate");

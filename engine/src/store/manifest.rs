@@ -31,6 +31,9 @@ const SCHEMA_VERSION: u32 = 1;
 /// How many digits of a plan's hash name its folder.
 const NAMED: usize = 12;
 
+/// Digits of a hash.
+const HASH: usize = 64;
+
 /// A slice of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -236,7 +239,9 @@ fn differing(
     let name = one.keys().chain(two.keys()).find(|&name| one.get(name) != two.get(name))?;
     let of = |map: &BTreeMap<String, String>| {
         let value = map.get(name).map_or("none", String::as_str);
-        value.chars().take(NAMED).collect::<String>()
+        // A few digits tell two hashes apart.
+        let shown = if value.len() == HASH { &value[..NAMED] } else { value };
+        shown.to_owned()
     };
     Some(format!("{kind}{name}: `{}` and `{}`", of(one), of(two)))
 }

@@ -133,6 +133,20 @@ impl Catalogue {
         self.defined.values()
     }
 
+    /// The definitions of sections and configuration files, and the directions that these set, a
+    /// line each.
+    pub fn definitions(&self) -> String {
+        let defined = self.defined().map(|metric| {
+            let formula = metric.formula().map_or("", |formula| formula.text());
+            let (unit, direction) = (metric.unit.symbol(), metric.direction.words());
+            format!("{}: {formula} [{unit}], {direction}", metric.name)
+        });
+        let directions = self.directions.iter();
+        let directions =
+            directions.map(|(name, (direction, _))| format!("{name}: {}", direction.words()));
+        defined.chain(directions).collect::<Vec<_>>().join("\n")
+    }
+
     /// The PerfWorks names that CUPTI must collect on a GPU so that `metric` has a value there.
     pub fn hardware_names(&self, metric: &Metric) -> Vec<Cow<'static, str>> {
         match &metric.origin {

@@ -85,6 +85,9 @@ fn a_threshold_covers_those_that_forbid_no_more() {
         ("every bank_conflicts <= 8", "where block==64 bank_conflicts <= 8"),
         ("throughput >= 60% of peak", "warn throughput >= 50% of peak"),
         ("duration <= baseline + 2%", "duration <= baseline + 5% and at least 1 us"),
+        ("duration < 5 us", "duration <= 5 us"),
+        ("registers == 32", "registers <= 32"),
+        ("waves == 2", "waves >= 1"),
     ] {
         assert!(covers(ours, theirs), "{ours}: {theirs}");
     }
@@ -94,7 +97,8 @@ fn a_threshold_covers_those_that_forbid_no_more() {
         ("best duration <= 5 us", "every duration <= 5 us"),
         ("warn duration <= 5 us", "duration <= 5 us"),
         ("duration.p95 <= 5 us", "duration <= 5 us"),
-        ("duration < 5 us", "duration <= 5 us"),
+        ("duration <= 5 us", "duration < 5 us"),
+        ("registers == 33", "registers <= 32"),
         ("throughput >= 50% of peak", "throughput >= 60% of peak"),
         ("throughput >= 1 GB/s", "throughput >= 1% of peak"),
         ("duration <= baseline + 2% and at least 1 us", "duration <= baseline + 5%"),

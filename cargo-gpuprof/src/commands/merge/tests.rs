@@ -160,6 +160,7 @@ fn made() -> Made {
         counters: Vec::new(),
         checks: None,
         thresholds: Vec::new(),
+        metrics: None,
         strict: false,
     }
 }

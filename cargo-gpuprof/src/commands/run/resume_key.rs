@@ -23,6 +23,10 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
         let key = format!("{}::{}", harness.package, harness.target);
         (key, sha256_of(&harness.executable).unwrap_or_default())
     };
+    let thresholds = |checked: &Checked| -> Vec<String> {
+        let id = &checked.planned.series.id;
+        checked.thresholds.iter().map(|placed| format!("{id}: {}", placed.threshold)).collect()
+    };
     let baseline = plan.inputs.against.as_ref().filter(|against| !against.in_rounds);
     Made {
         tool_version: run.provenance.tool_version.clone(),
@@ -52,13 +56,8 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
         quick: run.provenance.quick,
         counters: plan.counters(),
         checks: Some(plan.inputs.settings.of_checks()),
-        thresholds: plan
-            .inputs
-            .request
-            .thresholds
-            .iter()
-            .map(|written| written.text.clone())
-            .collect(),
+        thresholds: plan.both.heads().iter().flat_map(thresholds).collect(),
+        metrics: Some(sha256(plan.catalogue.definitions().as_bytes())),
         strict: plan.inputs.settings.strict.value,
     }
 }

@@ -77,9 +77,13 @@ pub struct Made {
     /// journals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<BTreeMap<String, String>>,
-    /// The thresholds of the command line: those that are added later are judged, too.
+    /// The thresholds of every layer, each behind its series: those that are added later are
+    /// judged, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<String>,
+    /// SHA-256 of the definitions and directions of metrics; none in older journals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<String>,
     /// Whether everything must be judged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
@@ -140,7 +144,11 @@ impl Made {
             (self.counter_range == now.counter_range, "--range"),
             (self.nvtx == now.nvtx, "--nvtx"),
             (self.checks.is_none() || self.checks == now.checks, "verify, check or estimate"),
-            (self.thresholds.iter().all(has), "the thresholds (--threshold)"),
+            (self.thresholds.iter().all(has), "the thresholds"),
+            (
+                self.metrics.is_none() || self.metrics == now.metrics,
+                "the metrics of the configuration file",
+            ),
             (!self.strict || now.strict, "--strict"),
             (self.tool_version == now.tool_version, TOOL_VERSION),
         ];

@@ -34,6 +34,7 @@ fn made() -> Made {
         counters: Vec::new(),
         checks: None,
         thresholds: Vec::new(),
+        metrics: None,
         strict: false,
     }
 }
@@ -250,7 +251,11 @@ fn a_run_is_not_resumed_with_fewer_checks() {
     };
     assert_eq!(resumed(&asks(&["a"]), &asks(&["b", "a"])), Ok(()));
     let refused = resumed(&asks(&["a"]), &asks(&["b"])).unwrap_err();
-    assert!(refused.contains("the thresholds (--threshold) changed since"), "{refused}");
+    assert!(refused.contains("the thresholds changed since"), "{refused}");
+    let defines = |metrics: &str| Made { metrics: Some(metrics.to_owned()), ..made() };
+    let refused = resumed(&defines("a"), &defines("b")).unwrap_err();
+    assert!(refused.contains("the metrics of the configuration file changed since"), "{refused}");
+    assert_eq!(resumed(&made(), &defines("a")), Ok(()), "an older journal does not say");
     let strict = || Made { strict: true, ..made() };
     assert_eq!(resumed(&made(), &strict()), Ok(()));
     let refused = resumed(&strict(), &made()).unwrap_err();
