@@ -22,7 +22,10 @@ pub(crate) fn interval(of: &Estimate) -> Interval {
 
 /// Why both cannot be compared, if different models made them.
 pub(crate) fn different_models(baseline: &Estimate, run: &Estimate) -> Option<String> {
-    let named = |of: &Estimate| format!("model {} of the {}", of.model, of.chip);
+    let named = |of: &Estimate| {
+        let registers = if of.registers_known { "" } else { " without registers" };
+        format!("model {} of the {}{registers}", of.model, of.chip)
+    };
     let [before, after] = [baseline, run].map(named);
     (before != after)
         .then(|| format!("estimates of two models: {before} in the baseline, {after} here"))
@@ -57,6 +60,7 @@ mod tests {
             model: 1,
             chip: "H200".into(),
             characterised: true,
+            registers_known: true,
         }
     }
 
@@ -70,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn another_model_and_another_chip_are_named() {
+    fn another_model_another_chip_and_unknown_registers_are_named() {
         let of = estimate(1000.0, &[]);
         assert_eq!(different_models(&of, &of), None);
         let newer = Estimate { model: 2, ..of.clone() };
@@ -78,5 +82,9 @@ mod tests {
                     H200 here";
         assert_eq!(different_models(&of, &newer).unwrap(), told);
         assert!(different_models(&of, &Estimate { chip: "L4".into(), ..of.clone() }).is_some());
+        let without = Estimate { registers_known: false, ..of.clone() };
+        let told = "estimates of two models: model 1 of the H200 without registers in the \
+                    baseline, model 1 of the H200 here";
+        assert_eq!(different_models(&without, &of).unwrap(), told);
     }
 }

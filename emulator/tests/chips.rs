@@ -173,6 +173,28 @@ fn a_multiprocessor_holds_as_many_blocks_as_the_chip_allows() {
 }
 
 #[test]
+fn registers_limit_the_blocks_of_a_multiprocessor_and_the_threads_of_a_block() {
+    let (mut device, kernel) = with_kernel(&chip::H100, "read");
+    let held = |registers, threads| {
+        kernel.set_registers(registers);
+        occupancy(&chip::H100, &kernel, threads, 0).blocks
+    };
+    // As CUDA's occupancy calculator: a warp gets 256 at a time, a partition a quarter of all.
+    assert_eq!([32, 40, 48, 76, 128, 255].map(|it| held(it, 256)), [8, 6, 5, 3, 2, 1]);
+    assert_eq!([32, 40, 64, 65].map(|it| held(it, 1024)), [2, 1, 1, 0]);
+    let mut launch = |registers, threads| {
+        kernel.set_registers(registers);
+        let config = LaunchConfig { grid: [1; 3], block: [threads, 1, 1], shared_bytes: 0 };
+        let Err(refused) = device.launch(&kernel, config, &[0; 16], 0) else { return None };
+        Some(refused.to_string())
+    };
+    let told = "kernel 'read' cannot be launched: 1024 threads with 65 registers each exceed the \
+                65536 registers of a block";
+    assert_eq!(launch(65, 1024).as_deref(), Some(told));
+    assert!(launch(64, 1024).is_none_or(|told| !told.contains("registers")));
+}
+
+#[test]
 fn ptx_of_a_newer_target_is_refused() {
     let run = |target: &str| {
         let text =

@@ -1,6 +1,6 @@
 //! Estimated times, as far as no constant decides them.
 
-use crate::common::Bench;
+use crate::common::{Argument, Bench};
 use gpuprof_emulator::device::{Device, LaunchRecord};
 use gpuprof_emulator::timing::{Estimate, Limit};
 
@@ -268,6 +268,22 @@ fn blocks_that_wait_for_each_other_take_their_turn() {
     let launch = bench.launch("in_turn", 256, 32, &[&flags]);
     assert_eq!(estimate(&launch).limits[0].0, Limit::Latency, "{launch:?}");
     assert!(estimate(&launch).duration_ns > 256.0 * 250.0, "{launch:?}");
+}
+
+#[test]
+fn fewer_warps_at_once_take_longer_and_the_estimate_knows_its_registers() {
+    let estimated = |registers: Option<u32>| {
+        let mut bench = Bench::unchecked(&PTX.replace("%r1, 64;", "%r1, %r4;"));
+        let x = bench.upload(&vec![0f32; 1 << 11]);
+        let kernel = bench.module.kernel("strided").unwrap();
+        registers.into_iter().for_each(|registers| kernel.set_registers(registers));
+        let arguments: [&dyn Argument; 3] = [&x, &(1u32 << 11), &64u32];
+        estimate(&bench.launch("strided", 132 * 32, 32, &arguments)).clone()
+    };
+    let [unknown, few, many] = [None, Some(32), Some(255)].map(estimated);
+    assert!(!unknown.registers_known && few.registers_known && many.registers_known);
+    assert_eq!(unknown.duration_ns, few.duration_ns);
+    assert!(many.duration_ns > 1.5 * few.duration_ns, "{few:?} and {many:?}");
 }
 
 #[test]

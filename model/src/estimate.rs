@@ -63,6 +63,10 @@ pub struct Estimate {
     pub chip: String,
     /// Whether the chip's constants were measured on it, and not taken from published figures.
     pub characterised: bool,
+    /// Whether the occupancy counts the registers that ptxas assigned. If not, registers limit no
+    /// occupancy in it.
+    #[serde(default)]
+    pub registers_known: bool,
 }
 
 /// The model of an estimate.
@@ -75,13 +79,16 @@ pub struct EstimateModel {
     pub chip: String,
     /// As [`Estimate::characterised`]; if not, nothing was checked on hardware.
     pub characterised: bool,
+    /// As [`Estimate::registers_known`].
+    #[serde(default)]
+    pub registers_known: bool,
 }
 
 impl Estimate {
     /// Its model.
     pub fn by(&self) -> EstimateModel {
-        let Self { model, chip, characterised, .. } = self.clone();
-        EstimateModel { model, chip, characterised }
+        let Self { model, chip, characterised, registers_known, .. } = self.clone();
+        EstimateModel { model, chip, characterised, registers_known }
     }
 
     /// The largest limit.
@@ -110,6 +117,7 @@ impl Estimate {
         self.duration_ns = duration_ns;
         self.low_ns += next.low_ns;
         self.high_ns += next.high_ns;
+        self.registers_known &= next.registers_known;
         self
     }
 }
@@ -128,6 +136,7 @@ mod tests {
             model: 1,
             chip: "H200".to_owned(),
             characterised: false,
+            registers_known: true,
         }
     }
 

@@ -62,11 +62,14 @@ pub(super) fn list_notes(rows: &[ConfigurationResult], names: &[String]) -> Vec<
     }
     let level = rows.iter().find_map(|row| best::result(row, names[0])?.interval);
     let checked = if first.characterised { "" } else { "; not checked on hardware" };
+    let estimates = || rows.iter().filter_map(|row| row.estimate.as_ref());
+    let registers =
+        if estimates().all(|it| it.registers_known) { "" } else { "; registers unknown" };
     let about = Note {
         label: LABELS[0],
         subject: names.join(", "),
         text: format!(
-            "by model {} of the {}, not measured; {:.0}% intervals in parentheses{checked}",
+            "by model {} of the {}, not measured; {:.0}% intervals in parentheses{registers}{checked}",
             first.model,
             first.chip,
             level.map_or(0.0, |interval| 100.0 * interval.level)

@@ -192,6 +192,7 @@ fn estimated_times_of_kernels_are_shares() {
             model: 2,
             chip: "H200".to_owned(),
             characterised: false,
+            registers_known: true,
         });
     }
     let text = written(&Table { width: None, colour: false }, &run);

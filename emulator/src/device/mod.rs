@@ -328,6 +328,7 @@ impl Device {
             shared_bytes: kernel.shared_bytes(config.shared_bytes),
             l1_bytes: self.chip.l1_bytes,
             l2_bytes: self.chip.l2_bytes,
+            registers_known: kernel.registers().is_some(),
         }
     }
 
@@ -371,6 +372,9 @@ impl Device {
             return refuse(why);
         }
         if let Some(why) = beyond_shared(kernel, chip, shared_bytes) {
+            return refuse(why);
+        }
+        if let Some(why) = beyond_registers(kernel, chip, threads) {
             return refuse(why);
         }
         if params.len() < kernel.program.param_bytes as usize {
@@ -484,6 +488,18 @@ fn beyond_shared(kernel: &Kernel, chip: &Chip, dynamic: u32) -> Option<String> {
         format!(
             "{dynamic} bytes of dynamic shared memory exceed the {allowed} that are allowed with its {fixed} static \
              bytes; beyond {limit} in all, MAX_DYNAMIC_SHARED_SIZE_BYTES must be raised first"
+        )
+    })
+}
+
+/// Why a block of so many threads does not get its registers.
+fn beyond_registers(kernel: &Kernel, chip: &Chip, threads: u64) -> Option<String> {
+    let (each, limit) = (kernel.registers()?, chip.registers_per_block);
+    // The hardware checks a block as if it took registers of all four partitions.
+    let warps = threads.div_ceil(32).next_multiple_of(4);
+    (warps * u64::from(occupancy::registers_of_warp(each)) > u64::from(limit)).then(|| {
+        format!(
+            "{threads} threads with {each} registers each exceed the {limit} registers of a block"
         )
     })
 }

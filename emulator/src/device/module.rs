@@ -24,6 +24,8 @@ pub struct Kernel {
     text: Arc<str>,
     /// Dynamic shared memory that was opted into, in bytes; 0 means the default.
     opted_in: Arc<AtomicU32>,
+    /// Registers of a thread; 0 if nobody said how many.
+    registers: Arc<AtomicU32>,
     /// The module's `.version`, as 10 × major + minor.
     ptx_version: u32,
     /// The module's `.target`, as 10 × major + minor.
@@ -64,6 +66,16 @@ impl Kernel {
     /// Bytes of local memory a thread.
     pub fn local_bytes(&self) -> u32 {
         self.program.local_bytes
+    }
+
+    /// Registers of a thread, if the program said how many ptxas assigned.
+    pub fn registers(&self) -> Option<u32> {
+        Some(self.registers.load(Relaxed)).filter(|&registers| registers > 0)
+    }
+
+    /// Sets the registers of a thread.
+    pub fn set_registers(&self, registers: u32) {
+        self.registers.store(registers, Relaxed);
     }
 
     /// PTX version and target, each as 10 × major + minor.
@@ -178,6 +190,7 @@ impl Module {
                 text: Arc::clone(&text),
                 program: Arc::new(program),
                 opted_in: Arc::default(),
+                registers: Arc::default(),
                 ptx_version,
                 ptx_target,
             })

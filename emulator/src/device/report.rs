@@ -37,13 +37,14 @@ fn estimate_json(estimate: &Estimate) -> String {
         .collect();
     format!(
         ",\"estimate\":{{\"duration_ns\":{},\"low_ns\":{},\"high_ns\":{},\"limits\":[{}],\
-         \"model\":{MODEL},\"chip\":{},\"characterised\":{}}}",
+         \"model\":{MODEL},\"chip\":{},\"characterised\":{},\"registers_known\":{}}}",
         estimate.duration_ns,
         estimate.low_ns,
         estimate.high_ns,
         limits.join(","),
         quote(estimate.chip),
-        estimate.characterised
+        estimate.characterised,
+        estimate.registers_known
     )
 }
 

@@ -7,7 +7,8 @@ use super::state::Driver;
 use crate::device::{Kernel, LaunchConfig, occupancy};
 use std::ffi::{c_char, c_int, c_uint};
 
-fn kernel(driver: &Driver, function: Handle) -> Result<&Kernel, Code> {
+/// The kernel of a handle.
+pub(super) fn kernel(driver: &Driver, function: Handle) -> Result<&Kernel, Code> {
     driver.functions.get(&function).map(|(_, kernel)| kernel).ok_or(Code::INVALID_HANDLE)
 }
 
@@ -26,8 +27,8 @@ extern "C" fn cuFuncGetAttribute(value: Out<c_int>, attribute: c_int, function: 
             1 => kernel.static_shared() as c_int,
             2 => 0,
             3 => kernel.local_bytes() as c_int,
-            // Registers are assigned by ptxas, which has not seen this kernel.
-            4 => return Err(Code::NOT_SUPPORTED),
+            // ptxas assigns registers, and the program may have told how many.
+            4 => kernel.registers().ok_or(Code::NOT_SUPPORTED)? as c_int,
             5 => target as c_int,
             6 => (10 * major + minor) as c_int,
             7 => 0,

@@ -4,7 +4,8 @@
 
 use super::code::Code;
 use super::current::with_context;
-use super::pointers::{Text, free_text, give_text};
+use super::function::kernel;
+use super::pointers::{Handle, Text, free_text, give_text};
 use super::state::{Driver, peek};
 use crate::device::{Device, listing_json, refusal_json};
 use crate::machine::Holds;
@@ -60,6 +61,15 @@ extern "C" fn gpuemu_label_argument(address: u64, name: Text, read_only: c_int) 
         driver.device.memory.label(address, holds).map_err(|_| Code::NOT_FOUND)
     };
     with_context(label)
+}
+
+/// Says how many registers ptxas assigned to a thread of `function`. 0, or a code of CUDA's.
+#[unsafe(no_mangle)]
+extern "C" fn gpuemu_set_registers(function: Handle, registers: u32) -> Code {
+    with_context(|driver| {
+        kernel(driver, function)?.set_registers(registers);
+        Ok(())
+    })
 }
 
 /// The lines of `kernel` in the module of this PTX, or null if the emulator cannot read it.

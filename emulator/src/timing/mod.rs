@@ -27,7 +27,7 @@ use crate::counters::Counts;
 use crate::lower::Program;
 
 /// The version of the model: estimates of different versions are not compared.
-pub const MODEL: u32 = 3;
+pub const MODEL: u32 = 4;
 
 /// How long a launch takes.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +44,8 @@ pub struct Estimate {
     pub chip: &'static str,
     /// Whether the chip's constants were measured on it.
     pub characterised: bool,
+    /// Whether the occupancy counts the kernel's registers; if not, they limit nothing in it.
+    pub registers_known: bool,
 }
 
 /// The estimate of a launch; none if its traffic was not recorded.
@@ -76,5 +78,6 @@ pub fn estimate(
         limits: limits.into_iter().map(|(limit, ns)| (limit, ns / duration_ns)).collect(),
         chip: rates.name,
         characterised: rates.characterised,
+        registers_known: shape.registers_known,
     })
 }

@@ -17,6 +17,8 @@ pub struct Shape {
     pub l1_bytes: u32,
     /// Bytes of L2.
     pub l2_bytes: u32,
+    /// Whether `resident` counts the kernel's registers.
+    pub registers_known: bool,
 }
 
 impl Shape {

@@ -222,7 +222,7 @@ fn set_up<'s>(
         }
     };
     let (module, ptx) = session.load_module(request, module_name)?;
-    let (function, symbol) = session.function(&module, &name, place, module_name)?;
+    let (function, symbol) = session.function(request, &module, (&name, place), module_name)?;
     let package = Package { name: entry.source_package, folder: Path::new(entry.source_folder) };
     let mut run = Run::new(session, request, Call::Whole);
     run.assembled(Assembly::new(request, module_name.key(), &symbol, &ptx));

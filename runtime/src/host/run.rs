@@ -378,7 +378,8 @@ impl<'a> Run<'a> {
             EntryPoint::Rust(RustEntry { package, symbol, place }) => {
                 let of = ModuleName::Package(package);
                 let module = self.module(of)?;
-                let (function, symbol) = self.session.function(&module, symbol, place, of)?;
+                let (function, symbol) =
+                    self.session.function(self.request, &module, (symbol, place), of)?;
                 ((function, without_place(&symbol).to_owned()), module, None)
             }
             EntryPoint::Declared { module_path, kernel, key } => {
@@ -386,7 +387,8 @@ impl<'a> Run<'a> {
                 let entry = declaration::launchable(self.request, &path, key)?;
                 let of = ModuleName::Declared(&entry.module);
                 let module = self.module(of)?;
-                let (function, _) = self.session.function(&module, &entry.symbol, "", of)?;
+                let (function, _) =
+                    self.session.function(self.request, &module, (&entry.symbol, ""), of)?;
                 self.log.name(&entry.symbol, &entry.shown);
                 ((function, entry.shown.clone()), module, Some(entry.clone()))
             }

@@ -317,13 +317,20 @@ impl Session {
     /// A module without it.
     pub(crate) fn function(
         &self,
+        request: &MeasureRequest,
         module: &Arc<CudaModule>,
-        name: &str,
-        place: &str,
+        (name, place): (&str, &str),
         of: ModuleName<'_>,
     ) -> Result<(CudaFunction, String)> {
         // Its code may go to the device only now.
-        let load = |symbol: &str| self.quiet.stage(|| Ok(module.load_function(symbol)));
+        let load = |symbol: &str| {
+            let loaded = self.quiet.stage(|| Ok(module.load_function(symbol)))?;
+            let known = request.resources.get(of.key()).map(|it| it.resources(symbol));
+            if let (true, Ok(function), Some(Ok(known))) = (request.emulated, &loaded, known) {
+                emulator::set_registers(function.cu_function(), known.registers);
+            }
+            Ok::<_, Error>(loaded)
+        };
         let symbol = format!("{name}{place}");
         if let Ok(function) = load(&symbol)? {
             return Ok((function, symbol));

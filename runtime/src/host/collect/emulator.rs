@@ -241,6 +241,19 @@ pub(crate) fn label_argument(address: u64, name: &str, read_only: bool) {
     }
 }
 
+/// Says how many registers ptxas assigned to a thread of `function`, so that the emulated driver's
+/// occupancy counts them.
+pub(crate) fn set_registers(function: sys::CUfunction, registers: u32) {
+    type Set = unsafe extern "C" fn(sys::CUfunction, u32) -> c_int;
+    // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1); the function
+    // is loaded.
+    unsafe {
+        if let Ok(set) = sys::culib().get::<Set>(b"gpuemu_set_registers\0") {
+            set(function, registers);
+        }
+    }
+}
+
 /// The lines of `kernel` in the module of this `ptx`; none if the emulated driver cannot read it.
 pub(crate) fn listing(ptx: &str, kernel: &str) -> Option<Listing> {
     type List = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_char;

@@ -51,8 +51,8 @@ impl Assembly {
 
 /// The facts of one launch of `function`; `assembly` is there for annotated kernels.
 ///
-/// Facts that the driver does not report (registers, on the emulated driver) come from ptxas, and
-/// are `None` without it; the same applies to the occupancy that depends on them.
+/// Registers, spills and barriers on the emulated driver come from ptxas, and are `None` without
+/// it; the same applies to the occupancy that depends on them.
 ///
 /// # Errors
 /// The driver's.
@@ -67,7 +67,6 @@ pub(crate) fn read(
     let emulated = session.device.emulated;
     let resources = assembly.and_then(|it| it.resources.as_ref().ok()).filter(|_| emulated);
     let registers = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS).ok();
-    let registers = registers.or(resources.map(|it| it.registers));
     let static_shared_bytes = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
     let told = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?;
     let local_bytes = resources.map_or(told, |it| it.stack_bytes);
