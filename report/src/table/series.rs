@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::{iter, ptr};
 
+use gpuprof_analysis::view::columns::undecided;
 use gpuprof_analysis::view::{SeriesView, View};
 use gpuprof_model::advice::Advice;
 use gpuprof_model::code::{CostlyLine, Sources};
@@ -80,6 +81,9 @@ pub(super) fn blocks(
         let (few, all) = (viewed.shown.len(), viewed.shown.len() + viewed.left_out);
         on.push_str(&format!("{}{few} of {all} rows", if on.is_empty() { "" } else { ", " }));
         (viewed.left_out, blocks.left_out) = (0, true);
+    }
+    if detail == Detail::Digest && undecided(series).is_some() {
+        on.push_str(&format!("{}no row is best", if on.is_empty() { "" } else { ", " }));
     }
     blocks.add(Keep::Always, style.heading(series, &on));
     let judged = (style.judgements(&open), "lines of thresholds that do not hold");
