@@ -5,8 +5,8 @@
 //! exit code is 0: a threshold that decides it is a failure, anything else an error. A threshold's
 //! case fails if its judgement makes the exit code other than 0; an unjudged threshold that does
 //! not affect it is skipped with its reason; the property `source` is `estimated` if an estimate
-//! decided it. A configuration with a failed process is an error, and
-//! so is a series without any measurement, unless it was skipped; the properties of a finished one say whether it was
+//! decided it. A configuration with a failed process is an error, and so is a series without any
+//! measurement, unless it was skipped; the properties of a finished one say whether it was
 //! `verified`, the `largest_error` in units of the tolerance and the compared elements of each
 //! buffer, and its time is that of warm-up and samples, if it was timed. In a merged run properties
 //! give the `slice` of a configuration and the `host` that measured it. Entries that vanished since
