@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gpuprof_model::code::{Columns, CountedCode, Counter, LineCounts, ListedLine, Listing};
+use gpuprof_model::code::{
+    Columns, CountedCode, Counter, LineCounts, ListedLine, Listing, MachineLine,
+};
 use gpuprof_model::measurement::{MachineFunction, MachineInstruction};
 
 use super::disassembly::{Cubin, line_of};
@@ -34,18 +36,30 @@ pub(super) fn by_line(functions: &[MachineFunction], known: &[Known]) -> Vec<Cou
         let listing = listing.unwrap_or_else(|| unknown(&function.name));
         let rows = code.entry(Arc::clone(&listing)).or_insert_with(|| Rows::new(&listing));
         for MachineInstruction { offset, counts } in &function.instructions {
-            let at = line_of(&listing, lines.line(&function.name, *offset));
-            if let Some(row) = rows.lines.get_mut(at) {
+            let at = listing.machine.partition_point(|it| it.0 < *offset);
+            let written = listing.machine.get(at).filter(|it| it.0 == *offset);
+            let line = line_of(&listing, lines.line(&function.name, *offset));
+            if let Some(row) = rows.lines.get_mut(line) {
                 counts.iter().for_each(|(counter, count)| row[*counter] += count);
+                let threads = counts.get(&Counter::ThreadInstructionsOn).copied().unwrap_or(0);
+                row[Counter::Fp64Operations] += threads * written.map_or(0, fp64_operations);
             }
-            let at = listing.machine.partition_point(|line| line.0 < *offset);
-            let machine = rows.machine.get_mut(at).filter(|_| listing.machine[at].0 == *offset);
-            if let Some((row, count)) = machine.zip(counts.get(&Counter::Instructions)) {
-                row[Counter::Instructions] += count;
+            if let Some(count) = counts.get(&Counter::Instructions).filter(|_| written.is_some()) {
+                rows.machine[at][Counter::Instructions] += count;
             }
         }
     }
     code.into_iter().filter_map(|(listing, rows)| rows.counted(listing)).collect()
+}
+
+/// The FP64 operations of a thread in a machine instruction, by its text: CUPTI counts them for a
+/// whole kernel alone.
+fn fp64_operations(instruction: &MachineLine) -> u64 {
+    match instruction.opcode().split('.').next() {
+        Some("DADD" | "DMUL") => 1,
+        Some("DFMA") => 2,
+        _ => 0,
+    }
 }
 
 /// The counts of a listing.
@@ -141,6 +155,19 @@ mod tests {
         let text = known[0].cubin.text.clone();
         let cubin = Cubin { lines: PtxLines::default(), text, illegible: None };
         assert_eq!(cubin.machine(&listing())[0].1, 0);
+    }
+
+    #[test]
+    fn fp64_operations_are_those_of_the_threads_whose_guard_is_true() {
+        let text =
+            [(0, "DMUL R2, R2, R4"), (624, "@P0 DFMA R2, R2, R4, R6"), (640, "FMUL R1, R2, R3")];
+        let instruction =
+            |(offset, text): (u64, &str)| Instruction { offset, live: 0, text: text.to_owned() };
+        let known = [known(text.map(instruction).to_vec())];
+        let threads = [0, 624, 640].map(|offset| (offset, Counter::ThreadInstructionsOn, 32));
+        let code = by_line(&[function("trouble", &threads)], &known);
+        let counted = code[0].lines().map(|(_, counts)| counts[Counter::Fp64Operations]);
+        assert_eq!(counted.filter(|count| *count > 0).collect::<Vec<_>>(), [32, 64]);
     }
 
     #[test]

@@ -18,8 +18,8 @@ use super::cubins::cupti;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
 
-/// The metrics of each counter, which add up to it.
-const METRICS: [(&str, Counter); 20] = [
+/// The metrics of each counter, which add up to it. CUPTI counts no FP64 operations by instruction.
+const METRICS: [(&str, Counter); 17] = [
     ("smsp__sass_inst_executed", Counter::Instructions),
     ("smsp__sass_thread_inst_executed", Counter::ThreadInstructions),
     ("smsp__sass_thread_inst_executed_pred_on", Counter::ThreadInstructionsOn),
@@ -37,13 +37,7 @@ const METRICS: [(&str, Counter); 20] = [
     ("smsp__sass_inst_executed_op_shared_atom", Counter::Atomics),
     ("smsp__sass_inst_executed_op_local_ld", Counter::LocalLoads),
     ("smsp__sass_inst_executed_op_local_st", Counter::LocalStores),
-    ("smsp__sass_thread_inst_executed_op_dadd_pred_on", Counter::Fp64Operations),
-    ("smsp__sass_thread_inst_executed_op_dmul_pred_on", Counter::Fp64Operations),
-    (FUSED, Counter::Fp64Operations),
 ];
-
-/// The metric of fused multiply-adds, which are two operations each.
-const FUSED: &str = "smsp__sass_thread_inst_executed_op_dfma_pred_on";
 
 /// The beginning of the names of states, and the end of those in which nothing was issued.
 const STATE: &str = "smsp__pcsamp_warps_issue_stalled_";
@@ -158,9 +152,7 @@ fn of_counts(session: &Session, counts: Vec<SassCount>) -> Vec<MachineFunction> 
     let mut functions = Functions::new();
     for SassCount { cubin, function, offset, metric, value } in counts {
         let instructions = functions.entry((cubin, function)).or_default();
-        let (name, counter) = METRICS[metric];
-        let value = if name == FUSED { 2 * value } else { value };
-        *instructions.entry(offset).or_default().entry(counter).or_default() += value;
+        *instructions.entry(offset).or_default().entry(METRICS[metric].1).or_default() += value;
     }
     placed(session, functions)
 }

@@ -22,7 +22,7 @@ enum Of {
 }
 
 /// The known metrics.
-const METRICS: [(&str, Of); 22] = [
+const METRICS: [(&str, Of); 19] = [
     ("smsp__sass_inst_executed", Of::All(0)),
     ("smsp__sass_thread_inst_executed", Of::All(1)),
     ("smsp__sass_thread_inst_executed_pred_on", Of::All(2)),
@@ -42,9 +42,6 @@ const METRICS: [(&str, Of); 22] = [
     ("smsp__sass_inst_executed_op_local", Of::None),
     ("smsp__sass_inst_executed_op_local_ld", Of::All(12)),
     ("smsp__sass_inst_executed_op_local_st", Of::All(13)),
-    ("smsp__sass_thread_inst_executed_op_dadd_pred_on", Of::With("add.rn.f64", 2)),
-    ("smsp__sass_thread_inst_executed_op_dmul_pred_on", Of::With("mul.rn.f64", 2)),
-    ("smsp__sass_thread_inst_executed_op_dfma_pred_on", Of::With("fma.rn.f64", 2)),
 ];
 
 impl Of {
