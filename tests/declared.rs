@@ -500,3 +500,16 @@ fn there(folder: &Path, more: &[&str]) -> Outcome {
         .env("PATH", "/nonexistent")
         .run()
 }
+
+#[test]
+fn lines_of_cuda_cpp_in_a_member_of_a_workspace_have_their_path_and_text() {
+    let file = "in-cuda/kernels/scale.cu";
+    let run = ["run", "--package", "in-cuda", "scale/block=128,n=1000,ITEMS=1", "--no-config"];
+    let limit = ["--threshold", "every load_sectors_per_request <= 1"];
+    let outcome = in_fixture(&[&run[..], &limit].concat()).exits_with(100);
+    let text = fs::read_to_string(repository_folder().join("tests/fixtures/declared").join(file));
+    let (_, named) = outcome.stdout.split_once(&format!("most by {file}:")).expect("a line");
+    let number: usize = named.split_once(':').unwrap().0.parse().expect("a number");
+    let line = text.unwrap().lines().nth(number - 1).unwrap().trim().to_owned();
+    assert!(outcome.stdout.contains(&format!("{file}:{number} | {line}")), "{}", outcome.stdout);
+}

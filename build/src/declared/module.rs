@@ -4,15 +4,17 @@
 //! and its variables.
 
 use std::fs;
+use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 use gpuprof_model::declared::{DeclaredSource, MachineCode};
+use gpuprof_model::protocol::SeriesDescription;
 
 use super::built::written;
 use super::instances::RequestedInstance;
 use crate::cuda_cpp::{self, Compiled, Entry, Variable};
-use crate::machine_code;
+use crate::{machine_code, source_files};
 use gpuprof_system::error::{Failure, Result};
 
 /// A module.
@@ -61,7 +63,7 @@ impl Module {
     ) -> Result<Option<Self>> {
         let held = |text: &str| Ok(Self::ptx(written(folder, text)?, text.to_owned()));
         let module = match (&asked.declared.source, compiled) {
-            (_, Some(compiled)) => held(&compiled.ptx),
+            (_, Some(compiled)) => held(&in_workspace(asked.series, &compiled.ptx)),
             (DeclaredSource::PtxText(text), _) => held(text),
             (DeclaredSource::PtxFile(file), _) => {
                 let path = path(asked, file);
@@ -92,6 +94,23 @@ impl Module {
     }
 }
 
+/// PTX that names the files of the package of `series` by their paths in the workspace, as the
+/// code of its Rust kernels does; what is compiled and kept does not depend on the workspace.
+fn in_workspace(series: &SeriesDescription, ptx: &str) -> String {
+    let folder = package_in_workspace(&series.source_folder, Path::new(&series.file));
+    source_files::with_files(ptx, |file| match Path::new(file).is_absolute() {
+        true => file.to_owned(),
+        false => folder.join(file).display().to_string(),
+    })
+}
+
+/// The part of the `package` folder that is inside of the workspace: that with which `file` begins,
+/// one of the package's in the workspace.
+fn package_in_workspace<'p>(package: &'p Path, file: &Path) -> &'p Path {
+    let outer = package.ancestors().find(|outer| outer.join(file).is_file());
+    outer.and_then(|outer| package.strip_prefix(outer).ok()).unwrap_or(Path::new(""))
+}
+
 /// The `file` that `asked` names.
 fn path(asked: &RequestedInstance<'_>, file: &str) -> Utf8PathBuf {
     let folder = Utf8PathBuf::from_path_buf(asked.series.source_folder.clone());
@@ -106,4 +125,28 @@ fn unreadable(
     let place = asked.place();
     let message = format!("{place}: cannot read {path}, the file of this declaration: {error}");
     Failure::new(ExitCode::BuildFailed, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_is_named_by_its_folder_in_the_workspace() {
+        let top = tempfile::tempdir().unwrap();
+        let at = |path: &str| top.path().join(path);
+        for folder in ["member/src", "deep/member/src", "src/src"] {
+            fs::create_dir_all(at(folder)).unwrap();
+            fs::write(at(folder).join("lib.rs"), "").unwrap();
+        }
+        for (package, file, inside) in [
+            ("member", "member/src/lib.rs", "member"),
+            ("deep/member", "deep/member/src/lib.rs", "deep/member"),
+            ("member", "src/lib.rs", ""),
+            ("src", "src/lib.rs", ""),
+            ("member", "elsewhere/lib.rs", ""),
+        ] {
+            assert_eq!(package_in_workspace(&at(package), Path::new(file)), Path::new(inside));
+        }
+    }
 }

@@ -230,7 +230,13 @@ fn start_paths_at_repository(run: &mut Run, root: &Utf8Path) {
     let Some((root, repository)) = repository else { return };
     let Ok(folder) = root.strip_prefix(&repository.toplevel) else { return };
     for series in &mut run.series {
-        series.file = folder.join(&series.file).into_string();
+        let start = |path: &mut String| *path = folder.join(&*path).into_string();
+        start(&mut series.file);
+        let costly = series.judgements.iter_mut().filter_map(|judgement| judgement.costly.as_mut());
+        for costly in costly {
+            start(&mut costly.line);
+            costly.inlined_at.iter_mut().for_each(start);
+        }
     }
 }
 
