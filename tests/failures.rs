@@ -31,7 +31,8 @@ fn document(packed: &Packed, name: &str) -> Value {
 
 #[test]
 fn fail_fast_ends_after_the_first_configuration_that_fails() {
-    let (packed, outcome) = run(&["-E", "series(ends) | series(scale)", "--fail-fast"]);
+    let (packed, outcome) =
+        run(&["-E", "series(ends) | series(scale)", "--fail-fast", "--export-junit", "j.xml"]);
     assert_snapshot!(outcome.transcript(), @"
     exit code: 105
     ----- stdout -----
@@ -49,7 +50,7 @@ fn fail_fast_ends_after_the_first_configuration_that_fails() {
 
      cargo gpuprof report --all shows what is left out here
 
-     unmeasured  vector::scale: of its 2 configurations 0 are invalid, 2 skipped
+     unmeasured  vector::scale: all of its 2 configurations were skipped
 
     7 configurations of 2 series: 1 finished, 1 failed, 5 skipped; no thresholds; 5 not measured: --fail-fast: endings::ends/how=fails failed
 
@@ -58,6 +59,9 @@ fn fail_fast_ends_after_the_first_configuration_that_fails() {
     [2/7] endings::ends/how=fails  failed in [TIME]
     ");
     assert_eq!(document(&packed, "verdict.json")["exit_code"], 105);
+    let junit = fs::read_to_string(packed.path().join("j.xml")).unwrap();
+    let (_, skipped) = junit.split_once("<testsuite name=\"vector::scale\"").expect("it is there");
+    assert!(!skipped.contains("<error"), "{skipped}");
     // The rest is measured when the run is resumed without it.
     let again = packed.tool(&["-E", "series(ends) | series(scale)", "--ahead", "0", "--resume"]);
     let outcome = again.run().exits_with(105);

@@ -275,3 +275,18 @@ fn every_series_that_fails_names_its_lines_and_shows_or_counts_their_source() {
         }
     }
 }
+
+#[test]
+fn one_of_many_series_without_a_best_row_says_so() {
+    let mut run = run(5);
+    // Times of buffers of different sizes, without declared work.
+    run.series[0].columns.retain(|column| column == "duration");
+    for (row, size) in run.series[0].configurations.iter_mut().zip(1..) {
+        row.metrics.retain(|name, _| name == "duration");
+        row.buffer_bytes = Some(size << 20);
+    }
+    let text = shown(&run, &View::default(), Some(100));
+    let without: Vec<bool> =
+        blocks(&text).iter().map(|block| block[..2].concat().contains("no row is best")).collect();
+    assert_eq!(without.iter().filter(|without| **without).count(), 1, "{text}");
+}

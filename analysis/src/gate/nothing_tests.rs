@@ -66,6 +66,24 @@ fn a_run_whose_thresholds_all_lack_a_value_is_no_success() {
 }
 
 #[test]
+fn a_reason_that_not_all_series_share_names_its_series() {
+    let reason = |of: &[&str]| {
+        let of = of.iter().zip(["one", "other"]).map(|(reason, kernel)| {
+            let mut of = series(vec![row(7, "duration", Err(reason))]);
+            of.id.kernel = kernel.to_owned();
+            of
+        });
+        let run = Run { series: of.collect(), ..run(Vec::new()) };
+        let found = found(&alone(run, &["every duration <= 5 us"]), false);
+        found.expect("it judges nothing").words()
+    };
+    let shared = reason(&["needs a GPU", "needs a GPU"]);
+    assert_eq!(reason(&["needs a GPU"]), shared);
+    let several = reason(&["needs a GPU", "ended early"]);
+    assert_eq!(several, shared.replace("judged: ", "judged: saxpy::one: "));
+}
+
+#[test]
 fn a_partly_judged_run_ends_as_its_judged_part() {
     let all = || run(vec![row(1, "duration", Ok(4000.0)), untimed()]);
     assert_eq!(code(&alone(all(), &["every duration <= 5 us"])), ExitCode::Success);
