@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpuprof_model::code::{CountedCode, Counter, LineCounts, SourceLine};
+use gpuprof_model::quantity::grouped;
 
 /// The most lines of a kernel.
 const MOST: usize = 5;
@@ -37,14 +38,65 @@ impl Kind {
     }
 }
 
-/// A cost of each request or branch: its words, its amount, and the counter of its occurrences.
-type Rate = (&'static str, fn(&LineCounts) -> u64, Counter);
+/// A cost of accesses or branches, which is a rate times the number of requests or branches.
+struct Cost {
+    words: &'static str,
+    of: Counter,
+    times: Counter,
+    /// The words of the rate, and how many units it has for each `of`.
+    rate: (&'static str, u64),
+}
 
-const RATES: [Rate; 3] = [
-    ("sectors a request", |counts| counts[Counter::Sectors], Counter::Requests),
-    ("wavefronts a request", |counts| counts[Counter::Wavefronts], Counter::Requests),
-    ("% divergent", |counts| 100 * counts[Counter::DivergentBranches], Counter::Branches),
+const COSTS: [Cost; 3] = [
+    Cost {
+        words: "sectors",
+        of: Counter::Sectors,
+        times: Counter::Requests,
+        rate: (" sectors a request", 1),
+    },
+    Cost {
+        words: "wavefronts",
+        of: Counter::Wavefronts,
+        times: Counter::Requests,
+        rate: (" wavefronts a request", 1),
+    },
+    Cost {
+        words: "divergent branches",
+        of: Counter::DivergentBranches,
+        times: Counter::Branches,
+        rate: ("% divergent", 100),
+    },
 ];
+
+impl Cost {
+    /// The size of the change at `line` and its words: those of the rate, or of the totals if the
+    /// number of requests or branches changed more. None for a small change of the totals.
+    fn change(
+        &self,
+        (kind, line): (Kind, &SourceLine<'_>),
+        [before, after]: [&LineCounts; 2],
+    ) -> Option<(f64, String)> {
+        let (words, units) = self.rate;
+        let amounts = [before, after].map(|counts| (units * counts[self.of]) as f64);
+        if !differs(amounts) {
+            return None;
+        }
+        let times = [before, after].map(|counts| counts[self.times].max(1) as f64);
+        let rates = [amounts[0] / times[0], amounts[1] / times[1]];
+        let accesses = format!("the {} of {line}", kind.words());
+        let text = if relative_change(rates) > relative_change(times) {
+            format!("{accesses} went {}{words}", from_to(rates))
+        } else {
+            let all = self.words;
+            let what = match kind {
+                Kind::Branches => format!("the {all} of {line}"),
+                _ => format!("the {all} of {accesses}"),
+            };
+            format!("{what} went {}", from_to([before, after].map(|counts| counts[self.of] as f64)))
+        };
+        Some(((amounts[0] - amounts[1]).abs(), text))
+    }
+}
 
 /// A cost of a line: its words and its amount.
 type Amount = (&'static str, fn(&LineCounts) -> u64);
@@ -69,16 +121,8 @@ pub(super) fn changes(
             else {
                 continue;
             };
-            for (words, of, times) in RATES {
-                let rate = |counts: &LineCounts| of(counts) as f64 / counts[times].max(1) as f64;
-                let (from, to) = (rate(before), rate(after));
-                if (from - to).abs() >= 0.05 * from.max(to) && from != to {
-                    let [a, b] = [from, to].map(number);
-                    let kind = kind.words();
-                    let text = format!("the {kind} of {new_line} went from {a} to {b} {words}");
-                    told.push(((from - to).abs() * after[times].max(1) as f64, text));
-                }
-            }
+            let place = (kind, new_line);
+            told.extend(COSTS.iter().filter_map(|cost| cost.change(place, [before, after])));
         }
     }
     let (mut before, after) = (old.by_source(), new.by_source());
@@ -92,10 +136,10 @@ pub(super) fn changes(
         let known = earlier.contains_key(&line);
         let old_counts = before.remove(&Some(old_line)).filter(|_| known).unwrap_or_default();
         for (words, of) in AMOUNTS {
-            let (from, to) = (of(&old_counts), of(&counts));
-            if from.abs_diff(to) as f64 >= 0.05 * from.max(to) as f64 && from != to {
-                let text = format!("the {words} of {line} went from {from} to {to}");
-                told.push((from.abs_diff(to) as f64, text));
+            let amounts = [of(&old_counts), of(&counts)].map(|amount| amount as f64);
+            if differs(amounts) {
+                let text = format!("the {words} of {line} went {}", from_to(amounts));
+                told.push(((amounts[0] - amounts[1]).abs(), text));
             }
         }
     }
@@ -103,8 +147,19 @@ pub(super) fn changes(
     told.into_iter().take(MOST).map(|(_, text)| text).collect()
 }
 
-fn number(value: f64) -> String {
-    if value.fract() == 0.0 { format!("{value}") } else { format!("{value:.1}") }
+/// Whether two values differ enough for a sentence.
+fn differs(values: [f64; 2]) -> bool {
+    relative_change(values) >= 0.05
+}
+
+/// The difference of two values as a share of the larger one.
+fn relative_change([from, to]: [f64; 2]) -> f64 {
+    if from == to { 0.0 } else { (from - to).abs() / from.max(to) }
+}
+
+fn from_to(values: [f64; 2]) -> String {
+    let [from, to] = values.map(|value| grouped(value, usize::from(value.fract() != 0.0)));
+    format!("from {from} to {to}")
 }
 
 fn by_kind(code: &CountedCode) -> BTreeMap<(SourceLine<'_>, Kind), LineCounts> {

@@ -132,17 +132,17 @@ fn doubles_and_local_memory_that_come_with_a_line_are_told() {
     let (old, mut new) = (run("i", 4, &[]), run("i + 1", 4, &["add.u32 %r2, %r1, 1;"]));
     let code = &mut new.series[0].configurations[0].code[0];
     let mut rows = code.counts.rows(3);
-    rows[2][Counter::Fp64Operations] = 512;
+    rows[2][Counter::Fp64Operations] = 5120;
     (rows[1][Counter::LocalLoads], rows[1][Counter::LocalStores]) = (64, 32);
     code.counts = Columns::new(&rows);
     let told = |old: &Run, new: &Run| changes(old, new)[0].costs.clone();
     let place = "of src/lib.rs:3 went from";
     let expected = [
-        format!("the FP64 operations {place} 0 to 512"),
+        format!("the FP64 operations {place} 0 to 5,120"),
         format!("the local-memory accesses {place} 0 to 96"),
     ];
     assert_eq!(told(&old, &new), expected);
-    assert_eq!(told(&new, &old)[0], format!("the FP64 operations {place} 512 to 0"));
+    assert_eq!(told(&new, &old)[0], format!("the FP64 operations {place} 5,120 to 0"));
     // A line that was not there had none.
     let text = "fn kernel() {\n    let i = thread::global_x();\n}\n";
     let mut before = old.clone();
@@ -151,6 +151,44 @@ fn doubles_and_local_memory_that_come_with_a_line_are_told() {
     assert_eq!(told(&before, &new), expected);
     before.provenance.sources = Sources::default();
     assert_eq!(told(&before, &new), [""; 0]);
+}
+
+/// The changes of a line with these requests and sectors, branches and divergent branches.
+fn costs_of(before: [u64; 4], after: [u64; 4]) -> Vec<String> {
+    let counted = |index: &str, [requests, sectors, branches, divergent]: [u64; 4]| {
+        let mut run = run(index, 4, &["bra $loop;"]);
+        let code = &mut run.series[0].configurations[0].code[0];
+        let mut rows = code.counts.rows(3);
+        (rows[1][Counter::Branches], rows[1][Counter::DivergentBranches]) = (branches, divergent);
+        (rows[2][Counter::Requests], rows[2][Counter::Sectors]) = (requests, sectors);
+        code.counts = Columns::new(&rows);
+        run
+    };
+    let mut after = counted("8 * i", after);
+    let code = &mut after.series[0].configurations[0].code[0];
+    Arc::make_mut(&mut code.listing).lines[0].3 = "mov.u32 %r1, %ntid.x;".into();
+    changes(&counted("i", before), &after)[0].costs.clone()
+}
+
+#[test]
+fn more_requests_and_branches_are_told_by_their_totals() {
+    // Each request takes fewer sectors, and there are more of them.
+    let expected = [
+        "the divergent branches of src/lib.rs:3 went from 480 to 992",
+        "the sectors of the loads of src/lib.rs:3 went from 1,408 to 2,432",
+    ];
+    assert_eq!(costs_of([480, 1408, 512, 480], [992, 2432, 1024, 992]), expected);
+    // Each takes as many.
+    let expected = ["the sectors of the loads of src/lib.rs:3 went from 256 to 512"];
+    assert_eq!(costs_of([64, 256, 0, 0], [128, 512, 0, 0]), expected);
+    // One wide request costs as much as four.
+    assert_eq!(costs_of([64, 256, 0, 0], [16, 256, 0, 0]), [""; 0]);
+    // There are more, but above all each takes more.
+    let expected = [
+        "the loads of src/lib.rs:3 went from 4 to 1,024 sectors a request",
+        "the branches of src/lib.rs:3 went from 0 to 43.8% divergent",
+    ];
+    assert_eq!(costs_of([64, 256, 512, 0], [96, 96 * 1024, 1024, 448]), expected);
 }
 
 #[test]
