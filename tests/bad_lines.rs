@@ -28,17 +28,17 @@ const KERNELS: [(&str, &str, &str); 6] = [
     ("widening", "sum = (f64::from(sum) * 1.000_000_1) as f32;", "every ptx_fp64_flops <= 0"),
 ];
 
-/// The kernel whose bad line is in a function, and the beginning of the source with this function.
+/// The kernel whose bad line is in a function, and the source of this function's module.
 const CALLING: &str = "calling";
-const FUNCTION: &str = "use gpuprof::prelude::*;\n\
-    unsafe fn far(x: *const f32, i: u32) -> f32 {\n    unsafe { *x.add(32 * i as usize) }\n}\n";
+const MODULE: &str = "#[inline(always)]\npub unsafe fn far(x: *const f32, i: u32) -> f32 {\n    \
+    unsafe { *x.add(32 * i as usize) }\n}\n";
 
 /// Lines before and after the bad one.
 const ORDINARY: usize = 94;
 
 /// The source of all kernels, and the number of the bad line of each.
 fn source() -> (String, Vec<usize>) {
-    let mut text = FUNCTION.to_owned();
+    let mut text = "use gpuprof::prelude::*;\nmod helper;\nuse helper::far;\n".to_owned();
     let mut bad_lines = Vec::new();
     for (name, bad, threshold) in KERNELS {
         let ordinary = "    sum = sum * 0.9 + 0.1;\n".repeat(ORDINARY);
@@ -76,6 +76,7 @@ fn each_bad_line_is_named_in_the_terminal_the_page_and_the_comment_on_a_pull_req
         &[
             ("Cargo.toml", &manifest),
             ("src/lib.rs", &text),
+            ("src/helper.rs", MODULE),
             ("benches/kernels.rs", "gpuprof::main!(planted);\n"),
         ],
     );
@@ -92,10 +93,16 @@ fn each_bad_line_is_named_in_the_terminal_the_page_and_the_comment_on_a_pull_req
         let mut hot = listing.take_while(|line| !line.is_empty()).filter(|it| it.contains('█'));
         assert!(hot.any(|line| line.ends_with(bad)), "{title}: not hot in\n{by_line}");
     }
+    for format in ["table", "json"] {
+        let far = workspace.gpuprof(&["report", "--source", "lib.rs:9000", "--format", format]);
+        let far = far.exits_with(2);
+        let said = "is near lib.rs:9000; --source alone shows its lines";
+        assert!(far.stdout.is_empty() && far.stderr.contains(said), "{}", far.transcript());
+    }
     for ((name, bad, _), line) in KERNELS.iter().zip(bad_lines) {
         let called = *name == CALLING;
         let named = match called {
-            true => format!("most by src/lib.rs:3, inlined at src/lib.rs:{line}: "),
+            true => format!("most by src/helper.rs:3, inlined at src/lib.rs:{line}: "),
             false => format!("most by src/lib.rs:{line}: "),
         };
         let link = format!("-{line}\">src/lib.rs:{line}</a>: ");

@@ -68,7 +68,7 @@ pub use github::GithubAnnotations;
 pub use html::{ChartFile, Html, chart_files, history_page};
 pub use json_lines::JsonLines;
 pub use markdown::Markdown;
-pub use source::{Place, write_source, write_source_json};
+pub use source::{Place, has_code_near, write_source, write_source_json};
 pub use summary::Summary;
 pub use table::Table;
 pub use trace::ChromeTrace;

@@ -22,7 +22,13 @@ pub(crate) use chosen::{Chosen, Why, chosen};
 pub(crate) use lines::{Executed, Line, collected, inlined_at, lines, machine, on_line};
 pub use place::Place;
 
-/// Writes the source of `run` with its counts; `false` if it has none, or none at `place`.
+/// Whether `run` has code with counts near `place`.
+#[must_use]
+pub fn has_code_near(run: &Run, view: &View, place: &Place) -> bool {
+    !screen::screen(run, view, Some(place), Paint(false)).is_empty()
+}
+
+/// Writes the source of `run` with its counts, or what is around `place`.
 ///
 /// # Errors
 /// `out` could not be written.
@@ -31,16 +37,15 @@ pub fn write_source(
     view: &View,
     (place, colour): (Option<&Place>, bool),
     out: &mut dyn Write,
-) -> io::Result<bool> {
+) -> io::Result<()> {
     let lines = screen::screen(run, view, place, Paint(colour));
     let all = lines.join("\n");
     let write =
         |out: &mut dyn Write| if lines.is_empty() { Ok(()) } else { writeln!(out, "{all}") };
     match colour {
-        true => printable_output::shown_in_colour(out, write)?,
-        false => printable_output::show_plain(out, write)?,
+        true => printable_output::shown_in_colour(out, write),
+        false => printable_output::show_plain(out, write),
     }
-    Ok(!lines.is_empty())
 }
 
 /// The same as JSON: all lines with counts, or those of `place` alone.

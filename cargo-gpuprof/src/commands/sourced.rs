@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use gpuprof_analysis::view::View;
 use gpuprof_model::run::Run;
 use gpuprof_report::{
-    Format, Place, Screen, code_changes, write_code_diff, write_source, write_source_json,
+    Format, Place, Screen, code_changes, has_code_near, write_code_diff, write_source,
+    write_source_json,
 };
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::whole::write_whole_by;
@@ -39,22 +40,19 @@ pub(super) fn report(
             run.id
         )));
     }
-    let mut found = true;
-    let write = |out: &mut dyn Write| -> io::Result<()> {
-        if json {
-            return write_source_json(run, view, place, out);
-        }
-        found = write_source(run, view, (place, screen.colour), out)?;
-        Ok(())
-    };
-    write_to(options, write, out)?;
-    match (found, place) {
-        (false, Some(Place { file, line })) => Err(Failure::usage(format!(
+    if let Some(place @ Place { file, line }) = place
+        && !has_code_near(run, view, place)
+    {
+        return Err(Failure::usage(format!(
             "no code of the run {} is near {file}:{line}; --source alone shows its lines",
             run.id
-        ))),
-        _ => Ok(()),
+        )));
     }
+    let write = |out: &mut dyn Write| match json {
+        true => write_source_json(run, view, place, out),
+        false => write_source(run, view, (place, screen.colour), out),
+    };
+    write_to(options, write, out)
 }
 
 /// Writes the code that changed between `run` and its baseline.
