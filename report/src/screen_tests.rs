@@ -140,8 +140,8 @@ fn shown(run: &Run, view: &View, width: Option<u16>) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The lines of `text` on a terminal of 100 columns. Tables fit them; where there is no terminal,
-/// sentences and notes have one line, so that those who search a log find them.
+/// The lines of `text` on a terminal of 100 columns. Tables fit them; in a log, sentences and notes
+/// have one line, so that a search finds them.
 fn height(text: &str) -> usize {
     let wide = |line: &&str| line.chars().count() > 100;
     let tables = text.split("\n\n").filter(|part| part.contains("vs best"));

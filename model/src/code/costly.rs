@@ -191,10 +191,12 @@ impl AccessCost {
             "spills" => &LOCAL[2..],
             "fusable_fp64" => &[Self::Fp64Operations],
             _ if LOCAL_COUNTERS.iter().any(|part| name.contains(part)) => {
-                match (name.contains("_local_ld"), name.contains("_op_ld")) {
-                    (true, _) | (_, true) => &LOCAL[..1],
-                    _ if name.contains("_st") => &LOCAL[1..2],
-                    _ => &LOCAL[..2],
+                if name.contains("_local_ld") || name.contains("_op_ld") {
+                    &LOCAL[..1]
+                } else if name.contains("_st") {
+                    &LOCAL[1..2]
+                } else {
+                    &LOCAL[..2]
                 }
             }
             _ if FP64_COUNTERS.iter().any(|part| name.contains(part)) => &[Self::Fp64Operations],

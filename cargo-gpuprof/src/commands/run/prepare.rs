@@ -230,7 +230,7 @@ pub(super) fn plan(
     Ok((plan, holds))
 }
 
-/// Each series on each of several chips, where it has a name of its own.
+/// Each series on each of several chips, under a name for each chip.
 ///
 /// # Errors
 /// They are measured in slices (exit code 2).
