@@ -48,6 +48,24 @@ fn what_would_be_compiled_to_something_else_is_refused_with_its_line() {
 }
 
 #[test]
+fn the_line_of_a_macro_is_its_use_but_in_a_function_of_the_macro_its_definition() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("run.json").display().to_string();
+    run("twins", &["scale", "clear", "--export-json", &file]).exits_with(0);
+    let report = ["report", &file, "--source", "--format", "json"];
+    let json = Workspace::fixture("compiled").gpuprof(&report).exits_with(0).stdout;
+    let json: Value = serde_json::from_str(&json).expect("it is JSON");
+    for (series, expected) in [("five::scale", " *= $factor };"), ("::clear", "clear!(x);")] {
+        let all = json["series"].as_array().into_iter().flatten();
+        let of_series = |it: &&Value| it["series"].as_str().is_some_and(|it| it.ends_with(series));
+        let lines = all.filter(of_series).flat_map(|it| it["lines"].as_array()).flatten();
+        let stores = lines.filter(|line| line["counts"]["sectors"].as_u64() > Some(0));
+        let texts: Vec<&str> = stores.filter_map(|line| line["text"].as_str()).collect();
+        assert!(texts.len() == 1 && texts[0].ends_with(expected), "{series}: {texts:?}");
+    }
+}
+
+#[test]
 fn kernels_of_one_name_are_distinguished_and_each_runs_as_itself() {
     let outcome = run("twins", &[]).exits_with(0);
     let rows = outcome.events_of("configuration-finished");

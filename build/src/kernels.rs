@@ -94,7 +94,7 @@ impl KernelBuild<'_> {
             flags.join(" "),
             arguments.join(" "),
             flags::COMMENTS,
-            wrapper::FEATURES.join(" "),
+            [wrapper::FLAGS, wrapper::FEATURES].concat().join(" "),
             self.metadata.workspace_root
         );
         let id = hex(&Sha256::digest(format!("{}{}", self.toolchain.version, self.arch)));

@@ -1,5 +1,5 @@
 //! rustc as cargo starts it in a kernel build: every kernel crate gets the crate attributes that
-//! its source does not have.
+//! its source does not have, and some flags.
 //!
 //! Input: the arguments that cargo gives its `RUSTC_WRAPPER`: this executable. Output: rustc, in
 //! this process's place. A kernel crate depends on `gpuprof`, under any name: the
@@ -25,6 +25,11 @@ pub(super) const USERS: &str = "__GPUPROF_USERS_RUSTC_WRAPPER";
 /// The features that device functions need.
 pub(super) const FEATURES: [&str; 3] = ["abi_ptx", "stdarch_nvptx", "asm_experimental_arch"];
 
+/// The flags of a kernel crate. The lines of a macro's code are those of its use, except in a
+/// function that the macro generates. Its warnings were shown when the host built the same source.
+pub(super) const FLAGS: [&str; 3] =
+    ["-Zcrate-attr=no_std", "-Ccollapse-macro-debuginfo=yes", "-Awarnings"];
+
 /// Whether cargo started this process in rustc's place.
 pub fn is_wrapper() -> bool {
     env::var_os(MARK).is_some()
@@ -33,8 +38,11 @@ pub fn is_wrapper() -> bool {
 /// Becomes rustc.
 pub fn main() -> ExitCode {
     let mut arguments: Vec<OsString> = env::args_os().skip(1).collect();
-    let more = if is_kernel_crate(&arguments) { attributes(&arguments) } else { Vec::new() };
-    arguments.extend(more.into_iter().map(Into::into));
+    if is_kernel_crate(&arguments) {
+        let missing = missing_features(&arguments);
+        let given = missing.iter().map(|feature| format!("-Zcrate-attr=feature({feature})").into());
+        arguments.extend(FLAGS.map(OsString::from).into_iter().chain(given));
+    }
     let users = env::var_os(USERS).filter(|wrapper| !wrapper.is_empty());
     let all = users.into_iter().chain(arguments);
     let mut all = all.skip_while(|program| program.is_empty());
@@ -58,22 +66,15 @@ fn is_kernel_crate(arguments: &[OsString]) -> bool {
     on_device && arguments.iter().any(of_gpuprof)
 }
 
-/// The attributes of a kernel crate that its own file does not have. Its warnings were shown when
-/// the host built the same source.
-fn attributes(arguments: &[OsString]) -> Vec<String> {
+/// The features that a kernel crate does not have in its own file.
+fn missing_features(arguments: &[OsString]) -> Vec<&'static str> {
     let is_source = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "rs");
     let root = arguments.iter().map(PathBuf::from).find(|path| is_source(&path));
     let text = root.and_then(|root| fs::read_to_string(root).ok()).unwrap_or_default();
-    let own = inner_attributes(&text);
-    let named = |feature: &str| {
-        let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
-        own.iter().any(|attribute| attribute.split(word).any(|part| part == feature))
-    };
-    let missing = FEATURES.into_iter().filter(|feature| !named(feature));
-    let mut attributes = vec!["-Zcrate-attr=no_std".to_owned()];
-    attributes.extend(missing.map(|feature| format!("-Zcrate-attr=feature({feature})")));
-    attributes.push("-Awarnings".to_owned());
-    attributes
+    let own = inner_attributes(&text).join("\n");
+    let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+    let named: Vec<&str> = own.split(word).collect();
+    FEATURES.into_iter().filter(|feature| !named.contains(feature)).collect()
 }
 
 /// The texts of the `#![…]` at the beginning of a source file.
