@@ -177,9 +177,9 @@ fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {
     "##);
     let lines: Vec<&str> = worse.stdout.lines().filter(|line| tells(line)).collect();
     assert_snapshot!(lines.join("\n"), @r"
-    FAIL  every load_sectors_per_request <= baseline  32 at block=64,n=1024 (limit 4, baseline 4, 700.0% beyond); most by shop/src/lib.rs:15: 896 of 896 sectors of global loads beyond the ideal ones  [default]
+    FAIL  every load_sectors_per_request <= baseline  32 at block=64,n=1024 (limit 4, baseline 4, 700.0% beyond); changed most at shop/src/lib.rs:15: from 0 to 896 sectors of global loads beyond the ideal ones  [default]
     FAIL  every ptx_instructions <= baseline          512 at block=64,n=1024 (limit 480, baseline 480, 6.7% beyond)  [default]
-    FAIL  every global_sectors <= baseline            2,048 at block=64,n=1024 (limit 256, baseline 256, 700.0% beyond); most by shop/src/lib.rs:15: 1,024 of 1,024 sectors of global loads  [default]
+    FAIL  every global_sectors <= baseline            2,048 at block=64,n=1024 (limit 256, baseline 256, 700.0% beyond); changed most at shop/src/lib.rs:15: from 128 to 1,024 sectors of global loads  [default]
     worse  block=64,n=1024  load_sectors_per_request   4 → 32 (+700.00%)
     worse  block=64,n=1024  ptx_instructions           480 → 512 (+6.67%)
     worse  block=64,n=1024  global_sectors             256 → 2,048 (+700.00%)

@@ -2,10 +2,12 @@
 //!
 //! Input: a run and its baseline, both with counts by line. Output: for each kernel that changed
 //! its lines side by side, and the lines with accesses that cost more or less than before, at the
-//! configuration with the largest change of executed instructions.
+//! configuration with the largest change of executed instructions; and in each violated threshold
+//! against the baseline the line that changed most.
 
 mod costs;
 mod diff;
+mod grown;
 mod opcodes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +21,7 @@ use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 
 use crate::view::best;
 use diff::{Pair, context, pairs};
+pub(crate) use grown::name_grown_lines;
 
 /// The most kernels of a run.
 const MOST_KERNELS: usize = 20;
@@ -159,16 +162,10 @@ fn source_pairs<'r>(
     let (mut rows, mut matched) = (Vec::new(), Vec::new());
     let files = old.listing.files.iter().chain(&new.listing.files).map(String::as_str);
     for file in files.collect::<BTreeSet<&str>>() {
-        let before: Vec<(u32, &str)> = old_sources.lines(file).collect();
-        let after: Vec<(u32, &str)> = new_sources.lines(file).collect();
-        if before.is_empty() || after.is_empty() {
-            continue;
-        }
+        let Some(both) = FilePairs::new(file, (old_sources, new_sources)) else { continue };
+        let FilePairs { before, after, pairs } = both;
         let (old_range, new_range) = (lines_of(old, file), lines_of(new, file));
-        let texts = |lines: &[(u32, &str)]| -> Vec<String> {
-            lines.iter().map(|(_, text)| text.trim().to_owned()).collect()
-        };
-        for pair in pairs(&texts(&before), &texts(&after)) {
+        for pair in pairs {
             let line = |(number, text): (u32, &str)| DiffLine(number, text.to_owned());
             if let Some((old_at, new_at)) = pair.before.zip(pair.after) {
                 let place = |line| SourceLine { file, line };
@@ -187,6 +184,27 @@ fn source_pairs<'r>(
     let kernel_changed = rows.iter().any(|(row, is_of_kernel)| *is_of_kernel && !row.same);
     rows.retain(|(_, is_of_kernel)| *is_of_kernel || !kernel_changed);
     SourcePairs { rows: rows.into_iter().map(|(row, _)| row).collect(), matched }
+}
+
+/// The known lines of a file in two revisions.
+struct FilePairs<'s> {
+    before: Vec<(u32, &'s str)>,
+    after: Vec<(u32, &'s str)>,
+    /// The positions of those that correspond to each other.
+    pairs: Vec<Pair>,
+}
+
+impl<'s> FilePairs<'s> {
+    /// The lines of `file`, if both sides have some.
+    fn new(file: &str, (old, new): (&'s Sources, &'s Sources)) -> Option<Self> {
+        let before: Vec<(u32, &str)> = old.lines(file).collect();
+        let after: Vec<(u32, &str)> = new.lines(file).collect();
+        let texts = |lines: &[(u32, &str)]| -> Vec<String> {
+            lines.iter().map(|(_, text)| text.trim().to_owned()).collect()
+        };
+        let pairs = pairs(&texts(&before), &texts(&after));
+        (!before.is_empty() && !after.is_empty()).then_some(Self { before, after, pairs })
+    }
 }
 
 /// The lines of a file from the first to the last that has counts.

@@ -13,7 +13,7 @@ mod sources;
 
 pub use change::{CodeChange, DiffLine, DiffRow, OpcodeChange, OpcodeMix};
 pub use columns::Columns;
-pub use costly::{AccessCost, CostlyLine, costliest, costly_lines};
+pub use costly::{AccessCost, CostByLine, CostlyLine, costliest, costly_lines};
 pub use counted::{CountedCode, InlinedCall, ListedLine, Listing, MachineLine, SourceLine};
 pub use counts::{Counter, LineCounts};
 pub use sources::{SourceText, Sources};

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 use gpuprof_analysis::gate::conclusion::{self, Cut, ListedFinding, cut};
 use gpuprof_analysis::gate::outcome::RunOutcome;
+use gpuprof_model::code::CostlyLine;
 use gpuprof_model::comparison::Interval;
 use gpuprof_model::conclusion::{Conclusion, Ending, Finding};
 use gpuprof_model::run::Run;
@@ -219,13 +220,13 @@ impl Names<'_> {
     }
 
     /// The costly line of the metric of `finding`, if its threshold names one.
-    fn costly_line(&self, finding: &Finding) -> Option<&str> {
+    fn costly_line(&self, finding: &Finding) -> Option<&CostlyLine> {
         let mut series = self.0.series.iter().filter(|it| it.id.to_string() == finding.series);
         let mut judged = series.next()?.judgements.iter().filter(|judgement| {
             judgement.threshold.metric() == finding.metric.as_deref()
                 && judgement.configuration == finding.configuration
         });
-        judged.find_map(|judgement| Some(&*judgement.costly.as_ref()?.line))
+        judged.find_map(|judgement| judgement.costly.as_ref())
     }
 
     /// The series and the configuration of `finding`, as far as it has them.
@@ -271,6 +272,7 @@ fn changed(title: &'static str, all: &[Finding], names: &Names<'_>) -> Option<Li
     let limit = |found: &Finding| {
         found.limit.filter(|_| found.verdict == Verdict::Fail).map(|limit| limit.to_string())
     };
+    let line_of = |found: &Finding| names.costly_line(found).map(|costly| costly.line.clone());
     let warned = |found: &Finding| match found.severity {
         Severity::Warn => "warning".to_owned(),
         Severity::Hard => String::new(),
@@ -285,7 +287,7 @@ fn changed(title: &'static str, all: &[Finding], names: &Names<'_>) -> Option<Li
         column("95 % interval", true, &|found| found.interval.map(interval).unwrap_or_default()),
         column("in cycles", true, &|found| found.cycles_percent.map(percent).unwrap_or_default()),
         column("limit", true, &|found| limit(found).unwrap_or_default()),
-        column("line", false, &|found| names.costly_line(found).unwrap_or_default().to_owned()),
+        column("line", false, &|found| line_of(found).unwrap_or_default()),
         column("severity", false, &warned),
         column("why", false, &|found| found.reason.clone().unwrap_or_default()),
     ];
@@ -323,7 +325,10 @@ fn line(ListedFinding { finding, more }: &ListedFinding<'_>, names: &Names<'_>) 
     let cycles = finding.cycles_percent.map(|change| format!("{} in cycles", percent(change)));
     let more = (*more > 0).then(|| format!("and {}", more_configurations(*more)));
     let warning = (finding.severity == Severity::Warn).then(|| "a warning".to_owned());
-    let costly = names.costly_line(finding).map(|line| format!("most by {line}"));
+    let costly = names.costly_line(finding).map(|CostlyLine { line, before, .. }| match before {
+        None => format!("most by {line}"),
+        Some(_) => format!("changed most at {line}"),
+    });
     let parts = [change, cycles, limit, costly, warning, finding.reason.clone(), more];
     for part in parts.into_iter().flatten() {
         text.push_str(", ");

@@ -61,19 +61,20 @@ fn held_against(
     format!(" (limit {limit}{baseline}{beyond})")
 }
 
-/// "; most by src/lib.rs:12: 96 of 128 sectors of global loads".
+/// "; most by src/lib.rs:12: 96 of 128 sectors of global loads", or "; changed most at
+/// src/lib.rs:12: from 12 to 96 sectors of global loads".
 fn costly_text(
-    CostlyLine { cost, line, inlined_at, amount, total, emulated }: &CostlyLine,
+    CostlyLine { cost, line, inlined_at, amount, total, before, emulated }: &CostlyLine,
 ) -> String {
     let number = |value: &u64| Quantity::new(*value as f64, Unit::Count);
     let place = if *emulated { " on the emulated driver" } else { "" };
     let call = inlined_at.iter().map(|call| format!(", inlined at {call}")).collect::<String>();
-    format!(
-        "; most by {line}{call}: {} of {} {}{place}",
-        number(amount),
-        number(total),
-        cost.words()
-    )
+    let amount = number(amount);
+    let (what, amounts) = match before {
+        None => ("most by", format!("{amount} of {}", number(total))),
+        Some(before) => ("changed most at", format!("from {} to {amount}", number(before))),
+    };
+    format!("; {what} {line}{call}: {amounts} {}{place}", cost.words())
 }
 
 /// "3.410 TB/s at block=256 (limit 2.880 TB/s)", or the reason if there is no value.
@@ -160,6 +161,7 @@ mod tests {
             inlined_at: emulated.then(|| "src/lib.rs:40".to_owned()),
             amount,
             total,
+            before: None,
             emulated,
         };
         row.costly = vec![
@@ -200,6 +202,17 @@ mod tests {
             let violated = told("every load_sectors_per_request <= 1", emulated);
             assert!(violated.ends_with(&format!("{line}{end}")), "{violated}");
         }
+        let grown = CostlyLine {
+            cost: AccessCost::GlobalLoadSectors,
+            line: "src/lib.rs:12".to_owned(),
+            inlined_at: None,
+            amount: 1200,
+            total: 1280,
+            before: Some(80),
+            emulated: false,
+        };
+        let expected = "; changed most at src/lib.rs:12: from 80 to 1,200 sectors of global loads";
+        assert_eq!(costly_text(&grown), expected);
         for other in ["every load_sectors_per_request <= 9", "every ptx_instructions <= 1"] {
             assert!(!told(other, false).contains("most by"), "{other}");
         }

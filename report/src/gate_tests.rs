@@ -281,6 +281,7 @@ fn a_costly_line_is_in_the_table_of_failures_and_has_the_annotation() {
         cost: AccessCost::GlobalLoadExcess,
         line: line.to_owned(),
         inlined_at: None,
+        before: None,
         amount: 7,
         total: 8,
         emulated: false,
@@ -295,6 +296,12 @@ fn a_costly_line_is_in_the_table_of_failures_and_has_the_annotation() {
     let annotations = written(&GithubAnnotations::default(), &run);
     let whole = annotations.lines().next().unwrap();
     assert!(whole.contains(", most by src/helper.rs:31"), "{whole}");
+    let mut grown = run.clone();
+    for judgement in grown.series.iter_mut().flat_map(|series| &mut series.judgements) {
+        judgement.costly.iter_mut().for_each(|it| it.before = Some(1));
+    }
+    let grown = written(&GithubAnnotations::default(), &grown);
+    assert!(grown.lines().next().unwrap().contains(", changed most at src/helper.rs:31"));
     let here = annotations.lines().find(|it| it.contains("7 of 8")).unwrap();
     assert!(here.starts_with("::error file=src/helper.rs,line=31,title="), "{here}");
     // GitHub has no such file: the kernel's own line is the next best.

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use gpuprof_model::Filters;
 use gpuprof_model::comparison::{Change, Comparison, Mismatch, Outcome};
 use gpuprof_model::measurement::Source;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Status};
 use gpuprof_model::series::{Listed, SeriesId};
 use gpuprof_model::threshold::Statistic;
@@ -148,6 +149,15 @@ impl Against {
             }
         }
         changes
+    }
+
+    /// Compares the whole of `run`, and names the lines that changed most in its thresholds on
+    /// metrics of `catalogue`.
+    pub fn compare(&self, run: &mut Run, catalogue: &Catalogue) -> Comparison {
+        if let Ok(baseline) = &self.run {
+            code::name_grown_lines(baseline, run, catalogue);
+        }
+        self.comparison(run)
     }
 
     /// The comparison of the whole of `run`.

@@ -111,7 +111,7 @@ pub fn rejudge_each(
     let (limits, budget) =
         judge_all(catalogue, &mut run, &written, counts.into_iter(), Some(against));
     let notes = if against.in_rounds { notes } else { Vec::new() };
-    run.comparison = Some(Comparison { notes, ..against.comparison(&run) });
+    run.comparison = Some(Comparison { notes, ..against.compare(&mut run, catalogue) });
     let ability = able(catalogue, &run, &limits, against, &budget);
     let measured = MeasurementContext {
         base: against.run.as_ref().ok().filter(|_| against.in_rounds),

@@ -1,7 +1,7 @@
 //! The source lines with the most of a cost.
 //!
-//! Input: counted code. Output: for each cost the line with the most of it; nothing for a cost that
-//! the launches do not have, or if the PTX names no lines.
+//! Input: counted code. Output: a cost by line, and for each cost the line with the most of it;
+//! nothing for a cost that the launches do not have, or if the PTX names no lines.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::counted::{CountedCode, ListedLine, MachineLine, SourceLine};
 use super::counts::{Counter, LineCounts};
 use crate::metric::{Catalogue, Formula, Metric};
 
-/// The source line with the most of a cost.
+/// The source line with the most of a cost, or of which the cost grew most.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CostlyLine {
@@ -27,6 +27,10 @@ pub struct CostlyLine {
     pub amount: u64,
     /// How much it costs in all lines.
     pub total: u64,
+    /// How much it cost there in the baseline, if it is the line of which the cost grew most; none
+    /// if it is the line with the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
     /// Whether the emulated driver counted it for a run on a GPU, whose counters have no lines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub emulated: bool,
@@ -228,6 +232,13 @@ pub fn costliest<'l>(lines: &'l [CostlyLine], costs: &[AccessCost]) -> Option<&'
     counted.reduce(|most, line| if order(line) > order(most) { line } else { most })
 }
 
+/// A cost of a measured range by line of the source.
+pub struct CostByLine<'c> {
+    cost: AccessCost,
+    total: u64,
+    lines: BTreeMap<SourceLine<'c>, CostOfLine<'c>>,
+}
+
 /// What a line costs, and what it costs for each call of its function.
 #[derive(Default)]
 struct CostOfLine<'c> {
@@ -235,13 +246,16 @@ struct CostOfLine<'c> {
     by_call: BTreeMap<Option<SourceLine<'c>>, u64>,
 }
 
-/// The line with the most of each cost in the code of a measured range. Of equal ones the first.
-#[must_use]
-pub fn costly_lines(code: &[CountedCode]) -> Vec<CostlyLine> {
-    let local: Vec<BTreeMap<u32, u64>> = code.iter().map(local_instructions).collect();
-    let costly = |cost: AccessCost| {
+impl<'c> CostByLine<'c> {
+    /// The lines of `code`.
+    #[must_use]
+    pub fn new(cost: AccessCost, code: &'c [CountedCode]) -> Self {
         let (mut lines, mut total): (BTreeMap<_, CostOfLine<'_>>, _) = (BTreeMap::new(), 0);
-        for (of, local) in code.iter().zip(&local) {
+        for of in code {
+            let local = match cost {
+                AccessCost::LocalInstructions => local_instructions(of),
+                _ => BTreeMap::new(),
+            };
             for (line, counts) in of.lines() {
                 let local = local.get(&line.0).copied().unwrap_or_default();
                 let amount = cost.amount((line, &counts), local);
@@ -253,12 +267,44 @@ pub fn costly_lines(code: &[CountedCode]) -> Vec<CostlyLine> {
                 }
             }
         }
-        let more = |a: &CostOfLine<'_>, b: &CostOfLine<'_>| a.amount > b.amount;
-        let most = lines.into_iter().reduce(|a, b| if more(&b.1, &a.1) { b } else { a });
-        let (line, CostOfLine { amount, by_call }) = most.filter(|(_, it)| it.amount > 0)?;
-        let call = by_call.into_iter().max_by_key(|(_, amount)| *amount)?.0;
-        let (line, inlined_at) = (line.to_string(), call.map(|call| call.to_string()));
-        Some(CostlyLine { cost, line, inlined_at, amount, total, emulated: false })
+        Self { cost, total, lines }
+    }
+
+    /// The lines in order, and what each costs.
+    pub fn lines(&self) -> impl Iterator<Item = (&SourceLine<'c>, u64)> {
+        self.lines.iter().map(|(line, cost)| (line, cost.amount))
+    }
+
+    /// What `line` costs.
+    #[must_use]
+    pub fn amount(&self, line: &SourceLine<'_>) -> u64 {
+        self.lines.get(line).map_or(0, |cost| cost.amount)
+    }
+
+    /// The cost at `line`, if it has any.
+    #[must_use]
+    pub fn at(&self, line: &SourceLine<'_>) -> Option<CostlyLine> {
+        let CostOfLine { amount, by_call } = self.lines.get(line).filter(|it| it.amount > 0)?;
+        let call = by_call.iter().max_by_key(|(_, amount)| **amount)?.0.as_ref();
+        Some(CostlyLine {
+            cost: self.cost,
+            line: line.to_string(),
+            inlined_at: call.map(ToString::to_string),
+            amount: *amount,
+            total: self.total,
+            before: None,
+            emulated: false,
+        })
+    }
+}
+
+/// The line with the most of each cost in the code of a measured range. Of equal ones the first.
+#[must_use]
+pub fn costly_lines(code: &[CountedCode]) -> Vec<CostlyLine> {
+    let costly = |cost: AccessCost| {
+        let all = CostByLine::new(cost, code);
+        let (line, _) = all.lines().reduce(|most, it| if it.1 > most.1 { it } else { most })?;
+        all.at(line)
     };
     AccessCost::ALL.into_iter().filter_map(costly).collect()
 }
@@ -341,7 +387,15 @@ mod tests {
     fn avoidable_costs_and_loads_from_local_memory_come_first() {
         let line = |cost, amount| {
             let (line, total) = (format!("{cost:?}"), amount);
-            CostlyLine { cost, line, inlined_at: None, amount, total, emulated: false }
+            CostlyLine {
+                cost,
+                line,
+                inlined_at: None,
+                amount,
+                total,
+                before: None,
+                emulated: false,
+            }
         };
         use AccessCost::{GlobalLoadExcess, GlobalLoadSectors, LocalLoads, LocalStores};
         for (first, other) in [(GlobalLoadExcess, GlobalLoadSectors), (LocalLoads, LocalStores)] {

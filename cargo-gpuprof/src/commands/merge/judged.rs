@@ -30,7 +30,7 @@ pub(super) fn run(
     let written = own.iter().map(written).collect::<Result<Vec<Vec<ConfiguredThreshold>>>>()?;
     let counts = positions.iter().map(|&position| plan.series[position].configurations);
     let (_, budget) = judge_all(catalogue, &mut run, &written, counts, against);
-    run.comparison = against.map(|against| against.comparison(&run));
+    run.comparison = against.map(|against| against.compare(&mut run, catalogue));
     let in_rounds = against.filter(|against| against.in_rounds);
     // It is a number only where one was given.
     let given = plan.settings.get("max-repeat").and_then(|text| text.parse().ok());

@@ -55,7 +55,8 @@ pub(super) fn conclude(
     let stored = base.is_none();
     let against = base.as_ref().or(against.as_ref());
     let notes = prepared.plan.notes.clone();
-    run.comparison = against.map(|against| Comparison { notes, ..against.comparison(&run) });
+    let compared = against.map(|against| against.compare(&mut run, &prepared.plan.catalogue));
+    run.comparison = compared.map(|comparison| Comparison { notes, ..comparison });
     let in_rounds = base.as_ref().filter(|base| base.in_rounds);
     let able = beforehand::once_measured(&prepared.plan, &run);
     let known = conclusion::MeasurementContext {
