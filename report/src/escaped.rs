@@ -63,6 +63,11 @@ pub(super) fn markdown(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
+            // The space is behind `src/lib.rs:100`, so that the place can be copied.
+            ':' if [":100", ":1234"].iter().any(|emoji| out.ends_with(emoji)) => {
+                out.push_str(APART);
+                out.push(':');
+            }
             c => out.push(c),
         }
         let links = match c {
@@ -93,9 +98,30 @@ pub(super) fn markdown_paragraph(text: &str) -> String {
     }
 }
 
-/// Whether `rest`, which follows a colon, is `name:` as of an emoji.
+/// Whether `rest`, which follows a colon, is `name:` as of an emoji. A number is the line of a
+/// place, such as `src/lib.rs:12: `.
 fn names_emoji(rest: &str) -> bool {
     let name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-');
     let after = rest.trim_start_matches(name);
-    after.len() < rest.len() && after.starts_with(':') && !after.starts_with("::")
+    let named = &rest[..rest.len() - after.len()];
+    named.contains(|c: char| !c.is_ascii_digit())
+        && after.starts_with(':')
+        && !after.starts_with("::")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_line_can_be_copied_and_is_no_emoji() {
+        for (text, expected) in [
+            ("most by src/lib.rs:31: 8 of 9", "most by src/lib.rs:31: 8 of 9"),
+            ("src/lib.rs:100:8, src/lib.rs:2100:8", "src/lib.rs:100&#8203;:8, src/lib.rs:2100:8"),
+            ("src/lib.rs:1234: 8 of 9", "src/lib.rs:1234&#8203;: 8 of 9"),
+            ("a :shipit: b", "a :&#8203;shipit: b"),
+        ] {
+            assert_eq!(markdown(text), expected);
+        }
+    }
 }
