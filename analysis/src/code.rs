@@ -27,8 +27,15 @@ pub(crate) use grown::name_grown_lines;
 const MOST_KERNELS: usize = 20;
 
 /// The metrics of a kernel's code.
-const FACTS: [&str; 5] =
-    ["registers", "spills", "local_memory", "static_shared", "theoretical_occupancy"];
+const FACTS: [&str; 7] = [
+    "registers",
+    "spills",
+    "local_memory",
+    "ptx__local_ld.sum",
+    "ptx__local_st.sum",
+    "static_shared",
+    "theoretical_occupancy",
+];
 
 /// The kernels of `run` of which the code differs from that of `baseline`.
 pub fn changes(baseline: &Run, run: &Run) -> Vec<CodeChange> {
@@ -190,7 +197,7 @@ fn source_pairs<'r>(
 struct FilePairs<'s> {
     before: Vec<(u32, &'s str)>,
     after: Vec<(u32, &'s str)>,
-    /// The positions of those that correspond to each other.
+    /// The positions of lines that correspond to each other.
     pairs: Vec<Pair>,
 }
 

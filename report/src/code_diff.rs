@@ -10,14 +10,16 @@ use gpuprof_model::code::{CodeChange, DiffLine, DiffRow, OpcodeChange};
 use gpuprof_model::comparison::{Change, Outcome};
 use gpuprof_model::run::Run;
 use gpuprof_model::text::one_line;
+use gpuprof_system::wrap::wrapped;
 use gpuprof_system::{pad, printable_output};
 
 use crate::estimates::sign;
 use crate::number::grouped;
 use crate::paint::Paint;
+use crate::room::COLUMNS;
 
-/// Columns of a line that is not on a terminal.
-const COLUMNS: u16 = 120;
+/// The fewest columns of a line.
+const LEAST: usize = 40;
 
 /// The most opcodes of a kernel.
 const MOST_OPCODES: usize = 12;
@@ -27,7 +29,8 @@ pub fn code_changes(run: &Run) -> &[CodeChange] {
     run.comparison.as_ref().map(|comparison| comparison.code.as_slice()).unwrap_or_default()
 }
 
-/// Writes the changes of code in `run` in lines of `width`.
+/// Writes the changes of code in `run` in lines of `width`; without one, code is cut to fit 100
+/// columns.
 ///
 /// # Errors
 /// `out` could not be written.
@@ -36,7 +39,6 @@ pub fn write_code_diff(
     (width, colour): (Option<u16>, bool),
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let width = usize::from(width.unwrap_or(COLUMNS)).max(60);
     let lines = code_changes(run).iter().flat_map(|it| lines(run, it, width, Paint(colour)));
     let text = lines.collect::<Vec<_>>().join("\n");
     let write = |out: &mut dyn Write| writeln!(out, "{}", text.trim_end());
@@ -46,18 +48,20 @@ pub fn write_code_diff(
     }
 }
 
-fn lines(run: &Run, change: &CodeChange, width: usize, paint: Paint) -> Vec<String> {
+fn lines(run: &Run, change: &CodeChange, width: Option<u16>, paint: Paint) -> Vec<String> {
     let CodeChange { series, configuration, kernel, costs, .. } = change;
     let name = paint.bold(one_line(series));
-    let mut out = vec![format!("{name}  {}  kernel {}", one_line(configuration), one_line(kernel))];
-    out.extend(costs.iter().map(|cost| format!("  {}", paint.doubtful(one_line(cost)))));
+    let place = format!("  {}  kernel {}", one_line(configuration), one_line(kernel));
+    let mut out = vec![format!("{name}{}", wrapped(&place, width, series.chars().count(), 2))];
+    let cost = |cost| paint.doubtful(wrapped(&one_line(cost), width, 2, 4));
+    out.extend(costs.iter().map(|it| format!("  {}", cost(it))));
     for Table { title, rows } in tables(run, change) {
         out.push(format!("  {}", paint.bold(title)));
         out.extend(rows.into_iter().map(|(name, a, b)| format!("    {name}: {a} → {b}")));
     }
     for text in texts(change) {
         out.extend([String::new(), format!("  {}", paint.bold(text.title))]);
-        out.extend(text.write(width, paint));
+        out.extend(text.write(usize::from(width.unwrap_or(COLUMNS)).max(LEAST), paint));
     }
     out.push(String::new());
     out
@@ -159,16 +163,13 @@ impl Text<'_> {
     }
 
     fn write(&self, width: usize, paint: Paint) -> Vec<String> {
-        let half = (width - 7) / 2;
+        let half = (width - 5) / 2;
         let sides = self.rows.iter().flat_map(|row| [&row.before, &row.after]).flatten();
         let digits = sides.map(|line| self.number(line).len()).max().unwrap_or(0);
         let side = |line: &Option<DiffLine>| {
             let Some(line) = line else { return String::new() };
             let text = format!("{:>digits$} {}", self.number(line), one_line(&line.1).trim_end());
-            match text.char_indices().nth(half) {
-                Some((end, _)) => format!("{}…", text[..end].trim_end()),
-                None => text,
-            }
+            pad::cut(&text, half)
         };
         let (mut out, mut last) = (Vec::new(), None);
         for row in self.rows {
@@ -184,7 +185,7 @@ impl Text<'_> {
                 (Some(_), None) => '<',
                 (None, _) => '>',
             };
-            let (before, after) = (pad::left(&side(&row.before), half + 1), side(&row.after));
+            let (before, after) = (pad::left(&side(&row.before), half), side(&row.after));
             let (before, after) = match row.same {
                 true => (paint.faint(before), paint.faint(after)),
                 false => (paint.bad(before), paint.good(after)),
@@ -269,7 +270,8 @@ mod tests {
         assert_eq!(told(&fixture::run("now", Vec::new()), None), "\n");
         insta::assert_snapshot!(told(&compared(), Some(60)), @r"
         p::scale  block=64  kernel scale
-          the loads of src/lib.rs:3 went from 4 to 32 sectors a request
+          the loads of src/lib.rs:3 went from 4 to 32 sectors a
+            request
           the kernel
             registers: 12 → 14
             load_sectors_per_request: 4 → 32 (+700.00%)
@@ -290,5 +292,15 @@ mod tests {
           …
           1a0 EXIT                      1b0 EXIT
         ");
+        let mut long = compared();
+        let changed = long.comparison.as_mut().map(|it| &mut it.code[0].source[1]).unwrap();
+        for side in [&mut changed.before, &mut changed.after].into_iter().flatten() {
+            side.1 = format!("let a = {};", ["x[i]"; 40].join(" + "));
+        }
+        for (width, columns) in [(None, 100), (Some(80), 80), (Some(130), 130)] {
+            let text = told(&long, width);
+            let line = text.lines().find(|line| line.contains(" | 3 let a = ")).unwrap();
+            assert!(line.chars().count() <= columns && line.matches('…').count() == 2, "{line}");
+        }
     }
 }

@@ -25,20 +25,22 @@ pub use place::Place;
 /// Whether `run` has code with counts near `place`.
 #[must_use]
 pub fn has_code_near(run: &Run, view: &View, place: &Place) -> bool {
-    !screen::screen(run, view, Some(place), Paint(false)).is_empty()
+    !screen::screen(run, view, Some(place), (None, Paint(false))).is_empty()
 }
 
-/// Writes the source of `run` with its counts, or what is around `place`.
+/// Writes the source of `run` with its counts, or what is around `place`. Lines fit the `width` of
+/// the terminal; without one, they fit 100 columns unless `view` shows all.
 ///
 /// # Errors
 /// `out` could not be written.
 pub fn write_source(
     run: &Run,
     view: &View,
-    (place, colour): (Option<&Place>, bool),
+    place: Option<&Place>,
+    (width, colour): (Option<u16>, bool),
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let lines = screen::screen(run, view, place, Paint(colour));
+    let lines = screen::screen(run, view, place, (width, Paint(colour)));
     let all = lines.join("\n");
     let write =
         |out: &mut dyn Write| if lines.is_empty() { Ok(()) } else { writeln!(out, "{all}") };

@@ -151,7 +151,7 @@ mod tests {
         let line = |at: u32| format!("src/lib.rs:{at}");
         let head = run(&[("let a = x[32 * i];", 2048), ("let b = y[4 * i];", 1024)]);
         assert_eq!(named(relative, &base, head.clone()), (line(2), Some(256), 1024));
-        // A number is no comparison with the baseline.
+        // This limit is not the baseline.
         assert_eq!(named("every global_sectors <= 1", &base, head), (line(1), None, 2048));
         // The lines have moved, and one of them is new.
         let old = [("let a = x[32 * i];", 2048), ("let b = y[i];", 256)];

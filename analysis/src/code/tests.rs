@@ -129,7 +129,7 @@ fn other_machine_code_of_the_same_ptx_is_a_change() {
 
 #[test]
 fn doubles_and_local_memory_that_come_with_a_line_are_told() {
-    let (old, mut new) = (run("i", 4, &[]), run("i + 1", 4, &["add.u32 %r2, %r1, 1;"]));
+    let (mut old, mut new) = (run("i", 4, &[]), run("i + 1", 4, &["add.u32 %r2, %r1, 1;"]));
     let code = &mut new.series[0].configurations[0].code[0];
     let mut rows = code.counts.rows(3);
     rows[2][Counter::Fp64Operations] = 5120;
@@ -143,6 +143,13 @@ fn doubles_and_local_memory_that_come_with_a_line_are_told() {
     ];
     assert_eq!(told(&old, &new), expected);
     assert_eq!(told(&new, &old)[0], format!("the FP64 operations {place} 5,120 to 0"));
+    let metric = "ptx__local_ld.sum";
+    for (run, value) in [(&mut new, 64.0), (&mut old, 0.0)] {
+        let row = fixture::row(64, metric, Ok(value));
+        run.series[0].configurations[0].metrics.extend(row.metrics);
+    }
+    let loads = (metric.to_owned(), "0".to_owned(), "64".to_owned());
+    assert_eq!(changes(&old, &new)[0].facts, [loads]);
     // A line that was not there had none.
     let text = "fn kernel() {\n    let i = thread::global_x();\n}\n";
     let mut before = old.clone();

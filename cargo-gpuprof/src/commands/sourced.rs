@@ -50,7 +50,7 @@ pub(super) fn report(
     }
     let write = |out: &mut dyn Write| match json {
         true => write_source_json(run, view, place, out),
-        false => write_source(run, view, (place, screen.colour), out),
+        false => write_source(run, view, place, (screen.width, screen.colour), out),
     };
     write_to(options, write, out)
 }

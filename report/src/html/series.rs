@@ -32,7 +32,13 @@ pub(super) fn render(section: &Section<'_>, run: &Run) -> Markup {
     html! {
         section aria-labelledby=(section.id()) {
             h2 id=(section.id()) { (series.id) }
-            p.place { (series.file) ":" (series.line) " " (place_of(section.part, &run.provenance)) }
+            p.place {
+                @let place = format!("{}:{}", series.file, series.line);
+                @if let Some(id) = source::first_line(section, run) {
+                    a href={ "#" (id) } { (place) }
+                } @else { (place) }
+                " " (place_of(section.part, &run.provenance))
+            }
             @if let Some(metric) = metric { (best_of(section, metric)) }
             @for remark in remarks::besides_the_best(&section.viewed, section.view) { p { (prose(&remark)) } }
             (changed(section))

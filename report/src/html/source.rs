@@ -31,18 +31,30 @@ const HOT: f64 = 0.25;
 /// A column of counts.
 type Count = (&'static str, fn(&Line<'_>) -> u64);
 
-const COUNTS: [Count; 10] = [
+const COUNTS: [Count; 11] = [
     ("instructions", |line| line.counts[Counter::Instructions]),
     ("live registers", |line| line.live.into()),
     ("sectors", |line| line.counts[Counter::Sectors]),
     ("ideal sectors", |line| line.counts[Counter::IdealSectors]),
     ("bank conflicts", |line| line.counts.conflicts()),
     ("divergent branches", |line| line.counts[Counter::DivergentBranches]),
-    ("local accesses", |line| line.counts.local_accesses()),
+    ("local loads", |line| line.counts[Counter::LocalLoads]),
+    ("local stores", |line| line.counts[Counter::LocalStores]),
     ("FP64 operations", |line| line.counts[Counter::Fp64Operations]),
     ("atomics", |line| line.counts[Counter::Atomics]),
     ("samples", |line| line.counts[Counter::Samples]),
 ];
+
+/// The `id` of the first line of the kernel of `section`, if the source shows it.
+pub(super) fn first_line(section: &Section<'_>, run: &Run) -> Option<String> {
+    let series = &*section.viewed.series;
+    let lines = lines(chosen(series, section.view)?.row);
+    let counted = lines.into_iter().map(|line| (line.place.clone(), line)).collect();
+    let shown = shown(&counted, &run.provenance.sources);
+    let at = shown.keys().position(|file| *file == series.file)?;
+    let number = shown[&*series.file].iter().find(|number| **number >= series.line)?;
+    Some(section.line(at, *number))
+}
 
 /// All of it; nothing for a series without counts by line.
 pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> Option<Markup> {
@@ -64,7 +76,7 @@ pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> 
     Some(html! {
         details.source open[matches!(why, Why::Violates(_))] {
             summary { "Source: counts by line at " (key(row)) ", " (why) }
-            p.key { "the margin shows the largest share that a line has of the instructions, of the avoidable cost of accesses, of the divergent branches, of the local accesses, of the FP64 operations, or of the samples · point at a line for all of its counts" }
+            p.key { "the margin shows the largest share that a line has of the instructions, of the avoidable cost of accesses, of the divergent branches, of the local loads or stores, of the FP64 operations, or of the samples · point at a line for all of its counts" }
             @if let Some(source) = &row.source { p.key { (collected(source)) } }
             div.wide tabindex="0" role="region" aria-label="Source" {
                 table {

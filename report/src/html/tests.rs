@@ -292,4 +292,8 @@ fn the_source_of_a_series_is_next_to_its_ptx_and_that_of_two_revisions_side_by_s
     let link = "<a href=\"#s0-0-2\">src/lib.rs:2</a>";
     let told = format!("the loads of {link} went from 4 to 32 sectors a request");
     assert!(both.contains(&told) && both.contains("<tr id=\"s0-0-2\""), "{both}");
+    (newer.series[0].file, newer.series[0].line) = ("src/lib.rs".into(), 1);
+    let heading = "<p class=\"place\"><a href=\"#s0-0-2\">src/lib.rs:1</a> ";
+    let page = page(&newer);
+    assert!(page.contains(heading), "{page}");
 }

@@ -22,6 +22,8 @@ pub(crate) enum Why {
     Violates(String),
     /// It has the best value of the deciding metric.
     Best,
+    /// It is the first with counts by line that meets the filter of the view.
+    Filtered,
     /// It is the first with counts by line.
     First,
 }
@@ -31,6 +33,7 @@ impl Display for Why {
         match self {
             Self::Violates(threshold) => write!(f, "it violates `{threshold}`"),
             Self::Best => f.write_str("the best"),
+            Self::Filtered => f.write_str("it meets the filter"),
             Self::First => f.write_str("the first"),
         }
     }
@@ -51,9 +54,12 @@ pub(crate) fn chosen<'s>(series: &'s SeriesResult, view: &View) -> Option<Chosen
         }
     }
     let best = view.headline(series).and_then(|metric| best::best(rows, metric));
-    if let Some(row) = best.map(|best| &rows[best]).filter(counted) {
-        return Some(Chosen { row, why: Why::Best });
-    }
-    let row = rows.iter().find(counted)?;
-    Some(Chosen { row, why: Why::First })
+    let best = best.map(|best| &rows[best]).filter(counted);
+    let row = best.or_else(|| rows.iter().find(counted))?;
+    let why = match best {
+        _ if view.filter.is_some() && (best.is_none() || rows.len() == 1) => Why::Filtered,
+        Some(_) => Why::Best,
+        None => Why::First,
+    };
+    Some(Chosen { row, why })
 }

@@ -8,6 +8,7 @@ use gpuprof_model::code::{Counter, LineCounts, ListedLine, MachineLine, SourceLi
 use gpuprof_model::run::{ConfigurationResult, Run};
 use gpuprof_model::text::one_line;
 use gpuprof_system::pad;
+use gpuprof_system::wrap::wrapped;
 
 use super::chosen::{Chosen, chosen};
 use super::lines::{Line, collected, facts, inlined_at, lines, machine};
@@ -15,6 +16,7 @@ use super::place::Place;
 use crate::key;
 use crate::number::grouped;
 use crate::paint::Paint;
+use crate::room::COLUMNS;
 
 /// The most lines with counts, unless one place or everything is asked for.
 const MOST_LINES: usize = 16;
@@ -25,6 +27,13 @@ const MOST_OPCODES: usize = 8;
 /// Lines before and after a place, and around a line with counts.
 const AROUND_PLACE: u32 = 5;
 const AROUND_LINE: u32 = 1;
+
+/// The fewest columns for code.
+const LEAST_CODE: usize = 16;
+
+/// The columns up to the number of an instruction, and up to its text.
+const NUMBER: usize = 13;
+const EXECUTED: usize = NUMBER + 2 + 12 + 2;
 
 /// The text of a column for a line of a file with these totals.
 type Text = fn(&Line<'_>, &LineCounts) -> String;
@@ -42,7 +51,7 @@ impl Column {
     }
 }
 
-const COLUMNS: [(&str, Text); 11] = [
+const COUNTS: [(&str, Text); 12] = [
     ("instructions", |line, all| {
         let share = share(line.counts[Counter::Instructions], all[Counter::Instructions]);
         format!("{} %", grouped(share, 1))
@@ -56,7 +65,8 @@ const COLUMNS: [(&str, Text); 11] = [
     ("ideal", |line, _| number(line.counts[Counter::IdealSectors])),
     ("conflicts", |line, _| number(line.counts.conflicts())),
     ("divergent", |line, _| number(line.counts[Counter::DivergentBranches])),
-    ("local", |line, _| number(line.counts.local_accesses())),
+    ("local ld", |line, _| number(line.counts[Counter::LocalLoads])),
+    ("local st", |line, _| number(line.counts[Counter::LocalStores])),
     ("FP64", |line, _| number(line.counts[Counter::Fp64Operations])),
     ("samples", |line, all| match line.counts[Counter::Samples] {
         0 => String::new(),
@@ -80,9 +90,15 @@ fn number(value: u64) -> String {
     if value == 0 { String::new() } else { grouped(value as f64, 0) }
 }
 
-/// All series of `run` that have counts by line, or those with `place`.
-pub(super) fn screen(run: &Run, view: &View, place: Option<&Place>, paint: Paint) -> Vec<String> {
+/// All series of `run` that have counts by line, or those with `place`, on a terminal of `width`.
+pub(super) fn screen(
+    run: &Run,
+    view: &View,
+    place: Option<&Place>,
+    (width, paint): (Option<u16>, Paint),
+) -> Vec<String> {
     let mut out = Vec::new();
+    let columns = width.or((!view.all).then_some(COLUMNS));
     for series in &run.series {
         let viewed = view.within(series, usize::MAX);
         let Some(Chosen { row, why }) = chosen(&viewed.series, view) else { continue };
@@ -102,11 +118,12 @@ pub(super) fn screen(run: &Run, view: &View, place: Option<&Place>, paint: Paint
             continue;
         }
         let id = one_line(&series.id.to_string());
-        out.push(format!("{}  {}, {why}", paint.bold(id), one_line(&key(row))));
+        let chosen = format!("  {}, {why}", one_line(&key(row)));
+        out.push(format!("{}{}", paint.bold(&id), wrapped(&chosen, width, id.chars().count(), 2)));
         out.extend(row.source.as_ref().map(|source| paint.faint(collected(source))));
         for (file, of_file, numbers) in of_files {
             let sources = &run.provenance.sources;
-            let table = Table { file, lines: &of_file, all: &all, sources, paint };
+            let table = Table { file, lines: &of_file, all: &all, sources, columns, paint };
             out.extend(table.write(&numbers, place, row));
         }
         out.push(String::new());
@@ -137,6 +154,8 @@ struct Table<'r> {
     /// The lines of all files.
     all: &'r [Line<'r>],
     sources: &'r Sources,
+    /// The columns of a line, if they are limited.
+    columns: Option<u16>,
     paint: Paint,
 }
 
@@ -173,18 +192,24 @@ impl Table<'_> {
             let heat = line.map_or(0.0, |line| line.heat);
             let cells = if heat >= 0.1 { self.paint.heat(heat, cells) } else { cells };
             let text = text.or_else(|| Some(main_ptx(row, &line?.place)?.3.as_str()));
+            let start = format!(" {number:>digits$}{cells}  {} ", mark(heat));
+            let call = line.and_then(inlined_at).map(|call| format!("({call})"));
             let text = one_line(text.unwrap_or_default());
-            let call =
-                line.and_then(inlined_at).map(|call| self.paint.faint(format!("  ({call})")));
-            let text = text + &call.unwrap_or_default();
+            let at = 1 + digits + head.chars().count() + 4;
             out.push(
-                format!(" {number:>digits$}{cells}  {} {text}", mark(heat)).trim_end().to_owned(),
+                (start + &self.code(&text, &call.unwrap_or_default(), at)).trim_end().to_owned(),
             );
             if place.is_some_and(|place| place.line == number) {
                 out.extend(self.ptx(row, number));
             }
         }
         out
+    }
+
+    /// The columns that are left of a line for code next to `used` ones.
+    fn room(&self, used: usize) -> usize {
+        self.columns
+            .map_or(usize::MAX, |width| usize::from(width).saturating_sub(used).max(LEAST_CODE))
     }
 
     /// The columns that say anything.
@@ -196,7 +221,7 @@ impl Table<'_> {
             let width = texts.iter().map(String::len).chain([title.len()]).max().unwrap_or(0);
             Column { title, texts, width }
         };
-        let columns = COLUMNS.iter().map(column);
+        let columns = COUNTS.iter().map(column);
         columns.filter(|column| column.texts.iter().any(|text| !text.is_empty())).collect()
     }
 
@@ -210,6 +235,7 @@ impl Table<'_> {
         };
         let most: Vec<String> = all.iter().take(MOST_OPCODES).map(one).collect();
         let text = format!("       opcodes  {}", most.join(", "));
+        let text = wrapped(&text, self.columns, 0, 16);
         (all.len() > 1).then(|| self.paint.faint(text))
     }
 
@@ -217,18 +243,18 @@ impl Table<'_> {
     fn ptx(&self, row: &ConfigurationResult, number: u32) -> Vec<String> {
         let line = |(line, counts): (&ListedLine, LineCounts)| {
             let times = grouped(counts[Counter::Instructions] as f64, 0);
-            let facts = facts(&counts);
-            let facts =
-                if facts.is_empty() { facts } else { format!("  {}", self.paint.faint(facts)) };
-            format!("       {:>6}  {times:>12}  {}{facts}", line.0, one_line(&line.3))
+            let start = format!("{:>NUMBER$}  {times:>12}  ", line.0);
+            start + &self.code(&one_line(&line.3), &facts(&counts), EXECUTED)
         };
         let here = SourceLine { file: self.file, line: number };
         let of_line = row.code.iter().flat_map(|code| {
             code.lines().filter(|(line, _)| code.source(line).as_ref() == Some(&here))
         });
-        let head = |what| self.paint.faint(format!("       {what:>6}  {:>12}", "executed"));
+        let head = |what| self.paint.faint(format!("{what:>NUMBER$}  {:>12}", "executed"));
         let mut out: Vec<String> = self.opcodes(number).into_iter().collect();
-        out.extend(std::iter::once(head("PTX")).chain(of_line.map(line)));
+        let ptx: Vec<String> = of_line.map(line).collect();
+        out.extend(ptx.first().map(|_| head("PTX")));
+        out.extend(ptx);
         let machine = machine(row, &here);
         out.extend(
             machine.first().map(|_| format!("{}  {}", head("SASS"), self.paint.faint("live"))),
@@ -237,9 +263,24 @@ impl Table<'_> {
             let executed = executed.map_or_else(String::new, |times| grouped(times as f64, 0));
             let live =
                 Some(live).filter(|live| **live > 0).map_or_else(String::new, u32::to_string);
-            format!("       {offset:>6x}  {executed:>12}  {live:>4}  {}", one_line(text))
+            let text = pad::cut(&one_line(text), self.room(EXECUTED + 6));
+            format!("{offset:>NUMBER$x}  {executed:>12}  {live:>4}  {text}")
         }));
         out
+    }
+
+    /// `code` in the column `at`, with `facts` next to it, or below it if they do not fit.
+    fn code(&self, code: &str, facts: &str, at: usize) -> String {
+        let room = self.room(at);
+        if facts.is_empty() {
+            return pad::cut(code, room);
+        }
+        if code.chars().count() + 2 + facts.chars().count() <= room {
+            return format!("{code}  {}", self.paint.faint(facts));
+        }
+        let facts = wrapped(facts, self.columns, at + 2, at + 2);
+        let indent = " ".repeat(at + 2);
+        format!("{}\n{indent}{}", pad::cut(code, room), self.paint.faint(facts))
     }
 }
 

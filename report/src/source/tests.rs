@@ -7,6 +7,7 @@ use gpuprof_model::code::{
     Columns, CountedCode, Counter, InlinedCall, LineCounts, ListedLine, Listing, MachineLine,
     Sources,
 };
+use gpuprof_model::expression::Expression;
 use gpuprof_model::run::Run;
 
 use super::*;
@@ -70,8 +71,7 @@ fn screen(place: Option<&str>) -> String {
 fn screen_of(run: &Run, place: Option<&str>) -> String {
     let place = place.map(|text| Place::parse(text).unwrap());
     let mut out = Vec::new();
-    let by = (place.as_ref(), false);
-    write_source(run, &View::default(), by, &mut out).unwrap();
+    write_source(run, &View::default(), place.as_ref(), (None, false), &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -88,6 +88,57 @@ fn costly_lines_are_shown_in_their_source() {
         6        20.0 %      0.0                          8  █     if near < far {
         7                                                    │         y[i] = near;
     ");
+}
+
+#[test]
+fn a_configuration_that_the_filter_chose_says_so() {
+    let mut run = run();
+    let mut other = fixture::emulated(128, 1 << 20);
+    other.code = vec![code()];
+    run.series[0].configurations.push(other);
+    let head = |filter: &str, best_by: Option<&str>| {
+        let filter = Some(Expression::parse(filter).unwrap());
+        let best_by = best_by.map(str::to_owned);
+        let mut out = Vec::new();
+        let view = View { filter, best_by, ..View::default() };
+        write_source(&run, &view, None, (None, false), &mut out).unwrap();
+        String::from_utf8(out).unwrap().lines().next().unwrap().to_owned()
+    };
+    let one = "saxpy::saxpy  block=128,n=1048576, it meets the filter";
+    assert_eq!(head("block > 64", None), one);
+    assert_eq!(head("block > 64", Some("global_sectors")), one);
+    let best = "saxpy::saxpy  block=64,n=1048576, the best";
+    assert_eq!(head("block > 32", Some("global_sectors")), best);
+}
+
+#[test]
+fn code_is_cut_where_a_line_ends_and_numbers_are_whole() {
+    let mut run = run();
+    let long = format!("    let far = {};", ["x[8 * i]"; 20].join(" + "));
+    let text = SOURCE.replace("    let far = x[8 * i];", &long);
+    run.provenance.sources.add("src/lib.rs", &text, &BTreeSet::from([2, 3, 5, 6]));
+    let code = &mut run.series[0].configurations[0].code[0];
+    let listing = Arc::make_mut(&mut code.listing);
+    listing.lines[3].3 = format!("ld.global.f32 {{{}}}, [%rd2];", ["%f2"; 30].join(", "));
+    listing.calls = vec![InlinedCall(15, 1, 20)];
+    let place = Place::parse("lib.rs:5").unwrap();
+    let told = |width, all| {
+        let (view, mut out) = (View { all, ..View::default() }, Vec::new());
+        write_source(&run, &view, Some(&place), (width, false), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap();
+    for (width, columns) in [(None, 100), (Some(90), 90), (Some(120), 120)] {
+        let mut text = told(width, false);
+        assert!(widest(&text) <= columns, "{text}");
+        for facts in ["(inlined at src/lib.rs:20)", "64 requests, 2,048 sectors where 256 would do"]
+        {
+            let below = text.lines().skip_while(|line| !line.ends_with('…')).nth(1).unwrap();
+            assert_eq!(below.trim(), facts, "{text}");
+            text = text.split_once(facts).unwrap().1.to_owned();
+        }
+    }
+    assert!(told(None, true).contains(&long));
 }
 
 #[test]
@@ -117,13 +168,16 @@ fn the_code_of_one_place_is_shown_below_it() {
            opcodes  64 ld.global.f32, 64 shl.b32
               PTX      executed
                14            64  shl.b32 %r2, %r1, 3;
-               15            64  ld.global.f32 %f2, [%rd2];  64 requests, 2,048 sectors where 256 would do
+               15            64  ld.global.f32 %f2, [%rd2];
+                                   64 requests, 2,048 sectors where 256 would do
         6        20.0 %      0.0                          8  █     if near < far {
         7                                                    │         y[i] = near;
         8                                                    │     }
         9                                                    │ }
     ");
     assert_eq!(screen(Some("lib.rs:90")), "");
+    let empty = screen(Some("lib.rs:4"));
+    assert!(!empty.contains("PTX"), "{empty}");
 }
 
 /// With machine code of the lines 3 and 5, and of none, which warps executed so often.
@@ -156,7 +210,8 @@ fn machine_code_is_shown_below_the_ptx_of_its_place() {
            opcodes  66 LDG.E, 65 IADD3
               PTX      executed
                14            64  shl.b32 %r2, %r1, 3;
-               15            64  ld.global.f32 %f2, [%rd2];  64 requests, 2,048 sectors where 256 would do
+               15            64  ld.global.f32 %f2, [%rd2];
+                                   64 requests, 2,048 sectors where 256 would do
              SASS      executed  live
               190            65     9  IADD3 R4, R4, R2, RZ
               1a0            66     7  LDG.E R4, [R6]
@@ -226,10 +281,8 @@ fn a_line_of_an_inlined_function_names_the_calls() {
     let mut run = run();
     run.series[0].configurations[0].code = vec![code];
     let text = screen_of(&run, None);
-    assert!(
-        text.contains(" let far = x[8 * i];  (inlined at src/lib.rs:20 and 1 more)\n"),
-        "{text}"
-    );
+    let (_, call) = text.split_once(" let far = x[8 * i];\n").expect("the line is shown");
+    assert!(call.trim_start().starts_with("(inlined at src/lib.rs:20 and 1 more)\n"), "{text}");
     let mut out = Vec::new();
     write_source_json(&run, &View::default(), None, &mut out).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
@@ -241,7 +294,7 @@ fn a_line_of_an_inlined_function_names_the_calls() {
 fn local_memory_and_doubles_have_a_column_and_make_a_line_hot() {
     let mut code = code();
     let mut rows = code.counts.rows(code.listing.lines.len());
-    (rows[0][Counter::LocalLoads], rows[0][Counter::LocalStores]) = (1500, 500);
+    (rows[0][Counter::LocalLoads], rows[1][Counter::LocalStores]) = (1500, 500);
     rows[1][Counter::Fp64Operations] = 4096;
     code.counts = Columns::new(&rows);
     let mut run = run();
@@ -249,23 +302,24 @@ fn local_memory_and_doubles_have_a_column_and_make_a_line_hot() {
     let text = screen_of(&run, Some("lib.rs:3"));
     insta::assert_snapshot!(text, @r"
     saxpy::saxpy  block=64,n=1048576, the first
-     line  instructions  threads  sectors  ideal  divergent  local   FP64    src/lib.rs
-        1                                                                  │ fn kernel() {
-        2        20.0 %      0.0                             2,000         █     let i = thread::global_x();
-        3        20.0 %      0.0      256    256                    4,096  █     let near = x[i];
+     line  instructions  threads  sectors  ideal  divergent  local ld  local st   FP64    src/lib.rs
+        1                                                                               │ fn kernel() {
+        2        20.0 %      0.0                                1,500                   █     let i = thr…
+        3        20.0 %      0.0      256    256                            500  4,096  █     let near =…
               PTX      executed
-               12            64  ld.global.f32 %f1, [%rd1];  64 requests, 256 sectors, 4,096 FP64 operations
-        4                                                                  │     // One sector a lane.
-        5        40.0 %      0.0    2,048    256                           █     let far = x[8 * i];
-        6        20.0 %      0.0                          8                █     if near < far {
-        7                                                                  │         y[i] = near;
-        8                                                                  │     }
+               12            64  ld.global.f32 %f1, [%rd1];
+                                   64 requests, 256 sectors, 500 local stores, 4,096 FP64 operations
+        4                                                                               │     // One sect…
+        5        40.0 %      0.0    2,048    256                                        █     let far = x…
+        6        20.0 %      0.0                          8                             █     if near < f…
+        7                                                                               │         y[i] =…
+        8                                                                               │     }
     ");
     let mut out = Vec::new();
     write_source_json(&run, &View::default(), None, &mut out).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     let lines = &document["series"][0]["lines"];
     let of = |line: usize, count: &str| lines[line]["counts"][count].as_u64();
-    assert_eq!((of(0, "local_loads"), of(0, "local_stores")), (Some(1500), Some(500)));
+    assert_eq!((of(0, "local_loads"), of(1, "local_stores")), (Some(1500), Some(500)));
     assert_eq!((of(1, "fp64_operations"), lines[1]["heat"].as_f64()), (Some(4096), Some(1.0)));
 }
