@@ -99,16 +99,19 @@ impl<'t> Linked<'t> {
         let shared = own.filter(|name| self.modules[name.name].len() > 1);
         let renamed: HashMap<&str, String> =
             shared.map(|name| (name.name, format!("{}${number}", name.name))).collect();
-        let mut files = HashMap::new();
+        // nvcc writes them behind the code.
+        let files = items.iter().filter_map(|item| match item.kind {
+            Kind::File(file) => Some(file),
+            _ => None,
+        });
+        let files: HashMap<&str, String> =
+            files.zip(self.files + 1..).map(|(file, number)| (file, number.to_string())).collect();
+        self.files += files.len();
         for item in items {
             match item.kind {
                 Kind::Version | Kind::Target | Kind::Dropped => continue,
-                Kind::File(file) => {
-                    self.files += 1;
-                    files.insert(file, self.files.to_string());
-                }
                 Kind::Declared(name) if !self.takes(item, name) => continue,
-                Kind::Declared(_) | Kind::Other => {}
+                Kind::Declared(_) | Kind::File(_) | Kind::Other => {}
             }
             self.write(item, &renamed, &files);
         }
@@ -336,6 +339,18 @@ mod tests {
             ".file 1 \"a\"\n.visible .func a()\n{ .loc 1 1 2, function_name $L0+4, inlined_at 1 1 \
              3\nret; \n}\n.file 2 \"b\"\n.visible .func b()\n{ .loc 2 1 2, function_name $L0+4, \
              inlined_at 2 1 3\nret; \n}"
+        );
+    }
+
+    #[test]
+    fn files_that_are_numbered_behind_the_code_as_by_nvcc_keep_their_lines() {
+        let module = |file| {
+            format!(".visible .func {file}()\n{{ .loc 1 1 2\nret;\n}}\n.file 1 \"{file}\"\n")
+        };
+        assert_eq!(
+            linked(&[&module("a"), &module("b")]),
+            ".visible .func a()\n{ .loc 1 1 2\nret;\n}\n.file 1 \"a\"\n.visible .func b()\n{ .loc 2 \
+             1 2\nret;\n}\n.file 2 \"b\""
         );
     }
 
