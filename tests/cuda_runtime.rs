@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use crate::support::{Outcome, Tool, Workspace, target_folder};
+use crate::support::{FakeGpu, Outcome, Tool, Workspace, target_folder};
 use crate::wheels::unpacked;
 
 const WHEELS: [&str; 4] = [
@@ -20,6 +20,7 @@ const WHEELS: [&str; 4] = [
     "nvidia-nvvm==13.0.88",
     "nvidia-cuda-runtime==13.0.96",
 ];
+const NVRTC: &str = "nvidia-cuda-nvrtc==13.3.33";
 const RUNTIME_12: &str = "nvidia-cuda-runtime-cu12==12.8.90";
 
 /// The options that the book gives.
@@ -65,6 +66,21 @@ fn add(from: &Path, folder: &Path) {
     let mut command = Command::new("cp");
     command.arg("-rlf").arg(from.join(".")).arg(folder);
     assert!(command.status().expect("cp starts").success(), "cp {}", from.display());
+}
+
+/// A folder with the libraries that cudarc's feature `dynamic-linking` links.
+fn linked() -> PathBuf {
+    let folder = tempfile::tempdir_in(target_folder()).expect("the target folder is ours").keep();
+    let nvrtc = unpacked(NVRTC).join("nvidia/cu13/lib/libnvrtc.so.13");
+    let fake = |name| FakeGpu::libraries().join(name);
+    for (name, library) in [
+        ("libcuda.so", fake("libcuda.so")),
+        ("libcupti.so", fake("libcupti.so.13")),
+        ("libnvrtc.so", nvrtc),
+    ] {
+        symlink(library, folder.join(name)).expect("the folder is ours");
+    }
+    folder
 }
 
 /// Compiles `source`, as a Makefile with these options would.
@@ -155,9 +171,9 @@ fn a_program_with_the_static_runtime_of_nvidia_is_told_how_to_build_it() {
 }
 
 #[test]
-fn a_harness_launches_by_a_library_of_nvcc() {
+fn a_harness_that_links_the_driver_launches_by_a_library_of_nvcc() {
     let fixture = Workspace::fixture("runtime-library");
-    let tool = fixture.tool(&["run"]);
+    let tool = fixture.tool(&["run"]).env("LIBRARY_PATH", linked());
     let tool = tool.env("CUDA_PATH", &*TOOLKIT_13).env("NVCC_APPEND_FLAGS", APPENDED);
     let outcome = tool.run().exits_with(0);
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");

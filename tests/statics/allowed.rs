@@ -116,6 +116,11 @@ pub const ALLOWED: &[Allowed] = &[
         "expansions are independent, and each needs a unique PTX name",
     ),
     allowed(
+        "runtime/src/host/driver_library.rs",
+        "LIBRARY",
+        "the system has one library of the driver for a process, and so has cudarc",
+    ),
+    allowed(
         "runtime/src/host/collect/persisting.rs",
         "KNOWN",
         "whether the one driver of a process has a symbol, which never changes",

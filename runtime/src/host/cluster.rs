@@ -13,6 +13,7 @@ use cudarc::driver::sys::{
 };
 use cudarc::driver::{CudaStream, DriverError};
 
+use super::driver_library;
 use super::error::{Error, Result};
 use super::function::Function;
 
@@ -133,8 +134,7 @@ fn ask(
     // SAFETY: the symbol, if it exists, has this type (cuda.h); function and configuration outlive
     // the call, which writes one integer.
     let told = unsafe {
-        let ask = sys::culib().get::<Ask>(name);
-        ask.is_ok_and(|ask| {
+        driver_library::find::<Ask>(name).is_some_and(|ask| {
             ask(&mut number, function.handle(), &config) == sys::CUresult::CUDA_SUCCESS
         })
     };

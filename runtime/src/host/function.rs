@@ -8,6 +8,8 @@ use std::ffi::{CStr, c_char};
 use cudarc::driver::sys::{self, CUfunction_attribute_enum as Attribute, CUresult};
 use cudarc::driver::{CudaFunction, DriverError, result};
 
+use super::driver_library;
+
 /// A function that is loaded.
 #[derive(Clone)]
 pub(crate) struct Function {
@@ -44,7 +46,7 @@ impl Function {
         // SAFETY: the symbol, if it exists, has this type (cuda.h); the function is loaded, and the
         // name that the call writes lives as long as the function.
         unsafe {
-            let ask = sys::culib().get::<GetName>(b"cuFuncGetName\0").ok()?;
+            let ask = driver_library::find::<GetName>(b"cuFuncGetName\0")?;
             (ask(&mut name, self.handle) == CUresult::CUDA_SUCCESS && !name.is_null())
                 .then(|| CStr::from_ptr(name).to_string_lossy().into_owned())
         }
@@ -55,7 +57,7 @@ impl Function {
         type GetParameter =
             unsafe extern "C" fn(sys::CUfunction, usize, *mut usize, *mut usize) -> CUresult;
         // SAFETY: the symbol, if it exists, has this type (cuda.h).
-        let ask = unsafe { sys::culib().get::<GetParameter>(b"cuFuncGetParamInfo\0") }.ok()?;
+        let ask = unsafe { driver_library::find::<GetParameter>(b"cuFuncGetParamInfo\0") }?;
         let (mut offset, mut size, mut count) = (0, 0, 0);
         loop {
             // SAFETY: the function is loaded, and the call writes two numbers.

@@ -16,6 +16,7 @@ mod contents_tests;
 mod count;
 mod declaration;
 mod device_state;
+mod driver_library;
 mod error;
 mod expected;
 mod extent;

@@ -28,6 +28,7 @@ use super::collect::flush::Flush;
 use super::collect::profiler::Profiler;
 use super::collect::{attributes, bandwidth, emulator, persisting};
 use super::declaration;
+use super::driver_library;
 use super::error::{Error, Result};
 use super::handover::Handover;
 use super::measure_lock::MeasureLock;
@@ -111,7 +112,7 @@ impl Session {
         turn: Option<Rc<Handover>>,
         quiet: MeasureLock,
     ) -> Result<Self> {
-        if !driver_present() {
+        if !driver_library::is_present() {
             return Err(Error::failed("cannot load the CUDA driver library (libcuda.so)"));
         }
         if emulated != emulator::is_loaded() {
@@ -364,12 +365,6 @@ impl Session {
     }
 }
 
-/// Whether a driver library can be loaded.
-pub(super) fn driver_present() -> bool {
-    // SAFETY: loads and unloads a library; the driver's and the emulator's have no unload hazards.
-    unsafe { sys::is_culib_present() }
-}
-
 /// The driver's data on its `device`. It needs no context, since opening one takes a fifth of a
 /// second.
 fn record(device: CUdevice, emulated: bool) -> Result<DeviceRecord, DriverError> {
@@ -404,7 +399,7 @@ fn record(device: CUdevice, emulated: bool) -> Result<DeviceRecord, DriverError>
 
 /// Whether a driver and a device answer in this process.
 pub(crate) fn probe() -> DriverProbe {
-    if !driver_present() {
+    if !driver_library::is_present() {
         return DriverProbe::Absent;
     }
     let broken = |call: &str, error: CUresult| DriverProbe::Broken {

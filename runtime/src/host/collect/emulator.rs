@@ -16,6 +16,7 @@ use gpuprof_model::timeline::{EstimatedDuration, MOST, Memory, Timeline, Work, W
 use serde::Deserialize;
 
 use super::parts::Counts;
+use crate::host::driver_library;
 use crate::host::error::{Error, Result};
 use crate::host::expected;
 
@@ -126,9 +127,9 @@ struct Frame {
 pub(crate) fn is_loaded() -> bool {
     // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1).
     let version = unsafe {
-        sys::culib().get::<unsafe extern "C" fn() -> u32>(b"gpuemu_abi_version\0").map(|f| f())
+        driver_library::find::<unsafe extern "C" fn() -> u32>(b"gpuemu_abi_version\0").map(|f| f())
     };
-    version.is_ok_and(|version| version == ABI_VERSION)
+    version == Some(ABI_VERSION)
 }
 
 /// What was counted since the last call.
@@ -205,7 +206,8 @@ fn timeline(launches: &[Launch], moves: &[Move], more: u64) -> Option<Timeline> 
 pub(crate) fn launch_count() -> usize {
     type Count = unsafe extern "C" fn() -> u64;
     // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1).
-    let count = unsafe { sys::culib().get::<Count>(b"gpuemu_launch_count\0").map(|count| count()) };
+    let count =
+        unsafe { driver_library::find::<Count>(b"gpuemu_launch_count\0").map(|count| count()) };
     count.map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX))
 }
 
@@ -235,7 +237,7 @@ pub(crate) fn label_argument(address: u64, name: &str, read_only: bool) {
     // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1); the name is
     // NUL-terminated and alive during the call.
     unsafe {
-        if let Ok(label) = sys::culib().get::<Label>(b"gpuemu_label_argument\0") {
+        if let Some(label) = driver_library::find::<Label>(b"gpuemu_label_argument\0") {
             label(address, name.as_ptr(), c_int::from(read_only));
         }
     }
@@ -248,7 +250,7 @@ pub(crate) fn set_registers(function: sys::CUfunction, registers: u32) {
     // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1); the function
     // is loaded.
     unsafe {
-        if let Ok(set) = sys::culib().get::<Set>(b"gpuemu_set_registers\0") {
+        if let Some(set) = driver_library::find::<Set>(b"gpuemu_set_registers\0") {
             set(function, registers);
         }
     }
@@ -261,7 +263,7 @@ pub(crate) fn listing(ptx: &str, kernel: &str) -> Option<Listing> {
     // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1); both texts
     // are NUL-terminated and alive during the call.
     let text = unsafe {
-        let list = sys::culib().get::<List>(b"gpuemu_listing\0").ok()?;
+        let list = driver_library::find::<List>(b"gpuemu_listing\0")?;
         list(ptx.as_ptr(), kernel.as_ptr())
     };
     serde_json::from_str(&owned(text)?).ok()
@@ -270,7 +272,7 @@ pub(crate) fn listing(ptx: &str, kernel: &str) -> Option<Listing> {
 fn take_text(symbol: &[u8]) -> Option<String> {
     // SAFETY: the symbols, if they exist, have this type (the emulator's ABI, version 1).
     let text = unsafe {
-        let take = sys::culib().get::<unsafe extern "C" fn() -> *mut c_char>(symbol).ok()?;
+        let take = driver_library::find::<unsafe extern "C" fn() -> *mut c_char>(symbol)?;
         take()
     };
     owned(text)
@@ -281,7 +283,7 @@ fn owned(text: *mut c_char) -> Option<String> {
     // SAFETY: the symbol has this type (the emulator's ABI, version 1); the string is
     // NUL-terminated, ours until it is freed, and freed once.
     unsafe {
-        let free = sys::culib().get::<unsafe extern "C" fn(*mut c_char)>(b"gpuemu_free\0").ok()?;
+        let free = driver_library::find::<unsafe extern "C" fn(*mut c_char)>(b"gpuemu_free\0")?;
         if text.is_null() {
             return None;
         }

@@ -8,13 +8,13 @@ use std::sync::LazyLock;
 
 use cudarc::driver::sys;
 
+use crate::host::driver_library;
+
 /// cudarc panics where a symbol is missing, so it is looked up before it is called.
 static KNOWN: LazyLock<bool> = LazyLock::new(|| {
-    // SAFETY: cudarc's own handle of the driver, which a session has opened; only a name is looked
-    // up.
-    let found =
-        unsafe { sys::culib().get::<unsafe extern "C" fn()>(b"cuCtxResetPersistingL2Cache\0") };
-    found.is_ok()
+    // SAFETY: only the name is looked up.
+    unsafe { driver_library::find::<unsafe extern "C" fn()>(b"cuCtxResetPersistingL2Cache\0") }
+        .is_some()
 });
 
 /// Makes all persisting lines ordinary ones.
