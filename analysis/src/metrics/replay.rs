@@ -25,7 +25,7 @@ pub enum Matching {
 /// How far the launches of two passes may differ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// Every launch must match, in the same order.
+    /// Every launch must match, in the same order; that of launches of several threads is free.
     #[default]
     Strict,
     /// Every launch must match, in any order.
@@ -54,15 +54,24 @@ pub struct Divergence {
     pub other: String,
     /// The number of the other process, from 1.
     pub process: usize,
+    /// The rule that the difference breaks.
+    pub rule: &'static str,
 }
+
+/// The rule for everything that must repeat.
+const REPEATS: &str = "a profiled kernel must do the same in every process";
+
+/// The rule for launches that only changed their places.
+const ORDER: &str = "they are the same launches, and `--app-replay-mode balanced` accepts them in \
+                     another order";
 
 impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, first, other, process } = self;
+        let Self { what, first, other, process, rule } = self;
         write!(
             f,
-            "replay diverged: {what} is {first} in process 1 and {other} in process {process}; a \
-             profiled kernel must do the same in every process"
+            "replay diverged: {what} is {first} in process 1 and {other} in process {process}; \
+             {rule}"
         )
     }
 }
@@ -76,8 +85,8 @@ impl std::error::Error for Divergence {}
 pub fn agree(passes: &[PassResult], discipline: Discipline) -> Result<(), Divergence> {
     let Some((first, others)) = passes.split_first() else { return Ok(()) };
     for (position, other) in others.iter().enumerate() {
-        if let Some((what, first, other)) = difference(first, other, discipline) {
-            return Err(Divergence { what, first, other, process: position + 2 });
+        if let Some(difference) = difference(first, other, discipline) {
+            return Err(difference.between(position + 2));
         }
     }
     Ok(())
@@ -95,18 +104,32 @@ pub fn same_program(
     counted: &PassResult,
     discipline: Discipline,
 ) -> Result<Option<Divergence>, Divergence> {
-    let diverged = |(what, first, other)| Divergence { what, first, other, process: 2 };
-    if let Some(difference) = device(timed, counted) {
-        return Err(diverged(difference));
+    let compared = |discipline| launches(&timed.launches, &counted.launches, discipline);
+    if let Some(difference) = device(timed, counted).or_else(|| compared(discipline)) {
+        return Err(difference.between(2));
     }
-    if let Some(difference) = launches(&timed.launches, &counted.launches, discipline) {
-        return Err(diverged(difference));
-    }
-    let all = Discipline { strictness: Strictness::Balanced, ..discipline };
-    Ok(launches(&timed.launches, &counted.launches, all).map(diverged))
+    Ok(compared(discipline.in_any_order()).map(|difference| difference.between(2)))
 }
 
-type Difference = (String, String, String);
+/// The subject of a difference, and what each side has of it.
+struct Difference {
+    what: String,
+    first: String,
+    other: String,
+    rule: &'static str,
+}
+
+impl Difference {
+    fn new(what: impl Into<String>, first: String, other: String) -> Self {
+        Self { what: what.into(), first, other, rule: REPEATS }
+    }
+
+    /// The difference between process 1 and this one.
+    fn between(self, process: usize) -> Divergence {
+        let Self { what, first, other, rule } = self;
+        Divergence { what, first, other, process, rule }
+    }
+}
 
 fn difference(a: &PassResult, b: &PassResult, discipline: Discipline) -> Option<Difference> {
     device(a, b)
@@ -127,7 +150,7 @@ fn device(a: &PassResult, b: &PassResult) -> Option<Difference> {
         "" => pass.device.name.clone(),
         uuid => format!("{} ({uuid})", pass.device.name),
     };
-    (name(a) != name(b)).then(|| ("the device".to_owned(), name(a), name(b)))
+    (name(a) != name(b)).then(|| Difference::new("the device", name(a), name(b)))
 }
 
 /// Files that were changed between two processes hold other inputs.
@@ -135,11 +158,15 @@ fn input_files(a: &PassResult, b: &PassResult) -> Option<Difference> {
     let changed = |(a, b): &(&InputFile, &InputFile)| a.path == b.path && a.sha256 != b.sha256;
     let (a, b) = a.input_files.iter().zip(&b.input_files).find(changed)?;
     let text = |file: &InputFile| format!("SHA-256 {:.12}…", file.sha256);
-    Some((format!("the input file {}", a.path), text(a), text(b)))
+    Some(Difference::new(format!("the input file {}", a.path), text(a), text(b)))
 }
 
-fn launches(a: &[LaunchRecord], b: &[LaunchRecord], discipline: Discipline) -> Option<Difference> {
-    let (a, b) = (Comparable::all(a), Comparable::all(b));
+fn launches(
+    first: &[LaunchRecord],
+    second: &[LaunchRecord],
+    discipline: Discipline,
+) -> Option<Difference> {
+    let (a, b) = (Comparable::all(first), Comparable::all(second));
     let text = |launch: Option<&Comparable<'_>>| {
         launch.map_or_else(|| "absent".to_owned(), |launch| launch_text(launch.launch))
     };
@@ -151,30 +178,34 @@ fn launches(a: &[LaunchRecord], b: &[LaunchRecord], discipline: Discipline) -> O
                 _ => true,
             };
             let index = (0..a.len().max(b.len())).find(differ)?;
-            Some((format!("launch {}", index + 1), text(a.get(index)), text(b.get(index))))
+            let number = a.get(index).map_or(index, |launch| launch.index) + 1;
+            let difference =
+                Difference::new(format!("launch {number}"), text(a.get(index)), text(b.get(index)));
+            let moved = launches(first, second, discipline.in_any_order()).is_none();
+            Some(if moved { Difference { rule: ORDER, ..difference } } else { difference })
         }
         Strictness::Balanced => {
             let mut left: Vec<&Comparable<'_>> = b.iter().collect();
-            let mut unmatched: Option<(usize, &Comparable<'_>)> = None;
-            for (index, launch) in a.iter().enumerate() {
+            let mut unmatched: Option<&Comparable<'_>> = None;
+            for launch in &a {
                 match left.iter().position(|other| discipline.same(launch, other)) {
                     Some(position) => drop(left.remove(position)),
-                    None => unmatched = unmatched.or(Some((index, launch))),
+                    None => unmatched = unmatched.or(Some(launch)),
                 }
             }
             match (unmatched, left.first()) {
                 (None, None) => None,
                 (None, Some(more)) => {
-                    Some(("a launch more".to_owned(), text(None), text(Some(*more))))
+                    Some(Difference::new("a launch more", text(None), text(Some(*more))))
                 }
                 // A launch without a match here is the nearest to the other side.
-                (Some((index, launch)), other) => {
-                    let what = format!("launch {}, in any place,", index + 1);
+                (Some(launch), other) => {
+                    let what = format!("launch {}, in any place,", launch.index + 1);
                     let other = other.map_or_else(
                         || text(None),
                         |other| format!("absent (but {} is)", launch_text(other.launch)),
                     );
-                    Some((what, text(Some(launch)), other))
+                    Some(Difference::new(what, text(Some(launch)), other))
                 }
             }
         }
@@ -185,19 +216,38 @@ fn launches(a: &[LaunchRecord], b: &[LaunchRecord], discipline: Discipline) -> O
 /// their first launches: a stream that a function makes has another number each time.
 struct Comparable<'r> {
     launch: &'r LaunchRecord,
+    /// Its position among the launches of the range.
+    index: usize,
     stream: Option<usize>,
     graph: Option<usize>,
 }
 
 impl<'r> Comparable<'r> {
+    /// The launches of a range: those of each thread in their order, and the threads in an order
+    /// that only depends on their launches. Threads race, so the order of launches of two of them
+    /// is another in every process.
     fn all(launches: &'r [LaunchRecord]) -> Vec<Self> {
+        let mut threads: Vec<Vec<Self>> = Vec::new();
+        for (index, launch) in launches.iter().enumerate() {
+            let comparable = Self { launch, index, stream: None, graph: None };
+            match threads.iter_mut().find(|own| own[0].launch.thread == launch.thread) {
+                Some(own) => own.push(comparable),
+                None => threads.push(vec![comparable]),
+            }
+        }
+        threads.sort_by(|a, b| a.iter().map(Self::shape).cmp(b.iter().map(Self::shape)));
+        let mut all: Vec<Self> = threads.into_iter().flatten().collect();
         let (mut streams, mut graphs) = (Vec::new(), Vec::new());
-        let comparable = |launch: &'r LaunchRecord| Self {
-            launch,
-            stream: launch.stream.map(|stream| position(&mut streams, stream)),
-            graph: launch.graph.map(|graph| position(&mut graphs, graph)),
-        };
-        launches.iter().map(comparable).collect()
+        for Self { launch, stream, graph, .. } in &mut all {
+            *stream = launch.stream.map(|stream| position(&mut streams, stream));
+            *graph = launch.graph.map(|graph| position(&mut graphs, graph));
+        }
+        all
+    }
+
+    fn shape(&self) -> (&'r str, [u32; 3], [u32; 3], u32) {
+        let LaunchRecord { kernel, grid, block, shared_bytes, .. } = self.launch;
+        (kernel, *grid, *block, *shared_bytes)
     }
 }
 
@@ -210,6 +260,11 @@ fn position<T: PartialEq>(known: &mut Vec<T>, value: T) -> usize {
 }
 
 impl Discipline {
+    /// The same, but with the launches in any order.
+    fn in_any_order(self) -> Self {
+        Self { strictness: Strictness::Balanced, ..self }
+    }
+
     /// Whether two launches are the same one.
     fn same(self, a: &Comparable<'_>, b: &Comparable<'_>) -> bool {
         let all = |it: &Comparable<'_>| {
@@ -257,7 +312,8 @@ fn facts(a: Option<&LaunchFacts>, b: Option<&LaunchFacts>) -> Option<Difference>
         (None, None) => return None,
         (a, _) => {
             let known = |known: bool| if known { "known" } else { "unknown" }.to_owned();
-            return Some(("the launched function".into(), known(a.is_some()), known(a.is_none())));
+            let (a, b) = (known(a.is_some()), known(a.is_none()));
+            return Some(Difference::new("the launched function", a, b));
         }
     };
     let whole = |name: &str, a: u32, b: u32| optional(name, Some(a.into()), Some(b.into()));
@@ -297,7 +353,7 @@ fn unequal<T: PartialEq + Copy + Display>(
     text: impl Fn(T) -> String,
 ) -> Option<Difference> {
     let text = |value: Option<T>| value.map_or_else(|| "absent".to_owned(), &text);
-    (a != b).then(|| (what.to_owned(), text(a), text(b)))
+    (a != b).then(|| Difference::new(what, text(a), text(b)))
 }
 
 #[cfg(test)]
@@ -394,6 +450,29 @@ mod tests {
         for change in ignored {
             assert_eq!(differs(change, Matching::All), None);
         }
+    }
+
+    #[test]
+    fn launches_of_threads_that_race_are_compared_thread_by_thread() {
+        // Each thread has a stream; numbers of threads are in the order of their first launches.
+        let raced = |launches: &[(u32, u32, u64)]| {
+            let mut pass = launched(&launches.iter().map(|it| it.0).collect::<Vec<_>>());
+            for (launch, (_, thread, stream)) in pass.launches.iter_mut().zip(launches) {
+                (launch.thread, launch.stream) = (Some(*thread), Some(*stream));
+            }
+            pass
+        };
+        let first = raced(&[(1, 0, 7), (2, 0, 7), (3, 1, 14)]);
+        assert_eq!(
+            same_program(&first, &raced(&[(3, 0, 14), (1, 1, 7), (2, 1, 7)]), STRICT),
+            Ok(None)
+        );
+        let error = same_program(&first, &raced(&[(2, 0, 7), (3, 1, 14), (1, 0, 7)]), STRICT);
+        let error = error.unwrap_err();
+        assert_eq!((error.what.as_str(), error.rule), ("launch 1", ORDER));
+        let error = same_program(&first, &raced(&[(1, 0, 7), (2, 0, 7), (4, 1, 14)]), STRICT);
+        let error = error.unwrap_err();
+        assert_eq!((error.what.as_str(), error.rule), ("launch 3", REPEATS));
     }
 
     #[test]

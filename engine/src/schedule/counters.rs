@@ -113,10 +113,10 @@ impl Counters {
         let dropped = match timed.map(|t| replay::same_program(t, &found, self.discipline)) {
             None => None,
             Some(Ok(dropped)) => dropped,
-            Some(Err(Divergence { what, first, other, .. })) => {
+            Some(Err(Divergence { what, first, other, rule, .. })) => {
                 return Err(format!(
                     "counter pass {}: replay diverged: {what} is {first} in pass 0 and {other} \
-                     there; a profiled kernel must do the same in every process",
+                     there; {rule}",
                     step + 1
                 ));
             }
