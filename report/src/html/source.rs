@@ -11,6 +11,7 @@ use gpuprof_model::code::{Counter, LineCounts, ListedLine, MachineLine, SourceLi
 use gpuprof_model::run::{ConfigurationResult, Run};
 use maud::{Markup, html};
 
+use super::prose::prose;
 use super::section::Section;
 use crate::key;
 use crate::number::grouped;
@@ -75,7 +76,7 @@ pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> 
     let codes: &[&str] = if has_machine { &["PTX", "SASS"] } else { &["PTX"] };
     Some(html! {
         details.source open[matches!(why, Why::Violates(_))] {
-            summary { "Source: counts by line at " (key(row)) ", " (why) }
+            summary { "Source: counts by line at " (key(row)) ", " (prose(&why.to_string())) }
             p.key { "the margin shows the largest share that a line has of the instructions, of the avoidable cost of accesses, of the divergent branches, of the local loads or stores, of the FP64 operations, or of the samples · point at a line for all of its counts" }
             @if let Some(source) = &row.source { p.key { (collected(source)) } }
             div.wide tabindex="0" role="region" aria-label="Source" {
