@@ -21,34 +21,33 @@ use crate::commands::Source;
 /// Adds the text to what was `found` of both revisions.
 pub(super) fn add(prepared: &Prepared, found: &mut Collected) {
     let inputs = &prepared.plan.inputs;
-    let read = |run: &Run, source: &Source, changed: Lines| {
-        let read = |root: Utf8PathBuf| read((run, changed), &root, prepared.built);
+    let read = |lines: Lines, source: &Source| {
+        let read = |root: Utf8PathBuf| read(lines, &root, prepared.built);
         source.folder().map_or_else(Sources::default, read)
     };
-    let (mut old, mut new) = Default::default();
+    let mut head = counted(&found.run);
     let base = found.base.as_mut().and_then(|against| against.run.as_mut().ok());
     if let Some((run, base)) = base.zip(inputs.base.as_ref()) {
-        if let Some((base, head)) = base.source.folder().zip(inputs.source.folder()) {
-            let files = counted(run).into_keys().chain(counted(&found.run).into_keys());
-            (old, new) = changed(files, &base, &head);
+        let mut lines = counted(run);
+        if let Some((old, new)) = base.source.folder().zip(inputs.source.folder()) {
+            add_changed((&mut lines, &old), (&mut head, &new));
         }
-        run.provenance.sources = read(run, &base.source, old);
+        run.provenance.sources = read(lines, &base.source);
     }
-    found.run.provenance.sources = read(&found.run, &inputs.source, new);
+    found.run.provenance.sources = read(head, &inputs.source);
 }
 
-/// The lines of each of `files` that differ between two folders, in either.
-fn changed(files: impl Iterator<Item = String>, old: &Utf8Path, new: &Utf8Path) -> (Lines, Lines) {
-    let (mut before, mut after) = (Lines::new(), Lines::new());
-    for file in files.collect::<BTreeSet<_>>() {
+/// Adds to the lines of each side those that differ between the two folders.
+fn add_changed((old, before): (&mut Lines, &Utf8Path), (new, after): (&mut Lines, &Utf8Path)) {
+    let files: BTreeSet<String> = old.keys().chain(new.keys()).cloned().collect();
+    for file in files {
         let text = |root: &Utf8Path| fs::read_to_string(within(root, &file)?).ok();
-        if let Some((a, b)) = text(old).zip(text(new)) {
+        if let Some((a, b)) = text(before).zip(text(after)) {
             let (a, b) = changed_lines(&a, &b);
-            before.insert(file.clone(), a);
-            after.insert(file, b);
+            old.entry(file.clone()).or_default().extend(a);
+            new.entry(file).or_default().extend(b);
         }
     }
-    (before, after)
 }
 
 /// The numbers of lines by file.
@@ -75,14 +74,9 @@ fn within(root: &Utf8Path, file: &str) -> Option<Utf8PathBuf> {
     inside.then_some(path)
 }
 
-/// The text of the counted lines of `run`, which was `built` from the source in `root`, and of
-/// those that `changed`.
-fn read((run, changed): (&Run, Lines), root: &Utf8Path, built: SystemTime) -> Sources {
+/// The text of these lines in `root`, from which the kernels were `built`.
+fn read(wanted: Lines, root: &Utf8Path, built: SystemTime) -> Sources {
     let mut sources = Sources::default();
-    let mut wanted = counted(run);
-    for (file, lines) in changed {
-        wanted.entry(file).or_default().extend(lines);
-    }
     for (file, lines) in wanted {
         let Some(path) = within(root, &file) else { continue };
         let changed = fs::metadata(&path).and_then(|it| it.modified()).is_ok_and(|at| at > built);
@@ -107,6 +101,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lines_that_differ_between_two_folders_are_added_on_their_side() {
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let [old, new] = folders.each_ref().map(|it| Utf8Path::from_path(it.path()).unwrap());
+        fs::write(old.join("lib.rs"), "one\ntwo\n").unwrap();
+        fs::write(new.join("lib.rs"), "one\nand\ntwo\nthree\n").unwrap();
+        let lines =
+            |all: &[u32]| Lines::from([("lib.rs".to_owned(), all.iter().copied().collect())]);
+        let (mut before, mut after) = (lines(&[1]), Lines::new());
+        add_changed((&mut before, old), (&mut after, new));
+        assert_eq!((before, after), (lines(&[1]), lines(&[2, 4])));
+    }
+
+    #[test]
     fn a_file_that_changed_after_the_build_has_no_text() {
         let folder = tempfile::tempdir().unwrap();
         let root = Utf8Path::from_path(folder.path()).unwrap();
@@ -120,7 +127,7 @@ mod tests {
         row.code = vec![CountedCode::new(listing, &[counts])];
         let run = fixture::run("now", vec![fixture::series(vec![row])]);
         let built = SystemTime::now() + Duration::from_secs(1);
-        let read = |root: &Utf8Path, built| read((&run, Lines::new()), root, built);
+        let read = |root: &Utf8Path, built| read(counted(&run), root, built);
         assert_eq!(read(root, built).line("lib.rs", 2), Some("two"));
         let changed = read(root, built - Duration::from_secs(3600));
         assert_eq!(changed.line("lib.rs", 2), None);
