@@ -24,7 +24,7 @@ const NVRTC: &str = "nvidia-cuda-nvrtc==13.3.33";
 const RUNTIME_12: &str = "nvidia-cuda-runtime-cu12==12.8.90";
 
 /// The options that the book gives.
-const APPENDED: &str = "-cudart=shared -gencode arch=compute_80,code=compute_80";
+const APPENDED: &str = "-cudart=shared -lineinfo -gencode arch=compute_80,code=compute_80";
 
 /// The toolkit of version 13.
 static TOOLKIT_13: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -165,7 +165,8 @@ fn a_program_with_the_static_runtime_of_nvidia_is_told_how_to_build_it() {
     assert_eq!(outcome.stdout, "cudaErrorInsufficientDriver\n");
     let said = format!(
         "emulated CUDA driver: the program carries NVIDIA's CUDA runtime, which runs on NVIDIA's \
-         driver alone. Build it with the shared runtime and PTX: NVCC_APPEND_FLAGS='{APPENDED}'\n"
+         driver alone. Build it with the shared runtime, PTX and source lines: \
+         NVCC_APPEND_FLAGS='{APPENDED}'\n"
     );
     assert_eq!(outcome.stderr.matches(&said).count(), 1, "{}", outcome.stderr);
 }
@@ -181,5 +182,29 @@ fn a_harness_that_links_the_driver_launches_by_a_library_of_nvcc() {
     // 1,000 values are 125 sectors, loaded once and stored once.
     for row in ["64 1000 512 250 7.812 3.906", "256 1000 512 250 7.812 3.906"] {
         assert!(rows.iter().any(|it| it == row), "{row}: {}", outcome.stdout);
+    }
+}
+
+#[test]
+fn a_harness_that_the_driver_refuses_says_why_for_an_error_and_a_panic_of_the_library() {
+    let fixture = Workspace::fixture("runtime-library");
+    let runtime = "the program carries NVIDIA's CUDA runtime, which runs on NVIDIA's driver alone";
+    let machine_code = "the module is a fatbin with machine code for sm_90 alone";
+    let flags = "-gencode arch=compute_90,code=sm_90";
+    let shared = format!("-cudart=shared {flags}");
+    for (flags, code, reason) in [(flags, 35, runtime), (&shared, 209, machine_code)] {
+        let tool = || {
+            let tool = fixture.tool(&["run"]).env("LIBRARY_PATH", linked());
+            tool.env("CUDA_PATH", &*TOOLKIT_13).env("NVCC_APPEND_FLAGS", flags)
+        };
+        let returned = tool().run().exits_with(105);
+        let failed = format!("failed  block=64,n=1000, block=256,n=1000: {reason}");
+        assert!(returned.stdout.contains(&failed), "{}", returned.stdout);
+        let panicked = tool().env("LIBRARY_PANICS", "1").run().exits_with(105);
+        let place = format!("the harness panicked at src/lib.rs:19:65: code {code}");
+        let reason = format!("the emulated driver: {reason}");
+        for part in [&place, &reason] {
+            assert!(panicked.stdout.contains(part), "{part}: {}", panicked.stdout);
+        }
     }
 }

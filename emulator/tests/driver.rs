@@ -279,6 +279,31 @@ fn a_refused_launch_is_reported_until_the_program_continues() {
 }
 
 #[test]
+fn the_reason_of_a_failure_is_forgotten_when_a_launch_is_accepted() {
+    let session = session();
+    let stream = session.context.default_stream();
+    let out = stream.alloc_zeros::<f32>(64).unwrap();
+    let function = session.function("out_of_bounds");
+    session.load("no PTX").unwrap_err();
+    let mut launch = stream.launch_builder(&function);
+    launch.arg(&out).arg(&0i32);
+    // SAFETY: 64 threads store to 64 floats.
+    unsafe { launch.launch(config(2, 32)) }.unwrap();
+    assert_eq!(take(b"gpuemu_take_fault"), None);
+}
+
+#[test]
+fn a_program_that_looks_for_functions_after_it_has_initialised_the_driver_may_be_a_foreign_runtime()
+{
+    let _session = session();
+    // SAFETY: the emulated driver reads none of the parameters that the header has.
+    let look_up: libloading::Symbol<'_, extern "C" fn() -> CUresult> =
+        unsafe { LIBRARY.get(b"cuGetProcAddress_v2") }.unwrap();
+    assert_eq!(look_up(), CUresult::CUDA_ERROR_NOT_SUPPORTED);
+    assert!(fault().contains("the program carries NVIDIA's CUDA runtime"));
+}
+
+#[test]
 fn device_attributes_match_an_h200() {
     use cudarc::driver::sys::CUdevice_attribute::*;
     let session = session();

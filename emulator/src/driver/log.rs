@@ -98,11 +98,7 @@ impl Log {
     /// itself gives no reason.
     pub fn refuses_runtime(&mut self) {
         self.line("\"unsupported\":\"NVIDIA's CUDA runtime\"");
-        say(
-            "the program carries NVIDIA's CUDA runtime, which runs on NVIDIA's driver alone. Build \
-             it with the shared runtime and PTX: NVCC_APPEND_FLAGS='-cudart=shared -gencode \
-             arch=compute_80,code=compute_80'",
-        );
+        say(FOREIGN_RUNTIME);
     }
 
     /// Warns once that times between events are the host's.
@@ -156,6 +152,11 @@ impl Log {
         }
     }
 }
+
+/// What to do about NVIDIA's CUDA runtime.
+pub const FOREIGN_RUNTIME: &str = "the program carries NVIDIA's CUDA runtime, which runs on NVIDIA's driver alone. Build it with \
+     the shared runtime, PTX and source lines: NVCC_APPEND_FLAGS='-cudart=shared -lineinfo -gencode \
+     arch=compute_80,code=compute_80'";
 
 /// A standard error that is closed loses what is said.
 fn say(text: &str) {

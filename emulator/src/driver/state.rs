@@ -187,7 +187,8 @@ impl Driver {
     }
 
     /// Runs a call. When another call fails or a launch is accepted, the program has moved on, and
-    /// the refused launch is forgotten.
+    /// the refused launch is forgotten. After an accepted launch without a fault, so is the reason
+    /// of an earlier failure.
     fn call(&mut self, f: impl FnOnce(&mut Self) -> Result<(), Code>) -> Result<(), Code> {
         let (refused, launches) = (self.refused.take(), self.device.launch_count());
         let fault = refused.as_ref().and_then(|_| self.fault.take());
@@ -196,6 +197,9 @@ impl Driver {
         if !went_on && matches!(outcome, Ok(()) | Err(Code::NOT_READY)) {
             self.refused = refused;
             self.fault = self.fault.take().or(fault);
+        }
+        if went_on && self.sticky.is_none() {
+            self.fault = None;
         }
         outcome
     }

@@ -22,7 +22,7 @@ use super::handover::Handover;
 use super::kernel_run::{KernelRun, Package};
 use super::listing::{self, Options};
 use super::measure_lock::MeasureLock;
-use super::outcome::{caught, outcome, remember_panics};
+use super::outcome::{caught, caught_with, outcome, remember_panics};
 use super::parent_death;
 use super::pass_output::PassOutput;
 use super::refused;
@@ -171,7 +171,8 @@ fn measure(process: &SharedProcess<'_>, requests: &[MeasureRequest]) -> Vec<Pass
                 process.begin(position);
                 let printed = prints(request).then(PassOutput::begin);
                 let measured = || process.keep_state(|| measure_one(session, &entry, request));
-                let outcome = outcome(caught(measured));
+                let explain = |panic| session.add_reason(panic);
+                let outcome = outcome(caught_with(explain, measured));
                 let outcome = match printed {
                     Some(printed) => printed.attach_to(outcome),
                     None => outcome,

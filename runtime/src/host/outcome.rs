@@ -27,8 +27,16 @@ pub(crate) fn remember_panics() {
 
 /// The outcome of `work` that went wrong, in place of a panic too.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    caught_with(|panic| panic, work)
+}
+
+/// The outcome of `work` that went wrong; `explain` adds to the error of a panic.
+pub(crate) fn caught_with<T>(
+    explain: impl FnOnce(Error) -> Error,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|panic| Err(Error::failed(panic_text(panic.as_ref()))))
+        .unwrap_or_else(|panic| Err(explain(Error::failed(panic_text(panic.as_ref())))))
 }
 
 /// The outcome of a request.

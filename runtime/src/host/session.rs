@@ -353,15 +353,28 @@ impl Session {
         self.context.attribute(attribute).map(|value| u64::try_from(value).unwrap_or(0))
     }
 
-    /// The error with the emulated driver's report.
+    /// The emulated driver's report in place of the error.
     pub(crate) fn explain(&self, error: Error) -> Error {
-        if !self.device.emulated {
-            return error;
-        }
-        match emulator::take_fault() {
+        match self.take_fault() {
             Some(fault) => error.in_words(fault),
             None => error,
         }
+    }
+
+    /// The error with the emulated driver's report behind it, for what only the error says: the
+    /// place of a panic.
+    pub(crate) fn add_reason(&self, error: Error) -> Error {
+        match self.take_fault() {
+            Some(fault) => {
+                let reason = format!("{error}\nthe emulated driver: {fault}");
+                error.in_words(reason)
+            }
+            None => error,
+        }
+    }
+
+    fn take_fault(&self) -> Option<String> {
+        self.device.emulated.then(emulator::take_fault).flatten()
     }
 }
 
