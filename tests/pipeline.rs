@@ -66,6 +66,7 @@ fn results_are_verified_and_a_launch_that_is_refused_is_invalid() {
 fn a_stream_of_a_library_is_joined_and_one_that_is_gone_is_an_error() {
     let filter = "pipeline::kernels::joins/";
     let arguments = ["run", "--package", "pipeline", "--message-format", "json", filter];
+    let arguments = [&arguments[..], &["--series", "stream=own,raw,gone"]].concat();
     let gpu = FakeGpu::new();
     let on_gpu = [&arguments[..], &["--repeat", "1"]].concat();
     for run in [workshop().tool(&arguments).run(), gpu.tool(&workshop(), &on_gpu).run()] {
@@ -76,6 +77,18 @@ fn a_stream_of_a_library_is_joined_and_one_that_is_gone_is_an_error() {
         let reason = rows[2]["status_reason"].as_str().unwrap();
         assert!(reason.starts_with("the run cannot join a stream: "), "{reason}");
     }
+}
+
+#[test]
+fn a_stream_of_a_library_that_is_not_joined_is_an_error_without_a_gpu_too() {
+    let filter = "pipeline::kernels::joins/";
+    let tool =
+        workshop().tool(&["run", "--package", "pipeline", filter, "--series", "stream=none"]);
+    let stdout = tool.run().exits_with(105).stdout;
+    let reason = "a copy or fill ran on a stream that the measured one does not wait for, so its \
+                  time would be missed. Launch on `run.stream()`, or name the stream before \
+                  `run.measure`: `run.join(&other)`";
+    assert!(stdout.contains(reason), "{stdout}");
 }
 
 #[test]

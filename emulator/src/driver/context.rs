@@ -145,9 +145,17 @@ extern "C" fn cuCtxGetDevice(device: Out<c_int>) -> Code {
     with_context(|_| device.set(0))
 }
 
+/// Lets the host wait for the device.
+pub fn wait_for_all() -> Code {
+    with_healthy(|driver| {
+        driver.order.wait_for_all();
+        Ok(())
+    })
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSynchronize() -> Code {
-    with_healthy(|_| Ok(()))
+    wait_for_all()
 }
 
 #[unsafe(no_mangle)]

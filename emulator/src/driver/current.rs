@@ -74,8 +74,12 @@ pub fn on_stream(stream: Handle, f: impl FnOnce(&mut Driver, u64) -> Result<(), 
 
 /// A call that waits for a stream, which none may while it is captured.
 pub fn after_stream(stream: Handle) -> Code {
-    on_stream(stream, |driver, _| {
-        if driver.graphs.captures(stream) { Err(Code::STREAM_CAPTURE_UNSUPPORTED) } else { Ok(()) }
+    on_stream(stream, |driver, number| {
+        if driver.graphs.captures(stream) {
+            return Err(Code::STREAM_CAPTURE_UNSUPPORTED);
+        }
+        driver.order.wait_on_host(number);
+        Ok(())
     })
 }
 

@@ -24,15 +24,22 @@ extern "C" fn cuEventCreate(event: Out<Handle>, flags: c_uint) -> Code {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventDestroy_v2(event: Handle) -> Code {
-    with_context(|driver| driver.events.remove(&event).map(drop).ok_or(Code::INVALID_HANDLE))
+    with_context(|driver| {
+        driver.order.forget(event);
+        driver.events.remove(&event).map(drop).ok_or(Code::INVALID_HANDLE)
+    })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventRecord(event: Handle, stream: Handle) -> Code {
-    on_stream(stream, |driver, _| {
+    on_stream(stream, |driver, number| {
         let known = driver.events.get_mut(&event).ok_or(Code::INVALID_HANDLE)?;
         // An event of a capture has no time.
-        known.recorded = (!driver.graphs.fork(event, stream)).then(Instant::now);
+        let is_captured = driver.graphs.fork(event, stream);
+        known.recorded = (!is_captured).then(Instant::now);
+        if !is_captured {
+            driver.order.record(event, number);
+        }
         Ok(())
     })
 }
@@ -44,7 +51,10 @@ extern "C" fn cuEventRecordWithFlags(event: Handle, stream: Handle, _flags: c_ui
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventQuery(event: Handle) -> Code {
-    with_healthy(|driver| driver.events.get(&event).map(drop).ok_or(Code::INVALID_HANDLE))
+    with_healthy(|driver| {
+        driver.order.wait_for_event(event);
+        driver.events.get(&event).map(drop).ok_or(Code::INVALID_HANDLE)
+    })
 }
 
 #[unsafe(no_mangle)]

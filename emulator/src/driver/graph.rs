@@ -12,7 +12,7 @@ use std::sync::Arc;
 const LEGACY: [Handle; 2] = [Handle(0), Handle(1)];
 
 /// `CU_STREAM_NON_BLOCKING`.
-const NON_BLOCKING: c_uint = 1;
+pub const NON_BLOCKING: c_uint = 1;
 
 /// `CU_STREAM_CAPTURE_STATUS_ACTIVE`.
 const ACTIVE: c_uint = 1;
@@ -38,6 +38,7 @@ impl Driver {
         self.managed.give(&mut self.device.memory);
         let outcome = work(self, number);
         self.device.end_move(number);
+        self.order.work(number);
         self.managed.take(&self.device.memory);
         outcome
     }

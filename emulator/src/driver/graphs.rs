@@ -52,11 +52,14 @@ impl<W: Clone> Graphs<W> {
         graph.is_some()
     }
 
-    /// Lets a stream wait for an event: that of a capture takes the stream into it.
-    pub fn join(&mut self, stream: Handle, event: Handle) {
-        if let Some(graph) = self.forks.get(&event) {
+    /// Lets a stream wait for an event: that of a capture takes the stream into it. Whether it is
+    /// one of a capture.
+    pub fn join(&mut self, stream: Handle, event: Handle) -> bool {
+        let graph = self.forks.get(&event);
+        if let Some(graph) = graph {
             self.captures.entry(stream).or_insert((*graph, false));
         }
+        graph.is_some()
     }
 
     /// The nodes of a graph.

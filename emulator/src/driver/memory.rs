@@ -2,6 +2,7 @@
 //! stream.
 
 use super::code::Code;
+use super::context::wait_for_all;
 use super::current::{on_stream, with_context, with_healthy};
 use super::graph::enqueue;
 use super::pointers::{Handle, Out, Source, Target, host_allocate, host_free};
@@ -81,7 +82,18 @@ fn upload_now(driver: &mut Driver, to: u64, from: u64, bytes: usize) -> Result<(
 
 fn download(to: Target, from: u64, bytes: usize, stream: Handle) -> Code {
     let to = to.address();
-    enqueue(stream, move |driver, _| download_now(driver, to, from, bytes))
+    let code = enqueue(stream, move |driver, _| download_now(driver, to, from, bytes));
+    // A copy to memory that is not pinned is over when the call returns.
+    if code == Code::SUCCESS { host_waits(stream) } else { code }
+}
+
+fn host_waits(stream: Handle) -> Code {
+    on_stream(stream, |driver, number| {
+        if !driver.graphs.captures(stream) {
+            driver.order.wait_on_host(number);
+        }
+        Ok(())
+    })
 }
 
 fn download_now(driver: &mut Driver, to: u64, from: u64, bytes: usize) -> Result<(), Code> {
@@ -177,7 +189,8 @@ extern "C" fn cuMemAllocPitch_v2(
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFree_v2(address: u64) -> Code {
-    free(address, DEFAULT)
+    let code = free(address, DEFAULT);
+    if code == Code::SUCCESS { wait_for_all() } else { code }
 }
 
 #[unsafe(no_mangle)]

@@ -29,6 +29,7 @@ mod managed;
 mod memcpy_2d;
 mod memory;
 mod module;
+mod order;
 mod other;
 mod persisting;
 mod pointers;

@@ -23,8 +23,22 @@ extern "C" fn gpuemu_abi_version() -> u32 {
 /// launches.
 #[unsafe(no_mangle)]
 extern "C" fn gpuemu_take_report() -> *mut c_char {
-    let report = peek(|driver| Some(driver.device.take_report()));
+    let report = peek(|driver| {
+        driver.order.begin_report();
+        Some(driver.device.take_report())
+    });
     give_text(report.unwrap_or_else(|| Device::default().take_report()))
+}
+
+/// The number of a stream with work since the previous report that the stream of this handle has
+/// not waited for; -1 if there is none.
+#[unsafe(no_mangle)]
+extern "C" fn gpuemu_missed_stream(stream: Handle) -> i64 {
+    let missed = peek(|driver| {
+        let number = driver.streams.get(&stream).map_or(0, |(number, ..)| *number);
+        driver.order.missed_by(number)
+    });
+    missed.and_then(|number| i64::try_from(number).ok()).unwrap_or(-1)
 }
 
 /// How many launches were accepted so far, whoever took the report of them.

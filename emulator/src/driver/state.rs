@@ -3,6 +3,7 @@
 use super::code::Code;
 use super::graphs::Graphs;
 use super::log::Log;
+use super::order::Order;
 use super::pointers::{Handle, HostFunction};
 use super::shared_pages::Managed;
 use crate::device::{Chip, Device, Kernel, LaunchConfig, LaunchError, Module, fault_json};
@@ -70,6 +71,8 @@ pub struct Driver {
     pub streams: HashMap<Handle, (u64, i32, u32)>,
     /// Events: whether they were recorded.
     pub events: HashMap<Handle, Event>,
+    /// The order of the work of streams.
+    pub order: Order,
     /// Host memory that the driver allocated.
     pub host_memory: HashMap<u64, usize>,
     /// Memory that the host and the device share.
@@ -108,6 +111,7 @@ impl Driver {
             functions: HashMap::new(),
             streams: HashMap::new(),
             events: HashMap::new(),
+            order: Order::default(),
             host_memory: HashMap::new(),
             managed: Managed::default(),
             pools: Pools::default(),
@@ -224,6 +228,7 @@ impl Driver {
         self.functions.clear();
         self.streams.clear();
         self.events.clear();
+        self.order = Order::default();
         self.graphs = Graphs::default();
         self.pools = Pools::default();
         self.managed.clear();

@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::current::{after_stream, current, on_stream, with_context, with_healthy};
-use super::graph::launch_host;
+use super::graph::{NON_BLOCKING, launch_host};
 use super::pointers::{Handle, HostFunction, Out, Target};
 use super::state::PRIMARY;
 use std::ffi::{c_int, c_uint};
@@ -12,6 +12,7 @@ fn create(stream: Out<Handle>, flags: c_uint, priority: c_int) -> Code {
         let handle = driver.handle();
         let number = driver.streams.values().map(|(number, ..)| *number).max().unwrap_or(0) + 1;
         driver.streams.insert(handle, (number, priority, flags));
+        driver.order.create(number, flags & NON_BLOCKING == 0);
         stream.set(handle)
     })
 }
@@ -47,8 +48,10 @@ extern "C" fn cuStreamQuery(stream: Handle) -> Code {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamWaitEvent(stream: Handle, event: Handle, _flags: c_uint) -> Code {
-    on_stream(stream, |driver, _| {
-        driver.graphs.join(stream, event);
+    on_stream(stream, |driver, number| {
+        if !driver.graphs.join(stream, event) {
+            driver.order.wait(number, event);
+        }
         driver.events.get(&event).map(drop).ok_or(Code::INVALID_HANDLE)
     })
 }

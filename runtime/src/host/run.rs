@@ -22,7 +22,7 @@ use super::collect::emulator::{self, LaunchCounters};
 use super::collect::facts::{self, Assembly};
 use super::collect::launches::Observed;
 use super::collect::parts::{self, Counts, Mark};
-use super::collect::{energy, launches, samples, source};
+use super::collect::{activity, energy, launches, samples, source};
 use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
@@ -478,8 +478,10 @@ impl<'a> Run<'a> {
             emulator::take_report()?;
             let marks = self.ranges.marked(Marker::Launches, &mut once);
             self.marks = marks.map_err(|e| self.session.explain(e))?;
+            let missed = emulator::missed_stream(session.stream.cu_stream());
             self.launched()?;
             self.take_emulated(emulator::take_report()?);
+            self.check_streams(missed)?;
             self.check_nvtx()?;
         } else if matches!(self.call, Call::Again) {
             once()?;
@@ -544,6 +546,15 @@ impl<'a> Run<'a> {
             self.result.copy_bandwidth = self.session.copy_bandwidth()?;
         }
         Ok(())
+    }
+
+    /// Refuses work on a stream that the measured one has not waited for.
+    fn check_streams(&self, missed: Option<u64>) -> Result<()> {
+        let Some(stream) = missed else { return Ok(()) };
+        let mut launches = self.result.launches.iter();
+        let launch = launches.find(|launch| launch.stream == Some(stream));
+        let kernel = launch.map(|launch| launch.kernel.as_str());
+        Err(Error::failed(activity::uncovered(kernel)))
     }
 
     /// Takes what the emulated driver counted.

@@ -361,8 +361,8 @@ impl Session {
         }
     }
 
-    /// The error with the emulated driver's report behind it, for what only the error says: the
-    /// place of a panic.
+    /// Adds the emulated driver's report to an error that has other facts, such as the place of a
+    /// panic.
     pub(crate) fn add_reason(&self, error: Error) -> Error {
         match self.take_fault() {
             Some(fault) => {

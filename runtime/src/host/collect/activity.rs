@@ -77,7 +77,7 @@ impl<'a> SampleRecorder<'a> {
             drop(self.recorder);
             Ok(())
         })?;
-        stray.map_or(Ok(self.times), |record| Err(Error::failed(uncovered(record))))
+        stray.map_or(Ok(self.times), |record| Err(Error::failed(uncovered_by(record))))
     }
 }
 
@@ -106,7 +106,7 @@ fn duration(
                 continue;
             }
         } else if record.start < before.start || record.end > after.end || record.end == 0 {
-            return Err(uncovered(record));
+            return Err(uncovered_by(record));
         }
         own.push(record);
     }
@@ -141,14 +141,20 @@ fn is_stamp(record: &Activity) -> bool {
     record.kernel().is_some_and(|kernel| kernel.name == clock::KERNEL)
 }
 
-fn uncovered(record: &Activity) -> String {
-    let what = match record.kernel() {
-        Some(kernel) => format!("kernel `{}`", without_place(&kernel.name)),
+fn uncovered_by(record: &Activity) -> String {
+    uncovered(record.kernel().map(|kernel| kernel.name.as_str()))
+}
+
+/// The error of work on a stream that was not joined: of a kernel, or of a copy or fill.
+pub(crate) fn uncovered(kernel: Option<&str>) -> String {
+    let what = match kernel {
+        Some(kernel) => format!("kernel `{}`", without_place(kernel)),
         None => "a copy or fill".to_owned(),
     };
     format!(
         "{what} ran on a stream that the measured one does not wait for, so its time would be \
-         missed. Launch on `run.stream()`, or end the closure with `run.stream().join(&other)`"
+         missed. Launch on `run.stream()`, or name the stream before `run.measure`: \
+         `run.join(&other)`, or `run.join_raw(POINTER)`, the handle of any library"
     )
 }
 

@@ -202,6 +202,16 @@ fn timeline(launches: &[Launch], moves: &[Move], more: u64) -> Option<Timeline> 
     (all > 1).then(|| Timeline { work, more_work, ..Timeline::default() })
 }
 
+/// The number of a stream with work since the last report that `stream` has not waited for.
+pub(crate) fn missed_stream(stream: sys::CUstream) -> Option<u64> {
+    type Missed = unsafe extern "C" fn(sys::CUstream) -> i64;
+    // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1).
+    let missed = unsafe {
+        driver_library::find::<Missed>(b"gpuemu_missed_stream\0").map(|missed| missed(stream))
+    };
+    missed.and_then(|number| u64::try_from(number).ok())
+}
+
 /// How many launches the driver accepted so far; 0 if it is not the emulated one.
 pub(crate) fn launch_count() -> usize {
     type Count = unsafe extern "C" fn() -> u64;

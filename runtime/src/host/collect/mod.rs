@@ -1,6 +1,6 @@
 //! Collectors: the measurements of a pass.
 
-mod activity;
+pub(super) mod activity;
 pub(crate) mod attributes;
 pub(crate) mod bandwidth;
 pub(crate) mod clock;

@@ -36,6 +36,9 @@ mod memcpy_2d;
 mod memory;
 #[path = "../../../../../emulator/src/driver/module.rs"]
 mod module;
+#[path = "../../../../../emulator/src/driver/order.rs"]
+#[allow(dead_code, reason = "this driver reports no order: the fake CUPTI has times")]
+mod order;
 mod persisting;
 #[path = "../../../../../emulator/src/driver/pointers.rs"]
 #[allow(dead_code, reason = "reports are text; this driver gives none")]
