@@ -577,3 +577,13 @@ fn a_kernel_that_builds_for_the_host_only_is_shown_in_the_users_source() {
                 [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]\n";
     assert_does_not_build("broken", "broken/src/lib.rs:8:15", ours);
 }
+
+#[test]
+fn a_build_that_selects_two_cuda_versions_for_cudarc_says_how_to_select_one() {
+    let arguments = ["list", "--package", "vector", "--features", "gpuprof/cuda-13000"];
+    let stderr = Workspace::fixture("workshop").gpuprof(&arguments).exits_with(101).stderr;
+    let hint = "error: the harness did not build; cargo's errors are above. cudarc is built for one \
+                CUDA version, and this build selects cuda-12060 and cuda-13000: give gpuprof \
+                `default-features = false` and the feature of your version\n";
+    assert!(stderr.ends_with(hint), "{stderr}");
+}

@@ -186,6 +186,25 @@ fn a_harness_that_links_the_driver_launches_by_a_library_of_nvcc() {
 }
 
 #[test]
+fn a_kernel_of_a_library_names_the_line_that_costs_most_if_nvcc_wrote_the_lines() {
+    let fixture = Workspace::fixture("runtime-library");
+    let tool = |arguments: &[&str], flags: &str| {
+        let tool = fixture.tool(arguments).env("LIBRARY_PATH", linked());
+        tool.env("CUDA_PATH", &*TOOLKIT_13).env("NVCC_APPEND_FLAGS", flags).run()
+    };
+    let gate = ["run", "--threshold", "every global_sectors <= 200"];
+    let failed = tool(&gate, APPENDED).exits_with(100).stdout;
+    let line = "/kernels/scale.cu:8: 125 of 125 sectors of global loads";
+    assert!(failed.contains(line), "{failed}");
+    let unnamed = APPENDED.replace(" -lineinfo", "");
+    let failed = tool(&gate, &unnamed).exits_with(100).stdout;
+    assert!(failed.contains("250 at block=64") && !failed.contains("most by"), "{failed}");
+    let why = tool(&["report", "--source"], &unnamed).exits_with(2).stderr;
+    let told = "has lines of source: nvcc writes them into PTX with -lineinfo";
+    assert!(why.contains(told), "{why}");
+}
+
+#[test]
 fn a_harness_that_the_driver_refuses_says_why_for_an_error_and_a_panic_of_the_library() {
     let fixture = Workspace::fixture("runtime-library");
     let runtime = "the program carries NVIDIA's CUDA runtime, which runs on NVIDIA's driver alone";

@@ -14,7 +14,7 @@ use cargo_metadata::{Message, Metadata, MetadataCommand, Package, Target};
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, protocol};
 
-use super::{cargo, harness_of, required_features, shown};
+use super::{cargo, cuda_versions, harness_of, required_features, shown};
 use crate::options::{BuildOptions, CargoRequest};
 use crate::oxide::{self, Compiler, Made};
 use gpuprof_system::console::Notes;
@@ -306,7 +306,8 @@ fn compile(
     }
     let status = child.wait().map_err(|e| failed(format!("cannot wait for cargo: {e}")))?;
     if !status.success() || !finished {
-        return Err(failed("the harness did not build; cargo's errors are above".to_owned()));
+        let hint = cuda_versions::hint(build);
+        return Err(failed(format!("the harness did not build; cargo's errors are above{hint}")));
     }
     let folders: Vec<Utf8PathBuf> = linked
         .into_values()

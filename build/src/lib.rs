@@ -9,6 +9,7 @@
 
 pub mod archive;
 pub mod cuda_cpp;
+mod cuda_versions;
 pub mod declared;
 pub mod elf;
 mod fresh;

@@ -33,10 +33,19 @@ pub(super) fn report(
             )));
         }
     };
-    if !run.series.iter().any(|series| series.configurations.iter().any(|it| !it.code.is_empty())) {
+    let rows = run.series.iter().flat_map(|series| &series.configurations);
+    let mut code = rows.flat_map(|row| &row.code).peekable();
+    if code.peek().is_none() {
         return Err(Failure::usage(format!(
             "the run {} has no counts by line: measure with --backend emulator, or on a GPU with \
              --section SourceCounters",
+            run.id
+        )));
+    }
+    if code.all(|code| code.listing.files.is_empty()) {
+        return Err(Failure::usage(format!(
+            "no code of the run {} has lines of source: nvcc writes them into PTX with -lineinfo; \
+             on a GPU, those of a library's kernels are not known",
             run.id
         )));
     }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use gpuprof_build::host::Harness;
 use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::symbol::name_in_cpp;
 
 /// Reads a reply's bytes.
 ///
@@ -61,7 +62,7 @@ pub fn unexpected(harness: &Harness, reply: &ReplyBody) -> Failure {
 pub fn outcomes(bytes: &[u8], harness: &Harness) -> Vec<PassOutcome> {
     let failed = |reason| vec![PassOutcome::Failed { kind: FailureKind::Other, reason }];
     match read_reply(bytes, harness) {
-        Ok(ReplyBody::Measured(outcomes)) => outcomes.into_iter().map(in_rust_names).collect(),
+        Ok(ReplyBody::Measured(outcomes)) => outcomes.into_iter().map(in_source_names).collect(),
         Ok(other) => failed(unexpected(harness, &other).message),
         Err(failure) => failed(failure.message),
     }
@@ -76,16 +77,15 @@ pub fn listings(bytes: &[u8], harness: &Harness) -> Vec<Option<Listing>> {
 }
 
 /// The outcome with functions by the names that their source has.
-fn in_rust_names(mut outcome: PassOutcome) -> PassOutcome {
+fn in_source_names(mut outcome: PassOutcome) -> PassOutcome {
     if let PassOutcome::Failed { reason, .. } | PassOutcome::Invalid { reason } = &mut outcome {
         let symbol = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
         let words: Vec<&str> = reason.split_inclusive(|c| !symbol(c)).collect();
         let plain = |word: &str| {
             let name = word.trim_end_matches(|c| !symbol(c));
-            match rustc_demangle::try_demangle(name) {
-                Ok(readable) => format!("{readable:#}{}", &word[name.len()..]),
-                Err(_) => word.to_owned(),
-            }
+            let rust = rustc_demangle::try_demangle(name).ok().map(|name| format!("{name:#}"));
+            let readable = rust.or_else(|| name_in_cpp(name));
+            readable.map_or_else(|| word.to_owned(), |it| it + &word[name.len()..])
         };
         *reason = words.into_iter().map(plain).collect();
     }
@@ -100,7 +100,7 @@ mod tests {
     fn functions_in_reasons_have_the_names_of_their_source() {
         let told = |reason: &str| {
             let (kind, reason) = (FailureKind::Other, reason.to_owned());
-            match in_rust_names(PassOutcome::Failed { kind, reason }) {
+            match in_source_names(PassOutcome::Failed { kind, reason }) {
                 PassOutcome::Failed { reason, .. } => reason,
                 other => panic!("{other:?}"),
             }
@@ -111,6 +111,7 @@ mod tests {
             ),
             "a call of 'conv::rounds', in 'conv::rounds' at 1:2"
         );
+        assert_eq!(told("kernel '_ZN5waves4stepEjfPKfPf' at 1:2"), "kernel 'waves::step' at 1:2");
         assert_eq!(told("_R is no name, ▒ _ZN neither\n"), "_R is no name, ▒ _ZN neither\n");
     }
 }
