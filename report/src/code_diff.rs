@@ -21,6 +21,9 @@ use crate::room::COLUMNS;
 /// The fewest columns of a line.
 const LEAST: usize = 40;
 
+/// The fewest characters of a line that are shown after the first that differs.
+const SHOWN: usize = 4;
+
 /// The most opcodes of a kernel.
 const MOST_OPCODES: usize = 12;
 
@@ -166,9 +169,14 @@ impl Text<'_> {
         let half = (width - 5) / 2;
         let sides = self.rows.iter().flat_map(|row| [&row.before, &row.after]).flatten();
         let digits = sides.map(|line| self.number(line).len()).max().unwrap_or(0);
-        let side = |line: &Option<DiffLine>| {
+        let side = |line: &Option<DiffLine>, left_out: usize| {
             let Some(line) = line else { return String::new() };
-            let text = format!("{:>digits$} {}", self.number(line), one_line(&line.1).trim_end());
+            let text = one_line(&line.1);
+            let text = match left_out {
+                0 => text,
+                some => iter::once('…').chain(text.chars().skip(some)).collect(),
+            };
+            let text = format!("{:>digits$} {}", self.number(line), text.trim_end());
             pad::cut(&text, half)
         };
         let (mut out, mut last) = (Vec::new(), None);
@@ -185,7 +193,9 @@ impl Text<'_> {
                 (Some(_), None) => '<',
                 (None, _) => '>',
             };
-            let (before, after) = (pad::left(&side(&row.before), half), side(&row.after));
+            let left_out = left_out(row, half.saturating_sub(digits + 1));
+            let before = pad::left(&side(&row.before, left_out), half);
+            let after = side(&row.after, left_out);
             let (before, after) = match row.same {
                 true => (paint.faint(before), paint.faint(after)),
                 false => (paint.bad(before), paint.good(after)),
@@ -194,6 +204,16 @@ impl Text<'_> {
         }
         out
     }
+}
+
+/// How many characters of both sides of `row` are left out at the beginning, so that the first that
+/// differ are in a column of `room`.
+fn left_out(row: &DiffRow, room: usize) -> usize {
+    let (Some(before), Some(after)) = (&row.before, &row.after) else { return 0 };
+    let pairs = before.1.chars().zip(after.1.chars());
+    let common = pairs.take_while(|(before, after)| before == after).count();
+    let is_cut = [before, after].iter().any(|line| line.1.chars().count() > room);
+    if row.same || !is_cut || common + SHOWN <= room { 0 } else { common.saturating_sub(room / 2) }
 }
 
 #[cfg(test)]
@@ -294,13 +314,18 @@ mod tests {
         ");
         let mut long = compared();
         let changed = long.comparison.as_mut().map(|it| &mut it.code[0].source[1]).unwrap();
-        for side in [&mut changed.before, &mut changed.after].into_iter().flatten() {
-            side.1 = format!("let a = {};", ["x[i]"; 40].join(" + "));
-        }
+        let text = |name| DiffLine(3, format!("let {name} = {};", ["x[i]"; 40].join(" + ")));
+        (changed.before, changed.after) = (Some(text("b")), Some(text("a")));
         for (width, columns) in [(None, 100), (Some(80), 80), (Some(130), 130)] {
             let text = told(&long, width);
             let line = text.lines().find(|line| line.contains(" | 3 let a = ")).unwrap();
             assert!(line.chars().count() <= columns && line.matches('…').count() == 2, "{line}");
         }
+        let changed = long.comparison.as_mut().map(|it| &mut it.code[0].source[1]).unwrap();
+        let text = |end| DiffLine(3, text("a").1.replace("];", end));
+        (changed.before, changed.after) = (Some(text("] * old;")), Some(text("] * new;")));
+        let text = told(&long, None);
+        let line = text.lines().find(|line| line.contains(" | 3 …")).unwrap();
+        assert!(line.contains("x[i] * old; ") && line.ends_with("x[i] * new;"), "{line}");
     }
 }
