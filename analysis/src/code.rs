@@ -20,7 +20,7 @@ use gpuprof_model::code::{
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 
 use crate::view::best;
-use diff::{Pair, context, pairs};
+use diff::{Pair, context, correspondences, pairs};
 pub(crate) use grown::name_grown_lines;
 
 /// The most kernels of a run.
@@ -170,14 +170,13 @@ fn source_pairs<'r>(
     let files = old.listing.files.iter().chain(&new.listing.files).map(String::as_str);
     for file in files.collect::<BTreeSet<&str>>() {
         let Some(both) = FilePairs::new(file, (old_sources, new_sources)) else { continue };
-        let FilePairs { before, after, pairs } = both;
+        let FilePairs { before, after, pairs, corresponding } = both;
+        let place = |line| SourceLine { file, line };
+        let numbers = |(a, b): (usize, usize)| (place(before[a].0), place(after[b].0));
+        matched.extend(corresponding.into_iter().map(numbers));
         let (old_range, new_range) = (lines_of(old, file), lines_of(new, file));
         for pair in pairs {
             let line = |(number, text): (u32, &str)| DiffLine(number, text.to_owned());
-            if let Some((old_at, new_at)) = pair.before.zip(pair.after) {
-                let place = |line| SourceLine { file, line };
-                matched.push((place(before[old_at].0), place(after[new_at].0)));
-            }
             let is_of_kernel = pair.before.is_some_and(|at| old_range.contains(&before[at].0))
                 || pair.after.is_some_and(|at| new_range.contains(&after[at].0));
             let row = DiffRow {
@@ -197,20 +196,35 @@ fn source_pairs<'r>(
 struct FilePairs<'s> {
     before: Vec<(u32, &'s str)>,
     after: Vec<(u32, &'s str)>,
-    /// The positions of lines that correspond to each other.
+    /// The positions of all lines, side by side.
     pairs: Vec<Pair>,
+    /// The positions of lines that correspond to each other.
+    corresponding: Vec<(usize, usize)>,
 }
 
 impl<'s> FilePairs<'s> {
     /// The lines of `file`, if both sides have some.
-    fn new(file: &str, (old, new): (&'s Sources, &'s Sources)) -> Option<Self> {
-        let before: Vec<(u32, &str)> = old.lines(file).collect();
-        let after: Vec<(u32, &str)> = new.lines(file).collect();
+    fn new(file: &str, sources: (&'s Sources, &'s Sources)) -> Option<Self> {
+        Self::of_moved((file, file), sources)
+    }
+
+    /// The lines of a file that has another name in each revision, if both sides have some.
+    fn of_moved(
+        (old_file, new_file): (&str, &str),
+        (old, new): (&'s Sources, &'s Sources),
+    ) -> Option<Self> {
+        let before: Vec<(u32, &str)> = old.lines(old_file).collect();
+        let after: Vec<(u32, &str)> = new.lines(new_file).collect();
+        if before.is_empty() || after.is_empty() {
+            return None;
+        }
         let texts = |lines: &[(u32, &str)]| -> Vec<String> {
             lines.iter().map(|(_, text)| text.trim().to_owned()).collect()
         };
-        let pairs = pairs(&texts(&before), &texts(&after));
-        (!before.is_empty() && !after.is_empty()).then_some(Self { before, after, pairs })
+        let (old, new) = (texts(&before), texts(&after));
+        let pairs = pairs(&old, &new);
+        let corresponding = correspondences(&old, &new, &pairs);
+        Some(Self { before, after, pairs, corresponding })
     }
 }
 

@@ -4,6 +4,7 @@
 //! between them lines that replace each other, the fewer next to those of the others that are most
 //! alike.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -20,6 +21,9 @@ const MOST_COMPARED: usize = 16_000_000;
 
 /// The most pairs of replaced lines of which words are compared.
 const MOST_ALIKE: usize = 100_000;
+
+/// The least part of the words of two lines, in thousandths, that alike ones have in common.
+const ALIKE: usize = 500;
 
 /// The machine instructions that name an offset of the code.
 const JUMPS: [&str; 7] = ["BRA", "BRX", "BSSY", "CALL", "JMP", "LEPC", "RET"];
@@ -51,7 +55,7 @@ pub(super) fn normal(text: &str) -> String {
 }
 
 /// A machine instruction without the numbers of registers, the hints to reuse them, and the targets
-/// of branches, which a change anywhere shifts.
+/// of branches, which a change anywhere shifts: offsets, or nvdisasm's labels.
 pub(super) fn normal_machine(line: &MachineLine) -> String {
     let opcode = line.opcode().split('.').next().unwrap_or_default();
     let jumps = JUMPS.contains(&opcode);
@@ -62,7 +66,9 @@ pub(super) fn normal_machine(line: &MachineLine) -> String {
         let bare = word.trim_end_matches(|c: char| c.is_ascii_digit());
         match bare {
             "R" | "UR" | "P" | "UP" | "B" => piece.replacen(word, bare, 1),
-            _ if jumps && word.starts_with("0x") => piece.replacen(word, "", 1),
+            _ if jumps && (word.starts_with("0x") || word.starts_with("L_")) => {
+                piece.replacen(word, "", 1)
+            }
             _ => piece.to_owned(),
         }
     };
@@ -98,17 +104,62 @@ pub(super) fn pairs(before: &[String], after: &[String]) -> Vec<Pair> {
     all
 }
 
+/// The positions of lines that correspond to each other, one to one: equal lines of `pairs`, then
+/// of the rest those that are most alike in any order, such as two lines that were swapped and
+/// edited, and at last those that replace each other.
+pub(super) fn correspondences(
+    before: &[String],
+    after: &[String],
+    pairs: &[Pair],
+) -> Vec<(usize, usize)> {
+    let both = |pair: &Pair| pair.before.zip(pair.after);
+    let mut found: Vec<(usize, usize)> =
+        pairs.iter().filter(|pair| pair.same).filter_map(both).collect();
+    let [mut old, mut new] = [(before.len(), 0), (after.len(), 1)].map(|(length, side)| {
+        let taken = found.iter().map(|pair| [pair.0, pair.1][side]).collect::<BTreeSet<usize>>();
+        (0..length).filter(|at| !taken.contains(at)).collect::<BTreeSet<usize>>()
+    });
+    let mut alike = Vec::new();
+    if old.len().saturating_mul(new.len()) <= MOST_ALIKE {
+        let [old, new] = [(before, &old), (after, &new)].map(|(lines, left)| {
+            left.iter().map(|&at| (at, words(&lines[at]))).collect::<Vec<_>>()
+        });
+        for (a, one) in &old {
+            for (b, other) in &new {
+                let (common, all) = (one.intersection(other).count(), one.union(other).count());
+                // In thousandths.
+                let share = 1000 * common / all.max(1);
+                if share >= ALIKE {
+                    alike.push((share, Reverse(a.abs_diff(*b)), *a, *b));
+                }
+            }
+        }
+    }
+    alike.sort_unstable_by(|one, other| other.cmp(one));
+    let alike = alike.into_iter().map(|(.., a, b)| (a, b));
+    for (a, b) in alike.chain(pairs.iter().filter_map(both)) {
+        if old.contains(&a) && new.contains(&b) {
+            old.remove(&a);
+            new.remove(&b);
+            found.push((a, b));
+        }
+    }
+    found
+}
+
+/// The words of a line.
+fn words(line: &str) -> BTreeSet<&str> {
+    line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect()
+}
+
 /// How many lines of the longer of two texts to skip, so that the shorter one is next to the lines
 /// with most words in common.
 fn most_alike(before: &[String], after: &[String]) -> usize {
     if before.len().saturating_mul(after.len()) > MOST_ALIKE {
         return 0;
     }
-    let words = |line: &String| -> BTreeSet<String> {
-        let words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        words.map(str::to_owned).collect()
-    };
-    let [before, after] = [before, after].map(|lines| lines.iter().map(words).collect::<Vec<_>>());
+    let [before, after] =
+        [before, after].map(|lines| lines.iter().map(|line| words(line)).collect::<Vec<_>>());
     let (short, long) = if before.len() <= after.len() { (before, after) } else { (after, before) };
     let alike = |skipped: &usize| -> usize {
         let pairs = short.iter().zip(&long[*skipped..]);
@@ -196,6 +247,15 @@ mod tests {
     }
 
     #[test]
+    fn swapped_and_edited_lines_correspond_to_those_that_are_most_like_them() {
+        let texts = |lines: [&str; 3]| lines.map(str::to_owned);
+        let old = texts(["let a = *z.add(i * 8);", "let b = *x.add(i);", "sum(a, b)"]);
+        let new = texts(["let b = *x.add(i * 2);", "let far = *z.add(i * 8);", "store(c)"]);
+        let found = correspondences(&old, &new, &pairs(&old, &new));
+        assert_eq!(BTreeSet::from_iter(found), BTreeSet::from([(0, 1), (1, 0), (2, 2)]));
+    }
+
+    #[test]
     fn numbers_of_registers_and_labels_do_not_count() {
         assert_eq!(normal("@%p12 bra $L__BB0_2;"), "@%p bra $L__BB_;");
         assert_eq!(normal("ld.global.b32 %r3, [%rd12+64];"), "ld.global.b32 %r, [%rd+64];");
@@ -210,6 +270,7 @@ mod tests {
         assert_eq!(normal("IADD3 R4, R5.reuse, RZ, RZ"), "IADD3 R, R, RZ, RZ");
         assert_eq!(normal("@P1 BRA 0x1f0"), normal("@P0 BRA 0x30"));
         assert_eq!(normal("BSSY.RECONVERGENT B6, 0x1f0"), "BSSY.RECONVERGENT B, ");
+        assert_eq!(normal("@P1 BRA `(.L_x_6)"), normal("@P0 BRA `(.L_x_13)"));
         // A constant counts.
         assert_ne!(normal("MOV R1, 0x3a0"), normal("MOV R1, 0x3b0"));
     }

@@ -4,7 +4,7 @@
 //! violated threshold against the baseline names this line. If no line is known to cost more than
 //! in the baseline, the costliest line stays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuprof_model::code::{AccessCost, CostByLine, CostlyLine, SourceLine, Sources};
 use gpuprof_model::metric::Catalogue;
@@ -49,7 +49,7 @@ fn most_grown(
     if before.code.is_empty() || before.source.is_some() != after.source.is_some() {
         return None;
     }
-    let earlier = earlier_lines(after, sources);
+    let earlier = earlier_lines([before, after], sources);
     let grown = costs.iter().filter_map(|&cost| {
         let (old, new) = (CostByLine::new(cost, &before.code), CostByLine::new(cost, &after.code));
         let grown = new.lines().filter_map(|(line, amount)| {
@@ -66,21 +66,34 @@ fn most_grown(
     Some(most.1)
 }
 
-/// The lines of the source of `row`, each with the line of the baseline that corresponds to it.
-/// Those of a file of which a side has no text are left out: they may be new.
+/// The lines of the source of `after`, each with the line of `before` that corresponds to it. A file
+/// that `before` has not is new, or the one that `after` has not, moved. The lines of a file that
+/// both have are left out if a side has no text of it: they may be new.
 fn earlier_lines<'r>(
-    row: &'r ConfigurationResult,
+    [before, after]: [&'r ConfigurationResult; 2],
     [old, new]: [&Sources; 2],
 ) -> BTreeMap<SourceLine<'r>, Option<SourceLine<'r>>> {
-    let files = row.code.iter().flat_map(|code| &code.listing.files).map(String::as_str);
+    let [old_files, new_files] = [before, after].map(|row| {
+        let files = row.code.iter().flat_map(|code| &code.listing.files);
+        files.map(String::as_str).collect::<BTreeSet<&str>>()
+    });
+    let mut gone = old_files.difference(&new_files);
+    let gone = gone.next().filter(|_| gone.next().is_none());
     let mut earlier = BTreeMap::new();
-    for file in files {
-        let Some(both) = FilePairs::new(file, (old, new)) else { continue };
-        for pair in &both.pairs {
-            let place = |line| SourceLine { file, line };
-            if let Some(after) = pair.after {
-                let before = pair.before.map(|at| place(both.before[at].0));
-                earlier.insert(place(both.after[after].0), before);
+    for &file in &new_files {
+        let is_new = !old_files.contains(file);
+        let old_file = if is_new { gone.copied() } else { Some(file) };
+        let lines = new.lines(file).map(|(line, _)| SourceLine { file, line });
+        let both = old_file.and_then(|old_file| FilePairs::of_moved((old_file, file), (old, new)));
+        if both.is_none() && !is_new {
+            continue;
+        }
+        earlier.extend(lines.map(|line| (line, None)));
+        if let Some((old_file, both)) = old_file.zip(both) {
+            for (a, b) in both.corresponding {
+                let [line, before] = [(file, both.after[b].0), (old_file, both.before[a].0)]
+                    .map(|(file, line)| SourceLine { file, line });
+                earlier.insert(line, Some(before));
             }
         }
     }
@@ -102,27 +115,40 @@ mod tests {
 
     /// A run of a kernel with these lines of source, each with the sectors of its load.
     fn run(lines: &[(&str, u64)]) -> Run {
-        let listed = |at| ListedLine(at, 1, at, "ld.global.f32 %f1, [%rd1];".into());
+        run_of(&[("src/lib.rs", lines)])
+    }
+
+    /// The same of a kernel in several files.
+    fn run_of(files: &[(&str, &[(&str, u64)])]) -> Run {
+        let all = (1..).zip(files).flat_map(|(file, (_, lines))| {
+            (1..).zip(lines.iter()).map(move |(line, (_, sectors))| (file, line, *sectors))
+        });
+        let all: Vec<(u32, u32, u64)> = all.collect();
+        let listed = |(at, (file, line, _)): (u32, &(u32, u32, u64))| {
+            ListedLine(at, *file, *line, "ld.global.f32 %f1, [%rd1];".into())
+        };
         let listing = Listing {
             kernel: "kernel".into(),
-            files: vec!["src/lib.rs".into()],
-            lines: (1..).map(listed).take(lines.len()).collect(),
+            files: files.iter().map(|(file, _)| (*file).to_owned()).collect(),
+            lines: (1..).zip(&all).map(listed).collect(),
             ..Listing::default()
         };
-        let counts = |(_, sectors): &(&str, u64)| {
+        let counts = |(.., sectors): &(u32, u32, u64)| {
             let mut counts = LineCounts::default();
             (counts[Counter::Requests], counts[Counter::Sectors]) = (64, *sectors);
             counts
         };
-        let total: u64 = lines.iter().map(|(_, sectors)| sectors).sum();
+        let total: u64 = all.iter().map(|(.., sectors)| sectors).sum();
         let mut row = fixture::row(64, "global_sectors", Ok(total as f64));
-        let counts: Vec<LineCounts> = lines.iter().map(counts).collect();
+        let counts: Vec<LineCounts> = all.iter().map(counts).collect();
         row.code = vec![CountedCode::new(listing, &counts)];
         row.costly = costly_lines(&row.code);
         let mut run = fixture::run("now", vec![fixture::series(vec![row])]);
-        let text: String = lines.iter().map(|(text, _)| format!("{text}\n")).collect();
-        let all = BTreeSet::from_iter(1..=u32::try_from(lines.len()).unwrap());
-        run.provenance.sources.add("src/lib.rs", &text, &all);
+        for (file, lines) in files {
+            let text: String = lines.iter().map(|(text, _)| format!("{text}\n")).collect();
+            let all = BTreeSet::from_iter(1..=u32::try_from(lines.len()).unwrap());
+            run.provenance.sources.add(file, &text, &all);
+        }
         run
     }
 
@@ -164,6 +190,19 @@ mod tests {
         let mut uncounted = base;
         uncounted.series[0].configurations[0].code.clear();
         assert_eq!(named(relative, &uncounted, head), (line(2), None, 2048));
+    }
+
+    #[test]
+    fn lines_of_a_new_file_grew_from_nothing_and_those_of_a_moved_one_keep_their_cost() {
+        let relative = "every global_sectors <= baseline";
+        let [far, near] = [("let a = x[32 * i];", 2048), ("let b = y[i];", 256)];
+        let base = run(&[far, near]);
+        let helper = [("    x[8 * i]", 1024)];
+        let head =
+            run_of(&[("src/lib.rs", &[far, ("let b = y[2 * i];", 512)]), ("src/help.rs", &helper)]);
+        assert_eq!(named(relative, &base, head), ("src/help.rs:1".to_owned(), Some(0), 1024));
+        let head = run_of(&[("src/moved.rs", &[far, ("let b = y[2 * i];", 512)])]);
+        assert_eq!(named(relative, &base, head), ("src/moved.rs:2".to_owned(), Some(256), 512));
     }
 
     #[test]
