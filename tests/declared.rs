@@ -303,7 +303,7 @@ fn a_variable_that_a_launch_leaves_changed_is_an_error_with_or_without_verify() 
         told.sort();
         let expected = [
             "adds counter",
-            "in_function _ZZ11in_functionE5calls",
+            "in_function calls",
             "in_namespace hidden",
             "indexed table",
             "late initialised",

@@ -36,7 +36,7 @@ pub(super) struct ConclusionText {
     pub weight: Weight,
     /// The basis of the sentence.
     pub notes: Vec<String>,
-    /// Unfinished, failed, improved and undecided entries; empty lists are left out.
+    /// Unfinished, failed, warned, improved and undecided entries; empty lists are left out.
     pub lists: Vec<List>,
 }
 
@@ -69,9 +69,12 @@ pub(super) fn write_conclusion(run: &Run) -> Option<ConclusionText> {
     let names = Names(run);
     // If nothing was judged for one reason, the sentence has it.
     let said = found.ending == Ending::NothingJudged && cut(undecided).shown.len() == 1;
+    let (warned, failed): (Vec<Finding>, Vec<Finding>) =
+        failed.iter().cloned().partition(|found| found.severity == Severity::Warn);
     let lists = [
         unfinished_list(run),
-        changed("failed", failed, &names),
+        changed("failed", &failed, &names),
+        changed("warned", &warned, &names),
         changed("improved", improved, &names),
         undecided_list(undecided, &names).filter(|_| !said),
     ];
@@ -273,10 +276,6 @@ fn changed(title: &'static str, all: &[Finding], names: &Names<'_>) -> Option<Li
         found.limit.filter(|_| found.verdict == Verdict::Fail).map(|limit| limit.to_string())
     };
     let line_of = |found: &Finding| names.costly_line(found).map(|costly| costly.line.clone());
-    let warned = |found: &Finding| match found.severity {
-        Severity::Warn => "warning".to_owned(),
-        Severity::Hard => String::new(),
-    };
     let columns = [
         column("series", false, &|found| names.shorten(&found.series).into_owned()),
         configurations,
@@ -288,7 +287,6 @@ fn changed(title: &'static str, all: &[Finding], names: &Names<'_>) -> Option<Li
         column("in cycles", true, &|found| found.cycles_percent.map(percent).unwrap_or_default()),
         column("limit", true, &|found| limit(found).unwrap_or_default()),
         column("line", false, &|found| line_of(found).unwrap_or_default()),
-        column("severity", false, &warned),
         column("why", false, &|found| found.reason.clone().unwrap_or_default()),
     ];
     let shows = |column: &Column| column.cells.iter().any(|cell| !cell.is_empty());
@@ -324,12 +322,11 @@ fn line(ListedFinding { finding, more }: &ListedFinding<'_>, names: &Names<'_>) 
     });
     let cycles = finding.cycles_percent.map(|change| format!("{} in cycles", percent(change)));
     let more = (*more > 0).then(|| format!("and {}", more_configurations(*more)));
-    let warning = (finding.severity == Severity::Warn).then(|| "a warning".to_owned());
     let costly = names.costly_line(finding).map(|CostlyLine { line, before, .. }| match before {
         None => format!("most by {line}"),
         Some(_) => format!("changed most at {line}"),
     });
-    let parts = [change, cycles, limit, costly, warning, finding.reason.clone(), more];
+    let parts = [change, cycles, limit, costly, finding.reason.clone(), more];
     for part in parts.into_iter().flatten() {
         text.push_str(", ");
         text.push_str(&part);

@@ -41,9 +41,8 @@ pub fn write_source(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let lines = screen::screen(run, view, place, (width, Paint(colour)));
-    let all = lines.join("\n");
-    let write =
-        |out: &mut dyn Write| if lines.is_empty() { Ok(()) } else { writeln!(out, "{all}") };
+    let all = if lines.is_empty() { "no configuration".to_owned() } else { lines.join("\n") };
+    let write = |out: &mut dyn Write| writeln!(out, "{all}");
     match colour {
         true => printable_output::shown_in_colour(out, write),
         false => printable_output::show_plain(out, write),

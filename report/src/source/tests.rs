@@ -109,6 +109,7 @@ fn a_configuration_that_the_filter_chose_says_so() {
     assert_eq!(head("block > 64", Some("global_sectors")), one);
     let best = "saxpy::saxpy  block=64,n=1048576, the best";
     assert_eq!(head("block > 32", Some("global_sectors")), best);
+    assert_eq!(head("block > 999", None), "no configuration");
 }
 
 #[test]
@@ -175,7 +176,7 @@ fn the_code_of_one_place_is_shown_below_it() {
         8                                                    │     }
         9                                                    │ }
     ");
-    assert_eq!(screen(Some("lib.rs:90")), "");
+    assert_eq!(screen(Some("lib.rs:90")).trim_end(), "no configuration");
     let empty = screen(Some("lib.rs:4"));
     assert!(!empty.contains("PTX"), "{empty}");
 }
