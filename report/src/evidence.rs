@@ -13,6 +13,7 @@ use gpuprof_model::{Quantity, Unit};
 use gpuprof_analysis::change::confidence_text;
 
 use super::estimates::{is_estimated, sign_of};
+use super::source::and_more;
 
 /// The most further violations in a report.
 const TOLD: usize = 10;
@@ -64,11 +65,13 @@ fn held_against(
 /// "; most by src/lib.rs:12: 96 of 128 sectors of global loads", or "; changed most at
 /// src/lib.rs:12: from 12 to 96 sectors of global loads".
 fn costly_text(
-    CostlyLine { cost, line, inlined_at, amount, total, before, emulated }: &CostlyLine,
+    CostlyLine { cost, line, inlined_at, other_calls, amount, total, before, emulated }: &CostlyLine,
 ) -> String {
     let number = |value: &u64| Quantity::new(*value as f64, Unit::Count);
     let place = if *emulated { " on the emulated driver" } else { "" };
-    let call = inlined_at.iter().map(|call| format!(", inlined at {call}")).collect::<String>();
+    let more = and_more(*other_calls);
+    let call = inlined_at.iter().map(|call| format!(", inlined at {call}{more}"));
+    let call = call.collect::<String>();
     let amount = number(amount);
     let (what, amounts) = match before {
         None => ("most by", format!("{amount} of {}", number(total))),
@@ -159,6 +162,7 @@ mod tests {
             cost,
             line: line.to_owned(),
             inlined_at: emulated.then(|| "src/lib.rs:40".to_owned()),
+            other_calls: usize::from(emulated),
             amount,
             total,
             before: None,
@@ -196,7 +200,7 @@ mod tests {
     #[test]
     fn a_violated_threshold_on_accesses_names_the_line_that_costs_most() {
         let cost = ": 1,200 of 1,280 sectors of global loads";
-        let call = ", inlined at src/lib.rs:40";
+        let call = ", inlined at src/lib.rs:40 and 1 more";
         for (emulated, call, end) in [(false, "", ""), (true, call, " on the emulated driver")] {
             let line = format!("; most by src/lib.rs:12{call}{cost}");
             let violated = told("every load_sectors_per_request <= 1", emulated);
@@ -206,6 +210,7 @@ mod tests {
             cost: AccessCost::GlobalLoadSectors,
             line: "src/lib.rs:12".to_owned(),
             inlined_at: None,
+            other_calls: 0,
             amount: 1200,
             total: 1280,
             before: Some(80),

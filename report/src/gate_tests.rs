@@ -281,6 +281,7 @@ fn a_costly_line_is_in_the_table_of_failures_and_has_the_annotation() {
         cost: AccessCost::GlobalLoadExcess,
         line: line.to_owned(),
         inlined_at: None,
+        other_calls: 0,
         before: None,
         amount: 7,
         total: 8,

@@ -240,6 +240,7 @@ fn fail_with_lines(series: &mut SeriesResult, sources: &mut Sources) {
             cost: AccessCost::GlobalLoadExcess,
             line: format!("{file}:{}", COSTLY[at / 2]),
             inlined_at: None,
+            other_calls: 0,
             before: None,
             amount: 1792,
             total: 1792,

@@ -19,7 +19,7 @@ use gpuprof_system::{json_text, printable_output};
 use crate::paint::Paint;
 
 pub(crate) use chosen::{Chosen, Why, chosen};
-pub(crate) use lines::{Executed, Line, collected, inlined_at, lines, machine, on_line};
+pub(crate) use lines::{Executed, Line, and_more, collected, inlined_at, lines, machine, on_line};
 pub use place::Place;
 
 /// Whether `run` has code with counts near `place`.

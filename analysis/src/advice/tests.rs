@@ -177,6 +177,7 @@ fn a_finding_names_the_line_that_causes_most_of_it() {
         cost,
         line: line.into(),
         inlined_at: None,
+        other_calls: 0,
         before: None,
         amount: 3,
         total: 4,

@@ -23,6 +23,9 @@ pub struct CostlyLine {
     /// one that costs most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inlined_at: Option<String>,
+    /// How many other calls of the function have a part of the amount.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub other_calls: usize,
     /// How much it costs there.
     pub amount: u64,
     /// How much it costs in all lines.
@@ -34,6 +37,10 @@ pub struct CostlyLine {
     /// Whether the emulated driver counted it for a run on a GPU, whose counters have no lines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub emulated: bool,
+}
+
+fn is_zero(calls: &usize) -> bool {
+    *calls == 0
 }
 
 /// A cost of memory accesses, of branches or of arithmetic.
@@ -285,11 +292,14 @@ impl<'c> CostByLine<'c> {
     #[must_use]
     pub fn at(&self, line: &SourceLine<'_>) -> Option<CostlyLine> {
         let CostOfLine { amount, by_call } = self.lines.get(line).filter(|it| it.amount > 0)?;
-        let call = by_call.iter().max_by_key(|(_, amount)| **amount)?.0.as_ref();
+        let calls = by_call.iter().filter(|(_, amount)| **amount > 0);
+        let (call, _) = calls.clone().reduce(|most, it| if it.1 > most.1 { it } else { most })?;
+        let call = call.as_ref();
         Some(CostlyLine {
             cost: self.cost,
             line: line.to_string(),
             inlined_at: call.map(ToString::to_string),
+            other_calls: call.map_or(0, |_| calls.count() - 1),
             amount: *amount,
             total: self.total,
             before: None,
@@ -384,6 +394,28 @@ mod tests {
     }
 
     #[test]
+    fn of_several_calls_the_one_that_costs_most_is_named_and_the_others_are_counted() {
+        let sectors = [128, 896, 896, 0];
+        let line = |at| ListedLine(at, 1, 19, "ld.global.u32 %r2, [%rd3];".into());
+        let (lines, calls) = ((1..5).map(line), (1..5).map(|at| InlinedCall(at, 1, 25 + at)));
+        let listing = Listing {
+            files: vec!["calls.rs".into()],
+            lines: lines.collect(),
+            calls: calls.collect(),
+            ..Listing::default()
+        };
+        let counts = sectors.map(|sectors| {
+            let mut counts = LineCounts::default();
+            counts[Counter::Sectors] = sectors;
+            counts
+        });
+        let code = [CountedCode::new(listing, &counts)];
+        let costly = &costly_lines(&code)[0];
+        let call = costly.inlined_at.as_deref();
+        assert_eq!((call, costly.other_calls, costly.amount), (Some("calls.rs:27"), 2, 1920));
+    }
+
+    #[test]
     fn avoidable_costs_and_loads_from_local_memory_come_first() {
         let line = |cost, amount| {
             let (line, total) = (format!("{cost:?}"), amount);
@@ -391,6 +423,7 @@ mod tests {
                 cost,
                 line,
                 inlined_at: None,
+                other_calls: 0,
                 amount,
                 total,
                 before: None,

@@ -1,5 +1,6 @@
 //! The source lines of a configuration with their counts.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpuprof_model::Quantity;
@@ -23,8 +24,9 @@ pub(crate) struct Line<'r> {
     /// How often warps executed each opcode: of the machine code if that was counted, else of the
     /// PTX.
     pub(crate) opcodes: BTreeMap<&'r str, u64>,
-    /// The lines of the kernel that call it, if it is of an inlined function.
-    pub(crate) calls: BTreeSet<SourceLine<'r>>,
+    /// The lines of the kernel that call it, if it is of an inlined function: the call with the
+    /// most of the cost that makes the line hot comes first.
+    pub(crate) calls: Vec<SourceLine<'r>>,
 }
 
 impl<'r> Line<'r> {
@@ -34,14 +36,17 @@ impl<'r> Line<'r> {
     }
 }
 
-/// `inlined at src/lib.rs:58`, for a line that is in an inlined function; of many calls the first.
+/// `inlined at src/lib.rs:58 and 1 more`, for a line that is in an inlined function; of many calls
+/// the one that costs most.
 pub(crate) fn inlined_at(line: &Line<'_>) -> Option<String> {
     let first = line.calls.first()?;
-    let more = match line.calls.len() - 1 {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = and_more(line.calls.len() - 1);
     Some(format!("inlined at {}{more}", one_line(&first.to_string())))
+}
+
+/// ` and 2 more`; nothing for none.
+pub(crate) fn and_more(count: usize) -> String {
+    if count == 0 { String::new() } else { format!(" and {count} more") }
 }
 
 /// How a GPU's counts by line were collected, in words.
@@ -93,18 +98,40 @@ fn costs(counts: &LineCounts) -> [u64; 8] {
 }
 
 /// The lines of `row`, by file and number; PTX without a line in the source is left out.
-pub(crate) fn lines(row: &ConfigurationResult) -> Vec<Line<'_>> {
-    let mut all: BTreeMap<SourceLine<'_>, Line<'_>> = BTreeMap::new();
+pub(crate) fn lines<'r>(row: &'r ConfigurationResult) -> Vec<Line<'r>> {
+    let mut all: BTreeMap<SourceLine<'r>, Line<'r>> = BTreeMap::new();
     row.code.iter().for_each(|code| add(code, &mut all));
+    let mut calls = calls(&row.code);
     let mut totals = [0; 8];
     for line in all.values() {
         totals.iter_mut().zip(costs(&line.counts)).for_each(|(total, cost)| *total += cost);
     }
-    let heat = |counts: &LineCounts| {
-        let shares = costs(counts).into_iter().zip(totals).filter(|(_, total)| *total > 0);
-        shares.map(|(cost, total)| cost as f64 / total as f64).fold(0.0, f64::max)
+    let finish = |line: Line<'r>| {
+        let shares = costs(&line.counts).into_iter().zip(totals).enumerate();
+        let shares = shares.map(|(at, (cost, total))| (cost as f64 / total.max(1) as f64, at));
+        // Of equal shares the last: that of the instructions is the least informative.
+        let hottest = shares.max_by(|a, b| a.0.total_cmp(&b.0));
+        let (heat, at) = hottest.unwrap_or_default();
+        let mut calls: Vec<_> = calls.remove(&line.place).into_iter().flatten().collect();
+        calls.sort_by_key(|(_, counts)| Reverse((costs(counts)[at], costs(counts))));
+        Line { heat, calls: calls.into_iter().map(|(call, _)| call).collect(), ..line }
     };
-    all.into_values().map(|line| Line { heat: heat(&line.counts), ..line }).collect()
+    all.into_values().map(finish).collect()
+}
+
+/// The calls of inlined functions, for each line of such a function with the counts of each call.
+type Calls<'r> = BTreeMap<SourceLine<'r>, BTreeMap<SourceLine<'r>, LineCounts>>;
+
+fn calls(all: &[CountedCode]) -> Calls<'_> {
+    let mut calls = Calls::new();
+    for code in all {
+        for (ptx, counts) in code.lines() {
+            if let (Some(place), Some(call)) = (code.source(ptx), code.call(ptx)) {
+                *calls.entry(place).or_default().entry(call).or_default() += counts;
+            }
+        }
+    }
+    calls
 }
 
 /// Adds the lines of a kernel.
@@ -115,7 +142,6 @@ fn add<'r>(code: &'r CountedCode, all: &mut BTreeMap<SourceLine<'r>, Line<'r>>) 
         places.insert(ptx.0, place.clone());
         let line = all.entry(place.clone()).or_insert_with(|| Line::new(place));
         line.counts += counts;
-        line.calls.extend(code.call(ptx));
         if code.executed.is_none() && !ptx.opcode().is_empty() {
             *line.opcodes.entry(ptx.opcode()).or_default() += counts[Counter::Instructions];
         }

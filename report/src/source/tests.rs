@@ -292,6 +292,24 @@ fn a_line_of_an_inlined_function_names_the_calls() {
 }
 
 #[test]
+fn the_call_that_costs_most_is_named_first() {
+    let mut code = code();
+    let listing = Arc::make_mut(&mut code.listing);
+    // Both loads are of one line: the first loads well, the second badly.
+    listing.lines[1].2 = 5;
+    listing.calls = vec![InlinedCall(12, 1, 20), InlinedCall(15, 1, 21)];
+    let mut run = run();
+    run.series[0].configurations[0].code = vec![code];
+    let text = screen_of(&run, None);
+    assert!(text.contains("(inlined at src/lib.rs:21 and 1 more)\n"), "{text}");
+    let mut out = Vec::new();
+    write_source_json(&run, &View::default(), None, &mut out).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let line = &document["series"][0]["lines"][1];
+    assert_eq!(line["inlined_at"], serde_json::json!(["src/lib.rs:21", "src/lib.rs:20"]));
+}
+
+#[test]
 fn local_memory_and_doubles_have_a_column_and_make_a_line_hot() {
     let mut code = code();
     let mut rows = code.counts.rows(code.listing.lines.len());
