@@ -6,7 +6,9 @@ use gpuprof_analysis::fixture::{
 };
 use gpuprof_analysis::gate::judge::Baseline;
 use gpuprof_analysis::view::View;
-use gpuprof_model::code::{CountedCode, Counter, LineCounts, ListedLine, Listing, MachineLine};
+use gpuprof_model::code::{
+    CountedCode, Counter, InlinedCall, LineCounts, ListedLine, Listing, MachineLine,
+};
 use gpuprof_model::comparison::{Change, Comparison, Outcome};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, Status};
@@ -296,4 +298,22 @@ fn the_source_of_a_series_is_next_to_its_ptx_and_that_of_two_revisions_side_by_s
     let heading = "<p class=\"place\"><a href=\"#s0-0-2\">src/lib.rs:1</a> ";
     let page = page(&newer);
     assert!(page.contains(heading), "{page}");
+}
+
+#[test]
+fn the_call_of_an_inlined_function_is_a_link() {
+    let mut row = emulated(64, 1 << 20);
+    let line = |ptx, line| ListedLine(ptx, 1, line, "add.f32 %f1, %f1, %f1;".into());
+    let listing = Listing {
+        files: vec!["my dir/lib.rs".into()],
+        lines: vec![line(10, 2), line(11, 5)],
+        calls: vec![InlinedCall(10, 1, 5)],
+        ..Listing::default()
+    };
+    let mut counts = LineCounts::default();
+    counts[Counter::Instructions] = 64;
+    row.code = vec![CountedCode::new(listing, &[counts; 2])];
+    let page = page(&run("now", vec![series(vec![row])]));
+    let call = "<small>  inlined at <a href=\"#s0-0-5\">my dir/lib.rs:5</a></small>";
+    assert!(page.contains(call), "{page}");
 }
