@@ -270,6 +270,10 @@ fn every_series_that_fails_names_its_lines_and_shows_or_counts_their_source() {
                 let of = |line: u32| format!("{}:{line}", series.file);
                 let named = COSTLY.iter().filter(|line| judged.contains(&of(**line)));
                 assert_eq!(named.count(), COSTLY.len(), "{width:?}: {block}");
+                let words: Vec<&str> = judged.split_whitespace().collect();
+                let values = words.windows(2).filter(|pair| *pair == ["32", "at"]).count();
+                let failed = words.iter().filter(|word| **word == "FAIL").count();
+                assert_eq!(values, failed, "{width:?}: {block}");
                 let shown = COSTLY.iter().filter(|line| block.contains(&(of(**line) + " | ")));
                 let counted = block.contains("more lines of source: cargo gpuprof report --source");
                 assert!(shown.count() == COSTLY.len() || counted, "{width:?}: {block}");

@@ -265,6 +265,10 @@ impl Style<'_> {
             let place = format!("[{}]", one_line(&judgement.written_in()));
             let threshold = pad::left(&one_line(&judgement.threshold.text), texts.unwrap_or(0));
             let mut told = evidence(judgement);
+            // The verdict, the threshold, the value and its configuration; a reason may be cut.
+            let value = judgement.value.and(told.split(" (").next());
+            let needed =
+                value.map_or(0, |value| words + 5 + texts.unwrap_or(0) + value.chars().count());
             let further = match self.limits.threshold {
                 Some(_) => {
                     told.push_str(&more_rows(judgement));
@@ -280,7 +284,7 @@ impl Style<'_> {
             };
             let word = self.paint.weight(judgement.weight(), format!("{:words$}", word(judgement)));
             let mut lines = lines_of(&format!(" {word}  {text}"));
-            self.cut(&mut lines, &place, judgement.costly.as_ref());
+            self.cut(&mut lines, needed, &place, judgement.costly.as_ref());
             for line in further {
                 let line = wrapped(&line, self.width, words + 5, words + 7);
                 lines.extend(lines_of(&format!(" {:words$}    {line}", "")));
@@ -297,9 +301,15 @@ impl Style<'_> {
     }
 
     /// Cuts the `lines` of a threshold to the limit; its `place` stays at the end, after the costly
-    /// line that it names.
-    fn cut(self, lines: &mut Vec<String>, place: &str, costly: Option<&CostlyLine>) {
-        let Some(most) = self.limits.threshold else { return };
+    /// line that it names. On a narrow terminal they take a line more if the `needed` characters at
+    /// the start leave no room for them.
+    fn cut(self, lines: &mut Vec<String>, needed: usize, place: &str, costly: Option<&CostlyLine>) {
+        let Some(mut most) = self.limits.threshold else { return };
+        let end = costly.map_or(0, |costly| costly.line.chars().count() + 1);
+        let end = " … ".len() + end + place.chars().count();
+        if self.width.is_some_and(|width| needed + end > most * usize::from(width)) {
+            most += 1;
+        }
         if height(lines, self.columns) <= most {
             return;
         }
