@@ -66,9 +66,9 @@ fn most_grown(
     Some(most.1)
 }
 
-/// The lines of the source of `after`, each with the line of `before` that corresponds to it. A file
-/// that `before` has not is new, or the one that `after` has not, moved. The lines of a file that
-/// both have are left out if a side has no text of it: they may be new.
+/// The lines of the source of `after`, each with the line of `before` that corresponds to it. A
+/// file that `before` has not is new, or the one that `after` has not, moved. The lines of a file
+/// that both have are left out if a side has no text of it: they may be new.
 fn earlier_lines<'r>(
     [before, after]: [&'r ConfigurationResult; 2],
     [old, new]: [&Sources; 2],
