@@ -104,47 +104,59 @@ pub(super) fn pairs(before: &[String], after: &[String]) -> Vec<Pair> {
     all
 }
 
-/// The positions of lines that correspond to each other, one to one: equal lines of `pairs`, then
-/// of the rest those that are most alike in any order, such as two lines that were swapped and
-/// edited, and at last those that replace each other.
+/// The positions of lines that correspond to each other, one to one: equal lines of `pairs`, and
+/// of lines between them those that are most alike in any order, such as two lines that were
+/// swapped and edited, and at last those that replace each other.
 pub(super) fn correspondences(
     before: &[String],
     after: &[String],
     pairs: &[Pair],
 ) -> Vec<(usize, usize)> {
-    let both = |pair: &Pair| pair.before.zip(pair.after);
-    let mut found: Vec<(usize, usize)> =
-        pairs.iter().filter(|pair| pair.same).filter_map(both).collect();
-    let [mut old, mut new] = [(before.len(), 0), (after.len(), 1)].map(|(length, side)| {
-        let taken = found.iter().map(|pair| [pair.0, pair.1][side]).collect::<BTreeSet<usize>>();
-        (0..length).filter(|at| !taken.contains(at)).collect::<BTreeSet<usize>>()
+    let mut found = Vec::new();
+    for hunk in pairs.chunk_by(|one, next| one.same == next.same) {
+        let replaced = hunk.iter().filter_map(|pair| pair.before.zip(pair.after));
+        if hunk[0].same {
+            found.extend(replaced);
+            continue;
+        }
+        let mut old: BTreeSet<usize> = hunk.iter().filter_map(|pair| pair.before).collect();
+        let mut new: BTreeSet<usize> = hunk.iter().filter_map(|pair| pair.after).collect();
+        let alike = alike((before, &old), (after, &new));
+        for (a, b) in alike.into_iter().chain(replaced) {
+            if old.contains(&a) && new.contains(&b) {
+                old.remove(&a);
+                new.remove(&b);
+                found.push((a, b));
+            }
+        }
+    }
+    found
+}
+
+/// The pairs of these lines of two texts that are alike, the most alike first.
+fn alike(
+    (before, old): (&[String], &BTreeSet<usize>),
+    (after, new): (&[String], &BTreeSet<usize>),
+) -> Vec<(usize, usize)> {
+    if old.len().saturating_mul(new.len()) > MOST_ALIKE {
+        return Vec::new();
+    }
+    let [old, new] = [(before, old), (after, new)].map(|(lines, positions)| {
+        positions.iter().map(|&at| (at, words(&lines[at]))).collect::<Vec<_>>()
     });
     let mut alike = Vec::new();
-    if old.len().saturating_mul(new.len()) <= MOST_ALIKE {
-        let [old, new] = [(before, &old), (after, &new)].map(|(lines, left)| {
-            left.iter().map(|&at| (at, words(&lines[at]))).collect::<Vec<_>>()
-        });
-        for (a, one) in &old {
-            for (b, other) in &new {
-                let (common, all) = (one.intersection(other).count(), one.union(other).count());
-                // In thousandths.
-                let share = 1000 * common / all.max(1);
-                if share >= ALIKE {
-                    alike.push((share, Reverse(a.abs_diff(*b)), *a, *b));
-                }
+    for (a, one) in &old {
+        for (b, other) in &new {
+            let (common, all) = (one.intersection(other).count(), one.union(other).count());
+            // In thousandths.
+            let share = 1000 * common / all.max(1);
+            if share >= ALIKE {
+                alike.push((share, Reverse(a.abs_diff(*b)), *a, *b));
             }
         }
     }
     alike.sort_unstable_by(|one, other| other.cmp(one));
-    let alike = alike.into_iter().map(|(.., a, b)| (a, b));
-    for (a, b) in alike.chain(pairs.iter().filter_map(both)) {
-        if old.contains(&a) && new.contains(&b) {
-            old.remove(&a);
-            new.remove(&b);
-            found.push((a, b));
-        }
-    }
-    found
+    alike.into_iter().map(|(.., a, b)| (a, b)).collect()
 }
 
 /// The words of a line.
@@ -253,6 +265,17 @@ mod tests {
         let new = texts(["let b = *x.add(i * 2);", "let far = *z.add(i * 8);", "store(c)"]);
         let found = correspondences(&old, &new, &pairs(&old, &new));
         assert_eq!(BTreeSet::from_iter(found), BTreeSet::from([(0, 1), (1, 0), (2, 2)]));
+    }
+
+    #[test]
+    fn a_changed_line_corresponds_although_a_new_function_has_its_old_text() {
+        let line = |index: &str| format!("unsafe {{ *data.add(({index}) as usize) *= 2.0 }};");
+        let old = ["fn scale() {", &line("i"), "}", "#[kernel(", ")]"].map(str::to_owned);
+        let new =
+            ["fn scale() {", &line("i * 8"), "}", "#[kernel(", ")]", "fn fresh() {", &line("i")];
+        let new = new.map(str::to_owned);
+        let found = correspondences(&old, &new, &pairs(&old, &new));
+        assert_eq!(BTreeSet::from_iter(found), BTreeSet::from_iter((0..5).map(|at| (at, at))));
     }
 
     #[test]
