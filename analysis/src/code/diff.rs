@@ -104,9 +104,9 @@ pub(super) fn pairs(before: &[String], after: &[String]) -> Vec<Pair> {
     all
 }
 
-/// The positions of lines that correspond to each other, one to one: equal lines of `pairs`, and
-/// of lines between them those that are most alike in any order, such as two lines that were
-/// swapped and edited, and at last those that replace each other.
+/// The positions of lines that correspond to each other, one to one: equal lines of `pairs`. Lines
+/// between them correspond to the most similar ones in any order, since two lines may be swapped
+/// and edited, and the rest to the lines next to them.
 pub(super) fn correspondences(
     before: &[String],
     after: &[String],

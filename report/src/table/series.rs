@@ -305,9 +305,9 @@ impl Style<'_> {
     /// the start leave no room for them.
     fn cut(self, lines: &mut Vec<String>, needed: usize, place: &str, costly: Option<&CostlyLine>) {
         let Some(mut most) = self.limits.threshold else { return };
-        let end = costly.map_or(0, |costly| costly.line.chars().count() + 1);
-        let end = " … ".len() + end + place.chars().count();
-        if self.width.is_some_and(|width| needed + end > most * usize::from(width)) {
+        let line = costly.map_or(0, |costly| costly.line.chars().count() + 1);
+        let kept = needed + " … ".chars().count() + line + place.chars().count();
+        if self.width.is_some_and(|width| kept > most * usize::from(width)) {
             most += 1;
         }
         if height(lines, self.columns) <= most {
