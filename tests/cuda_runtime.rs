@@ -85,11 +85,21 @@ fn linked() -> PathBuf {
 
 /// Compiles `source`, as a Makefile with these options would.
 fn compile(toolkit: &Path, source: &Path, options: &[&str], appended: &str) -> PathBuf {
+    compile_in(&[("NVCC_APPEND_FLAGS", appended)], toolkit, source, options)
+}
+
+/// As [`compile`], with these variables.
+fn compile_in(
+    variables: &[(&str, &str)],
+    toolkit: &Path,
+    source: &Path,
+    options: &[&str],
+) -> PathBuf {
     let folder = tempfile::tempdir_in(target_folder()).expect("the target folder is ours").keep();
     let program = folder.join("program");
     let mut command = Command::new(toolkit.join("bin/nvcc"));
     command.args(options).arg(source).arg("-o").arg(&program).arg("-L").arg(toolkit.join("lib"));
-    let output = command.env("NVCC_APPEND_FLAGS", appended).output().expect("nvcc starts");
+    let output = command.envs(variables.iter().copied()).output().expect("nvcc starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     program
 }
@@ -135,6 +145,33 @@ fn a_program_of_nvcc_runs_with_either_version_of_the_runtime_and_however_it_is_c
     }
 }
 
+/// A folder with gpuprof's static runtimes.
+fn static_runtimes() -> PathBuf {
+    let folder = tempfile::tempdir_in(target_folder()).expect("the target folder is ours").keep();
+    let arguments = ["emulate", "--export-cudart", folder.to_str().unwrap()];
+    Tool::new(&arguments, &folder, &folder).run().exits_with(0);
+    folder
+}
+
+#[test]
+fn a_program_that_links_our_static_runtime_runs_and_fails_without_a_driver_as_ever() {
+    let runtimes = static_runtimes();
+    for (toolkit, version) in [(&TOOLKIT_13, "13"), (&TOOLKIT_12, "12")] {
+        let linked = format!("-L{}", runtimes.join(version).display());
+        let flags = APPENDED.replace("-cudart=shared ", "");
+        let variables = [("NVCC_PREPEND_FLAGS", &*linked), ("NVCC_APPEND_FLAGS", &*flags)];
+        let build = |name| compile_in(&variables, toolkit, &programs(name), &[]);
+        let outcome = emulate(&build("runtime.cu")).exits_with(0);
+        assert_eq!(
+            outcome.stdout, "greetings 1 of 2\ngreetings 2 of 2\n0 failures\n",
+            "{version}: {}",
+            outcome.stderr
+        );
+        let alone = Command::new(build("one_launch.cu")).output().expect("the program starts");
+        assert_eq!(String::from_utf8_lossy(&alone.stdout), "the CUDA runtime was not found\n");
+    }
+}
+
 #[test]
 fn device_code_in_several_files_is_linked() {
     let other = programs("linked/other.cu");
@@ -166,7 +203,8 @@ fn a_program_with_the_static_runtime_of_nvidia_is_told_how_to_build_it() {
     let said = format!(
         "emulated CUDA driver: the program carries NVIDIA's CUDA runtime, which runs on NVIDIA's \
          driver alone. Build it with the shared runtime, PTX and source lines: \
-         NVCC_APPEND_FLAGS='{APPENDED}'\n"
+         NVCC_APPEND_FLAGS='{APPENDED}'. If it must link a static runtime, let it link that of this \
+         driver\n"
     );
     assert_eq!(outcome.stderr.matches(&said).count(), 1, "{}", outcome.stderr);
 }
@@ -183,6 +221,18 @@ fn a_harness_that_links_the_driver_launches_by_a_library_of_nvcc() {
     for row in ["64 1000 512 250 7.812 3.906", "256 1000 512 250 7.812 3.906"] {
         assert!(rows.iter().any(|it| it == row), "{row}: {}", outcome.stdout);
     }
+}
+
+#[test]
+fn a_harness_links_our_static_runtime_where_it_links_one() {
+    let fixture = Workspace::fixture("runtime-library");
+    let linked_first = format!("-L{}", static_runtimes().join("13").display());
+    let flags = APPENDED.replace("-cudart=shared ", "");
+    let tool = fixture.tool(&["run", "--export-csv", "-"]).env("LIBRARY_PATH", linked());
+    let tool = tool.env("CUDA_PATH", &*TOOLKIT_13).env("NVCC_APPEND_FLAGS", flags);
+    let outcome = tool.env("RUSTFLAGS", linked_first).run().exits_with(0);
+    let measured = outcome.stdout.matches("global_sectors").count();
+    assert!(measured > 0 && outcome.stdout.contains(",250,"), "{}", outcome.stdout);
 }
 
 #[test]

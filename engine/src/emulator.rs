@@ -37,6 +37,15 @@ static LIBRARIES: [Built; 4] = [
     built!("libgpuprof_nvtx.so"),
 ];
 
+/// The static CUDA runtimes, and the folders of their versions.
+static STATIC_RUNTIMES: [Built; 2] = [
+    ("12", include_bytes!(concat!(env!("OUT_DIR"), "/libcudart_static.12.a"))),
+    ("13", include_bytes!(concat!(env!("OUT_DIR"), "/libcudart_static.13.a"))),
+];
+
+/// The name by which nvcc links a static runtime.
+const STATIC_RUNTIME: &str = "libcudart_static.a";
+
 const DRIVER: &str = LIBRARIES[0].0;
 
 const NVTX: &str = LIBRARIES[3].0;
@@ -65,6 +74,21 @@ pub fn emulator_folder(target_directory: &Utf8Path) -> Result<Utf8PathBuf> {
 /// As [`emulator_folder`].
 pub fn nvtx_library(target_directory: &Utf8Path) -> Result<Utf8PathBuf> {
     Ok(emulator_folder(target_directory)?.join(NVTX))
+}
+
+/// Writes a static CUDA runtime of each version, for programs to link, into a folder of `folder`.
+/// The library opens the shared runtime of that version, from the loader's search path.
+///
+/// # Errors
+/// A file cannot be written (exit code 110).
+pub fn write_static_runtimes(folder: &Utf8Path) -> Result<()> {
+    for (version, bytes) in STATIC_RUNTIMES {
+        let library = folder.join(version).join(STATIC_RUNTIME);
+        let written =
+            fs::create_dir_all(folder.join(version)).and_then(|()| write_whole(&library, bytes));
+        written.map_err(|e| Failure::output(library.as_std_path(), &e))?;
+    }
+    Ok(())
 }
 
 /// The files in the driver's `folder` that harnesses load.

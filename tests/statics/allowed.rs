@@ -84,6 +84,12 @@ pub const ALLOWED: &[Allowed] = &[
         "REGISTRY",
         "nvcc's code registers kernels before `main`, without a handle",
     ),
+    allowed(
+        "cudart/static/lib.rs",
+        "cudart_static_first",
+        "C calls a static library's functions without a handle",
+    ),
+    allowed("cudart/static/lib.rs", "cudart_static_end", "the end of those functions"),
     allowed("cudart/src/unsupported.rs", "NAMED", "each missing function is named once a process"),
     allowed(
         "emulator/src/driver/current.rs",

@@ -17,7 +17,7 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 
 use crate::options::{BecomeOptions, EmulateOptions};
-use gpuprof_engine::emulator::emulator_folder;
+use gpuprof_engine::emulator::{emulator_folder, write_static_runtimes};
 use gpuprof_engine::execute::{self, CHECKS_ENV, run_program};
 use gpuprof_report::emulate_report::{self, Emulated};
 use gpuprof_system::console::{self, Notes};
@@ -56,6 +56,9 @@ const NOT_STARTED: u8 = 126;
 /// # Errors
 /// The driver cannot be unpacked; a file, the table or the driver's log cannot be written.
 pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
+    if let Some(folder) = &options.export_cudart {
+        return write_static_runtimes(folder).map(|()| ExitCode::Success.into());
+    }
     for file in [&options.export_csv, &options.export_json].into_iter().flatten() {
         if file == "-" {
             return Err(Failure::usage(

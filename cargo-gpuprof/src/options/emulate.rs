@@ -33,6 +33,9 @@ pub struct EmulateOptions {
     /// Do not print the table of launches
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
+    /// Write static CUDA runtimes to link instead of NVIDIA's into FOLDER/12 and FOLDER/13, and end
+    #[arg(long, value_name = "FOLDER", exclusive = true)]
+    pub export_cudart: Option<Utf8PathBuf>,
     /// The program, found as a shell finds it, and its arguments
     #[arg(required = true, last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,

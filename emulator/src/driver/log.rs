@@ -156,7 +156,8 @@ impl Log {
 /// What to do about NVIDIA's CUDA runtime.
 pub const FOREIGN_RUNTIME: &str = "the program carries NVIDIA's CUDA runtime, which runs on NVIDIA's driver alone. Build it with \
      the shared runtime, PTX and source lines: NVCC_APPEND_FLAGS='-cudart=shared -lineinfo -gencode \
-     arch=compute_80,code=compute_80'";
+     arch=compute_80,code=compute_80'. If it must link a static runtime, let it link that of this \
+     driver";
 
 /// A standard error that is closed loses what is said.
 fn say(text: &str) {
