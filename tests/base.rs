@@ -33,6 +33,7 @@ fn a_merge_is_measured_next_to_another_revision() {
     a_gpu_counts_the_machine_code_of_both_revisions(commits);
     an_unchanged_revision_passes_and_a_dirty_tree_is_said(commits);
     what_a_merge_takes_from_its_gate_is_said(commits);
+    other_inputs_of_an_unverified_kernel_are_told(commits);
     a_checkout_of_the_users_is_a_base_too(commits);
     a_ci_job_leaves_what_people_and_programs_read(commits);
     slices_of_ci_jobs_come_to_the_verdict_of_one_job(commits);
@@ -247,6 +248,26 @@ fn an_unchanged_revision_passes_and_a_dirty_tree_is_said(commits: &Commits) {
     assert!(!same.stdout.contains("worse"), "{}", same.stdout);
     let counted = "No regression: 6 configurations judged, by exact metrics and not by time; ";
     assert!(same.stdout.starts_with(counted), "{}", same.stdout);
+}
+
+fn other_inputs_of_an_unverified_kernel_are_told(commits: &Commits) {
+    let [base, stored] = [["--base", "HEAD"], ["--baseline", "inputs"]];
+    let strict = |sides: &[&str]| commits.run(&[sides, &["--strict", "scale"]].concat());
+    commits.run(&["scale", "--save-baseline", "inputs"]).exits_with(0);
+    strict(&stored).exits_with(0);
+    let file = commits.workspace.root.join("shop/src/lib.rs");
+    let before = fs::read_to_string(&file).unwrap();
+    fs::write(&file, before.replace("random(8 * n)", "zeros(8 * n)")).unwrap();
+    let changed = [strict(&base), strict(&stored)];
+    let gpu = FakeGpu::new();
+    let of_times = ["run", "--offline", "--base", "HEAD", "scale", "--repeat", "2", "--no-gate"];
+    let on_gpu = gpu.tool(&commits.workspace, &of_times).run();
+    fs::write(&file, before).unwrap();
+    let weaker = "\n weaker  shop::scale/block=64,n=1024, and 1 more: the inputs are not those of \
+                  the baseline\n";
+    for outcome in changed.map(|it| it.exits_with(106)).into_iter().chain([on_gpu.exits_with(0)]) {
+        assert!(outcome.stdout.contains(weaker), "{}", outcome.stdout);
+    }
 }
 
 fn a_checkout_of_the_users_is_a_base_too(commits: &Commits) {

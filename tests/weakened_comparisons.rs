@@ -170,15 +170,18 @@ fn verification_that_is_weaker_than_the_baselines_is_no_pass() {
     let stored: Value = serde_json::from_slice(&fs::read(&baseline).unwrap()).unwrap();
     // As if the reference had compared more, of all or of a buffer, or after other inputs.
     for (field, text) in [
-        ("/elements", "4096 elements are compared with the reference, and 4097 in the baseline"),
         (
-            "/buffers/y",
+            "verification/elements",
+            "4096 elements are compared with the reference, and 4097 in the baseline",
+        ),
+        (
+            "verification/buffers/y",
             "4096 elements of `y` are compared with the reference, and 4097 in the baseline",
         ),
-        ("/inputs", "the inputs are not those of the baseline"),
+        ("inputs", "the inputs are not those of the baseline"),
     ] {
         let mut other = stored.clone();
-        let path = format!("/series/0/configurations/1/verification{field}");
+        let path = format!("/series/0/configurations/1/{field}");
         let value = other.pointer_mut(&path).expect("it says what was compared");
         *value = (value.as_u64().expect("it is a number") + 1).into();
         fs::write(&baseline, serde_json::to_vec(&other).unwrap()).unwrap();

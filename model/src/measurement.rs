@@ -352,6 +352,10 @@ pub struct PassResult {
     /// The bytes of the kernel's buffers; none of a series function, which has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_bytes: Option<u64>,
+    /// A hash of the kernel's arguments before the launch; none of a series function, and in
+    /// processes after the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<u32>,
     /// Bytes the annotation says the kernel must move.
     pub declared_bytes: Option<u64>,
     /// Floating-point operations the annotation says the kernel must do.
@@ -444,9 +448,6 @@ pub struct Verification {
     /// How many elements of each buffer, by the kernel's name for it; empty in older documents.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub buffers: BTreeMap<String, u64>,
-    /// A hash of all arguments before the launch; none in older documents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inputs: Option<u32>,
 }
 
 /// Why a kernel is not verified though no comparison found a difference.

@@ -478,6 +478,9 @@ pub struct ConfigurationResult {
     pub source: Option<SourceCollection>,
     /// The bytes of the kernel's buffers; none of a series function, and in older documents.
     pub buffer_bytes: Option<u64>,
+    /// A hash of the kernel's arguments before the launch; none of a series function, and in older
+    /// documents.
+    pub inputs: Option<u32>,
     /// Nanoseconds of the longest set-up that a process made for the series; none without one.
     pub setup_ns: Option<f64>,
     /// Whether `verify` ran and agreed.

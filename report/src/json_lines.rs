@@ -90,6 +90,9 @@ pub struct ConfigurationFinished<'r> {
     pub metrics: &'r Metrics,
     /// The limiter of its theoretical occupancy.
     pub occupancy_limiter: Option<OccupancyLimiter>,
+    /// A hash of the kernel's arguments before the launch, if they are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<u32>,
     /// Whether `verify` ran and agreed.
     pub verified: bool,
     /// The largest error that it found, in units of the tolerance, if that is known.
@@ -213,6 +216,7 @@ impl<'r> Event<'r> {
             status_reason: result.status.reason(),
             metrics: &result.metrics,
             occupancy_limiter: result.occupancy_limiter,
+            inputs: result.inputs,
             verified: result.verified,
             largest_error: result.largest_error,
             verification: result.verification.as_ref(),

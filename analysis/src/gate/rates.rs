@@ -232,6 +232,7 @@ fn subset(
         code: Vec::new(),
         source: None,
         buffer_bytes: None,
+        inputs: None,
         setup_ns: None,
         verified: false,
         largest_error: None,

@@ -39,7 +39,7 @@ pub(super) fn of_series(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<Strin
         compared(tolerance),
         compared(elements),
         compared(by_function),
-        compared(inputs),
+        sentence(&inputs),
         sentence(&|old, new| {
             let restored = |row: &ConfigurationResult| {
                 Some(row.timings.first()?.in_place.as_ref()?.reset == Reset::Each)
@@ -134,7 +134,7 @@ fn elements(old: &Verification, new: &Verification) -> Option<String> {
     })
 }
 
-fn inputs(old: &Verification, new: &Verification) -> Option<String> {
+fn inputs(old: &ConfigurationResult, new: &ConfigurationResult) -> Option<String> {
     (old.inputs? != new.inputs?).then(|| "the inputs are not those of the baseline".to_owned())
 }
 
@@ -221,13 +221,8 @@ mod tests {
     use super::*;
     use crate::fixture::{rows, series};
 
-    const WHOLE: Verification = Verification {
-        elements: 4096,
-        by_function: 0,
-        tolerance: 2e-5,
-        buffers: BTreeMap::new(),
-        inputs: None,
-    };
+    const WHOLE: Verification =
+        Verification { elements: 4096, by_function: 0, tolerance: 2e-5, buffers: BTreeMap::new() };
 
     fn of_buffers(lengths: &[(&str, u64)]) -> Verification {
         let buffers: BTreeMap<_, _> =
@@ -274,7 +269,6 @@ mod tests {
             WHOLE,
             Verification { tolerance: 2.01e-5, ..WHOLE },
             Verification { tolerance: 0.0, elements: 5000, ..WHOLE },
-            Verification { inputs: Some(1), ..WHOLE },
         ] {
             assert_eq!(told(same.clone()), [""; 0], "{same:?}");
         }
@@ -412,11 +406,17 @@ mod tests {
 
     #[test]
     fn other_inputs_are_named() {
-        let given = |inputs| verified(Verification { inputs: Some(inputs), ..WHOLE }, true);
+        let given = |inputs| {
+            let mut series = series(rows("global_sectors", &[1.0, 2.0]));
+            series.configurations.iter_mut().for_each(|row| row.inputs = inputs);
+            series
+        };
         let place = "saxpy::saxpy/block=0, and 1 more: ";
-        let told = of_series(&given(1), &given(2));
+        let told = of_series(&given(Some(1)), &given(Some(2)));
         assert_eq!(told, [format!("{place}the inputs are not those of the baseline")]);
-        assert_eq!(of_series(&given(1), &given(1)), [""; 0]);
+        for (old, new) in [(Some(1), Some(1)), (None, Some(1)), (Some(1), None)] {
+            assert_eq!(of_series(&given(old), &given(new)), [""; 0], "{old:?} {new:?}");
+        }
     }
 
     #[test]

@@ -129,6 +129,10 @@ struct RowDocument<'a> {
     /// The bytes of the kernel's buffers; none of a series function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     buffer_bytes: Option<u64>,
+    /// A hash of the kernel's arguments before the launch; none of a series function, and in older
+    /// documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inputs: Option<u32>,
     /// Nanoseconds of the longest set-up that a process made for the series; none without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     setup_ns: Option<f64>,
@@ -278,6 +282,7 @@ impl<'a> CommonData<'a> {
             code: row.code.iter().map(|code| self.code(code)).collect(),
             source: row.source.as_ref().map(Cow::Borrowed),
             buffer_bytes: row.buffer_bytes,
+            inputs: row.inputs,
             setup_ns: row.setup_ns,
             verified: row.verified,
             largest_error: row.largest_error,
@@ -405,6 +410,7 @@ impl RowDocument<'_> {
             code: Vec::new(),
             source: self.source.map(Cow::into_owned),
             buffer_bytes: self.buffer_bytes,
+            inputs: self.inputs,
             setup_ns: self.setup_ns,
             verified: self.verified,
             largest_error: self.largest_error,

@@ -40,6 +40,7 @@ fn row(block: u64, metrics: Metrics) -> ConfigurationResult {
         code: Vec::new(),
         source: None,
         buffer_bytes: None,
+        inputs: None,
         setup_ns: None,
         verified: true,
         largest_error: None,

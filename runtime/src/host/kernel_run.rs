@@ -393,6 +393,10 @@ impl<'r> KernelRun<'r> {
         let emulated = self.run.session.device.emulated;
         let counted = self.run.request.counters.is_some() && !emulated;
         let timed = !counted && !emulated;
+        // One process per configuration, while it does not need the device.
+        if !counted && self.run.request.repeat == 0 {
+            self.run.takes_inputs(inputs::hash(&self.arguments));
+        }
         let reads = || ptx_reads::reads(&self.ptx, &self.symbol);
         if !emulated {
             self.in_place = inputs::in_place(&self.arguments, self.reset, reads);

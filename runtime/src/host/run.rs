@@ -791,6 +791,11 @@ impl<'a> Run<'a> {
         self.result.buffer_bytes = Some(bytes);
     }
 
+    /// Records a hash of all arguments before the launch.
+    pub(crate) fn takes_inputs(&mut self, hash: u32) {
+        self.result.inputs = Some(hash);
+    }
+
     /// Says from which file a buffer was filled.
     pub(crate) fn read_file(&mut self, file: Option<InputFile>) {
         self.result.input_files.extend(file);
