@@ -17,9 +17,8 @@ mod sentence;
 use std::borrow::Cow;
 
 use gpuprof_model::ExitCode;
-use gpuprof_model::conclusion::{Conclusion, Cost, Ending, Finding};
+use gpuprof_model::conclusion::{Conclusion, Cost, Ending};
 use gpuprof_model::run::Run;
-use gpuprof_model::threshold::Severity;
 
 use crate::gate::nothing::{self, Nothing};
 use crate::gate::outcome::Gate;
@@ -93,29 +92,16 @@ pub fn stored_or_new(run: &Run) -> Option<Cow<'_, Conclusion>> {
     }
 }
 
-/// Whether what `found` fails is to become better than the baseline, and it became no worse.
-fn misses_a_goal(found: &Finding) -> bool {
-    let (Some(before), Some(after), Some(limit)) = (found.baseline, found.value, found.limit)
-    else {
-        return false;
-    };
-    let between = |low: f64, high: f64| low < high && (low..=high).contains(&after.value);
-    between(limit.value, before.value) || between(before.value, limit.value)
-}
-
 /// The kind of end, from the exit code of the same run under `--strict`: whatever could end such a
 /// run with another code than 0 keeps the sentence from saying that everything holds.
 fn ending(run: &Run, conclusion: &Conclusion, slice: bool, nothing: Option<&Nothing>) -> Ending {
-    let mut hard = conclusion.failed.iter().filter(|found| found.severity == Severity::Hard);
     let strict = Gate { strict: true, slice, ..Gate::default() };
     match strict.exit_code_with(run, nothing) {
         _ if unfinished(run) > 0 => Ending::Unfinished,
-        ExitCode::ThresholdFailed => {
-            match hard.any(|found| found.baseline.is_some() && !misses_a_goal(found)) {
-                true => Ending::Regression,
-                false => Ending::Violation,
-            }
-        }
+        ExitCode::ThresholdFailed => match conclusion.failed.iter().any(findings::is_regression) {
+            true => Ending::Regression,
+            false => Ending::Violation,
+        },
         _ if conclusion.judged == 0 || matches!(nothing, Some(Nothing::Compared(_))) => {
             Ending::NothingJudged
         }

@@ -124,6 +124,35 @@ fn a_missed_improvement_is_no_regression() {
 }
 
 #[test]
+fn failures_without_the_baseline_are_counted_apart() {
+    let limits = ["every global_sectors <= baseline", "where block==64 global_sectors <= 900"];
+    let limits = limits.map(|text| Threshold::parse(text).unwrap());
+    let against = against(counted([1000.0, 1000.0]), false);
+    let sentence = |sectors| {
+        let run = rejudge(&Catalogue::built_in(), counted(sectors), &limits, &against);
+        run.conclusion.unwrap().sentence
+    };
+    let apart = sentence([1000.0, 1500.0]);
+    let lead = "Regression: 2 of 2 judged configurations failed, 1 of them only by other limits, ";
+    assert!(apart.starts_with(lead), "{apart}");
+    for sectors in [[1500.0, 1500.0], [1000.0, 1000.0]] {
+        let all = sentence(sectors);
+        assert!(!all.contains("other limits"), "{all}");
+    }
+}
+
+#[test]
+fn an_improvement_that_no_figure_shows_is_left_out() {
+    let improved = |before, after| {
+        let against = against(counted([before, 1000.0]), false);
+        let run = rejudge(&Catalogue::built_in(), counted([after, 1000.0]), &[], &against);
+        run.conclusion.unwrap().improved.len()
+    };
+    assert_eq!([improved(5.1239, 5.1238), improved(5.1239, 5.1228)], [0, 1]);
+    assert_eq!(improved(480_001.0, 480_000.0), 1);
+}
+
+#[test]
 fn what_became_faster_is_reported_once_by_its_time() {
     let found = concluded(15, &[0.0, -0.05, -0.1]);
     assert!(found.sentence.starts_with("No regression: 3 configurations judged, 2 improved, "));

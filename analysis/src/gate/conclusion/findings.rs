@@ -53,9 +53,26 @@ pub(super) fn collect(run: &Run) -> Findings {
     all.undecided.extend(run.series.iter().flat_map(unverified));
     all.undecided.extend(vanished(run));
     once(&mut all.improved, run);
+    all.improved.retain(|found| !reads_alike(found));
     all.improved.sort_by(larger_first);
     all.failed.sort_by(|a, b| hard_first(a).cmp(&hard_first(b)).then(larger_first(a, b)));
     all
+}
+
+/// Whether `failed` could fail the run since it is worse than the baseline.
+pub(super) fn is_regression(failed: &Finding) -> bool {
+    let fails = failed.severity == Severity::Hard;
+    fails && failed.baseline.is_some() && !misses_a_goal(failed)
+}
+
+/// Whether what `failed` limits is to become better than the baseline, and it became no worse.
+fn misses_a_goal(failed: &Finding) -> bool {
+    let (Some(before), Some(after), Some(limit)) = (failed.baseline, failed.value, failed.limit)
+    else {
+        return false;
+    };
+    let between = |low: f64, high: f64| low < high && (low..=high).contains(&after.value);
+    between(limit.value, before.value) || between(before.value, limit.value)
 }
 
 /// How many configurations `findings` have a value of.
@@ -259,6 +276,12 @@ fn once(findings: &mut Vec<Finding>, run: &Run) {
             || metric == "sm_cycles";
         !(follows && seen.contains(&key(finding, "duration")))
     });
+}
+
+/// Whether both values of `finding` are the same text, in which reports round them.
+fn reads_alike(finding: &Finding) -> bool {
+    let both = finding.baseline.zip(finding.value);
+    both.is_some_and(|(before, after)| before.to_string() == after.to_string())
 }
 
 /// Hard thresholds before soft ones.

@@ -9,6 +9,7 @@ use gpuprof_model::run::Run;
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::Verdict;
 
+use super::findings::is_regression;
 use super::judged::{JudgedCounts, unfinished};
 use super::measurement_context::MeasurementContext;
 use crate::gate::nothing::Nothing;
@@ -95,8 +96,13 @@ impl Parts<'_> {
     fn failed(&self, lead: &str) -> Vec<Option<String>> {
         let count = self.failing();
         let all = judged(self.judged.configurations);
+        let worse = self.conclusion.failed.iter().filter(|found| is_regression(found));
+        let others = counted(count - Self::distinct(worse), |others| {
+            format!("{others} of them only by other limits")
+        });
         vec![
             Some(format!("{lead}: {count} of {all} failed")),
+            others.filter(|_| self.conclusion.ending == Ending::Regression),
             self.worst(),
             self.also_open(),
             self.improved(),
@@ -143,8 +149,8 @@ impl Parts<'_> {
     }
 
     /// How many configurations have a finding of `all` that could fail the run.
-    fn distinct(all: &[Finding]) -> usize {
-        let hard = all.iter().filter(|found| found.severity == Severity::Hard);
+    fn distinct<'f>(all: impl IntoIterator<Item = &'f Finding>) -> usize {
+        let hard = all.into_iter().filter(|found| found.severity == Severity::Hard);
         let places: BTreeSet<_> =
             hard.map(|found| (&found.series, found.configuration.as_deref())).collect();
         places.len()
