@@ -299,6 +299,8 @@ fn a_ci_job_leaves_what_people_and_programs_read(commits: &Commits) {
     let worse = job("worse~2").exits_with(100);
     assert!(worse.stdout.contains("\n::error file=gpu/shop/src/lib.rs,line="), "{}", worse.stdout);
     assert!(!worse.stdout.contains("file=shop/"), "{}", worse.stdout);
+    let cost = "The loads of gpu/shop/src/lib.rs:15 went from 4 to 32 sectors a request.";
+    assert!(worse.stdout.contains(cost), "{}", worse.stdout);
     let read = |name: &str| fs::read_to_string(out.path().join("worse~2").join(name)).unwrap();
     assert!(read("junit.xml").contains("<failure "), "{}", read("junit.xml"));
     assert!(

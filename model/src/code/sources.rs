@@ -63,6 +63,11 @@ impl Sources {
         }
     }
 
+    /// The files with a known text, or that changed after the build.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// Takes the lines of `others`, of another part of the same run.
     pub fn join(&mut self, others: Self) {
         for (file, theirs) in others.0 {
