@@ -2,9 +2,12 @@ use gpuprof_model::measurement::{Energy, HardwareValue, PassResult, Source};
 use gpuprof_model::metric::{Class, Definition, Direction};
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{MetricResult, Status};
+use gpuprof_model::threshold::Threshold;
+use gpuprof_model::verdict::Verdict;
 
 use super::*;
-use crate::fixture::{emulated_pass, estimated, finished, gpu_pass, point};
+use crate::fixture::{emulated_pass, estimated, finished, gpu_pass, h200, judge, point};
+use crate::gate::judge::Baseline;
 
 const N: u64 = 1 << 20;
 
@@ -327,4 +330,40 @@ fn a_hit_rate_of_the_profiler_is_at_most_all() {
     assert_eq!((rate_of(98.5), rate_of(100.3)), (Ok(98.5), Ok(100.0)));
     let why = rate_of(448.9).unwrap_err();
     assert!(why.starts_with("`lts__t_sector_hit_rate.pct` is 448.9 %, but the whole is"), "{why}");
+}
+
+#[test]
+fn a_ratio_of_nothing_has_no_value_and_fails_no_threshold() {
+    let catalogue = Catalogue::built_in();
+    let row = |name: &str, counted: &[(&str, f64)]| {
+        let terms = CollectContext::new(&catalogue).asking([catalogue.find(name).unwrap()]);
+        let mut pass = gpu_pass(64, N, &[1.0]);
+        let values = counted.iter().map(|(name, value)| ((*name).into(), *value));
+        pass.hardware.extend(values.map(|(name, value)| (name, HardwareValue::Value(value))));
+        super::finished(point(64, N), &[pass], &terms)
+    };
+    let branches = |uniform, all| {
+        let counters =
+            ["smsp__sass_branch_targets_threads_uniform.sum", "smsp__sass_branch_targets.sum"];
+        row("branch_efficiency", &[(counters[0], uniform), (counters[1], all)])
+    };
+    let shared = |percent, bytes| {
+        let ratio = "smsp__sass_average_data_bytes_per_wavefront_mem_shared.pct";
+        let counted = [(ratio, percent), ("smsp__sass_data_bytes_mem_shared.sum", bytes)];
+        row("shared_efficiency", &counted)
+    };
+    for (some, none, name) in [
+        (branches(60.0, 80.0), branches(0.0, 0.0), "branch_efficiency"),
+        (shared(75.0, 96.0), shared(0.0, 0.0), "shared_efficiency"),
+    ] {
+        assert_eq!(some.metrics[name].value, Ok(75.0));
+        let why = none.metrics[name].value.as_ref().unwrap_err();
+        assert!(why.ends_with("(division by zero)"), "{why}");
+        let limit = Threshold::parse(&format!("every {name} >= 100%")).unwrap();
+        let verdict = |row| {
+            let device = h200();
+            judge(&catalogue, &limit, "attribute", &[row], Some(&device), &Baseline::none()).verdict
+        };
+        assert_eq!([verdict(some), verdict(none)], [Verdict::Fail, Verdict::Unavailable]);
+    }
 }
