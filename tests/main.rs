@@ -50,6 +50,7 @@ mod memory;
 mod names;
 mod no_counters;
 mod no_polling;
+mod over_time;
 mod own_metrics;
 mod oxide;
 mod patched;

@@ -88,6 +88,17 @@ parameters! {
     CUpti_PCSamplingStartParams upto ctx,
     CUpti_PCSamplingStopParams upto ctx,
     CUpti_PCSamplingGetDataParams upto pcSamplingData,
+    CUpti_PmSampling_GetCounterAvailability_Params upto pCounterAvailabilityImage,
+    CUpti_PmSampling_Enable_Params upto pPmSamplingObject,
+    CUpti_PmSampling_Disable_Params upto pPmSamplingObject,
+    CUpti_PmSampling_SetConfig_Params upto triggerMode,
+    CUpti_PmSampling_GetCounterDataSize_Params upto counterDataSize,
+    CUpti_PmSampling_CounterDataImage_Initialize_Params upto pCounterData,
+    CUpti_PmSampling_Start_Params upto pPmSamplingObject,
+    CUpti_PmSampling_Stop_Params upto pPmSamplingObject,
+    CUpti_PmSampling_DecodeData_Params upto overflow,
+    CUpti_PmSampling_GetCounterDataInfo_Params upto numCompletedSamples,
+    CUpti_PmSampling_CounterData_GetSampleInfo_Params upto endTimestamp,
 }
 
 /// A parameter struct on its way in or out.
@@ -244,7 +255,7 @@ functions! {
 
 functions! {
     /// The functions that sample program counters.
-    SamplingFunctions {
+    PcSamplingFunctions {
         enable = "cuptiPCSamplingEnable" (CUpti_PCSamplingEnableParams),
         disable = "cuptiPCSamplingDisable" (CUpti_PCSamplingDisableParams),
         configure = "cuptiPCSamplingSetConfigurationAttribute" (CUpti_PCSamplingConfigurationInfoParams),
@@ -253,6 +264,24 @@ functions! {
         start = "cuptiPCSamplingStart" (CUpti_PCSamplingStartParams),
         stop = "cuptiPCSamplingStop" (CUpti_PCSamplingStopParams),
         data = "cuptiPCSamplingGetData" (CUpti_PCSamplingGetDataParams),
+    }
+}
+
+functions! {
+    /// The functions that sample counters over time.
+    PmSamplingFunctions {
+        availability = "cuptiPmSamplingGetCounterAvailability" (CUpti_PmSampling_GetCounterAvailability_Params),
+        enable = "cuptiPmSamplingEnable" (CUpti_PmSampling_Enable_Params),
+        disable = "cuptiPmSamplingDisable" (CUpti_PmSampling_Disable_Params),
+        set_config = "cuptiPmSamplingSetConfig" (CUpti_PmSampling_SetConfig_Params),
+        data_size = "cuptiPmSamplingGetCounterDataSize" (CUpti_PmSampling_GetCounterDataSize_Params),
+        data_initialize = "cuptiPmSamplingCounterDataImageInitialize"
+            (CUpti_PmSampling_CounterDataImage_Initialize_Params),
+        start = "cuptiPmSamplingStart" (CUpti_PmSampling_Start_Params),
+        stop = "cuptiPmSamplingStop" (CUpti_PmSampling_Stop_Params),
+        decode = "cuptiPmSamplingDecodeData" (CUpti_PmSampling_DecodeData_Params),
+        data_info = "cuptiPmSamplingGetCounterDataInfo" (CUpti_PmSampling_GetCounterDataInfo_Params),
+        sample_info = "cuptiPmSamplingCounterDataGetSampleInfo" (CUpti_PmSampling_CounterData_GetSampleInfo_Params),
     }
 }
 
@@ -300,6 +329,8 @@ mod tests {
         // The header's macro ends before the data.
         assert_eq!(sys::CUpti_SassMetricsFlushData_Params::STRUCT_SIZE, 40);
         assert_eq!(sys::CUpti_PCSamplingGetStallReasonsParams::STRUCT_SIZE, 48);
+        assert_eq!(sys::CUpti_PmSampling_DecodeData_Params::STRUCT_SIZE, 45);
+        assert_eq!(sys::CUpti_PmSampling_SetConfig_Params::STRUCT_SIZE, 60);
         assert_eq!(size_of::<sys::CUpti_PCSamplingPCData>(), 64);
         assert_eq!(size_of::<sys::CUpti_PCSamplingData>(), 80);
     }

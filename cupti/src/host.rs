@@ -109,11 +109,21 @@ impl HostApi {
     }
 }
 
+/// What collects the counters, which decides the metrics that a chip has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Profiler {
+    /// The range profiler.
+    Ranges,
+    /// PM sampling.
+    Samples,
+}
+
 /// The metrics of one chip.
 pub struct Host {
     api: HostApi,
     object: Object,
     chip: CString,
+    profiler: Profiler,
     availability: Option<Vec<u8>>,
     kinds: OnceCell<BTreeMap<String, MetricKind>>,
 }
@@ -127,13 +137,23 @@ impl Host {
     /// [`crate::Code::InvalidParameter`] or [`crate::Code::InvalidChipName`] for a chip that this
     /// CUPTI does not know.
     pub fn new(api: HostApi, chip: &str, availability: Option<&[u8]>) -> Result<Self, Failure> {
-        let chip = c_string(chip);
         let availability = availability
             .map(|image| Kind::Availability.unseal(image, &api.functions.host_initialize))
             .transpose()?
             .map(std::borrow::Cow::into_owned);
-        let object = Object::new(api, &chip, availability.as_deref())?;
-        Ok(Self { api, object, chip, availability, kinds: OnceCell::new() })
+        Self::open(api, chip, Profiler::Ranges, availability)
+    }
+
+    /// The catalogue of `chip` for `profiler`, with an image that is not sealed.
+    pub(crate) fn open(
+        api: HostApi,
+        chip: &str,
+        profiler: Profiler,
+        availability: Option<Vec<u8>>,
+    ) -> Result<Self, Failure> {
+        let chip = c_string(chip);
+        let object = Object::new(api, &chip, profiler, availability.as_deref())?;
+        Ok(Self { api, object, chip, profiler, availability, kinds: OnceCell::new() })
     }
 
     /// The chip.
@@ -144,7 +164,7 @@ impl Host {
 
     /// A separate object, to add metrics to.
     fn scratch(&self) -> Result<Object, Failure> {
-        Object::new(self.api, &self.chip, self.availability.as_deref())
+        Object::new(self.api, &self.chip, self.profiler, self.availability.as_deref())
     }
 }
 
@@ -155,10 +175,18 @@ struct Object {
 }
 
 impl Object {
-    fn new(api: HostApi, chip: &CStr, availability: Option<&[u8]>) -> Result<Self, Failure> {
+    fn new(
+        api: HostApi,
+        chip: &CStr,
+        profiler: Profiler,
+        availability: Option<&[u8]>,
+    ) -> Result<Self, Failure> {
         let mut call = Call::<sys::CUpti_Profiler_Host_Initialize_Params>::new();
         let fields = call.fields();
-        fields.profilerType = sys::CUpti_ProfilerType::CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+        fields.profilerType = match profiler {
+            Profiler::Ranges => sys::CUpti_ProfilerType::CUPTI_PROFILER_TYPE_RANGE_PROFILER,
+            Profiler::Samples => sys::CUpti_ProfilerType::CUPTI_PROFILER_TYPE_PM_SAMPLING,
+        };
         fields.pChipName = chip.as_ptr();
         fields.pCounterAvailabilityImage = availability.map_or(ptr::null(), <[u8]>::as_ptr);
         let function = &api.functions.host_initialize;

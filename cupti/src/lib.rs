@@ -4,8 +4,8 @@
 //! catalogue of every chip, the validation of metric names, config images with their pass counts,
 //! and values read back from recorded counter data ([`host`]); on a machine with a GPU the
 //! collection itself, one pass at a time ([`target`]), the device's own times ([`activity`]), the
-//! launches that the driver refuses ([`launches`]), and counts ([`sass`]) and samples
-//! ([`sampling`]) of each machine instruction.
+//! launches that the driver refuses ([`launches`]), counts ([`sass`]) and samples ([`pc_sampling`])
+//! of each machine instruction, and counters over the time of a launch ([`pm_sampling`]).
 //!
 //! Invariants:
 //! * Nothing here needs a CUDA toolkit to build, or any NVIDIA file to start. [`locate::locate`]
@@ -33,7 +33,8 @@ mod image;
 pub mod launches;
 mod library;
 pub mod locate;
-pub mod sampling;
+pub mod pc_sampling;
+pub mod pm_sampling;
 pub mod sass;
 pub mod target;
 pub mod trial;

@@ -32,6 +32,7 @@ pub mod notice;
 pub mod nvtx;
 pub mod occupancy;
 mod operators;
+pub mod over_time;
 pub mod parts;
 pub mod protocol;
 pub mod ptx;

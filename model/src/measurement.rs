@@ -15,6 +15,7 @@ use crate::checks::CheckRecord;
 use crate::code::{CostlyLine, CountedCode};
 use crate::estimate::Estimate;
 use crate::failure::{Denial, FailureKind};
+use crate::over_time::CountersOverTime;
 use crate::parts::Part;
 use crate::timeline::Timeline;
 pub use machine::{
@@ -349,6 +350,9 @@ pub struct PassResult {
     /// What was found at each machine instruction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineCounts>,
+    /// Counters over the time of a launch; none if they were not requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_time: Option<CountersOverTime>,
     /// The bytes of the kernel's buffers; none of a series function, which has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_bytes: Option<u64>,

@@ -18,6 +18,7 @@ use crate::declared::{DeclaredEntry, DeclaredKernel, LaunchableInstance};
 use crate::failure::{Denial, RefusedMetric};
 use crate::measurement::{DeviceRecord, PassOutcome};
 use crate::nvtx::NvtxPattern;
+use crate::over_time::SampledCounter;
 use crate::series::{Listed, SeriesId};
 use crate::space::Space;
 
@@ -133,6 +134,15 @@ pub struct SourceRequest {
     pub cupti: PathBuf,
     /// The folder for the cubins.
     pub folder: PathBuf,
+}
+
+/// Counters to sample over the time of a launch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverTimeRequest {
+    /// CUPTI's library or its folder.
+    pub cupti: PathBuf,
+    /// The counters; those that the chip does not sample together with earlier ones are left out.
+    pub counters: Vec<SampledCounter>,
 }
 
 /// The NVTX ranges of a series function's closure that are collected.
@@ -305,6 +315,9 @@ pub struct MeasureRequest {
     /// What to find at each machine instruction; such a pass takes no samples of times.
     #[serde(default)]
     pub source: Option<SourceRequest>,
+    /// The counters to sample over the time of a launch; such a pass takes no samples of times.
+    #[serde(default)]
+    pub over_time: Option<OverTimeRequest>,
     /// Whether to measure the energy of a launch; such a pass takes no samples of times.
     #[serde(default)]
     pub energy: bool,

@@ -33,6 +33,7 @@ use crate::measurement::{
 };
 use crate::metric::{Catalogue, built_in};
 use crate::nvtx::NvtxPattern;
+use crate::over_time::{CountersOverTime, SampledCounter};
 use crate::parts::PartResult;
 use crate::protocol::{CounterRange, Replay};
 use crate::series::SeriesId;
@@ -333,6 +334,9 @@ pub struct SectionColumns {
     /// Tables of one configuration each, for reports that have room for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<SectionTable>,
+    /// Counters that are sampled over the time of a launch, on a GPU.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sampled: Vec<SampledCounter>,
 }
 
 impl SectionColumns {
@@ -476,6 +480,8 @@ pub struct ConfigurationResult {
     pub code: Vec<CountedCode>,
     /// How they were collected on a GPU; none if the emulated driver counted.
     pub source: Option<SourceCollection>,
+    /// Counters over the time of a launch; none if they were not asked for.
+    pub over_time: Option<CountersOverTime>,
     /// The bytes of the kernel's buffers; none of a series function, and in older documents.
     pub buffer_bytes: Option<u64>,
     /// A hash of the kernel's arguments before the launch; none of a series function, and in older

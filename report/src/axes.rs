@@ -67,23 +67,36 @@ fn aligned(effects: &[Effect]) -> Vec<String> {
         .collect()
 }
 
-/// A bar for each value, or for each run of equally many where there are more than fit.
+/// A bar for each value, or for each run of equally many where there are more than fit. The lowest
+/// bar is the smallest value.
 pub(super) fn sparkline(values: &[f64]) -> String {
-    let means: Vec<f64> = values
-        .chunks(values_a_bar(values.len()))
-        .map(|chunk| chunk.iter().sum::<f64>() / chunk.len() as f64)
-        .collect();
-    let smallest = means.iter().copied().fold(f64::INFINITY, f64::min);
+    let means = means(values);
+    bars(means.iter().copied().fold(f64::INFINITY, f64::min), &means)
+}
+
+/// As [`sparkline`]; the lowest bar is zero.
+pub(super) fn bars_from_zero(values: &[f64]) -> String {
+    bars(0.0, &means(values))
+}
+
+/// The mean of each run of values that share a bar.
+fn means(values: &[f64]) -> Vec<f64> {
+    let runs = values.chunks(values_a_bar(values.len()));
+    runs.map(|run| run.iter().sum::<f64>() / run.len() as f64).collect()
+}
+
+/// A bar for each of `means`, the lowest one for `lowest`.
+fn bars(lowest: f64, means: &[f64]) -> String {
     let largest = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let bar = |value: f64| {
-        if largest <= smallest {
+        if largest <= lowest {
             return BARS[0];
         }
-        let place = (value - smallest) / (largest - smallest) * 7.0;
+        let place = (value - lowest) / (largest - lowest) * 7.0;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in 0..=7")]
         BARS[(place.round() as usize).min(7)]
     };
-    means.into_iter().map(bar).collect()
+    means.iter().copied().map(bar).collect()
 }
 
 /// How many of so many values share a bar.
@@ -93,13 +106,14 @@ pub(super) fn values_a_bar(count: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::sparkline;
+    use super::{bars_from_zero, sparkline};
 
     #[test]
     fn bars_run_from_the_smallest_to_the_largest() {
         assert_eq!(sparkline(&[1.0, 2.0, 8.0, 1.0]), "▁▂█▁");
         assert_eq!(sparkline(&[3.0, 3.0]), "▁▁");
         assert_eq!(sparkline(&[]), "");
+        assert_eq!(bars_from_zero(&[7.0, 7.0, 0.0, 1.0]), "██▁▂");
         assert_eq!(sparkline(&(0..1000).map(f64::from).collect::<Vec<_>>()).chars().count(), 40);
     }
 }

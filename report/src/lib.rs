@@ -42,6 +42,7 @@ mod noise;
 mod note;
 mod notes;
 mod number;
+mod over_time;
 mod paint;
 mod patched;
 mod plot;

@@ -20,7 +20,9 @@ use super::escaped::{markdown as escaped, markdown_paragraph};
 use super::evidence::{evidence, others};
 use super::launches::Range;
 use super::sheet::{Cell, Column, NO_VALUE, Sheet, metric_names};
-use super::{Report, Summary, advice, changes, conclusion, mermaid, notes, place_of, timeline};
+use super::{
+    Report, Summary, advice, changes, conclusion, mermaid, notes, over_time, place_of, timeline,
+};
 use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::view::by_device::{DeviceRows, parts};
 use gpuprof_analysis::view::order::failures_first;
@@ -139,7 +141,8 @@ fn write_series(
     let metrics = metric_names(series, view);
     let timeline = timeline::tables(&viewed.series).into_iter();
     let timeline = timeline.flat_map(|(work, calls)| iter::once(work).chain(calls));
-    let mut ranges = Range::all(&viewed.series, &metrics).chain(timeline);
+    let over_time = over_time::tables(&viewed.series);
+    let mut ranges = Range::all(&viewed.series, &metrics).chain(timeline).chain(over_time);
     ranges.try_for_each(|range| write_launches(range, out))?;
     write_notes(&viewed.series, (&metrics, view.verbose), out)?;
     write_advice(advice::select_advice(run, part), out)?;

@@ -409,6 +409,7 @@ fn run_with_sections() -> Run {
         title: title.into(),
         needs: None,
         columns,
+        sampled: Vec::new(),
         tables: Vec::new(),
     };
     run.series[0].sections = vec![
@@ -441,6 +442,7 @@ fn a_roof_is_named_and_a_roofline_without_work_is_not_shown() {
                 .map(|(label, name)| (label.to_owned(), name.to_owned()))
                 .into(),
         }],
+        sampled: Vec::new(),
         tables: Vec::new(),
     };
     run.series[0].sections = vec![of("flops"), of("static_shared"), of("dram_throughput")];

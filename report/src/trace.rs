@@ -1,11 +1,13 @@
 //! A run's time in Trace Event Format, as Perfetto and `chrome://tracing` read it.
 //!
-//! Input: the spans of a run, and the timelines of its closures. Output: one JSON object. A device
+//! Input: the spans of a run, the timelines of its closures, and counters over time. Output: one
+//! JSON object. A device
 //! is a process of the trace, and the runner another one, of a merged run for each slice; processes
 //! that overlap lie on lanes of their own, for the spans of one lane have to nest. Times are
 //! microseconds since the run began, or since the call of the closure.
 
 mod closures;
+mod counters;
 mod event;
 
 use std::cmp::Reverse;
@@ -87,8 +89,10 @@ fn events(run: &Run) -> Vec<Event<'_>> {
     });
     let mut all = names(run, &pids, &spans.iter().map(place).collect());
     all.extend(events);
-    let used = u32::try_from(pids.len()).unwrap_or(u32::MAX - 1);
-    all.extend(closures::events(run, used + 1));
+    for of in [closures::events, counters::events] {
+        let used = all.iter().map(|event| event.pid).max().unwrap_or(0);
+        all.extend(of(run, used + 1));
+    }
     all
 }
 

@@ -182,6 +182,7 @@ fn a_section_has_the_rows_that_are_shown_in_their_order() {
         title: "Launch".into(),
         needs: None,
         columns: vec![column("registers a thread", "registers")],
+        sampled: Vec::new(),
         tables: Vec::new(),
     }];
     let view =

@@ -221,9 +221,14 @@ pub const ALLOWED: &[Allowed] = &[
         "CUPTI's C API hands out lists that live as long as the process",
     ),
     allowed(
-        "tests/fakes/cupti/src/sampling.rs",
+        "tests/fakes/cupti/src/pc_sampling.rs",
         "STATE",
         "CUPTI's C API for samples has one state a context, and the fake has one context",
+    ),
+    allowed(
+        "tests/fakes/cupti/src/pm_sampling.rs",
+        "SAMPLER",
+        "CUPTI's C API for samples has one state a device, and the fake has one device",
     ),
     allowed("tests/fakes/cupti/src/sass.rs", "STATE", "CUPTI patches the code of a whole process"),
     allowed(

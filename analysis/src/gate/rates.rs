@@ -231,6 +231,7 @@ fn subset(
         costly: Vec::new(),
         code: Vec::new(),
         source: None,
+        over_time: None,
         buffer_bytes: None,
         inputs: None,
         setup_ns: None,

@@ -96,6 +96,7 @@ mod tests {
                 name: UNITS[0].1.into(),
                 largest_of: ["sm__alu", "sm__fma", "sm__lsu"].map(of).into(),
             }],
+            sampled: Vec::new(),
             tables: Vec::new(),
         }
     }

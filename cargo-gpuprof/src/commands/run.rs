@@ -7,8 +7,8 @@
 pub(super) mod against;
 mod base;
 mod beforehand;
-mod by_instruction;
 mod by_line;
+mod collector;
 mod conclude;
 mod conflicts;
 mod costly;
@@ -25,6 +25,7 @@ mod loaded;
 mod machine_code;
 mod measure;
 pub(super) mod new_baseline;
+mod over_time;
 mod prepare;
 mod presenter;
 mod progress;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::{Catalogue, Definition, Direction, Formula, Origin, cycle_among};
+use gpuprof_model::over_time::SampledCounter;
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{SectionColumn, SectionColumns, SectionTable};
 use serde::Deserialize;
@@ -34,7 +35,12 @@ pub struct Section {
     #[serde(default)]
     definitions: Vec<SectionDefinition>,
     /// Its metrics, in order.
+    #[serde(default)]
     pub metrics: Vec<SectionMetric>,
+    /// The counters that it samples over the time of a launch, the most important first: a chip
+    /// samples those that fit into one pass.
+    #[serde(default)]
+    sampled: Vec<SampledMetric>,
     /// Tables of one configuration each; of a cell that the chip has no metric for, nothing is
     /// left.
     #[serde(default)]
@@ -59,6 +65,14 @@ impl SectionDefinition {
     fn formula_on(&self, chip: &str) -> (&str, &str) {
         (&self.name, of_chip(&self.formulas, chip).unwrap_or(&self.formula))
     }
+}
+
+/// A counter that is sampled over the time of a launch.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SampledMetric {
+    label: String,
+    name: String,
 }
 
 /// One metric of a section.
@@ -149,7 +163,8 @@ impl Section {
         self.check_tables(path)?;
         let cells = self.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
         let cells = cells.map(String::as_str).filter(|name| !name.is_empty());
-        let named = self.metrics.iter().flat_map(SectionMetric::names).chain(cells);
+        let sampled = self.sampled.iter().map(|it| it.name.as_str());
+        let named = self.metrics.iter().flat_map(SectionMetric::names).chain(cells).chain(sampled);
         match catalogue.all_unknown(named.chain(self.needs.as_deref())) {
             Some(message) => Err(wrong(format!("{path}: {message}"))),
             None => Ok(catalogue),
@@ -255,7 +270,18 @@ impl Section {
             needs: self.needs.clone(),
             columns: self.metrics.iter().filter_map(column).collect(),
             tables: self.tables_on(chip),
+            sampled: self.sampled_counters(),
         }
+    }
+
+    /// The counters that it samples, with their units.
+    fn sampled_counters(&self) -> Vec<SampledCounter> {
+        let catalogue = Catalogue::built_in();
+        let counter = |SampledMetric { label, name }: &SampledMetric| {
+            let unit = catalogue.find(name).map_or(Unit::Count, |metric| metric.unit);
+            SampledCounter { name: name.clone(), label: label.clone(), unit }
+        };
+        self.sampled.iter().map(counter).collect()
     }
 
     /// Its tables with the metrics that `chip` counts, as far as this version knows it.

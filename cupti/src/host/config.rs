@@ -21,7 +21,7 @@ impl Host {
             return Err(ConfigProblem::Empty);
         }
         match self.build(names) {
-            Ok(image) => Ok(image),
+            Ok(image) => Ok(Kind::Config.seal(&image)),
             Err(failure) => Err(self.explain(names, failure)),
         }
     }
@@ -34,7 +34,8 @@ impl Host {
         self.api.passes(config)
     }
 
-    fn build(&self, names: &[impl AsRef<str>]) -> Result<Vec<u8>, Failure> {
+    /// CUPTI's image of `names`, not sealed.
+    pub(crate) fn build(&self, names: &[impl AsRef<str>]) -> Result<Vec<u8>, Failure> {
         let object = self.scratch()?;
         add(&object, names)?;
         let functions = self.api.functions;
@@ -50,7 +51,7 @@ impl Host {
         call.fields().pConfigImage = image.as_mut_ptr();
         // SAFETY: a host function on a live object; the buffer has the size that CUPTI asked for.
         unsafe { functions.host_config.call(&mut call) }?;
-        Ok(Kind::Config.seal(&image))
+        Ok(image)
     }
 
     /// The meaning of CUPTI's refusal, which names neither a metric nor a pair.
@@ -84,6 +85,11 @@ impl HostApi {
     /// [`Code::InvalidParameter`] for an image that is not one.
     pub fn passes(&self, config: &[u8]) -> Result<usize, Failure> {
         let config = Kind::Config.unseal(config, &self.functions.host_passes)?;
+        self.passes_of(&config)
+    }
+
+    /// How many passes a config image that is not sealed takes.
+    pub(crate) fn passes_of(&self, config: &[u8]) -> Result<usize, Failure> {
         let mut call = Call::<sys::CUpti_Profiler_Host_GetNumOfPasses_Params>::new();
         call.fields().configImageSize = config.len();
         // The field is not const in cudarc; CUPTI only reads.

@@ -39,6 +39,17 @@ impl Host {
     ) -> Result<Vec<f64>, EvaluateError> {
         let function = &self.api.functions.host_evaluate;
         let counter_data = Kind::CounterData.unseal(counter_data, function)?;
+        self.values(&counter_data, range_index, names)
+    }
+
+    /// As [`Self::evaluate`], of an image that is not sealed.
+    pub(crate) fn values(
+        &mut self,
+        counter_data: &[u8],
+        range_index: usize,
+        names: &[impl AsRef<str>],
+    ) -> Result<Vec<f64>, EvaluateError> {
+        let function = &self.api.functions.host_evaluate;
         let mut c_names = Names::new(names);
         let mut values = vec![f64::NAN; names.len()];
         let mut call = Call::<sys::CUpti_Profiler_Host_EvaluateToGpuValues_Params>::new();

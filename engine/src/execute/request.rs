@@ -50,6 +50,7 @@ impl Execution<'_> {
                 }
             },
             source: None,
+            over_time: None,
             energy: matches!(job.pass, Pass::Energy { .. }),
             attributes: self.attributes.clone(),
         };

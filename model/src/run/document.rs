@@ -27,6 +27,7 @@ use crate::language::Language;
 use crate::measurement::{
     LaunchRecord, OccupancyLimiter, SourceCollection, Timing, Unverified, Verification,
 };
+use crate::over_time::CountersOverTime;
 use crate::parts::PartResult;
 use crate::series::SeriesId;
 use crate::timeline::Timeline;
@@ -126,6 +127,9 @@ struct RowDocument<'a> {
     /// How they were collected on a GPU; none if the emulated driver counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<Cow<'a, SourceCollection>>,
+    /// Counters over the time of a launch; none if they were not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    over_time: Option<Cow<'a, CountersOverTime>>,
     /// The bytes of the kernel's buffers; none of a series function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     buffer_bytes: Option<u64>,
@@ -281,6 +285,7 @@ impl<'a> CommonData<'a> {
             costly: Cow::Borrowed(&row.costly),
             code: row.code.iter().map(|code| self.code(code)).collect(),
             source: row.source.as_ref().map(Cow::Borrowed),
+            over_time: row.over_time.as_ref().map(Cow::Borrowed),
             buffer_bytes: row.buffer_bytes,
             inputs: row.inputs,
             setup_ns: row.setup_ns,
@@ -409,6 +414,7 @@ impl RowDocument<'_> {
             costly: self.costly.into_owned(),
             code: Vec::new(),
             source: self.source.map(Cow::into_owned),
+            over_time: self.over_time.map(Cow::into_owned),
             buffer_bytes: self.buffer_bytes,
             inputs: self.inputs,
             setup_ns: self.setup_ns,

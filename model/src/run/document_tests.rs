@@ -39,6 +39,7 @@ fn row(block: u64, metrics: Metrics) -> ConfigurationResult {
         costly: Vec::new(),
         code: Vec::new(),
         source: None,
+        over_time: None,
         buffer_bytes: None,
         inputs: None,
         setup_ns: None,

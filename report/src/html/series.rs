@@ -17,7 +17,7 @@ use crate::chart::{self, Bar};
 use crate::launches::Range;
 use crate::notes::view::{self as remarks, Ties};
 use crate::sheet::{Column, metric_names};
-use crate::{changes, key, notes, place_of, timeline};
+use crate::{changes, key, notes, over_time, place_of, timeline};
 
 /// The most bars of a picture.
 const MOST_BARS: usize = 24;
@@ -174,6 +174,7 @@ fn launched(section: &Section<'_>) -> Markup {
                 @if let Some(calls) = calls { (launches(calls)) }
             }
         }
+        @for range in &over_time::tables(series) { (launches(range)) }
     }
 }
 

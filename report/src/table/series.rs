@@ -24,7 +24,7 @@ use crate::paint::Paint;
 use crate::room::{Blocks, Detail, Keep, Limits, height};
 use crate::sheet::{self, Sheet};
 use crate::source::on_line;
-use crate::{advice, axes, changes, estimates, grid, notes, plot, timeline};
+use crate::{advice, axes, changes, estimates, grid, notes, over_time, plot, timeline};
 
 /// The most lines of grids, unless all are shown, and the most rows in them.
 const MOST_GRID_LINES: usize = 16;
@@ -189,6 +189,10 @@ impl Style<'_> {
         let kernels = Range::of_kernels(series, &metrics).map(|range| (counted, range));
         for (keep, range) in names.into_iter().chain(kernels).chain(launches) {
             blocks.add(if whole { Keep::Always } else { keep }, self.range(range));
+        }
+        let over_time = over_time::tables(series).into_iter();
+        for range in over_time.take(if whole { usize::MAX } else { 1 }) {
+            blocks.add(Keep::Always, self.range(range));
         }
         let Some((mut work, calls)) = timeline::tables(series) else { return };
         if whole {

@@ -8,7 +8,7 @@
 use gpuprof_model::run::{ConfigurationResult, Run};
 use gpuprof_model::timeline::{TimeSpan, Timeline, Work, WorkKind};
 
-use super::event::{Arguments, Event, Microseconds, naming};
+use super::event::{Arguments, Event, microseconds, naming};
 use crate::timeline::describe;
 
 /// The events of all timelines of `run`; the first process has the number `pid`.
@@ -136,10 +136,6 @@ fn category(work: &Work) -> &'static str {
         WorkKind::Copy { .. } => "copy",
         WorkKind::Fill { .. } => "fill",
     }
-}
-
-fn microseconds(nanoseconds: u64) -> Microseconds {
-    Microseconds::Fraction(nanoseconds as f64 / 1e3)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// An event: `X` is a whole span, `M` names a process or a lane, `s` and `f` are the ends of an
-/// arrow. Times are microseconds.
+/// arrow, `C` is the value of a counter. Times are microseconds.
 #[derive(Serialize)]
 pub(super) struct Event<'r> {
     pub(super) ph: &'static str,
@@ -38,7 +38,13 @@ pub(super) enum Arguments {
     Named { name: String },
     Of { process: u32 },
     What { what: String },
+    Value { value: f64 },
     None {},
+}
+
+/// So many nanoseconds.
+pub(super) fn microseconds(nanoseconds: u64) -> Microseconds {
+    Microseconds::Fraction(nanoseconds as f64 / 1e3)
 }
 
 /// Names a process (with lane 0) or a lane.

@@ -12,7 +12,7 @@ use gpuprof_model::measurement::{
     CounterPass, InPlace, InputFile, LaunchRecord, PassResult, Unverified, Verification,
 };
 use gpuprof_model::notice::Notice;
-use gpuprof_model::protocol::{CounterRange, MeasureRequest};
+use gpuprof_model::protocol::{CounterRange, MeasureRequest, OverTimeRequest};
 use gpuprof_model::series::without_place;
 
 use super::axis_type::AxisType;
@@ -22,7 +22,7 @@ use super::collect::emulator::{self, LaunchCounters};
 use super::collect::facts::{self, Assembly};
 use super::collect::launches::Observed;
 use super::collect::parts::{self, Counts, Mark};
-use super::collect::{activity, energy, launches, samples, source};
+use super::collect::{activity, energy, launches, over_time, samples, source};
 use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
@@ -491,6 +491,8 @@ impl<'a> Run<'a> {
             let (request, result) = (self.request, &mut self.result);
             source::collect(self.session, request, result, reset, &mut once)?;
             self.launched()?;
+        } else if let Some(wanted) = &self.request.over_time {
+            self.take_over_time(wanted, reset, &mut once)?;
         } else if self.request.counters.is_some() {
             if let Call::Pass(collection) = &mut self.call {
                 let by = collection.marker();
@@ -516,6 +518,18 @@ impl<'a> Run<'a> {
             self.result.launches = launched;
         }
         self.take_facts(&config)
+    }
+
+    /// Samples counters over the time of a call of what is measured.
+    fn take_over_time(
+        &mut self,
+        wanted: &OverTimeRequest,
+        reset: &mut dyn FnMut() -> Result<()>,
+        once: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let wanted = (wanted, self.request.sampling.cold_cache);
+        self.result.over_time = Some(over_time::collect(self.session, wanted, reset, once)?);
+        self.launched()
     }
 
     /// Measures the energy of a call of what is measured.

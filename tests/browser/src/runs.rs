@@ -147,6 +147,7 @@ fn section() -> SectionColumns {
         title: "Full memory tables".into(),
         needs: None,
         columns: Vec::new(),
+        sampled: Vec::new(),
         tables: vec![SectionTable {
             title: "Device memory".into(),
             columns: ["Sectors", "% Peak", "Bytes"].map(str::to_owned).into(),

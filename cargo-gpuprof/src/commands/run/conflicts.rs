@@ -13,7 +13,7 @@ use gpuprof_model::metric::Origin;
 use gpuprof_model::protocol::SourceCollector;
 use gpuprof_system::interrupt::Interrupt;
 
-use super::by_instruction::{Subject, library};
+use super::collector::{Subject, library};
 use super::decided::Prepared;
 use crate::options::ReplayMode;
 

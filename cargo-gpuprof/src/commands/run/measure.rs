@@ -18,6 +18,7 @@ use super::costs::Costs;
 use super::decided::{Plan, Prepared};
 use super::inputs::Checked;
 use super::machine_code::MachineCode;
+use super::over_time;
 use super::progress::Progress;
 use super::results::{Collected, Results};
 use super::scheduler;
@@ -79,6 +80,7 @@ pub(super) fn measure(
     let outcome = outcome.and_then(|()| listeners.whole());
     let mut found = listeners.end();
     source_counters::add(prepared, &mut found, interrupt);
+    over_time::add(prepared, &mut found, interrupt);
     costly::add(prepared, &mut found.run, interrupt);
     sources::add(prepared, &mut found);
     let took = (!prepared.plan.inputs.folder.resumes).then(|| begun.elapsed());

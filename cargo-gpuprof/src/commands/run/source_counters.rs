@@ -11,18 +11,17 @@ use std::time::Duration;
 
 use gpuprof_build::host::Harness;
 use gpuprof_engine::emulator::emulator_folder;
-use gpuprof_engine::execute::{Ended, Execution, listings};
+use gpuprof_engine::execute::{Ended, listings};
 use gpuprof_model::code::{Counter, Listing, costly_lines};
 use gpuprof_model::measurement::{MachineCounts, MachineFunction, MachineModule, SourceCollection};
 use gpuprof_model::protocol::{KernelCode, RequestBody, SourceCollector};
-use gpuprof_model::run::{ConfigurationResult, Status};
+use gpuprof_model::run::ConfigurationResult;
 use gpuprof_system::interrupt::Interrupt;
 
-use super::by_instruction::{Subject, library};
 use super::by_line::{Known, by_line};
+use super::collector::{Subject, each_finished};
 use super::decided::Prepared;
 use super::disassembly::Cubins;
-use super::inputs::{self, Checked};
 use super::results::Collected;
 
 /// The section that asks for them.
@@ -39,26 +38,8 @@ pub(super) fn add(prepared: &Prepared, found: &mut Collected, interrupt: &Interr
     if !wanted || plan.devices.emulated {
         return;
     }
-    let executions = prepared.executions(interrupt);
-    let cupti = &library(prepared);
     let mut known = KnownCode::new(prepared, interrupt);
-    for (run, planned) in found.revisions(&plan.both) {
-        for series in &mut run.series {
-            let Some(Checked { planned, .. }) = inputs::find(planned, &series.id) else { continue };
-            let Some(harness) = plan.both.harnesses.get(planned.harness) else { continue };
-            for row in &mut series.configurations {
-                let at = planned.configurations.iter().position(|it| *it == row.configuration);
-                let finished = row.status == Status::Finished && interrupt.signal().is_none();
-                let Some(at) = at.filter(|_| finished) else { continue };
-                let on = |it: &&Execution<'_>| {
-                    row.device.as_deref().is_none_or(|uuid| it.process.device == Some(uuid))
-                };
-                let Some(execution) = executions.iter().find(on) else { continue };
-                let subject = Subject { execution, harness, cupti, planned, at };
-                count(&subject, row, &mut known);
-            }
-        }
-    }
+    each_finished(prepared, found, interrupt, |subject, _, row| count(subject, row, &mut known));
 }
 
 /// Adds the counts of `subject` to its `row`.

@@ -31,6 +31,7 @@ fn tables() -> SectionColumns {
         title: "Mine".into(),
         needs: None,
         columns: Vec::new(),
+        sampled: Vec::new(),
         tables: vec![SectionTable {
             title: "Device <memory>".into(),
             columns: vec!["Sectors".into(), "Bytes".into()],

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use gpuprof_cupti::sampling::{PcSampler, PcSamples};
+use gpuprof_cupti::pc_sampling::{PcSampler, PcSamples};
 use gpuprof_cupti::sass::{SassCount, SassCounting};
 use gpuprof_model::code::Counter;
 use gpuprof_model::measurement::{MachineCounts, MachineFunction, MachineInstruction, PassResult};

@@ -79,6 +79,7 @@ const COUNTERS: &[Metric] = counters! {
     "dram__bytes_read"
     "dram__bytes_write"
     "pcie__read_bytes"
+    "gpu__gr_cycles_active_cmd_ctxsw"
 };
 
 const OTHERS: &[Metric] = &[

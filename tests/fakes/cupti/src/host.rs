@@ -17,10 +17,21 @@ use crate::trouble;
 struct Host {
     chip: String,
     metrics: Vec<String>,
+    /// Whether it is for PM sampling.
+    samples: bool,
     /// Whether it knows the device's available counters.
     knows_device: bool,
     /// A refused addition: nothing more can be had from the object.
     spoiled: bool,
+}
+
+impl Host {
+    fn plan(&self, names: &[String]) -> Result<Plan, Code> {
+        match self.samples {
+            true => Plan::sampled(&self.chip, names),
+            false => Plan::new(&self.chip, names),
+        }
+    }
 }
 
 /// Objects by their address, which is never one.
@@ -83,7 +94,8 @@ pub fn initialize(p: &mut sys::CUpti_Profiler_Host_Initialize_Params) -> Result<
     // SAFETY: the client's text, for the call.
     let chip = unsafe { call::text(p.pChipName) }?;
     known_chip(&chip)?;
-    if p.profilerType != sys::CUpti_ProfilerType::CUPTI_PROFILER_TYPE_RANGE_PROFILER {
+    let samples = p.profilerType == sys::CUpti_ProfilerType::CUPTI_PROFILER_TYPE_PM_SAMPLING;
+    if !samples && p.profilerType != sys::CUpti_ProfilerType::CUPTI_PROFILER_TYPE_RANGE_PROFILER {
         return Err(INVALID_PARAMETER);
     }
     let knows_device = !p.pCounterAvailabilityImage.is_null();
@@ -98,7 +110,7 @@ pub fn initialize(p: &mut sys::CUpti_Profiler_Host_Initialize_Params) -> Result<
     }
     p.pHostObject = hosts(|all| {
         let next = all.last_key_value().map_or(0x1000, |(last, _)| last + 16);
-        all.insert(next, Host { chip, knows_device, ..Host::default() });
+        all.insert(next, Host { chip, samples, knows_device, ..Host::default() });
         std::ptr::without_provenance_mut(next)
     });
     Ok(())
@@ -158,7 +170,8 @@ pub fn add_metrics(p: &mut sys::CUpti_Profiler_Host_ConfigAddMetrics_Params) -> 
             return Err(NOT_SUPPORTED);
         }
         // A bad name is a bad parameter here, and only here.
-        let planned = Plan::new(&host.chip, &all)
+        let planned = host
+            .plan(&all)
             .map_err(|code| if code == INVALID_METRIC_NAME { INVALID_PARAMETER } else { code });
         match planned {
             Ok(_) if !host.spoiled => {
@@ -178,7 +191,7 @@ fn image_of(object: *mut sys::CUpti_Profiler_Host_Object) -> Result<Vec<u8>, Cod
         if host.spoiled || host.metrics.is_empty() {
             return Err(INVALID_PARAMETER);
         }
-        Plan::new(&host.chip, &host.metrics).map(|plan| plan.to_bytes())
+        host.plan(&host.metrics).map(|plan| plan.to_bytes())
     })
 }
 

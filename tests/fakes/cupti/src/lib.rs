@@ -1,10 +1,10 @@
 //! A `libcupti.so.13` for the fake driver: a state machine that is strict where NVIDIA's is, or
 //! crashes.
 //!
-//! Input: the calls of CUPTI's Profiler Host, Range Profiler, Callback and Activity APIs, and the
-//! kernels launched on the fake driver. Output: callbacks, records, config and counter data images
-//! in a private format, and values that follow from the launches and from how often each pass was
-//! collected. A lost pass leaves a hole (NaN), one collected twice doubles.
+//! Input: the calls of CUPTI's Profiler Host, Range Profiler, sampling, Callback and Activity APIs,
+//! and the kernels launched on the fake driver. Output: callbacks, records, config and counter data
+//! images in a private format, and values that follow from the launches and from how often each
+//! pass was collected. A lost pass leaves a hole (NaN), one collected twice doubles.
 //!
 //! It refuses a struct of another size than in the headers of CUDA 12.6, `pPriv`, calls out of
 //! order, foreign images, and unknown metrics. In cases in which NVIDIA's crashes or hangs, it says
@@ -21,9 +21,10 @@ mod counter_data;
 mod crash;
 mod driver;
 mod host;
+mod pc_sampling;
 mod plan;
+mod pm_sampling;
 mod ready;
-mod sampling;
 mod sass;
 mod session;
 mod target;
@@ -106,17 +107,40 @@ export! {
     ) = sass::data_properties;
     cuptiSassMetricsFlushData(CUpti_SassMetricsFlushData_Params, SassMetricsFlushData_Params_STRUCT_SIZE) = sass::flush;
 
-    cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams, PCSamplingEnableParamsSize) = sampling::enable;
-    cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams, PCSamplingDisableParamsSize) = sampling::disable;
+    cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams, PCSamplingEnableParamsSize) = pc_sampling::enable;
+    cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams, PCSamplingDisableParamsSize) = pc_sampling::disable;
     cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams, PCSamplingConfigurationInfoParamsSize)
-        = sampling::configure;
+        = pc_sampling::configure;
     cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams, PCSamplingGetNumStallReasonsParamsSize)
-        = sampling::reason_count;
-    cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams, PCSamplingGetStallReasonsParamsSize) = sampling::reasons;
-    cuptiPCSamplingStart(CUpti_PCSamplingStartParams, PCSamplingStartParamsSize) = sampling::start;
-    cuptiPCSamplingStop(CUpti_PCSamplingStopParams, PCSamplingStopParamsSize) = sampling::stop;
+        = pc_sampling::reason_count;
+    cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams, PCSamplingGetStallReasonsParamsSize) = pc_sampling::reasons;
+    cuptiPCSamplingStart(CUpti_PCSamplingStartParams, PCSamplingStartParamsSize) = pc_sampling::start;
+    cuptiPCSamplingStop(CUpti_PCSamplingStopParams, PCSamplingStopParamsSize) = pc_sampling::stop;
+
+    cuptiPmSamplingGetCounterAvailability(
+        CUpti_PmSampling_GetCounterAvailability_Params, PmSampling_GetCounterAvailability_Params_STRUCT_SIZE
+    ) = pm_sampling::availability;
+    cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params, PmSampling_Enable_Params_STRUCT_SIZE) = pm_sampling::enable;
+    cuptiPmSamplingDisable(CUpti_PmSampling_Disable_Params, PmSampling_Disable_Params_STRUCT_SIZE) = pm_sampling::disable;
+    cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params, PmSampling_SetConfig_Params_STRUCT_SIZE) = pm_sampling::set_config;
+    cuptiPmSamplingGetCounterDataSize(
+        CUpti_PmSampling_GetCounterDataSize_Params, PmSampling_GetCounterDataSize_Params_STRUCT_SIZE
+    ) = pm_sampling::data_size;
+    cuptiPmSamplingCounterDataImageInitialize(
+        CUpti_PmSampling_CounterDataImage_Initialize_Params, PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE
+    ) = pm_sampling::data_initialize;
+    cuptiPmSamplingStart(CUpti_PmSampling_Start_Params, PmSampling_Start_Params_STRUCT_SIZE) = pm_sampling::start;
+    cuptiPmSamplingStop(CUpti_PmSampling_Stop_Params, PmSampling_Stop_Params_STRUCT_SIZE) = pm_sampling::stop;
+    cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params, PmSampling_DecodeData_Params_STRUCT_SIZE) = pm_sampling::decode;
+    cuptiPmSamplingGetCounterDataInfo(
+        CUpti_PmSampling_GetCounterDataInfo_Params, PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE
+    ) = pm_sampling::data_info;
+    cuptiPmSamplingCounterDataGetSampleInfo(
+        CUpti_PmSampling_CounterData_GetSampleInfo_Params, PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE
+    ) = pm_sampling::sample_info;
+
     // The bindings have no size of its own; it is the same.
-    cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams, PCSamplingGetNumStallReasonsParamsSize) = sampling::data;
+    cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams, PCSamplingGetNumStallReasonsParamsSize) = pc_sampling::data;
 }
 
 /// The version, a bare number: no struct.

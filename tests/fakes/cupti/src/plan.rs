@@ -49,6 +49,11 @@ impl Plan {
         Ok(Self { chip: chip.to_owned(), passes })
     }
 
+    /// The plan for samples of some metrics: all in one pass.
+    pub fn sampled(chip: &str, names: &[String]) -> Result<Self, Code> {
+        Ok(Self { chip: chip.to_owned(), passes: vec![raws_of(names)?] })
+    }
+
     /// The image.
     pub fn to_bytes(&self) -> Vec<u8> {
         let passes: String =

@@ -9,11 +9,12 @@
 //! * `FAKE_CUPTI_TROUBLE`: failures, several separated by `;`. Passes count from 0. `withhold
 //!   BEGINNING`, of metrics' names: the device does not provide them, though its chip has them ·
 //!   `fail FUNCTION CODE` · `support FIELD LEVEL`, of `cuptiProfilerDeviceSupported` · `abort
-//!   at=FUNCTION` · `drop WHAT COUNT`, `instructions`, `samples` or `all-samples` · `hang
-//!   at=FUNCTION` · and, when a pass ends, `abort`, `hang`, `lose` (its counters), or `continue`
-//!   (never say that it was the last), each with any of `pass=K`, `block=THREADS`, `grid=BLOCKS` (x
-//!   of a launch in the pass), `kernel=NAME` and `device=DIGITS`, the last ones of the device's
-//!   UUID. `fail` and `support` take `device=` too.
+//!   at=FUNCTION` · `drop WHAT COUNT`, `instructions`, `samples`, `all-samples`, and of PM sampling
+//!   `last-samples` or `records` (its buffer was too small) · `hang at=FUNCTION` · and, when a pass
+//!   ends, `abort`, `hang`, `lose` (its counters), or `continue` (never say that it was the last),
+//!   each with any of `pass=K`, `block=THREADS`, `grid=BLOCKS` (x of a launch in the pass),
+//!   `kernel=NAME` and `device=DIGITS`, the last ones of the device's UUID. `fail` and `support`
+//!   take `device=` too.
 
 use std::env;
 use std::fs::{File, OpenOptions};

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use cudarc::cupti::sys;
 use cudarc::driver::CudaContext;
 
-use crate::abi::{Call, SamplingFunctions};
+use crate::abi::{Call, PcSamplingFunctions};
 use crate::target::{TargetError, own};
 use crate::{HostApi, driver};
 
@@ -59,7 +59,7 @@ pub struct PcSamples {
 
 /// Samples until it is finished or dropped.
 pub struct PcSampler {
-    functions: SamplingFunctions,
+    functions: PcSamplingFunctions,
     context: Arc<CudaContext>,
     /// CUPTI fills it while it samples.
     configured: Box<Buffer>,
@@ -76,7 +76,7 @@ impl PcSampler {
         driver::probe_nvidia()?;
         own(context)?;
         let functions =
-            SamplingFunctions::resolve(api.library).map_err(|symbol| api.missing(symbol))?;
+            PcSamplingFunctions::resolve(api.library).map_err(|symbol| api.missing(symbol))?;
         let (configured, read) = (Buffer::new(), Buffer::new());
         let context = Arc::clone(context);
         let mut enable = Call::<sys::CUpti_PCSamplingEnableParams>::new();

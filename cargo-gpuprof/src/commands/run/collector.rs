@@ -1,4 +1,4 @@
-//! A process that counts or samples the machine instructions of a configuration.
+//! A process with another collector than the passes have, for one configuration.
 //!
 //! Input: a configuration on its device, and what to find. Output: what the process found, or why
 //! it found nothing: the configuration has its other results all the same.
@@ -11,9 +11,13 @@ use gpuprof_engine::execute::{Ended, Execution, outcomes};
 use gpuprof_engine::plan::PlannedSeries;
 use gpuprof_engine::schedule::{Job, Pass};
 use gpuprof_model::measurement::{PassOutcome, PassResult};
-use gpuprof_model::protocol::{RequestBody, SourceCollector, SourceRequest};
+use gpuprof_model::protocol::{MeasureRequest, RequestBody, SourceCollector, SourceRequest};
+use gpuprof_model::run::{ConfigurationResult, Status};
+use gpuprof_system::interrupt::Interrupt;
 
 use super::decided::Prepared;
+use super::inputs::{self, Checked};
+use super::results::Collected;
 
 /// CUPTI's library. A run without counters has not searched for it before.
 ///
@@ -39,18 +43,30 @@ pub(super) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// What a process with this collector finds.
+    /// The results of a process with this collector of machine instructions.
     ///
     /// # Errors
-    /// Why it finds nothing.
+    /// Why there are none.
     pub(super) fn collect(&self, collector: SourceCollector) -> Result<PassResult, String> {
+        self.ask(|request, cupti| {
+            let folder = self.execution.process.folder.into();
+            request.source = Some(SourceRequest { collector, cupti, folder });
+        })
+    }
+
+    /// The results of a process; `change` completes its request, with CUPTI's library.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub(super) fn ask(
+        &self,
+        change: impl Fn(&mut MeasureRequest, PathBuf),
+    ) -> Result<PassResult, String> {
         let Self { execution, harness, cupti, planned, at } = self;
         let job = Job::new(0, Pass::Timed { repeat: 0 }, vec![*at]);
         let mut requests = execution.request(&job, planned);
         for request in &mut requests {
-            let cupti = (*cupti).clone()?;
-            let folder = execution.process.folder.into();
-            request.source = Some(SourceRequest { collector, cupti, folder });
+            change(request, (*cupti).clone()?);
             request.verify = false;
         }
         let body = RequestBody::Measure(requests);
@@ -68,6 +84,37 @@ impl Subject<'_> {
             }
             Ended::TimedOut { seconds, .. } => Err(format!("the process hung for {seconds} s")),
             Ended::Interrupted => Err("it was interrupted".to_owned()),
+        }
+    }
+}
+
+/// Collects of each configuration of both revisions that finished, one after the other, until a
+/// signal interrupts it.
+pub(super) fn each_finished(
+    prepared: &Prepared,
+    found: &mut Collected,
+    interrupt: &Interrupt,
+    mut collect: impl FnMut(&Subject<'_>, &Checked, &mut ConfigurationResult),
+) {
+    let plan = &prepared.plan;
+    let executions = prepared.executions(interrupt);
+    let cupti = &library(prepared);
+    for (run, planned) in found.revisions(&plan.both) {
+        for series in &mut run.series {
+            let Some(checked) = inputs::find(planned, &series.id) else { continue };
+            let planned = &checked.planned;
+            let Some(harness) = plan.both.harnesses.get(planned.harness) else { continue };
+            for row in &mut series.configurations {
+                let at = planned.configurations.iter().position(|it| *it == row.configuration);
+                let finished = row.status == Status::Finished && interrupt.signal().is_none();
+                let Some(at) = at.filter(|_| finished) else { continue };
+                let on = |it: &&Execution<'_>| {
+                    row.device.as_deref().is_none_or(|uuid| it.process.device == Some(uuid))
+                };
+                let Some(execution) = executions.iter().find(on) else { continue };
+                let subject = Subject { execution, harness, cupti, planned, at };
+                collect(&subject, checked, row);
+            }
         }
     }
 }
