@@ -516,6 +516,26 @@ fn destructors_of_thread_locals_may_call_the_driver() {
 }
 
 #[test]
+fn functions_have_their_first_names_too_if_their_parameters_never_changed() {
+    let session = session();
+    type WithHandle = extern "C" fn(usize) -> CUresult;
+    let find = |name: &[u8]| -> libloading::Symbol<'_, WithHandle> {
+        // SAFETY: the functions have one argument, a handle or the place of one.
+        unsafe { LIBRARY.get(name) }.expect("the driver exports it")
+    };
+    let mut context = 0_usize;
+    let place = (&raw mut context) as usize;
+    session.context.bind_to_thread().unwrap();
+    assert_eq!(find(b"cuCtxPopCurrent")(place), CUresult::CUDA_SUCCESS);
+    assert_eq!(find(b"cuCtxPushCurrent")(context), CUresult::CUDA_SUCCESS);
+    assert_eq!(context, session.context.cu_ctx() as usize);
+    assert_eq!(find(b"cuCtxDestroy")(7), CUresult::CUDA_ERROR_INVALID_CONTEXT);
+    for unknown in [&b"cuEventDestroy"[..], b"cuStreamDestroy"] {
+        assert_eq!(find(unknown)(7), CUresult::CUDA_ERROR_INVALID_HANDLE);
+    }
+}
+
+#[test]
 fn unsupported_functions_exist_and_return_not_supported() {
     let _session = session();
     for name in ["cuGraphDebugDotPrint", "cuTensorMapEncodeTiled", "cuMemMap"] {

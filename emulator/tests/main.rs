@@ -27,6 +27,7 @@ mod modules;
 mod mutations;
 mod operations;
 mod panics;
+mod pinned;
 mod places;
 mod products;
 mod properties;

@@ -67,6 +67,9 @@ static void memory() {
     OK(cudaMemset(on_device + 1, 0xff, sizeof(int)));
     OK(cudaMemcpy(pinned, on_device, sizeof host, cudaMemcpyDefault));
     CHECK(pinned[0] == 100 && pinned[1] == -1 && pinned[2] == 102);
+    fill<<<2, 32>>>(pinned, 200);
+    OK(cudaDeviceSynchronize());
+    CHECK(pinned[0] == 200 && pinned[63] == 263);
     cudaPointerAttributes attributes;
     OK(cudaPointerGetAttributes(&attributes, on_device));
     CHECK(attributes.type == cudaMemoryTypeDevice && attributes.devicePointer == on_device);

@@ -90,7 +90,7 @@ extern "C" fn cuCtxCreate_v4(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCtxDestroy_v2(context: Handle) -> Code {
+pub(super) extern "C" fn cuCtxDestroy_v2(context: Handle) -> Code {
     with(|driver| {
         let at = driver
             .contexts
@@ -125,7 +125,7 @@ extern "C" fn cuCtxSetCurrent(context: Handle) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCtxPushCurrent_v2(context: Handle) -> Code {
+pub(super) extern "C" fn cuCtxPushCurrent_v2(context: Handle) -> Code {
     with(|driver| {
         check_context(driver, context)?;
         push_current(context)
@@ -133,7 +133,7 @@ extern "C" fn cuCtxPushCurrent_v2(context: Handle) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCtxPopCurrent_v2(context: Out<Handle>) -> Code {
+pub(super) extern "C" fn cuCtxPopCurrent_v2(context: Out<Handle>) -> Code {
     with(|_| {
         context.set_if_wanted(pop_current().ok_or(Code::INVALID_CONTEXT)?);
         Ok(())

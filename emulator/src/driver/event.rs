@@ -23,7 +23,7 @@ extern "C" fn cuEventCreate(event: Out<Handle>, flags: c_uint) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventDestroy_v2(event: Handle) -> Code {
+pub(super) extern "C" fn cuEventDestroy_v2(event: Handle) -> Code {
     with_context(|driver| {
         driver.order.forget(event);
         driver.events.remove(&event).map(drop).ok_or(Code::INVALID_HANDLE)

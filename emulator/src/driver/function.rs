@@ -239,6 +239,9 @@ pub fn kernel_work(
 ) -> Result<impl Fn(&mut Driver, u64) -> Result<(), Code> + Send + Sync + 'static, Code> {
     let kernel = kernel(driver, function)?.clone();
     let params = gather(driver, &kernel, params, extra)?;
+    for word in params.as_chunks().0 {
+        driver.managed.share(u64::from_le_bytes(*word), &mut driver.device.memory);
+    }
     Ok(move |driver: &mut Driver, number| {
         let device = &mut driver.device;
         let outcome = match kind {

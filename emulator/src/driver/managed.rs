@@ -26,10 +26,11 @@ impl Driver {
 
     /// Frees memory that the host shares.
     pub fn unshare(&mut self, address: u64) -> Result<(), Code> {
-        if !self.managed.remove(address) {
-            return Err(Code::INVALID_VALUE);
+        match self.managed.remove(address) {
+            None => Err(Code::INVALID_VALUE),
+            Some(false) => Ok(()),
+            Some(true) => self.device.memory.free(address).map_err(|_| Code::INVALID_VALUE),
         }
-        self.device.memory.free(address).map_err(|_| Code::INVALID_VALUE)
     }
 }
 

@@ -5,7 +5,7 @@ use super::code::Code;
 use super::context::wait_for_all;
 use super::current::{on_stream, with_context, with_healthy};
 use super::graph::enqueue;
-use super::pointers::{Handle, Out, Source, Target, host_allocate, host_free};
+use super::pointers::{Handle, Out, Source, Target};
 use super::state::Driver;
 use crate::device::MoveKind;
 use crate::lower::address::GLOBAL_BASE;
@@ -287,9 +287,14 @@ extern "C" fn cuMemsetD32Async(address: u64, value: u32, count: usize, stream: H
     fill(address, &value.to_le_bytes(), count, stream)
 }
 
-fn allocate_host(pointer: Out<u64>, bytes: usize) -> Code {
+fn allocate_host(pointer: Out<u64>, bytes: usize, flags: c_uint) -> Code {
     with_healthy(|driver| {
-        let address = host_allocate(bytes).ok_or(Code::OUT_OF_MEMORY)?;
+        let address = if flags & DEVICE_MAP == 0 {
+            let pinned = driver.managed.pin(bytes, &mut driver.device.memory);
+            pinned.ok_or(Code::OUT_OF_MEMORY)?
+        } else {
+            driver.share(bytes)?
+        };
         driver.host_memory.insert(address, bytes);
         pointer.set(address)
     })
@@ -297,14 +302,7 @@ fn allocate_host(pointer: Out<u64>, bytes: usize) -> Code {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemHostAlloc(pointer: Out<u64>, bytes: usize, flags: c_uint) -> Code {
-    if flags & DEVICE_MAP == 0 {
-        return allocate_host(pointer, bytes);
-    }
-    with_healthy(|driver| {
-        let address = driver.share(bytes)?;
-        driver.host_memory.insert(address, bytes);
-        pointer.set(address)
-    })
+    allocate_host(pointer, bytes, flags)
 }
 
 /// `CU_MEMHOSTALLOC_DEVICEMAP`: kernels use the memory too.
@@ -318,11 +316,11 @@ extern "C" fn cuMemHostGetDevicePointer_v2(
 ) -> Code {
     with_context(|driver| {
         let pointer = pointer.address();
-        if driver.managed.has(pointer) {
+        if driver.managed.share(pointer, &mut driver.device.memory) {
             return address.set(pointer);
         }
-        let why = "the emulated device shares host memory of cudaHostAllocMapped \
-                   (CU_MEMHOSTALLOC_DEVICEMAP) alone";
+        let why = "the emulated device shares host memory of cudaHostAlloc and cudaMallocHost \
+                   (cuMemHostAlloc, cuMemAllocHost) alone";
         driver.note("unsupported", why);
         Err(Code::NOT_SUPPORTED)
     })
@@ -330,23 +328,26 @@ extern "C" fn cuMemHostGetDevicePointer_v2(
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemAllocHost_v2(pointer: Out<u64>, bytes: usize) -> Code {
-    allocate_host(pointer, bytes)
+    allocate_host(pointer, bytes, 0)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFreeHost(pointer: Target) -> Code {
     with_context(|driver| {
         let address = pointer.address();
-        let bytes = driver.host_memory.remove(&address).ok_or(Code::INVALID_VALUE)?;
-        if driver.unshare(address).is_err() {
-            host_free(address, bytes);
-        }
+        driver.host_memory.remove(&address).ok_or(Code::INVALID_VALUE)?;
+        // After a reset the device has none.
+        let _ = driver.unshare(address);
         Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemHostRegister_v2(_pointer: Source, _bytes: usize, _flags: c_uint) -> Code {
+pub(super) extern "C" fn cuMemHostRegister_v2(
+    _pointer: Source,
+    _bytes: usize,
+    _flags: c_uint,
+) -> Code {
     with_context(|_| Ok(()))
 }
 

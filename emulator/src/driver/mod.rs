@@ -17,6 +17,7 @@ mod context;
 mod current;
 mod event;
 mod fatbins;
+mod first_names;
 mod foreign_runtime;
 mod function;
 mod graph;

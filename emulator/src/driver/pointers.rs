@@ -407,14 +407,6 @@ pub fn free_text(text: *mut c_char) {
     }
 }
 
-/// Host memory that the driver allocates, by address.
-pub fn host_allocate(bytes: usize) -> Option<u64> {
-    let layout = std::alloc::Layout::from_size_align(bytes.max(1), 4096).ok()?;
-    // SAFETY: the layout has a size of at least one byte.
-    let pointer = unsafe { std::alloc::alloc_zeroed(layout) };
-    (!pointer.is_null()).then_some(pointer as u64)
-}
-
 unsafe extern "C" {
     fn mmap(
         at: *mut c_void,
@@ -476,14 +468,5 @@ impl Drop for HostPages {
         let (first, whole) = pages(self.address, self.bytes);
         // SAFETY: `map` mapped these pages, and this value alone has them.
         unsafe { munmap(first, whole) };
-    }
-}
-
-/// Frees host memory of [`host_allocate`].
-pub fn host_free(address: u64, bytes: usize) {
-    if let Ok(layout) = std::alloc::Layout::from_size_align(bytes.max(1), 4096) {
-        // SAFETY: the caller keeps a table of what `host_allocate` gave, with these sizes, and
-        // removes entries once.
-        unsafe { std::alloc::dealloc(address as *mut u8, layout) };
     }
 }

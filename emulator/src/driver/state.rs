@@ -103,6 +103,10 @@ pub const PRIMARY: Handle = Handle(0x1000);
 
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
 
+/// After the message of a fault at an address of pinned memory.
+const ONLY_PINNED: &str = "; it is pinned memory of the host, which the emulated device shares if it \
+     is an argument of a launch or of cudaHostAllocMapped (CU_MEMHOSTALLOC_DEVICEMAP)";
+
 impl Driver {
     fn new() -> Self {
         Self {
@@ -166,7 +170,10 @@ impl Driver {
             LaunchError::CooperativeTooLarge(message) => {
                 Err(self.refuse(kernel, config, message, Code::COOPERATIVE_LAUNCH_TOO_LARGE))
             }
-            LaunchError::Fault(report) => {
+            LaunchError::Fault(mut report) => {
+                if report.address.is_some_and(|at| self.managed.is_only_pinned(at)) {
+                    report.message.push_str(ONLY_PINNED);
+                }
                 let json = fault_json(report.kind, &report.message, Some(&report));
                 self.failed(json, &report.message);
                 self.sticky = Some(match report.class {

@@ -32,7 +32,7 @@ extern "C" fn cuStreamCreateWithPriority(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamDestroy_v2(stream: Handle) -> Code {
+pub(super) extern "C" fn cuStreamDestroy_v2(stream: Handle) -> Code {
     with_context(|driver| driver.streams.remove(&stream).map(drop).ok_or(Code::INVALID_HANDLE))
 }
 

@@ -121,6 +121,20 @@ impl Memory {
 
     /// Allocates zeroed memory for what is known.
     pub fn allocate_for(&mut self, bytes: u64, holds: Holds) -> Option<u64> {
+        let base = self.next;
+        self.fill_place(base, bytes, holds)?;
+        self.reserve(bytes)
+    }
+
+    /// A place in which nothing is allocated yet; `None` if there is no address for its end.
+    pub fn reserve(&mut self, bytes: u64) -> Option<u64> {
+        let end = self.next.checked_add(bytes)?;
+        let next = end.checked_add(GAP)?.checked_next_multiple_of(ALIGNMENT)?;
+        Some(std::mem::replace(&mut self.next, next))
+    }
+
+    /// Allocates zeroed memory in a place of [`Memory::reserve`].
+    pub fn fill_place(&mut self, base: u64, bytes: u64, holds: Holds) -> Option<()> {
         if bytes == 0 || bytes > self.capacity - self.in_use {
             return None;
         }
@@ -128,11 +142,10 @@ impl Memory {
         Vec::<u32>::new().try_reserve_exact(count).ok()?;
         // Zeroed by the host's allocator and converted in place: untouched pages cost nothing.
         let words = vec![0u32; count].into_iter().map(AtomicU32::new).collect();
-        let base = self.next;
-        self.next = (base + bytes + GAP).next_multiple_of(ALIGNMENT);
         self.in_use += bytes;
-        self.allocations.push(Allocation { base, bytes, words, holds });
-        Some(base)
+        let at = self.allocations.partition_point(|allocation| allocation.base < base);
+        self.allocations.insert(at, Allocation { base, bytes, words, holds });
+        Some(())
     }
 
     /// Frees the allocation that begins at `base`.
