@@ -50,8 +50,8 @@ pub struct Nvcc {
     /// Its version text.
     identity: String,
     architectures: Vec<u32>,
-    /// Whether the environment adds to its options.
-    is_told_more: bool,
+    /// The variables that it obeys, of [`Search::settings`].
+    settings: Vec<(&'static str, OsString)>,
     interrupt: Interrupt,
     notes: Notes,
 }
@@ -94,7 +94,7 @@ impl Nvcc {
             release,
             identity,
             architectures,
-            is_told_more: false,
+            settings: Vec::new(),
             interrupt: interrupt.clone(),
             notes: Notes::new(quiet),
         })
@@ -102,7 +102,7 @@ impl Nvcc {
 
     /// Itself, with `settings` in its identity.
     fn with(mut self, settings: &[(&'static str, OsString)]) -> Self {
-        self.is_told_more = !settings.is_empty();
+        self.settings = settings.to_vec();
         for (name, value) in settings {
             self.identity.push_str(&format!("{name}={}\n", value.display()));
         }
@@ -168,7 +168,7 @@ impl Nvcc {
 
     /// Whether it may find the `header`, which NVRTC does not find in the folders that both search.
     pub(super) fn may_find(&self, header: &str) -> bool {
-        self.is_told_more || host::may_have(header) || host::is_in(&self.headers(), header)
+        !self.settings.is_empty() || host::may_have(header) || host::is_in(&self.headers(), header)
     }
 
     /// Compiles `job` in `folder`, with the expressions of the instances `numbers`.
@@ -201,6 +201,7 @@ impl Nvcc {
             .current_dir(folder)
             // Its intermediate files are removed with the folder.
             .env("TMPDIR", own.path())
+            .envs(self.settings.iter().map(|(name, value)| (name, value)))
             // The host's compiler is read in English.
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
