@@ -14,7 +14,8 @@ const VERSION: c_int = if cfg!(cudart_12) { 12080 } else { 13000 };
 /// The width of shared memory's banks: four bytes.
 const FOUR_BYTES: c_uint = 1;
 
-fn only(device: c_int) -> Result<(), Error> {
+/// Fails unless `device` is the only one.
+pub fn only(device: c_int) -> Result<(), Error> {
     driver()?;
     if device == 0 { Ok(()) } else { Err(Error::INVALID_DEVICE) }
 }

@@ -1,5 +1,6 @@
 //! Memory: allocation, copies, fills, and the variables of the device.
 
+use crate::device::only;
 use crate::driver::driver;
 use crate::error::Error;
 use crate::macros::{on_stream, runtime};
@@ -14,6 +15,7 @@ const PITCH: usize = 512;
 type Kind = c_int;
 const TO_DEVICE: Kind = 1;
 const TO_HOST: Kind = 2;
+const BETWEEN_DEVICES: Kind = 3;
 
 fn copy(to: Address, from: Address, bytes: usize, kind: Kind, stream: Handle) -> Result<(), Error> {
     let driver = driver()?;
@@ -23,9 +25,21 @@ fn copy(to: Address, from: Address, bytes: usize, kind: Kind, stream: Handle) ->
         0 | 4 => driver.cuMemcpyAsync(to, from, bytes, stream),
         TO_DEVICE => driver.cuMemcpyHtoDAsync_v2(to, from, bytes, stream),
         TO_HOST => driver.cuMemcpyDtoHAsync_v2(to, from, bytes, stream),
-        3 => driver.cuMemcpyDtoDAsync_v2(to, from, bytes, stream),
+        BETWEEN_DEVICES => driver.cuMemcpyDtoDAsync_v2(to, from, bytes, stream),
         _ => Err(Error::INVALID_MEMCPY_DIRECTION),
     }
+}
+
+/// A copy between devices, of which there is only one.
+fn copy_peer(
+    (to, to_device): (Address, c_int),
+    (from, from_device): (Address, c_int),
+    bytes: usize,
+    stream: Handle,
+) -> Result<(), Error> {
+    only(to_device)?;
+    only(from_device)?;
+    copy(to, from, bytes, BETWEEN_DEVICES, stream)
 }
 
 fn fill(address: Address, value: c_int, bytes: usize, stream: Handle) -> Result<(), Error> {
@@ -129,6 +143,13 @@ runtime! {
     fn cudaMemcpy | cudaMemcpy_ptds(to: Address, from: Address, bytes: usize, kind: Kind) {
         finished(copy(to, from, bytes, kind, Handle::NULL))
     }
+    fn cudaMemcpyPeer(
+        to: Address, to_device: c_int, from: Address, from_device: c_int, bytes: usize,
+    ) { finished(copy_peer((to, to_device), (from, from_device), bytes, Handle::NULL)) }
+    fn cudaMemcpyPeerAsync(
+        to: Address, to_device: c_int, from: Address, from_device: c_int, bytes: usize,
+        stream: Handle,
+    ) { copy_peer((to, to_device), (from, from_device), bytes, stream) }
     fn cudaMemset | cudaMemset_ptds(address: Address, value: c_int, bytes: usize) {
         finished(fill(address, value, bytes, Handle::NULL))
     }

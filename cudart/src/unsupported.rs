@@ -106,8 +106,8 @@ unsupported! {
     cudaDeviceUnregisterAsyncNotification cudaExternalMemoryGetMappedBuffer cudaImportExternalMemory
     cudaImportExternalSemaphore cudaIpcCloseMemHandle cudaIpcGetEventHandle cudaIpcGetMemHandle
     cudaIpcOpenEventHandle cudaIpcOpenMemHandle cudaMemcpy3DPeer cudaMemcpy3DPeerAsync
-    cudaMemcpy3DPeerAsync_ptsz cudaMemcpy3DPeer_ptds cudaMemcpyPeer cudaMemcpyPeerAsync
-    cudaSignalExternalSemaphoresAsync cudaSignalExternalSemaphoresAsync_ptsz
+    cudaMemcpy3DPeerAsync_ptsz cudaMemcpy3DPeer_ptds cudaSignalExternalSemaphoresAsync
+    cudaSignalExternalSemaphoresAsync_ptsz
     cudaSignalExternalSemaphoresAsync_v2 cudaSignalExternalSemaphoresAsync_v2_ptsz
     cudaWaitExternalSemaphoresAsync cudaWaitExternalSemaphoresAsync_ptsz
     cudaWaitExternalSemaphoresAsync_v2 cudaWaitExternalSemaphoresAsync_v2_ptsz

@@ -67,6 +67,11 @@ static void memory() {
     OK(cudaMemset(on_device + 1, 0xff, sizeof(int)));
     OK(cudaMemcpy(pinned, on_device, sizeof host, cudaMemcpyDefault));
     CHECK(pinned[0] == 100 && pinned[1] == -1 && pinned[2] == 102);
+    OK(cudaMemcpyPeer(on_device + 8, 0, on_device, 0, 8 * sizeof(int)));
+    OK(cudaMemcpyPeerAsync(on_device + 16, 0, on_device, 0, 8 * sizeof(int), nullptr));
+    OK(cudaMemcpy(host, on_device, sizeof host, cudaMemcpyDeviceToHost));
+    CHECK(host[10] == 102 && host[17] == -1 && host[24] == 124);
+    CHECK(cudaMemcpyPeer(on_device, 1, on_device, 0, 4) == cudaErrorInvalidDevice);
     fill<<<2, 32>>>(pinned, 200);
     OK(cudaDeviceSynchronize());
     CHECK(pinned[0] == 200 && pinned[63] == 263);
