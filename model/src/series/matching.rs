@@ -9,7 +9,7 @@
 //! several harnesses of the other side list from one annotation counts once, because older versions
 //! listed the series of a library in every harness that links it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::SeriesId;
 
@@ -93,25 +93,33 @@ fn among<'s>(
     here: &Targets<'s>,
     some_benches: bool,
 ) -> BTreeMap<&'s str, Here<'s>> {
+    let added: Vec<_> = here.iter().filter(|(target, _)| !before.contains_key(*target)).collect();
+    // What two benches include by `mod` is a series of each, of which one may be renamed.
+    let renamed = !added.is_empty() && shares_place(here);
     let kept = before.iter().filter(|(target, _)| here.contains_key(*target));
     let mut found: BTreeMap<_, _> = kept.map(|(&target, _)| (target, Here::Of(target))).collect();
     let mut places: Vec<_> = found.keys().map(|target| before[target]).collect();
     let mut left = Vec::new();
     for (&target, &place) in before.iter().filter(|(target, _)| !here.contains_key(*target)) {
-        let repeated = places.contains(&place);
+        let repeated = places.contains(&place) && !renamed;
         found.insert(target, if repeated { Here::Repeated } else { Here::Absent });
         if !repeated {
             places.push(place);
             left.push((target, place));
         }
     }
-    let added: Vec<_> = here.iter().filter(|(target, _)| !before.contains_key(*target)).collect();
     if let ([(old, (was_in, _))], [(new, (is_in, _))]) = (&left[..], &added[..])
         && (!some_benches || was_in == is_in)
     {
         found.insert(old, Here::Of(new));
     }
     found
+}
+
+/// Whether two of `targets` have the series of one annotation.
+fn shares_place(targets: &Targets<'_>) -> bool {
+    let places: BTreeSet<_> = targets.values().collect();
+    places.len() < targets.len()
 }
 
 #[cfg(test)]
@@ -172,6 +180,14 @@ mod tests {
         assert_eq!(found(&twice, &["c src/lib.rs:8"], ALL), ["p::k of c", "-"]);
         assert_eq!(found(&twice, &twice, ALL), ["p::a::k of a", "p::b::k of b"]);
         assert_eq!(found(&twice, &[], ALL), ["p::a::k of a", "-"]);
+    }
+
+    #[test]
+    fn a_bench_that_includes_a_series_by_mod_may_be_renamed_or_go() {
+        let both = ["a benches/common.rs:3", "b benches/common.rs:3"];
+        let renamed = ["b benches/common.rs:5", "c benches/common.rs:5"];
+        assert_eq!(found(&both, &renamed, ALL), ["p::c::k of c", "p::b::k of b"]);
+        assert_eq!(found(&both, &["b benches/common.rs:3"], ALL), ["-", "p::k of b"]);
     }
 
     #[test]
