@@ -41,7 +41,7 @@ pub(super) fn add(prepared: &Prepared, found: &mut Collected) {
 fn add_changed((old, before): (&mut Lines, &Utf8Path), (new, after): (&mut Lines, &Utf8Path)) {
     let files: BTreeSet<String> = old.keys().chain(new.keys()).cloned().collect();
     for file in files {
-        let text = |root: &Utf8Path| fs::read_to_string(within(root, &file)?).ok();
+        let text = |root: &Utf8Path| text(&within(root, &file)?);
         if let Some((a, b)) = text(before).zip(text(after)) {
             let (a, b) = changed_lines(&a, &b);
             old.entry(file.clone()).or_default().extend(a);
@@ -74,6 +74,11 @@ fn within(root: &Utf8Path, file: &str) -> Option<Utf8PathBuf> {
     inside.then_some(path)
 }
 
+/// The text of a file, if it can be read. CUDA C++ may have comments in any encoding.
+fn text(path: &Utf8Path) -> Option<String> {
+    fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// The text of these lines in `root`, from which the kernels were `built`.
 fn read(wanted: Lines, root: &Utf8Path, built: SystemTime) -> Sources {
     let mut sources = Sources::default();
@@ -84,8 +89,7 @@ fn read(wanted: Lines, root: &Utf8Path, built: SystemTime) -> Sources {
             sources.add_changed(&file);
         } else {
             // A report says that the text of the file is not known.
-            let text = fs::read_to_string(&path).unwrap_or_default();
-            sources.add(&file, &text, &lines);
+            sources.add(&file, &text(&path).unwrap_or_default(), &lines);
         }
     }
     sources
@@ -117,7 +121,8 @@ mod tests {
     fn a_file_that_changed_after_the_build_has_no_text() {
         let folder = tempfile::tempdir().unwrap();
         let root = Utf8Path::from_path(folder.path()).unwrap();
-        fs::write(root.join("lib.rs"), "one\ntwo\n").unwrap();
+        // The second line is in Latin-1.
+        fs::write(root.join("lib.rs"), b"one\ntwo // \xb5s\n").unwrap();
         let mut counts = LineCounts::default();
         counts[Counter::Instructions] = 1;
         let lines = vec![ListedLine(1, 1, 2, "ret;".into())];
@@ -128,7 +133,7 @@ mod tests {
         let run = fixture::run("now", vec![fixture::series(vec![row])]);
         let built = SystemTime::now() + Duration::from_secs(1);
         let read = |root: &Utf8Path, built| read(counted(&run), root, built);
-        assert_eq!(read(root, built).line("lib.rs", 2), Some("two"));
+        assert_eq!(read(root, built).line("lib.rs", 2), Some("two // \u{fffd}s"));
         let changed = read(root, built - Duration::from_secs(3600));
         assert_eq!(changed.line("lib.rs", 2), None);
         assert!(changed.missing("lib.rs").is_some_and(|why| why.contains("changed")));
