@@ -283,6 +283,23 @@ fn every_series_that_fails_names_its_lines_and_shows_or_counts_their_source() {
 }
 
 #[test]
+fn notes_do_not_take_the_room_of_the_source_of_the_only_named_line() {
+    let mut run = run(15);
+    let sources = &mut run.provenance.sources;
+    for series in &mut run.series {
+        fail_with_lines(series, sources);
+        series.judgements.truncate(1);
+        series.configurations.push(gpuprof_analysis::fixture::failed(2048));
+        series.configurations.push(gpuprof_analysis::fixture::invalid(4096));
+    }
+    let text = shown(&run, &View::default(), Some(100));
+    for (lines, series) in blocks(&text).iter().zip(&run.series) {
+        let block = lines.join("\n");
+        assert!(block.contains(&format!("{}:{} | ", series.file, COSTLY[0])), "{block}");
+    }
+}
+
+#[test]
 fn one_of_many_series_without_a_best_row_says_so() {
     let mut run = run(5);
     // Times of buffers of different sizes, without declared work.

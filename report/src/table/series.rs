@@ -91,7 +91,8 @@ pub(super) fn blocks(
     blocks.add_counted(Keep::Always, judged, least..=limits.lines);
     let source = style.costly_lines(series, &named);
     let excerpts = (source, "lines of source: cargo gpuprof report --source");
-    blocks.add_counted(Keep::Always, excerpts, 0..=limits.lines);
+    let first = style.costly_lines(series, &named[..named.len().min(1)]).len();
+    blocks.add_counted(Keep::Always, excerpts, first..=limits.lines);
     blocks.add_list(Keep::Change, style.changes(series), limits.lines);
     style.add_rows(&viewed, &mut blocks);
     blocks.add(Keep::Remark, style.remarks(&viewed));
