@@ -4,6 +4,8 @@
 //! or the reason where there is none; and the same of every other configuration that violates the
 //! threshold.
 
+use std::fmt;
+
 use gpuprof_model::code::CostlyLine;
 use gpuprof_model::comparison::{Confidence, Interval};
 use gpuprof_model::quantity::decimals_of_percent;
@@ -80,14 +82,25 @@ fn costly_text(
     format!("; {what} {line}{call}: {amounts} {}{place}", cost.words())
 }
 
-/// "3.410 TB/s at block=256 (limit 2.880 TB/s)", or the reason if there is no value.
-pub(super) fn evidence(judgement: &Judgement) -> String {
-    let (value, line) = evidence_and_line(judgement);
-    value + &line
+/// The evidence of a judgement: its parts make one text.
+#[derive(Default)]
+pub(super) struct Evidence {
+    /// "3.410 TB/s at block=256"; nothing if there is no value.
+    pub(super) value: String,
+    /// " (limit 2.880 TB/s)", and how sure the value is.
+    pub(super) limit: String,
+    /// The costly line, and the reason.
+    pub(super) rest: String,
 }
 
-/// The same in two parts: the second one begins with the costly line.
-pub(super) fn evidence_and_line(judgement: &Judgement) -> (String, String) {
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}{}", self.value, self.limit, self.rest)
+    }
+}
+
+/// "3.410 TB/s at block=256 (limit 2.880 TB/s)", or the reason if there is no value.
+pub(super) fn evidence(judgement: &Judgement) -> Evidence {
     if let Some(value) = judgement.value {
         let place = match judgement.configuration.as_deref() {
             None | Some("") => String::new(),
@@ -104,17 +117,20 @@ pub(super) fn evidence_and_line(judgement: &Judgement) -> (String, String) {
         let limit = held_against(limit, baseline, margin_percent, sign);
         let line = judgement.costly.as_ref().map(costly_text).unwrap_or_default();
         let reason = judgement.reason.iter().map(|reason| format!(": {reason}"));
-        let rest = line + &reason.collect::<String>();
-        return (format!("{sign}{value}{place}{limit}{sure}"), rest);
+        return Evidence {
+            value: format!("{sign}{value}{place}"),
+            limit: limit + &sure,
+            rest: line + &reason.collect::<String>(),
+        };
     }
-    (judgement.reason.clone().unwrap_or_default(), String::new())
+    Evidence { rest: judgement.reason.clone().unwrap_or_default(), ..Evidence::default() }
 }
 
 /// As [`evidence`], with the line of the configuration file where the threshold is written there.
 pub(super) fn evidence_with_place(judgement: &Judgement) -> String {
     match &judgement.place {
         Some(_) => format!("{} [{}]", evidence(judgement), judgement.written_in()),
-        None => evidence(judgement),
+        None => evidence(judgement).to_string(),
     }
 }
 
@@ -174,7 +190,8 @@ mod tests {
         ];
         let threshold = Threshold::parse(condition).unwrap();
         let (catalogue, none) = (Catalogue::built_in(), Baseline::none());
-        evidence(&fixture::judge(&catalogue, &threshold, "attribute", &[row], None, &none))
+        let judged = fixture::judge(&catalogue, &threshold, "attribute", &[row], None, &none);
+        evidence(&judged).to_string()
     }
 
     #[test]
@@ -187,9 +204,12 @@ mod tests {
         let row = fixture::estimated(64, 1 << 20, 1000.0);
         let by_time = judged("every duration <= 9 us", row.clone());
         assert_eq!(
-            evidence(&by_time),
+            evidence(&by_time).to_string(),
             "≈1 µs at block=64,n=1048576 (limit 9 µs); estimated, 90% interval 500 ns … 2 µs"
         );
+        let Evidence { value, limit, rest } = evidence(&by_time);
+        assert_eq!(value, "≈1 µs at block=64,n=1048576");
+        assert!(limit.starts_with(" (limit 9 µs)") && rest.is_empty(), "{limit}{rest}");
         let mut of = fixture::series(vec![row.clone()]);
         of.judgements = vec![by_time, judged("every ptx_instructions <= 1e6", row)];
         let told = "One of 2 verdicts rests on estimated times (≈).";

@@ -307,7 +307,9 @@ fn write_judgements(judgements: &[&Judgement], out: &mut dyn Write) -> io::Resul
         let cells = [
             format!("{} {}", conclusion::sign(judgement.weight()), judgement.word()),
             escaped(&judgement.threshold.text),
-            escaped(&[&[evidence(judgement)], &others(judgement)[..]].concat().join("\n")),
+            escaped(
+                &[&[evidence(judgement).to_string()], &others(judgement)[..]].concat().join("\n"),
+            ),
             escaped(&judgement.written_in()),
         ];
         write_row(cells, out)?;

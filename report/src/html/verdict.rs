@@ -14,7 +14,7 @@ use super::prose::prose;
 use super::section::Section;
 use crate::conclusion::{self, List};
 use crate::estimates::sign_of;
-use crate::evidence::{evidence, evidence_and_line, others};
+use crate::evidence::{Evidence, evidence, others};
 use crate::{chart, summary_line};
 
 /// The conclusion of a run that ended with `outcome`: one sentence, its reasons, its lists, and the
@@ -174,11 +174,11 @@ fn row(section: &Section<'_>, judgement: &Judgement, repeated: bool) -> Markup {
             td data-label="decided by" {
                 @match place {
                     Some(id) => {
-                        @let (value, line) = evidence_and_line(judgement);
-                        a href={ "#" (id) } { (prose(&value)) } (prose(&line))
+                        @let Evidence { value, limit, rest } = evidence(judgement);
+                        a href={ "#" (id) } { (prose(&(value + &limit))) } (prose(&rest))
                     }
                     None if repeated => "as above",
-                    None => (prose(&evidence(judgement))),
+                    None => (prose(&evidence(judgement).to_string())),
                 }
                 @for line in others(judgement) { br; (prose(&line)) }
             }

@@ -269,11 +269,13 @@ impl Style<'_> {
         let lines = |judgement: &&Judgement| {
             let place = format!("[{}]", one_line(&judgement.written_in()));
             let threshold = pad::left(&one_line(&judgement.threshold.text), texts.unwrap_or(0));
-            let mut told = evidence(judgement);
+            let evidence = evidence(judgement);
+            let mut told = evidence.to_string();
             // The verdict, the threshold, the value and its configuration; a reason may be cut.
-            let value = judgement.value.and(told.split(" (").next());
-            let needed =
-                value.map_or(0, |value| words + 5 + texts.unwrap_or(0) + value.chars().count());
+            let needed = match evidence.value.chars().count() {
+                0 => 0,
+                value => words + 5 + texts.unwrap_or(0) + value,
+            };
             let further = match self.limits.threshold {
                 Some(_) => {
                     told.push_str(&more_rows(judgement));
