@@ -2,8 +2,8 @@
 //!
 //! Input: a run and its baseline, both with counts by line. Output: for each kernel that changed
 //! its lines side by side, and the lines with accesses that cost more or less than before, at the
-//! configuration with the largest change of executed instructions; and in each violated threshold
-//! against the baseline the line that changed most.
+//! configuration with the largest change of counts; and in each violated threshold against the
+//! baseline the line that changed most.
 
 mod costs;
 mod diff;
@@ -37,6 +37,10 @@ const FACTS: [&str; 7] = [
     "theoretical_occupancy",
 ];
 
+/// The counts that decide at which configuration a kernel is shown.
+const MOVED: [Counter; 4] =
+    [Counter::Instructions, Counter::Sectors, Counter::Wavefronts, Counter::DivergentBranches];
+
 /// The kernels of `run` of which the code differs from that of `baseline`.
 pub fn changes(baseline: &Run, run: &Run) -> Vec<CodeChange> {
     let mut changes: Vec<CodeChange> = Vec::new();
@@ -51,8 +55,7 @@ pub fn changes(baseline: &Run, run: &Run) -> Vec<CodeChange> {
     changes
 }
 
-/// The changed kernels of a series, each at the configuration with the largest change of executed
-/// instructions.
+/// The changed kernels of a series, each at the configuration with the largest change of counts.
 fn of_series(
     (theirs, ours): (&SeriesResult, &SeriesResult),
     sources: (&Sources, &Sources),
@@ -70,7 +73,7 @@ fn of_series(
             if same(old, code) {
                 continue;
             }
-            let moved = executed(old).abs_diff(executed(code)) + 1;
+            let moved = moved(old, code) + 1;
             if found.get(kernel).is_none_or(|(most, _)| moved > *most) {
                 let mut change = of_kernel((old, code), sources);
                 change.series = ours.id.to_string();
@@ -101,28 +104,46 @@ fn have_machine(old: &CountedCode, new: &CountedCode) -> bool {
     [old, new].iter().all(|code| !code.listing.machine.is_empty())
 }
 
-fn executed(code: &CountedCode) -> u64 {
-    code.lines().map(|(_, counts)| counts[Counter::Instructions]).sum()
+/// How far the counts of two revisions are apart.
+fn moved(old: &CountedCode, new: &CountedCode) -> u64 {
+    let total = |code: &CountedCode, of| code.lines().map(|(_, counts)| counts[of]).sum::<u64>();
+    MOVED.into_iter().map(|of| total(old, of).abs_diff(total(new, of))).sum()
 }
 
 fn of_kernel(
     (old, new): (&CountedCode, &CountedCode),
     (old_sources, new_sources): (&Sources, &Sources),
 ) -> CodeChange {
-    let source = source_pairs((old, old_sources), (new, new_sources));
+    let lines = source_pairs((old, old_sources), (new, new_sources));
     let machine_opcodes = have_machine(old, new).then(|| opcodes::of_machine(old, new));
     let executed = machine_opcodes.as_ref().is_some_and(|mix| mix.executed);
     CodeChange {
         kernel: new.listing.kernel.clone(),
-        costs: costs::changes((old, new), &source.matched),
+        costs: costs::changes((old, new), &lines.matched),
         // The counts of a GPU are those of the machine code, which says more than the PTX then.
         opcodes: if executed { Vec::new() } else { opcodes::of_ptx(old, new) },
-        source: context(&source.rows),
+        source: source_rows(&lines.rows),
         ptx: ptx(old, new),
         machine: if have_machine(old, new) { machine(old, new) } else { Vec::new() },
         machine_opcodes,
         ..CodeChange::default()
     }
+}
+
+/// The rows around changed lines of a source, with the name of a file at its first row if there are
+/// several.
+fn source_rows(rows: &[DiffRow]) -> Vec<DiffRow> {
+    let several = rows.windows(2).any(|pair| pair[0].file != pair[1].file);
+    let mut last = None;
+    let mut shown = context(rows);
+    for row in &mut shown {
+        let file = row.file.take();
+        if several && file != last {
+            row.file.clone_from(&file);
+        }
+        last = file;
+    }
+    shown
 }
 
 /// The PTX around changed lines.
@@ -148,6 +169,7 @@ fn side_by_side<L>(
         before: pair.before.map(|at| line(&before[at])),
         after: pair.after.map(|at| line(&after[at])),
         same: pair.same,
+        ..DiffRow::default()
     };
     let all = pairs(&normal(before, &normal_of), &normal(after, &normal_of));
     context(&all.into_iter().map(row).collect::<Vec<_>>())
@@ -183,13 +205,40 @@ fn source_pairs<'r>(
                 before: pair.before.map(|at| line(before[at])),
                 after: pair.after.map(|at| line(after[at])),
                 same: pair.same,
+                file: Some(file.to_owned()),
             };
             rows.push((row, is_of_kernel));
         }
     }
     let kernel_changed = rows.iter().any(|(row, is_of_kernel)| *is_of_kernel && !row.same);
-    rows.retain(|(_, is_of_kernel)| *is_of_kernel || !kernel_changed);
+    let of_kernel = rows.iter().filter(|(_, is_of_kernel)| *is_of_kernel);
+    let used: BTreeSet<String> =
+        of_kernel.flat_map(|(row, _)| texts(row)).flat_map(names).map(str::to_owned).collect();
+    rows.retain(|(row, is_of_kernel)| {
+        let defines = || !row.same && texts(row).filter_map(constant).any(|it| used.contains(it));
+        *is_of_kernel || !kernel_changed || defines()
+    });
     SourcePairs { rows: rows.into_iter().map(|(row, _)| row).collect(), matched }
+}
+
+fn texts(row: &DiffRow) -> impl Iterator<Item = &str> {
+    [&row.before, &row.after].into_iter().flatten().map(|line| &*line.1)
+}
+
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+/// The constant that a line of Rust or C++ defines: `const N: u32 = 8;`, `constexpr int N = 8;` or
+/// `#define N 8`.
+fn constant(text: &str) -> Option<&str> {
+    if let Some(rest) = text.trim_start().strip_prefix("#define") {
+        return names(rest).next();
+    }
+    let (defined, _) = text.split_once('=')?;
+    let (name, _) = defined.split_once(": ").unwrap_or((defined, ""));
+    let keyword = |word: &str| ["const", "constexpr", "static"].contains(&word);
+    names(defined).any(keyword).then(|| names(name).last())?
 }
 
 /// The known lines of a file in two revisions.

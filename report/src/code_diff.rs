@@ -183,8 +183,11 @@ impl Text<'_> {
         for row in self.rows {
             let number = row.after.as_ref().map(|line| line.0);
             let is_far = |(last, number): (u32, u32)| number > last + self.step();
-            if row.same && last.zip(number).is_some_and(is_far) {
+            if row.same && row.file.is_none() && last.zip(number).is_some_and(is_far) {
                 out.push(format!("  {}", paint.faint("…")));
+            }
+            if let Some(file) = &row.file {
+                out.push(format!("  {}", paint.faint(one_line(file))));
             }
             last = number.or(last);
             let mark = match (&row.before, &row.after) {
@@ -229,7 +232,7 @@ mod tests {
     /// A kernel that loads at a stride.
     fn change() -> CodeChange {
         let line = |number, text: &str| Some(DiffLine(number, text.to_owned()));
-        let row = |before, after, same| DiffRow { before, after, same };
+        let row = |before, after, same| DiffRow { before, after, same, file: None };
         CodeChange {
             series: "p::scale".into(),
             configuration: "block=64".into(),
@@ -245,7 +248,10 @@ mod tests {
             source: vec![
                 row(line(2, "let i = x();"), line(2, "let i = x();"), true),
                 row(line(3, "let a = x[i];"), line(3, "let a = x[8 * i];"), false),
-                row(None, line(4, "let b = a;"), false),
+                DiffRow {
+                    file: Some("src/at.rs".into()),
+                    ..row(None, line(4, "let b = a;"), false)
+                },
             ],
             ptx: Vec::new(),
             machine: vec![
@@ -304,6 +310,7 @@ mod tests {
           source
           2 let i = x();                2 let i = x();
           3 let a = x[i];             | 3 let a = x[8 * i];
+          src/at.rs
                                       > 4 let b = a;
 
           SASS

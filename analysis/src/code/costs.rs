@@ -96,6 +96,18 @@ impl Cost {
         };
         Some(((amounts[0] - amounts[1]).abs(), text))
     }
+
+    /// The size and the words of the cost of a new `line`.
+    fn of_new(
+        &self,
+        (kind, line): (Kind, &SourceLine<'_>),
+        counts: &LineCounts,
+    ) -> Option<(f64, String)> {
+        let amount = counts[self.of];
+        let (size, all) = (grouped(amount as f64, 0), self.words);
+        let text = format!("the {} of {line} are new, with {size} {all}", kind.words());
+        (amount > 0).then_some(((self.rate.1 * amount) as f64, text))
+    }
 }
 
 /// A cost of a line: its words and its amount.
@@ -125,11 +137,16 @@ pub(super) fn changes(
             told.extend(COSTS.iter().filter_map(|cost| cost.change(place, [before, after])));
         }
     }
-    let (mut before, after) = (old.by_source(), new.by_source());
     let earlier: BTreeMap<&SourceLine<'_>, &SourceLine<'_>> =
         matched.iter().map(|(old, new)| (new, old)).collect();
     // Without the texts it is not known which lines are new.
     let files: BTreeSet<&str> = matched.iter().map(|(_, new)| new.file).collect();
+    for ((line, kind), counts) in &after {
+        if files.contains(line.file) && !earlier.contains_key(line) {
+            told.extend(COSTS.iter().filter_map(|cost| cost.of_new((*kind, line), counts)));
+        }
+    }
+    let (mut before, after) = (old.by_source(), new.by_source());
     let after = after.into_iter().filter_map(|(line, counts)| Some((line?, counts)));
     for (line, counts) in after.filter(|(line, _)| files.contains(line.file)) {
         let old_line = earlier.get(&line).copied().unwrap_or(&line).clone();

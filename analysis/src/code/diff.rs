@@ -215,7 +215,7 @@ fn common(old: &[String], new: &[String]) -> Vec<(usize, usize)> {
 pub(super) fn context(rows: &[DiffRow]) -> Vec<DiffRow> {
     let is_near = |at: usize| {
         let near = at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(rows.len());
-        rows[near].iter().any(|row| !row.same)
+        rows[near].iter().any(|row| !row.same && row.file == rows[at].file)
     };
     let near = rows.iter().enumerate().filter(|(at, _)| is_near(*at));
     near.map(|(_, row)| row.clone()).take(MOST_ROWS).collect()

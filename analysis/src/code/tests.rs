@@ -155,7 +155,8 @@ fn doubles_and_local_memory_that_come_with_a_line_are_told() {
     let mut before = old.clone();
     before.provenance.sources = Sources::default();
     before.provenance.sources.add("src/lib.rs", text, &BTreeSet::from([2]));
-    assert_eq!(told(&before, &new), expected);
+    let loads = "the loads of src/lib.rs:3 are new, with 256 sectors".to_owned();
+    assert_eq!(told(&before, &new), [&expected[..1], &[loads], &expected[1..]].concat());
     before.provenance.sources = Sources::default();
     assert_eq!(told(&before, &new), [""; 0]);
 }
@@ -215,12 +216,92 @@ fn a_change_of_an_index_function_alone_is_shown() {
     let source = changes(&old, &new).remove(0).source;
     let changed: Vec<&DiffRow> = source.iter().filter(|row| !row.same).collect();
     let line = |text: &str| Some(DiffLine(2, text.to_owned()));
-    let expected = DiffRow { before: line("    i"), after: line("    8 * i"), same: false };
+    let expected = DiffRow {
+        file: Some("src/at.rs".into()),
+        before: line("    i"),
+        after: line("    8 * i"),
+        same: false,
+    };
     assert_eq!(changed, [&expected]);
     // Neither has one, as if the multiplication were part of an address: all that changed counts.
     let code = &mut new.series[0].configurations[0].code[0];
     Arc::make_mut(&mut code.listing).lines[1].1 = 1;
     Arc::make_mut(&mut code.listing).lines[1].2 = 3;
     let source = changes(&old, &new).remove(0).source;
+    assert_eq!(source[0].file.as_deref(), Some("src/at.rs"));
+    let expected = DiffRow { file: None, ..expected };
     assert_eq!(source.iter().filter(|row| !row.same).collect::<Vec<_>>(), [&expected]);
+}
+
+/// `run` with this source.
+fn with_source(mut run: Run, source: &str) -> Run {
+    run.provenance.sources = Sources::default();
+    run.provenance.sources.add("src/lib.rs", source, &(1..20).collect());
+    run
+}
+
+#[test]
+fn a_changed_constant_that_the_kernel_uses_is_shown_next_to_its_changed_lines() {
+    let text = |stride: u32, other: u32, index: &str| {
+        format!(
+            "const STRIDE: usize = {stride};\nconst OTHER: usize = {other};\n\n\nfn kernel() {{\n    \
+             let i = thread::global_x();\n    let a = x[{index}];\n}}\n"
+        )
+    };
+    let of = |text: &str, more: &[&str]| {
+        let mut run = with_source(run("i", 4, more), text);
+        let code = &mut run.series[0].configurations[0].code[0];
+        for line in &mut Arc::make_mut(&mut code.listing).lines {
+            line.2 += 4;
+        }
+        run
+    };
+    let old = of(&text(4, 5, "STRIDE * i"), &[]);
+    let new = of(&text(8, 9, "STRIDE * i + 1"), &["add.u32 %r2, %r1, 1;"]);
+    let change = changes(&old, &new).remove(0);
+    let changed = change.source.iter().filter(|row| !row.same);
+    let texts: Vec<&str> = changed.filter_map(|row| Some(&*row.after.as_ref()?.1)).collect();
+    assert_eq!(texts, ["const STRIDE: usize = 8;", "    let a = x[STRIDE * i + 1];"]);
+    for (line, name) in [
+        ("    pub const N: u32 = 1;", "N"),
+        ("static constexpr std::size_t N = 4;", "N"),
+        ("#define N (2)", "N"),
+        ("let n = 4;", ""),
+    ] {
+        assert_eq!(constant(line).unwrap_or_default(), name, "{line}");
+    }
+}
+
+#[test]
+fn a_change_at_the_end_of_a_long_line_is_shown() {
+    let text = |end: &str| {
+        let long = "x[i] + ".repeat(60);
+        format!("fn kernel() {{\n    let i = thread::global_x();\n    let a = {long}{end};\n}}\n")
+    };
+    let old = with_source(run("i", 4, &[]), &text("1"));
+    let new = with_source(run("i", 4, &["add.u32 %r2, %r1, 1;"]), &text("2"));
+    let source = changes(&old, &new).remove(0).source;
+    let changed: Vec<&DiffRow> = source.iter().filter(|row| !row.same).collect();
+    let [DiffRow { after: Some(line), .. }] = changed[..] else { panic!("{source:#?}") };
+    assert_eq!(line.0, 3);
+    assert!(line.1.contains("… 134 more characters, "), "{}", line.1);
+}
+
+#[test]
+fn a_kernel_is_shown_at_the_configuration_that_moved_most() {
+    let of = |index: &str, sectors: [u64; 2]| {
+        let mut both = run(index, sectors[0], &[]);
+        let mut other = run(index, sectors[1], &[]).series[0].configurations.remove(0);
+        other.configuration = fixture::block(128);
+        both.series[0].configurations.push(other);
+        for row in &mut both.series[0].configurations {
+            let ptx = format!("mov.u32 %r1, {index};");
+            Arc::make_mut(&mut row.code[0].listing).lines[0].3 = ptx;
+        }
+        both
+    };
+    let place = |sectors| changes(&of("a", [4, 4]), &of("b", sectors)).remove(0).configuration;
+    let first = fixture::emulated(64, 1 << 20).configuration.to_string();
+    assert_eq!(place([4, 32]), "block=128");
+    assert_eq!([place([32, 4]), place([8, 8])], [first.clone(), first]);
 }

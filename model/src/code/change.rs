@@ -54,6 +54,9 @@ pub struct OpcodeMix {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DiffRow {
+    /// The file, at its first row of a text with lines of several files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The line before; none if the line is new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<DiffLine>,

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 /// Lines before and after a line with counts.
 const MARGIN: u32 = 3;
 
-/// The most characters that are kept of a line.
+/// The most characters that are kept of a line. A hash of the rest follows, so that two such lines
+/// differ if their ends do.
 const MOST_CHARACTERS: usize = 300;
 
 /// Source text by file, as the compiler wrote its path. A file without pieces changed after the
@@ -41,8 +42,7 @@ impl Sources {
         let around = |line: &u32| line.saturating_sub(MARGIN).max(1)..=line.saturating_add(MARGIN);
         let wanted: BTreeSet<u32> = counted.iter().flat_map(around).collect();
         let lines = (1..).zip(text.lines()).filter(|(number, _)| wanted.contains(number));
-        let cut = |line: &str| line.chars().take(MOST_CHARACTERS).collect();
-        let pieces = pieces(lines.map(|(number, line)| (number, cut(line))));
+        let pieces = pieces(lines.map(|(number, line)| (number, shortened(line))));
         if !pieces.is_empty() {
             self.0.insert(file.to_owned(), pieces);
         }
@@ -91,6 +91,17 @@ impl Sources {
         let piece = self.0.get(file)?.iter().rfind(|piece| piece.first <= line)?;
         piece.lines.get((line - piece.first) as usize).map(String::as_str)
     }
+}
+
+/// `line`, or its beginning with the number of further characters and their hash (FNV-1a).
+fn shortened(line: &str) -> String {
+    let Some((end, _)) = line.char_indices().nth(MOST_CHARACTERS) else { return line.to_owned() };
+    let (start, rest) = line.split_at(end);
+    let more = rest.chars().count();
+    let hash = rest
+        .bytes()
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    format!("{start}… {more} more characters, {hash:08x}")
 }
 
 /// The pieces that `lines` make, which have their numbers and are in order.

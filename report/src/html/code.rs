@@ -47,6 +47,7 @@ fn side_by_side(text: &Text<'_>) -> Markup {
                 thead { tr { th.number scope="col" { (text.numbers()) } th scope="col" { "before" } th.number scope="col" { (text.numbers()) } th scope="col" { "after" } } }
                 tbody {
                     @for row in text.rows {
+                        @if let Some(file) = &row.file { tr { th colspan="4" scope="rowgroup" { (file) } } }
                         tr { (side(text, row.before.as_ref(), row.same, "gone")) (side(text, row.after.as_ref(), row.same, "new")) }
                     }
                 }
