@@ -229,6 +229,9 @@ static void managed() {
     int *values, *mapped, *on_device;
     cudaPointerAttributes attributes;
     CHECK(shared == 4);
+    cudaDeviceProp properties;
+    OK(cudaGetDeviceProperties(&properties, 0));
+    CHECK(properties.canMapHostMemory == 1);
     OK(cudaMallocManaged(&values, 8 * sizeof *values));
     OK(cudaHostAlloc((void **)&mapped, 8 * sizeof *mapped, cudaHostAllocMapped));
     OK(cudaHostGetDevicePointer((void **)&on_device, mapped, 0));

@@ -145,8 +145,11 @@ fn attribute_of(chip: &Chip, attribute: c_int) -> Option<c_int> {
         14 => 512,
         15 => 1,
         16 => chip.sm_count,
-        // KERNEL_EXEC_TIMEOUT, INTEGRATED, CAN_MAP_HOST_MEMORY, COMPUTE_MODE.
-        17..=20 => 0,
+        // KERNEL_EXEC_TIMEOUT, INTEGRATED.
+        17 | 18 => 0,
+        // CAN_MAP_HOST_MEMORY, COMPUTE_MODE.
+        19 => 1,
+        20 => 0,
         // SURFACE_ALIGNMENT, CONCURRENT_KERNELS.
         30 => 512,
         31 => 1,
