@@ -54,6 +54,7 @@ mod over_time;
 mod own_metrics;
 mod oxide;
 mod patched;
+mod peers;
 mod pipeline;
 mod planted;
 mod ported;

@@ -7,6 +7,7 @@ use gpuprof_model::axis::{Axis, AxisValue};
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::estimate::{Estimate, Limit, LimitShare};
 use gpuprof_model::history::{Conditions, Entry, Revision, Value};
+use gpuprof_model::links::{DeviceLinks, LinkCapabilities, LinkEnd, NvLinks, PcieLink, Peer};
 use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
 use gpuprof_model::measurement::{
     DeviceRecord, LaunchFacts, LaunchRecord, OccupancyLimiter, PassResult, Source, Timing,
@@ -133,8 +134,35 @@ pub fn h200() -> DeviceRecord {
         driver_version: 13000,
         emulated: false,
         virtual_gpu: None,
+        links: None,
         attributes: BTreeMap::new(),
     }
+}
+
+/// The links of an H200 to a switch, next to another one; without atomics, to tell them apart.
+pub fn h200_links() -> DeviceLinks {
+    let can = LinkCapabilities { peer_access: true, system_access: true, ..Default::default() };
+    let links = NvLinks {
+        count: 18,
+        version: Some("4.0".to_owned()),
+        to: LinkEnd::Switch,
+        address: None,
+        bytes_per_second: Some(26.562e9),
+        can,
+    };
+    let uuid = "GPU-66666666-7777-8888-9999-000000000000".to_owned();
+    DeviceLinks {
+        nvlinks: vec![links],
+        most_nvlinks: 18,
+        pcie: Some(PcieLink { generation: 5, width: 16, most_generation: 5, most_width: 16 }),
+        peers: vec![Peer { device: 1, uuid, access: true, atomics: true }],
+        unknown: None,
+    }
+}
+
+/// An H200 with these links.
+pub fn record_with(links: DeviceLinks) -> DeviceRecord {
+    DeviceRecord { links: Some(links), ..h200() }
 }
 
 /// The emulated device.

@@ -6,6 +6,7 @@
 pub mod collect;
 mod derive;
 mod leaf;
+mod links;
 pub mod replay;
 
 pub use leaf::LAUNCHED_NOTHING;

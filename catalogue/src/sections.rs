@@ -47,6 +47,10 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "Occupancy",
     "SourceCounters",
     "PmSampling",
+    "Nvlink",
+    "Nvlink_Topology",
+    "Nvlink_Tables",
+    "Pcie",
 ];
 
 /// The chip of a compute capability, as CUPTI calls it; one of its family where several have it.
@@ -219,8 +223,11 @@ mod tests {
             ids(&chosen(&[Set::Basic], &["schedulerstats"], "GH100")),
             ["SpeedOfLight", "SchedulerStats", "LaunchStats", "Occupancy"]
         );
-        // All but PmSampling.
-        assert_eq!(chosen(&[Set::Full], &[], "GH100").len(), BUILT_IN.len() - 1);
+        // All but the links and PmSampling.
+        let full = chosen(&[Set::Full], &[], "GH100");
+        let links = chosen(&[Set::Nvlink], &[], "GH100");
+        assert_eq!(ids(&links), ["Nvlink", "Nvlink_Topology", "Nvlink_Tables", "Pcie"]);
+        assert_eq!(full.len() + links.len() + 1, BUILT_IN.len());
         assert!(chosen(&[], &[], "GH100").is_empty());
     }
 

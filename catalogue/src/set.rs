@@ -7,11 +7,13 @@ gpuprof_model::words! {
         Basic = "basic",
         /// Basic with workloads, branches and the roofline.
         Detailed = "detailed",
-        /// Every section.
+        /// Every section of a kernel.
         Full = "full",
         /// The metrics of the roofline.
         Roofline = "roofline",
         /// Memory in detail.
         Memory = "memory",
+        /// The links to other GPUs and the host.
+        Nvlink = "nvlink",
     }
 }

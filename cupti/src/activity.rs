@@ -34,6 +34,8 @@ pub struct Activity {
     pub start: u64,
     /// When it was done, on the same clock; 0 if it still runs.
     pub end: u64,
+    /// The number of its device in the process.
+    pub device: u32,
     /// CUPTI's number of its context.
     pub context: u32,
     /// CUPTI's number of its stream.
@@ -49,7 +51,7 @@ impl Activity {
     pub fn kernel(&self) -> Option<&KernelActivity> {
         match &self.work {
             DeviceWork::Kernel(kernel) => Some(kernel),
-            DeviceWork::Copy { .. } | DeviceWork::Fill { .. } => None,
+            DeviceWork::Copy { .. } | DeviceWork::PeerCopy { .. } | DeviceWork::Fill { .. } => None,
         }
     }
 }
@@ -65,6 +67,15 @@ pub enum DeviceWork {
         from: u8,
         /// That of its destination.
         to: u8,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// A copy from one device to another.
+    PeerCopy {
+        /// The number of the device with the source.
+        from_device: u32,
+        /// The number of the device with the destination.
+        to_device: u32,
         /// How many bytes.
         bytes: u64,
     },
@@ -144,7 +155,7 @@ impl ActivityRecorder {
     /// # Errors
     /// Another tool holds CUPTI.
     pub fn begin(api: ActivityApi) -> Result<Self, Failure> {
-        Self::begin_kinds(api, &WORK)
+        Self::begin_kinds(api, WORK)
     }
 
     /// Begins to record work and the calls that queue it, which slows those down.
@@ -152,7 +163,7 @@ impl ActivityRecorder {
     /// # Errors
     /// Another tool holds CUPTI.
     pub fn begin_with_calls(api: ActivityApi) -> Result<Self, Failure> {
-        Self::begin_kinds(api, &WORK_AND_CALLS)
+        Self::begin_kinds(api, WORK_AND_CALLS)
     }
 
     fn begin_kinds(
@@ -243,13 +254,14 @@ const FLUSH_FORCED: u32 = 1;
 
 const KERNEL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL as u32;
 const COPY: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_MEMCPY as u32;
+const PEER_COPY: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_MEMCPY2 as u32;
 const FILL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_MEMSET as u32;
 const DRIVER_CALL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_DRIVER as u32;
 const RUNTIME_CALL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_RUNTIME as u32;
 const DRIVER_API: u32 = sys::CUpti_CallbackDomain::CUPTI_CB_DOMAIN_DRIVER_API as u32;
 const RUNTIME_API: u32 = sys::CUpti_CallbackDomain::CUPTI_CB_DOMAIN_RUNTIME_API as u32;
-const WORK: [u32; 3] = [KERNEL, COPY, FILL];
-const WORK_AND_CALLS: [u32; 5] = [KERNEL, COPY, FILL, DRIVER_CALL, RUNTIME_CALL];
+const WORK: &[u32] = &[KERNEL, COPY, PEER_COPY, FILL];
+const WORK_AND_CALLS: &[u32] = &[KERNEL, COPY, PEER_COPY, FILL, DRIVER_CALL, RUNTIME_CALL];
 
 /// CUPTI's number for "there is no further record".
 const NO_FURTHER_RECORD: u32 = 12;
@@ -381,6 +393,7 @@ macro_rules! activity {
             work: $work,
             start: field!($record, $struct.start),
             end: field!($record, $struct.end),
+            device: field!($record, $struct.deviceId),
             context: field!($record, $struct.contextId),
             stream: field!($record, $struct.streamId),
             correlation: field!($record, $struct.correlationId),
@@ -408,6 +421,13 @@ impl Recorded {
                 let to = field!(record, CUpti_ActivityMemcpy5.dstKind);
                 let bytes = field!(record, CUpti_ActivityMemcpy5.bytes);
                 activity!(record, CUpti_ActivityMemcpy5, DeviceWork::Copy { from, to, bytes })
+            }
+            PEER_COPY => {
+                let from_device = field!(record, CUpti_ActivityMemcpyPtoP4.srcDeviceId);
+                let to_device = field!(record, CUpti_ActivityMemcpyPtoP4.dstDeviceId);
+                let bytes = field!(record, CUpti_ActivityMemcpyPtoP4.bytes);
+                let work = DeviceWork::PeerCopy { from_device, to_device, bytes };
+                activity!(record, CUpti_ActivityMemcpyPtoP4, work)
             }
             FILL => {
                 let bytes = field!(record, CUpti_ActivityMemset4.bytes);
@@ -482,6 +502,28 @@ mod tests {
         recorded
     }
 
+    /// The records in a file. Names are pointers of another process, so they are replaced.
+    fn read_all(golden: &[u8]) -> Recorded {
+        let mut bytes = zstd::decode_all(golden).unwrap();
+        let (mut at, mut recorded) = (0, Recorded::NOTHING);
+        while at < bytes.len() {
+            let size = match u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap()) {
+                KERNEL => {
+                    let name = c"kernel".as_ptr().expose_provenance();
+                    bytes[at + 104..at + 112].copy_from_slice(&name.to_ne_bytes());
+                    216
+                }
+                COPY => 128,
+                FILL | PEER_COPY => 112,
+                _ => 40,
+            };
+            // SAFETY: a record of CUPTI's whose name is one of this process.
+            unsafe { recorded.read(bytes[at..].as_ptr().cast()) };
+            at += size;
+        }
+        recorded
+    }
+
     /// Two fields of 32 bits that are next to each other.
     const fn pair(first: u64, second: u64) -> u64 {
         first | second << 32
@@ -503,9 +545,9 @@ mod tests {
             cluster: [2, 1, 1],
             graph: Some((2, 0x2_0000_0003)),
         };
-        let (start, end, context, stream, correlation) = (1_000, 1_992, 1, 7, 31);
+        let (start, end, device, context, stream, correlation) = (1_000, 1_992, 0, 1, 7, 31);
         let work = DeviceWork::Kernel(kernel);
-        assert_eq!(*activity, Activity { work, start, end, context, stream, correlation });
+        assert_eq!(*activity, Activity { work, start, end, device, context, stream, correlation });
     }
 
     #[test]
@@ -514,12 +556,13 @@ mod tests {
         let copied = DeviceWork::Copy { from: 2, to: 3, bytes: 4096 };
         for (kind, work) in [(COPY, copied), (FILL, DeviceWork::Fill { bytes: 4096 })] {
             let mut fields = vec![(8, 4096), (16, 1_000), (24, 1_992)];
-            fields.extend([(32, pair(0, 1)), (40, pair(7, 31))]);
+            fields.extend([(32, pair(1, 2)), (40, pair(7, 31))]);
             let mut bytes = record(kind, &fields);
             bytes[4..7].copy_from_slice(&[1, 2, 3]);
             let activity = &read(&bytes).work[0];
-            let (start, end, context, stream, correlation) = (1_000, 1_992, 1, 7, 31);
-            assert_eq!(*activity, Activity { work, start, end, context, stream, correlation });
+            let (start, end, device, context, stream, correlation) = (1_000, 1_992, 1, 2, 7, 31);
+            let read = Activity { work, start, end, device, context, stream, correlation };
+            assert_eq!(*activity, read);
         }
         for (kind, domain) in [(DRIVER_CALL, DRIVER_API), (RUNTIME_CALL, RUNTIME_API)] {
             let mut fields = vec![(8, 1_000), (16, 1_992), (24, pair(100, 77))];
@@ -534,26 +577,10 @@ mod tests {
     }
 
     /// Records of an H200 (driver 580, CUPTI 13.0, 2026-11-28): a graph of four kernels, and two
-    /// launches, the first one by another thread on another stream. Names are pointers of that
-    /// process, so they are replaced.
+    /// launches, the first one by another thread on another stream.
     #[test]
     fn records_of_an_h200_show_the_nodes_of_a_graph_and_the_threads_of_launches() {
-        let golden = include_bytes!("../tests/golden/h200/activity.bin.zst");
-        let mut bytes = zstd::decode_all(golden.as_slice()).unwrap();
-        let (mut at, mut recorded) = (0, Recorded::NOTHING);
-        while at < bytes.len() {
-            let size = match u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap()) {
-                KERNEL => {
-                    let name = c"kernel".as_ptr().expose_provenance();
-                    bytes[at + 104..at + 112].copy_from_slice(&name.to_ne_bytes());
-                    216
-                }
-                _ => 40,
-            };
-            // SAFETY: a record of CUPTI's whose name is one of this process.
-            unsafe { recorded.read(bytes[at..].as_ptr().cast()) };
-            at += size;
-        }
+        let recorded = read_all(include_bytes!("../tests/golden/h200/activity.bin.zst"));
         let threads: HashMap<u32, u32> =
             recorded.calls.iter().map(|call| (call.correlation, call.thread)).collect();
         let told = |work: &Activity| {
@@ -571,6 +598,51 @@ mod tests {
             (16384, 64, 0, 14, None, false),
             (64, 256, 1024, 7, None, true),
         ];
+        assert_eq!(found, expected);
+    }
+
+    /// Records of two H200 (driver 580, CUPTI 13.0, 2026-11-29): a copy of 64 MiB before and after
+    /// the devices could access each other, copies that streams of either queued, and a kernel on
+    /// each.
+    #[test]
+    fn records_of_two_h200_show_the_devices_of_copies_and_kernels() {
+        let recorded = read_all(include_bytes!("../tests/golden/h200/peers.bin.zst"));
+        let told = |work: &Activity| {
+            let what = match work.work {
+                DeviceWork::PeerCopy { from_device, to_device, bytes } => {
+                    format!("{from_device} to {to_device} {bytes}")
+                }
+                DeviceWork::Copy { bytes, .. } => format!("copy {bytes}"),
+                DeviceWork::Kernel(_) => "kernel".to_owned(),
+                DeviceWork::Fill { bytes } => format!("fill {bytes}"),
+            };
+            (what, work.device, work.context, work.stream)
+        };
+        let found: Vec<_> = recorded.work.iter().map(told).collect();
+        let expected = [
+            ("fill 67108864", 0, 1, 7),
+            ("fill 67108864", 0, 1, 7),
+            ("fill 67108864", 1, 2, 15),
+            ("fill 67108864", 1, 2, 15),
+            // Without access: by way of the host.
+            ("copy 67108864", 0, 1, 22),
+            ("copy 67108864", 1, 2, 17),
+            ("0 to 1 67108864", 0, 1, 22),
+            ("0 to 1 4096", 0, 1, 10),
+            ("1 to 0 4096", 1, 2, 19),
+            ("0 to 1 4096", 0, 1, 22),
+            ("0 to 1 4096", 0, 1, 22),
+            ("copy 4096", 0, 1, 22),
+            ("0 to 1 4096", 0, 1, 7),
+            ("kernel", 0, 1, 22),
+            ("kernel", 1, 2, 23),
+            ("kernel", 0, 1, 7),
+            ("kernel", 1, 2, 15),
+            ("kernel", 1, 2, 23),
+            ("kernel", 0, 1, 22),
+        ];
+        let expected = expected
+            .map(|(what, device, context, stream)| (what.to_owned(), device, context, stream));
         assert_eq!(found, expected);
     }
 

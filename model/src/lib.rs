@@ -25,6 +25,7 @@ pub mod failure;
 pub mod filter;
 pub mod history;
 pub mod language;
+pub mod links;
 pub mod machine;
 pub mod measurement;
 pub mod metric;

@@ -15,6 +15,7 @@ use crate::checks::CheckRecord;
 use crate::code::{CostlyLine, CountedCode};
 use crate::estimate::Estimate;
 use crate::failure::{Denial, FailureKind};
+use crate::links::DeviceLinks;
 use crate::over_time::CountersOverTime;
 use crate::parts::Part;
 use crate::timeline::Timeline;
@@ -66,6 +67,9 @@ pub struct LaunchRecord {
     /// Blocks a cluster in x, y and z, if the launch says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<[u32; 3]>,
+    /// Its device, by the number in the process; none of the measured one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<u32>,
     /// The context's number in its process, if the driver or CUPTI reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<u64>,
@@ -294,6 +298,9 @@ pub struct DeviceRecord {
     /// unknown. A GPU that is passed through to a virtual machine as a whole is not virtual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtual_gpu: Option<bool>,
+    /// Its links; none if no metric of the run needs them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<DeviceLinks>,
     /// The driver's attributes of the device, by the lower-case name of the attribute in `cuda.h`
     /// without `CU_DEVICE_ATTRIBUTE_`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

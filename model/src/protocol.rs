@@ -321,6 +321,9 @@ pub struct MeasureRequest {
     /// Whether to measure the energy of a launch; such a pass takes no samples of times.
     #[serde(default)]
     pub energy: bool,
+    /// Whether to report the links of the device.
+    #[serde(default)]
+    pub links: bool,
     /// The attributes of the device to report in addition to the default ones, by their names after
     /// `device__attribute_`.
     #[serde(default)]

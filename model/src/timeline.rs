@@ -40,6 +40,9 @@ pub struct Work {
     pub kind: WorkKind,
     /// The stream's number.
     pub stream: u64,
+    /// The device, by its number in the process; none of the measured one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<u32>,
     /// When the device began and finished it; none if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeSpan>,
@@ -74,6 +77,15 @@ pub enum WorkKind {
         from: Memory,
         /// The memory of the destination.
         to: Memory,
+        /// How many.
+        bytes: u64,
+    },
+    /// A copy from one device to another.
+    PeerCopy {
+        /// The number of the device with the source.
+        from_device: u32,
+        /// The number of the device with the destination.
+        to_device: u32,
         /// How many.
         bytes: u64,
     },
@@ -183,7 +195,7 @@ mod tests {
     fn work(time: Option<(u64, u64)>) -> Work {
         let time = time.map(|(start_ns, end_ns)| TimeSpan { start_ns, end_ns });
         let kind = WorkKind::Fill { bytes: 8 };
-        Work { kind, stream: 0, time, estimate: None, call: None }
+        Work { kind, stream: 0, device: None, time, estimate: None, call: None }
     }
 
     #[test]

@@ -8,12 +8,17 @@ use gpuprof_model::machine::Backend;
 use gpuprof_model::measurement::{DeviceRecord, MIG_PREFIX};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Status};
 
+use crate::links;
+
 /// What `part` of a series of a run ran on; with a line on how much of the series that is, where
 /// others ran on other devices.
 pub(super) fn place_of(part: &DeviceRows<'_>, provenance: &Provenance) -> String {
     let first = provenance.device_of(&part.series.id);
+    let linked = first.and_then(|device| device.links.as_ref());
+    let linked = linked.map(|links| format!("\n {}", links::sentence(links)));
+    let linked = linked.unwrap_or_default();
     let Some(uuid) = part.device else {
-        return device_phrase(first, provenance.backend, emulated_values(part));
+        return device_phrase(first, provenance.backend, emulated_values(part)) + &linked;
     };
     let named = provenance.devices.iter().find(|device| device.uuid == uuid);
     let name = named.map(|device| device.name.as_str());
@@ -21,6 +26,7 @@ pub(super) fn place_of(part: &DeviceRows<'_>, provenance: &Provenance) -> String
     let mut text = format!("on {}{uuid}", name.map(|n| format!("{n} ")).unwrap_or_default());
     // They are of one model, and a virtual GPU's model is its profile.
     text.push_str(first.map_or("", virtual_phrase));
+    text.push_str(&linked);
     if part.is_one_of_several() {
         let here = part.series.configurations.len();
         text.push_str(&format!(

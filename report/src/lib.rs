@@ -35,6 +35,7 @@ mod json;
 pub mod json_lines;
 mod junit;
 mod launches;
+mod links;
 mod markdown;
 mod measured_by;
 mod mermaid;

@@ -48,7 +48,7 @@ fn work(row: &ConfigurationResult, timeline: &Timeline) -> Range {
         columns.push(column(&format!("{SIGN} time"), true, &|work| estimate(work.estimate)));
     }
     columns.push(column("stream", true, &|work| work.stream.to_string()));
-    columns.push(column("work", false, &|work| describe(row, &work.kind)));
+    columns.push(column("work", false, &|work| describe(row, work)));
     let more = (timeline.work.len() - shown.len()) as u64 + timeline.more_work;
     let more = (more > 0).then(|| format!("and {more} more"));
     let sheet = Sheet { axes: columns, metrics: Vec::new() };
@@ -119,10 +119,11 @@ fn calls(row: &ConfigurationResult, timeline: &Timeline) -> Option<Range> {
     })
 }
 
-/// `scan 16 x 64`, `copy 4 KiB, host to device`, `fill 4 KiB`.
-pub(super) fn describe(row: &ConfigurationResult, kind: &WorkKind) -> String {
+/// `scan 16 x 64`, `copy 4 KiB, host to device`, `copy 4 KiB, device 0 to device 1`,
+/// `fill 4 KiB on device 1`.
+pub(super) fn describe(row: &ConfigurationResult, work: &Work) -> String {
     let amount = |bytes: u64| Quantity::new(bytes as f64, Unit::Bytes);
-    match kind {
+    let what = match &work.kind {
         WorkKind::Launch(at) => row.launches.get(*at).map_or_else(
             || format!("launch {}", at + 1),
             |launch| {
@@ -134,7 +135,14 @@ pub(super) fn describe(row: &ConfigurationResult, kind: &WorkKind) -> String {
         WorkKind::Copy { from, to, bytes } => {
             format!("copy {}, {} to {}", amount(*bytes), from.word(), to.word())
         }
+        WorkKind::PeerCopy { from_device, to_device, bytes } => {
+            return format!("copy {}, device {from_device} to device {to_device}", amount(*bytes));
+        }
         WorkKind::Fill { bytes } => format!("fill {}", amount(*bytes)),
+    };
+    match work.device {
+        Some(device) => format!("{what} on device {device}"),
+        None => what,
     }
 }
 

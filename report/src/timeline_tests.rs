@@ -16,7 +16,7 @@ pub(crate) fn timed(start_ns: u64, end_ns: u64) -> Option<TimeSpan> {
 }
 
 fn work(kind: WorkKind, stream: u64, time: Option<TimeSpan>, call: Option<usize>) -> Work {
-    Work { kind, stream, time, estimate: None, call }
+    Work { kind, stream, device: None, time, estimate: None, call }
 }
 
 fn call(function: &str, start_ns: u64, end_ns: u64) -> ApiCall {
@@ -94,6 +94,21 @@ fn work_has_its_times_idle_times_and_overlaps_and_calls_are_summed_by_function()
     let page = written(&Html::default(), &run);
     assert!(page.contains("<td>copy 4 KiB, pageable to device</td>"), "{page}");
     assert!(page.contains("<td>cuLaunchKernel</td>"), "{page}");
+}
+
+#[test]
+fn copies_between_devices_and_work_of_another_device_name_them() {
+    let mut run = measured();
+    let timeline = run.series[0].configurations[0].timeline.as_mut().unwrap();
+    timeline.work[0].kind = WorkKind::PeerCopy { from_device: 0, to_device: 1, bytes: 64 << 20 };
+    timeline.work[1].device = Some(1);
+    timeline.work[2].device = Some(1);
+    assert_snapshot!(from(&verbose(&run), "start", 4), @"
+    start time idle before overlap stream work
+    2 µs 1.500 µs 2 µs 0 ns 7 copy 64 MiB, device 0 to device 1
+    5 µs 4 µs 1.500 µs 0 ns 7 sums grid 8 block 32x2 on device 1
+    8.600 µs 600 ns 0 ns 400 ns 13 fill 64 B on device 1
+    ");
 }
 
 #[test]

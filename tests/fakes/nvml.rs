@@ -8,7 +8,10 @@
 //! set that state of every device, and `vgpu` contains the number of their virtualisation mode
 //! (`none`: unknown); a file with `-` and a UUID after its name applies to that device only. A
 //! device uses 300 W while it works for this process, or the number in `watts`, and its counter of
-//! energy changes every 20 ms, when it is read; `no-energy` removes the counter.
+//! energy changes every 20 ms, when it is read; `no-energy` removes the counter. Its link to the
+//! host is PCIe 5 with 16 lanes. `nvlink` gives it NVLinks: how many it has and how many of them
+//! are active, and of each the version, the type of the other end, and MB/s, in NVML's numbers
+//! (`18 18 6 2 26562` of an H200); without it there is none.
 //! Devices are `GPU-…`, and slices `MIG-…` of the first of them. Compiled with `rustc --crate-type
 //! cdylib`.
 
@@ -218,6 +221,117 @@ unsafe extern "C" fn nvmlDeviceGetVirtualizationMode(device: Device, out: *mut c
     let Ok(mode) = mode.parse() else { return NOT_SUPPORTED };
     // SAFETY: NVML is given a place for the number.
     unsafe { give(out, mode) }
+}
+
+/// The NVLinks of a device: all, active ones, version, other end, and MB/s.
+fn nvlinks(device: Device) -> Option<[c_uint; 5]> {
+    let text = text_of(device, "nvlink")?;
+    let numbers: Vec<c_uint> = text.split_whitespace().map(|n| n.parse().expect("it is a number")).collect();
+    Some(numbers.try_into().expect("there are five numbers"))
+}
+
+/// Number `at` of the link, as far as there is such a link.
+///
+/// # Safety
+/// `out` is valid for a write.
+unsafe fn of_link(device: Device, link: c_uint, out: *mut c_uint, value: impl FnOnce([c_uint; 5]) -> c_uint) -> c_int {
+    match nvlinks(device) {
+        None => NOT_SUPPORTED,
+        Some([all, ..]) if link >= all => INVALID_ARGUMENT,
+        // SAFETY: the caller's promise.
+        Some(links) => unsafe { give(out, value(links)) },
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetNvLinkState(device: Device, link: c_uint, out: *mut c_uint) -> c_int {
+    // SAFETY: NVML is given a place for the number.
+    unsafe { of_link(device, link, out, |[_, active, ..]| c_uint::from(link < active)) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetNvLinkVersion(device: Device, link: c_uint, out: *mut c_uint) -> c_int {
+    // SAFETY: NVML is given a place for the number.
+    unsafe { of_link(device, link, out, |[_, _, version, ..]| version) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetNvLinkRemoteDeviceType(device: Device, link: c_uint, out: *mut c_uint) -> c_int {
+    // SAFETY: NVML is given a place for the number.
+    unsafe { of_link(device, link, out, |[_, _, _, end, _]| end) }
+}
+
+/// Of any capability: an H200 has them all.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetNvLinkCapability(device: Device, link: c_uint, _: c_uint, out: *mut c_uint) -> c_int {
+    // SAFETY: NVML is given a place for the number.
+    unsafe { of_link(device, link, out, |_| 1) }
+}
+
+/// `nvmlPciInfo_t`, whose last 32 bytes are the address. That of an H200's other end in a virtual
+/// machine.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetNvLinkRemotePciInfo_v2(device: Device, link: c_uint, out: *mut [u8; 68]) -> c_int {
+    match nvlinks(device) {
+        None => NOT_SUPPORTED,
+        Some([all, ..]) if link >= all => INVALID_ARGUMENT,
+        Some(_) => {
+            let mut info = [0; 68];
+            let address = format!("FFFFFFFF:FF:{link:02X}.0");
+            info[36..36 + address.len()].copy_from_slice(address.as_bytes());
+            // SAFETY: NVML is given a place for the struct.
+            unsafe { give(out, info) }
+        }
+    }
+}
+
+/// `nvmlFieldValue_t`.
+#[repr(C)]
+struct FieldValue {
+    field: c_uint,
+    link: c_uint,
+    times: [c_ulonglong; 2],
+    kind: c_uint,
+    code: c_int,
+    value: c_ulonglong,
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetFieldValues(device: Device, count: c_int, values: *mut FieldValue) -> c_int {
+    const SPEED: c_uint = 164;
+    // SAFETY: NVML is given so many of them.
+    let values = unsafe { std::slice::from_raw_parts_mut(values, count as usize) };
+    for value in values {
+        (value.code, value.value) = match nvlinks(device) {
+            Some([all, .., speed]) if value.field == SPEED && value.link < all => (SUCCESS, speed.into()),
+            _ => (NOT_SUPPORTED, 0),
+        };
+    }
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetCurrPcieLinkGeneration(_: Device, out: *mut c_uint) -> c_int {
+    // SAFETY: NVML is given a place for the number.
+    unsafe { give(out, 5) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetMaxPcieLinkGeneration(_: Device, out: *mut c_uint) -> c_int {
+    // SAFETY: NVML is given a place for the number.
+    unsafe { give(out, 5) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetCurrPcieLinkWidth(_: Device, out: *mut c_uint) -> c_int {
+    // SAFETY: NVML is given a place for the number.
+    unsafe { give(out, 16) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetMaxPcieLinkWidth(_: Device, out: *mut c_uint) -> c_int {
+    // SAFETY: NVML is given a place for the number.
+    unsafe { give(out, 16) }
 }
 
 unsafe extern "C" {

@@ -8,6 +8,7 @@ use gpuprof_model::measurement::{Energy, HardwareValue, LaunchFacts, PassResult,
 use gpuprof_model::metric::{DEVICE_ATTRIBUTE, Metric, Origin, counterpart, part_of};
 use gpuprof_model::quantity::format_number;
 
+use super::links;
 use crate::stats::descriptive;
 
 /// Why a closure that launches nothing has no counts.
@@ -28,11 +29,13 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
             None => by_extents(&metric.name, None, pass)
                 .ok_or_else(|| "the launched function is not known".to_owned()),
         },
-        Origin::Device => {
-            let name = metric.name.trim_start_matches(DEVICE_ATTRIBUTE);
-            let told = pass.device.attributes.get(name).map(|&value| signed(value));
-            told.ok_or_else(|| "the driver has no attribute of this name".to_owned())
-        }
+        Origin::Device => match metric.name.strip_prefix(DEVICE_ATTRIBUTE) {
+            Some(name) => {
+                let told = pass.device.attributes.get(name).map(|&value| signed(value));
+                told.ok_or_else(|| "the driver has no attribute of this name".to_owned())
+            }
+            None => links::fact(&metric.name, &pass.device),
+        },
         Origin::Declared => {
             let declared =
                 if metric.name == "flops" { pass.declared_flops } else { pass.declared_bytes };
@@ -55,7 +58,10 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
             Err("it counts the machine instructions of a GPU".to_owned())
         }
         Origin::Emulator | Origin::Instructions => hardware(&metric.name, pass),
-        Origin::Hardware(name) => hardware(name, pass),
+        Origin::Hardware(name) => match links::without(name, &pass.device) {
+            Some(reason) => Err(reason),
+            None => hardware(name, pass),
+        },
         Origin::Derived(_) => Err(format!("`{}` is derived", metric.name)),
         Origin::Recorded => {
             Err("it is a metric of a stored run, which nothing here defines".to_owned())

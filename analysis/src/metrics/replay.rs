@@ -212,12 +212,14 @@ fn launches(
     }
 }
 
-/// A launch, and the positions of its stream and its graph among those of its range in the order of
-/// their first launches: a stream that a function makes has another number each time.
+/// A launch, and the positions of its context, its stream and its graph among those of its range in
+/// the order of their first launches: a stream that a function makes has another number each time,
+/// and so has the context of another GPU that it opens.
 struct Comparable<'r> {
     launch: &'r LaunchRecord,
     /// Its position among the launches of the range.
     index: usize,
+    context: Option<usize>,
     stream: Option<usize>,
     graph: Option<usize>,
 }
@@ -229,7 +231,7 @@ impl<'r> Comparable<'r> {
     fn all(launches: &'r [LaunchRecord]) -> Vec<Self> {
         let mut threads: Vec<Vec<Self>> = Vec::new();
         for (index, launch) in launches.iter().enumerate() {
-            let comparable = Self { launch, index, stream: None, graph: None };
+            let comparable = Self { launch, index, context: None, stream: None, graph: None };
             match threads.iter_mut().find(|own| own[0].launch.thread == launch.thread) {
                 Some(own) => own.push(comparable),
                 None => threads.push(vec![comparable]),
@@ -237,8 +239,9 @@ impl<'r> Comparable<'r> {
         }
         threads.sort_by(|a, b| a.iter().map(Self::shape).cmp(b.iter().map(Self::shape)));
         let mut all: Vec<Self> = threads.into_iter().flatten().collect();
-        let (mut streams, mut graphs) = (Vec::new(), Vec::new());
-        for Self { launch, stream, graph, .. } in &mut all {
+        let (mut contexts, mut streams, mut graphs) = (Vec::new(), Vec::new(), Vec::new());
+        for Self { launch, context, stream, graph, .. } in &mut all {
+            *context = launch.context.map(|context| position(&mut contexts, context));
             *stream = launch.stream.map(|stream| position(&mut streams, stream));
             *graph = launch.graph.map(|graph| position(&mut graphs, graph));
         }
@@ -268,8 +271,8 @@ impl Discipline {
     /// Whether two launches are the same one.
     fn same(self, a: &Comparable<'_>, b: &Comparable<'_>) -> bool {
         let all = |it: &Comparable<'_>| {
-            let LaunchRecord { shared_bytes, cluster, context, .. } = *it.launch;
-            (shared_bytes, cluster, context, it.stream, it.graph)
+            let LaunchRecord { shared_bytes, cluster, device, .. } = *it.launch;
+            (shared_bytes, cluster, device, it.context, it.stream, it.graph)
         };
         let shape = |it: &Comparable<'_>| (it.launch.grid, it.launch.block);
         let name = a.launch.kernel == b.launch.kernel;
@@ -289,8 +292,14 @@ fn launch_text(launch: &LaunchRecord) -> String {
         text.push_str(&format!(" cluster {x}x{y}x{z}"));
     }
     let graph = launch.graph.map(u64::from);
-    for (word, number) in [("context", launch.context), ("stream", launch.stream), ("graph", graph)]
-    {
+    let device = launch.device.map(u64::from);
+    let numbers = [
+        ("device", device),
+        ("context", launch.context),
+        ("stream", launch.stream),
+        ("graph", graph),
+    ];
+    for (word, number) in numbers {
         if let Some(number) = number {
             text.push_str(&format!(" {word} {number}"));
         }
@@ -435,7 +444,7 @@ mod tests {
         type Change = fn(&mut LaunchRecord);
         let changes: [(Change, &str); 4] = [
             (|l| l.graph = Some(2), "0 context 1 stream 7 graph 2"),
-            (|l| l.context = Some(2), "0 context 2 stream 7"),
+            (|l| l.device = Some(1), "0 device 1 context 1 stream 7"),
             (|l| l.shared_bytes = 4, "4 context 1 stream 7"),
             (|l| l.cluster = Some([2, 1, 1]), "0 cluster 2x1x1 context 1 stream 7"),
         ];
@@ -444,9 +453,13 @@ mod tests {
             assert_eq!(differs(change, Matching::All), Some(expected));
             assert_eq!(differs(change, Matching::Grid), None);
         }
-        // The next stream that the process makes, another thread, another time.
-        let ignored: [Change; 3] =
-            [|l| l.stream = Some(8), |l| l.thread = Some(1), |l| l.duration_ns = Some(5)];
+        // The next stream or context that the process makes, another thread, another time.
+        let ignored: [Change; 4] = [
+            |l| l.stream = Some(8),
+            |l| l.context = Some(2),
+            |l| l.thread = Some(1),
+            |l| l.duration_ns = Some(5),
+        ];
         for change in ignored {
             assert_eq!(differs(change, Matching::All), None);
         }
@@ -473,6 +486,20 @@ mod tests {
         let error = same_program(&first, &raced(&[(1, 0, 7), (2, 0, 7), (4, 1, 14)]), STRICT);
         let error = error.unwrap_err();
         assert_eq!((error.what.as_str(), error.rule), ("launch 3", REPEATS));
+    }
+
+    #[test]
+    fn which_launches_share_a_context_is_compared() {
+        let on = |contexts: [u64; 2]| {
+            let mut pass = launched(&[1, 2]);
+            for (launch, context) in pass.launches.iter_mut().zip(contexts) {
+                launch.context = Some(context);
+            }
+            pass
+        };
+        assert_eq!(same_program(&on([1, 2]), &on([1, 3]), STRICT), Ok(None));
+        let error = same_program(&on([1, 1]), &on([1, 2]), STRICT).unwrap_err();
+        assert_eq!(error.what, "launch 2");
     }
 
     #[test]

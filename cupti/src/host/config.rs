@@ -64,11 +64,15 @@ impl Host {
         if !invalid.is_empty() {
             return ConfigProblem::Invalid { names: invalid };
         }
-        if failure.code != Code::NotSupported {
+        // Next to a GPU, CUPTI 13.0 refuses links with the other counters as an unknown error.
+        if !matches!(failure.code, Code::NotSupported | Code::Unknown) {
             return ConfigProblem::Failed(failure);
         }
         let alone = |name: &&&str| self.build(&[**name]).is_err();
         let refused: Vec<String> = names.iter().filter(alone).map(|name| (*name).into()).collect();
+        if refused.len() == names.len() && failure.code == Code::Unknown {
+            return ConfigProblem::Failed(failure);
+        }
         if !refused.is_empty() {
             return ConfigProblem::NotCollectable { names: refused, chip: self.chip().into() };
         }

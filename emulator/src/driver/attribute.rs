@@ -113,10 +113,30 @@ extern "C" fn cuDeviceGetByPCIBusId(device: Out<c_int>, text: Text) -> Code {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceCanAccessPeer(can: Out<c_int>, device: c_int, peer: c_int) -> Code {
-    with(|_| {
-        only(device)?;
-        only(peer)?;
-        can.set(0)
+    with(|driver| {
+        chip_of(driver, device)?;
+        chip_of(driver, peer)?;
+        can.set(c_int::from(device != peer))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDeviceGetP2PAttribute(
+    value: Out<c_int>,
+    attribute: c_int,
+    device: c_int,
+    peer: c_int,
+) -> Code {
+    /// `CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK`: the best.
+    const RANK: c_int = 1;
+    with(|driver| {
+        chip_of(driver, device)?;
+        chip_of(driver, peer)?;
+        if device == peer {
+            Err(Code::INVALID_DEVICE)
+        } else {
+            value.set(c_int::from(attribute != RANK))
+        }
     })
 }
 

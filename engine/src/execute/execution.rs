@@ -59,6 +59,8 @@ pub struct Execution<'a> {
     pub nvtx: Vec<NvtxPattern>,
     /// The hardware counters to collect.
     pub counters: Option<Counters>,
+    /// Whether the links of the device are recorded.
+    pub links: bool,
     /// The device's attributes to record in addition to the standard ones.
     pub attributes: Vec<String>,
     /// The lock of the profiler, if the device shares it with others (`device::shared_profiler`).

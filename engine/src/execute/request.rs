@@ -52,6 +52,7 @@ impl Execution<'_> {
             source: None,
             over_time: None,
             energy: matches!(job.pass, Pass::Energy { .. }),
+            links: self.links,
             attributes: self.attributes.clone(),
         };
         job.configurations.iter().enumerate().map(one).collect()

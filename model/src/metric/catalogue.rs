@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::metric::attributes::DEVICE_ATTRIBUTE;
 use crate::metric::entry::{Class, Direction, Metric, Origin};
 use crate::metric::legacy::{self, Legacy};
-use crate::metric::{attributes, built_in_table, groups, launch, perfworks};
+use crate::metric::{attributes, built_in_table, groups, launch, links, perfworks};
 use crate::quantity::Unit;
 use crate::suggest::did_you_mean;
 
@@ -168,26 +168,28 @@ impl Catalogue {
 
     /// Whether `metric` has a value on a GPU only where its machine instructions are counted.
     pub fn counts_instructions(&self, metric: &Metric) -> bool {
-        match &metric.origin {
-            Origin::Instructions => true,
-            Origin::Derived(formula) => {
-                let mut operands = formula.names().into_iter().filter_map(|name| self.find(name));
-                operands.any(|operand| self.counts_instructions(&operand))
-            }
-            _ => false,
-        }
+        self.is_made_of(metric, &|leaf| leaf.origin == Origin::Instructions)
     }
 
     /// Whether `metric` is made of the energy of a launch.
     pub fn needs_energy(&self, metric: &Metric) -> bool {
-        match &metric.origin {
-            Origin::Energy => true,
-            Origin::Derived(formula) => {
-                let mut operands = formula.names().into_iter().filter_map(|name| self.find(name));
-                operands.any(|operand| self.needs_energy(&operand))
-            }
+        self.is_made_of(metric, &|leaf| leaf.origin == Origin::Energy)
+    }
+
+    /// Whether the links of the device give `metric` its value, or say why it has none.
+    pub fn needs_links(&self, metric: &Metric) -> bool {
+        self.is_made_of(metric, &|leaf| match &leaf.origin {
+            Origin::Device => !leaf.name.starts_with(DEVICE_ATTRIBUTE),
+            Origin::Hardware(counter) => links::counts_nvlink(counter),
             _ => false,
-        }
+        })
+    }
+
+    /// Whether `metric`, or an operand of its formula at any depth, `is` so.
+    fn is_made_of(&self, metric: &Metric, is: &dyn Fn(&Metric) -> bool) -> bool {
+        let Origin::Derived(formula) = &metric.origin else { return is(metric) };
+        let mut operands = formula.names().into_iter().filter_map(|name| self.find(name));
+        operands.any(|operand| self.is_made_of(&operand, is))
     }
 
     /// The attributes of the device that `metric` is made of, by their names behind
@@ -235,6 +237,7 @@ impl Catalogue {
         }
         let held = self.own().chain(self.defined()).chain(self.recorded.values());
         let facts: Vec<Metric> = launch::launch_facts()
+            .chain(links::link_facts())
             .chain(attributes::attributes())
             .chain(legacy::legacy())
             .collect();

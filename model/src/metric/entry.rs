@@ -86,7 +86,7 @@ pub enum Origin {
     Energy,
     /// The driver's launch facts.
     Launch,
-    /// An attribute of the device, reported by the driver.
+    /// An attribute of the device or of its links, reported by the driver.
     Device,
     /// The annotation.
     Declared,
@@ -149,6 +149,7 @@ pub(super) enum Needs {
     Time,
     Energy,
     Launch,
+    Device,
     Declared,
     Emulator,
     Hardware(&'static str),
@@ -166,6 +167,7 @@ impl Row {
             Needs::Time => Origin::Time,
             Needs::Energy => Origin::Energy,
             Needs::Launch => Origin::Launch,
+            Needs::Device => Origin::Device,
             Needs::Declared => Origin::Declared,
             Needs::Emulator => Origin::Emulator,
             Needs::Hardware(name) => Origin::Hardware(name.into()),

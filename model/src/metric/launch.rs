@@ -7,6 +7,7 @@
 use crate::metric::attributes::{self, DEVICE_ATTRIBUTE};
 use crate::metric::entry::Direction::{self, Higher, Lower, Neither};
 use crate::metric::entry::{Class, Metric, Needs, Row};
+use crate::metric::links;
 use crate::quantity::Unit::{self, Bytes, Count, Percent, Ratio};
 
 const fn fact(
@@ -128,14 +129,18 @@ pub fn launch_facts() -> impl Iterator<Item = Metric> {
 
 /// Whether only the driver can provide the metric `name`: no counter has such a name.
 pub(super) fn is_of_driver(name: &str) -> bool {
-    name.starts_with("launch__") || name.starts_with("device__")
+    ["launch__", "device__", "nvlink__"].iter().any(|unit| name.starts_with(unit))
 }
 
 /// The fact or attribute called `name`.
 pub(super) fn find(name: &str) -> Option<Metric> {
     match name.strip_prefix(DEVICE_ATTRIBUTE) {
         Some(attribute) => attributes::find(attribute),
-        None => LAUNCH.iter().find(|row| row.name == name).map(Row::metric),
+        None => LAUNCH
+            .iter()
+            .find(|row| row.name == name)
+            .map(Row::metric)
+            .or_else(|| links::find(name)),
     }
 }
 

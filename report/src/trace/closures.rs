@@ -65,7 +65,7 @@ impl<'r> Closure<'r> {
             });
             lanes[lane].busy_until = time.end_ns;
             let tid = threads + 1 + u32::try_from(lane).unwrap_or(u32::MAX - threads - 1);
-            let what = Arguments::What { what: describe(self.row, &piece.kind) };
+            let what = Arguments::What { what: describe(self.row, piece) };
             events.push(self.span(tid, self.name(piece), (category(piece), time), what));
             let call = piece.call.and_then(|call| calls.get(call));
             let arrow = call.map(|call| {
@@ -86,7 +86,7 @@ impl<'r> Closure<'r> {
     fn name(&self, work: &Work) -> &'r str {
         match work.kind {
             WorkKind::Launch(at) => self.row.launches.get(at).map_or("kernel", |l| &l.kernel),
-            WorkKind::Copy { .. } => "copy",
+            WorkKind::Copy { .. } | WorkKind::PeerCopy { .. } => "copy",
             WorkKind::Fill { .. } => "fill",
         }
     }
@@ -133,7 +133,7 @@ impl<'r> Closure<'r> {
 fn category(work: &Work) -> &'static str {
     match work.kind {
         WorkKind::Launch(_) => "kernel",
-        WorkKind::Copy { .. } => "copy",
+        WorkKind::Copy { .. } | WorkKind::PeerCopy { .. } => "copy",
         WorkKind::Fill { .. } => "fill",
     }
 }

@@ -43,7 +43,8 @@ impl Run<'_> {
     /// the work before them on [`Run::stream`], which then waits for it. Call it before
     /// [`Run::measure`].
     ///
-    /// Without it, the time of another stream is missed; on a GPU with CUPTI that is an error.
+    /// Without it, the time of another stream is missed; on a GPU with CUPTI that is an error. The
+    /// stream may be one of another GPU.
     ///
     /// # Errors
     /// The driver's, of making an event.
@@ -74,7 +75,7 @@ impl Run<'_> {
     /// The driver's, of making an event.
     ///
     /// # Safety
-    /// The stream is one of the device's primary context, and lives until [`Run::measure`] returns.
+    /// The stream is one of a device's primary context, and lives until [`Run::measure`] returns.
     ///
     /// ```
     /// use std::ffi::c_void;

@@ -2,13 +2,13 @@
 //!
 //! Input: the streams that a series function names. Output: launches that begin after the measured
 //! stream's earlier work, and that its later work waits for. Otherwise the time of a library's own
-//! stream would be missed.
+//! stream, or of another GPU's, would be missed.
 
 use std::sync::Arc;
 
 use cudarc::driver::result::stream::wait_event;
-use cudarc::driver::sys::{CUevent_wait_flags, CUstream};
-use cudarc::driver::{CudaEvent, CudaStream, DriverError};
+use cudarc::driver::sys::{self, CUevent_wait_flags, CUstream};
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError};
 
 use super::error::{Error, Result};
 use super::session::Session;
@@ -38,11 +38,17 @@ impl JoinedStreams {
         stream: CUstream,
         owner: Option<Arc<CudaStream>>,
     ) -> Result<()> {
-        let event = || session.context.new_event(None);
         if self.begin.is_none() {
-            self.begin = Some(event()?);
+            self.begin = Some(session.context.new_event(None)?);
         }
-        self.all.push(Joined { stream, _owner: owner, done: event()? });
+        let context = match &owner {
+            Some(stream) => stream.context().clone(),
+            None => context_of(session, stream)?,
+        };
+        // CUDA records an event on streams of its own context alone.
+        let done = context.new_event(None)?;
+        session.context.bind_to_thread()?;
+        self.all.push(Joined { stream, _owner: owner, done });
         Ok(())
     }
 
@@ -60,19 +66,42 @@ impl JoinedStreams {
         let failed = |error: DriverError| Error::driver("the run cannot join a stream", error);
         begin.record(&session.stream).map_err(failed)?;
         for Joined { stream, .. } in &self.all {
-            // SAFETY: the caller of `join` or `join_raw` named a stream of this context, and the
-            // event lives as long as this value.
+            // SAFETY: the caller of `join` or `join_raw` named a stream of a primary context, and
+            // the event lives as long as this value.
             unsafe { wait_event(*stream, begin.cu_event(), WAIT) }.map_err(failed)?;
         }
         launches()?;
         for Joined { stream, done, .. } in &self.all {
-            // SAFETY: as above.
+            // SAFETY: as above; the event is one of the stream's context.
             unsafe { cudarc::driver::result::event::record(done.cu_event(), *stream) }
                 .map_err(failed)?;
             session.stream.wait(done).map_err(failed)?;
         }
-        Ok(())
+        Ok(session.context.bind_to_thread()?)
     }
+}
+
+/// The context of a stream of a library: that of the session, or another GPU's primary one.
+fn context_of(session: &Session, stream: CUstream) -> Result<Arc<CudaContext>> {
+    let mut context = std::ptr::null_mut();
+    // SAFETY: the caller of `join_raw` named a stream.
+    unsafe { sys::cuStreamGetCtx(stream, &mut context) }.result()?;
+    if context == session.context.cu_ctx() {
+        return Ok(session.context.clone());
+    }
+    let mut device = 0;
+    // SAFETY: the driver gave the context out; the next call ends what this one begins.
+    unsafe { sys::cuCtxPushCurrent_v2(context) }.result()?;
+    // SAFETY: the driver writes one integer.
+    let found = unsafe { sys::cuCtxGetDevice(&mut device) }.result();
+    // SAFETY: the driver writes one pointer.
+    unsafe { sys::cuCtxPopCurrent_v2(&mut context) }.result()?;
+    found?;
+    let count = CudaContext::device_count()?;
+    let ordinal = (0..count).find(|at| cudarc::driver::result::device::get(*at) == Ok(device));
+    let unknown =
+        || Error::failed("the stream to join is on a device that the driver does not list");
+    Ok(CudaContext::new(ordinal.ok_or_else(unknown)?.unsigned_abs() as usize)?)
 }
 
 const WAIT: CUevent_wait_flags = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;

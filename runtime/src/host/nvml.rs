@@ -10,6 +10,8 @@
 //! `--clock-control` set it, if a group of GPUs is synchronised, or at the power limit: under load
 //! a big GPU normally works at that limit, and the clock of every sample is recorded.
 
+pub(super) mod links;
+
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::path::Path;
 
@@ -53,10 +55,57 @@ struct Violation {
     violation: c_ulonglong,
 }
 
+/// NVML, initialised, and its handle of a device.
+struct Opened {
+    library: &'static Library,
+    device: Handle,
+    /// Whether CUDA's device is a slice of it.
+    is_slice: bool,
+}
+
+impl Opened {
+    /// Opens NVML for the device that CUDA calls `uuid`, or the GPU that it is a slice of.
+    fn device(library: Option<&Path>, uuid: &str) -> Result<Self> {
+        let path = library.unwrap_or(Path::new(DEFAULT));
+        let unloaded = |e: String| format!("NVML ({}) cannot be loaded: {e}", path.display());
+        // SAFETY: NVML's initialisers only set up its own state.
+        let library = unsafe { Library::new(path) }.map_err(failed).map_err(unloaded)?;
+        // NVML keeps pointers into itself.
+        let library: &'static Library = Box::leak(Box::new(library));
+        type Init = unsafe extern "C" fn() -> c_int;
+        type ByUuid = unsafe extern "C" fn(*const c_char, *mut Handle) -> c_int;
+        type Parent = unsafe extern "C" fn(Handle, *mut Handle) -> c_int;
+        // SAFETY: the types are those of nvml.h, with nvmlReturn_t as the integer that it is.
+        let functions = unsafe {
+            let init = library.get::<Init>(b"nvmlInit_v2");
+            let by_uuid = library.get::<ByUuid>(b"nvmlDeviceGetHandleByUUID");
+            let parent = library.get::<Parent>(b"nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
+            init.and_then(|init| Ok((init, by_uuid?, parent?)))
+        };
+        let (init, by_uuid, parent) = functions.map_err(failed).map_err(unloaded)?;
+        let name = CString::new(uuid).map_err(|e| e.to_string())?;
+        let mut device = std::ptr::null_mut();
+        // SAFETY: nvmlInit_v2 has no preconditions; it counts its callers.
+        check("nvmlInit_v2", unsafe { init() })?;
+        // SAFETY: NVML is initialised; the name ends with a zero, and a handle is a pointer.
+        let found = unsafe { by_uuid(name.as_ptr(), &raw mut device) };
+        check("nvmlDeviceGetHandleByUUID", found)?;
+        let is_slice = uuid.starts_with(MIG_PREFIX);
+        if is_slice {
+            let slice = device;
+            // SAFETY: as above; the handle came from NVML.
+            let found = unsafe { parent(slice, &raw mut device) };
+            check("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", found)?;
+        }
+        Ok(Self { library, device, is_slice })
+    }
+}
+
+fn failed(error: libloading::Error) -> String {
+    std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
 struct Functions {
-    init: unsafe extern "C" fn() -> c_int,
-    by_uuid: unsafe extern "C" fn(*const c_char, *mut Handle) -> c_int,
-    parent: unsafe extern "C" fn(Handle, *mut Handle) -> c_int,
     reasons: unsafe extern "C" fn(Handle, *mut c_ulonglong) -> c_int,
     violation: unsafe extern "C" fn(Handle, c_uint, *mut Violation) -> c_int,
     /// Not in every NVML.
@@ -66,23 +115,11 @@ struct Functions {
 }
 
 impl Functions {
-    fn load(path: &Path) -> Result<Self> {
-        let failed = |e: libloading::Error| {
-            std::error::Error::source(&e).map_or_else(|| e.to_string(), ToString::to_string)
-        };
-        // SAFETY: NVML's initialisers only set up its own state.
-        let library = unsafe { Library::new(path) }.map_err(failed)?;
-        // NVML keeps pointers into itself.
-        let library: &'static Library = Box::leak(Box::new(library));
+    fn of(library: &Library) -> Result<Self> {
         // SAFETY: the types are those of nvml.h, with nvmlReturn_t and enumerations as the integers
         // that they are.
         unsafe {
             Ok(Self {
-                init: *library.get(b"nvmlInit_v2").map_err(failed)?,
-                by_uuid: *library.get(b"nvmlDeviceGetHandleByUUID").map_err(failed)?,
-                parent: *library
-                    .get(b"nvmlDeviceGetDeviceHandleFromMigDeviceHandle")
-                    .map_err(failed)?,
                 reasons: *library
                     .get(b"nvmlDeviceGetCurrentClocksThrottleReasons")
                     .map_err(failed)?,
@@ -115,24 +152,9 @@ impl Watch {
     /// # Errors
     /// Why it cannot be watched.
     pub(crate) fn begin(library: Option<&Path>, uuid: &str) -> Result<Self> {
-        let path = library.unwrap_or(Path::new(DEFAULT));
-        let functions = Functions::load(path)
-            .map_err(|e| format!("NVML ({}) cannot be loaded: {e}", path.display()))?;
-        let name = CString::new(uuid).map_err(|e| e.to_string())?;
-        let mut device = std::ptr::null_mut();
-        // SAFETY: nvmlInit_v2 has no preconditions; it counts its callers.
-        check("nvmlInit_v2", unsafe { (functions.init)() })?;
-        // SAFETY: NVML is initialised; the name ends with a zero, and a handle is a pointer.
-        let found = unsafe { (functions.by_uuid)(name.as_ptr(), &raw mut device) };
-        check("nvmlDeviceGetHandleByUUID", found)?;
         // Clocks are those of the GPU that it is a slice of.
-        let is_slice = uuid.starts_with(MIG_PREFIX);
-        if is_slice {
-            let slice = device;
-            // SAFETY: as above; the handle came from NVML.
-            let found = unsafe { (functions.parent)(slice, &raw mut device) };
-            check("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", found)?;
-        }
+        let Opened { library, device, is_slice } = Opened::device(library, uuid)?;
+        let functions = Functions::of(library).map_err(|e| format!("this NVML is too old: {e}"))?;
         let mut watch = Self { functions, device, is_slice, hot_ns: None, is_virtual: None };
         watch.reasons()?;
         watch.hot_ns = watch.hot();

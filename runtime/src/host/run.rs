@@ -121,10 +121,7 @@ impl<'a> Run<'a> {
         Self {
             session,
             request,
-            result: PassResult {
-                device: session.device_record(&request.attributes),
-                ..PassResult::default()
-            },
+            result: PassResult { device: session.device_record(request), ..PassResult::default() },
             function: None,
             assembly: None,
             config: PartialConfig::default(),
@@ -568,7 +565,7 @@ impl<'a> Run<'a> {
         let mut launches = self.result.launches.iter();
         let launch = launches.find(|launch| launch.stream == Some(stream));
         let kernel = launch.map(|launch| launch.kernel.as_str());
-        Err(Error::failed(activity::uncovered(kernel)))
+        Err(Error::failed(activity::uncovered(kernel, 0)))
     }
 
     /// Takes what the emulated driver counted.

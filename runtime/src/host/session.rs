@@ -20,13 +20,14 @@ use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute as Attribute, CUres
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, DriverError};
 use cudarc::nvrtc::Ptx;
 use gpuprof_model::declared::MachineCode;
+use gpuprof_model::links::DeviceLinks;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
 
 use super::collect::cubins::{self, Cubin};
 use super::collect::flush::Flush;
 use super::collect::profiler::Profiler;
-use super::collect::{attributes, bandwidth, emulator, persisting};
+use super::collect::{attributes, bandwidth, emulator, links, persisting};
 use super::declaration;
 use super::driver_library;
 use super::error::{Error, Result};
@@ -88,6 +89,8 @@ pub(crate) struct Session {
     flush: OnceCell<Flush>,
     /// NVML's eye on the device, once it is open, or why there is none.
     watch: OnceCell<std::result::Result<RefCell<Watch>, String>>,
+    /// The links of the device, once they are read.
+    links: OnceCell<DeviceLinks>,
     /// Whoever hands the device over; none if this process has it.
     turn: Cell<Option<Rc<Handover>>>,
     /// The device's copy bandwidth, once this process has measured it.
@@ -133,6 +136,7 @@ impl Session {
             profiler: OnceCell::new(),
             flush: OnceCell::new(),
             watch: OnceCell::new(),
+            links: OnceCell::new(),
             turn: Cell::new(turn),
             copy_bandwidth: Cell::new(None),
             quiet,
@@ -238,13 +242,18 @@ impl Session {
         })
     }
 
-    /// What is known of the device by now, with those of its `attributes` that were asked for: more
-    /// once NVML watches it.
-    pub(crate) fn device_record(&self, attributes: &[String]) -> DeviceRecord {
+    /// What is known of the device by now, with those of its attributes and links that `request`
+    /// asks for: more once NVML watches it.
+    pub(crate) fn device_record(&self, request: &MeasureRequest) -> DeviceRecord {
         let watch = self.watch.get().and_then(|watch| watch.as_ref().ok());
         let virtual_gpu = watch.and_then(|watch| watch.borrow().is_virtual);
+        let device = self.context.cu_device();
         let mut known = DeviceRecord { virtual_gpu, ..self.device.clone() };
-        known.attributes.extend(attributes::query(self.context.cu_device(), attributes));
+        known.attributes.extend(attributes::query(device, &request.attributes));
+        if request.links && !known.emulated {
+            let read = || links::read(device, &known.uuid, request.sampling.nvml.as_deref());
+            known.links = Some(self.links.get_or_init(read).clone());
+        }
         known
     }
 
@@ -406,6 +415,7 @@ fn record(device: CUdevice, emulated: bool) -> Result<DeviceRecord, DriverError>
         driver_version: u32::try_from(driver_version).unwrap_or(0),
         emulated,
         virtual_gpu: None,
+        links: None,
         attributes: attributes::read(device),
     })
 }

@@ -15,8 +15,9 @@ pub(crate) fn read(device: CUdevice, name: &str) -> Result<String, DriverError> 
     Ok(text(is_slice(name), uuid.bytes.map(|byte| byte as u8)))
 }
 
-/// The driver puts a slice's profile into its name, as in `NVIDIA H200 MIG 1g.18gb`.
-fn is_slice(name: &str) -> bool {
+/// Whether a device of this name is a slice: the driver puts its profile into the name, as in
+/// `NVIDIA H200 MIG 1g.18gb`.
+pub(crate) fn is_slice(name: &str) -> bool {
     name.contains(" MIG ")
 }
 

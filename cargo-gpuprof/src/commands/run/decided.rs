@@ -12,7 +12,7 @@ use gpuprof_analysis::advice::rule::Rule;
 use gpuprof_analysis::gate::in_force::{self, Counterpart};
 use gpuprof_analysis::sequential::Most;
 use gpuprof_model::Threshold;
-use gpuprof_model::metric::{Catalogue, KEPT_ATTRIBUTES};
+use gpuprof_model::metric::{Catalogue, KEPT_ATTRIBUTES, Metric};
 use gpuprof_model::protocol::Sampling;
 use gpuprof_model::run::Run;
 use gpuprof_model::series::SeriesId;
@@ -103,6 +103,11 @@ impl Plan {
         names.into_iter().collect()
     }
 
+    /// Whether a metric of any series `is` so.
+    fn asks(&self, is: fn(&Catalogue, &Metric) -> bool) -> bool {
+        self.both.checked.iter().any(|series| series.asks(&self.catalogue, is))
+    }
+
     /// The counters that any device collects, each once.
     pub(super) fn counters(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
@@ -186,6 +191,7 @@ impl Prepared {
             modules: &self.modules,
             emulated: devices.emulated,
             architecture: devices.architecture(at),
+            links: self.plan.asks(Catalogue::needs_links),
             attributes: self.plan.attributes(),
             repeat: *repeat,
             ahead: match inputs.request.no_capture {

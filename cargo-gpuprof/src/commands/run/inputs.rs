@@ -106,9 +106,14 @@ impl Checked {
             .filter_map(|n| catalogue.find(n))
     }
 
+    /// Whether a metric that is asked for `is` so.
+    pub(super) fn asks(&self, catalogue: &Catalogue, is: fn(&Catalogue, &Metric) -> bool) -> bool {
+        self.asked(catalogue).any(|metric| is(catalogue, &metric))
+    }
+
     /// Whether the energy of its launches is asked for.
     pub(super) fn wants_energy(&self, catalogue: &Catalogue) -> bool {
-        self.asked(catalogue).any(|metric| catalogue.needs_energy(&metric))
+        self.asks(catalogue, Catalogue::needs_energy)
     }
 
     /// The metrics of its sections, and of rules: a chip may lack them.

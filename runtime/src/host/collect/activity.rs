@@ -142,17 +142,23 @@ fn is_stamp(record: &Activity) -> bool {
 }
 
 fn uncovered_by(record: &Activity) -> String {
-    uncovered(record.kernel().map(|kernel| kernel.name.as_str()))
+    let kernel = record.kernel().map(|kernel| kernel.name.as_str());
+    uncovered(kernel, record.device)
 }
 
-/// The error of work on a stream that was not joined: of a kernel, or of a copy or fill.
-pub(crate) fn uncovered(kernel: Option<&str>) -> String {
+/// The error of work on a stream that was not joined: of a kernel, or of a copy or fill. The
+/// measured device is number 0.
+pub(crate) fn uncovered(kernel: Option<&str>, device: u32) -> String {
     let what = match kernel {
         Some(kernel) => format!("kernel `{}`", without_place(kernel)),
         None => "a copy or fill".to_owned(),
     };
+    let stream = match device {
+        0 => "a stream".to_owned(),
+        other => format!("a stream of device {other}"),
+    };
     format!(
-        "{what} ran on a stream that the measured one does not wait for, so its time would be \
+        "{what} ran on {stream} that the measured one does not wait for, so its time would be \
          missed. Launch on `run.stream()`, or name the stream before `run.measure`: \
          `run.join(&other)`, or `run.join_raw(POINTER)`, the handle of any library"
     )
@@ -169,7 +175,7 @@ mod tests {
             "" => DeviceWork::Fill { bytes: 4 },
             name => DeviceWork::Kernel(launch(name)),
         };
-        Activity { work, start, end, context: 1, stream, correlation: 0 }
+        Activity { work, start, end, device: 0, context: 1, stream, correlation: 0 }
     }
 
     /// A sample: the cache's flush, a stamp, `work`, and the other stamp from 9,000 to 9,500.
@@ -231,8 +237,11 @@ mod tests {
         let strays = [(2_500, 9_900), (2_500, 0), (500, 900), (9_600, 9_700)];
         for (start, end) in strays {
             let error = sample(&[own.clone(), record("stray", 13, start, end)]).unwrap_err();
-            assert!(error.starts_with("kernel `stray` ran on a stream"), "{error}");
+            assert!(error.starts_with("kernel `stray` ran on a stream that"), "{error}");
         }
+        let elsewhere = Activity { device: 1, ..record("stray", 13, 2_500, 9_900) };
+        let error = sample(&[own, elsewhere]).unwrap_err();
+        assert!(error.starts_with("kernel `stray` ran on a stream of device 1 that"), "{error}");
     }
 
     #[test]

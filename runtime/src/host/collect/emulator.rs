@@ -180,7 +180,8 @@ fn timeline(launches: &[Launch], moves: &[Move], more: u64) -> Option<Timeline> 
             MoveKind::Copy => copy(Memory::Device, Memory::Device),
             MoveKind::Fill => WorkKind::Fill { bytes },
         };
-        Work { kind, stream: moved.stream, time: None, estimate: None, call: None }
+        let stream = moved.stream;
+        Work { kind, stream, device: None, time: None, estimate: None, call: None }
     };
     let launched = |(at, launch): (usize, &Launch)| {
         let interval = |estimate: &Estimate| {
@@ -188,7 +189,8 @@ fn timeline(launches: &[Launch], moves: &[Move], more: u64) -> Option<Timeline> 
             EstimatedDuration { low_ns, high_ns }
         };
         let (kind, estimate) = (WorkKind::Launch(at), launch.estimate.as_ref().map(interval));
-        Work { kind, stream: launch.stream, time: None, estimate, call: None }
+        let stream = launch.stream;
+        Work { kind, stream, device: None, time: None, estimate, call: None }
     };
     let places = moves.iter().map(|moved| moved.launches_before);
     let places = (0..launches.len()).map(|at| (at, true)).chain(places.map(|at| (at, false)));

@@ -127,6 +127,8 @@ fn records(
                 block: *block,
                 shared_bytes: *shared_bytes,
                 cluster: cluster.iter().any(|blocks| *blocks > 1).then_some(*cluster),
+                // The measured one is number 0.
+                device: Some(activity.device).filter(|device| *device != 0),
                 context: Some(activity.context.into()),
                 stream: Some(activity.stream.into()),
                 graph: graph.map(|(graph, _)| graph),
@@ -203,7 +205,7 @@ mod tests {
         };
         let (start, end) = at;
         let work = DeviceWork::Kernel(kernel);
-        Activity { work, start, end, context: 1, stream: 7, correlation }
+        Activity { work, start, end, device: 0, context: 1, stream: 7, correlation }
     }
 
     #[test]

@@ -12,11 +12,13 @@ use gpuprof_cupti::host::{ConfigProblem, Group, MetricProblem};
 use gpuprof_cupti::target::{PassStart, RangeMode, Replay};
 use gpuprof_cupti::{Host, HostApi, Session, SessionOptions, Target, locate};
 use gpuprof_model::failure::{Denial, MetricRefusal, RefusedMetric};
+use gpuprof_model::metric::counts_nvlink;
 use gpuprof_model::protocol::{
     CounterGroup, CounterPlan, CounterPlanRequest, CounterProblem, WITHHELD,
 };
 
 use crate::host::error::{self, Error};
+use crate::host::uuid;
 
 /// Plans the passes for the counters, after a trial session, and writes their config image.
 ///
@@ -38,7 +40,18 @@ pub(crate) fn plan(request: &CounterPlanRequest) -> Result<CounterPlan, CounterP
     let availability = target.counter_availability(&context).map_err(machine)?;
     let host = Host::new(api, &chip, Some(&availability)).map_err(machine)?;
     let whole = || Host::new(api, &chip, None).map_err(machine);
-    let (groups, withheld) = find_available(&host, whole, &request.metrics)?;
+    let is_slice = uuid::is_slice(&context.name().map_err(machine)?);
+    let (links, others) = match is_slice {
+        true => (Vec::new(), request.metrics.clone()),
+        false => split_links(&host, &request.metrics),
+    };
+    let (mut groups, withheld) = match others.is_empty() {
+        true => (Vec::new(), Vec::new()),
+        false => find_available(&host, whole, &others)?,
+    };
+    if !links.is_empty() {
+        groups.extend(whole()?.groups(&links).map_err(refusal)?);
+    }
     let first = groups.first().ok_or_else(|| other("no counters were asked for"))?;
     let trial = SessionOptions {
         config: first.config.clone(),
@@ -74,6 +87,26 @@ fn other(reason: impl Into<String>) -> CounterProblem {
     CounterProblem::Machine(Denial::other(reason))
 }
 
+/// The counters of NVLink among `names` that `host` refuses because of its device, and all others:
+/// CUPTI 13.0 leaves NVLink out of the image of counters that an H200 has, and yet counts it.
+fn split_links(host: &Host, names: &[String]) -> (Vec<String>, Vec<String>) {
+    let (links, others): (Vec<String>, _) =
+        names.iter().cloned().partition(|name| counts_nvlink(name));
+    match links.is_empty() || host.config_image(&links).is_ok() {
+        true => (Vec::new(), names.to_vec()),
+        false => (links, others),
+    }
+}
+
+fn refusal(problem: ConfigProblem) -> CounterProblem {
+    match problem {
+        ConfigProblem::Failed(failure) => machine(failure),
+        problem => {
+            CounterProblem::Metrics { reason: problem.to_string(), refused: refused_of(&problem) }
+        }
+    }
+}
+
 /// The groups of those of `names` that the device of `host` gives, and the others that its chip
 /// has; `whole` knows the chip without the device.
 fn find_available(
@@ -81,12 +114,6 @@ fn find_available(
     whole: impl FnOnce() -> Result<Host, CounterProblem>,
     names: &[String],
 ) -> Result<(Vec<Group>, Vec<String>), CounterProblem> {
-    let metrics = |problem: ConfigProblem| match problem {
-        ConfigProblem::Failed(failure) => machine(failure),
-        problem => {
-            CounterProblem::Metrics { reason: problem.to_string(), refused: refused_of(&problem) }
-        }
-    };
     let problem = match host.groups(names) {
         Ok(groups) => return Ok((groups, Vec::new())),
         Err(problem) => problem,
@@ -94,18 +121,18 @@ fn find_available(
     let refused: Vec<&String> = match &problem {
         ConfigProblem::NotCollectable { names, .. } => names.iter().collect(),
         ConfigProblem::Invalid { names } => names.iter().map(|(name, _)| name).collect(),
-        _ => return Err(metrics(problem)),
+        _ => return Err(refusal(problem)),
     };
     let whole = whole()?;
     if refused.iter().any(|name| whole.config_image(&[name]).is_err()) {
-        return Err(metrics(problem));
+        return Err(refusal(problem));
     }
     let withheld: Vec<String> = refused.into_iter().cloned().collect();
     let rest: Vec<&String> = names.iter().filter(|name| !withheld.contains(name)).collect();
     if rest.is_empty() {
         return Err(other(format!("{}: {WITHHELD}", withheld.join(", "))));
     }
-    Ok((host.groups(&rest).map_err(metrics)?, withheld))
+    Ok((host.groups(&rest).map_err(refusal)?, withheld))
 }
 
 /// The single metrics that are at fault.

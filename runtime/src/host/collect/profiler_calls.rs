@@ -49,7 +49,7 @@ mod tests {
         let calls: Vec<NamedCall> = (0..).zip(functions).map(call).collect();
         let launches = calls.iter().filter(|call| call.function == "launch").map(|call| {
             let (work, correlation) = (DeviceWork::Fill { bytes: 8 }, call.correlation);
-            Activity { work, start: 0, end: 1, context: 1, stream: 7, correlation }
+            Activity { work, start: 0, end: 1, device: 0, context: 1, stream: 7, correlation }
         });
         inside(&launches.collect::<Vec<_>>(), calls.iter())
     }

@@ -67,11 +67,18 @@ pub(super) fn timeline(
             DeviceWork::Copy { from, to, bytes } => {
                 WorkKind::Copy { from: memory(*from), to: memory(*to), bytes: *bytes }
             }
+            DeviceWork::PeerCopy { from_device, to_device, bytes } => WorkKind::PeerCopy {
+                from_device: *from_device,
+                to_device: *to_device,
+                bytes: *bytes,
+            },
             DeviceWork::Fill { bytes } => WorkKind::Fill { bytes: *bytes },
         };
         Work {
             kind,
             stream: activity.stream.into(),
+            // The measured one is number 0.
+            device: Some(activity.device).filter(|device| *device != 0),
             time: Some(window.span(activity.start, activity.end)),
             estimate: None,
             call: places.get(&activity.correlation).copied(),
@@ -104,7 +111,7 @@ mod tests {
 
     fn fill(correlation: u32, start: u64, end: u64) -> Activity {
         let work = DeviceWork::Fill { bytes: 8 };
-        Activity { work, start, end, context: 1, stream: 7, correlation }
+        Activity { work, start, end, device: 0, context: 1, stream: 7, correlation }
     }
 
     fn call(function: &str, correlation: u32, start: u64) -> NamedCall {
@@ -139,5 +146,18 @@ mod tests {
         assert_eq!((found.work.len(), found.more_work), (MOST, 3));
         assert_eq!((found.calls.len(), found.more_calls), (MOST, 2));
         assert!(timeline(&work[..1], Vec::new(), WINDOW, |_| 0).is_none());
+    }
+
+    #[test]
+    fn a_copy_between_devices_names_both_and_work_of_another_device_says_so() {
+        let work = DeviceWork::PeerCopy { from_device: 1, to_device: 0, bytes: 4096 };
+        let work = [
+            Activity { work, ..fill(1, 2_000, 2_100) },
+            Activity { device: 1, ..fill(2, 3_000, 3_100) },
+        ];
+        let found = timeline(&work, Vec::new(), WINDOW, |_| 0).expect("two pieces");
+        let copy = WorkKind::PeerCopy { from_device: 1, to_device: 0, bytes: 4096 };
+        let told: Vec<_> = found.work.iter().map(|work| (work.kind.clone(), work.device)).collect();
+        assert_eq!(told, [(copy, None), (WorkKind::Fill { bytes: 8 }, Some(1))]);
     }
 }

@@ -5,9 +5,12 @@
 //! driver call if the client wants calls, in the client's buffer. Other calls have no records: the
 //! fake driver does not report them.
 //!
+//! With `FAKE_PEERS`, copies within the device are copies from device 0 to device 1.
+//!
 //! A profiler that is enabled meanwhile aborts the client: the times would hold its work.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -261,6 +264,16 @@ impl Recording {
             fill.kind = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_MEMSET;
             (fill.bytes, fill.start, fill.end) = (work.bytes, start, self.now);
             (fill.contextId, fill.streamId, fill.correlationId) = (1, stream, self.calls);
+            return record;
+        }
+        if work.moved == moved::COPY && env::var_os("FAKE_PEERS").is_some() {
+            let copy = (&raw mut record).cast::<sys::CUpti_ActivityMemcpyPtoP4>();
+            // SAFETY: as above.
+            let copy = unsafe { &mut *copy };
+            copy.kind = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_MEMCPY2;
+            (copy.bytes, copy.start, copy.end) = (work.bytes, start, self.now);
+            (copy.contextId, copy.streamId, copy.correlationId) = (1, stream, self.calls);
+            (copy.dstDeviceId, copy.dstContextId) = (1, 2);
             return record;
         }
         let copy = (&raw mut record).cast::<sys::CUpti_ActivityMemcpy5>();
