@@ -274,6 +274,9 @@ fn metrics_and_sections_of_the_workspace_are_listed() {
         run(&["metrics", "--list-sections"]).contains("Mine  My own\n    a warp: bytes_a_warp\n")
     );
     assert!(run(&["metrics", "--list-sets"]).starts_with("basic\n"));
+    let sampled =
+        "    over time, SMs active: sm__cycles_active.avg.pct_of_peak_sustained_elapsed\n";
+    assert!(run(&["metrics", "--list-sections"]).contains(sampled));
 }
 
 #[test]

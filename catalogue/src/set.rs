@@ -7,7 +7,7 @@ gpuprof_model::words! {
         Basic = "basic",
         /// Basic with workloads, branches and the roofline.
         Detailed = "detailed",
-        /// Every section of a kernel.
+        /// Every section of a kernel's counts.
         Full = "full",
         /// The metrics of the roofline.
         Roofline = "roofline",

@@ -77,7 +77,7 @@ pub struct PmSampler {
     host: Host,
     object: NonNull<sys::CUpti_PmSampling_Object>,
     // CUPTI keeps a pointer into it until sampling is disabled.
-    _config: Vec<u8>,
+    config: Vec<u8>,
     metrics: Vec<String>,
 }
 
@@ -114,8 +114,7 @@ impl PmSampler {
         let object = object.ok_or_else(|| functions.enable.failed(crate::Code::Unknown))?;
         let (context, target) = (Arc::clone(context), target.clone());
         // From here on, leaving disables.
-        let sampler =
-            Self { functions, context, _target: target, host, object, _config: config, metrics };
+        let sampler = Self { functions, context, _target: target, host, object, config, metrics };
         sampler.configure(interval)?;
         Ok(sampler)
     }
@@ -130,8 +129,8 @@ impl PmSampler {
         let mut call = Call::<sys::CUpti_PmSampling_SetConfig_Params>::new();
         let fields = call.fields();
         fields.pPmSamplingObject = self.object.as_ptr();
-        fields.configSize = self._config.len();
-        fields.pConfig = self._config.as_ptr();
+        fields.configSize = self.config.len();
+        fields.pConfig = self.config.as_ptr();
         fields.hardwareBufferSize = BUFFER;
         fields.samplingInterval = interval;
         fields.triggerMode =

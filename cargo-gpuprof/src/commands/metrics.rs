@@ -15,6 +15,7 @@ use camino::Utf8Path;
 use gpuprof_model::metric::{
     Catalogue, Metric, attributes, group, groups, launch_facts, legacy, legacy_refused,
 };
+use gpuprof_model::run::SectionColumns;
 
 use crate::config::{self, Config};
 use crate::options::{MessageFormat, MetricsOptions};
@@ -279,10 +280,11 @@ fn section_lines<'s>(
     sections: &'s Sections,
     chip: Option<&'s str>,
 ) -> impl Iterator<Item = Line> + 's {
-    sections.iter().map(move |section| Line::Section {
-        id: section.id.clone(),
-        title: section.title.clone(),
-        metrics: section.columns(chip).columns.into_iter().map(|column| column.name).collect(),
+    sections.iter().map(move |section| {
+        let SectionColumns { columns, sampled, .. } = section.columns(chip);
+        let columns = columns.into_iter().map(|column| column.name);
+        let metrics = columns.chain(sampled.into_iter().map(|counter| counter.name)).collect();
+        Line::Section { id: section.id.clone(), title: section.title.clone(), metrics }
     })
 }
 
@@ -292,6 +294,9 @@ fn list_sections(sections: &Sections, chip: Option<&str>, out: &mut impl Write) 
         let section = section.columns(chip);
         for column in section.columns {
             writeln!(out, "    {}: {}", column.label, column.name)?;
+        }
+        for counter in section.sampled {
+            writeln!(out, "    over time, {}: {}", counter.label, counter.name)?;
         }
         for table in section.tables {
             writeln!(out, "    table {}", table.title)?;
