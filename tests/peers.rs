@@ -1,4 +1,5 @@
-//! Links to other GPUs, and copies between GPUs, on a fake GPU with the answers of two H200.
+//! Links to other GPUs, copies between GPUs, and managed memory, on a fake GPU with the answers of
+//! two H200.
 
 use std::fs;
 
@@ -96,13 +97,39 @@ fn a_copy_between_devices_is_in_the_timeline_with_both() {
 }
 
 #[test]
+fn migrations_of_managed_memory_are_those_of_one_call() {
+    const NAMES: [&str; 5] = [
+        "unified_bytes_to_device",
+        "unified_bytes_to_host",
+        "unified_bytes_between_devices",
+        "unified_gpu_faults",
+        "unified_cpu_faults",
+    ];
+    let gpu = FakeGpu::new();
+    let section = ["--replay-mode", "none", "--section", "UnifiedMemory"];
+    // The value of a fault of the host is an address.
+    let migrations = ("FAKE_MIGRATIONS", "1:4096 1:61440 2:4096 8:8192 4:3 3:140397682237178 3:7");
+    let row = |variable| row(&gpu, &[variable], &section);
+    let expected = ["65536.0", "4096.0", "8192.0", "3.0", "2.0"];
+    assert_eq!(told(&row(migrations), &NAMES), expected);
+    // The rest is measured even if CUPTI cannot record them.
+    let trouble = "fail cuptiActivityConfigureUnifiedMemoryCounter 29";
+    let refused = row(("FAKE_CUPTI_TROUBLE", trouble));
+    let reasons = told(&refused, &NAMES);
+    assert!(reasons.iter().all(|reason| reason.contains("(29)")), "{reasons:#?}");
+    assert!(refused["metrics"]["duration"]["value"].is_number(), "{refused:#}");
+}
+
+#[test]
 fn the_emulated_driver_says_why_each_section_is_absent() {
     let arguments = [&COPIES[..], &["--no-config", "--set", "nvlink"]].concat();
     let outcome = workshop().tool(&arguments).run().exits_with(0);
     let words = outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    let reasons =
-        ["the emulated driver has no links", "it is a hardware counter, which needs a GPU"];
-    for reason in reasons {
+    for reason in [
+        "the emulated driver has no links",
+        "it is a hardware counter, which needs a GPU",
+        "the emulated driver has no page faults and migrates nothing",
+    ] {
         assert!(words.contains(reason), "{reason}: {}", outcome.stdout);
     }
 }

@@ -51,6 +51,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "Nvlink_Topology",
     "Nvlink_Tables",
     "Pcie",
+    "UnifiedMemory",
 ];
 
 /// The chip of a compute capability, as CUPTI calls it; one of its family where several have it.
@@ -226,7 +227,10 @@ mod tests {
         // All but the links and PmSampling.
         let full = chosen(&[Set::Full], &[], "GH100");
         let links = chosen(&[Set::Nvlink], &[], "GH100");
-        assert_eq!(ids(&links), ["Nvlink", "Nvlink_Topology", "Nvlink_Tables", "Pcie"]);
+        assert_eq!(
+            ids(&links),
+            ["Nvlink", "Nvlink_Topology", "Nvlink_Tables", "Pcie", "UnifiedMemory"]
+        );
         assert_eq!(full.len() + links.len() + 1, BUILT_IN.len());
         assert!(chosen(&[], &[], "GH100").is_empty());
     }

@@ -13,7 +13,7 @@ gpuprof_model::words! {
         Roofline = "roofline",
         /// Memory in detail.
         Memory = "memory",
-        /// The links to other GPUs and the host.
+        /// The links to other GPUs and the host, and managed memory.
         Nvlink = "nvlink",
     }
 }

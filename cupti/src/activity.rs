@@ -16,6 +16,15 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use cudarc::cupti::sys;
+use cudarc::cupti::sys::CUpti_ActivityUnifiedMemoryCounterKind::{
+    self as Counter,
+    CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD as BetweenDevices,
+    CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH as ToHost,
+    CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD as ToDevice,
+    CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT as CpuFault,
+    CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT as GpuFault,
+};
+use cudarc::cupti::sys::CUpti_ActivityUnifiedMemoryCounterScope::CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES as AllDevices;
 
 use crate::abi::one_at_a_time;
 use crate::callbacks::WatchError;
@@ -86,6 +95,21 @@ pub enum DeviceWork {
     },
 }
 
+/// The migrations and page faults of managed memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Migrations {
+    /// Bytes from the host to a device.
+    pub bytes_to_device: u64,
+    /// Bytes from a device to the host.
+    pub bytes_to_host: u64,
+    /// Bytes from a device to another one.
+    pub bytes_between_devices: u64,
+    /// Groups of page faults of devices.
+    pub gpu_faults: u64,
+    /// Page faults of the host.
+    pub cpu_faults: u64,
+}
+
 /// A call of the driver or of CUDA's runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -146,7 +170,7 @@ impl ActivityApi {
 /// Records this process's work on the device until it is dropped. One lives at a time.
 pub struct ActivityRecorder {
     functions: Functions,
-    kinds: &'static [u32],
+    kinds: Vec<u32>,
 }
 
 impl ActivityRecorder {
@@ -163,19 +187,16 @@ impl ActivityRecorder {
     /// # Errors
     /// Another tool holds CUPTI.
     pub fn begin_with_calls(api: ActivityApi) -> Result<Self, Failure> {
-        Self::begin_kinds(api, WORK_AND_CALLS)
+        Self::begin_kinds(api, &[WORK, &[DRIVER_CALL, RUNTIME_CALL]].concat())
     }
 
-    fn begin_kinds(
-        ActivityApi { functions }: ActivityApi,
-        kinds: &'static [u32],
-    ) -> Result<Self, Failure> {
+    fn begin_kinds(ActivityApi { functions }: ActivityApi, kinds: &[u32]) -> Result<Self, Failure> {
         *NEXT_RECORD.lock().unwrap_or_else(PoisonError::into_inner) = Some(functions.next_record);
         let alone = one_at_a_time();
         // SAFETY: a driver answers, and both callbacks have the types that CUPTI calls.
         let code = unsafe { (functions.register)(give_buffer, take_buffer) };
         Failure::check("cuptiActivityRegisterCallbacks", code)?;
-        let recorder = Self { functions, kinds };
+        let recorder = Self { functions, kinds: kinds.to_vec() };
         for kind in kinds {
             // SAFETY: callbacks are registered.
             let code = unsafe { (functions.enable)(*kind) };
@@ -187,6 +208,34 @@ impl ActivityRecorder {
         }
         drop(alone);
         Ok(recorder)
+    }
+
+    /// Records the migrations and page faults of managed memory too, from now on.
+    ///
+    /// # Errors
+    /// A machine on which CUPTI cannot record them.
+    pub fn begin_migrations(&mut self) -> Result<(), Failure> {
+        let _alone = one_at_a_time();
+        let mut counters = MIGRATIONS.map(|kind| sys::CUpti_ActivityUnifiedMemoryCounterConfig {
+            scope: AllDevices,
+            kind,
+            deviceId: 0,
+            enable: 1,
+        });
+        let count = counters.len() as u32;
+        // SAFETY: an array of so many; CUPTI reads it.
+        let code = unsafe { (self.functions.configure_migrations)(counters.as_mut_ptr(), count) };
+        Failure::check("cuptiActivityConfigureUnifiedMemoryCounter", code)?;
+        // SAFETY: callbacks are registered.
+        let code = unsafe { (self.functions.enable)(MIGRATION) };
+        Failure::check("cuptiActivityEnable", code)?;
+        self.kinds.push(MIGRATION);
+        Ok(())
+    }
+
+    /// The migrations that [`Self::take`] found since the last call.
+    pub fn take_migrations(&mut self) -> Migrations {
+        std::mem::take(&mut recorded().migrations)
     }
 
     /// The work recorded since the last call, in the order of its starts: all that was synchronised
@@ -239,7 +288,7 @@ impl ActivityRecorder {
 impl Drop for ActivityRecorder {
     fn drop(&mut self) {
         let _alone = one_at_a_time();
-        for kind in self.kinds {
+        for kind in &self.kinds {
             // SAFETY: callbacks are registered. A failure changes nothing.
             let _ = unsafe { (self.functions.disable)(*kind) };
         }
@@ -260,8 +309,9 @@ const DRIVER_CALL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_DRIVER as 
 const RUNTIME_CALL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_RUNTIME as u32;
 const DRIVER_API: u32 = sys::CUpti_CallbackDomain::CUPTI_CB_DOMAIN_DRIVER_API as u32;
 const RUNTIME_API: u32 = sys::CUpti_CallbackDomain::CUPTI_CB_DOMAIN_RUNTIME_API as u32;
+const MIGRATION: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER as u32;
 const WORK: &[u32] = &[KERNEL, COPY, PEER_COPY, FILL];
-const WORK_AND_CALLS: &[u32] = &[KERNEL, COPY, PEER_COPY, FILL, DRIVER_CALL, RUNTIME_CALL];
+const MIGRATIONS: [Counter; 5] = [ToDevice, ToHost, BetweenDevices, GpuFault, CpuFault];
 
 /// CUPTI's number for "there is no further record".
 const NO_FURTHER_RECORD: u32 = 12;
@@ -270,7 +320,7 @@ type GiveBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 type TakeBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 type NextRecord = unsafe extern "C" fn(*mut u8, usize, *mut *mut c_void) -> u32;
 
-/// The functions used here: they take no structs, so they are not parameter functions (`abi`).
+/// The functions used here: they take no structs of parameters (`abi`).
 #[derive(Clone, Copy)]
 struct Functions {
     register: unsafe extern "C" fn(GiveBuffer, TakeBuffer) -> u32,
@@ -280,6 +330,8 @@ struct Functions {
     next_record: NextRecord,
     callback_name: unsafe extern "C" fn(u32, u32, *mut *const c_char) -> u32,
     timestamp: unsafe extern "C" fn(*mut u64) -> u32,
+    configure_migrations:
+        unsafe extern "C" fn(*mut sys::CUpti_ActivityUnifiedMemoryCounterConfig, u32) -> u32,
 }
 
 impl Functions {
@@ -296,6 +348,8 @@ impl Functions {
                 next_record: library.symbol("cuptiActivityGetNextRecord")?,
                 callback_name: library.symbol("cuptiGetCallbackName")?,
                 timestamp: library.symbol("cuptiGetTimestamp")?,
+                configure_migrations: library
+                    .symbol("cuptiActivityConfigureUnifiedMemoryCounter")?,
             })
         }
     }
@@ -307,10 +361,21 @@ static RECORDED: Mutex<Recorded> = Mutex::new(Recorded::NOTHING);
 struct Recorded {
     work: Vec<Activity>,
     calls: Vec<Call>,
+    migrations: Migrations,
 }
 
 impl Recorded {
-    const NOTHING: Self = Self { work: Vec::new(), calls: Vec::new() };
+    const NOTHING: Self = Self {
+        work: Vec::new(),
+        calls: Vec::new(),
+        migrations: Migrations {
+            bytes_to_device: 0,
+            bytes_to_host: 0,
+            bytes_between_devices: 0,
+            gpu_faults: 0,
+            cpu_faults: 0,
+        },
+    };
 }
 
 /// How a delivered buffer is read.
@@ -348,6 +413,7 @@ unsafe extern "C" fn take_buffer(
 ) {
     let next = *NEXT_RECORD.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut record, mut found) = (std::ptr::null_mut(), Recorded::NOTHING);
+    found.migrations = std::mem::take(&mut recorded().migrations);
     while let Some(next) = next {
         // SAFETY: the first `valid` bytes of the buffer hold records.
         let code = unsafe { next(buffer, valid, &raw mut record) };
@@ -358,8 +424,9 @@ unsafe extern "C" fn take_buffer(
         // SAFETY: CUPTI's pointer to a record in the buffer.
         unsafe { found.read(record) };
     }
-    let Recorded { work, calls } = found;
+    let Recorded { work, calls, migrations } = found;
     let mut recorded = recorded();
+    recorded.migrations = migrations;
     recorded.work.extend(work);
     recorded.calls.extend(calls);
     drop(recorded);
@@ -444,8 +511,30 @@ impl Recorded {
                 });
                 return;
             }
+            MIGRATION => {
+                let counter = field!(record, CUpti_ActivityUnifiedMemoryCounter2.counterKind);
+                let value = field!(record, CUpti_ActivityUnifiedMemoryCounter2.value);
+                self.migrations.add(counter, value);
+                return;
+            }
             _ => return,
         });
+    }
+}
+
+impl Migrations {
+    /// Adds a record of the counter of this number.
+    fn add(&mut self, counter: u32, value: u64) {
+        let of = |known: Counter| counter == known as u32;
+        match () {
+            () if of(ToDevice) => self.bytes_to_device += value,
+            () if of(ToHost) => self.bytes_to_host += value,
+            () if of(BetweenDevices) => self.bytes_between_devices += value,
+            () if of(GpuFault) => self.gpu_faults += value,
+            // The value is the address of the instruction.
+            () if of(CpuFault) => self.cpu_faults += 1,
+            () => {}
+        }
     }
 }
 
@@ -515,6 +604,7 @@ mod tests {
                 }
                 COPY => 128,
                 FILL | PEER_COPY => 112,
+                MIGRATION => 80,
                 _ => 40,
             };
             // SAFETY: a record of CUPTI's whose name is one of this process.
@@ -644,6 +734,21 @@ mod tests {
         let expected = expected
             .map(|(what, device, context, stream)| (what.to_owned(), device, context, stream));
         assert_eq!(found, expected);
+    }
+
+    /// Of the same H200, twice: the host wrote 4 MiB of managed memory, a kernel read them, the
+    /// host read them, a stream prefetched them, and the other device read them.
+    #[test]
+    fn records_of_two_h200_show_the_migrations_of_managed_memory() {
+        let recorded = read_all(include_bytes!("../tests/golden/h200/managed.bin.zst"));
+        let expected = Migrations {
+            bytes_to_device: 16 << 20,
+            bytes_to_host: 8 << 20,
+            bytes_between_devices: 8 << 20,
+            gpu_faults: 29,
+            cpu_faults: 48,
+        };
+        assert_eq!(recorded.migrations, expected);
     }
 
     #[test]

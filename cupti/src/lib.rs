@@ -40,7 +40,9 @@ pub mod target;
 pub mod trial;
 pub mod version;
 
-pub use activity::{Activity, ActivityApi, ActivityRecorder, Call, DeviceWork, KernelActivity};
+pub use activity::{
+    Activity, ActivityApi, ActivityRecorder, Call, DeviceWork, KernelActivity, Migrations,
+};
 pub use advice::Advice;
 pub use callbacks::WatchError;
 pub use code::Code;

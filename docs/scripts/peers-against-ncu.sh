@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compares the bytes of NVLink and PCIe with those that operations on two GPUs move (peers/), and
-# NVLink's with Nsight Compute's.
+# Compares the bytes of NVLink, PCIe and managed memory with those that operations on two GPUs move
+# (peers/), and NVLink's with Nsight Compute's.
 #   peers-against-ncu.sh archive  # makes one-call and peers.tar.zst
 #   peers-against-ncu.sh          # ends with 1 if a count is wrong. 1 min, two H200
 # The second needs two GPUs with peer access, ncu, python3, cargo-gpuprof and what `archive` made in
@@ -27,6 +27,7 @@ for mode in application range kernel; do
     done
 done
 for name in upload pinned; do run "$name" "$name" --section Pcie; done
+run managed managed --section UnifiedMemory
 for name in pooled elsewhere; do run "$name" "$name"; done
 run counted elsewhere --metrics smsp__warps_launched.sum
 run unjoined unjoined

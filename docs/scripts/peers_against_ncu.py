@@ -60,11 +60,15 @@ def nvlink(checks):
 
 
 def others(checks):
-    """PCIe, and the work of the second GPU."""
+    """PCIe, managed memory, and the work of the second GPU."""
     for name in ["upload", "pinned"]:
         read = value(ours(name), "pcie__read_bytes.sum")
         print(f"{name}: {read} bytes read over PCIe, {100 * read / BYTES:.1f} % of those moved")
         checks.equal(f"{name} is 1.0 to 1.2 times the bytes", 1.0 <= read / BYTES < 1.2, True)
+    managed = ours("managed")
+    checks.equal("managed to the device", value(managed, "unified_bytes_to_device"), BYTES)
+    faults = {m: value(managed, f"unified_{m}_faults") for m in ["gpu", "cpu"]}
+    print(f"managed: to the host {value(managed, 'unified_bytes_to_host')}, faults {faults}")
     work = {name: ours(name)["timeline"]["work"] for name in ["pooled", "elsewhere"]}
     print(f"pooled: {work['pooled']}")
     devices = sorted(piece.get("device", 0) for piece in work["elsewhere"])

@@ -49,6 +49,7 @@ pub mod suggest;
 pub mod text;
 pub mod threshold;
 pub mod timeline;
+pub mod unified_memory;
 pub mod verdict;
 pub mod verdict_document;
 pub mod words;

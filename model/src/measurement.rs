@@ -19,6 +19,7 @@ use crate::links::DeviceLinks;
 use crate::over_time::CountersOverTime;
 use crate::parts::Part;
 use crate::timeline::Timeline;
+use crate::unified_memory::UnifiedMemory;
 pub use machine::{
     MachineCounts, MachineFunction, MachineInstruction, MachineModule, SourceCollection,
 };
@@ -330,6 +331,9 @@ pub struct PassResult {
     /// One call of the closure; none if it did a single piece of work, or if nothing observed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
+    /// What moved of managed memory in that call; none if it was not requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unified_memory: Option<UnifiedMemory>,
     /// Exact counters by name, summed over the launches.
     pub counters: BTreeMap<String, u64>,
     /// Hardware counters by PerfWorks name, or why one has no value on this device.

@@ -324,6 +324,9 @@ pub struct MeasureRequest {
     /// Whether to report the links of the device.
     #[serde(default)]
     pub links: bool,
+    /// Whether to record what moves of managed memory.
+    #[serde(default)]
+    pub unified_memory: bool,
     /// The attributes of the device to report in addition to the default ones, by their names after
     /// `device__attribute_`.
     #[serde(default)]

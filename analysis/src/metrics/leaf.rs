@@ -7,6 +7,7 @@ use gpuprof_model::clock::STEP_NS;
 use gpuprof_model::measurement::{Energy, HardwareValue, LaunchFacts, PassResult, Source, Timing};
 use gpuprof_model::metric::{DEVICE_ATTRIBUTE, Metric, Origin, counterpart, part_of};
 use gpuprof_model::quantity::format_number;
+use gpuprof_model::unified_memory::UnifiedMemory;
 
 use super::links;
 use crate::stats::descriptive;
@@ -36,6 +37,7 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
             }
             None => links::fact(&metric.name, &pass.device),
         },
+        Origin::UnifiedMemory => migrated(&metric.name, pass),
         Origin::Declared => {
             let declared =
                 if metric.name == "flops" { pass.declared_flops } else { pass.declared_bytes };
@@ -136,6 +138,31 @@ fn energy(passes: &[PassResult]) -> Result<f64, String> {
     }
     descriptive::median_of_medians(&samples("energy", passes), 0.0)
         .ok_or_else(|| "it was not measured in this run; name it in --metrics".to_owned())
+}
+
+/// What moved of managed memory in one call of the closure.
+fn migrated(name: &str, pass: &PassResult) -> Result<f64, String> {
+    let migrations = match &pass.unified_memory {
+        Some(UnifiedMemory::Recorded(migrations)) => migrations,
+        Some(UnifiedMemory::Unavailable(reason)) => return Err(reason.clone()),
+        None if pass.device.emulated => {
+            return Err("the emulated driver has no page faults and migrates nothing".to_owned());
+        }
+        None => {
+            return Err("CUPTI records it of the closure of a series function, and did not here; \
+                        name it in --metrics"
+                .to_owned());
+        }
+    };
+    let value = match name {
+        "unified_bytes_to_device" => migrations.bytes_to_device,
+        "unified_bytes_to_host" => migrations.bytes_to_host,
+        "unified_bytes_between_devices" => migrations.bytes_between_devices,
+        "unified_gpu_faults" => migrations.gpu_faults,
+        "unified_cpu_faults" => migrations.cpu_faults,
+        _ => return Err(format!("CUPTI records no `{name}`")),
+    };
+    Ok(count(value))
 }
 
 /// Why the timed metric `name` is unknown, if a device was unstable in one of the passes.

@@ -61,6 +61,8 @@ pub struct Execution<'a> {
     pub counters: Option<Counters>,
     /// Whether the links of the device are recorded.
     pub links: bool,
+    /// Whether it is recorded what moves of managed memory.
+    pub unified_memory: bool,
     /// The device's attributes to record in addition to the standard ones.
     pub attributes: Vec<String>,
     /// The lock of the profiler, if the device shares it with others (`device::shared_profiler`).

@@ -53,6 +53,7 @@ impl Execution<'_> {
             over_time: None,
             energy: matches!(job.pass, Pass::Energy { .. }),
             links: self.links,
+            unified_memory: self.unified_memory,
             attributes: self.attributes.clone(),
         };
         job.configurations.iter().enumerate().map(one).collect()

@@ -6,7 +6,10 @@ use crate::metric::entry::{
     Class::{self, Exact, Noisy},
     Direction::{self, Higher, Lower, Neither},
     Metric,
-    Needs::{self, Declared, Derived, Emulator, Energy, Hardware, Instructions, Launch, Time},
+    Needs::{
+        self, Declared, Derived, Emulator, Energy, Hardware, Instructions, Launch, Time,
+        UnifiedMemory,
+    },
     Row,
 };
 use crate::quantity::Unit::{
@@ -53,6 +56,10 @@ const fn derived(
     description: &'static str,
 ) -> Row {
     metric(name, unit, direction, class, Derived(formula), description)
+}
+
+const fn migration(name: &'static str, unit: Unit, description: &'static str) -> Row {
+    metric(name, unit, Lower, Noisy, UnifiedMemory, description)
 }
 
 /// `function` of how near each unit is to its peak, in the order of [`Unit::GpuUnit`]'s places.
@@ -137,6 +144,11 @@ const ROWS: &[Row] = &[
         Energy,
         "energy of the whole GPU for a launch among many, by NVML's counter",
     ),
+    migration("unified_bytes_to_device", Bytes, "managed memory that moves from host to device"),
+    migration("unified_bytes_to_host", Bytes, "managed memory that moves from device to host"),
+    migration("unified_bytes_between_devices", Bytes, "managed memory that moves between devices"),
+    migration("unified_gpu_faults", Count, "groups of page faults by kernels"),
+    migration("unified_cpu_faults", Count, "page faults of the host in managed memory"),
     derived(
         "sm_cycles",
         Count,

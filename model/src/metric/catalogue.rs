@@ -176,6 +176,11 @@ impl Catalogue {
         self.is_made_of(metric, &|leaf| leaf.origin == Origin::Energy)
     }
 
+    /// Whether `metric` is made of the migrations of managed memory.
+    pub fn needs_unified_memory(&self, metric: &Metric) -> bool {
+        self.is_made_of(metric, &|leaf| leaf.origin == Origin::UnifiedMemory)
+    }
+
     /// Whether the links of the device give `metric` its value, or say why it has none.
     pub fn needs_links(&self, metric: &Metric) -> bool {
         self.is_made_of(metric, &|leaf| match &leaf.origin {

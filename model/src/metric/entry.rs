@@ -95,6 +95,8 @@ pub enum Origin {
     Emulator,
     /// The hardware counter of this PerfWorks name, collected by CUPTI on a GPU.
     Hardware(Cow<'static, str>),
+    /// CUPTI's records of the migrations and page faults of managed memory.
+    UnifiedMemory,
     /// CUPTI's counts of each machine instruction, which a process of their own collects on a GPU.
     Instructions,
     /// A formula over other metrics.
@@ -153,6 +155,7 @@ pub(super) enum Needs {
     Declared,
     Emulator,
     Hardware(&'static str),
+    UnifiedMemory,
     Instructions,
     Derived(&'static str),
 }
@@ -171,6 +174,7 @@ impl Row {
             Needs::Declared => Origin::Declared,
             Needs::Emulator => Origin::Emulator,
             Needs::Hardware(name) => Origin::Hardware(name.into()),
+            Needs::UnifiedMemory => Origin::UnifiedMemory,
             Needs::Instructions => Origin::Instructions,
             Needs::Derived(text) => Origin::Derived(
                 Formula::parse(text).unwrap_or_else(|e| panic!("{}: {e}", self.name)),

@@ -605,15 +605,15 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         reset()?;
-        let cupti = self.request.cupti.as_deref();
+        let with = (self.request.cupti.as_deref(), self.request.unified_memory);
         let by_nvtx = self.request.nvtx.is_some();
         let mut marks = Vec::new();
         let seen = match by_nvtx {
-            true => launches::observe(self.session, cupti, &mut || {
+            true => launches::observe(self.session, with, &mut || {
                 marks = self.ranges.marked(Marker::Names, &mut *once)?;
                 Ok(())
             })?,
-            false => launches::observe(self.session, cupti, once)?,
+            false => launches::observe(self.session, with, once)?,
         };
         match seen {
             Some(seen) if by_nvtx && seen.starts > parts::outer_nvtx(&marks).count() => {
@@ -642,8 +642,10 @@ impl<'a> Run<'a> {
     }
 
     /// Takes what CUPTI saw.
-    fn take_observed(&mut self, Observed { launches, timeline, inside, .. }: Observed) {
+    fn take_observed(&mut self, observed: Observed) {
+        let Observed { launches, timeline, inside, unified_memory, .. } = observed;
         self.inside = inside;
+        self.result.unified_memory = unified_memory;
         self.result.launches = launches;
         self.result.timeline = timeline;
         self.observed = true;
@@ -657,9 +659,10 @@ impl<'a> Run<'a> {
     /// Takes the launches that an earlier call of the function in this process was seen to make.
     pub(crate) fn observed_by(&mut self, earlier: Self) {
         if earlier.observed {
-            let PassResult { launches, timeline, .. } = earlier.result;
+            let PassResult { launches, timeline, unified_memory, .. } = earlier.result;
             let inside = earlier.inside;
-            self.take_observed(Observed { launches, timeline, starts: 0, inside });
+            let observed = Observed { launches, timeline, starts: 0, inside, unified_memory };
+            self.take_observed(observed);
         }
     }
 

@@ -27,6 +27,7 @@ pub(super) fn show(known: &Catalogue, metric: &Metric, out: &mut impl Write) -> 
         Origin::Emulator => "the emulator, or hardware counters",
         Origin::Hardware(name) => name,
         Origin::Instructions => "a GPU, by a process that counts each machine instruction",
+        Origin::UnifiedMemory => "a GPU, by CUPTI's records of a call of a series function",
         Origin::Derived(formula) => formula.text(),
         Origin::Recorded => "a stored run",
     };
@@ -77,6 +78,7 @@ pub(super) fn show_grounds(
         | Origin::Energy
         | Origin::Declared
         | Origin::Emulator
+        | Origin::UnifiedMemory
         | Origin::Instructions => [table(), table(), table()],
     };
     let direction = metric.direction_set.as_deref().map_or(direction, str::to_owned);

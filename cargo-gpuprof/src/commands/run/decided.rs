@@ -192,6 +192,7 @@ impl Prepared {
             emulated: devices.emulated,
             architecture: devices.architecture(at),
             links: self.plan.asks(Catalogue::needs_links),
+            unified_memory: self.plan.asks(Catalogue::needs_unified_memory),
             attributes: self.plan.attributes(),
             repeat: *repeat,
             ahead: match inputs.request.no_capture {

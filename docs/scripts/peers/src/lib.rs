@@ -1,5 +1,5 @@
-//! Copies and kernels that use the memory of another GPU or of the host, to compare the bytes of
-//! the links with those that were moved, and with Nsight Compute's.
+//! Copies and kernels that use the memory of another GPU, and managed memory, to compare the bytes
+//! of the links with those that were moved, and with Nsight Compute's.
 //!
 //! The series call them for gpuprof, and the program `one-call` for ncu.
 
@@ -23,6 +23,7 @@ pub fn make(name: &str, stream: &Arc<CudaStream>) -> Result<Operation, Failure> 
         "own" => operation::own(stream),
         "upload" => operation::upload(stream),
         "pinned" => operation::pinned(stream),
+        "managed" => operation::managed(stream),
         "pooled" => operation::pooled(stream),
         "elsewhere" => operation::elsewhere(stream),
         _ => Err(format!("no operation is named {name}").into()),
@@ -49,7 +50,7 @@ macro_rules! series {
     };
 }
 
-series! { copy read write own upload pinned pooled elsewhere }
+series! { copy read write own upload pinned managed pooled elsewhere }
 
 /// The second GPU's work is not joined
 #[gpuprof::series(mebibytes = [64])]

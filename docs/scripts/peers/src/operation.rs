@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaStream, DriverError, LaunchConfig, PushKernelArg, sys,
+    CudaContext, CudaFunction, CudaStream, DevicePtr, DriverError, LaunchConfig, PushKernelArg, sys,
 };
 use cudarc::nvrtc::Ptx;
 
@@ -177,6 +177,20 @@ pub fn pinned(stream: &Arc<CudaStream>) -> Result<Operation, Failure> {
     let from = unsafe { cudarc::driver::result::malloc_host(BYTES, 0) }? as u64;
     let (to, kernel) = (Memory::new(stream.context())?, Kernel::load(stream.context())?);
     operation(move || kernel.launch(&stream, from, to.address()))
+}
+
+/// The host writes managed memory, and a kernel reads it.
+pub fn managed(stream: &Arc<CudaStream>) -> Result<Operation, Failure> {
+    let stream = stream.clone();
+    // SAFETY: bytes of any value are valid.
+    let mut from = unsafe { stream.context().alloc_unified::<u8>(BYTES, true) }?;
+    let address = from.device_ptr(&stream).0;
+    let (to, kernel) = (Memory::new(stream.context())?, Kernel::load(stream.context())?);
+    operation(move || {
+        stream.synchronize()?;
+        from.as_mut_slice()?.fill(1);
+        kernel.launch(&stream, address, to.address())
+    })
 }
 
 /// A kernel on each GPU.

@@ -9,10 +9,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use gpuprof_cupti::{Activity, Call, KernelActivity};
+use cudarc::driver::{result, sys};
+use gpuprof_cupti::{Activity, ActivityRecorder, Call, KernelActivity};
 use gpuprof_model::measurement::LaunchRecord;
 use gpuprof_model::series::without_place;
 use gpuprof_model::timeline::Timeline;
+use gpuprof_model::unified_memory::{Migrations, UnifiedMemory};
 
 use super::convergence::median;
 use super::profiler_calls;
@@ -34,24 +36,29 @@ pub(crate) struct Observed {
     pub(crate) starts: usize,
     /// Which of its work belongs to the range, in the order of the calls; none if all does.
     pub(crate) inside: Option<Vec<bool>>,
+    /// What moved of managed memory; none if it was not requested.
+    pub(crate) unified_memory: Option<UnifiedMemory>,
 }
 
-/// What `once` does, in its second call; nothing if CUPTI records none of this process.
+/// What `once` does, in its second call, and the `migrations` of managed memory if they are
+/// requested; nothing if CUPTI records none of this process.
 ///
 /// # Errors
 /// Those of `once`; CUPTI's.
 pub(crate) fn observe(
     session: &Session,
-    cupti: Option<&Path>,
+    (cupti, migrations): (Option<&Path>, bool),
     once: &mut dyn FnMut() -> Result<()>,
 ) -> Result<Option<Observed>> {
     let Ok(mut recorder) = recorder::begin(session, cupti, true) else { return Ok(None) };
+    let begun = migrations.then(|| begin_migrations(session, &mut recorder));
     // The first call under the recorder is slower: its three launches on an H200 took 1.7 ms, those
     // of the second call 0.5 ms.
     once()?;
     session.context.synchronize().map_err(|e| session.explain(e.into()))?;
     recorder.take().map_err(Error::cupti)?;
     recorder.take_calls();
+    recorder.take_migrations();
     let begin = recorder.now().map_err(Error::cupti)?;
     once()?;
     let end = recorder.now().map_err(Error::cupti)?;
@@ -63,6 +70,11 @@ pub(crate) fn observe(
         NamedCall { function, correlation, thread, start, end }
     });
     let calls: Vec<NamedCall> = calls.collect();
+    let moved = recorder.take_migrations();
+    let unified_memory = begun.map(|begun| match begun {
+        Ok(_block) => UnifiedMemory::Recorded(migrations_of(moved)),
+        Err(error) => UnifiedMemory::Unavailable(error.to_string()),
+    });
     session.quiet.stage(|| {
         drop(recorder);
         Ok(())
@@ -81,7 +93,46 @@ pub(crate) fn observe(
     let starts = calls.iter().filter(|call| window.holds(call) && profiler_calls::is_start(call));
     let starts = starts.count();
     let timeline = timeline::timeline(&work, calls, window, |thread| numbers.number(thread));
-    Ok(Some(Observed { launches, timeline, starts, inside }))
+    Ok(Some(Observed { launches, timeline, starts, inside, unified_memory }))
+}
+
+/// Records migrations from now on, for as long as the block lives.
+///
+/// # Errors
+/// A machine on which CUPTI cannot record them.
+fn begin_migrations(session: &Session, recorder: &mut ActivityRecorder) -> Result<ManagedBlock> {
+    recorder.begin_migrations().map_err(Error::cupti)?;
+    // CUPTI of an H200 (13.0) delivers no record before managed memory is allocated again.
+    ManagedBlock::allocate(session)
+}
+
+/// Managed memory that nobody uses.
+struct ManagedBlock(sys::CUdeviceptr);
+
+impl ManagedBlock {
+    fn allocate(session: &Session) -> Result<Self> {
+        session.context.bind_to_thread()?;
+        let attach = sys::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL;
+        // SAFETY: a context is current.
+        Ok(Self(unsafe { result::malloc_managed(4096, attach) }?))
+    }
+}
+
+impl Drop for ManagedBlock {
+    fn drop(&mut self) {
+        // SAFETY: allocated above, and nothing else has the address. A failure leaks it.
+        let _ = unsafe { result::free_sync(self.0) };
+    }
+}
+
+fn migrations_of(moved: gpuprof_cupti::Migrations) -> Migrations {
+    Migrations {
+        bytes_to_device: moved.bytes_to_device,
+        bytes_to_host: moved.bytes_to_host,
+        bytes_between_devices: moved.bytes_between_devices,
+        gpu_faults: moved.gpu_faults,
+        cpu_faults: moved.cpu_faults,
+    }
 }
 
 /// Numbers for CUPTI's threads, from 0 in the order in which they are asked for.

@@ -6,6 +6,8 @@
 //! fake driver does not report them.
 //!
 //! With `FAKE_PEERS`, copies within the device are copies from device 0 to device 1.
+//! `FAKE_MIGRATIONS` has pairs of a counter of managed memory and its value (`1:4096 4:2`), of
+//! which each flush with a launch has a record.
 //!
 //! A profiler that is enabled meanwhile aborts the client: the times would hold its work.
 
@@ -26,6 +28,7 @@ type GiveBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 type TakeBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 
 const KERNEL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL as u32;
+const MIGRATION: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER as u32;
 const CALL: u32 = sys::CUpti_ActivityKind::CUPTI_ACTIVITY_KIND_DRIVER as u32;
 /// The size of every record here.
 const RECORD: usize = size_of::<Record>();
@@ -117,6 +120,21 @@ pub extern "C" fn cuptiActivityEnable(kind: u32) -> Code {
 }
 
 /// CUPTI's function of this name.
+///
+/// # Safety
+/// CUPTI's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuptiActivityConfigureUnifiedMemoryCounter(
+    config: *const sys::CUpti_ActivityUnifiedMemoryCounterConfig,
+    count: u32,
+) -> Code {
+    with("cuptiActivityConfigureUnifiedMemoryCounter", |_| match config.is_null() || count == 0 {
+        true => Err(INVALID_PARAMETER),
+        false => Ok(()),
+    })
+}
+
+/// CUPTI's function of this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuptiActivityDisable(kind: u32) -> Code {
     with("cuptiActivityDisable", |recording| {
@@ -144,6 +162,9 @@ pub extern "C" fn cuptiActivityFlushAll(_flag: u32) -> Code {
         // Copies around a measurement are none.
         let launched = records.iter().any(|Record(record)| record.kind as u32 == KERNEL);
         timed = launched && !recording.enabled.contains(&CALL);
+        if launched && recording.enabled.contains(&MIGRATION) {
+            records.extend(migrations());
+        }
         Ok(())
     });
     // Without the lock, as the client's callback asks for the records one by one.
@@ -304,6 +325,25 @@ impl Recording {
         (call.threadId, call.correlationId) = (thread, self.calls);
         record
     }
+}
+
+/// The records of `FAKE_MIGRATIONS`.
+fn migrations() -> Vec<Record> {
+    let text = env::var("FAKE_MIGRATIONS").unwrap_or_default();
+    let record = |pair: &str| {
+        let (counter, value) = pair.split_once(':').expect("a counter and its value");
+        // SAFETY: all-zero is a valid record: integers, null pointers, and enums that have a zero.
+        let mut record: sys::CUpti_ActivityKernel9 = unsafe { std::mem::zeroed() };
+        let moved = (&raw mut record).cast::<u32>();
+        // SAFETY: a record is larger: its kind, its counter, and the value after them.
+        unsafe {
+            moved.write(MIGRATION);
+            moved.add(1).write(counter.parse().expect("the number of a counter"));
+            moved.add(2).cast::<u64>().write(value.parse().expect("a number"));
+        }
+        Record(record)
+    };
+    text.split_whitespace().map(record).collect()
 }
 
 /// The record of a launch.
