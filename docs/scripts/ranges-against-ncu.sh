@@ -35,7 +35,7 @@ metrics+=,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum
 metrics+=,l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum,gpu__time_duration.sum
 for name in concurrent graph threads own_stream cublas candle training cubecl; do
     "${run[@]}" --archive-file operations.tar.zst "$name" --app-replay-mode balanced \
-        --metrics "duration,$metrics" --export-json "ours-$name.json" > "ours-$name.txt"
+        --metrics "duration,$metrics" --section PmSampling --export-json "ours-$name.json" > "ours-$name.txt"
     for mode in app-range range; do
         # `range` refuses graphs and the allocations of candle.
         ncu --csv --print-units base --clock-control none --replay-mode "$mode" \

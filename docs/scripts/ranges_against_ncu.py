@@ -31,6 +31,23 @@ def value(metrics, name):
     return metric.get("value") if isinstance(metric, dict) else metric
 
 
+def span(found):
+    """How long the work of a call took while activity was recorded, in nanoseconds."""
+    times = [work["time"] for work in (found.get("timeline") or {}).get("work", [])]
+    return max(t["end_ns"] for t in times) - min(t["start_ns"] for t in times) if times else None
+
+
+def sampled(found):
+    """How long a call took while its counters were sampled, in nanoseconds."""
+    samples = found.get("over_time", {}).get("samples")
+    return samples[-1]["end_ns"] if samples else None
+
+
+def microseconds(time):
+    """A time in nanoseconds as text."""
+    return "-" if time is None else f"{time / 1e3:.1f}"
+
+
 def ncu(path):
     """The values of a range by metric; empty if ncu refused it."""
     with open(path) as file:
@@ -43,23 +60,24 @@ def ncu(path):
 def compare():
     """Prints a line for each operation. Output: whether all counts are equal."""
     equal = differ = 0
-    print("operation    launches  duration  gpuprof     range  app-range  [us]")
+    print("operation    launches  duration  activity  samples  gpuprof     range  app-range  [us]")
     for name in NAMES:
         found = ours(f"ours-{name}.json")
         metrics, times = found["metrics"], []
         for mode in ["range", "app-range"]:
             theirs = ncu(f"{mode}-{name}.csv")
-            time = theirs.pop(TIME, None)
-            times.append("-" if time is None else f"{time / 1e3:.1f}")
+            times.append(microseconds(theirs.pop(TIME, None)))
             for metric, count in theirs.items():
                 if value(metrics, metric) == count:
                     equal += 1
                 else:
                     differ += 1
                     print(f"  {mode}: {metric} is {value(metrics, metric)}, ncu: {count}")
-        duration, elapsed = value(metrics, "duration") / 1e3, value(metrics, TIME) / 1e3
-        launches = len(found["launches"])
-        print(f"{name:11} {launches:9} {duration:9.1f} {elapsed:8.1f} {times[0]:>9} {times[1]:>10}")
+        own = [value(metrics, "duration"), span(found), sampled(found), value(metrics, TIME)]
+        own = [microseconds(time) for time in own]
+        row = [f"{name:11}", f"{len(found['launches']):9}", f"{own[0]:>9}", f"{own[1]:>9}"]
+        row += [f"{own[2]:>8}", f"{own[3]:>8}", f"{times[0]:>9}", f"{times[1]:>10}"]
+        print(" ".join(row))
     print(f"{equal} of {equal + differ} counts are equal")
     return differ == 0
 

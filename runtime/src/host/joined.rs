@@ -63,29 +63,32 @@ impl JoinedStreams {
         launches: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let Some(begin) = &self.begin else { return launches() };
-        let failed = |error: DriverError| Error::driver("the run cannot join a stream", error);
-        begin.record(&session.stream).map_err(failed)?;
+        begin.record(&session.stream).map_err(cannot_join)?;
         for Joined { stream, .. } in &self.all {
             // SAFETY: the caller of `join` or `join_raw` named a stream of a primary context, and
             // the event lives as long as this value.
-            unsafe { wait_event(*stream, begin.cu_event(), WAIT) }.map_err(failed)?;
+            unsafe { wait_event(*stream, begin.cu_event(), WAIT) }.map_err(cannot_join)?;
         }
         launches()?;
         for Joined { stream, done, .. } in &self.all {
             // SAFETY: as above; the event is one of the stream's context.
             unsafe { cudarc::driver::result::event::record(done.cu_event(), *stream) }
-                .map_err(failed)?;
-            session.stream.wait(done).map_err(failed)?;
+                .map_err(cannot_join)?;
+            session.stream.wait(done).map_err(cannot_join)?;
         }
         Ok(session.context.bind_to_thread()?)
     }
+}
+
+fn cannot_join(error: DriverError) -> Error {
+    Error::driver("the run cannot join a stream", error)
 }
 
 /// The context of a stream of a library: that of the session, or another GPU's primary one.
 fn context_of(session: &Session, stream: CUstream) -> Result<Arc<CudaContext>> {
     let mut context = std::ptr::null_mut();
     // SAFETY: the caller of `join_raw` named a stream.
-    unsafe { sys::cuStreamGetCtx(stream, &mut context) }.result()?;
+    unsafe { sys::cuStreamGetCtx(stream, &mut context) }.result().map_err(cannot_join)?;
     if context == session.context.cu_ctx() {
         return Ok(session.context.clone());
     }

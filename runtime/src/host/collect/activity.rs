@@ -6,7 +6,8 @@
 //! process to the next, where the device's own times differ by ±2 ns.
 //!
 //! The records also show work on streams that the time stamps do not wait for: its time would be
-//! missed, so that is an error.
+//! missed, so that is an error. Work of a library that waits for it may also begin before the first
+//! stamp, while caches are emptied: then the sample is taken again, and the host waits for the stamp.
 
 use std::path::Path;
 
@@ -19,6 +20,16 @@ use super::recorder;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
 
+/// The time of a sample.
+pub(super) enum Sampled {
+    /// Nanoseconds.
+    Duration(f64),
+    /// CUPTI recorded none of its work.
+    Unrecorded,
+    /// Work on another stream began before the first stamp.
+    Early,
+}
+
 /// Records the work of one configuration's samples.
 pub(super) struct SampleRecorder<'a> {
     session: &'a Session,
@@ -28,6 +39,8 @@ pub(super) struct SampleRecorder<'a> {
     /// Which work is timed, in the order of the calls; none if all is.
     inside: Option<&'a [bool]>,
     times: LaunchTimes,
+    /// Whether the host waits for the first stamp of a sample.
+    waits: bool,
 }
 
 impl<'a> SampleRecorder<'a> {
@@ -42,7 +55,8 @@ impl<'a> SampleRecorder<'a> {
         inside: Option<&'a [bool]>,
     ) -> std::result::Result<Self, String> {
         let recorder = recorder::begin(session, cupti, false)?;
-        Ok(Self { session, recorder, stream: None, inside, times: LaunchTimes::default() })
+        let times = LaunchTimes::default();
+        Ok(Self { session, recorder, stream: None, inside, times, waits: false })
     }
 
     /// Forgets the times of launches so far.
@@ -50,19 +64,29 @@ impl<'a> SampleRecorder<'a> {
         self.times = LaunchTimes::default();
     }
 
-    /// The duration of the sample that has just ended; none if CUPTI recorded none of its work.
+    /// Whether the host has to wait for the first stamp of a sample.
+    pub(super) fn waits(&self) -> bool {
+        self.waits
+    }
+
+    /// The duration of the sample that has just ended. After [`Sampled::Early`], the host has to
+    /// wait.
     ///
     /// # Errors
     /// CUPTI's; work on a stream that the time stamps do not cover.
-    pub(super) fn duration(&mut self) -> Result<Option<f64>> {
+    pub(super) fn duration(&mut self) -> Result<Sampled> {
         let mut records = self.recorder.take().map_err(Error::cupti)?;
         let stamps = stamps(&records).map_err(Error::failed)?;
         let begin = stamps[0].start;
         self.stream = Some(stamps[0].stream);
+        if !self.waits && begins_early(&records, stamps[0]) {
+            self.waits = true;
+            return Ok(Sampled::Early);
+        }
         let duration = duration(&records, stamps, self.inside).map_err(Error::failed)?;
         records.retain(|record| record.start >= begin && !is_stamp(record));
         self.times.add(records);
-        Ok(duration)
+        Ok(duration.map_or(Sampled::Unrecorded, Sampled::Duration))
     }
 
     /// Waits for work on any stream, and stops recording. Output: the times of launches.
@@ -88,6 +112,12 @@ fn stamps(records: &[Activity]) -> std::result::Result<[&Activity; 2], String> {
     stamps.try_into().map_err(|_| {
         format!("CUPTI recorded {count} time stamps of the 2 around a sample: it lost records")
     })
+}
+
+/// Whether work on another stream than that of the stamp `before` began earlier.
+fn begins_early(records: &[Activity], before: &Activity) -> bool {
+    let early = |record: &Activity| record.stream != before.stream && record.start < before.start;
+    records.iter().any(early)
 }
 
 /// The nanoseconds that the device worked for the sample between its time stamps, from the first
@@ -242,6 +272,14 @@ mod tests {
         let elsewhere = Activity { device: 1, ..record("stray", 13, 2_500, 9_900) };
         let error = sample(&[own, elsewhere]).unwrap_err();
         assert!(error.starts_with("kernel `stray` ran on a stream of device 1 that"), "{error}");
+    }
+
+    #[test]
+    fn work_on_another_stream_that_begins_before_the_stamp_is_early() {
+        let before = record(clock::KERNEL, 7, 1_000, 1_500);
+        let early = |stream, start| begins_early(&[record("one", stream, start, 3_000)], &before);
+        assert!(early(13, 900));
+        assert!(!early(13, 1_000) && !early(7, 900));
     }
 
     #[test]

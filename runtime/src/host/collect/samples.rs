@@ -15,7 +15,7 @@ use cudarc::driver::sys::CUevent_flags;
 use gpuprof_model::measurement::{Timer, Timing};
 use gpuprof_model::protocol::Sampling;
 
-use super::activity::SampleRecorder;
+use super::activity::{SampleRecorder, Sampled};
 use super::clock::ClockProbe;
 use super::convergence::{WINDOW, median};
 use super::flush;
@@ -100,18 +100,26 @@ impl<'a> Sampler<'a> {
     /// The device's own time of the sample that has just ended, if it is recorded.
     fn recorded(&mut self) -> Result<Option<f64>> {
         let Some(recorder) = &mut self.recorder else { return Ok(None) };
-        let duration = recorder.duration()?;
-        if duration.is_none() {
-            self.recorder = None;
-            self.no_device_times = Some("CUPTI records none of the measured work".to_owned());
+        match recorder.duration()? {
+            Sampled::Duration(nanoseconds) => return Ok(Some(nanoseconds)),
+            Sampled::Early => {}
+            Sampled::Unrecorded => {
+                self.recorder = None;
+                self.no_device_times = Some("CUPTI records none of the measured work".to_owned());
+            }
         }
-        Ok(duration)
+        Ok(None)
+    }
+
+    fn waits(&self) -> bool {
+        self.recorder.as_ref().is_some_and(SampleRecorder::waits)
     }
 
     /// One sample: nanoseconds and the SM clock around it.
     fn sample(&mut self) -> Result<(f64, Option<f64>)> {
-        let cold = self.cold;
-        sample(self, cold)
+        let (cold, waited) = (self.cold, self.waits());
+        let taken = sample(self, cold)?;
+        if self.waits() == waited { Ok(taken) } else { sample(self, cold) }
     }
 }
 
@@ -128,6 +136,9 @@ impl Steps for Sampler<'_> {
         let stream = &self.session.stream;
         self.clock.start()?;
         let start = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?;
+        if self.waits() {
+            stream.synchronize()?;
+        }
         (self.launch)()?;
         let end = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?;
         self.clock.stop()?;
