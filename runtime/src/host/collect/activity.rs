@@ -7,7 +7,8 @@
 //!
 //! The records also show work on streams that the time stamps do not wait for: its time would be
 //! missed, so that is an error. Work of a library that waits for it may also begin before the first
-//! stamp, while caches are emptied: then the sample is taken again, and the host waits for the stamp.
+//! stamp, while caches are emptied: then the sample is taken again, and the host waits for the
+//! stamp.
 
 use std::path::Path;
 
