@@ -90,7 +90,9 @@ impl Against {
             Ok(run) => run,
             Err(reason) => return Baseline::Absent(reason.clone()),
         };
-        let mismatches = fingerprint::mismatches(&run.provenance, provenance, self.across_devices);
+        let mut mismatches =
+            fingerprint::mismatches(&run.provenance, provenance, self.across_devices);
+        mismatches.extend(fingerprint::extent(run, series));
         let obstacle = obstacle(&mismatches).filter(|_| any_finished(series));
         if let Some(obstacle) = obstacle {
             return Baseline::Incomparable(obstacle);
@@ -216,6 +218,8 @@ impl Against {
         let mut mismatches = fingerprint::mismatches(before, after, self.across_devices);
         mismatches.extend(fingerprint::moved(baseline, run));
         mismatches.extend(fingerprint::reset(baseline, run));
+        let extents = run.series.iter().filter_map(|ours| fingerprint::extent(baseline, ours));
+        mismatches.extend(extents);
         mismatches
     }
 

@@ -1,5 +1,5 @@
 use gpuprof_model::ExitCode;
-use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::measurement::{DeviceRecord, LaunchRecord};
 use gpuprof_model::metric::{Catalogue, Perturbation};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::Verdict;
@@ -137,6 +137,23 @@ fn a_series_without_a_finished_configuration_was_on_no_other_device() {
     assert!(matches!(baseline.series(&ours, &unknown), Baseline::Held { .. }));
     let finished = &baseline.run.as_ref().expect("it is there").series[0];
     assert!(matches!(baseline.series(finished, &unknown), Baseline::Incomparable(_)));
+}
+
+#[test]
+fn a_closure_that_is_measured_in_part_on_one_side_alone_is_incomparable() {
+    let whole = run(vec![named("a", &[1.0]), named("b", &[1.0])]);
+    let mut part = whole.clone();
+    part.series[0].configurations[0].launches =
+        vec![LaunchRecord { outside: true, ..LaunchRecord::default() }];
+    let baseline = against(whole.clone(), Scope::whole());
+    let of = |at: usize| baseline.series(&part.series[at], &part.provenance);
+    let expected = "the whole closure in the baseline, a part of the closure here";
+    assert!(matches!(of(0), Baseline::Incomparable(reason) if reason.ends_with(expected)));
+    assert!(matches!(of(1), Baseline::Held { .. }));
+    let same = against(part.clone(), Scope::whole());
+    let of =
+        |run: &Run| matches!(same.series(&run.series[0], &run.provenance), Baseline::Held { .. });
+    assert!(of(&part) && !of(&whole));
 }
 
 #[test]

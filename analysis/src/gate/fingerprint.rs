@@ -6,7 +6,7 @@
 
 use gpuprof_model::comparison::Mismatch;
 use gpuprof_model::measurement::{DeviceRecord, Reset};
-use gpuprof_model::run::{ConfigurationResult, Provenance, Run};
+use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Status};
 use gpuprof_model::words::Word;
 
 use crate::gate::by_key::ByKey;
@@ -140,13 +140,9 @@ pub fn reset(baseline: &Run, run: &Run) -> Option<Mismatch> {
             Some(Reset::Once) => "reset = once",
         })
     };
-    let differ = run.series.iter().flat_map(|ours| {
-        let theirs = baseline.series.iter().filter(|theirs| theirs.id == ours.id);
-        let own = ByKey::new(&ours.configurations);
-        theirs.flat_map(|theirs| &theirs.configurations).filter_map(move |row| {
-            let words = (word(row)?, word(own.get(row)?)?);
-            (words.0 != words.1).then_some(words)
-        })
+    let differ = run.series.iter().flat_map(|ours| common(baseline, ours)).filter_map(|(a, b)| {
+        let words = (word(a)?, word(b)?);
+        (words.0 != words.1).then_some(words)
     });
     let words: Vec<(&str, &str)> = differ.collect();
     let (before, after) = *words.first()?;
@@ -157,6 +153,37 @@ pub fn reset(baseline: &Run, run: &Run) -> Option<Mismatch> {
         run: after.to_owned(),
         matters: false,
     })
+}
+
+/// That one side measured a part of what a closure launches (`cuProfilerStart`, `--nvtx`) and the
+/// other side all of it, in some configurations of `ours`.
+pub fn extent(baseline: &Run, ours: &SeriesResult) -> Option<Mismatch> {
+    let is_part = |row: &ConfigurationResult| row.launches.iter().any(|launch| launch.outside);
+    let both = common(baseline, ours).filter(|(a, b)| finished(a) && finished(b));
+    let mut differ = both.map(|(a, b)| (is_part(a), is_part(b))).filter(|(a, b)| a != b);
+    let (before, _) = differ.next()?;
+    let word = |part| if part { "a part of the closure" } else { "the whole closure" }.to_owned();
+    Some(Mismatch {
+        what: format!("measured range of {}", ours.id),
+        baseline: word(before),
+        run: word(!before),
+        matters: true,
+    })
+}
+
+fn finished(row: &ConfigurationResult) -> bool {
+    row.status == Status::Finished
+}
+
+/// The configurations that `baseline` and `ours` have, first those of the baseline.
+fn common<'r>(
+    baseline: &'r Run,
+    ours: &'r SeriesResult,
+) -> impl Iterator<Item = (&'r ConfigurationResult, &'r ConfigurationResult)> {
+    let theirs = baseline.series.iter().filter(|theirs| theirs.id == ours.id);
+    let own = ByKey::new(&ours.configurations);
+    let rows = theirs.flat_map(|theirs| &theirs.configurations);
+    rows.filter_map(move |row| Some((row, own.get(row)?)))
 }
 
 /// The model, not the piece of silicon: name, architecture and size.

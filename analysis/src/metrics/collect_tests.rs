@@ -99,6 +99,18 @@ fn energy_is_that_of_the_middle_process_and_known_to_the_worst_resolution() {
 }
 
 #[test]
+fn declared_work_is_that_of_the_whole_closure_and_not_of_a_part() {
+    let mut pass = gpu_pass(64, N, &[5.0]);
+    pass.declared_bytes = Some(8 * N);
+    assert_eq!(metric(&[pass.clone()], "bytes").value, Ok(8.0 * N as f64));
+    pass.launches[0].outside = true;
+    for name in ["bytes", "throughput"] {
+        let why = reason(&[pass.clone()], name);
+        assert!(why.contains("the closure has launches outside of"), "{why}");
+    }
+}
+
+#[test]
 fn unavailable_metrics_give_the_reason() {
     let emulator = [emulated_pass(64, N)];
     let gpu = [gpu_pass(64, N, &[5.0])];

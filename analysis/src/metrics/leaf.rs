@@ -39,6 +39,13 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
         },
         Origin::UnifiedMemory => migrated(&metric.name, pass),
         Origin::Declared => {
+            if passes.iter().flat_map(|pass| &pass.launches).any(|launch| launch.outside) {
+                return Err(format!(
+                    "the closure has launches outside of the measured range, and the `{}` that the \
+                     annotation declares are those of all of them",
+                    metric.name
+                ));
+            }
             let declared =
                 if metric.name == "flops" { pass.declared_flops } else { pass.declared_bytes };
             declared
