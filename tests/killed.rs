@@ -249,7 +249,10 @@ fn a_run_is_resumed_with_the_baseline_that_it_began_with() {
     let told = "it began with baseline `main`, and now has no baseline; to continue, add \
                 --baseline main";
     assert!(refused.stderr.contains(told), "{}", refused.stderr);
-    packed.tool(&[&compared[..], &["--resume"]].concat()).run().exits_with(0);
+    let resumed = [&compared[..], &["--resume"]].concat();
+    let launches = packed.tool(&[&resumed[..], &["--range", "launch"]].concat()).run();
+    assert!(launches.exits_with(2).stderr.contains("--range"));
+    packed.tool(&resumed).run().exits_with(0);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The build and device of a run; only a run with the same may resume its journal.
 
+use gpuprof_model::protocol::CounterRange;
 use gpuprof_model::run::Run;
 
 use super::decided::Plan;
@@ -49,7 +50,9 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
         cache_control: run.provenance.cache_control,
         clock_control: run.provenance.clock_control,
         replay_mode: run.provenance.replay_mode,
-        counter_range: run.provenance.counter_range,
+        // The emulated driver counts parts by it too, without counters of the hardware.
+        counter_range: Some(plan.inputs.settings.range.value)
+            .filter(|range| *range != CounterRange::Auto),
         nvtx: run.provenance.nvtx.clone(),
         order: run.provenance.order.clone(),
         repeat: plan.repeat,
