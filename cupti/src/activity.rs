@@ -525,15 +525,14 @@ impl Recorded {
 impl Migrations {
     /// Adds a record of the counter of this number.
     fn add(&mut self, counter: u32, value: u64) {
-        let of = |known: Counter| counter == known as u32;
-        match () {
-            () if of(ToDevice) => self.bytes_to_device += value,
-            () if of(ToHost) => self.bytes_to_host += value,
-            () if of(BetweenDevices) => self.bytes_between_devices += value,
-            () if of(GpuFault) => self.gpu_faults += value,
+        match MIGRATIONS.into_iter().find(|known| counter == *known as u32) {
+            Some(ToDevice) => self.bytes_to_device += value,
+            Some(ToHost) => self.bytes_to_host += value,
+            Some(BetweenDevices) => self.bytes_between_devices += value,
+            Some(GpuFault) => self.gpu_faults += value,
             // The value is the address of the instruction.
-            () if of(CpuFault) => self.cpu_faults += 1,
-            () => {}
+            Some(CpuFault) => self.cpu_faults += 1,
+            _ => {}
         }
     }
 }

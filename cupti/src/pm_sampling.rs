@@ -18,7 +18,7 @@ use crate::host::{EvaluateError, Names, Profiler};
 use crate::target::{Target, TargetError, own};
 use crate::{Host, HostApi};
 
-/// The memory of the GPU's records, in bytes: those of 0.4 s at intervals of 1 µs.
+/// The memory of the GPU's records, in bytes. CUPTI says if they did not fit.
 const BUFFER: usize = 64 << 20;
 
 /// How many samples are decoded at once.

@@ -268,8 +268,8 @@ unsafe extern "C" fn nvmlDeviceGetNvLinkCapability(device: Device, link: c_uint,
     unsafe { of_link(device, link, out, |_| 1) }
 }
 
-/// `nvmlPciInfo_t`, whose last 32 bytes are the address. That of an H200's other end in a virtual
-/// machine.
+/// `nvmlPciInfo_t`: the last 32 bytes are the address. In a virtual machine the switch of an H200
+/// has this one.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvmlDeviceGetNvLinkRemotePciInfo_v2(device: Device, link: c_uint, out: *mut [u8; 68]) -> c_int {
     match nvlinks(device) {

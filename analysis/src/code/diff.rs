@@ -177,7 +177,7 @@ fn most_alike(before: &[String], after: &[String]) -> usize {
         let pairs = short.iter().zip(&long[*skipped..]);
         pairs.map(|(one, other)| one.intersection(other).count()).sum()
     };
-    // The first of those that are equally alike.
+    // Of equally similar places the first.
     (0..=long.len() - short.len()).rev().max_by_key(alike).unwrap_or(0)
 }
 

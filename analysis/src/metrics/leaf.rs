@@ -39,7 +39,7 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
         },
         Origin::UnifiedMemory => migrated(&metric.name, pass),
         Origin::Declared => {
-            if passes.iter().flat_map(|pass| &pass.launches).any(|launch| launch.outside) {
+            if measure_part(passes) {
                 return Err(format!(
                     "the closure has launches outside of the measured range, and the `{}` that the \
                      annotation declares are those of all of them",
@@ -126,12 +126,16 @@ fn joules(pass: &PassResult) -> Option<f64> {
     }
 }
 
+/// Whether `passes` measure a part of what their closure launches.
+fn measure_part(passes: &[PassResult]) -> bool {
+    passes.iter().flat_map(|pass| &pass.launches).any(|launch| launch.outside)
+}
+
 fn energy(passes: &[PassResult]) -> Result<f64, String> {
     if passes.iter().any(|pass| pass.device.emulated) {
         return Err("it is read from a GPU, and the emulated driver uses none".to_owned());
     }
-    let mut launches = passes.iter().flat_map(|pass| &pass.launches);
-    if launches.any(|launch| launch.outside) {
+    if measure_part(passes) {
         return Err("the closure has launches outside of the measured range, and NVML counts the \
                     energy of all of them together"
             .to_owned());

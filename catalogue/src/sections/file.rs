@@ -276,6 +276,9 @@ impl Section {
 
     /// The counters that it samples, with their units.
     fn sampled_counters(&self) -> Vec<SampledCounter> {
+        if self.sampled.is_empty() {
+            return Vec::new();
+        }
         let catalogue = Catalogue::built_in();
         let counter = |SampledMetric { label, name }: &SampledMetric| {
             let unit = catalogue.find(name).map_or(Unit::Count, |metric| metric.unit);

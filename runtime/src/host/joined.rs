@@ -45,7 +45,7 @@ impl JoinedStreams {
             Some(stream) => stream.context().clone(),
             None => context_of(session, stream)?,
         };
-        // CUDA records an event on streams of its own context alone.
+        // CUDA records an event only on streams of the event's context.
         let done = context.new_event(None)?;
         session.context.bind_to_thread()?;
         self.all.push(Joined { stream, _owner: owner, done });
@@ -93,7 +93,7 @@ fn context_of(session: &Session, stream: CUstream) -> Result<Arc<CudaContext>> {
         return Ok(session.context.clone());
     }
     let mut device = 0;
-    // SAFETY: the driver gave the context out; the next call ends what this one begins.
+    // SAFETY: the driver gave the context out; it is popped below.
     unsafe { sys::cuCtxPushCurrent_v2(context) }.result()?;
     // SAFETY: the driver writes one integer.
     let found = unsafe { sys::cuCtxGetDevice(&mut device) }.result();

@@ -94,15 +94,14 @@ pub(super) fn each_finished(
     prepared: &Prepared,
     found: &mut Collected,
     interrupt: &Interrupt,
-    mut collect: impl FnMut(&Subject<'_>, &Checked, &mut ConfigurationResult),
+    mut collect: impl FnMut(&Subject<'_>, &mut ConfigurationResult),
 ) {
     let plan = &prepared.plan;
     let executions = prepared.executions(interrupt);
     let cupti = &library(prepared);
     for (run, planned) in found.revisions(&plan.both) {
         for series in &mut run.series {
-            let Some(checked) = inputs::find(planned, &series.id) else { continue };
-            let planned = &checked.planned;
+            let Some(Checked { planned, .. }) = inputs::find(planned, &series.id) else { continue };
             let Some(harness) = plan.both.harnesses.get(planned.harness) else { continue };
             for row in &mut series.configurations {
                 let at = planned.configurations.iter().position(|it| *it == row.configuration);
@@ -113,7 +112,7 @@ pub(super) fn each_finished(
                 };
                 let Some(execution) = executions.iter().find(on) else { continue };
                 let subject = Subject { execution, harness, cupti, planned, at };
-                collect(&subject, checked, row);
+                collect(&subject, row);
             }
         }
     }

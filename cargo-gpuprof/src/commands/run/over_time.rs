@@ -5,6 +5,7 @@
 
 use gpuprof_model::over_time::{CountersOverTime, SampledCounter};
 use gpuprof_model::protocol::OverTimeRequest;
+use gpuprof_model::run::Status;
 use gpuprof_system::interrupt::Interrupt;
 
 use super::collector::each_finished;
@@ -16,25 +17,30 @@ const EMULATED: &str = "the emulated driver has no time over which it could coun
 
 /// Adds the samples to what was `found` of both revisions, if a section asks for some.
 pub(super) fn add(prepared: &Prepared, found: &mut Collected, interrupt: &Interrupt) {
-    let checked = &prepared.plan.both.checked;
-    if !checked.iter().flat_map(|it| &it.sections).any(|section| !section.sampled.is_empty()) {
+    let plan = &prepared.plan;
+    // All series have the same sections, and every chip the same sampled counters in them.
+    let sections = plan.both.checked.first().map_or(&[][..], |checked| &checked.sections);
+    let sampled = sections.iter().flat_map(|section| &section.sampled);
+    let counters: Vec<SampledCounter> = sampled.cloned().collect();
+    if counters.is_empty() {
         return;
     }
-    let emulated = prepared.plan.devices.emulated;
-    each_finished(prepared, found, interrupt, |subject, checked, row| {
-        let sampled = checked.sections.iter().flat_map(|section| &section.sampled);
-        let counters: Vec<SampledCounter> = sampled.cloned().collect();
-        let over_time = match emulated {
-            true => Err(EMULATED.to_owned()),
-            false => subject
-                .ask(|request, cupti| {
-                    let counters = counters.clone();
-                    request.over_time = Some(OverTimeRequest { cupti, counters });
-                })
-                .and_then(|result| {
-                    result.over_time.ok_or_else(|| "the process sampled nothing".to_owned())
-                }),
-        };
-        row.over_time = Some(over_time.unwrap_or_else(CountersOverTime::missing));
+    if plan.devices.emulated {
+        let series = found.revisions(&plan.both).flat_map(|(run, _)| &mut run.series);
+        for row in series.flat_map(|series| &mut series.configurations) {
+            let finished = row.status == Status::Finished;
+            row.over_time = finished.then(|| CountersOverTime::missing(EMULATED.to_owned()));
+        }
+        return;
+    }
+    each_finished(prepared, found, interrupt, |subject, row| {
+        let asked = subject.ask(|request, cupti| {
+            let counters = counters.clone();
+            request.over_time = Some(OverTimeRequest { cupti, counters });
+        });
+        let sampled = asked.and_then(|result| {
+            result.over_time.ok_or_else(|| "the process sampled nothing".to_owned())
+        });
+        row.over_time = Some(sampled.unwrap_or_else(CountersOverTime::missing));
     });
 }

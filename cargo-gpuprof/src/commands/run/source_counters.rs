@@ -39,7 +39,7 @@ pub(super) fn add(prepared: &Prepared, found: &mut Collected, interrupt: &Interr
         return;
     }
     let mut known = KnownCode::new(prepared, interrupt);
-    each_finished(prepared, found, interrupt, |subject, _, row| count(subject, row, &mut known));
+    each_finished(prepared, found, interrupt, |subject, row| count(subject, row, &mut known));
 }
 
 /// Adds the counts of `subject` to its `row`.

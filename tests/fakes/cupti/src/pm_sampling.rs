@@ -12,7 +12,7 @@ use crate::counter_data::CounterData;
 use crate::driver::{self, Launch};
 use crate::plan::{Plan, raws_of};
 use crate::ready::need_initialized;
-use crate::target::AVAILABILITY;
+use crate::target::write_availability;
 use crate::trouble;
 
 /// The counter of context switches.
@@ -63,16 +63,7 @@ pub fn availability(
     if p.deviceIndex != 0 {
         return Err(INVALID_PARAMETER);
     }
-    if !p.pCounterAvailabilityImage.is_null() {
-        if p.counterAvailabilityImageSize < AVAILABILITY.len() {
-            return Err(INVALID_PARAMETER);
-        }
-        // SAFETY: the client's buffer, of the size that it says.
-        unsafe { call::bytes_mut(p.pCounterAvailabilityImage, AVAILABILITY.len()) }?
-            .copy_from_slice(AVAILABILITY);
-    }
-    p.counterAvailabilityImageSize = AVAILABILITY.len();
-    Ok(())
+    write_availability(p.pCounterAvailabilityImage, &mut p.counterAvailabilityImageSize)
 }
 
 pub fn enable(p: &mut sys::CUpti_PmSampling_Enable_Params) -> Result<(), Code> {

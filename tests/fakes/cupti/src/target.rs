@@ -68,14 +68,19 @@ pub fn counter_availability(
             "cuptiProfilerGetCounterAvailability while another process profiles: NVIDIA's hangs here",
         );
     }
-    if !p.pCounterAvailabilityImage.is_null() {
-        if p.counterAvailabilityImageSize < AVAILABILITY.len() {
+    write_availability(p.pCounterAvailabilityImage, &mut p.counterAvailabilityImageSize)
+}
+
+/// Writes the image of available counters to the client's buffer of this `size`, if there is one,
+/// and the size that it has.
+pub fn write_availability(buffer: *mut u8, size: &mut usize) -> Result<(), Code> {
+    if !buffer.is_null() {
+        if *size < AVAILABILITY.len() {
             return Err(INVALID_PARAMETER);
         }
         // SAFETY: the client's buffer, of the size that it says.
-        unsafe { call::bytes_mut(p.pCounterAvailabilityImage, AVAILABILITY.len()) }?
-            .copy_from_slice(AVAILABILITY);
+        unsafe { call::bytes_mut(buffer, AVAILABILITY.len()) }?.copy_from_slice(AVAILABILITY);
     }
-    p.counterAvailabilityImageSize = AVAILABILITY.len();
+    *size = AVAILABILITY.len();
     Ok(())
 }
