@@ -469,3 +469,32 @@ fn nvtx_ranges_that_cannot_be_collected_say_why() {
         assert!(thread.contains("`phase` begins or ends on another thread"), "{thread}");
     }
 }
+
+#[test]
+fn a_closure_that_launches_nothing_is_neither_a_success_nor_a_baseline() {
+    let workshop = workshop();
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("run.json").display().to_string();
+    let idle = ["run", "--package", "ranges", "ranges::kernels::idle", "--repeat", "1"];
+    let run = |more: &[&str]| workshop.gpuprof(&[&idle[..], &["--no-config"], more].concat());
+    let junit = folder.path().join("junit.xml").display().to_string();
+    for strict in [&[][..], &["--strict"]] {
+        let files = ["--export-json", &file, "--export-junit", &junit];
+        let alone = run(&[&files[..], strict].concat()).exits_with(4);
+        assert!(alone.stdout.contains("what is measured launched nothing"), "{}", alone.stdout);
+    }
+    let cases = fs::read_to_string(&junit).expect("it was exported");
+    assert!(cases.contains("<error"), "{cases}");
+    let refused = run(&["--save-baseline", "idle"]).exits_with(106);
+    let why = "not kept as baseline `idle`: nothing of a series was measured";
+    assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    workshop.gpuprof(&["baseline", "import", &file, "idle"]).exits_with(0);
+    let limit = ["--threshold", "every global_bytes <= 5 B"];
+    for (more, conclusion) in [
+        (&[][..], "Nothing compared: the baseline `idle` has no configuration that was measured here."),
+        (&limit, "Nothing judged: needs `smsp__sass_data_bytes_mem_global_op_ld.sum`: what is measured launched nothing."),
+    ] {
+        let against = run(&[&["--baseline", "idle"], more].concat()).exits_with(4);
+        assert_eq!(against.stdout.lines().next(), Some(conclusion), "{}", against.stdout);
+    }
+}

@@ -328,7 +328,7 @@ pub struct PassResult {
     pub device: DeviceRecord,
     /// The launches inside the measured range, in order.
     pub launches: Vec<LaunchRecord>,
-    /// One call of the closure; none if it did a single piece of work, or if nothing observed it.
+    /// One call of the closure; none of a single launch, or if nothing observed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
     /// What moved of managed memory in that call; none if it was not requested.

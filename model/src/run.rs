@@ -469,8 +469,8 @@ pub struct ConfigurationResult {
     pub occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     pub launches: Vec<LaunchRecord>,
-    /// One call of its closure; none if that did a single piece of work, if nothing observed it,
-    /// and in older documents.
+    /// One call of its closure; none of a single launch, if nothing observed it, and in older
+    /// documents.
     pub timeline: Option<Timeline>,
     /// The metrics of parts of that range; none in older documents.
     pub parts: Vec<PartResult>,

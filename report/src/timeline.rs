@@ -58,7 +58,8 @@ fn work(row: &ConfigurationResult, timeline: &Timeline) -> Range {
 /// `timeline of block=64: 3 pieces of work in 21.4 µs, idle 3.2 µs, overlapping 0 ns`.
 fn title(row: &ConfigurationResult, timeline: &Timeline, near: Option<&[Neighbourhood]>) -> String {
     let count = timeline.work.len() as u64 + timeline.more_work;
-    let begin = format!("timeline of {}: {count} pieces of work", row.configuration);
+    let pieces = if count == 1 { "piece" } else { "pieces" };
+    let begin = format!("timeline of {}: {count} {pieces} of work", row.configuration);
     let Some(near) = near else { return format!("{begin} in order, without measured times") };
     let sum = |of: fn(&Neighbourhood) -> u64| text(near.iter().map(of).sum());
     let end = timeline.work.iter().filter_map(|work| Some(work.time?.end_ns)).max();

@@ -267,7 +267,7 @@ fn what_ends_a_strict_run_with_another_code_than_0_is_in_its_sentence() {
         (unverified, same(), "the reference of 1 configuration rejects no result"),
         (unmeasured, same(), "nothing of 1 series was measured"),
         (same(), vanished, "1 entry of the baseline is missing here"),
-        (same(), unheld, "the baseline `main` has no configuration that finished here"),
+        (same(), unheld, "the baseline `main` has no configuration that was measured here"),
         (same(), fixture::run("b", vec![]), "the baseline `main` holds no series"),
     ] {
         let limit = Threshold::parse("every global_sectors <= 2000").unwrap();

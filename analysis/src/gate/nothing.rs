@@ -9,6 +9,8 @@ use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::threshold::{Severity, Threshold};
 use gpuprof_model::verdict::{Judgement, Verdict};
 
+use crate::metrics::did_nothing;
+
 /// The step that a run skipped as a whole, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Nothing {
@@ -95,12 +97,13 @@ fn nothing_compared(run: &Run) -> Option<String> {
         let id = series.id.to_string();
         let held = |row: &ConfigurationResult| {
             row.status == Status::Finished
+                && !did_nothing(row)
                 && !without.contains(format!("{id}/{}", row.configuration).as_str())
         };
         !without.contains(id.as_str()) && series.configurations.iter().any(held)
     };
     (!run.series.iter().any(has_counterpart)).then(|| {
-        format!("the baseline `{}` has no configuration that finished here", comparison.baseline)
+        format!("the baseline `{}` has no configuration that was measured here", comparison.baseline)
     })
 }
 

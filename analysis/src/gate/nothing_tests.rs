@@ -107,7 +107,7 @@ fn a_run_that_is_compared_with_nothing_is_no_success() {
     let own = "every global_sectors <= 5";
     for (before, reason) in [
         (Err("no baseline is named `main`"), "no baseline is named `main`"),
-        (Ok(other()), "the baseline `main` has no configuration that finished here"),
+        (Ok(other()), "the baseline `main` has no configuration that was measured here"),
         (Ok(emulated()), "device: GH100 (sm_90, 132 SMs) in the baseline, NVIDIA H200 (sm_90"),
     ] {
         let judged = judged(counted(&[5.0]), before, &[own]);

@@ -13,6 +13,7 @@ use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Judgement, Verdict};
 
 use crate::gate::nothing::{self, Nothing};
+use crate::metrics::did_nothing;
 
 /// How strictly a run is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,8 +110,12 @@ pub fn unmeasured(series: &SeriesResult) -> Option<String> {
     let count = |is: fn(&Status) -> bool| rows.iter().filter(|row| is(&row.status)).count();
     let invalid = count(|status| matches!(status, Status::Invalid { .. }));
     let skipped = count(|status| matches!(status, Status::Skipped { .. }));
-    if invalid + skipped < rows.len() {
+    let empty = rows.iter().filter(|row| did_nothing(row)).count();
+    if invalid + skipped + empty < rows.len() {
         return None;
+    }
+    if empty > 0 {
+        return Some("its closure does nothing on the device".to_owned());
     }
     Some(match (rows.len(), skipped) {
         (0, _) => "no configuration meets its conditions; `cargo gpuprof list` shows them".into(),

@@ -1,11 +1,13 @@
 use gpuprof_model::measurement::Unverified;
-use gpuprof_model::run::{Provenance, Status};
+use gpuprof_model::run::{ConfigurationResult, Provenance, Status};
+use gpuprof_model::timeline::Timeline;
 use gpuprof_model::{ExitCode, Filters, Verdict};
 
 use super::*;
-use crate::fixture::{self, h200, rows, series};
+use crate::fixture::{self, h200, row, rows, series};
 use crate::gate::baseline::Scope;
 use crate::gate::outcome::{Gate, unmeasured};
+use crate::metrics::LAUNCHED_NOTHING;
 use crate::metrics::collect::unfinished;
 
 fn run(of: Vec<SeriesResult>) -> Run {
@@ -41,6 +43,27 @@ fn verdicts(series: &SeriesResult) -> Vec<(&str, Verdict)> {
 }
 
 const STRICT: Gate = Gate { strict: true, gated: true, slice: false, first: false };
+
+#[test]
+fn a_series_that_does_nothing_on_the_device_is_no_success() {
+    let idle = || row(64, "global_sectors", Err(LAUNCHED_NOTHING));
+    let empty = || series(vec![idle(), fixture::invalid(2048)]);
+    let why = "its closure does nothing on the device";
+    assert_eq!(unmeasured(&empty()).as_deref(), Some(why));
+    let mixed = run(vec![counted("fine", 1.0), empty()]);
+    for gate in [Gate::default(), STRICT] {
+        assert_eq!(gate.exit_code(&mixed), ExitCode::NoSeries, "{gate:?}");
+    }
+    let slice = Gate { slice: true, ..Gate::default() };
+    assert_eq!(slice.exit_code(&run(vec![empty()])), ExitCode::Success);
+    for thresholds in [&[][..], &["every global_sectors <= 5"]] {
+        let both = judged(run(vec![empty()]), run(vec![empty()]), thresholds);
+        assert_eq!(Gate::default().exit_code(&both), ExitCode::NoSeries, "{thresholds:?}");
+    }
+    // Copies and other rows that launch are measured.
+    let copies = ConfigurationResult { timeline: Some(Timeline::default()), ..idle() };
+    assert_eq!(unmeasured(&series(vec![copies, idle()])), None);
+}
 
 #[test]
 fn a_series_of_which_nothing_was_measured_is_no_success() {

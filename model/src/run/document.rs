@@ -110,8 +110,8 @@ struct RowDocument<'a> {
     occupancy_limiter: Option<OccupancyLimiter>,
     /// The launches of its measured range.
     launches: Cow<'a, [LaunchRecord]>,
-    /// One call of its closure: the work of the device and the calls, in order. None if it did a
-    /// single piece of work, if nothing observed it, and in older documents.
+    /// One call of its closure: the work of the device and the calls, in order. None of a single
+    /// launch, if nothing observed it, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeline: Option<Cow<'a, Timeline>>,
     /// The metrics of parts of that range: of each kernel by its name, of each launch by its

@@ -94,7 +94,7 @@ struct Profile {
 pub(crate) struct LaunchCounters {
     /// The launches.
     pub(crate) launches: Vec<LaunchRecord>,
-    /// The launches, copies and fills in their order; none if there is a single one.
+    /// The launches, copies and fills in their order; none of a single launch.
     pub(crate) timeline: Option<Timeline>,
     /// What was counted in each. Its hardware counters are those that the emulator does not count
     /// as a GPU does in this kernel, and why.
@@ -201,7 +201,8 @@ fn timeline(launches: &[Launch], moves: &[Move], more: u64) -> Option<Timeline> 
     let all = ordered.len() as u64 + more;
     let work: Vec<Work> = ordered.into_iter().map(|(_, work)| work).take(MOST).collect();
     let more_work = all - work.len() as u64;
-    (all > 1).then(|| Timeline { work, more_work, ..Timeline::default() })
+    let single_launch = all == 1 && launches.len() == 1;
+    (all > 0 && !single_launch).then(|| Timeline { work, more_work, ..Timeline::default() })
 }
 
 /// The number of a stream with work since the last report that `stream` has not waited for.

@@ -30,7 +30,7 @@ const MOST_TIMES: usize = 1 << 20;
 pub(crate) struct Observed {
     /// Its launches.
     pub(crate) launches: Vec<LaunchRecord>,
-    /// The order and the times of all it did; none if it did a single piece of work.
+    /// The order and the times of all it did; none of a single launch.
     pub(crate) timeline: Option<Timeline>,
     /// How often it started the profiler.
     pub(crate) starts: usize,

@@ -1,8 +1,8 @@
 //! The timeline of one call of a closure, from CUPTI's records.
 //!
 //! Input: the work of the call, in the order of the launches, and the calls of the driver. Output:
-//! both in the order of their starts, in nanoseconds since the closure began. A closure that does a
-//! single piece of work has none.
+//! both in the order of their starts, in nanoseconds since the closure began. A closure of a single
+//! launch has none.
 
 use std::collections::HashMap;
 
@@ -45,7 +45,7 @@ pub(super) fn timeline(
     window: Window,
     mut thread: impl FnMut(u32) -> u32,
 ) -> Option<Timeline> {
-    if work.len() < 2 {
+    if let [] | [Activity { work: DeviceWork::Kernel(_), .. }] = work {
         return None;
     }
     let mut calls = Vec::new();
@@ -139,13 +139,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_counted_and_one_piece_is_no_timeline() {
+    fn work_beyond_the_limit_is_counted_and_a_single_fill_has_a_timeline() {
         let work: Vec<Activity> = (0..MOST as u64 + 3).map(|at| fill(1, at, at)).collect();
         let calls = (0..MOST as u64 + 2).map(|at| call("f", 1, 1_000 + at)).collect();
         let found = timeline(&work, calls, WINDOW, |_| 0).expect("many pieces");
         assert_eq!((found.work.len(), found.more_work), (MOST, 3));
         assert_eq!((found.calls.len(), found.more_calls), (MOST, 2));
-        assert!(timeline(&work[..1], Vec::new(), WINDOW, |_| 0).is_none());
+        let single = timeline(&work[..1], Vec::new(), WINDOW, |_| 0).expect("a fill is no launch");
+        assert_eq!(single.work.len(), 1);
+        assert!(timeline(&[], Vec::new(), WINDOW, |_| 0).is_none());
     }
 
     #[test]
