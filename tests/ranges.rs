@@ -230,13 +230,24 @@ fn the_emulated_driver_counts_between_start_and_stop_of_the_profiler_too() {
 fn a_closure_that_starts_the_profiler_is_no_range_as_a_whole() {
     let arguments = [&PROFILED[..], &["--range", "closure", "--metrics", COUNTED]].concat();
     let arguments = [&arguments[..], &["--message-format", "json"]].concat();
-    let run = FakeGpu::new().tool(&workshop(), &arguments).run().exits_with(105);
-    let rows = run.events_of("configuration-finished");
-    let reason = rows[0]["status_reason"].as_str().unwrap_or_default();
-    assert!(
-        reason.contains("calls cuProfilerStart") && reason.contains("--range launch"),
-        "{reason}"
-    );
+    let gpu = FakeGpu::new();
+    for run in [gpu.tool(&workshop(), &arguments).run(), workshop().gpuprof(&arguments)] {
+        let rows = run.exits_with(105).events_of("configuration-finished");
+        let reason = rows[0]["status_reason"].as_str().unwrap_or_default();
+        assert!(
+            reason.contains("calls cuProfilerStart") && reason.contains("--range launch"),
+            "{reason}"
+        );
+    }
+}
+
+#[test]
+fn a_range_ends_when_its_work_panics() {
+    let arguments = ["run", "--package", "ranges", "ranges::kernels::caught", "--no-config"];
+    let row = row(None, &arguments);
+    let parts = row["parts"].as_array().expect("there are parts");
+    let names: Vec<&Value> = parts.iter().flat_map(|part| part.get("range")).collect();
+    assert_eq!(names, ["first", "second"], "{row:#}");
 }
 
 /// Three launches of one thread.
@@ -468,6 +479,9 @@ fn nvtx_ranges_that_cannot_be_collected_say_why() {
         let thread = reason(gpu, "thread", "phase");
         assert!(thread.contains("`phase` begins or ends on another thread"), "{thread}");
     }
+    // The fake CUPTI has no record of a start that changes nothing.
+    let profiler = reason(None, "profiler", "phase");
+    assert!(profiler.contains("calls cuProfilerStart or cuProfilerStop too"), "{profiler}");
 }
 
 #[test]
@@ -491,8 +505,14 @@ fn a_closure_that_launches_nothing_is_neither_a_success_nor_a_baseline() {
     workshop.gpuprof(&["baseline", "import", &file, "idle"]).exits_with(0);
     let limit = ["--threshold", "every global_bytes <= 5 B"];
     for (more, conclusion) in [
-        (&[][..], "Nothing compared: the baseline `idle` has no configuration that was measured here."),
-        (&limit, "Nothing judged: needs `smsp__sass_data_bytes_mem_global_op_ld.sum`: what is measured launched nothing."),
+        (
+            &[][..],
+            "Nothing compared: the baseline `idle` has no configuration that was measured here.",
+        ),
+        (
+            &limit,
+            "Nothing judged: needs `smsp__sass_data_bytes_mem_global_op_ld.sum`: what is measured launched nothing.",
+        ),
     ] {
         let against = run(&[&["--baseline", "idle"], more].concat()).exits_with(4);
         assert_eq!(against.stdout.lines().next(), Some(conclusion), "{}", against.stdout);

@@ -18,5 +18,6 @@ pub use leaf::LAUNCHED_NOTHING;
 pub fn did_nothing(row: &ConfigurationResult) -> bool {
     let mut metrics = row.metrics.iter();
     row.timeline.is_none()
-        && metrics.any(|(_, metric)| metric.value.as_ref().is_err_and(|why| why == LAUNCHED_NOTHING))
+        && metrics
+            .any(|(_, metric)| metric.value.as_ref().is_err_and(|why| why == LAUNCHED_NOTHING))
 }

@@ -103,7 +103,10 @@ fn nothing_compared(run: &Run) -> Option<String> {
         !without.contains(id.as_str()) && series.configurations.iter().any(held)
     };
     (!run.series.iter().any(has_counterpart)).then(|| {
-        format!("the baseline `{}` has no configuration that was measured here", comparison.baseline)
+        format!(
+            "the baseline `{}` has no configuration that was measured here",
+            comparison.baseline
+        )
     })
 }
 

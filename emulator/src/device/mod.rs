@@ -70,6 +70,8 @@ pub struct Device {
     launches: Vec<LaunchRecord>,
     moves: Moves,
     profiler: Profiler,
+    /// How often the program started the profiler since the last report.
+    profiler_starts: u64,
     profiles: Vec<Profile>,
     launch_count: u64,
     host_threads: usize,
@@ -114,6 +116,7 @@ impl Device {
             launches: Vec::new(),
             moves: Moves::default(),
             profiler: Profiler::default(),
+            profiler_starts: 0,
             profiles: Vec::new(),
             launch_count: 0,
             host_threads,
@@ -403,6 +406,7 @@ impl Device {
             self.profiles.clear();
         }
         self.profiler = Profiler::Started;
+        self.profiler_starts += 1;
     }
 
     /// Stops the profiler, if it was started: launches are no longer counted by line.
@@ -438,8 +442,9 @@ impl Device {
     pub fn take_report(&mut self) -> String {
         let (moves, more_moves) = self.take_moves();
         let launches = self.take_launches();
-        let profiler = std::mem::take(&mut self.profiler);
-        let of = (&*launches, &*moves, more_moves, profiler);
+        self.profiler = Profiler::default();
+        let starts = std::mem::take(&mut self.profiler_starts);
+        let of = (&*launches, &*moves, more_moves, starts);
         report::report(self.chip, of, &self.take_profiles())
     }
 }

@@ -48,7 +48,7 @@ fn estimate_json(estimate: &Estimate) -> String {
     )
 }
 
-/// A field of a launch or a report: the state of the profiler, if the program touched it.
+/// A field of a launch: the state of the profiler, if the program touched it.
 fn profiler_json(profiler: Profiler) -> &'static str {
     match profiler {
         Profiler::Untouched => "",
@@ -149,10 +149,10 @@ fn move_json(moved: &MoveRecord) -> String {
 }
 
 /// The device, some launches with the copies and fills between them and how many of these there
-/// were in addition, the state of the profiler, and the counts of kernels by line.
+/// were in addition, how often the profiler was started, and the counts of kernels by line.
 pub fn report(
     chip: &Chip,
-    (launches, moves, more_moves, profiler): (&[LaunchRecord], &[MoveRecord], u64, Profiler),
+    (launches, moves, more_moves, starts): (&[LaunchRecord], &[MoveRecord], u64, u64),
     profiles: &[Profile],
 ) -> String {
     let launches: Vec<String> = launches.iter().map(launch_json).collect();
@@ -161,7 +161,7 @@ pub fn report(
     format!(
         "{{\"device\":{{\"name\":{},\"chip\":{},\"compute_capability\":[{major},{minor}],\"sm_count\":{},\"memory_bytes\":{},\
          \"l2_bytes\":{}}},\"launches\":[{}],\"moves\":[{}],\"more_moves\":{more_moves},\
-         \"profiles\":[{}]{}}}",
+         \"profiler_starts\":{starts},\"profiles\":[{}]}}",
         quote(chip.name),
         quote(chip.chip),
         chip.sm_count,
@@ -169,8 +169,7 @@ pub fn report(
         chip.l2_bytes,
         launches.join(","),
         moves.join(","),
-        profiles.iter().map(profile_json).collect::<Vec<_>>().join(","),
-        profiler_json(profiler)
+        profiles.iter().map(profile_json).collect::<Vec<_>>().join(",")
     )
 }
 

@@ -9,6 +9,7 @@
 //! theirs, so that they delimit the closure's range as a program does itself.
 
 use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -125,9 +126,12 @@ impl NamedRanges {
             )));
         }
         self.begin(name, false)?;
-        let done = work().into_result();
+        let done = panic::catch_unwind(AssertUnwindSafe(work));
         let ended = self.end(false);
-        done.and(ended)
+        match done {
+            Ok(done) => done.into_result().and(ended),
+            Err(panic) => panic::resume_unwind(panic),
+        }
     }
 
     fn begin(&self, name: &str, is_nvtx: bool) -> Result<()> {

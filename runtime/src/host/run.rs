@@ -477,9 +477,11 @@ impl<'a> Run<'a> {
             self.marks = marks.map_err(|e| self.session.explain(e))?;
             let missed = emulator::missed_stream(session.stream.cu_stream());
             self.launched()?;
-            self.take_emulated(emulator::take_report()?);
+            let counted = emulator::take_report()?;
+            self.check_starts(counted.starts, &self.marks)?;
+            self.take_emulated(counted);
             self.check_streams(missed)?;
-            self.check_nvtx()?;
+            self.check_stops()?;
         } else if matches!(self.call, Call::Again) {
             once()?;
             self.launched()?;
@@ -570,7 +572,7 @@ impl<'a> Run<'a> {
 
     /// Takes what the emulated driver counted.
     fn take_emulated(&mut self, found: LaunchCounters) {
-        let LaunchCounters { launches, timeline, counted, code, checks } = found;
+        let LaunchCounters { launches, timeline, counted, code, checks, .. } = found;
         let Counts { counters, hardware, estimate } =
             Counts::over(parts::inside(&launches, &counted));
         let each = self.request.range == CounterRange::Launch;
@@ -616,10 +618,8 @@ impl<'a> Run<'a> {
             false => launches::observe(self.session, with, once)?,
         };
         match seen {
-            Some(seen) if by_nvtx && seen.starts > parts::outer_nvtx(&marks).count() => {
-                Err(named_ranges::starts_the_profiler())
-            }
             Some(seen) => {
+                self.check_starts(seen.starts, &marks)?;
                 self.take_observed(seen);
                 Ok(())
             }
@@ -630,9 +630,24 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Fails if the emulated driver saw launches in NVTX ranges where there are none, or the other
-    /// way.
-    fn check_nvtx(&self) -> Result<()> {
+    /// Fails if the closure, in which `marks` were set, calls `cuProfilerStart` although something
+    /// else delimits its range. The profiler was started `starts` times, by `--nvtx` included.
+    fn check_starts(&self, starts: usize, marks: &[Mark]) -> Result<()> {
+        if self.request.nvtx.is_some() {
+            let own = parts::outer_nvtx(marks).count();
+            return if starts > own { Err(named_ranges::starts_the_profiler()) } else { Ok(()) };
+        }
+        if starts > 0 && self.request.range == CounterRange::Closure {
+            return Err(Error::failed(
+                "--range closure: the closure calls cuProfilerStart, and its launches are counted \
+                 one by one then; use --range launch",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Fails if the emulated driver saw launches in NVTX ranges that a `cuProfilerStop` left out.
+    fn check_stops(&self) -> Result<()> {
         let within = |at: usize| parts::outer_nvtx(&self.marks).any(|m| m.launches.contains(&at));
         let mut launches = self.result.launches.iter().enumerate();
         match launches.any(|(at, launch)| launch.outside == within(at)) {

@@ -117,12 +117,6 @@ impl SlotContent {
         let (range, instead) = match range {
             CounterRange::Auto if delimited => (CounterRange::Launch, "remove cuProfilerStart"),
             CounterRange::Launch if delimited => (range, "remove cuProfilerStart"),
-            CounterRange::Closure if delimited => {
-                return Err(Error::failed(
-                    "--range closure: the closure calls cuProfilerStart, and its launches are \
-                     counted one by one then; use --range launch",
-                ));
-            }
             _ => (range, "use --range closure"),
         };
         let several = named > 0 || from_graph || seen.is_some_and(|seen| seen.len() != 1);
@@ -528,8 +522,6 @@ mod tests {
         delimited[0].outside = true;
         assert_eq!(of(auto, &delimited).unwrap(), SlotContent::Launches(2));
         assert_eq!(of(launch, &delimited).unwrap(), SlotContent::Launches(2));
-        let error = of(CounterRange::Closure, &delimited).unwrap_err().to_string();
-        assert!(error.contains("cuProfilerStart"), "{error}");
         let mark = |path: &str| Mark {
             path: path.to_owned(),
             depth: path.split('/').count(),

@@ -30,8 +30,7 @@ struct Report {
     moves: Vec<Move>,
     #[serde(default)]
     more_moves: u64,
-    #[serde(default)]
-    profiler: Profiler,
+    profiler_starts: usize,
     profiles: Vec<Profile>,
 }
 
@@ -96,6 +95,8 @@ pub(crate) struct LaunchCounters {
     pub(crate) launches: Vec<LaunchRecord>,
     /// The launches, copies and fills in their order; none of a single launch.
     pub(crate) timeline: Option<Timeline>,
+    /// How often the profiler was started.
+    pub(crate) starts: usize,
     /// What was counted in each. Its hardware counters are those that the emulator does not count
     /// as a GPU does in this kernel, and why.
     pub(crate) counted: Vec<Counts>,
@@ -147,8 +148,8 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
     });
     let code = code.collect();
     let timeline = timeline(&report.launches, &report.moves, report.more_moves);
-    let mut found = LaunchCounters { timeline, checks, code, ..LaunchCounters::default() };
-    let started = report.profiler != Profiler::Untouched;
+    let starts = report.profiler_starts;
+    let mut found = LaunchCounters { timeline, starts, checks, code, ..LaunchCounters::default() };
     for launch in report.launches {
         let unclaimed = |(name, reason)| (name, HardwareValue::Unavailable(reason));
         found.counted.push(Counts {
@@ -162,7 +163,7 @@ pub(crate) fn take_report() -> Result<LaunchCounters> {
             block: launch.block,
             shared_bytes: launch.shared_bytes,
             stream: Some(launch.stream),
-            outside: started && launch.profiler != Profiler::Started,
+            outside: starts > 0 && launch.profiler != Profiler::Started,
             ..LaunchRecord::default()
         });
     }
