@@ -68,6 +68,18 @@ fn the_emulated_driver_has_no_clocks_to_lock_and_that_is_said() {
     assert!(outcome.stderr.contains(sentence), "{outcome:#?}");
 }
 
+#[test]
+fn options_of_functions_say_that_kernels_do_not_have_them() {
+    let run = ["run", "--package", "vector", "scale", "--nvtx", "phase", "--range", "closure"];
+    let outcome = Workspace::fixture("workshop").gpuprof(&run).exits_with(0);
+    for option in ["--nvtx", "--range"] {
+        let sentence = format!(
+            "gpuprof: {option} has no effect: every series is an annotated kernel, which is one launch"
+        );
+        assert!(outcome.stderr.contains(&sentence), "{outcome:#?}");
+    }
+}
+
 /// A rustc without the library source in its sysroot.
 fn rustc_without_source(folder: &Path) -> std::path::PathBuf {
     let (rustc, sysroot) = (folder.join("rustc"), folder.join("sysroot"));

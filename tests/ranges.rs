@@ -242,6 +242,15 @@ fn a_closure_that_starts_the_profiler_is_no_range_as_a_whole() {
 }
 
 #[test]
+fn a_capture_of_the_default_stream_is_advised_to_take_another_one() {
+    let arguments =
+        ["run", "--package", "ranges", "ranges::kernels::captured", "--message-format", "json"];
+    let run = workshop().gpuprof(&arguments).exits_with(105);
+    let reason = run.events_of("configuration-finished")[0]["status_reason"].to_string();
+    assert!(reason.contains("a stream of `run.context().new_stream()`"), "{reason}");
+}
+
+#[test]
 fn a_range_ends_when_its_work_panics() {
     let arguments = ["run", "--package", "ranges", "ranges::kernels::caught", "--no-config"];
     let row = row(None, &arguments);

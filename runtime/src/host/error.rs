@@ -255,11 +255,19 @@ pub(crate) fn describe(error: DriverError) -> String {
     {
         return format!("the kernel ended at {told}");
     }
-    match error.error_string() {
+    let text = match error.error_string() {
         Ok(text) => format!("{:?} ({code}): {}", error.0, text.to_string_lossy()),
         Err(_) => format!("{:?} ({code})", error.0),
+    };
+    match error.0 {
+        CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED => format!("{text}; {CAPTURE_ADVICE}"),
+        _ => text,
     }
 }
+
+/// How to capture a graph, as the stream of a run is the default one.
+const CAPTURE_ADVICE: &str = "CUDA does not capture the default stream, which `run.stream()` is: \
+    capture a stream of `run.context().new_stream()`, and give it to `run.join`";
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,7 +8,7 @@ use std::mem;
 use std::time::SystemTime;
 
 use gpuprof_model::metric::{Catalogue, Class, Direction};
-use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::protocol::{CounterRange, SeriesDescription};
 use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::{ExitCode, SeriesId};
@@ -202,6 +202,7 @@ pub(super) fn plan(
         counters::check_names(&checked, &view.view, &catalogue)?;
     }
     let plans = Plans::new(&source.target_directory);
+    note_options_of_functions(&checked, &inputs);
     let holds = watch.locks(|| hold(&devices, &inputs, interrupt))?;
     let setups = setups((&checked, &catalogue), &inputs, &devices, &plans, &probe)?;
     // Counts are exact: no drift can pick a winner among them.
@@ -409,6 +410,23 @@ fn both(
     let whole = inputs.slice.as_ref().map(|slice| &slice.whole);
     let joined = Both::join((own, heads), (theirs, described), selection, whole);
     joined.map_err(|f| base.blamed(f))
+}
+
+/// Says which options have no effect if no series is a function.
+fn note_options_of_functions(checked: &[Checked], inputs: &Inputs) {
+    let settings = &inputs.settings;
+    if !checked.iter().all(|series| series.planned.series.is_kernel()) {
+        return;
+    }
+    let options = [
+        ("--nvtx", !settings.nvtx.value.is_empty()),
+        ("--range", settings.range.value != CounterRange::Auto),
+    ];
+    for (option, _) in options.into_iter().filter(|(_, given)| *given) {
+        inputs.notes().say(format_args!(
+            "{option} has no effect: every series is an annotated kernel, which is one launch"
+        ));
+    }
 }
 
 /// Takes the devices, with their clocks.
