@@ -13,8 +13,8 @@ use gpuprof_model::run::ConfigurationResult;
 
 pub use leaf::LAUNCHED_NOTHING;
 
-/// Whether `row` finished without any work of the device, so that nothing of it was measured. Copies
-/// and fills are work, though counters have no value without a launch.
+/// Whether `row` finished without any work of the device, so that nothing of it was measured.
+/// Copies and fills are work, though counters have no value without a launch.
 pub fn did_nothing(row: &ConfigurationResult) -> bool {
     let mut metrics = row.metrics.iter();
     row.timeline.is_none()
