@@ -186,6 +186,20 @@ fn device_code_in_several_files_is_linked() {
 }
 
 #[test]
+fn objects_live_on_the_device_heap_until_they_are_deleted() {
+    let outcome = emulate(&compile(&TOOLKIT_13, &programs("heap.cu"), &[], APPENDED));
+    let expected = "areas 6 9 3969\ncudaErrorInvalidValue\n\
+                    15 blocks of 64 KiB fit into the rest of 1024 KiB\ncudaSuccess\n\
+                    cudaErrorIllegalAddress\n";
+    assert_eq!(outcome.stdout, expected, "{}", outcome.stderr);
+    let outcome = outcome.exits_with(105);
+    // The destructor's pointer to its functions is in the freed block.
+    for said in ["programs/heap.cu:42:5, block (0,0,0), thread (0,0,0): reads", "that was freed"] {
+        assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    }
+}
+
+#[test]
 fn a_program_with_machine_code_alone_names_what_it_has_and_what_to_add() {
     let options = ["-cudart=shared", "-gencode", "arch=compute_90,code=sm_90"];
     let outcome = emulate(&compile(&TOOLKIT_13, &programs("one_launch.cu"), &options, ""));

@@ -17,6 +17,7 @@ mod generated;
 mod global_races;
 mod halves;
 mod hazards;
+mod heap;
 mod instructions;
 mod kernels;
 mod lines;

@@ -57,6 +57,9 @@ const WORDS: [(&str, [&str; 2]); 3] = [
 /// Bytes of stack of a thread, unless the program sets them.
 const DEFAULT_STACK_BYTES: u32 = 1024;
 
+/// Bytes of the device heap, unless the program sets them.
+const DEFAULT_HEAP_BYTES: u64 = 8 << 20;
+
 /// Bytes of the workspace of a cooperative launch.
 const WORKSPACE_BYTES: u32 = 64;
 
@@ -81,6 +84,7 @@ pub struct Device {
     /// Whether to estimate how long launches take.
     estimates: bool,
     stack_bytes: u32,
+    heap_bytes: u64,
     /// The file to which a long launch writes its progress.
     place_file: Option<PathBuf>,
     /// The workspace of cooperative launches, once there was one.
@@ -124,6 +128,7 @@ impl Device {
             instruction_limit: None,
             estimates: std::env::var_os(ESTIMATE_ENV).is_none_or(|value| value != "0"),
             stack_bytes: DEFAULT_STACK_BYTES,
+            heap_bytes: DEFAULT_HEAP_BYTES,
             place_file: variable("GPUEMU_WHERE").map(PathBuf::from),
             workspace: None,
             shadow: GlobalShadow::default(),
@@ -181,6 +186,21 @@ impl Device {
         self.stack_bytes = bytes;
     }
 
+    /// Bytes of the device heap: CUDA's `CU_LIMIT_MALLOC_HEAP_SIZE`.
+    pub fn heap_bytes(&self) -> u64 {
+        self.heap_bytes
+    }
+
+    /// Sets the bytes of the device heap. `false`: a kernel that uses it was launched, so it keeps
+    /// its size.
+    pub fn set_heap_bytes(&mut self, bytes: u64) -> bool {
+        let is_free = !self.memory.heap.is_open();
+        if is_free {
+            self.heap_bytes = bytes;
+        }
+        is_free
+    }
+
     /// Loads PTX text.
     ///
     /// # Errors
@@ -202,6 +222,7 @@ impl Device {
         stream: u64,
     ) -> Result<&LaunchRecord, LaunchError> {
         let checks = self.check(kernel, config, params)?;
+        self.open_heap(kernel)?;
         self.run(kernel, config, params, (stream, 0, checks))
     }
 
@@ -227,6 +248,7 @@ impl Device {
             )));
         }
         let workspace = self.grid_workspace()?;
+        self.open_heap(kernel)?;
         self.run(kernel, config, params, (stream, workspace, checks))
     }
 
@@ -300,6 +322,15 @@ impl Device {
             estimate,
         });
         Ok(self.launches.last().expect("just pushed"))
+    }
+
+    /// Gives the device heap its memory, if the kernel is the first that uses it.
+    fn open_heap(&mut self, kernel: &Kernel) -> Result<(), LaunchError> {
+        let bytes = self.heap_bytes;
+        if !kernel.program.uses_heap() || self.memory.heap.open(bytes).is_some() {
+            return Ok(());
+        }
+        Err(LaunchError::Config(format!("no memory for the device heap of {bytes} bytes")))
     }
 
     /// Adds the counts of a launch to those of its kernel by line.

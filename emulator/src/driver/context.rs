@@ -7,6 +7,13 @@ use super::state::{Driver, PRIMARY, with};
 use crate::lower::program::MOST_LOCAL_BYTES;
 use std::ffi::{c_int, c_uint};
 
+/// `CU_LIMIT_STACK_SIZE`.
+const STACK_SIZE: c_uint = 0;
+/// `CU_LIMIT_PRINTF_FIFO_SIZE`. It binds nothing here.
+const PRINTF_FIFO_SIZE: c_uint = 1;
+/// `CU_LIMIT_MALLOC_HEAP_SIZE`.
+const MALLOC_HEAP_SIZE: c_uint = 2;
+
 fn only(device: c_int) -> Result<(), Code> {
     if device == 0 { Ok(()) } else { Err(Code::INVALID_DEVICE) }
 }
@@ -189,29 +196,38 @@ extern "C" fn cuCtxGetId(context: Handle, id: Out<u64>) -> Code {
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetLimit(value: Out<usize>, limit: c_uint) -> Code {
     with_context(|driver| {
-        // Stack, printf buffer, malloc heap: CUDA's defaults. Only that of the stack binds here.
-        let default = match limit {
-            0 => driver.device.stack_bytes() as usize,
-            1 => 1 << 20,
-            2 => 8 << 20,
+        value.set(match limit {
+            STACK_SIZE => driver.device.stack_bytes() as usize,
+            PRINTF_FIFO_SIZE => driver.printf_bytes,
+            MALLOC_HEAP_SIZE => driver.device.heap_bytes() as usize,
             _ => return Err(Code::NOT_SUPPORTED),
-        };
-        value.set(driver.limits.get(&limit).copied().unwrap_or(default))
+        })
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSetLimit(limit: c_uint, value: usize) -> Code {
     with_context(|driver| {
-        if limit > 2 {
-            return Err(Code::NOT_SUPPORTED);
+        match limit {
+            STACK_SIZE => {
+                let bytes = u32::try_from(value).ok().filter(|bytes| *bytes <= MOST_LOCAL_BYTES);
+                driver.device.set_stack_bytes(bytes.ok_or(Code::INVALID_VALUE)?);
+            }
+            PRINTF_FIFO_SIZE => driver.printf_bytes = value,
+            MALLOC_HEAP_SIZE => {
+                let bytes = value as u64;
+                if bytes > driver.device.memory.available().0 {
+                    return Err(Code::OUT_OF_MEMORY);
+                }
+                if !driver.device.set_heap_bytes(bytes) {
+                    let why = "CU_LIMIT_MALLOC_HEAP_SIZE is set after a launch of a kernel that \
+                               allocates or frees: set it before";
+                    driver.note("invalid_argument", why);
+                    return Err(Code::INVALID_VALUE);
+                }
+            }
+            _ => return Err(Code::NOT_SUPPORTED),
         }
-        if limit == 0 {
-            let bytes = u32::try_from(value).ok().filter(|bytes| *bytes <= MOST_LOCAL_BYTES);
-            driver.device.set_stack_bytes(bytes.ok_or(Code::INVALID_VALUE)?);
-            return Ok(());
-        }
-        driver.limits.insert(limit, value);
         Ok(())
     })
 }

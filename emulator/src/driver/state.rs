@@ -85,8 +85,8 @@ pub struct Driver {
     pub contexts: Vec<Handle>,
     /// How often the primary context is retained.
     pub primary_uses: u32,
-    /// Limits that were set, by number.
-    pub limits: HashMap<u32, usize>,
+    /// Bytes of the buffer of `printf`, as the program set them.
+    pub printf_bytes: usize,
     /// The error that every later call returns.
     pub sticky: Option<Code>,
     /// What `gpuemu_take_fault` will say.
@@ -122,7 +122,7 @@ impl Driver {
             graphs: Graphs::default(),
             contexts: Vec::new(),
             primary_uses: 0,
-            limits: HashMap::new(),
+            printf_bytes: 1 << 20,
             sticky: None,
             fault: None,
             refused: None,

@@ -5,6 +5,7 @@
 //! | [`SHARED_WINDOW`] | shared memory of the running block |
 //! | [`LOCAL_WINDOW`] | local memory of the running thread |
 //! | [`PARAM_WINDOW`] | launch parameters |
+//! | [`HEAP_BASE`] | blocks that kernels allocate |
 //! | [`GLOBAL_BASE`] | allocations and module variables |
 //!
 //! Every address is virtual, so nothing depends on where the host keeps the bytes.
@@ -17,6 +18,8 @@ pub const SHARED_WINDOW: u64 = 0x6000_0000_0000;
 pub const LOCAL_WINDOW: u64 = 0x6100_0000_0000;
 /// Start of launch parameters in the generic address space.
 pub const PARAM_WINDOW: u64 = 0x6200_0000_0000;
+/// The first address of the device heap.
+pub const HEAP_BASE: u64 = 0x6500_0000_0000;
 /// The first address of device memory.
 pub const GLOBAL_BASE: u64 = 0x7000_0000_0000;
 /// Start of the addresses of functions, which nothing can access.

@@ -1,4 +1,4 @@
-//! Calls of functions that the driver defines: `__assertfail` and `vprintf`.
+//! Calls of functions that the driver defines: `__assertfail`, `vprintf`, `malloc` and `free`.
 
 use super::builder::{Binding, Builder, Lowered};
 use super::inst::{ControlOp, Op, Slot};
@@ -14,6 +14,9 @@ impl<'a> Builder<'_, 'a> {
         name: &str,
         arguments: &[Operand<'a>],
     ) -> Lowered<Option<Op>> {
+        if self.numbers.contains_key(name) {
+            return Ok(None);
+        }
         let op = match (name, results, arguments) {
             // The message omits the name of the function and the size of a character.
             ("__assertfail", [], [message, file, line, _, _]) => {
@@ -23,19 +26,40 @@ impl<'a> Builder<'_, 'a> {
             ("vprintf", results, [format, values]) => {
                 let d = match results {
                     [] => self.sink(),
-                    [Operand::Name(result)] => match self.find(result) {
-                        Some(Binding::Words(slot, 4..)) => slot,
-                        _ => return Err(unsupported(i)),
-                    },
+                    [result] => self.result(i, result, 4)?,
                     _ => return Err(unsupported(i)),
                 };
                 let arguments = self.words(i, &[(format, 2), (values, 2)])?;
                 ControlOp::Print { arguments, d }
             }
+            ("malloc", [result], [size]) => {
+                let (d, arguments) = (self.result(i, result, 8)?, self.words(i, &[(size, 2)])?);
+                ControlOp::Malloc { arguments, d }
+            }
+            ("__nv_aligned_device_malloc", [result], [size, align]) => {
+                let d = self.result(i, result, 8)?;
+                ControlOp::Malloc { arguments: self.words(i, &[(size, 2), (align, 2)])?, d }
+            }
+            ("free", [], [address]) => {
+                ControlOp::Free { arguments: self.words(i, &[(address, 2)])? }
+            }
             ("__assertfail" | "vprintf", _, _) => return Err(unsupported(i)),
             _ => return Ok(None),
         };
+        // The addresses of blocks of the heap depend on the order of calls.
+        self.ordered |= matches!(op, ControlOp::Malloc { .. } | ControlOp::Free { .. });
         Ok(Some(op.into()))
+    }
+
+    /// The first word of a result of at least `bytes`.
+    fn result(&self, i: &Instruction<'a>, result: &Operand<'a>, bytes: u32) -> Lowered<Slot> {
+        match result {
+            Operand::Name(name) => match self.find(name) {
+                Some(Binding::Words(slot, size)) if size >= bytes => Ok(slot),
+                _ => Err(unsupported(i)),
+            },
+            _ => Err(unsupported(i)),
+        }
     }
 
     /// A table of the words of `arguments`, each with as many as it has.

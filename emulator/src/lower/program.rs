@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::convergence::Convergences;
-use super::inst::{File, Inst, Slot};
+use super::inst::{ControlOp, File, Inst, Op, Slot};
 use super::place::{Frame, Place, Sites, SourceFiles};
 use crate::ptx::ast::Bounds;
 
@@ -201,6 +201,14 @@ pub struct SourcePosition {
 }
 
 impl Program {
+    /// Whether it allocates from the device heap or frees.
+    pub fn uses_heap(&self) -> bool {
+        let of_heap = |inst: &Inst| {
+            matches!(inst.op, Op::Control(ControlOp::Malloc { .. } | ControlOp::Free { .. }))
+        };
+        self.code.iter().any(of_heap)
+    }
+
     /// The start of a thread's stack, after its other local memory.
     pub fn stack_start(&self) -> u32 {
         self.local_bytes.next_multiple_of(16)

@@ -88,16 +88,12 @@ fn follow(
 
 /// Whether an operation reads registers that it does not show.
 fn is_opaque(op: &Op) -> bool {
-    matches!(
+    let Op::Control(op) = op else { return false };
+    let is_call = matches!(
         op,
-        Op::Control(
-            ControlOp::Call { .. }
-                | ControlOp::CallWithFrame { .. }
-                | ControlOp::CallIndirect { .. }
-                | ControlOp::Print { .. }
-                | ControlOp::Assert { .. }
-        )
-    )
+        ControlOp::Call { .. } | ControlOp::CallWithFrame { .. } | ControlOp::CallIndirect { .. }
+    );
+    is_call || op.words_of_driver_call().is_some()
 }
 
 #[cfg(test)]

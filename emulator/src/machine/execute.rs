@@ -345,6 +345,8 @@ fn transfer(cx: &mut Context<'_>, op: &ControlOp, on: u32, now: u64) -> Outcome 
             return Err(driver_calls::failed_assertion(cx, arguments, on));
         }
         ControlOp::Print { arguments, d } => driver_calls::print(cx, arguments, d, on)?,
+        ControlOp::Malloc { arguments, d } => driver_calls::allocate(cx, arguments, d, on),
+        ControlOp::Free { arguments } => driver_calls::free(cx, arguments, on)?,
         ControlOp::Clock { what, d } => match what {
             Clock::Low => cx.lanes.set32(d, &[now as u32; 32], on),
             Clock::High => cx.lanes.set32(d, &[(now >> 32) as u32; 32], on),

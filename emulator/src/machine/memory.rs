@@ -6,6 +6,8 @@
 //! values, never of the emulator's memory.
 
 use super::bits::UNDEFINED;
+use super::heap::Heap;
+use super::memory_block::{MemoryBlock, contains};
 use crate::lower::address::GLOBAL_BASE;
 use std::fmt;
 use std::ops::Range;
@@ -64,8 +66,14 @@ impl Allocation {
     /// Whether `[address, address + bytes)` lies inside.
     #[inline(always)]
     pub fn contains(&self, address: u64, bytes: u64) -> bool {
-        let offset = address.wrapping_sub(self.base);
-        offset < self.bytes && self.bytes - offset >= bytes
+        contains((self.base, self.bytes), address, bytes)
+    }
+
+    /// The same as kernels see it.
+    #[inline(always)]
+    pub fn block(&self) -> MemoryBlock<'_> {
+        let Self { base, bytes, words, .. } = self;
+        MemoryBlock { base: *base, bytes: *bytes, words, is_writable: self.is_writable() }
     }
 
     /// Whether a kernel may store to it.
@@ -101,13 +109,23 @@ pub struct Memory {
     next: u64,
     in_use: u64,
     capacity: u64,
+    /// What kernels allocate.
+    pub heap: Heap,
 }
 
 impl Memory {
     /// Empty memory of `capacity` bytes.
     pub fn new(capacity: u64) -> Self {
         let (allocations, freed) = (Vec::new(), Vec::new());
-        Self { allocations, gone: 0, freed, next: GLOBAL_BASE, in_use: 0, capacity }
+        Self {
+            allocations,
+            gone: 0,
+            freed,
+            next: GLOBAL_BASE,
+            in_use: 0,
+            capacity,
+            heap: Heap::default(),
+        }
     }
 
     /// Allocates memory that holds nothing defined; `None` if the device (or the host) has no room.
@@ -180,6 +198,7 @@ impl Memory {
         self.freed.extend(live.map(|allocation| (allocation.base, allocation.bytes)));
         self.gone = 0;
         self.in_use = 0;
+        self.heap.close();
     }
 
     /// Records the content of the allocation that begins at `base`.
@@ -219,6 +238,12 @@ impl Memory {
     /// The allocation that holds `address`.
     pub fn find(&self, address: u64) -> Option<&Allocation> {
         self.index_of(address).and_then(|index| self.at(index))
+    }
+
+    /// The block of memory that holds `address`, as kernels see it.
+    #[inline]
+    pub fn block(&self, address: u64) -> Option<MemoryBlock<'_>> {
+        self.find(address).map(Allocation::block).or_else(|| self.heap.find(address))
     }
 
     fn range(&self, address: u64, bytes: u64) -> Result<&Allocation, NotAllocated> {

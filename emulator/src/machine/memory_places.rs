@@ -1,6 +1,7 @@
 //! Where an address lies in device memory, in words.
 
 use super::memory::{Allocation, Holds, Memory};
+use crate::lower::address::{GLOBAL_BASE, HEAP_BASE};
 
 /// An access that misses by so much meant something else: the least that an index of 32 bits misses
 /// by where it wraps around, with room for large buffers.
@@ -9,7 +10,8 @@ const FAR: u64 = 1 << 31;
 impl Memory {
     /// Whether `address` lies in memory that was freed.
     pub fn was_freed(&self, address: u64) -> bool {
-        self.freed.iter().any(|&(base, bytes)| address.wrapping_sub(base) < bytes)
+        self.heap.was_freed(address)
+            || self.freed.iter().any(|&(base, bytes)| address.wrapping_sub(base) < bytes)
     }
 
     /// Describes the read-only memory at `address`, and the remedy.
@@ -32,6 +34,11 @@ impl Memory {
 
     /// Says where `address` is, relative to the nearest allocation.
     pub fn locate(&self, address: u64) -> String {
+        if (HEAP_BASE..GLOBAL_BASE).contains(&address)
+            && let Some(place) = self.heap.locate(address)
+        {
+            return place;
+        }
         if let Some(&(base, bytes)) =
             self.freed.iter().find(|&&(base, bytes)| address.wrapping_sub(base) < bytes)
         {

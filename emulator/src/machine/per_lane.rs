@@ -171,8 +171,8 @@ pub fn words<'c>(cx: &'c mut Context<'_>, part: &Part, bytes: u64) -> Option<(Wo
             let found = allocation(cx, low)?;
             let inside = found.contains(low, high - low + bytes);
             let words = match cx.shares_memory {
-                true => Words::Global(&found.words),
-                false => Words::Unshared(&found.words),
+                true => Words::Global(found.words),
+                false => Words::Unshared(found.words),
             };
             inside.then_some((words, found.base))
         }

@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::fault::{Access, Fault, FaultKind, Outcome};
 use super::memory::Allocation;
+use super::memory_block::MemoryBlock;
 use crate::counters::sectors::{self, Touched};
 use crate::counters::{Use, banks};
 use crate::lower::address::resolve;
@@ -154,7 +155,7 @@ fn is_good(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) -> bool {
         Space::Local => end <= u64::from(cx.local_bytes(part.lanes)),
         Space::Param => false,
         _ => allocation(cx, low).is_some_and(|found| {
-            let writable = verb == Verb::Read || found.is_writable();
+            let writable = verb == Verb::Read || found.is_writable;
             found.contains(low, end - low) && writable
         }),
     };
@@ -304,16 +305,17 @@ fn touched(part: &Part, bytes: u32) -> Touched {
 }
 
 fn is_writable(cx: &mut Context<'_>, address: u64) -> bool {
-    allocation(cx, address).is_none_or(Allocation::is_writable)
+    allocation(cx, address).is_none_or(|found| found.is_writable)
 }
 
-/// The allocation of an address, tried first where the last one was found.
+/// The block of memory of an address, tried first where the last allocation was found.
 #[inline]
-pub fn allocation<'x>(cx: &mut Context<'x>, address: u64) -> Option<&'x Allocation> {
+pub fn allocation<'x>(cx: &mut Context<'x>, address: u64) -> Option<MemoryBlock<'x>> {
     let memory = cx.memory;
     if let Some(found) = memory.at(*cx.last_allocation).filter(|found| found.contains(address, 1)) {
-        return Some(found);
+        return Some(found.block());
     }
-    *cx.last_allocation = memory.index_of(address)?;
-    memory.at(*cx.last_allocation)
+    let Some(index) = memory.index_of(address) else { return memory.heap.find(address) };
+    *cx.last_allocation = index;
+    memory.at(index).map(Allocation::block)
 }

@@ -70,8 +70,8 @@ impl<'p> Demand<'p> {
         for read in operands(inst).0 {
             self.demand(read, if Some(read) == address { u64::MAX } else { stored });
         }
-        if let Op::Control(ControlOp::Print { arguments, .. } | ControlOp::Assert { arguments }) =
-            inst.op
+        if let Op::Control(op) = inst.op
+            && let Some(arguments) = op.words_of_driver_call()
         {
             for (word, _) in &self.program.copies[arguments as usize] {
                 self.demand((File::R32, *word), u64::MAX);

@@ -193,7 +193,12 @@ impl Claims {
     /// Refuses everything of a kernel with a call that was not compared with a GPU.
     fn unknown_call(&mut self, program: &Program, pc: usize) {
         for kind in self.accessed.clone() {
-            let reason = "calls through pointers and recursive calls were not compared with a GPU";
+            let reason = match program.code[pc].op {
+                Op::Control(ControlOp::Malloc { .. } | ControlOp::Free { .. }) => {
+                    "malloc and free access memory on a GPU, and place blocks in another way"
+                }
+                _ => "calls through pointers and recursive calls were not compared with a GPU",
+            };
             self.refuse(Scope::All(kind), format!("{reason}{}", at(program, pc)));
         }
     }
@@ -296,7 +301,15 @@ fn is_loop(atomic: &Atomic) -> bool {
 
 /// Whether no rule is known for a kernel with this operation.
 fn is_unknown_call(op: &Op) -> bool {
-    matches!(op, Op::Control(ControlOp::CallWithFrame { .. } | ControlOp::CallIndirect { .. }))
+    matches!(
+        op,
+        Op::Control(
+            ControlOp::CallWithFrame { .. }
+                | ControlOp::CallIndirect { .. }
+                | ControlOp::Malloc { .. }
+                | ControlOp::Free { .. }
+        )
+    )
 }
 
 /// The kinds of access that a kernel has.

@@ -1,6 +1,6 @@
 //! Control transfers, barriers and clocks.
 
-use super::slot::{File, Slot, Visitor, show};
+use super::slot::{File, Role, Slot, Visitor, show};
 
 /// The effect of a thread's arrival at a barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +109,16 @@ pub enum ControlOp {
         arguments: u32,
         d: Slot,
     },
+    /// `call malloc`: `arguments` names a table of the words of the size, and of the alignment if
+    /// there is one; `d` is the first word of the address.
+    Malloc {
+        arguments: u32,
+        d: Slot,
+    },
+    /// `call free`: `arguments` names a table of the words of the address.
+    Free {
+        arguments: u32,
+    },
     Clock {
         what: Clock,
         d: Slot,
@@ -116,6 +126,17 @@ pub enum ControlOp {
 }
 
 impl ControlOp {
+    /// The table of the words that a call of a function of the driver takes.
+    pub fn words_of_driver_call(self) -> Option<u32> {
+        match self {
+            Self::Assert { arguments }
+            | Self::Print { arguments, .. }
+            | Self::Malloc { arguments, .. }
+            | Self::Free { arguments } => Some(arguments),
+            _ => None,
+        }
+    }
+
     /// Shows every slot.
     pub fn slots(&mut self, see: &mut impl Visitor) {
         match self {
@@ -124,6 +145,7 @@ impl ControlOp {
                 show(see, [], [(File::by_width(*what == Clock::Full), d)]);
             }
             Self::Print { d, .. } => show(see, [], [(File::R32, d)]),
+            Self::Malloc { d, .. } => see(File::R32, Role::Write, d, 2),
             Self::CallIndirect { address, .. } => show(see, [(File::R64, address)], []),
             Self::Alloca { wide, d, size, .. } => {
                 let file = File::by_width(*wide);
@@ -138,7 +160,8 @@ impl ControlOp {
             | Self::Exit
             | Self::Trap
             | Self::Breakpoint
-            | Self::Assert { .. } => {}
+            | Self::Assert { .. }
+            | Self::Free { .. } => {}
         }
     }
 }
