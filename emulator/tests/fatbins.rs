@@ -5,11 +5,11 @@ use cudarc::driver::sys::{self, CUresult};
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::{null, null_mut};
 
-const PTX: u8 = 1;
-const CUBIN: u8 = 2;
+pub const PTX: u8 = 1;
+pub const CUBIN: u8 = 2;
 
 /// A fatbin of these members: kind, architecture and content.
-fn fatbin(members: &[(u8, u8, &[u8])]) -> Vec<u8> {
+pub fn fatbin(members: &[(u8, u8, &[u8])]) -> Vec<u8> {
     let mut all = Vec::new();
     for (kind, architecture, content) in members {
         let mut header = [0; 64];

@@ -21,6 +21,7 @@ mod heap;
 mod instructions;
 mod kernels;
 mod lines;
+mod links;
 mod masks;
 mod matrices;
 mod memory;

@@ -24,6 +24,8 @@ mod graph;
 mod graph_nodes;
 mod graphs;
 mod library;
+mod link;
+mod linker;
 mod log;
 mod machine_code;
 mod managed;

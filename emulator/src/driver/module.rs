@@ -71,8 +71,8 @@ pub fn load_source(
 ) -> Result<(), Code> {
     let loaded = text_of(driver, image).and_then(|text| load(driver, module, &text));
     loaded.map_err(|(code, why)| {
-        if let Some(options) = options {
-            options.log_error(&why);
+        if let Some(log) = options.and_then(JitOptions::error_log) {
+            log.write(&why);
         }
         code
     })

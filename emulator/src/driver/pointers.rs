@@ -287,18 +287,34 @@ impl JitOptions {
         self.place(option).map(|at| unsafe { self.values.0.add(at).read() })
     }
 
-    /// Writes why the compilation failed into the caller's error log, cut to fit, and how many
-    /// bytes that took.
-    pub fn log_error(self, message: &str) {
-        let bytes = self.value(ERROR_LOG_BUFFER_BYTES).unwrap_or(0);
-        let Some(buffer) = self.value(ERROR_LOG_BUFFER).filter(|_| bytes > 0) else { return };
-        let Ok(log) = Target::from_address(buffer as u64).bytes(bytes) else { return };
-        let kept = message.floor_char_boundary(bytes - 1);
+    /// Where the caller wants to read why the compilation failed.
+    pub fn error_log(self) -> Option<ErrorLog> {
+        let size_at = self.place(ERROR_LOG_BUFFER_BYTES)?;
+        let bytes = self.value(ERROR_LOG_BUFFER_BYTES).filter(|bytes| *bytes > 0)?;
+        let buffer = self.value(ERROR_LOG_BUFFER)? as u64;
+        let written = Target(self.values.0.wrapping_add(size_at).cast()).address();
+        Some(ErrorLog { buffer, bytes, written })
+    }
+}
+
+/// The caller's error log. It outlives the object that is compiled or linked, by CUDA's contract.
+#[derive(Debug, Clone, Copy)]
+pub struct ErrorLog {
+    buffer: u64,
+    bytes: usize,
+    /// The address of the value that says how many bytes were written.
+    written: u64,
+}
+
+impl ErrorLog {
+    /// Writes a message, cut to fit, and how many bytes that took.
+    pub fn write(self, message: &str) {
+        let Ok(log) = Target::from_address(self.buffer).bytes(self.bytes) else { return };
+        let kept = message.floor_char_boundary(self.bytes - 1);
         log[..kept].copy_from_slice(&message.as_bytes()[..kept]);
         log[kept] = 0;
-        if let Some(at) = self.place(ERROR_LOG_BUFFER_BYTES) {
-            // SAFETY: the place is one of `count`, and by CUDA's contract this value is written.
-            unsafe { self.values.0.add(at).write(kept + 1) };
+        if let Ok(written) = Target::from_address(self.written).bytes(size_of::<usize>()) {
+            written.copy_from_slice(&(kept + 1).to_ne_bytes());
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::graphs::Graphs;
+use super::linker::Linker;
 use super::log::Log;
 use super::order::Order;
 use super::pointers::{Handle, HostFunction};
@@ -77,6 +78,8 @@ pub struct Driver {
     pub host_memory: HashMap<u64, usize>,
     /// Memory that the host and the device share.
     pub managed: Managed,
+    /// Links at run time.
+    pub linkers: HashMap<Handle, Linker>,
     /// Memory pools.
     pub pools: Pools,
     /// Graphs and captures.
@@ -118,6 +121,7 @@ impl Driver {
             order: Order::default(),
             host_memory: HashMap::new(),
             managed: Managed::default(),
+            linkers: HashMap::new(),
             pools: Pools::default(),
             graphs: Graphs::default(),
             contexts: Vec::new(),
@@ -237,6 +241,7 @@ impl Driver {
         self.events.clear();
         self.order = Order::default();
         self.graphs = Graphs::default();
+        self.linkers.clear();
         self.pools = Pools::default();
         self.managed.clear();
         self.device.memory.clear();

@@ -30,8 +30,3 @@ unsupported! {
 unsupported! {
     cuStreamGetCaptureInfo_v2 cuStreamAddCallback
 }
-
-// Linking of binary code.
-unsupported! {
-    cuLinkCreate_v2 cuLinkAddData_v2 cuLinkAddFile_v2 cuLinkComplete cuLinkDestroy
-}

@@ -53,6 +53,7 @@ mod word_rules;
 mod yields;
 
 pub use builder::Symbols;
+pub use declarations::check_declarations;
 pub use program::Program;
 pub use refused::RefusedKernel;
 
@@ -92,7 +93,7 @@ pub fn lower(module: &Module<'_>, symbols: &Symbols, device: u32) -> Result<Lowe
         });
     }
     check_target(module.target, device)?;
-    declarations::check_declarations(module)?;
+    check_declarations(module)?;
     let files = Arc::new(SourceFiles::new(&module.files));
     let kernels =
         module.functions.iter().filter(|function| function.is_entry && function.body.is_some());

@@ -24,6 +24,10 @@ mod graphs;
 mod ledger;
 #[path = "../../../../../emulator/src/driver/library.rs"]
 mod library;
+#[path = "../../../../../emulator/src/driver/link.rs"]
+mod link;
+#[path = "../../../../../emulator/src/driver/linker.rs"]
+mod linker;
 #[path = "../../../../../emulator/src/driver/log.rs"]
 #[allow(dead_code, reason = "the emulator's events measure this computer; the fake's do not")]
 mod log;
