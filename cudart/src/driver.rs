@@ -188,6 +188,13 @@ functions! {
         node: Out<Handle>, graph: Handle, after: Address, count: usize, host: In<HostNode>
     );
     cuGraphAddEmptyNode(node: Out<Handle>, graph: Handle, after: Address, count: usize);
+    cuGraphAddMemAllocNode(
+        node: Out<Handle>, graph: Handle, after: Address, count: usize, parameters: Address
+    );
+    cuGraphAddMemFreeNode(
+        node: Out<Handle>, graph: Handle, after: Address, count: usize, address: Address
+    );
+    cuDeviceGraphMemTrim(device: c_int);
     cuGraphAddChildGraphNode(
         node: Out<Handle>, graph: Handle, after: Address, count: usize, child: Handle
     );

@@ -67,6 +67,13 @@ runtime! {
     fn cudaGraphAddEmptyNode(node: Out<Handle>, graph: Handle, after: Address, count: usize) {
         driver()?.cuGraphAddEmptyNode(node, graph, after, count)
     }
+    fn cudaGraphAddMemAllocNode(
+        node: Out<Handle>, graph: Handle, after: Address, count: usize, parameters: Address,
+    ) { driver()?.cuGraphAddMemAllocNode(node, graph, after, count, parameters) }
+    fn cudaGraphAddMemFreeNode(
+        node: Out<Handle>, graph: Handle, after: Address, count: usize, address: Address,
+    ) { driver()?.cuGraphAddMemFreeNode(node, graph, after, count, address) }
+    fn cudaDeviceGraphMemTrim(device: c_int) { driver()?.cuDeviceGraphMemTrim(device) }
     fn cudaGraphAddChildGraphNode(
         node: Out<Handle>, graph: Handle, after: Address, count: usize, child: Handle,
     ) { driver()?.cuGraphAddChildGraphNode(node, graph, after, count, child) }

@@ -31,11 +31,10 @@ macro_rules! unsupported {
 
 // Graphs and captures.
 unsupported! {
-    cudaDeviceGetGraphMemAttribute cudaDeviceGraphMemTrim cudaDeviceSetGraphMemAttribute
+    cudaDeviceGetGraphMemAttribute cudaDeviceSetGraphMemAttribute
     cudaGraphAddDependencies_v2 cudaGraphAddEventRecordNode cudaGraphAddEventWaitNode
     cudaGraphAddExternalSemaphoresSignalNode cudaGraphAddExternalSemaphoresWaitNode
-    cudaGraphAddMemAllocNode cudaGraphAddMemFreeNode cudaGraphAddMemcpyNodeFromSymbol
-    cudaGraphAddMemcpyNodeToSymbol cudaGraphAddNode cudaGraphAddNode_v2
+    cudaGraphAddMemcpyNodeFromSymbol cudaGraphAddMemcpyNodeToSymbol cudaGraphAddNode cudaGraphAddNode_v2
     cudaGraphChildGraphNodeGetGraph cudaGraphConditionalHandleCreate cudaGraphDebugDotPrint
     cudaGraphDestroyNode cudaGraphEventRecordNodeGetEvent cudaGraphEventRecordNodeSetEvent
     cudaGraphEventWaitNodeGetEvent cudaGraphEventWaitNodeSetEvent

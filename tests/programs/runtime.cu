@@ -293,6 +293,72 @@ static void captured_graph() {
     cudaGetLastError();
 }
 
+static void graph_memory() {
+    cudaStream_t stream;
+    cudaGraph_t graph, clone;
+    cudaGraphExec_t executable;
+    int *values, host[32] = {};
+    OK(cudaStreamCreate(&stream));
+    // A graph that frees what it allocates runs any number of times.
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    OK(cudaMallocAsync(&values, sizeof host, stream));
+    fill<<<1, 32, 0, stream>>>(values, 7);
+    OK(cudaMemcpyAsync(host, values, sizeof host, cudaMemcpyDeviceToHost, stream));
+    OK(cudaFreeAsync(values, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaMemset(values, 0, 4) == cudaErrorInvalidValue);
+    OK(cudaGraphInstantiate(&executable, graph, 0));
+    for (int i = 0; i < 3; ++i) {
+        host[31] = 0;
+        OK(cudaGraphLaunch(executable, stream));
+        OK(cudaStreamSynchronize(stream));
+        CHECK(host[31] == 38);
+    }
+    CHECK(cudaGraphClone(&clone, graph) == cudaErrorNotSupported);
+    OK(cudaGraphExecDestroy(executable));
+    OK(cudaGraphDestroy(graph));
+    // One that keeps it: the program uses and frees it, or the next launch does.
+    cudaGraphNode_t allocated, filled;
+    cudaMemAllocNodeParams allocation = {};
+    allocation.poolProps.allocType = cudaMemAllocationTypePinned;
+    allocation.poolProps.location.type = cudaMemLocationTypeDevice;
+    allocation.bytesize = sizeof host;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemAllocNode(&allocated, graph, nullptr, 0, &allocation));
+    values = (int *)allocation.dptr;
+    int first = 5;
+    void *arguments[] = {&values, &first};
+    cudaKernelNodeParams launch = {};
+    launch.func = (void *)fill;
+    launch.gridDim = dim3(1);
+    launch.blockDim = dim3(32);
+    launch.kernelParams = arguments;
+    OK(cudaGraphAddKernelNode(&filled, graph, &allocated, 1, &launch));
+    OK(cudaGraphInstantiate(&executable, graph, 0));
+    OK(cudaGraphLaunch(executable, stream));
+    OK(cudaMemcpy(host, values, sizeof host, cudaMemcpyDeviceToHost));
+    CHECK(host[31] == 36);
+    CHECK(cudaGraphLaunch(executable, stream) == cudaErrorInvalidValue);
+    OK(cudaFreeAsync(values, stream));
+    OK(cudaGraphLaunch(executable, stream));
+    OK(cudaFree(values));
+    OK(cudaGraphExecDestroy(executable));
+    OK(cudaGraphInstantiate(&executable, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
+    for (int i = 0; i < 3; ++i) OK(cudaGraphLaunch(executable, stream));
+    cudaGraphNode_t freed;
+    OK(cudaGraphAddMemFreeNode(&freed, graph, &filled, 1, values));
+    CHECK(cudaGraphAddMemFreeNode(&freed, graph, &filled, 1, host) == cudaErrorInvalidValue);
+    OK(cudaGraphExecDestroy(executable));
+    OK(cudaGraphInstantiate(&executable, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
+    OK(cudaGraphLaunch(executable, stream));
+    CHECK(cudaFree(values) == cudaErrorInvalidValue);
+    OK(cudaDeviceGraphMemTrim(0));
+    OK(cudaGraphExecDestroy(executable));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+    cudaGetLastError();
+}
+
 static void added_graph() {
     cudaGraph_t graph;
     cudaGraphExec_t executable;
@@ -348,6 +414,7 @@ int main() {
     pools();
     managed();
     captured_graph();
+    graph_memory();
     added_graph();
     reset();
     printf("%d failures\n", failures);

@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::current::{on_stream, with_context, with_healthy};
-use super::graphs::ordered;
+use super::graphs::{Node, ordered};
 use super::pointers::{Handle, Handles, HostFunction, Out, Target, call_host};
 use super::state::{DeviceWork, Driver, Work};
 use std::ffi::{c_uint, c_ulonglong};
@@ -13,6 +13,9 @@ const LEGACY: [Handle; 2] = [Handle(0), Handle(1)];
 
 /// `CU_STREAM_NON_BLOCKING`.
 pub const NON_BLOCKING: c_uint = 1;
+
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
+const AUTO_FREE_ON_LAUNCH: c_ulonglong = 1;
 
 /// `CU_STREAM_CAPTURE_STATUS_ACTIVE`.
 const ACTIVE: c_uint = 1;
@@ -54,8 +57,41 @@ impl Driver {
         Ok(())
     }
 
+    /// A graph that allocates memory cannot be copied: its addresses are those of one graph.
+    pub fn check_copyable(&mut self, graph: Handle) -> Result<(), Code> {
+        let allocates = |node: &Node<Work>| matches!(node.work, Work::Allocate { .. });
+        if self.graphs.nodes(graph)?.iter().any(allocates) {
+            self.note("invalid_argument", "a graph that allocates memory is copied into another");
+            return Err(Code::NOT_SUPPORTED);
+        }
+        Ok(())
+    }
+
+    /// Frees what an executable graph allocated at its last launch, if it was instantiated so.
+    ///
+    /// # Errors
+    /// The memory is still allocated.
+    fn begin_launch(&mut self, executable: Handle, all: &[Work]) -> Result<(), Code> {
+        for work in all {
+            let &Work::Allocate { address, bytes } = work else { continue };
+            if self.device.memory.find(address).is_none() {
+                continue;
+            }
+            if !self.graphs.auto_free.contains(&executable) {
+                let why = format!(
+                    "a graph is launched again before its {bytes} bytes at {address:#x} are freed: \
+                     free them, or instantiate it with the flag AUTO_FREE_ON_LAUNCH"
+                );
+                self.note("invalid_argument", &why);
+                return Err(Code::INVALID_VALUE);
+            }
+            self.device.memory.free(address).map_err(|_| Code::INVALID_VALUE)?;
+        }
+        Ok(())
+    }
+
     /// Adds a node to a capture.
-    fn append(&mut self, graph: Handle, work: Work) -> Result<(), Code> {
+    pub fn append(&mut self, graph: Handle, work: Work) -> Result<(), Code> {
         let handle = self.handle();
         self.graphs.append(graph, handle, work)
     }
@@ -126,6 +162,7 @@ extern "C" fn cuGraphCreate(graph: Out<Handle>, _flags: c_uint) -> Code {
 extern "C" fn cuGraphClone(clone: Out<Handle>, graph: Handle) -> Code {
     with_context(|driver| {
         let handle = driver.handle();
+        driver.check_copyable(graph)?;
         let nodes = driver.graphs.nodes(graph)?.clone();
         driver.graphs.graphs.insert(handle, nodes);
         clone.set(handle)
@@ -167,12 +204,15 @@ extern "C" fn cuGraphAddDependencies(
 extern "C" fn cuGraphInstantiateWithFlags(
     executable: Out<Handle>,
     graph: Handle,
-    _flags: c_ulonglong,
+    flags: c_ulonglong,
 ) -> Code {
     with_context(|driver| {
         let nodes = ordered(driver.graphs.nodes(graph)?)?;
         let handle = driver.handle();
         driver.graphs.executables.insert(handle, nodes);
+        if flags & AUTO_FREE_ON_LAUNCH != 0 {
+            driver.graphs.auto_free.insert(handle);
+        }
         executable.set(handle)
     })
 }
@@ -180,6 +220,7 @@ extern "C" fn cuGraphInstantiateWithFlags(
 #[unsafe(no_mangle)]
 extern "C" fn cuGraphExecDestroy(executable: Handle) -> Code {
     with_context(|driver| {
+        driver.graphs.auto_free.remove(&executable);
         driver.graphs.executables.remove(&executable).map(drop).ok_or(Code::INVALID_VALUE)
     })
 }
@@ -222,7 +263,8 @@ extern "C" fn cuGraphLaunch(executable: Handle, stream: Handle) -> Code {
     let ready = with_healthy(|driver| {
         let nodes = driver.graphs.executables.get(&executable).ok_or(Code::INVALID_VALUE)?;
         work = nodes.iter().map(|node| node.work.clone()).collect();
-        driver.check_legacy(stream)
+        driver.check_legacy(stream)?;
+        driver.begin_launch(executable, &work)
     });
     if ready != Code::SUCCESS { ready } else { run(stream, &work).into() }
 }
@@ -234,6 +276,15 @@ fn run(stream: Handle, all: &[Work]) -> Result<(), Code> {
             result(on_stream(stream, |driver, number| match driver.graphs.captures.get(&stream) {
                 Some(&(graph, _)) => driver.append(graph, Work::Device(Arc::clone(work))),
                 None => driver.perform(number, &**work),
+            }))
+        }
+        &Work::Allocate { address, bytes } => {
+            result(on_stream(stream, |driver, number| match driver.graphs.captures.get(&stream) {
+                Some(&(graph, _)) => driver.append(graph, work.clone()),
+                None => driver.perform(number, &move |driver, _| {
+                    let placed = driver.device.memory.allocate_at(address, bytes);
+                    placed.ok_or(Code::OUT_OF_MEMORY)
+                }),
             }))
         }
         Work::Host(function, argument) => launch_host(stream, *function, *argument),

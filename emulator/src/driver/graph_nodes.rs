@@ -3,11 +3,13 @@
 use super::code::Code;
 use super::current::with_context;
 use super::function::{Kind, kernel_work};
+use super::graph_memory;
 use super::memcpy_2d::Area3D;
 use super::memory::fill_rows;
-use super::pointers::{Extra, Handle, Handles, HostFunction, Out, Params, Structure};
+use super::pointers::{Extra, Handle, Handles, HostFunction, Out, Params, Structure, Target};
 use super::state::{Driver, Work};
 use crate::device::LaunchConfig;
+use std::ffi::c_int;
 use std::sync::Arc;
 
 /// `CUDA_KERNEL_NODE_PARAMS`, as far as both of its versions have it.
@@ -41,6 +43,12 @@ pub struct HostNode {
     function: Option<HostFunction>,
     argument: u64,
 }
+
+/// The bytes of `CUDA_MEM_ALLOC_NODE_PARAMS`, and where it has the size and the address. Pools have
+/// no memory here, so the other fields change nothing.
+const NODE_BYTES: usize = 120;
+const SIZE: usize = 104;
+const ADDRESS: usize = 112;
 
 /// Adds the node that `work` makes.
 fn add(
@@ -153,5 +161,43 @@ extern "C" fn cuGraphAddChildGraphNode(
     count: usize,
     child: Handle,
 ) -> Code {
-    add(node, graph, (after, count), |driver| Ok(Work::All(driver.graphs.work(child)?)))
+    add(node, graph, (after, count), |driver| {
+        driver.check_copyable(child)?;
+        Ok(Work::All(driver.graphs.work(child)?))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphAddMemAllocNode(
+    node: Out<Handle>,
+    graph: Handle,
+    after: Handles,
+    count: usize,
+    parameters: Target,
+) -> Code {
+    add(node, graph, (after, count), |driver| {
+        let fields = parameters.bytes(NODE_BYTES)?;
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&fields[SIZE..ADDRESS]);
+        let (work, address) = graph_memory::allocation(driver, usize::from_ne_bytes(bytes))?;
+        fields[ADDRESS..].copy_from_slice(&address.to_ne_bytes());
+        Ok(work)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphAddMemFreeNode(
+    node: Out<Handle>,
+    graph: Handle,
+    after: Handles,
+    count: usize,
+    address: u64,
+) -> Code {
+    add(node, graph, (after, count), |driver| graph_memory::release(driver, address))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDeviceGraphMemTrim(_device: c_int) -> Code {
+    // Graphs keep no memory that is not in use.
+    with_context(|_| Ok(()))
 }

@@ -23,6 +23,10 @@ pub struct Graphs<W> {
     pub graphs: HashMap<Handle, Vec<Node<W>>>,
     /// Nodes in an order in which they can run.
     pub executables: HashMap<Handle, Vec<Node<W>>>,
+    /// The executable graphs that free at a launch what they allocated before.
+    pub auto_free: HashSet<Handle>,
+    /// The memory that graphs allocate: addresses and sizes.
+    pub memory: HashMap<u64, usize>,
     /// The graph of each stream that is being captured, and whether its capture began there.
     pub captures: HashMap<Handle, (Handle, bool)>,
     /// The graph of each event that was recorded in a capture.
@@ -31,8 +35,14 @@ pub struct Graphs<W> {
 
 impl<W> Default for Graphs<W> {
     fn default() -> Self {
-        let (graphs, executables) = (HashMap::new(), HashMap::new());
-        Self { graphs, executables, captures: HashMap::new(), forks: HashMap::new() }
+        Self {
+            graphs: HashMap::new(),
+            executables: HashMap::new(),
+            auto_free: HashSet::new(),
+            memory: HashMap::new(),
+            captures: HashMap::new(),
+            forks: HashMap::new(),
+        }
     }
 }
 

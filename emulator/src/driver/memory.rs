@@ -5,6 +5,7 @@ use super::code::Code;
 use super::context::wait_for_all;
 use super::current::{on_stream, with_context, with_healthy};
 use super::graph::enqueue;
+use super::graph_memory;
 use super::pointers::{Handle, Out, Source, Target};
 use super::state::Driver;
 use crate::device::MoveKind;
@@ -35,6 +36,11 @@ fn allocate(address: Out<u64>, bytes: usize, stream: Handle) -> Code {
         if bytes == 0 {
             return Err(Code::INVALID_VALUE);
         }
+        if let Some(&(graph, _)) = driver.graphs.captures.get(&stream) {
+            let (work, at) = graph_memory::allocation(driver, bytes)?;
+            driver.append(graph, work)?;
+            return address.set(at);
+        }
         address.set(driver.device.memory.allocate(bytes as u64).ok_or(Code::OUT_OF_MEMORY)?)
     })
 }
@@ -44,9 +50,9 @@ fn free(address: u64, stream: Handle) -> Code {
         if address == 0 {
             return Ok(());
         }
-        // In a capture it stays: each launch of the graph uses it.
-        if driver.graphs.captures(stream) {
-            return Ok(());
+        if let Some(&(graph, _)) = driver.graphs.captures.get(&stream) {
+            let work = graph_memory::release(driver, address)?;
+            return driver.append(graph, work);
         }
         if driver.device.memory.free(address).is_ok() {
             driver.managed.remove(address);

@@ -21,6 +21,7 @@ mod first_names;
 mod foreign_runtime;
 mod function;
 mod graph;
+mod graph_memory;
 mod graph_nodes;
 mod graphs;
 mod library;

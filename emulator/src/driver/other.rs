@@ -26,7 +26,7 @@ unsupported! {
     cuDeviceGetExecAffinitySupport cuDeviceGetFabricClusterUuid cuDeviceGetGraphMemAttribute
     cuDeviceGetHostAtomicCapabilities cuDeviceGetLuid cuDeviceGetP2PAtomicCapabilities
     cuDeviceGetProperties cuDeviceGetTexture1DLinearMaxWidth
-    cuDeviceGraphMemTrim cuDeviceRegisterAsyncNotification cuDeviceSetGraphMemAttribute
+    cuDeviceRegisterAsyncNotification cuDeviceSetGraphMemAttribute
     cuDeviceUnregisterAsyncNotification cuGetExportTable cuGreenCtxCreate cuGreenCtxDestroy
     cuGreenCtxGetDevResource cuGreenCtxGetId cuGreenCtxRecordEvent cuGreenCtxStreamCreate
     cuGreenCtxWaitEvent cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory cuLogsRegisterCallback
@@ -63,8 +63,8 @@ unsupported! {
 unsupported! {
     cuGraphAddBatchMemOpNode cuGraphAddDependencies_v2 cuGraphAddEventRecordNode
     cuGraphAddEventWaitNode cuGraphAddExternalSemaphoresSignalNode
-    cuGraphAddExternalSemaphoresWaitNode cuGraphAddKernelNode cuGraphAddMemAllocNode
-    cuGraphAddMemFreeNode cuGraphAddNode cuGraphAddNode_v2 cuGraphAddNode_v3
+    cuGraphAddExternalSemaphoresWaitNode cuGraphAddKernelNode cuGraphAddNode cuGraphAddNode_v2
+    cuGraphAddNode_v3
     cuGraphBatchMemOpNodeGetParams cuGraphBatchMemOpNodeSetParams cuGraphChildGraphNodeGetGraph
     cuGraphConditionalHandleCreate cuGraphDebugDotPrint cuGraphDestroyNode
     cuGraphEventRecordNodeGetEvent cuGraphEventRecordNodeSetEvent cuGraphEventWaitNodeGetEvent

@@ -56,6 +56,13 @@ pub enum Work {
     Device(Arc<DeviceWork>),
     /// A call of the program's function, with the address of its argument.
     Host(Option<HostFunction>, u64),
+    /// An allocation of this many bytes at an address that is reserved for it.
+    Allocate {
+        /// The address.
+        address: u64,
+        /// The size.
+        bytes: u64,
+    },
     /// All of another graph; nothing, if it is empty.
     All(Vec<Work>),
 }

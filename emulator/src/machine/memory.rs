@@ -130,11 +130,18 @@ impl Memory {
 
     /// Allocates memory that holds nothing defined; `None` if the device (or the host) has no room.
     pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
-        let base = self.allocate_for(bytes, Holds::Unknown)?;
+        let base = self.next;
+        self.allocate_at(base, bytes)?;
+        self.reserve(bytes)
+    }
+
+    /// The same in a place of [`Memory::reserve`], again if it was freed there.
+    pub fn allocate_at(&mut self, base: u64, bytes: u64) -> Option<()> {
+        self.fill_place(base, bytes, Holds::Unknown)?;
         for word in self.find(base)?.words.iter().take(UNDEFINED_WORDS) {
             word.store(UNDEFINED, Relaxed);
         }
-        Some(base)
+        Some(())
     }
 
     /// Allocates zeroed memory for what is known.
@@ -162,6 +169,13 @@ impl Memory {
         let words = vec![0u32; count].into_iter().map(AtomicU32::new).collect();
         self.in_use += bytes;
         let at = self.allocations.partition_point(|allocation| allocation.base < base);
+        if self.allocations.get(at).is_some_and(|freed| freed.base == base) {
+            self.allocations.remove(at);
+            self.gone -= 1;
+        }
+        if base < self.next {
+            self.freed.retain(|&(freed, _)| freed != base);
+        }
         self.allocations.insert(at, Allocation { base, bytes, words, holds });
         Some(())
     }
@@ -404,6 +418,24 @@ mod tests {
         memory.clear();
         assert_eq!((memory.ranges().count(), memory.available().0), (0, 1 << 30));
         assert!(memory.was_freed(bases[4]));
+    }
+
+    #[test]
+    fn a_place_is_used_again_after_it_was_freed() {
+        let mut memory = Memory::new(1 << 30);
+        let base = memory.reserve(512).expect("there are addresses");
+        let next = memory.allocate(512).expect("there is room");
+        for _ in 0..3 {
+            assert!(memory.find(base).is_none());
+            memory.allocate_at(base, 512).expect("there is room");
+            assert!(!memory.was_freed(base) && memory.find(next).is_some());
+            assert_eq!(memory.ranges().count(), 2);
+            assert_eq!(memory.free(base), Ok(()));
+            assert!(memory.was_freed(base));
+        }
+        assert_eq!(memory.freed.len(), 1);
+        memory.free(next).expect("it is there");
+        assert_eq!(memory.available(), (1 << 30, 1 << 30));
     }
 
     #[test]

@@ -17,6 +17,8 @@ mod fatbins;
 mod function;
 #[path = "../../../../../emulator/src/driver/graph.rs"]
 mod graph;
+#[path = "../../../../../emulator/src/driver/graph_memory.rs"]
+mod graph_memory;
 #[path = "../../../../../emulator/src/driver/graph_nodes.rs"]
 mod graph_nodes;
 #[path = "../../../../../emulator/src/driver/graphs.rs"]
