@@ -120,6 +120,28 @@ fn an_update_does_not_hide_the_plain_write_before_it() {
 }
 
 #[test]
+fn a_barrier_and_a_flag_without_a_fence_order_reads_before_writes_alone() {
+    let first = |access: &str, barrier: &str| {
+        format!(
+            "{access}\n{barrier}\nsetp.ne.u32 %p1, %r1, 0; @%p1 bra END;\n\
+             st.relaxed.gpu.global.u32 [%rd2+64], 1;\nEND:"
+        )
+    };
+    let second = |access: &str| {
+        format!(
+            "setp.ne.u32 %p1, %r1, 0; @%p1 bra SET;\nWAIT: ld.relaxed.gpu.global.u32 %r3, [%rd2+64];\n\
+             setp.eq.u32 %p2, %r3, 0; @%p2 bra WAIT;\nSET: bar.sync 1;\n{access}"
+        )
+    };
+    let (read, write) = ("ld.global.u32 %r3, [%rd2];", "st.global.u32 [%rd2], 7;");
+    assert_eq!(wrong_in_arms(&first(read, "bar.sync 0;"), &second(write)), None);
+    for (before, barrier, after) in [(write, "bar.sync 0;", read), (read, "", write)] {
+        let found = wrong_in_arms(&first(before, barrier), &second(after)).expect("a race");
+        assert!(found.starts_with("race: "), "{found}");
+    }
+}
+
+#[test]
 fn the_last_reader_of_a_warp_does_not_hide_the_others() {
     let at_once = "ld.global.u32 %r3, [%rd2]; setp.eq.u32 %p2, %r1,";
     let reads = [

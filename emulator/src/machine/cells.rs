@@ -186,19 +186,20 @@ impl Cells {
     }
 
     /// The record that the access of a cell races with, and whether it is a write. `knows` says
-    /// whether the accessing thread is ordered after a record by more than meetings.
+    /// whether the accessing thread is ordered after a record, of a write or not, by more than
+    /// meetings.
     pub fn race(
         &mut self,
         cell: u64,
         me: &Accessor,
         (touch, value): (Touch, u32),
-        knows: impl Fn(&Record) -> bool,
+        knows: impl Fn(&Record, bool) -> bool,
     ) -> Option<(Record, bool)> {
         let began = self.began;
         let (page, at) = self.find(cell)?;
-        let races = |other: &Record| {
+        let races = |other: &Record, wrote: bool| {
             let apart = other.when >= began && other.by.0 & me.by.0 & STRONG == 0;
-            apart && (other.block != me.block || is_late(other, me)) && !knows(other)
+            apart && (other.block != me.block || is_late(other, me)) && !knows(other, wrote)
         };
         let written = page.written.get(at);
         if began <= written.when && is_no_change(&written, page.value[at], (touch, value)) {
@@ -207,10 +208,10 @@ impl Cells {
         let (read, elsewhere) = (page.read.get(at), page.read_elsewhere.get(at));
         let writes = [Some(written), page.written_elsewhere(at)].into_iter().flatten();
         let mut unseen = writes.filter(|write| !has_seen(me, &read, write));
-        if let Some(write) = unseen.find(races) {
+        if let Some(write) = unseen.find(|write| races(write, true)) {
             return Some((write, true));
         }
-        if let Some(plain) = self.plain_before(cell, &written).filter(races) {
+        if let Some(plain) = self.plain_before(cell, &written).filter(|plain| races(plain, true)) {
             return Some((plain, true));
         }
         if touch == Touch::Read {
@@ -218,7 +219,7 @@ impl Cells {
         }
         let plain = self.plain_reads.get(&cell).copied();
         let mut reads = [read, elsewhere].into_iter().chain(plain);
-        reads.find(races).map(|read| (read, false))
+        reads.find(|read| races(read, false)).map(|read| (read, false))
     }
 
     /// The plain write of a cell before `written`, if that is a strong one.

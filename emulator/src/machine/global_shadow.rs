@@ -294,8 +294,12 @@ impl Reader<'_> {
     }
 
     fn meet(&mut self, meeting: Meeting) {
+        let before = self.shadow.now;
         let now = self.shadow.tick();
         self.met.meet(meeting, now);
+        if self.shadow.orders && meeting.block {
+            self.shadow.order.end_reads(self.block, before);
+        }
         let meets = Meeting { caught_up: 0, looked: 0, ..meeting } != Meeting::default();
         if self.shadow.orders && meets {
             self.shadow.order.meet(self.block);
@@ -374,14 +378,14 @@ impl Reader<'_> {
         let me = self.accessor(access.by);
         let order = &self.shadow.order;
         let (block, lanes_met) = (self.block, &self.met.lanes);
-        let knows = |by: By, other: &Record| match other.block == block {
+        let knows = |by: By, other: &Record, wrote: bool| match other.block == block {
             true => lanes_met.knows(by, (other.by, other.when)),
-            false => order.knows(block, other),
+            false => order.knows(block, other, wrote),
         };
         for (at, lane, address, cell) in cells.clone() {
             let me = Accessor { by: me.by.lane(lane), ..me };
             let touch = (access.touch, value(at, address, cell));
-            let knows = |other: &Record| knows(me.by, other);
+            let knows = |other: &Record, wrote| knows(me.by, other, wrote);
             if let Some((other, wrote)) = self.shadow.cells.race(cell, &me, touch, knows) {
                 let (touch, bytes) = (access.touch, access.bytes);
                 let (by, other, other_block) = (me.by, other.by, other.block);

@@ -1,12 +1,15 @@
 //! The order of blocks in a grid, by fences and by strong accesses that publish them.
 //!
 //! A fence covers what its lanes did before it, and what other threads of the block did before they
-//! met its warp. The first strong write or atomic operation after it publishes it, if its lanes are
-//! those of the fence or met its warp since. The place then carries two ticks: of the block's last
-//! fence, and of the write. A block that reads the place by a strong access knows every access, in
-//! whatever block, with a fence that covers it and was executed up to the one tick and published up
-//! to the other: at once if it acquires or is atomic, otherwise once it executes a fence, or its
-//! threads meet. That is more than PTX promises, so a race may be missed, and none is made up.
+//! met its warp. A barrier of the block covers its reads: they have their values, so that no later
+//! write changes them, though PTX asks for a fence. CUB relies on it where it compacts in place.
+//! The first strong write or atomic operation after a fence or barrier publishes it, if its lanes
+//! are those of the fence or met its warp since. The place then carries two ticks: of the block's
+//! last fence, and of the write; and two of its last barrier. A block that reads the place by a
+//! strong access knows every access, in whatever block, with a fence that covers it and was executed
+//! up to the one tick and published up to the other: at once if it acquires or is atomic, otherwise
+//! once it executes a fence, or its threads meet. That is more than PTX promises, so a race may be
+//! missed, and none is made up.
 
 use super::cells::Record;
 use super::hazard::{LANES, Touch};
@@ -27,14 +30,14 @@ const NEVER: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub struct KnownOrder {
     /// The ticks that each strongly written word carries.
-    carried: HashMap<u64, Ticks>,
+    carried: HashMap<u64, Known>,
     /// The ticks that all places carry together, once there are too many.
-    carried_anywhere: Ticks,
+    carried_anywhere: Known,
     blocks: HashMap<u32, Block>,
 }
 
 /// Lanes that execute a fence or write to a flag.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Publisher {
     /// Their warp.
     pub warp: u32,
@@ -59,15 +62,41 @@ impl Ticks {
     }
 }
 
+/// Up to which ticks fences and barriers are known.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known {
+    fences: Ticks,
+    barriers: Ticks,
+}
+
+impl Known {
+    fn max(self, other: Self) -> Self {
+        let (fences, barriers) = (&other.fences, &other.barriers);
+        Self { fences: self.fences.max(*fences), barriers: self.barriers.max(*barriers) }
+    }
+
+    /// Whether `fence` is among them.
+    fn contains(&self, fence: &Fence) -> bool {
+        let known = if fence.of_reads { self.barriers } else { self.fences };
+        fence.ticks.fence <= known.fence && fence.ticks.write <= known.write
+    }
+}
+
+/// A fence, or a barrier of the block.
 #[derive(Debug)]
 struct Fence {
     ticks: Ticks,
     by: Publisher,
+    /// It is a barrier, which orders reads alone.
+    of_reads: bool,
 }
 
 impl Fence {
-    /// Whether it orders an access of its block before what follows it.
-    fn covers(&self, record: &Record) -> bool {
+    /// Whether it orders an access of its block, a write or not, before what follows it.
+    fn covers(&self, record: &Record, wrote: bool) -> bool {
+        if self.of_reads {
+            return !wrote;
+        }
         let (when, by) = (record.when, record.by);
         let is_own = || {
             let lane = 1 << (by.thread() % 32);
@@ -80,6 +109,9 @@ impl Fence {
     /// Whether it is ordered before what `writer` does.
     fn is_before(&self, writer: &Publisher) -> bool {
         let when = self.ticks.fence;
+        if self.of_reads {
+            return when < writer.met;
+        }
         let is_own = self.by.lanes & writer.lanes != 0 || when < writer.warp_met;
         when < writer.met || (self.by.warp == writer.warp && is_own)
     }
@@ -88,11 +120,13 @@ impl Fence {
 #[derive(Debug, Default)]
 struct Block {
     /// Up to which ticks it knows what was fenced and published.
-    known: Ticks,
+    known: Known,
     /// The same once it executes a fence or its threads meet.
-    seen: Ticks,
+    seen: Known,
     /// Its last fence.
     fence: u32,
+    /// Its last barrier.
+    barrier: u32,
     /// Fences after which it accessed memory that is checked.
     fences: Vec<Fence>,
     /// How many of the last ones may wait for a write that publishes them.
@@ -108,6 +142,21 @@ impl Block {
     fn unpublished(&mut self) -> &mut [Fence] {
         let first = self.fences.len() - self.unpublished;
         &mut self.fences[first..]
+    }
+
+    /// A fence is executed.
+    fn push(&mut self, fence: Fence) {
+        let tick = fence.ticks.fence;
+        self.fences.push(fence);
+        self.unpublished += 1;
+        if self.unpublished > MOST_UNPUBLISHED {
+            self.publish(tick, None);
+        }
+        if self.fences.len() > MOST_FENCES {
+            self.forgotten = self.fences[MOST_FENCES / 2].ticks.fence;
+            self.fences.drain(..=MOST_FENCES / 2);
+            self.unpublished = self.unpublished.min(self.fences.len());
+        }
     }
 
     fn publish(&mut self, tick: u32, writer: Option<&Publisher>) {
@@ -150,16 +199,18 @@ impl KnownOrder {
         let warp = 1 << (by.warp & 31);
         if block.behind & warp != 0 {
             block.behind &= !warp;
-            block.fences.push(Fence { ticks: Ticks { fence: tick, write: NEVER }, by });
-            block.unpublished += 1;
+            block.push(Fence { ticks: Ticks { fence: tick, write: NEVER }, by, of_reads: false });
         }
-        if block.unpublished > MOST_UNPUBLISHED {
-            block.publish(tick, None);
-        }
-        if block.fences.len() > MOST_FENCES {
-            block.forgotten = block.fences[MOST_FENCES / 2].ticks.fence;
-            block.fences.drain(..=MOST_FENCES / 2);
-            block.unpublished = block.unpublished.min(block.fences.len());
+    }
+
+    /// The reads of a block so far have their values, as its threads meet: at `tick`.
+    pub fn end_reads(&mut self, block: u32, tick: u32) {
+        let block = self.block(block);
+        block.barrier = tick;
+        let ticks = Ticks { fence: tick, write: NEVER };
+        match block.unpublished().last_mut() {
+            Some(last) if last.of_reads && last.ticks.write == NEVER => last.ticks = ticks,
+            _ => block.push(Fence { ticks, by: Publisher::default(), of_reads: true }),
         }
     }
 
@@ -192,10 +243,15 @@ impl KnownOrder {
                 state.known = state.known.max(state.seen);
             }
         }
-        if touch == Touch::Read || state.fence == 0 {
+        if touch == Touch::Read || state.fence.max(state.barrier) == 0 {
             return;
         }
-        let carried = carried.max(Ticks { fence: state.fence, write: tick });
+        let written_after = |fence: u32| match fence {
+            0 => Ticks::default(),
+            _ => Ticks { fence, write: tick },
+        };
+        let (fences, barriers) = (written_after(state.fence), written_after(state.barrier));
+        let carried = carried.max(Known { fences, barriers });
         if self.carried.len() < MOST_PLACES {
             self.carried.insert(place, carried);
         } else {
@@ -203,14 +259,15 @@ impl KnownOrder {
         }
     }
 
-    /// Whether `block` knows an access of another.
-    pub fn knows(&self, block: u32, record: &Record) -> bool {
+    /// Whether `block` knows an access of another, a write or not.
+    pub fn knows(&self, block: u32, record: &Record, wrote: bool) -> bool {
         let Some(other) = self.blocks.get(&record.block) else { return false };
         let Some(Block { known, .. }) = self.blocks.get(&block) else { return false };
         let first = other.fences.partition_point(|at| at.ticks.fence < record.when);
-        let up_to_now = other.fences[first..].iter().take_while(|at| at.ticks.fence <= known.fence);
-        let mut published = up_to_now.filter(|at| at.ticks.write <= known.write);
-        record.when <= other.forgotten || published.any(|at| at.covers(record))
+        let last = known.fences.fence.max(known.barriers.fence);
+        let up_to_now = other.fences[first..].iter().take_while(|at| at.ticks.fence <= last);
+        let mut published = up_to_now.filter(|at| known.contains(at));
+        record.when <= other.forgotten || published.any(|at| at.covers(record, wrote))
     }
 }
 
@@ -229,7 +286,8 @@ mod tests {
 
     /// Whether a block knows what lane 0 of the first warp of another did.
     fn knows(order: &KnownOrder, block: u32, (other, when): (u32, u32)) -> bool {
-        order.knows(block, &Record { when, block: other, by: By::new(0, 0, Sharing::Plain) })
+        let record = Record { when, block: other, by: By::new(0, 0, Sharing::Plain) };
+        order.knows(block, &record, true)
     }
 
     /// Lane 0 of the first warp writes a flag.
@@ -268,6 +326,30 @@ mod tests {
         // An atomic operation needs none.
         write(&mut order, (2, 3), FLAG, Touch::Update(true));
         assert!(knows(&order, 2, (0, 1)));
+    }
+
+    #[test]
+    fn a_barrier_and_a_flag_order_reads_alone() {
+        let mut order = KnownOrder::default();
+        let reader = |order: &KnownOrder, wrote| {
+            let record = Record { when: 1, block: 0, by: By::new(0, 0, Sharing::Plain) };
+            order.knows(1, &record, wrote)
+        };
+        let after_barrier = Publisher { met: 2, warp_met: 2, ..lane_0(0) };
+        order.end_reads(0, 1);
+        for (tick, publisher, known) in [(3, lane_0(0), false), (5, after_barrier, true)] {
+            order.publish((0, tick), publisher);
+            order.access((0, tick), FLAG, Touch::Write(true), GridOrder::default());
+            order.access((1, tick), FLAG, Touch::Read, GridOrder::default());
+            assert!(!reader(&order, false), "it has not met since");
+            order.meet(1);
+            assert_eq!((reader(&order, false), reader(&order, true)), (known, false));
+        }
+        // A later barrier, before anything was published, is one with the first.
+        for tick in 6..100 {
+            order.end_reads(0, tick);
+        }
+        assert_eq!(order.blocks[&0].fences.len(), 2);
     }
 
     #[test]

@@ -107,7 +107,10 @@ impl Launch<'_> {
     pub fn blocks_order(&self) -> bool {
         let publishes = |inst: &Inst| match inst.op {
             Op::Fence { beyond_block } => beyond_block,
-            Op::Store { element, .. } => element.order.releases,
+            // A barrier before it orders reads.
+            Op::Store { element, ref address, .. } => {
+                element.is_strong() && address.space != Space::Shared
+            }
             Op::Atomic(ref atomic) => atomic.order.releases,
             Op::AtomicVector(ref atomic) => atomic.order.releases,
             _ => false,
