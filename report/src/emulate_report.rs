@@ -183,14 +183,20 @@ fn readable(symbol: &str) -> String {
     rust.or_else(|| name_in_cpp(symbol)).unwrap_or_else(|| symbol.to_owned())
 }
 
+/// A name without the namespaces before it, and the name before its template arguments.
+fn own_name(name: &str) -> (&str, &str) {
+    let path = name.split('<').next().unwrap_or(name);
+    let start = path.rfind("::").map_or(0, |at| at + 2);
+    (&name[start..], &path[start..])
+}
+
 /// A name that fits its column: without the namespaces before it, and without its middle.
 fn shorten(name: &str) -> String {
     let length = |name: &str| name.chars().count();
     if length(name) <= NAME_WIDTH {
         return name.to_owned();
     }
-    let path = name.split('<').next().unwrap_or(name);
-    let own = path.rfind("::").map_or(name, |at| &name[at + 2..]);
+    let (own, _) = own_name(name);
     if length(own) <= NAME_WIDTH {
         return own.to_owned();
     }
@@ -199,16 +205,25 @@ fn shorten(name: &str) -> String {
     head.chain(['…']).chain(tail).collect()
 }
 
-/// The rows' names for the table: shortened, unless that gives two kernels one name.
+/// `Kernel<…>` for a template, whatever its length.
+fn without_arguments(name: &str) -> String {
+    let (own, function) = own_name(name);
+    if own == function { own.to_owned() } else { format!("{function}<…>") }
+}
+
+/// The rows' names for the table: shortened, but so that no two kernels have one name.
 fn shown_names(rows: &[Row]) -> Vec<String> {
-    let short: Vec<String> = rows.iter().map(|row| shorten(&row.kernel)).collect();
-    let is_shared = |at: usize| {
-        let others = rows.iter().zip(&short);
-        others.into_iter().any(|(row, name)| *name == short[at] && row.symbol != rows[at].symbol)
+    let forms = [shorten, without_arguments, |name: &str| own_name(name).0.to_owned()];
+    let forms = forms.map(|form| rows.iter().map(|row| form(&row.kernel)).collect::<Vec<_>>());
+    let is_own = |names: &[String], at: usize| {
+        let mut others = rows.iter().zip(names);
+        others.all(|(row, name)| *name != names[at] || row.symbol == rows[at].symbol)
     };
-    (0..rows.len())
-        .map(|at| if is_shared(at) { rows[at].kernel.clone() } else { short[at].clone() })
-        .collect()
+    let name = |at: usize| {
+        let form = forms.iter().find(|names| is_own(names, at));
+        form.map_or_else(|| rows[at].kernel.clone(), |names| names[at].clone())
+    };
+    (0..rows.len()).map(name).collect()
 }
 
 /// A table for people, the checks, and the origin of times between events; nothing without

@@ -58,6 +58,8 @@ fn kernels_of_cpp_have_names_that_tell_them_apart() {
         format!("_ZN{namespaces}23transform_kernel_secondIfLi8EEEvPT_"),
         "_Z28a_kernel_with_a_long_name_ofIfLi16ELi16ELi16EEvPT_".to_owned(),
         "_Z28a_kernel_with_a_long_name_ofIdLi16ELi16ELi16EEvPT_".to_owned(),
+        format!("_ZN{namespaces}24SortManyKeysOfAHistogramIiLi16ELi16ELi16EEEvPT_"),
+        format!("_ZN{namespaces}24SortManyKeysOfATileInAnyIiLi16ELi16ELi16EEEvPT_"),
     ];
     let line = |symbol: &String| {
         format!(
@@ -73,6 +75,8 @@ fn kernels_of_cpp_have_names_that_tell_them_apart() {
     // Cut, these two would be one.
     assert_eq!(names[3], "a_kernel_with_a_long_name_of<float, 16, 16, 16>");
     assert_eq!(names[4], "a_kernel_with_a_long_name_of<double, 16, 16, 16>");
+    // These differ in the part that is cut.
+    assert_eq!(names[5..], ["SortManyKeysOfAHistogram<…>", "SortManyKeysOfATileInAny<…>"]);
 }
 
 #[test]
