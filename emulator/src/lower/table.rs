@@ -102,7 +102,7 @@ pub const GROUPS: &[Group] = &[
         opcodes: "bra brx call ret alloca stacksave stackrestore exit trap brkpt nanosleep pmevent \
                   griddepcontrol",
         forms: "`brx.idx`; calls by name and through pointers, recursive ones, of functions of the \
-                module, `vprintf` and `__assertfail`; \
+                module, `vprintf`, `__assertfail`, `malloc` and `free`; \
                 `pmevent` and `griddepcontrol` do nothing, since no grid begins before the one \
                 before it has ended; `brkpt` is a fault",
     },
