@@ -328,3 +328,20 @@ fn sound_kernels_are_not_blamed() {
         }
     }
 }
+
+#[test]
+fn the_other_side_of_a_race_is_never_the_thread_itself() {
+    // All lanes read what one of them wrote.
+    let shared_read = "setp.eq.u32 %p2, %r1, 0;\n@%p2 st.global.u32 [%rd2], 7;\n\
+                       setp.gt.u32 %p1, %r1, 31; @%p1 bra END;\nld.global.u32 %r3, [%rd2];\nEND:";
+    let found = wrong_in_arms(shared_read, "").expect("a race");
+    assert!(found.contains("thread (1,0,0): reads 4 bytes of global"), "{found}");
+    assert!(found.contains(", which thread (0,0,0) wrote at PTX line 13: a race"), "{found}");
+    // Lane 5 and then lane 7 read; lane 7 writes.
+    let own_read = "setp.eq.u32 %p1, %r1, 5; setp.eq.u32 %p2, %r1, 7;\n\
+                    @%p1 ld.global.u32 %r3, [%rd2];\n@%p2 ld.global.u32 %r3, [%rd2];\n\
+                    @%p2 st.global.u32 [%rd2], 8;";
+    let found = wrong_in_arms(own_read, "").expect("a race");
+    let of_warp = "which several threads of its warp read, one of them at PTX line 14: a race";
+    assert!(found.contains("thread (7,0,0): writes") && found.contains(of_warp), "{found}");
+}

@@ -110,7 +110,7 @@ fn an_update_of_one_place_in_one_line_wants_an_atomic_operation() {
         launch(&mut Bench::new(&text), 1, 64).expect("a race")
     };
     let one_line = found(".loc 1 7 9");
-    assert!(one_line.contains(" read at src/lib.rs:7:5: a race; a barrier"), "{one_line}");
+    assert!(one_line.contains(" at src/lib.rs:7:5: a race; a barrier"), "{one_line}");
     assert!(one_line.ends_with("(atom; in Rust `fetch_add`, in CUDA C++ atomicAdd)"), "{one_line}");
     let two_lines = found(".loc 1 8 5");
     assert!(two_lines.ends_with("in CUDA C++ __syncthreads())"), "{two_lines}");
@@ -422,4 +422,24 @@ fn a_constant_variable_is_not_stored_to() {
     let found = argument("mov.u64 %rd4, c; cvta.const.u64 %rd5, %rd4; st.u32 [%rd5], %r1;", false)
         .expect("a fault");
     assert!(found.contains("0 bytes into 'c', which is constant"), "{found}");
+}
+
+#[test]
+fn the_other_side_of_a_race_is_never_the_thread_itself() {
+    let fill = "setp.eq.u32 %p0, %r1, 0;\n@%p0 st.shared.b32 [%r6], 9;\nbar.sync 0;\n";
+    let of_lanes = |first: u32, second: u32, body: &str| {
+        format!(
+            "{fill}setp.eq.u32 %p1, %r1, {first}; setp.eq.u32 %p2, %r1, {second};\n\
+             @%p1 ld.shared.b32 %r5, [%r6];\n@%p2 ld.shared.b32 %r5, [%r6];\n{body}"
+        )
+    };
+    let write = "@%p2 st.shared.b32 [%r6], 3;";
+    let found = wrong(&of_lanes(5, 7, write), 32).expect("a race");
+    let of_warp = "which several threads of its warp read, one of them at PTX line 14: a race";
+    assert!(found.contains("thread (7,0,0): writes") && found.contains(of_warp), "{found}");
+    // The first warp reads and sleeps, the second reads, and another thread of the first writes.
+    let write = "nanosleep.u32 9;\n".repeat(600) + "@%p0 st.shared.b32 [%r6], 3;";
+    let found = wrong(&of_lanes(3, 40, &write), 64).expect("a race");
+    let of_block = "which threads of several warps read, one of them at PTX line 13: a race";
+    assert!(found.contains("writes 4 bytes") && found.contains(of_block), "{found}");
 }

@@ -304,23 +304,28 @@ fn describe_hazard(
         ),
         Hazard::Race { other, wrote, block } => {
             let same_warp = lane.is_some_and(|(warp, _)| warp == other.thread() / 32);
-            let who = match block {
-                Some(block) => format!("thread {} of block {}", thread(other), triple(block)),
-                None if same_warp && other.of_several_warps() => "a thread of another warp".into(),
-                None => format!("thread {}", thread(other)),
-            };
+            let is_own = lane.is_some_and(|(warp, lane)| warp * 32 + lane == other.thread());
             let did = if wrote { "wrote" } else { "read" };
-            let there = program.place_in_words(other.pc());
+            // Of accesses of several threads one is kept, which may be that of the thread itself.
+            let who = match block {
+                Some(block) => format!("thread {} of block {} {did}", thread(other), triple(block)),
+                None if same_warp && other.of_several_warps() => {
+                    format!("threads of several warps {did}, one of them")
+                }
+                None if is_own => format!("several threads of its warp {did}, one of them"),
+                None => format!("thread {} {did}", thread(other)),
+            };
+            let there = other.pc().map_or_else(String::new, |pc| program.place_in_words(pc));
             let remedy = match block {
                 Some(_) => BETWEEN_BLOCKS,
                 None if same_warp && !other.of_several_warps() => IN_WARP,
                 None => IN_BLOCK,
             };
             // One line that reads and writes is an update: no barrier helps there.
-            let place = program.place(other.pc(), &[]);
+            let place = other.pc().and_then(|pc| program.place(pc, &[]));
             let is_update = here.zip(place).is_some_and(|(here, there)| here.is_in_line_of(&there));
             let update = if is_update { UPDATE } else { "" };
-            format!("{what}, which {who} {did} {there}: a race; {remedy}{update}")
+            format!("{what}, which {}: a race; {remedy}{update}", [who, there].join(" ").trim_end())
         }
     }
 }

@@ -83,9 +83,14 @@ impl By {
         self.0 & SEVERAL != 0
     }
 
-    /// Its instruction.
-    pub fn pc(self) -> u32 {
-        (self.0 >> INSTRUCTION).cast_unsigned()
+    /// Whether other lanes of its warp did the same since all lanes last met.
+    pub fn of_several_lanes(self) -> bool {
+        self.0 & LANES != 0
+    }
+
+    /// Its instruction; `None` if its number is too large to be kept.
+    pub fn pc(self) -> Option<u32> {
+        Some((self.0 >> INSTRUCTION).cast_unsigned()).filter(|pc| *pc < LAST_INSTRUCTION)
     }
 }
 

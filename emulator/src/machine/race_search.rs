@@ -194,12 +194,15 @@ impl Races {
         let access =
             Access { verb, space: "global", address: race.address, size: race.bytes, limit: None };
         let other = u64::from(race.other_block);
+        // Lane 0 stands for all if a whole warp accesses one word.
+        let is_own = other == block && race.by.thread() == race.other.thread();
+        let thread = race.by.thread() + u32::from(is_own && race.by.of_several_lanes());
         let elsewhere = (other != block).then(|| self.grid.index(other));
         Fault {
             kind: FaultKind::Race,
-            pc: Some(race.by.pc()),
+            pc: race.by.pc(),
             callers: Vec::new(),
-            lane: Some((race.by.thread() / 32, race.by.thread() % 32)),
+            lane: Some((thread / 32, thread % 32)),
             access: Some(access),
             hazard: Some(Hazard::Race { other: race.other, wrote: race.wrote, block: elsewhere }),
             detail: String::new(),
