@@ -63,6 +63,24 @@ fn addresses_are_initial_values_whole_and_by_bytes() {
 }
 
 #[test]
+fn kernels_that_launch_kernels_are_refused_by_name_and_line_once_they_are_used() {
+    let text = format!(
+        "{HEAD}.file 1 \"tree.cu\"\n\
+         .extern .func (.param .b64 r) cudaGetParameterBufferV2(.param .b64 a);\n\
+         .visible .entry child() {{ ret; }}\n\
+         .visible .entry parent() {{ .loc 1 12 5\n{{ .param .b64 a; .param .b64 r;\n\
+         call.uni (r), cudaGetParameterBufferV2, (a); }} ret; }}\n"
+    );
+    let module = Device::default().load(&text).unwrap();
+    assert!(module.kernel("child").is_some());
+    assert_eq!(
+        module.refusal("parent").unwrap().to_string(),
+        "the emulator does not support this: dynamic parallelism, a call of \
+         'cudaGetParameterBufferV2' in a kernel, in 'parent' at tree.cu:12:5 (PTX line 9)"
+    );
+}
+
+#[test]
 fn only_kernels_that_use_undefined_symbols_are_refused() {
     let text = format!(
         "{HEAD}.extern .global .b32 e;\n\

@@ -544,6 +544,18 @@ fn a_kernel_that_is_not_executed_harms_no_other() {
 }
 
 #[test]
+fn more_constants_than_there_are_slots_are_refused() {
+    let moves = |count: u32| {
+        (0..count).map(|at| format!("add.u32 %r1, %r1, {};\n", 1000 + at)).collect::<String>()
+    };
+    assert!(Device::default().load(&kernel("", &moves(30_000))).is_ok());
+    assert_eq!(
+        refusal("", &moves(33_000)),
+        "unsupported PTX: more than 32767 constants of one width at line 5"
+    );
+}
+
+#[test]
 fn more_static_shared_memory_than_a_kernel_may_have_is_refused() {
     let text = ".version 8.0\n.target sm_80\n.address_size 64\n\
         .shared .align 4 .b8 tile[61440];\n\

@@ -212,7 +212,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         let used = &mut self.used[file as usize];
         let first = *used;
         *used += count as usize;
-        if *used > 0x7fff {
+        if *used > Slot::MOST {
             return Err(PtxError::unsupported(
                 line,
                 "unsupported PTX: more than 32767 registers of one width",

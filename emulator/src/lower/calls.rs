@@ -175,6 +175,9 @@ impl<'m, 'a> Builder<'m, 'a> {
                     "unsupported call through '{name}', which is no pointer of 64 bits with a \
                      prototype or targets"
                 ),
+                _ if name.starts_with("cuda") => {
+                    format!("unsupported dynamic parallelism, a call of '{name}' in a kernel")
+                }
                 _ => format!("unsupported call of '{name}', which the module does not define"),
             };
             return Err(PtxError::unsupported(i.line, message));

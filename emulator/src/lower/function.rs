@@ -43,7 +43,7 @@ pub fn lower_kernel<'m, 'a>(
         builder.mark(start, &mut convergences);
     }
     builder.link();
-    check_local(kernel, builder.local_bytes)?;
+    builder.check_sizes(kernel)?;
     let (reserved_shared, uses_stack) = (builder.reserved_shared(), builder.uses_stack());
     let (shared_extent, dynamic_shared_start) = (builder.shared_extent(), builder.dynamic_start());
     let initial = builder.warp_init.iter().map(|(register, _)| *register);
@@ -94,18 +94,6 @@ fn check_directives(kernel: &Function<'_>) -> Lowered<()> {
             Err(PtxError::unsupported(line, what))
         }
     }
-}
-
-/// Refuses a kernel with more local memory than a thread can have.
-fn check_local(kernel: &Function<'_>, bytes: u32) -> Lowered<()> {
-    if bytes <= MOST_LOCAL_BYTES {
-        return Ok(());
-    }
-    let text = format!(
-        "kernel '{}' has {bytes} bytes of local memory a thread; the limit is {MOST_LOCAL_BYTES}",
-        kernel.name
-    );
-    Err(PtxError::invalid(kernel.line, text))
 }
 
 /// Finds out which old values are used, and whether the order of blocks can show.
@@ -190,6 +178,24 @@ impl<'m, 'a> Builder<'m, 'a> {
         yields::mark_yield_points(code, start, tables);
         guess::mark_guesses(code, start);
         looks::mark_looks(code, start, tables, self.local_bytes > 0);
+    }
+
+    /// Refuses a kernel with more local memory than a thread can have, or with more constants than
+    /// there are slots.
+    fn check_sizes(&self, kernel: &Function<'a>) -> Lowered<()> {
+        let (name, bytes) = (kernel.name, self.local_bytes);
+        if bytes > MOST_LOCAL_BYTES {
+            let text = format!(
+                "kernel '{name}' has {bytes} bytes of local memory a thread; the limit is \
+                 {MOST_LOCAL_BYTES}"
+            );
+            return Err(PtxError::invalid(kernel.line, text));
+        }
+        if self.const32.len().max(self.const64.len()) > Slot::MOST {
+            let text = format!("unsupported PTX: more than {} constants of one width", Slot::MOST);
+            return Err(PtxError::unsupported(kernel.line, text));
+        }
+        Ok(())
     }
 
     /// Whether threads have a stack that grows.

@@ -9,6 +9,9 @@ impl Slot {
     /// The bit that marks a slot of which every warp has its own.
     pub const PRIVATE: u16 = 0x8000;
 
+    /// The most slots of either kind in a file.
+    pub const MOST: usize = 0x7fff;
+
     /// A slot of the warp's own registers.
     pub fn private(index: usize) -> Self {
         Self(index as u16 | Self::PRIVATE)
