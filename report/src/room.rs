@@ -113,10 +113,10 @@ pub(super) enum Keep {
     Grid,
     Plot,
     Launches,
-    Assurance,
     Effect,
     Advice,
     Columns,
+    Assurance,
     Passed,
     Remark,
     Change,
@@ -293,6 +293,13 @@ mod tests {
         let less = "Always Always | Advice Advice | Remark";
         assert_eq!(of(Some(11)), (less.to_owned(), true));
         assert_eq!(of(Some(1)), ("Always Always".to_owned(), true));
+    }
+
+    #[test]
+    fn advice_makes_room_for_what_was_verified() {
+        let all = texts(&[(Keep::Always, 2), (Keep::Assurance, 2), (Keep::Advice, 5)]);
+        let (lines, left_out) = all.fit(Detail::Screen, Some(6));
+        assert_eq!((lines.concat(), left_out), ("AlwaysAlwaysAssuranceAssurance".to_owned(), true));
     }
 
     #[test]

@@ -6,10 +6,10 @@
 //! The first strong write or atomic operation after a fence or barrier publishes it, if its lanes
 //! are those of the fence or met its warp since. The place then carries two ticks: of the block's
 //! last fence, and of the write; and two of its last barrier. A block that reads the place by a
-//! strong access knows every access, in whatever block, with a fence that covers it and was executed
-//! up to the one tick and published up to the other: at once if it acquires or is atomic, otherwise
-//! once it executes a fence, or its threads meet. That is more than PTX promises, so a race may be
-//! missed, and none is made up.
+//! strong access knows every access, in whatever block, with a fence that covers it and was
+//! executed up to the one tick and published up to the other: at once if it acquires or is atomic,
+//! otherwise once it executes a fence, or its threads meet. That is more than PTX promises, so a
+//! race may be missed, and none is made up.
 
 use super::cells::Record;
 use super::hazard::{LANES, Touch};

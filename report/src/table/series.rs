@@ -118,7 +118,7 @@ pub(super) fn blocks(
     }
     blocks.add(Keep::Advice, advice::lines(advised, width, paint));
     blocks.add(Keep::Passed, style.judgements(&passed));
-    blocks.add(Keep::Assurance, style.not_applicable(series));
+    blocks.add(Keep::Launches, style.not_applicable(series));
     blocks
 }
 
