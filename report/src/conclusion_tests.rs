@@ -71,9 +71,11 @@ fn a_wide_table_has_columns_and_a_narrow_one_lines() {
         beginning(&text, "\nsaxpy::")
     };
     insta::assert_snapshot!(of(None));
+    // The heading names the only series before its values go.
     let narrow = of(Some(30));
-    let told = "\n failed\n duration of saxpy at\n";
-    assert!(narrow.contains(told), "{narrow}");
+    assert!(narrow.contains("\n failed of saxpy, in duration\n  configuration "), "{narrow}");
+    let narrower = of(Some(24));
+    assert!(narrower.contains("\n failed\n duration of saxpy at\n"), "{narrower}");
 }
 
 #[test]

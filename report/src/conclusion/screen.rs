@@ -13,11 +13,13 @@ use crate::room::{COLUMNS, cap};
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
 /// The columns to leave out if room is short, the first one first: the threshold's own text has the
-/// costly line, the limit, the interval and the reason, cycles mostly confirm a time, and a change
-/// matters more than its two values.
-const SPARED: [&str; 7] = ["line", "limit", "in cycles", "95 % interval", "why", "base", "head"];
+/// costly line, the limit, the interval and the reason, cycles mostly confirm a time, the heading
+/// can name the only series, and a change matters more than its two values.
+const SPARED: [&str; 8] =
+    ["line", "limit", "in cycles", "95 % interval", "why", SERIES, "base", "head"];
 
-/// The column of metrics.
+/// The columns of series and of metrics.
+const SERIES: &str = "series";
 const METRIC: &str = "metric";
 
 /// The conclusion of `run`, in lines of at most `width` and lists of at most so many, and the blank
@@ -60,9 +62,9 @@ fn compared(run: &Run) -> Option<ConclusionText> {
     (run.comparison.is_some() || cost.is_some()).then(|| write_conclusion(run)).flatten()
 }
 
-/// The metric that every line of `list` is about: its heading says it then.
-fn only_metric(list: &List) -> Option<&str> {
-    let column = list.columns.iter().find(|column| column.title == METRIC)?;
+/// The series or metric that every line of `list` is about: its heading says it then.
+fn only_one<'l>(list: &'l List, title: &str) -> Option<&'l str> {
+    let column = list.columns.iter().find(|column| column.title == title)?;
     let mut told = column.cells.iter().filter(|cell| !cell.is_empty());
     let first = told.next()?;
     told.all(|cell| cell == first).then_some(first)
@@ -75,15 +77,19 @@ fn laid_out(list: &List, width: Option<u16>) -> (String, Vec<String>) {
         let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
         longest < usize::from(width.unwrap_or(COLUMNS))
     };
-    let metric = only_metric(list);
+    let (series, metric) = (only_one(list, SERIES), only_one(list, METRIC));
     let mut columns: Vec<&Column> = list.columns.iter().collect();
     columns.retain(|column| metric.is_none() || column.title != METRIC);
-    for spared in std::iter::once(None).chain(SPARED.map(Some)) {
+    let can_spare = |title: &str| title != SERIES || series.is_some();
+    let spared = SPARED.into_iter().filter(|title| can_spare(title)).map(Some);
+    for spared in std::iter::once(None).chain(spared) {
         columns.retain(|column| Some(column.title) != spared);
         let table = table(&columns);
         if !table.is_empty() && fits(&table) {
+            let names_series = columns.iter().any(|column| column.title == SERIES);
+            let series = series.filter(|_| !names_series).map(|series| format!(" of {series}"));
             let metric = metric.map(|metric| format!(", in {metric}")).unwrap_or_default();
-            return (format!("{}{metric}", list.title), table);
+            return (format!("{}{}{metric}", list.title, series.unwrap_or_default()), table);
         }
     }
     let lines = list.lines.iter().flat_map(|line| split(&wrapped(&printable(line), width, 1, 2)));
