@@ -3,8 +3,9 @@
 //! Input: a series. Output: a [`Range`] of its first finished configuration that launches more than
 //! once: the kernels in the order of their first launches, with how many launches each has, their
 //! metrics where they were counted apart and, on a GPU, how long they ran together; another one
-//! with each launch, if each was counted by itself; and one with the named ranges. Terminal,
-//! Markdown and page show the same.
+//! with each launch, if each was counted by itself; and one with the named ranges of each
+//! configuration. If there is no room for all rows, those that took the most time are shown.
+//! Terminal, Markdown and page show the same, the page all of it.
 
 use std::collections::BTreeMap;
 
@@ -23,9 +24,6 @@ use super::sheet::{Column, NO_VALUE, Sheet};
 /// Nothing but a rule under the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
-/// The most kernels that are shown.
-const MOST: usize = 20;
-
 /// The cell of kernels whose launches differ.
 const VARIES: &str = "varies";
 
@@ -38,8 +36,22 @@ pub(super) struct Range {
     pub(super) title: String,
     /// A row for each kernel, or for each launch.
     pub(super) sheet: Sheet,
-    /// That there are more kernels than rows.
+    /// What is not in it.
     pub(super) more: Option<String>,
+}
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// The most rows of a table.
+    pub(super) rows: usize,
+    /// The most configurations with tables of their own.
+    pub(super) configurations: usize,
+}
+
+impl Room {
+    /// No limits.
+    pub(super) const ALL: Self = Self { rows: usize::MAX, configurations: usize::MAX };
 }
 
 /// What a row is of: launches, and their metrics.
@@ -53,20 +65,23 @@ struct Row<'r> {
 impl Range {
     /// The kernels of the range of `series`, with the values of `metrics` that they have; none
     /// where every configuration launches once.
-    pub(super) fn of_kernels(series: &SeriesResult, metrics: &[String]) -> Option<Self> {
+    pub(super) fn of_kernels(
+        series: &SeriesResult,
+        metrics: &[String],
+        room: Room,
+    ) -> Option<Self> {
         let row = several(series)?;
         let rows = kernels(row);
-        let more = rows.len().saturating_sub(MOST);
-        let mut sheet = sheet(HEAD[0], &rows, row, metrics);
-        for column in sheet.axes.iter_mut().chain(&mut sheet.metrics) {
-            column.cells.truncate(MOST);
-        }
-        let more = (more > 0).then(|| format!("and {more} more kernels"));
-        Some(Self { title: title(row), sheet, more })
+        let sheet = sheet(HEAD[0], &rows, row, metrics);
+        Some(Self::within(title(row), sheet, &rows, metrics, (room, "kernels")))
     }
 
     /// The launches of the same range, if each was counted by itself.
-    pub(super) fn of_launches(series: &SeriesResult, metrics: &[String]) -> Option<Self> {
+    pub(super) fn of_launches(
+        series: &SeriesResult,
+        metrics: &[String],
+        room: Room,
+    ) -> Option<Self> {
         let row = several(series)?;
         let launch = |part: &'_ PartResult| match part.part {
             Part::Launch(at) => Some((at, row.launches.get(at)?)),
@@ -79,31 +94,117 @@ impl Range {
         });
         let rows: Vec<Row<'_>> = rows.collect();
         let sheet = sheet("launch", &rows, row, metrics);
-        (!rows.is_empty()).then(|| Self { title: title(row), sheet, more: None })
+        let launches = || Self::within(title(row), sheet, &rows, metrics, (room, "launches"));
+        (!rows.is_empty()).then(launches)
     }
 
-    /// The named ranges of the first configuration that has some.
-    pub(super) fn of_names(series: &SeriesResult, metrics: &[String]) -> Option<Self> {
-        let mut finished = finished(series);
-        let named = |part: &PartResult| matches!(part.part, Part::Range(_));
-        let whole = finished.find(|row| row.parts.iter().any(named))?;
-        let rows = whole.parts.iter().filter_map(|part| {
-            let Part::Range(path) = &part.part else { return None };
-            Some(Row { first: path.clone(), launches: Vec::new(), part: Some(part) })
-        });
-        let rows: Vec<Row<'_>> = rows.collect();
-        let names = Column::plain("range", false, rows.iter().map(|row| row.first.clone()));
-        let metrics = columns_of(metrics, &rows, whole);
-        let sheet = Sheet { axes: vec![names], metrics };
-        Some(Self { title: format!("ranges of {}", whole.configuration), sheet, more: None })
+    /// The named ranges of each configuration that has values of some.
+    pub(super) fn of_names(series: &SeriesResult, metrics: &[String], room: Room) -> Vec<Self> {
+        let named = finished(series).filter_map(|row| named(row, metrics, room));
+        of_several(named.collect(), room, "named ranges")
     }
 
     /// Those that there are.
-    pub(super) fn all(series: &SeriesResult, metrics: &[String]) -> impl Iterator<Item = Self> {
-        let names = Self::of_names(series, metrics);
-        let kernels = Self::of_kernels(series, metrics);
-        names.into_iter().chain(kernels).chain(Self::of_launches(series, metrics))
+    pub(super) fn all(series: &SeriesResult, metrics: &[String], room: Room) -> Vec<Self> {
+        let mut all = Self::of_names(series, metrics, room);
+        all.extend(Self::of_kernels(series, metrics, room));
+        all.extend(Self::of_launches(series, metrics, room));
+        all
     }
+
+    /// The `sheet` of these `rows`, which are so called: all in their order, or those that took the
+    /// most time, if there is no room for all; without times, those with the most of the first
+    /// metric.
+    fn within(
+        title: String,
+        mut sheet: Sheet,
+        rows: &[Row<'_>],
+        metrics: &[String],
+        (room, called): (Room, &str),
+    ) -> Self {
+        let more = rows.len().saturating_sub(room.rows);
+        if more == 0 {
+            return Self { title, sheet, more: None };
+        }
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        let mut left_out = format!("and {more} more {called}");
+        if let Some((weights, of)) = weigh(rows, metrics) {
+            order.sort_by(|a, b| weights[*b].total_cmp(&weights[*a]));
+            left_out.push_str(&format!("; these have the most {of}"));
+        }
+        order.truncate(room.rows);
+        for column in sheet.axes.iter_mut().chain(&mut sheet.metrics) {
+            column.cells = order.iter().map(|&at| column.cells[at].clone()).collect();
+        }
+        Self { title, sheet, more: Some(left_out) }
+    }
+}
+
+/// The first of these `ranges` of one configuration each; the last of them says how many more
+/// configurations have `what`.
+pub(super) fn of_several(mut ranges: Vec<Range>, room: Room, what: &str) -> Vec<Range> {
+    let more = ranges.len().saturating_sub(room.configurations);
+    ranges.truncate(room.configurations);
+    if let (Some(last), 1..) = (ranges.last_mut(), more) {
+        let rest = match more {
+            1 => format!("the {what} of 1 more configuration"),
+            _ => format!("the {what} of {more} more configurations"),
+        };
+        last.more = Some(match last.more.take() {
+            Some(before) => format!("{before}; and {rest}"),
+            None => format!("and {rest}"),
+        });
+    }
+    ranges
+}
+
+/// The named ranges of `whole`; none if none has a value.
+fn named(whole: &ConfigurationResult, metrics: &[String], room: Room) -> Option<Range> {
+    let rows = whole.parts.iter().filter_map(|part| {
+        let Part::Range(path) = &part.part else { return None };
+        Some(Row { first: path.clone(), launches: Vec::new(), part: Some(part) })
+    });
+    let rows: Vec<Row<'_>> = rows.collect();
+    let mut axes = vec![Column::plain("range", false, rows.iter().map(|row| row.first.clone()))];
+    // Ranges may lie in each other: they are parts of the whole, and not of their sum.
+    let whole_time = whole.estimate.as_ref().map(|estimate| estimate.duration_ns);
+    let times: Vec<Option<f64>> = rows.iter().map(estimated).collect();
+    let all = whole_time.filter(|_| times.iter().any(Option::is_some));
+    axes.extend(all.map(|all| shares(&times, all)));
+    let sheet = Sheet { metrics: columns_of(metrics, &rows, whole), axes };
+    let title = format!("ranges of {}", whole.configuration);
+    let has_values = sheet.axes.len() > 1 || !sheet.metrics.is_empty();
+    has_values.then(|| Range::within(title, sheet, &rows, metrics, (room, "ranges")))
+}
+
+/// How much each of `rows` weighs, and by what.
+fn weigh(rows: &[Row<'_>], metrics: &[String]) -> Option<(Vec<f64>, String)> {
+    let times: Option<Vec<f64>> = rows.iter().map(measured).collect();
+    let times = times.map(|times| (times, "time".to_owned()));
+    let of_metric = || {
+        let value = |row: &Row<'_>, name: &String| row.part?.metrics.get(name).copied();
+        let name = metrics.iter().find(|name| rows.iter().any(|row| value(row, name).is_some()))?;
+        let values = rows.iter().map(|row| value(row, name).unwrap_or(f64::NEG_INFINITY));
+        Some((values.collect(), name.clone()))
+    };
+    let estimates: Vec<Option<f64>> = rows.iter().map(estimated).collect();
+    let estimates = estimates.iter().any(Option::is_some).then(|| {
+        let times = estimates.into_iter().map(|time| time.unwrap_or(f64::NEG_INFINITY));
+        (times.collect(), "estimated time".to_owned())
+    });
+    times.or(estimates).or_else(of_metric)
+}
+
+/// The time of the launches of a row by the device's clock.
+fn measured(row: &Row<'_>) -> Option<f64> {
+    let times = row.launches.iter().map(|launch| launch.duration_ns);
+    let sum: Option<u64> = times.sum();
+    sum.filter(|_| !row.launches.is_empty()).map(|sum| sum as f64)
+}
+
+/// The estimated time of a row.
+fn estimated(row: &Row<'_>) -> Option<f64> {
+    Some(row.part?.estimate.as_ref()?.duration_ns)
 }
 
 /// The first finished configuration of several launches.
@@ -192,10 +293,6 @@ fn columns_of(metrics: &[String], rows: &[Row<'_>], whole: &ConfigurationResult)
 /// The time of each row by the device's clock, and its share of all; or else its share of the
 /// estimated time. None if a launch has neither.
 fn times(rows: &[Row<'_>]) -> Vec<Column> {
-    let measured = |row: &Row<'_>| {
-        let sum: Option<u64> = row.launches.iter().map(|launch| launch.duration_ns).sum();
-        sum.map(|sum| sum as f64)
-    };
     if let Some(times) = rows.iter().map(measured).collect::<Option<Vec<f64>>>() {
         let time = |time: &f64| Quantity::new(*time, Unit::Nanoseconds).to_string();
         let all: f64 = times.iter().sum();
@@ -205,16 +302,20 @@ fn times(rows: &[Row<'_>]) -> Vec<Column> {
             Column::plain("share", true, times.iter().map(share)),
         ];
     }
-    let estimated = |row: &Row<'_>| Some(row.part?.estimate.as_ref()?.duration_ns);
-    match rows.iter().map(estimated).collect::<Option<Vec<f64>>>() {
-        // To whole percents, as an estimate knows no more.
-        Some(times) => {
-            let all: f64 = times.iter().sum();
-            let share = |time: &f64| format!("{:.0}%", 100.0 * time / all);
-            vec![Column::plain("≈ share", true, times.iter().map(share))]
-        }
+    let estimates: Vec<Option<f64>> = rows.iter().map(estimated).collect();
+    match estimates.iter().copied().sum() {
+        Some(all) => vec![shares(&estimates, all)],
         None => Vec::new(),
     }
+}
+
+/// The share of each of these estimated `times` of `all`.
+fn shares(times: &[Option<f64>], all: f64) -> Column {
+    // To whole percents, as an estimate knows no more.
+    let share = |time: &Option<f64>| {
+        time.map_or_else(|| NO_VALUE.to_owned(), |time| format!("{:.0}%", 100.0 * time / all))
+    };
+    Column::plain("≈ share", true, times.iter().map(share))
 }
 
 /// A table of `rows` of launches, kernel, grid, block and `further` columns, without borders.

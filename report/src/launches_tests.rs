@@ -6,7 +6,7 @@ use gpuprof_model::measurement::LaunchRecord;
 use gpuprof_model::parts::{Part, PartResult};
 use insta::assert_snapshot;
 
-use super::launches::Range;
+use super::launches::{Range, Room};
 use super::tests::{emulator_run, written};
 use super::{Html, Markdown, Report, Table};
 
@@ -206,39 +206,107 @@ fn estimated_times_of_kernels_are_shares() {
 #[test]
 fn a_series_that_launches_once_a_pass_has_no_range() {
     let run = emulator_run();
-    assert!(Range::all(&run.series[0], &[]).next().is_none());
+    assert!(Range::all(&run.series[0], &[], Room::ALL).is_empty());
 }
 
 #[test]
-fn the_rest_of_many_kernels_is_counted() {
+fn of_many_kernels_those_that_took_the_most_time_are_shown() {
     let mut run = pipeline();
     let launches = &mut run.series[0].configurations[0].launches;
-    launches.extend(
-        (0..30)
-            .map(|at| LaunchRecord { kernel: format!("k{at}"), ..launches[0].clone() })
-            .collect::<Vec<_>>(),
-    );
-    let range = Range::of_kernels(&run.series[0], &[]).expect("there is a range");
-    let rows = range.sheet.axes[0].cells.len();
-    assert_eq!((rows, range.more.as_deref()), (20, Some("and 12 more kernels")));
+    let more = (0..30).map(|at| LaunchRecord {
+        kernel: format!("k{at}"),
+        duration_ns: Some(1_000 * (1 + at)),
+        ..launches[0].clone()
+    });
+    let more: Vec<_> = more.collect();
+    launches.iter_mut().for_each(|launch| launch.duration_ns = Some(100));
+    launches.extend(more);
+    let text = written(&Table { width: None, colour: false }, &run);
+    assert_snapshot!(rows(&text, "launches  ", 4), @"
+    launches kernel grid block time share
+    1 k29 8 32x2 30 µs 6.447%
+    1 k28 8 32x2 29 µs 6.233%
+    ");
+    assert!(text.contains(" … and 22 more kernels; these have the most time\n"), "{text}");
+    assert!(text.contains("report --all shows what is left out here"), "{text}");
+    let markdown = written(&Markdown::default(), &run);
+    assert!(markdown.contains("and 16 more kernels; these have the most time"), "{markdown}");
+    let all = View { all: true, ..View::default() };
+    let mut whole = Vec::new();
+    Table { width: None, colour: false }.write_as(&all, &run, &mut whole).unwrap();
+    let whole = String::from_utf8(whole).unwrap();
+    for text in [whole, written(&Html::default(), &run)] {
+        assert!(text.contains("k0") && !text.contains("more kernels"), "{text}");
+    }
+}
+
+/// A run in which each of `rows` configurations has these named ranges, with instructions.
+fn with_ranges(ranges: &[(&str, f64)], configurations: usize) -> gpuprof_model::run::Run {
+    let mut run = emulator_run();
+    let part = |(path, count): &(&str, f64)| PartResult {
+        part: Part::Range((*path).to_owned()),
+        metrics: [("ptx_instructions".to_owned(), *count)].into(),
+        estimate: None,
+    };
+    for row in run.series[0].configurations.iter_mut().take(configurations) {
+        row.parts = ranges.iter().map(part).collect();
+    }
+    run
 }
 
 #[test]
-fn named_ranges_have_rows_of_their_own_in_every_format() {
-    let mut run = emulator_run();
-    let part = |path: &str, count: f64| PartResult {
-        part: Part::Range(path.to_owned()),
-        metrics: [("ptx_instructions".to_owned(), count)].into(),
-        estimate: None,
-    };
-    run.series[0].configurations[0].parts = vec![part("forward", 7.0), part("forward/norm", 3.0)];
+fn named_ranges_of_each_configuration_have_rows_of_their_own_in_every_format() {
+    let mut run = with_ranges(&[("forward", 7.0), ("forward/norm", 3.0)], 2);
+    run.series[0].configurations[0].parts.truncate(1);
     let text = written(&Table { width: None, colour: false }, &run);
-    assert_snapshot!(rows(&text, "ranges of", 5), @"
+    assert_snapshot!(rows(&text, "ranges of", 10), @"
     ranges of block=64,n=1048576
+    range ptx_instructions
+    forward 7
+
+    ranges of block=64,n=16777216
     range ptx_instructions
     forward 7
     forward/norm 3
     ");
-    assert!(written(&Markdown::default(), &run).contains("| forward/norm | 3 |"));
-    assert!(written(&Html::default(), &run).contains("<td>forward/norm</td>"));
+    let markdown = written(&Markdown::default(), &run);
+    assert!(markdown.contains("| forward/norm | 3 |"), "{markdown}");
+    let page = written(&Html::default(), &run);
+    assert!(page.contains("<td>forward/norm</td>"), "{page}");
+    let keys = run.series[0].configurations.iter().take(2).map(|row| row.configuration.to_string());
+    for key in keys {
+        let title = format!("ranges of {key}");
+        assert!(text.contains(&title) && page.contains(&title), "{key}: {page}");
+        assert!(markdown.contains(&title), "{key}: {markdown}");
+    }
+}
+
+#[test]
+fn of_many_named_ranges_a_screen_has_those_of_the_most_work_and_the_page_all() {
+    let names: Vec<String> = (0..200).map(|at| format!("part {at}")).collect();
+    let ranges: Vec<(&str, f64)> =
+        names.iter().map(String::as_str).zip((0..).map(f64::from)).collect();
+    let run = with_ranges(&ranges, 1);
+    let text = written(&Table { width: None, colour: false }, &run);
+    assert_snapshot!(rows(&text, "ranges of", 5), @"
+    ranges of block=64,n=1048576
+    range ptx_instructions
+    part 199 199
+    part 198 198
+    ");
+    assert!(text.lines().count() <= 45, "{text}");
+    let more = "more ranges; these have the most ptx_instructions";
+    assert!(text.contains(more), "{text}");
+    assert!(text.contains("report --all shows what is left out here"), "{text}");
+    let markdown = written(&Markdown::default(), &run);
+    assert!(markdown.contains(more) && !markdown.contains("part 1 "), "{markdown}");
+    assert!(written(&Html::default(), &run).contains("<td>part 1</td>"));
+}
+
+#[test]
+fn ranges_without_work_have_no_table() {
+    let mut run = with_ranges(&[("idle", 0.0)], 1);
+    run.series[0].configurations[0].parts[0].metrics.clear();
+    let text = written(&Table { width: None, colour: false }, &run);
+    assert!(!text.contains("ranges of"), "{text}");
 }

@@ -18,7 +18,7 @@ use super::by_chip::{self, ChipTable};
 use super::curve::Curve;
 use super::escaped::{markdown as escaped, markdown_paragraph};
 use super::evidence::{evidence, others};
-use super::launches::Range;
+use super::launches::{Range, Room};
 use super::sheet::{Cell, Column, NO_VALUE, Sheet, metric_names};
 use super::{
     Report, Summary, advice, changes, conclusion, mermaid, notes, over_time, place_of, timeline,
@@ -141,9 +141,10 @@ fn write_series(
     let metrics = metric_names(series, view);
     let timeline = timeline::tables(&viewed.series).into_iter();
     let timeline = timeline.flat_map(|(work, calls)| iter::once(work).chain(calls));
-    let over_time = over_time::tables(&viewed.series);
-    let mut ranges = Range::all(&viewed.series, &metrics).chain(timeline).chain(over_time);
-    ranges.try_for_each(|range| write_launches(range, out))?;
+    let room = Room { rows: most, configurations: most };
+    let over_time = over_time::tables(&viewed.series, room);
+    let ranges = Range::all(&viewed.series, &metrics, room).into_iter();
+    ranges.chain(timeline).chain(over_time).try_for_each(|range| write_launches(range, out))?;
     write_notes(&viewed.series, (&metrics, view.verbose), out)?;
     write_advice(advice::select_advice(run, part), out)?;
     write_judgements(&passed, out)
@@ -269,7 +270,7 @@ fn write_notes(
     (columns, verbose): (&[String], bool),
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut notes = notes::list_notes(series, columns);
+    let mut notes = notes::list_notes(series, columns, notes::METRICS_NAMED);
     notes.extend(verbose.then(|| notes::list_noise(series)).into_iter().flatten());
     for note in notes.iter().take(MOST_NOTES) {
         // A dash at the start of a list item would begin a nested list.

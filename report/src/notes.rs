@@ -19,6 +19,7 @@ use super::estimates;
 use super::key;
 use super::noise;
 use super::note::{Note, keys, span};
+use super::over_time;
 use super::patched;
 use super::sheet::{NO_VALUE, UNSTABLE};
 use gpuprof_analysis::view::best;
@@ -26,15 +27,17 @@ use gpuprof_analysis::view::declared_work::{Excess, excesses};
 
 /// How many metrics a note names before it counts the rest: a section can hold twenty of one
 /// reason.
-const METRICS_NAMED: usize = 12;
+pub(super) const METRICS_NAMED: usize = 12;
 
-/// The notes of `series` where the metrics `columns` are shown, without those of [`list_noise`].
-pub(super) fn list_notes(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
+/// The notes of `series` where the metrics `columns` are shown, without those of [`list_noise`]. A
+/// note names at most so many metrics, as are `named`.
+pub(super) fn list_notes(series: &SeriesResult, columns: &[String], named: usize) -> Vec<Note> {
     let mut notes = unfinished(&series.configurations);
     notes.extend(retried(&series.configurations));
     notes.extend(failed_attempts(&series.configurations));
     let names = shown(series, columns);
-    notes.extend(unavailable(series, &names));
+    notes.extend(over_time::list_notes(series));
+    notes.extend(unavailable(series, &names, named));
     notes.extend(patched::list_notes(&series.configurations, &names));
     notes.extend(hidden(series));
     notes.extend(unexpected_sources(series, columns));
@@ -173,7 +176,7 @@ fn shown<'a>(series: &'a SeriesResult, columns: &'a [String]) -> Vec<&'a String>
     names
 }
 
-fn unavailable(series: &SeriesResult, names: &[&String]) -> Vec<Note> {
+fn unavailable(series: &SeriesResult, names: &[&String], named: usize) -> Vec<Note> {
     let finished: Vec<_> =
         series.configurations.iter().filter(|row| row.status == Status::Finished).collect();
     let mut groups: Vec<((bool, String), Vec<String>)> = Vec::new();
@@ -203,9 +206,9 @@ fn unavailable(series: &SeriesResult, names: &[&String]) -> Vec<Note> {
     }
     let note = |((unstable, text), subjects): ((bool, String), Vec<String>)| Note {
         label: if unstable { UNSTABLE } else { NO_VALUE },
-        subject: match subjects.len().saturating_sub(METRICS_NAMED) {
+        subject: match subjects.len().saturating_sub(named) {
             0 => subjects.join(", "),
-            more => format!("{} and {more} more", subjects[..METRICS_NAMED].join(", ")),
+            more => format!("{} and {more} more", subjects[..named].join(", ")),
         },
         text,
         weight: if unstable { Weight::Doubtful } else { Weight::Fine },

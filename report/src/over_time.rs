@@ -2,50 +2,49 @@
 //!
 //! Input: a series. Output: a [`Range`] for each configuration, with a row for each counter: its
 //! extremes, its mean, and a bar for each sample or for each run of them, from zero to the largest.
-//! Why a configuration has none is a remark. Terminal, Markdown and page show the same, the
+//! Why a configuration has none is a note. Terminal, Markdown and page show the same, the
 //! terminal only the first table unless everything is shown; the Chrome trace has every value.
 
 use gpuprof_model::over_time::CountersOverTime;
-use gpuprof_model::run::{ConfigurationResult, SeriesResult};
+use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
+use gpuprof_model::verdict::Weight;
 
 use super::axes::bars_from_zero;
-use super::launches::Range;
+use super::launches::{Range, Room, of_several};
+use super::note::{Note, keys};
 use super::number::Scale;
 use super::sheet::{Column, NO_VALUE, Sheet};
 
-/// The most configurations with a table.
-const MOST: usize = 20;
-
 /// The tables of the configurations with samples.
-pub(super) fn tables(series: &SeriesResult) -> Vec<Range> {
-    sampled(series)
+pub(super) fn tables(series: &SeriesResult, room: Room) -> Vec<Range> {
+    let tables = sampled(series)
         .filter(|(_, over_time)| over_time.missing.is_none())
-        .map(|(row, over_time)| table(row, over_time))
-        .take(MOST)
-        .collect()
+        .map(|(row, over_time)| table(row, over_time));
+    of_several(tables.collect(), room, "counters over time")
 }
 
 /// Why configurations have no samples, each reason once.
-pub(super) fn reasons(series: &SeriesResult) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+pub(super) fn list_notes(series: &SeriesResult) -> Vec<Note> {
+    let mut reasons: Vec<(&str, Vec<&ConfigurationResult>)> = Vec::new();
     for (row, over_time) in sampled(series) {
         let Some(reason) = &over_time.missing else { continue };
-        let key = row.configuration.to_string();
         match reasons.iter_mut().find(|(known, _)| known == reason) {
-            Some((_, keys)) => keys.push(key),
-            None => reasons.push((reason, vec![key])),
+            Some((_, rows)) => rows.push(row),
+            None => reasons.push((reason, vec![row])),
         }
     }
-    let sentence = |(reason, keys): (&str, Vec<String>)| {
-        let of = match &keys[..] {
-            all if all.len() == series.configurations.len() => String::new(),
-            [first] => format!(" of {first}"),
-            [first, others @ ..] => format!(" of {first} and {} more", others.len()),
-            [] => String::new(),
-        };
-        format!("no counters over the time{of}: {reason}")
+    let all = series.configurations.iter();
+    let finished = all.filter(|row| row.status == Status::Finished).count();
+    let note = |(reason, rows): (&str, Vec<&ConfigurationResult>)| Note {
+        label: NO_VALUE,
+        subject: match rows.len() == finished {
+            true => "counters over time".to_owned(),
+            false => format!("counters over time at {}", keys(&rows)),
+        },
+        text: reason.to_owned(),
+        weight: Weight::Fine,
     };
-    reasons.into_iter().map(sentence).collect()
+    reasons.into_iter().map(note).collect()
 }
 
 fn sampled(
@@ -151,7 +150,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_table_has_extremes_means_and_bars_and_a_remark_says_what_has_none() {
+    fn the_table_has_extremes_means_and_bars_and_a_note_says_what_has_none() {
         let run = sampled_run();
         let text = written(&Table::default(), &run);
         let from = text.find("\n counters over the time").expect("a table");
@@ -163,7 +162,8 @@ pub(crate) mod tests {
          SMs active [%]         89.00  94.50  100.00  ████████▇▇▇▇
          read from DRAM [TB/s]  0.000  1.041   2.000  ▁▂▂▁▄▄▅▅▆▇▇█
         ");
-        assert!(text.contains("no counters over the time of "), "{text}");
+        let reason = "counters over time at block=64,n=16777216: the call is too short";
+        assert!(text.contains(reason), "{text}");
         let all = View { all: true, ..View::default() };
         for report in [&Markdown::default() as &dyn Report, &Html::default()] {
             let mut out = Vec::new();

@@ -112,6 +112,7 @@ impl Detail {
 pub(super) enum Keep {
     Grid,
     Plot,
+    Others,
     Launches,
     Effect,
     Advice,
@@ -173,6 +174,8 @@ pub(super) struct Blocks {
     columns: Option<u16>,
     /// Whether something of the series is not in the text.
     pub left_out: bool,
+    /// Lines that take no room from the others.
+    pub beyond: usize,
 }
 
 impl Blocks {
@@ -244,13 +247,13 @@ impl Blocks {
         let must = |block: &&Block| block.keep == Keep::Always;
         let lines =
             self.blocks.iter().filter(must).map(|block| block.height(self.columns) + detail.gap());
-        room.is_none_or(|room| lines.sum::<usize>() < room + detail.gap())
+        room.is_none_or(|room| lines.sum::<usize>() < room + detail.gap() + self.beyond)
     }
 
     /// The lines of all blocks, and the one that ends the series.
     fn height(&self, detail: Detail) -> usize {
         let lines = self.blocks.iter().map(|block| block.height(self.columns) + detail.gap());
-        lines.sum::<usize>() + 1 - detail.gap()
+        (lines.sum::<usize>() + 1 - detail.gap()).saturating_sub(self.beyond)
     }
 }
 

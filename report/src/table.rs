@@ -72,9 +72,12 @@ impl Table {
         let counts = Summary::count(run);
         let mut begin = conclusion::screen::lines(run, (width, detail.limits(false).list), paint);
         if detail.may_exceed_screen(parts.len()) {
-            match begin.is_empty() {
-                true => begin = vec![summary(&counts, paint), String::new()],
-                false => begin.insert(1, summary(&counts, paint)),
+            let counted = summary(&counts, width, paint);
+            if begin.is_empty() {
+                begin = counted;
+                begin.push(String::new());
+            } else {
+                begin.splice(1..1, counted);
             }
         }
         let end = ending(run, &counts, (detail, width), paint);
@@ -164,21 +167,25 @@ fn ending(
         add("\n".to_owned());
     }
     lines.extend(conclusion::screen::sentence(run, paint));
-    lines.push(summary(counts, paint));
+    lines.extend(summary(counts, width, paint));
     lines
 }
 
-/// The line that ends a run.
-fn summary(summary: &Summary, paint: Paint) -> String {
+/// The line that ends a run, or several where it is longer than a line.
+fn summary(summary: &Summary, width: Option<u16>, paint: Paint) -> Vec<String> {
     let (configurations, thresholds) = (&summary.configurations, &summary.thresholds);
-    if configurations.failed + configurations.timeout + thresholds.fail > 0 {
-        paint.bad(summary)
-    } else if configurations.skipped > 0 || thresholds.total > thresholds.pass + thresholds.improved
-    {
-        paint.doubtful(summary)
-    } else {
-        paint.bold(summary)
-    }
+    let painted = |line: &str| {
+        if configurations.failed + configurations.timeout + thresholds.fail > 0 {
+            paint.bad(line)
+        } else if configurations.skipped > 0
+            || thresholds.total > thresholds.pass + thresholds.improved
+        {
+            paint.doubtful(line)
+        } else {
+            paint.bold(line)
+        }
+    };
+    wrapped(&summary.to_string(), width, 0, 2).lines().map(painted).collect()
 }
 
 fn write_lines(lines: &[String], out: &mut dyn Write) -> io::Result<()> {

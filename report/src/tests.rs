@@ -10,6 +10,7 @@ use gpuprof_model::exit_code::ExitCode;
 use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
 use gpuprof_model::measurement::{DeviceRecord, Unverified};
 use gpuprof_model::metric::Catalogue;
+use gpuprof_model::over_time::CountersOverTime;
 use gpuprof_model::run::{
     ConfigurationResult, Provenance, Run, SCHEMA_VERSION, SectionColumn, SectionColumns,
     SeriesResult, Status,
@@ -271,9 +272,32 @@ fn a_narrow_table_is_cut_and_repeats_the_axes() {
 fn a_table_is_written_whatever_the_width() {
     for width in [0, 1, 5, 20, u16::MAX] {
         for run in [gpu_run(), emulator_run(), troubled_run()] {
-            assert!(written(&table(Some(width)), &run).contains("configurations of"), "{width}");
+            let text = written(&table(Some(width)), &run);
+            let words: Vec<&str> = text.split_whitespace().collect();
+            assert!(words.windows(2).any(|pair| pair == ["configurations", "of"]), "{width}");
         }
     }
+}
+
+#[test]
+fn a_digest_of_80_columns_says_why_a_metric_has_no_value() {
+    let mut run = troubled_run();
+    let missing = CountersOverTime::missing("the call is too short".to_owned());
+    run.series[0].configurations[0].over_time = Some(missing);
+    let text = written(&table(Some(80)), &run);
+    let lines = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    for reason in [
+        "-  counters over time at variant=naive,block=64: the call is too short",
+        "-  duration: no time was estimated",
+        "-  occupancy: it is a hardware counter, which needs a GPU",
+    ] {
+        assert!(lines.contains(reason), "{reason}: {text}");
+    }
+    // Its last line is no wider than the others.
+    let begin = text.lines().position(|line| line.starts_with("8 configurations of 3 series"));
+    let end = text.lines().skip(begin.expect("it ends with its counts"));
+    assert!(end.clone().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(end.count() > 1, "{text}");
 }
 
 #[test]

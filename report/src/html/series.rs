@@ -14,13 +14,16 @@ use super::source;
 use super::verdict::outcome_class;
 use super::why;
 use crate::chart::{self, Bar};
-use crate::launches::Range;
+use crate::launches::{Range, Room};
 use crate::notes::view::{self as remarks, Ties};
 use crate::sheet::{Column, metric_names};
 use crate::{changes, key, notes, over_time, place_of, timeline};
 
 /// The most bars of a picture.
 const MOST_BARS: usize = 24;
+
+/// Every launch and range, of so many configurations.
+const ROOM: Room = Room { configurations: 100, ..Room::ALL };
 
 /// The most changes that are not folded away.
 const MOST_CHANGES: usize = 20;
@@ -162,7 +165,7 @@ fn more(count: usize, what: &str) -> String {
 /// The kernels of a measured range, and its launches.
 fn launched(section: &Section<'_>) -> Markup {
     let series = &*section.viewed.series;
-    let ranges: Vec<Range> = Range::all(series, &metric_names(series, section.view)).collect();
+    let ranges = Range::all(series, &metric_names(series, section.view), ROOM);
     let timeline = timeline::tables(series);
     html! {
         @if !ranges.is_empty() { h3 { "Launches" } }
@@ -174,7 +177,7 @@ fn launched(section: &Section<'_>) -> Markup {
                 @if let Some(calls) = calls { (launches(calls)) }
             }
         }
-        @for range in &over_time::tables(series) { (launches(range)) }
+        @for range in &over_time::tables(series, ROOM) { (launches(range)) }
     }
 }
 
@@ -278,7 +281,8 @@ fn change_table(lines: &[changes::Line]) -> Markup {
 /// Missing values and noise.
 fn noted(section: &Section<'_>) -> Markup {
     let series = &section.viewed.series;
-    let mut notes = notes::list_notes(series, &metric_names(series, section.view));
+    let mut notes =
+        notes::list_notes(series, &metric_names(series, section.view), notes::METRICS_NAMED);
     notes.extend(notes::list_noise(series));
     html! {
         @if !notes.is_empty() {

@@ -5,7 +5,6 @@
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::Statistic;
 
-use crate::over_time;
 use gpuprof_analysis::change::processes;
 use gpuprof_analysis::stats::two_sample::MIN_PROCESSES;
 use gpuprof_analysis::view::best;
@@ -52,7 +51,6 @@ pub(crate) fn besides_the_best(viewed: &SeriesView<'_>, view: &View) -> Vec<Stri
         (_, Some(_)) => {}
         (None, None) => remarks.extend(columns::undecided(&viewed.series)),
     }
-    remarks.extend(over_time::reasons(&viewed.series));
     if !view.pareto.is_empty() {
         let metrics = view.pareto.join(", ");
         remarks.push(if pareto::front(rows, &view.pareto).contains(&true) {

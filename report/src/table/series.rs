@@ -18,11 +18,11 @@ use gpuprof_system::wrap::wrapped;
 use super::sheets;
 use crate::curve::Curve;
 use crate::evidence::{evidence, others};
-use crate::launches::Range;
+use crate::launches::{Range, Room};
 use crate::note::Note;
 use crate::paint::Paint;
 use crate::room::{Blocks, Detail, Keep, Limits, height};
-use crate::sheet::{self, Sheet};
+use crate::sheet::{self, NO_VALUE, Sheet};
 use crate::source::on_line;
 use crate::{advice, axes, changes, estimates, grid, notes, over_time, plot, timeline};
 
@@ -33,8 +33,21 @@ const MOST_GRID_ROWS: usize = 256;
 /// The rows of a series that is too long for a screen.
 const ROWS_NEXT_TO_A_PLOT: usize = 10;
 
+/// The kernels or named ranges of a series, unless more are asked for.
+const ROWS_OF_PARTS: usize = 10;
+
 /// The rows of one of many series that needs no attention.
 const ROWS_OF_A_SETTLED_SERIES: usize = 3;
+
+/// The metrics that a note names in a digest, and the reasons for missing values that are always
+/// shown.
+const NAMED_IN_A_DIGEST: usize = 2;
+const LEAST_REASONS: usize = 4;
+
+/// The most kernels, launches or named ranges of a table, unless all are shown; and the most
+/// configurations with a table of their own.
+const MOST_PARTS: usize = 100;
+const MOST_CONFIGURATIONS: usize = 20;
 
 /// The label of notes on rows that were not measured.
 const SKIPPED: &str = "skipped";
@@ -96,14 +109,7 @@ pub(super) fn blocks(
     blocks.add_list(Keep::Change, style.changes(series), limits.lines);
     style.add_rows(&viewed, &mut blocks);
     blocks.add(Keep::Remark, style.remarks(&viewed));
-    let listed = notes::list_notes(&viewed.series, &sheet::metric_names(series, view));
-    let (assuring, mut deciding): (Vec<_>, Vec<_>) = listed
-        .into_iter()
-        .filter(|note| !style.is_said(note))
-        .partition(|note| note.weight == Weight::Fine && !estimates::LABELS.contains(&note.label));
-    // Those that matter least are left out first.
-    deciding.sort_by_key(|note| Reverse(note.weight));
-    blocks.add_list(Keep::Always, style.notes(&deciding), limits.lines);
+    let assuring = style.add_notes(&viewed.series, &mut blocks);
     style.add_shapes(&viewed, &mut blocks);
     for section in &viewed.series.sections {
         let Some(sheet) = Sheet::of_section(&viewed, section) else { continue };
@@ -183,17 +189,23 @@ impl Style<'_> {
     fn add_launches(self, series: &SeriesResult, blocks: &mut Blocks) {
         let metrics = sheet::metric_names(series, self.view);
         let whole = self.view.all || self.view.verbose;
-        let launches = Range::of_launches(series, &metrics);
+        let room = match (self.view.all, whole) {
+            (true, _) => Room::ALL,
+            (false, true) => Room { rows: MOST_PARTS, ..Room::ALL },
+            (false, false) => Room {
+                rows: self.limits.rows.min(ROWS_OF_PARTS),
+                configurations: MOST_CONFIGURATIONS,
+            },
+        };
+        let launches = Range::of_launches(series, &metrics, room);
         let counted = if launches.is_some() { Keep::Always } else { Keep::Launches };
         let launches = launches.filter(|_| whole).map(|range| (Keep::Always, range));
-        let names = Range::of_names(series, &metrics).map(|range| (Keep::Always, range));
-        let kernels = Range::of_kernels(series, &metrics).map(|range| (counted, range));
-        for (keep, range) in names.into_iter().chain(kernels).chain(launches) {
+        let kernels = Range::of_kernels(series, &metrics, room).map(|range| (counted, range));
+        let names = first_and_others(Range::of_names(series, &metrics, room));
+        let over_time = first_and_others(over_time::tables(series, room));
+        for (keep, range) in names.chain(kernels).chain(launches).chain(over_time) {
+            blocks.left_out |= range.more.is_some();
             blocks.add(if whole { Keep::Always } else { keep }, self.range(range));
-        }
-        let over_time = over_time::tables(series).into_iter();
-        for range in over_time.take(if whole { usize::MAX } else { 1 }) {
-            blocks.add(Keep::Always, self.range(range));
         }
         let Some((mut work, calls)) = timeline::tables(series) else { return };
         if whole {
@@ -211,7 +223,7 @@ impl Style<'_> {
         let tables = sheets::tables(&sheet, (self.columns, true), self.paint);
         let mut lines = vec![format!(" {}", one_line(&title))];
         lines.extend(tables.into_iter().take(if whole { usize::MAX } else { 1 }).flatten());
-        lines.extend(more.map(|more| format!(" {more}")));
+        lines.extend(more.map(|more| format!(" … {}", one_line(&more))));
         lines
     }
 
@@ -221,6 +233,35 @@ impl Style<'_> {
             lines_of(&format!(" {}", self.paint.faint(text)))
         };
         notes::view::list_remarks(viewed, self.view).into_iter().flat_map(line).collect()
+    }
+
+    /// Adds the notes that decide something; returns those that assure.
+    fn add_notes(self, series: &SeriesResult, blocks: &mut Blocks) -> Vec<Note> {
+        let most = self.limits.lines;
+        let named = match self.detail {
+            Detail::Digest => NAMED_IN_A_DIGEST,
+            Detail::All | Detail::Screen => notes::METRICS_NAMED,
+        };
+        let metrics = sheet::metric_names(series, self.view);
+        let listed = notes::list_notes(series, &metrics, named).into_iter();
+        let listed = listed.filter(|note| !self.is_said(note));
+        // Why something that was asked for has no value: the first reasons are always shown.
+        let (missing, listed): (Vec<_>, Vec<_>) = listed.partition(|note| note.label == NO_VALUE);
+        let (assuring, mut deciding): (Vec<_>, Vec<_>) = listed.into_iter().partition(|note| {
+            note.weight == Weight::Fine && !estimates::LABELS.contains(&note.label)
+        });
+        // Those that matter least are left out first.
+        deciding.sort_by_key(|note| Reverse(note.weight));
+        blocks.add_list(Keep::Always, self.notes(&deciding), most);
+        let first = self.notes(&missing[..missing.len().min(LEAST_REASONS)]);
+        let least = first.len();
+        // Next to many series they take no room from failures.
+        if self.detail == Detail::Digest {
+            blocks.beyond += height(&first, self.columns);
+        }
+        let missing = (self.notes(&missing), "lines of reasons");
+        blocks.add_counted(Keep::Always, missing, least..=most.max(least));
+        assuring
     }
 
     /// Adds the plot, the grids and the effect of each axis.
@@ -369,6 +410,11 @@ impl Style<'_> {
         let counts = format!(" {}", self.paint.faint(counts));
         std::iter::once(counts).chain(lines.iter().flat_map(line)).collect()
     }
+}
+
+/// The tables of several configurations: the first is always shown.
+fn first_and_others(ranges: Vec<Range>) -> impl Iterator<Item = (Keep, Range)> {
+    iter::once(Keep::Always).chain(iter::repeat(Keep::Others)).zip(ranges)
 }
 
 /// `, and 7 more rows`: how many others violate the threshold.
