@@ -250,8 +250,19 @@ fn a_run_is_resumed_with_the_baseline_that_it_began_with() {
                 --baseline main";
     assert!(refused.stderr.contains(told), "{}", refused.stderr);
     let resumed = [&compared[..], &["--resume"]].concat();
-    let launches = packed.tool(&[&resumed[..], &["--range", "launch"]].concat()).run();
-    assert!(launches.exits_with(2).stderr.contains("--range"));
+    for (option, value, usual) in [
+        ("--range", "launch", "`auto`"),
+        ("--app-replay-mode", "balanced", "`strict`"),
+        ("--app-replay-match", "name", "`all`"),
+        ("--section", "Occupancy", "nothing"),
+        ("--set", "basic", "nothing"),
+        ("--nvtx", "phase,a,phase", "nothing"),
+    ] {
+        let other = packed.tool(&[&resumed[..], &[option, value]].concat()).run().exits_with(2);
+        let value = if option == "--nvtx" { "a,phase" } else { value };
+        let told = format!("{option} was {usual} when it began, and is `{value}` now");
+        assert!(other.stderr.contains(&told), "{}", other.stderr);
+    }
     packed.tool(&resumed).run().exits_with(0);
 }
 

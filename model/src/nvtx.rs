@@ -13,7 +13,7 @@ use crate::text::ParseError;
 /// A pattern over the paths of NVTX ranges: `*` matches any characters, `?` one. Like a filter, it
 /// matches a whole path, or its end from the start of a name: `step` matches `phase/step`. A domain
 /// is named, `lib@phase/*`, except the default one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub struct NvtxPattern(String);

@@ -4,6 +4,8 @@
 //! that a change to the code implies (PTX, toolchain, revision) do not matter: they are the subject
 //! of the comparison. Differences of the machine (device, driver, clocks, cache) do.
 
+use std::collections::BTreeSet;
+
 use gpuprof_model::comparison::Mismatch;
 use gpuprof_model::measurement::{DeviceRecord, Reset};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Status};
@@ -16,9 +18,10 @@ fn counter_range(of: &Provenance) -> &'static str {
     of.counter_range.unwrap_or_default().word()
 }
 
-/// The NVTX ranges that were measured.
+/// The NVTX ranges that were measured: their order means nothing.
 fn nvtx(of: &Provenance) -> String {
-    let patterns: Vec<String> = of.nvtx.iter().map(ToString::to_string).collect();
+    let patterns: BTreeSet<String> = of.nvtx.iter().map(ToString::to_string).collect();
+    let patterns: Vec<String> = patterns.into_iter().collect();
     if patterns.is_empty() { "none".to_owned() } else { patterns.join(", ") }
 }
 
@@ -279,9 +282,13 @@ mod tests {
         let launches =
             Provenance { counter_range: Some(CounterRange::Launch), ..application.clone() };
         assert_eq!(diff(&application, &launches, false), [("counter range".to_owned(), true)]);
-        let nvtx = vec!["phase/*".parse().unwrap()];
-        let ranges = Provenance { nvtx, ..application.clone() };
+        let by_nvtx = |patterns: &[&str]| Provenance {
+            nvtx: patterns.iter().map(|pattern| pattern.parse().unwrap()).collect(),
+            ..application.clone()
+        };
+        let ranges = by_nvtx(&["phase/*"]);
         assert_eq!(diff(&application, &ranges, false), [("NVTX ranges".to_owned(), true)]);
+        assert_eq!(diff(&by_nvtx(&["a", "b"]), &by_nvtx(&["b", "a", "b"]), false), []);
     }
 
     /// A stored run that was edited, or of which no pass ended.

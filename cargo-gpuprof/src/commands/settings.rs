@@ -148,11 +148,15 @@ macro_rules! of_a_run {
         impl Settings {
             /// The settings of the command line, `given`, over `layers`.
             pub fn new(given: Given, layers: &Layers) -> Self {
-                Self {
+                let mut all = Self {
                     $($name: resolve(
                         layers, given.$name, $option, |c| c.$name.clone(), Defaults::$name(),
                     ),)*
-                }
+                };
+                // Two lists with the same patterns select the same ranges.
+                all.nvtx.value.sort();
+                all.nvtx.value.dedup();
+                all
             }
 
             /// Every setting with its key.
@@ -186,6 +190,19 @@ impl Settings {
         let Self { verify, check, estimate, .. } = self;
         let all = keyed![verify, check, estimate].into_iter();
         all.map(|(key, setting)| (key, text_of(setting))).collect()
+    }
+
+    /// The settings that decide what sections collect and how far passes may differ, by option.
+    pub fn of_collection(&self) -> BTreeMap<String, String> {
+        let Self { sets, sections, app_replay_match, app_replay_mode, .. } = self;
+        let sets = sets.value.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let texts = [
+            ("--set", sets.join(",")),
+            ("--section", sections.value.join(",")),
+            ("--app-replay-match", text_of(app_replay_match)),
+            ("--app-replay-mode", text_of(app_replay_mode)),
+        ];
+        texts.map(|(option, text)| (option.to_owned(), text)).into()
     }
 
     /// The settings that change what is measured, or how, as text.

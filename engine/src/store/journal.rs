@@ -30,7 +30,7 @@ use super::untrusted::ordinary;
 use crate::schedule::{Collected, Step};
 use gpuprof_system::error::{Failure, Result};
 use line::Line;
-use made::{BASELINE, COUNTERS, TOOL_VERSION};
+use made::{BASELINE, COUNTERS, Difference, TOOL_VERSION};
 use replayed::parse;
 
 pub use line::Start;
@@ -261,12 +261,15 @@ fn check(folder: &Utf8Path, before: &Made, now: &Made) -> Result<()> {
             ),
         ));
     }
-    let Some(what) = before.difference(now) else { return Ok(()) };
-    Err(match (what, before.counters.is_empty(), now.counters.is_empty()) {
+    let Some(Difference { what, values }) = before.difference(now) else { return Ok(()) };
+    Err(match (&*what, before.counters.is_empty(), now.counters.is_empty()) {
         (COUNTERS, true, false) => refused(folder, WITHOUT),
         (COUNTERS, false, true) => refused(folder, NO_LONGER),
         (BASELINE, ..) => refused(folder, &of_another_baseline(before, now)),
-        _ => changed(folder, what),
+        (what, ..) => match values {
+            Some((was, is)) => refused(folder, &other_value(what, &was, &is)),
+            None => changed(folder, what),
+        },
     })
 }
 
@@ -284,6 +287,13 @@ fn of_another_baseline(before: &Made, now: &Made) -> String {
     };
     let (was, is) = (said(&before.baseline), said(&now.baseline));
     format!("it began with {was}, and now has {is}; to continue, {remedy}")
+}
+
+/// That `what` has another value.
+fn other_value(what: &str, was: &str, is: &str) -> String {
+    let said =
+        |value: &str| if value.is_empty() { "nothing".to_owned() } else { format!("`{value}`") };
+    format!("{what} was {} when it began, and is {} now", said(was), said(is))
 }
 
 fn changed(folder: &Utf8Path, what: &str) -> Failure {

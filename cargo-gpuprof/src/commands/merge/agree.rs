@@ -139,14 +139,14 @@ pub(super) fn journals(slices: &[StoredSlice]) -> Result<()> {
     for slice in slices {
         let what = match (&slice.manifest.made, &slice.found.made) {
             (Some(planned), Some(found)) => match planned.models(found) {
-                Some(_) => "the model of the device",
+                Some(_) => "the model of the device".to_owned(),
                 None => match planned.difference(found) {
-                    Some(what) => what,
+                    Some(difference) => difference.to_string(),
                     None => continue,
                 },
             },
             (_, None) if slice.found.rows.is_empty() => continue,
-            _ => "what was measured",
+            _ => "what was measured".to_owned(),
         };
         return Err(Failure::usage(format!(
             "{}: its journal.jsonl is not that of its manifest.json: they differ in {what}; put \

@@ -162,6 +162,7 @@ fn made() -> Made {
         thresholds: Vec::new(),
         metrics: None,
         strict: false,
+        collection: None,
     }
 }
 

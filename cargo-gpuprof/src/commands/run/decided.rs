@@ -95,7 +95,7 @@ impl Plan {
     }
 
     /// The device's attributes that are shown or judged but not recorded by default, each once.
-    fn attributes(&self) -> Vec<String> {
+    pub(super) fn attributes(&self) -> Vec<String> {
         let asked = self.both.checked.iter().flat_map(|series| series.asked(&self.catalogue));
         let mut names: BTreeSet<String> =
             asked.flat_map(|metric| self.catalogue.device_attributes(&metric)).collect();
@@ -104,7 +104,7 @@ impl Plan {
     }
 
     /// Whether a metric of any series `is` so.
-    fn asks(&self, is: fn(&Catalogue, &Metric) -> bool) -> bool {
+    pub(super) fn asks(&self, is: fn(&Catalogue, &Metric) -> bool) -> bool {
         self.both.checked.iter().any(|series| series.asks(&self.catalogue, is))
     }
 

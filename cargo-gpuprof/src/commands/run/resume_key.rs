@@ -1,5 +1,8 @@
 //! The build and device of a run; only a run with the same may resume its journal.
 
+use std::collections::BTreeMap;
+
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::protocol::CounterRange;
 use gpuprof_model::run::Run;
 
@@ -62,5 +65,20 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
         thresholds: plan.both.heads().iter().flat_map(thresholds).collect(),
         metrics: Some(sha256(plan.catalogue.definitions().as_bytes())),
         strict: plan.inputs.settings.strict.value,
+        collection: Some(collection(plan)),
     }
+}
+
+/// What `plan` collects besides counters, and how far its passes may differ.
+fn collection(plan: &Plan) -> BTreeMap<String, String> {
+    let mut all = plan.inputs.settings.of_collection();
+    let mut facts = plan.attributes();
+    let needs = [
+        ("energy", plan.energy.contains(&true)),
+        ("links", plan.asks(Catalogue::needs_links)),
+        ("migrations", plan.asks(Catalogue::needs_unified_memory)),
+    ];
+    facts.extend(needs.iter().filter(|(_, needed)| *needed).map(|(name, _)| (*name).to_owned()));
+    all.insert("what metrics need besides counters".to_owned(), facts.join(","));
+    all
 }

@@ -5,11 +5,13 @@
 //! series are measured again.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use gpuprof_model::Axis;
 use gpuprof_model::machine::{Backend, CacheControl, Chip, ClockControl};
 use gpuprof_model::nvtx::NvtxPattern;
 use gpuprof_model::protocol::{CounterRange, Replay};
+use gpuprof_model::words::Word;
 use serde::{Deserialize, Serialize};
 
 use gpuprof_analysis::stats::repeats::Repeats;
@@ -87,6 +89,24 @@ pub struct Made {
     /// Whether everything must be judged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
+    /// What else is collected, and how far passes may differ, by option; none in older journals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collection: Option<BTreeMap<String, String>>,
+}
+
+/// A thing in which two runs differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Its name.
+    pub what: String,
+    /// Its value in both, if that is a word or a few.
+    pub values: Option<(String, String)>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
 }
 
 /// The build of a run's other revision.
@@ -122,7 +142,7 @@ impl Made {
 
     /// The first thing in which `now` differs, in words; none where all is the same, but for which
     /// of several devices of one model it is measured on.
-    pub fn difference(&self, now: &Self) -> Option<&'static str> {
+    pub fn difference(&self, now: &Self) -> Option<Difference> {
         let has = |threshold| now.thresholds.contains(threshold);
         let checks = [
             (self.kernels == now.kernels, "the kernels (their PTX)"),
@@ -152,6 +172,28 @@ impl Made {
             (!self.strict || now.strict, "--strict"),
             (self.tool_version == now.tool_version, TOOL_VERSION),
         ];
-        checks.into_iter().find(|(same, _)| !same).map(|(_, what)| what)
+        if let Some((_, what)) = checks.into_iter().find(|(same, _)| !same) {
+            let values = self.option(what).zip(now.option(what));
+            return Some(Difference { what: what.to_owned(), values });
+        }
+        let (before, after) = (self.collection.as_ref()?, now.collection.as_ref()?);
+        let text = |of: &BTreeMap<String, String>, what| of.get(what).cloned().unwrap_or_default();
+        let mut options = before.keys().chain(after.keys());
+        let what = options.find(|what| before.get(*what) != after.get(*what))?;
+        let values = Some((text(before, what), text(after, what)));
+        Some(Difference { what: what.clone(), values })
+    }
+
+    /// The value of the option `what`, if it is a word or a few.
+    fn option(&self, what: &str) -> Option<String> {
+        let text = match what {
+            "--cache-control" => self.cache_control.word().to_owned(),
+            "--clock-control" => self.clock_control.word().to_owned(),
+            "--replay-mode" => self.replay_mode.map_or("none", Replay::word).to_owned(),
+            "--range" => self.counter_range.unwrap_or_default().word().to_owned(),
+            "--nvtx" => self.nvtx.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+            _ => return None,
+        };
+        Some(text)
     }
 }

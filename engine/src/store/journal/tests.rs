@@ -36,6 +36,7 @@ fn made() -> Made {
         thresholds: Vec::new(),
         metrics: None,
         strict: false,
+        collection: None,
     }
 }
 
@@ -160,7 +161,7 @@ fn counters_are_taken_up_where_they_were_left() {
 #[test]
 fn a_run_made_of_something_else_is_not_resumed() {
     type Change = (&'static str, fn(&mut Made));
-    let changes: [Change; 9] = [
+    let changes: [Change; 6] = [
         ("the kernels (their PTX)", |m| m.kernels.clear()),
         ("the axes or the selection of configurations", |m| m.series.clear()),
         ("the device or its driver", |m| m.device = None),
@@ -170,9 +171,6 @@ fn a_run_made_of_something_else_is_not_resumed() {
         }),
         ("the choice of devices (--devices)", |m| m.devices = vec!["GPU-2".into()]),
         ("--repeat", |m| m.repeat = Repeats::exactly(5)),
-        ("--replay-mode", |m| m.replay_mode = Some(Replay::Range)),
-        ("--nvtx", |m| m.nvtx = vec!["phase/*".parse().unwrap()]),
-        ("--range", |m| m.counter_range = Some(CounterRange::Launch)),
     ];
     for (what, change) in changes {
         let (_keep, path) = folder();
@@ -188,6 +186,54 @@ fn a_run_made_of_something_else_is_not_resumed() {
             )
         );
     }
+}
+
+#[test]
+fn a_run_with_another_value_of_an_option_is_not_resumed_and_both_values_are_named() {
+    type Change = (&'static str, fn(&mut Made));
+    let changes: [Change; 6] = [
+        ("--replay-mode was `none` when it began, and is `range` now", |m| {
+            m.replay_mode = Some(Replay::Range);
+        }),
+        ("--nvtx was nothing when it began, and is `phase/*` now", |m| {
+            m.nvtx = vec!["phase/*".parse().unwrap()];
+        }),
+        ("--range was `auto` when it began, and is `launch` now", |m| {
+            m.counter_range = Some(CounterRange::Launch);
+        }),
+        ("--cache-control was `all` when it began, and is `none` now", |m| {
+            m.cache_control = CacheControl::None;
+        }),
+        ("--app-replay-mode was `strict` when it began, and is `balanced` now", |m| {
+            m.collection = Some(collection(&[("--app-replay-mode", "balanced")]));
+        }),
+        ("--section was nothing when it began, and is `PmSampling` now", |m| {
+            m.collection = Some(collection(&[("--section", "PmSampling")]));
+        }),
+    ];
+    for (told, change) in changes {
+        let (_keep, path) = folder();
+        let before = Made { collection: Some(collection(&[])), ..made() };
+        drop(Journal::begin(&path, &before, start("a")).unwrap());
+        let mut now = before.clone();
+        change(&mut now);
+        let failure = Journal::resume(&path, &now, start("b")).unwrap_err();
+        assert_eq!(failure.code, ExitCode::Usage);
+        let message = failure.message;
+        assert!(message.contains(&format!("cannot be resumed: {told};")), "{message}");
+        Journal::resume(&path, &before, start("c")).expect("with the same");
+    }
+    let (_keep, path) = folder();
+    drop(Journal::begin(&path, &made(), start("a")).unwrap());
+    let now = Made { collection: Some(collection(&[])), ..made() };
+    Journal::resume(&path, &now, start("b")).expect("an older journal does not say");
+}
+
+/// What a run collects, with `other` options than usual.
+fn collection(other: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let usual = [("--section", ""), ("--app-replay-mode", "strict")];
+    let all = usual.iter().chain(other);
+    all.map(|(option, value)| ((*option).to_owned(), (*value).to_owned())).collect()
 }
 
 #[test]
