@@ -84,19 +84,35 @@ fn on_a_gpu(gpu: &FakeGpu, more: &[&str]) -> Outcome {
 fn a_counter_that_the_chip_lacks_is_reported_with_the_metrics_that_were_written() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let file = folder.path().join("gpuprof.toml");
-    fs::write(&file, "[metrics.busy]\nformula = \"sm__cycles_activ.avg / 2\"\n")
-        .expect("it can be written");
+    let write = |counter: &str| {
+        let text = format!("[metrics.busy]\nformula = \"{counter} / 2\"\n");
+        fs::write(&file, text).expect("it can be written");
+    };
     let config = ["--config-file", file.to_str().expect("temporary paths are UTF-8")];
     let metrics = ["--metrics", "busy,occupancy,foo__bar.sum", "--threshold"];
     let threshold = ["every achieved_occupancy >= 0.1"];
     let all = [&config[..], &metrics, &threshold].concat();
+    // No chip has it.
+    write("sm__cycles_activ.avg");
+    for gpu in [true, false] {
+        let refused = match gpu {
+            true => on_a_gpu(&FakeGpu::new(), &all),
+            false => Workspace::fixture("workshop")
+                .gpuprof(&[&["run", "--package", "vector"], &all[..]].concat()),
+        };
+        let refused = refused.exits_with(96).stderr;
+        let told = "gpuprof.toml:2: no chip has a metric `sm__cycles_activ`: did you mean \
+                    `sm__cycles_active`";
+        assert!(refused.contains(told), "{refused}");
+    }
+    write("sm__ctas_active.avg");
     let refused = on_a_gpu(&FakeGpu::new(), &all).exits_with(2);
     assert_eq!(
         refused.stderr,
         "error: GH100 has no metric `foo__bar`\n\
-         GH100 has no metric `sm__cycles_activ`\n\
+         GH100 has no metric `sm__ctas_active`\n\
          GH100 has no metric `sm__warps_active`\n\
-         `sm__cycles_activ` is needed for `busy`: did you mean `sm__cycles_active`?\n\
+         `sm__ctas_active` is needed for `busy`: did you mean `sm__cycles_active`?\n\
          `sm__warps_active` is needed for `achieved_occupancy`, `occupancy`: did you mean `sm__cycles_active`?\n"
     );
 }

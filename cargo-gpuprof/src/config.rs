@@ -9,8 +9,9 @@ use std::io::ErrorKind;
 use std::ops::Range;
 
 use camino::Utf8Path;
-use gpuprof_catalogue::definitions::{define, direct};
-use gpuprof_model::metric::Catalogue;
+use gpuprof_catalogue::chips::is_installed;
+use gpuprof_catalogue::definitions::{check_counters, define, direct, is_counter};
+use gpuprof_model::metric::{Catalogue, Definition, Formula};
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::WrittenThreshold;
 use gpuprof_model::{ExitCode, SeriesId};
@@ -104,6 +105,7 @@ impl Config {
             Ok(text) => {
                 let config = Self::parse(&text, path.strip_prefix(root).unwrap_or(&path))?;
                 let catalogue = config.define(catalogue)?;
+                config.check_counters(&text)?;
                 Ok((config, catalogue))
             }
             Err(error) if error.kind() == ErrorKind::NotFound && explicit.is_none() => {
@@ -120,10 +122,8 @@ impl Config {
     /// # Errors
     /// All definitions and directions that are refused, each with its place (exit code 96).
     pub fn define(&self, catalogue: &Catalogue) -> Result<Catalogue> {
-        let presets = self.preset.values().flat_map(|preset| preset.metrics.definitions());
-        let definitions: Vec<_> = self.metrics.definitions().into_iter().chain(presets).collect();
         let path = self.path.as_str();
-        let mut catalogue = define(catalogue, &definitions, path)?;
+        let mut catalogue = define(catalogue, &self.definitions(), path)?;
         let presets = self.preset.values().map(|preset| &preset.metrics);
         for metrics in std::iter::once(&self.metrics).chain(presets) {
             let directions = metrics.directions().map_err(|name| {
@@ -133,6 +133,25 @@ impl Config {
             catalogue = direct(&catalogue, directions, path)?;
         }
         Ok(catalogue)
+    }
+
+    /// The metrics that the file and its presets define.
+    fn definitions(&self) -> Vec<Definition> {
+        let presets = self.preset.values().flat_map(|preset| preset.metrics.definitions());
+        self.metrics.definitions().into_iter().chain(presets).collect()
+    }
+
+    /// Checks the counters in the formulas of the file with this `text`.
+    ///
+    /// # Errors
+    /// A counter that no chip has (exit code 96).
+    fn check_counters(&self, text: &str) -> Result<()> {
+        let definitions = self.definitions();
+        let formulas = definitions.iter().filter_map(|it| Formula::parse(&it.formula).ok());
+        let formulas: Vec<Formula> = formulas.collect();
+        let counters = formulas.iter().flat_map(Formula::names).filter(|name| is_counter(name));
+        let knows = |name: &str| is_installed(None, name);
+        check_counters(counters, (self.path.as_str(), text), &knows)
     }
 
     /// Parses the file's text; `path` names it in errors. The definitions of metrics are read here

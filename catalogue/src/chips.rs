@@ -67,6 +67,11 @@ pub struct NoMetric {
 }
 
 impl NoMetric {
+    /// Whether the metric itself does not exist.
+    pub fn is_unknown(&self) -> bool {
+        self.submetric.is_none()
+    }
+
     /// The same as a kind, without the words.
     pub fn refused(&self) -> RefusedMetric {
         let kind = match self.submetric {
@@ -201,6 +206,19 @@ pub fn known(cupti: Option<&Utf8Path>) -> Outcome<Vec<String>> {
         known.append(&mut more);
     }
     Ok(known)
+}
+
+/// Whether an available CUPTI has the metric of `counter` on any chip.
+pub fn is_installed(cupti: Option<&Utf8Path>, counter: &str) -> bool {
+    let base = counter.split('.').next().unwrap_or(counter);
+    let has = |chip: &String| {
+        let asked = cupti::ask(cupti, Question::Catalogue { chip: chip.clone() });
+        matches!(asked, Ok(Answer::Catalogue(all)) if all.iter().any(|it| it.name == base))
+    };
+    match cupti::ask(cupti, Question::Chips) {
+        Ok(Answer::Chips(chips)) => chips.iter().any(has),
+        Ok(_) | Err(_) => false,
+    }
 }
 
 /// "did you mean …?", by the catalogue of `chip` from CUPTI or this version; none if no name is

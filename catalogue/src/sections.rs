@@ -110,25 +110,26 @@ impl Sections {
     }
 
     /// These and those of `files`, which replace namesakes. Their definitions may use those of the
-    /// catalogue.
+    /// catalogue. `knows` is asked about counters that no recorded chip has: an installed CUPTI may
+    /// be newer.
     ///
     /// # Errors
     /// A file that is wrong (exit code 96).
-    pub fn with(mut self, files: &[OwnFile]) -> Result<Self> {
+    pub fn with(mut self, files: &[OwnFile], knows: impl Fn(&str) -> bool) -> Result<Self> {
         for file in files {
-            self.add(file.id(), &file.text, file.path.as_str())?;
+            let section = self.add(file.id(), &file.text, file.path.as_str())?;
+            section.check_counters(file, &knows)?;
         }
         Ok(self)
     }
 
-    fn add(&mut self, id: &str, text: &str, path: &str) -> Result<()> {
+    fn add(&mut self, id: &str, text: &str, path: &str) -> Result<&Section> {
         let section = Section::parse(id, text, path)?;
-        self.catalogue = section.define(&self.catalogue, path)?;
-        match self.all.iter_mut().find(|other| other.is_called(&section.id)) {
-            Some(other) => *other = section,
-            None => self.all.push(section),
-        }
-        Ok(())
+        self.catalogue = section.define(&self.catalogue, (path, text))?;
+        let at = self.all.iter().position(|other| other.is_called(&section.id));
+        let at = at.unwrap_or(self.all.len());
+        self.all.splice(at..(at + 1).min(self.all.len()), [section]);
+        Ok(&self.all[at])
     }
 
     /// The metrics, including the sections' definitions, with the formulas of most chips.
@@ -188,7 +189,7 @@ mod tests {
     use gpuprof_model::metric::{Direction, Formula, direction_by_family};
 
     fn read_sections(files: &[OwnFile]) -> Result<Sections> {
-        Sections::built_in()?.with(files)
+        Sections::built_in()?.with(files, |_| false)
     }
 
     fn chosen(sets: &[Set], names: &[&str], chip: &str) -> Vec<SectionColumns> {
@@ -298,6 +299,70 @@ mod tests {
         );
     }
 
+    /// A section whose counters some chip has.
+    const RIGHT: &str = r#"title = "Own"
+[[metrics]]
+label = "loads"
+name = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
+[[definitions]]
+name = "read"
+formula = "dram__bytes_read.sum / 2"
+formulas.GB = "dram__bytes_read.sum / 4"
+unit = "B"
+direction = "lower"
+[[sampled]]
+label = "SMs"
+name = "sm__cycles_active.avg"
+"#;
+
+    #[test]
+    fn a_counter_that_no_chip_has_is_refused_where_it_is_written() {
+        let read = |text: &str, knows: bool| {
+            let file = OwnFile { path: "Own.toml".into(), text: text.to_owned() };
+            let sections = Sections::built_in().unwrap().with(&[file], |_| knows);
+            sections.map(|_| ()).map_err(|failure| failure.message)
+        };
+        assert_eq!(read(RIGHT, false), Ok(()));
+        for (name, wrong, message) in [
+            (
+                "requests_pipe_lsu",
+                "request_pipe_lsu",
+                "Own.toml:4: no chip has a metric `l1tex__t_request_pipe_lsu_mem_global_op_ld`: did \
+                 you mean `l1tex__t_requests_pipe_lsu_mem_global_op_ld`",
+            ),
+            (
+                "dram__bytes_read.sum / 2",
+                "dram__bytes_reed.sum / 2",
+                "Own.toml:7: no chip has a metric `dram__bytes_reed`: did you mean `dram__bytes_read`",
+            ),
+            (
+                "dram__bytes_read.sum / 4",
+                "dram__bytes_reed.sum / 4",
+                "Own.toml:8: no chip has a metric `dram__bytes_reed`: did you mean `dram__bytes_read`",
+            ),
+            (
+                "sm__cycles_active.avg",
+                "sm__cycle_active.avg",
+                "Own.toml:13: no chip has a metric `sm__cycle_active`: did you mean \
+                 `sm__cycles_active`",
+            ),
+            (
+                "sm__cycles_active.avg",
+                "sm__cycles_active",
+                "Own.toml:13: `sm__cycles_active` needs a roll-up or a submetric",
+            ),
+        ] {
+            let text = RIGHT.replace(name, wrong);
+            let refused = read(&text, false).unwrap_err();
+            assert!(refused.starts_with(message), "{refused}");
+            let known = read(&text, true);
+            assert!(known == Ok(()) || wrong == "sm__cycles_active", "CUPTI knows it: {known:?}");
+        }
+        // Only counters can be sampled.
+        let refused = read(&RIGHT.replace("sm__cycles_active.avg", "ipc"), false).unwrap_err();
+        assert!(refused.starts_with("Own.toml:13: no chip has a metric `ipc`"), "{refused}");
+    }
+
     #[test]
     fn a_workspace_adds_sections_and_replaces_ours() {
         let root = tempfile::tempdir().unwrap();
@@ -319,7 +384,7 @@ mod tests {
         write("Mine.toml", "title = \"Mine\"\nmetrics = [{ label = \"a\", name = \"icp\" }]\n");
         let failure = read_sections(&own(root).unwrap()).unwrap_err();
         assert_eq!(failure.code, ExitCode::Configuration);
-        assert!(failure.message.contains("Mine.toml: no metric is named `icp`"), "{failure}");
+        assert!(failure.message.contains("Mine.toml:2: no metric is named `icp`"), "{failure}");
         write(
             "Mine.toml",
             "title = \"Mine\"\nmetrics = [{ label = \"a\", name = \"s_a\" }]\n\

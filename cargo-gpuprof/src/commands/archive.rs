@@ -9,6 +9,7 @@ use crate::config::DEFAULT_PATH;
 use crate::options::ArchiveOptions;
 use gpuprof_build::archive::{Contents, pack};
 use gpuprof_build::declared::Needed;
+use gpuprof_catalogue::chips::is_installed;
 use gpuprof_catalogue::rules;
 use gpuprof_catalogue::sections;
 use gpuprof_engine::execute::HarnessProcess;
@@ -28,7 +29,7 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<()> {
     let root = opened.root();
     let config = fs::read_to_string(root.join(DEFAULT_PATH)).ok();
     let sections = sections::own(root)?;
-    let known = opened.sections.clone().with(&sections)?;
+    let known = opened.sections.clone().with(&sections, |name| is_installed(None, name))?;
     let sections = OwnFile::below(root, sections);
     let layers = Layers::new(&opened.config, None)?;
     let settings = Settings::new(options.given.clone(), &layers);

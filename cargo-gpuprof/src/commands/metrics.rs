@@ -38,7 +38,8 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
     let mut sections = Sections::built_in()?;
     if let Some(root) = root {
         let (_, catalogue) = Config::load(root, None, sections.catalogue())?;
-        sections = sections.over(catalogue).with(&sections::own(root)?)?;
+        let knows = |name: &str| chips::is_installed(options.cupti_path.as_deref(), name);
+        sections = sections.over(catalogue).with(&sections::own(root)?, knows)?;
     }
     let known = sections.catalogue();
     let as_json = options.message_format == MessageFormat::Json;

@@ -20,6 +20,7 @@ use gpuprof_build::host::{self, Harness, HostBuild};
 use gpuprof_build::kernels::KernelBuild;
 use gpuprof_build::revision::git;
 use gpuprof_build::toolchain::{self, Candidates};
+use gpuprof_catalogue::chips::is_installed;
 use gpuprof_catalogue::rules;
 use gpuprof_catalogue::sections::{self, Sections};
 use gpuprof_engine::execute::{self, HarnessProcess};
@@ -369,7 +370,7 @@ impl Source {
         if let Origin::Archive(unpacked) = &self.origin {
             files = OwnFile::joined(files, &unpacked.manifest.sections);
         }
-        self.sections.clone().with(&files)
+        self.sections.clone().with(&files, |name| is_installed(None, name))
     }
 
     /// The user's own rules of advice, in the folder that `setting` names or in the usual one of

@@ -3,7 +3,7 @@
 //! Input: the text of a file, and the known metrics. Output: a [`Section`], the catalogue with its
 //! definitions, and its columns by the names of a chip.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::{Catalogue, Definition, Direction, Formula, Origin, cycle_among};
@@ -13,9 +13,10 @@ use gpuprof_model::run::{SectionColumn, SectionColumns, SectionTable};
 use serde::Deserialize;
 
 use crate::chips::{Chips, label};
-use crate::definitions::{define, direct, on_itself};
+use crate::definitions::{check_counters, define, direct, is_counter, on_itself, place};
 use crate::set::Set;
 use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::own_file::OwnFile;
 
 /// One section.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -151,7 +152,11 @@ impl Section {
     ///
     /// # Errors
     /// A definition that is refused, on any chip, or a column that no metric has (exit code 96).
-    pub(super) fn define(&self, catalogue: &Catalogue, path: &str) -> Result<Catalogue> {
+    pub(super) fn define(
+        &self,
+        catalogue: &Catalogue,
+        (path, text): (&str, &str),
+    ) -> Result<Catalogue> {
         let definitions = self.all_definitions(path)?;
         let catalogue = define(catalogue, &definitions, path)?;
         let directed = self.metrics.iter().filter(|metric| metric.formula.is_none());
@@ -161,14 +166,42 @@ impl Section {
         let catalogue = direct(&catalogue, directions, path)?;
         self.check_chips(&catalogue, &definitions, path)?;
         self.check_tables(path)?;
+        let unknown: BTreeSet<&str> =
+            self.named().filter(|name| catalogue.find(name).is_none()).collect();
+        let message =
+            |name: &&str| format!("{}: {}", place((path, text), name), catalogue.unknown(name));
+        let messages: Vec<String> = unknown.iter().map(message).collect();
+        if messages.is_empty() { Ok(catalogue) } else { Err(wrong(messages.join("\n"))) }
+    }
+
+    /// Checks the counters that the section, written in `file`, names: those of its columns,
+    /// formulas and tables, and those that it samples. `knows` is asked about counters that no
+    /// recorded chip has.
+    ///
+    /// # Errors
+    /// A counter that no chip has (exit code 96).
+    pub(super) fn check_counters(
+        &self,
+        file: &OwnFile,
+        knows: &dyn Fn(&str) -> bool,
+    ) -> Result<()> {
+        let hidden = self.definitions.iter().flat_map(|d| d.formulas.values().chain([&d.formula]));
+        let formulas = hidden.chain(self.metrics.iter().filter_map(|m| m.formula.as_ref()));
+        let formulas: Vec<Formula> =
+            formulas.filter_map(|text| Formula::parse(text).ok()).collect();
+        let named = self.named().chain(formulas.iter().flat_map(Formula::names));
+        let sampled = self.sampled.iter().map(|it| it.name.as_str());
+        let counters = named.filter(|name| is_counter(name)).chain(sampled);
+        check_counters(counters, (file.path.as_str(), &file.text), knows)
+    }
+
+    /// The metrics that it shows or samples, in columns and in tables.
+    fn named(&self) -> impl Iterator<Item = &str> {
         let cells = self.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
         let cells = cells.map(String::as_str).filter(|name| !name.is_empty());
         let sampled = self.sampled.iter().map(|it| it.name.as_str());
-        let named = self.metrics.iter().flat_map(SectionMetric::names).chain(cells).chain(sampled);
-        match catalogue.all_unknown(named.chain(self.needs.as_deref())) {
-            Some(message) => Err(wrong(format!("{path}: {message}"))),
-            None => Ok(catalogue),
-        }
+        let columns = self.metrics.iter().flat_map(SectionMetric::names);
+        columns.chain(cells).chain(sampled).chain(self.needs.as_deref())
     }
 
     /// Checks that every row of its tables has a cell for each column.

@@ -21,6 +21,7 @@ use crate::options::{MessageFormat, RunOptions};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::gate::run::rejudge_each;
+use gpuprof_catalogue::chips::is_installed;
 use gpuprof_catalogue::sections::{self, Sections};
 use gpuprof_engine::store::RunFolder;
 use gpuprof_engine::store::baseline::{Baselines, Found};
@@ -93,6 +94,7 @@ fn configured(options: &RunOptions, root: &Utf8Path) -> Result<(Config, Sections
     let (config, catalogue) =
         Config::chosen(root, &options.configuration.file(), ours.catalogue())?;
     // And its thresholds those of the workspace's.
-    let sections = ours.over(catalogue).with(&sections::own(root)?)?;
+    let sections =
+        ours.over(catalogue).with(&sections::own(root)?, |name| is_installed(None, name))?;
     Ok((config, sections))
 }
