@@ -401,6 +401,17 @@ fn named_ranges_have_counters_of_their_own_in_every_replay_mode() {
 }
 
 #[test]
+fn launches_that_are_counted_one_by_one_have_no_named_ranges() {
+    let gpu = FakeGpu::new();
+    for gpu in [None, Some(&gpu)] {
+        let row = row(gpu, &[&NAMED[..], &["--metrics", COUNTED, "--range", "launch"]].concat());
+        let parts = row["parts"].as_array().expect("there are parts");
+        assert!(parts.iter().all(|part| part["range"].is_null()), "{parts:#?}");
+        assert!(parts.iter().any(|part| part["launch"] == 3), "{parts:#?}");
+    }
+}
+
+#[test]
 fn a_name_with_a_slash_names_no_range() {
     let series = "ranges::kernels::named/block=64,as_other=yes";
     let arguments = ["run", "--package", "ranges", "--message-format", "json", series];
@@ -446,6 +457,9 @@ fn nvtx_ranges_that_a_pattern_selects_are_measured_alone() {
         assert_eq!((parts, whole), (steps.clone(), 64.0), "{row:#}");
         assert_eq!(outside, [true, true, false, false, true], "{row:#}");
     }
+    // Their order means nothing.
+    let patterns = selected(None, "lib@step,phase/*,lib@step").3;
+    assert_eq!(patterns["parts"], selected(None, "phase/*,lib@step").3["parts"]);
     let collected = gpu.logged("collected");
     assert!(
         collected.iter().any(|l| l.ends_with(": 0 [twice 16x64, once 16x64]")),

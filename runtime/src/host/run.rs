@@ -577,8 +577,11 @@ impl<'a> Run<'a> {
             Counts::over(parts::inside(&launches, &counted));
         let each = self.request.range == CounterRange::Launch;
         self.result.parts = parts::of_range(&launches, &counted, each);
-        let of_marks = parts::in_marks(&self.marks, &launches, &counted);
-        self.result.parts.extend(parts::of_named(&self.marks, &of_marks));
+        // As on a GPU, launches that are counted one by one have no named ranges around them.
+        if !each {
+            let of_marks = parts::in_marks(&self.marks, &launches, &counted);
+            self.result.parts.extend(parts::of_named(&self.marks, &of_marks));
+        }
         self.result.launches = launches;
         self.result.timeline = timeline;
         self.result.counters = counters;
