@@ -544,6 +544,41 @@ fn a_kernel_that_is_not_executed_harms_no_other() {
 }
 
 #[test]
+fn a_function_may_have_any_number_of_registers() {
+    // A chain of registers in a loop, with values that are carried, and one from before the loop
+    // that is only mentioned before the chain.
+    const COUNT: u32 = 40_000;
+    let chain: String =
+        (1..COUNT).map(|at| format!("mad.lo.u32 %v{at}, %v{}, 3, %v0;\n", at - 1)).collect();
+    let text = format!(
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 out) {{\n\
+         .reg .pred %p<3>; .reg .b32 %v<{COUNT}>; .reg .b32 %s<6>; .reg .b64 %rd<3>;\n\
+         ld.param.u64 %rd1, [out]; mov.u32 %s0, %tid.x; mov.u32 %s1, 0; mov.u32 %s2, 0;\n\
+         mov.u32 %s4, 5; mov.u32 %s5, 11;\nLOOP:\nadd.u32 %s1, %s1, %s5; add.u32 %s1, %s1, %s4;\nadd.u32 %v0, %s0, %s2;\n{chain}\
+         add.u32 %s1, %s1, %v{};\nadd.u32 %s4, %s2, 7; add.u32 %s2, %s2, 1;\n\
+         setp.lt.u32 %p1, %s2, 2; @%p1 bra LOOP;\n\
+         mad.wide.u32 %rd1, %s0, 4, %rd1; st.global.u32 [%rd1], %s1;\nret;\n}}\n",
+        COUNT - 1
+    );
+    let mut bench = Bench::new(&text);
+    let out = bench.upload(&[0u32; 32]);
+    let record = bench.launch("k", 1, 32, &[&out]);
+    assert_eq!(record.counter("smsp__sass_inst_executed_op_global_st.sum"), None);
+    let expected: Vec<u32> = (0..32_u32)
+        .map(|thread| {
+            let round = |at: u32| {
+                let first = thread + at;
+                (1..COUNT).fold(first, |v, _| v.wrapping_mul(3).wrapping_add(first))
+            };
+            [5, 7].into_iter().zip(0..).fold(0, |sum: u32, (carried, at)| {
+                sum.wrapping_add(11 + carried).wrapping_add(round(at))
+            })
+        })
+        .collect();
+    assert_eq!(bench.download(out, 32, u32::from_le_bytes), expected);
+}
+
+#[test]
 fn more_constants_than_there_are_slots_are_refused() {
     let moves = |count: u32| {
         (0..count).map(|at| format!("add.u32 %r1, %r1, {};\n", 1000 + at)).collect::<String>()

@@ -8,6 +8,7 @@ use super::place::Sites;
 use super::program::{
     Call, Callee, Const32, Const64, FrameAddress, LaneMask, SourcePosition, Special, WarpInit,
 };
+use super::shared_slots::SharedSlots;
 use crate::ptx::PtxError;
 use crate::ptx::ast::{AddressBase, Instruction, Module, Operand, Statement, Type};
 use std::collections::HashMap;
@@ -24,11 +25,7 @@ pub struct Symbols {
 
 /// The file that holds a type.
 pub fn file_of(ty: Type) -> File {
-    match ty.bytes() {
-        0 => File::Pred,
-        8 | 16 => File::R64,
-        _ => File::R32,
-    }
+    File::of_bytes(ty.bytes())
 }
 
 /// The meaning of a name.
@@ -55,6 +52,8 @@ struct Family<'a> {
     ty: Type,
     first: usize,
     count: u32,
+    /// The slots of its registers from the first on, if they share some.
+    shared: Option<Vec<u32>>,
 }
 
 /// The local variables of the function that is being lowered, if it has a frame.
@@ -94,12 +93,15 @@ impl<'a> Scope<'a> {
         if let Some(binding) = self.names.get(name) {
             return Some(*binding);
         }
-        self.families.iter().find_map(|&Family { prefix, ty, first, count }| {
+        self.families.iter().find_map(|Family { prefix, ty, first, count, shared }| {
             let digits = name.strip_prefix(prefix)?;
             let index: u32 =
                 digits.parse().ok().filter(|_| digits == "0" || !digits.starts_with('0'))?;
-            let at = first + (index * registers_of(ty)) as usize;
-            (index < count).then(|| register(ty, at))
+            let at = match shared {
+                Some(shared) => *shared.get(index as usize)?,
+                None => index * registers_of(*ty),
+            };
+            (index < *count).then(|| register(*ty, first + at as usize))
         })
     }
 }
@@ -149,6 +151,10 @@ pub struct Builder<'m, 'a> {
     pub(super) frame: Option<StackFrame>,
     /// The statements around an instruction hold one call.
     pub(super) has_one_call: bool,
+    /// The slots that registers of the function share, and the first of each file.
+    pub(super) shared_slots: Option<(SharedSlots<'a>, [usize; 3])>,
+    /// Whether a function of the kernel has such registers.
+    pub(super) shares_slots: bool,
     pub(super) carry: Option<Slot>,
     /// Whether anything orders memory between blocks.
     pub(super) ordered: bool,
@@ -192,6 +198,8 @@ impl<'m, 'a> Builder<'m, 'a> {
             bodies: Vec::new(),
             frame: None,
             has_one_call: false,
+            shared_slots: None,
+            shares_slots: false,
             carry: None,
             ordered: false,
         }
@@ -229,11 +237,19 @@ impl<'m, 'a> Builder<'m, 'a> {
     ) -> Lowered<()> {
         let file = file_of(ty);
         for &(name, count) in names {
+            // The registers of blocks inside are not those that share slots.
+            let shared = self.shared_slots.as_mut().filter(|_| self.bodies.len() == 1);
+            let shared = shared.and_then(|(slots, first)| Some((slots.remove(name)?, *first)));
             let wanted = count.unwrap_or(1).saturating_mul(registers_of(ty));
-            let first = self.registers(file, wanted, line)?;
+            let (shared, first) = match shared {
+                Some((slots, first)) => (Some(slots), first[file as usize]),
+                None => (None, self.registers(file, wanted, line)?),
+            };
             let scope = self.scopes.last_mut().expect("a function has a scope");
             match count {
-                Some(count) => scope.families.push(Family { prefix: name, ty, first, count }),
+                Some(count) => {
+                    scope.families.push(Family { prefix: name, ty, first, count, shared })
+                }
                 None => scope.bind(name, register(ty, first)),
             }
         }

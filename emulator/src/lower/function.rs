@@ -15,6 +15,7 @@ use super::modifiers::{Modifiers, operands, unsupported};
 use super::place::SourceFiles;
 use super::program::{MOST_LOCAL_BYTES, Program};
 use super::refused::explained;
+use super::shared_slots;
 use super::table;
 use super::unwritten;
 use super::yields;
@@ -77,11 +78,11 @@ pub fn lower_kernel<'m, 'a>(
         param_bytes,
         bounds: kernel.bounds,
         blocks_interact: builder.ordered,
+        shares_slots: builder.shares_slots,
         files: Arc::clone(files),
         sites: builder.sites,
     };
     settle_atomics(&mut program);
-    informing::mark_informing(&mut program.code);
     Ok(program)
 }
 
@@ -96,7 +97,8 @@ fn check_directives(kernel: &Function<'_>) -> Lowered<()> {
     }
 }
 
-/// Finds out which old values are used, and whether the order of blocks can show.
+/// Finds out which old values are used, which inform a thread, and whether the order of blocks can
+/// show.
 fn settle_atomics(program: &mut Program) {
     let mut read = HashSet::new();
     for inst in &mut program.code {
@@ -129,6 +131,7 @@ fn settle_atomics(program: &mut Program) {
         program.blocks_interact |= atomic.result_used || !commutes;
     }
     program.blocks_interact |= kinds.len() > 1;
+    informing::mark_informing(&mut program.code);
 }
 
 impl<'m, 'a> Builder<'m, 'a> {
@@ -209,6 +212,20 @@ impl<'m, 'a> Builder<'m, 'a> {
         self.callees.iter().any(|callee| callee.has_frame) || self.code.iter().any(allocates)
     }
 
+    /// Hands out the slots that the registers of a function with many of them share.
+    fn share_slots(&mut self, body: &[Statement<'a>], line: u32) -> Lowered<()> {
+        self.shared_slots = None;
+        if let Some((slots, counts)) = shared_slots::find(body) {
+            let mut first = [0; 3];
+            for file in [File::Pred, File::R32, File::R64] {
+                first[file as usize] = self.registers(file, counts[file as usize], line)?;
+            }
+            self.shared_slots = Some((slots, first));
+            self.shares_slots = true;
+        }
+        Ok(())
+    }
+
     pub(super) fn function(&mut self, function: &'m Function<'a>) -> Lowered<()> {
         self.scopes.push(Scope::default());
         self.site = None;
@@ -225,6 +242,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         }
         let mut jumps = Jumps::default();
         let body = function.body.as_deref().unwrap_or_default();
+        self.share_slots(body, function.line)?;
         self.block(body, &mut jumps)?;
         let open = |inst: &Inst| {
             inst.guard != Guard::Always

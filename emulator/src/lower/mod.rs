@@ -39,6 +39,7 @@ pub mod program;
 mod rare_integer;
 mod refused;
 mod registers;
+mod shared_slots;
 mod signature_table;
 mod signatures;
 mod stack;

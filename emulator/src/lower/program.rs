@@ -185,6 +185,8 @@ pub struct Program {
     /// Whether blocks can see each other's work before the kernel ends, so that their order
     /// matters.
     pub blocks_interact: bool,
+    /// Whether it has so many registers that some share slots.
+    pub shares_slots: bool,
     /// The source files of the module.
     pub files: Arc<SourceFiles>,
     /// The places of the kernel's code in them.

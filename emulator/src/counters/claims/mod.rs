@@ -109,8 +109,8 @@ impl Claims {
     /// Of a kernel.
     pub fn new(program: &Program) -> Self {
         let mut claims = Self { accessed: accessed(program), ..Self::default() };
-        if let Some(pc) = program.code.iter().position(|inst| is_unknown_call(&inst.op)) {
-            claims.unknown_call(program, pc);
+        if let Some(pc) = unknown(program) {
+            claims.unknown(program, pc);
             return claims;
         }
         let blocks = split(&program.code, 0, &program.tables);
@@ -190,10 +190,13 @@ impl Claims {
         }
     }
 
-    /// Refuses everything of a kernel with a call that was not compared with a GPU.
-    fn unknown_call(&mut self, program: &Program, pc: usize) {
+    /// Refuses everything of a kernel for which no rule is known, because of an instruction.
+    fn unknown(&mut self, program: &Program, pc: usize) {
         for kind in self.accessed.clone() {
             let reason = match program.code[pc].op {
+                _ if program.shares_slots => {
+                    "the kernel has more registers than the emulator follows one by one"
+                }
                 Op::Control(ControlOp::Malloc { .. } | ControlOp::Free { .. }) => {
                     "malloc and free access memory on a GPU, and place blocks in another way"
                 }
@@ -297,6 +300,12 @@ fn is_loop(atomic: &Atomic) -> bool {
     let native = swaps || matches!(atomic.ty, Scalar::U32 | Scalar::S32);
     let pairs = matches!(atomic.op, AtomicOp::AddPair);
     halves || (atomic.address.space != Space::Global && (pairs || !native))
+}
+
+/// The instruction for which no rule of a kernel is known: the first, if registers share slots.
+fn unknown(program: &Program) -> Option<usize> {
+    let mut code = program.code.iter();
+    if program.shares_slots { Some(0) } else { code.position(|inst| is_unknown_call(&inst.op)) }
 }
 
 /// Whether no rule is known for a kernel with this operation.

@@ -37,6 +37,15 @@ pub enum File {
 }
 
 impl File {
+    /// The file of values of so many bytes; those of 16 take two registers.
+    pub const fn of_bytes(bytes: u32) -> Self {
+        match bytes {
+            0 => Self::Pred,
+            8 | 16 => Self::R64,
+            _ => Self::R32,
+        }
+    }
+
     /// The file of 64-bit values, or of 32-bit ones.
     pub const fn by_width(wide: bool) -> Self {
         if wide { Self::R64 } else { Self::R32 }
