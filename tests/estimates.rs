@@ -48,6 +48,17 @@ fn every_row_has_an_estimate_with_its_interval_and_its_limits() {
 }
 
 #[test]
+fn a_statistic_that_an_estimate_does_not_have_judges_nothing() {
+    for threshold in ["every duration.p95 <= 1 s", "every duration.mean <= 1 s"] {
+        let alone = ["run", "--package", "vector", "scale", "--threshold", threshold];
+        let workshop = Workspace::fixture("workshop");
+        let outcome = workshop.tool(&alone).env("GPUEMU_ESTIMATE", "1").run().exits_with(106);
+        let why = "nothing judged: an estimate is one number, without p95, min and mean";
+        assert!(outcome.stdout.contains(why), "{}", outcome.stdout);
+    }
+}
+
+#[test]
 fn without_estimates_the_emulator_reports_no_times() {
     for more in [&["--no-estimate"][..], &["--no-estimate", "--message-format", "json"]] {
         let outcome = run(more).exits_with(0);

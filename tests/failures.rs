@@ -190,10 +190,11 @@ fn a_quick_run_judges_nothing_and_says_so_everywhere() {
         64       4  4096             2,560
         64       8  4096             2,560
 
+     -  duration: no time was estimated
+
      global_sectors along each axis, largest mean over smallest:
      stride  1 ▁▂▄█ 8  4.50x
 
-     -         duration: no time was estimated
      verified  every row: equal to the reference (y: 4096 elements)
      checks    every row: init, race in 80 of 256 blocks; memory, sync in all
 

@@ -53,7 +53,8 @@ fn the_command_of_the_readme_prints_the_series_and_ends_with_0() {
        512  1048576         393,216
       1024  1048576         393,216
 
-     -         throughput: needs `duration`: no time was estimated
+     -  throughput: needs `duration`: no time was estimated
+
      verified  every row: equal to the reference (y: 1048576 elements)
      checks    every row: init, race in 2064 of 31744 blocks; memory, sync in all
 
@@ -261,10 +262,11 @@ fn every_export_is_written_to_its_file() {
         64       4  4096             2,560
         64       8  4096             2,560
 
+     -  duration: no time was estimated
+
      global_sectors along each axis, largest mean over smallest:
      stride  1 ▁▂▄█ 8  4.50x
 
-     -         duration: no time was estimated
      verified  every row: equal to the reference (y: 4096 elements)
      checks    every row: init, race in 80 of 256 blocks; memory, sync in all
 

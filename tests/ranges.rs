@@ -251,6 +251,15 @@ fn a_capture_of_the_default_stream_is_advised_to_take_another_one() {
 }
 
 #[test]
+fn work_on_another_stream_in_a_named_range_is_missed_as_well() {
+    let arguments =
+        ["run", "--package", "ranges", "ranges::kernels::unjoined", "--message-format", "json"];
+    let run = workshop().gpuprof(&arguments).exits_with(105);
+    let reason = run.events_of("configuration-finished")[0]["status_reason"].to_string();
+    assert!(reason.contains("`once`") && reason.contains("run.join"), "{reason}");
+}
+
+#[test]
 fn a_range_ends_when_its_work_panics() {
     let arguments = ["run", "--package", "ranges", "ranges::kernels::caught", "--no-config"];
     let row = row(None, &arguments);
@@ -537,7 +546,7 @@ fn a_closure_that_launches_nothing_is_neither_a_success_nor_a_baseline() {
             "Nothing judged: needs `smsp__sass_data_bytes_mem_global_op_ld.sum`: what is measured launched nothing.",
         ),
     ] {
-        let against = run(&[&["--baseline", "idle"], more].concat()).exits_with(4);
+        let against = run(&[&["--baseline", "idle"], more].concat()).exits_with(106);
         assert_eq!(against.stdout.lines().next(), Some(conclusion), "{}", against.stdout);
     }
 }

@@ -210,7 +210,8 @@ fn the_command_line_wins_over_the_configuration_file() {
         64  4096                     64
        128  4096                     32
 
-     -         waves: it depends on registers, which the emulator does not assign
+     -  waves: it depends on registers, which the emulator does not assign
+
      verified  every row: equal to the reference (y: 4096 elements)
      checks    every row: init, race in 38 of 96 blocks; memory, sync in all
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use gpuprof_model::comparison::Mismatch;
 use gpuprof_model::measurement::{DeviceRecord, Reset};
+use gpuprof_model::parts::Part;
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Status};
 use gpuprof_model::words::Word;
 
@@ -158,20 +159,46 @@ pub fn reset(baseline: &Run, run: &Run) -> Option<Mismatch> {
     })
 }
 
-/// That one side measured a part of what a closure launches (`cuProfilerStart`, `--nvtx`) and the
-/// other side all of it, in some configurations of `ours`.
+/// That both sides measured other parts of what closures launch (`cuProfilerStart`, `--nvtx`), in
+/// some configurations of `ours`: all of it and a part, or other NVTX ranges; or, which is only
+/// worth knowing, that other numbers of launches are left out.
 pub fn extent(baseline: &Run, ours: &SeriesResult) -> Option<Mismatch> {
-    let is_part = |row: &ConfigurationResult| row.launches.iter().any(|launch| launch.outside);
-    let both = common(baseline, ours).filter(|(a, b)| finished(a) && finished(b));
-    let mut differ = both.map(|(a, b)| (is_part(a), is_part(b))).filter(|(a, b)| a != b);
-    let (before, _) = differ.next()?;
-    let word = |part| if part { "a part of the closure" } else { "the whole closure" }.to_owned();
-    Some(Mismatch {
-        what: format!("measured range of {}", ours.id),
-        baseline: word(before),
-        run: word(!before),
-        matters: true,
-    })
+    let both = || common(baseline, ours).filter(|(a, b)| finished(a) && finished(b));
+    let differ = |of: &dyn Fn(&ConfigurationResult) -> String| {
+        let mut words = both().map(|(a, b)| (of(a), of(b)));
+        words.find(|(before, after)| before != after)
+    };
+    let left_out =
+        |row: &ConfigurationResult| row.launches.iter().filter(|launch| launch.outside).count();
+    let whole = |row: &ConfigurationResult| match left_out(row) {
+        0 => "the whole closure".to_owned(),
+        _ => "a part of the closure".to_owned(),
+    };
+    let selected = |row: &ConfigurationResult| match baseline.provenance.nvtx.is_empty() {
+        true => String::new(),
+        false => ranges(row).join(", "),
+    };
+    let (found, what, matters) = differ(&whole)
+        .map(|found| (found, "measured range", true))
+        .or_else(|| Some((differ(&selected)?, "NVTX ranges", true)))
+        .or_else(|| {
+            let words = differ(&|row| left_out(row).to_string())?;
+            Some((words, "launches outside of the measured range", false))
+        })?;
+    let (before, after) = found;
+    Some(Mismatch { what: format!("{what} of {}", ours.id), baseline: before, run: after, matters })
+}
+
+/// The names of the ranges of `row`, sorted.
+fn ranges(row: &ConfigurationResult) -> Vec<&str> {
+    let names = row.parts.iter().filter_map(|part| match &part.part {
+        Part::Range(name) => Some(name.as_str()),
+        Part::Kernel(_) | Part::Launch(_) => None,
+    });
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 fn finished(row: &ConfigurationResult) -> bool {

@@ -9,7 +9,7 @@ use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::threshold::{Severity, Threshold};
 use gpuprof_model::verdict::{Judgement, Verdict};
 
-use crate::metrics::did_nothing;
+use crate::change::number;
 
 /// The step that a run skipped as a whole, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +79,7 @@ fn valued(series: &SeriesResult, threshold: &Threshold) -> usize {
     let has_value = |row: &&ConfigurationResult| {
         row.status == Status::Finished
             && threshold.selector.matches(&row.configuration)
-            && row.metrics.get(metric).is_some_and(|it| it.value.is_ok())
+            && row.metrics.get(metric).is_some_and(|it| number(it, threshold.statistic).is_ok())
             && (!threshold.needs_baseline()
                 || held.contains(row.configuration.to_string().as_str()))
     };
@@ -97,7 +97,7 @@ fn nothing_compared(run: &Run) -> Option<String> {
         let id = series.id.to_string();
         let held = |row: &ConfigurationResult| {
             row.status == Status::Finished
-                && !did_nothing(row)
+                && row.metrics.iter().any(|(_, metric)| metric.value.is_ok())
                 && !without.contains(format!("{id}/{}", row.configuration).as_str())
         };
         !without.contains(id.as_str()) && series.configurations.iter().any(held)

@@ -98,8 +98,8 @@ impl Gate {
         if slices.as_ref().is_some_and(|slices| !slices.accepted) {
             return code.or_worse(ExitCode::NotJudged);
         }
-        let lacks = nothing.is_some() && code == ExitCode::Success && self.gated && !self.slice;
-        if lacks { ExitCode::NotJudged } else { code }
+        let lacks = nothing.is_some() && self.gated && !self.slice;
+        if lacks { code.or_worse(ExitCode::NotJudged) } else { code }
     }
 }
 
@@ -115,7 +115,7 @@ pub fn unmeasured(series: &SeriesResult) -> Option<String> {
         return None;
     }
     if empty > 0 {
-        return Some("its closure does nothing on the device".to_owned());
+        return Some("no work of the device lies in its measured range".to_owned());
     }
     Some(match (rows.len(), skipped) {
         (0, _) => "no configuration meets its conditions; `cargo gpuprof list` shows them".into(),

@@ -1,3 +1,4 @@
+use gpuprof_model::measurement::LaunchRecord;
 use gpuprof_model::measurement::Unverified;
 use gpuprof_model::run::{ConfigurationResult, Provenance, Status};
 use gpuprof_model::timeline::Timeline;
@@ -48,7 +49,7 @@ const STRICT: Gate = Gate { strict: true, gated: true, slice: false, first: fals
 fn a_series_that_does_nothing_on_the_device_is_no_success() {
     let idle = || row(64, "global_sectors", Err(LAUNCHED_NOTHING));
     let empty = || series(vec![idle(), fixture::invalid(2048)]);
-    let why = "its closure does nothing on the device";
+    let why = "no work of the device lies in its measured range";
     assert_eq!(unmeasured(&empty()).as_deref(), Some(why));
     let mixed = run(vec![counted("fine", 1.0), empty()]);
     for gate in [Gate::default(), STRICT] {
@@ -58,11 +59,14 @@ fn a_series_that_does_nothing_on_the_device_is_no_success() {
     assert_eq!(slice.exit_code(&run(vec![empty()])), ExitCode::Success);
     for thresholds in [&[][..], &["every global_sectors <= 5"]] {
         let both = judged(run(vec![empty()]), run(vec![empty()]), thresholds);
-        assert_eq!(Gate::default().exit_code(&both), ExitCode::NoSeries, "{thresholds:?}");
+        assert_eq!(Gate::default().exit_code(&both), ExitCode::NotJudged, "{thresholds:?}");
     }
     // Copies and other rows that launch are measured.
     let copies = ConfigurationResult { timeline: Some(Timeline::default()), ..idle() };
-    assert_eq!(unmeasured(&series(vec![copies, idle()])), None);
+    assert_eq!(unmeasured(&series(vec![copies.clone(), idle()])), None);
+    let outside = LaunchRecord { outside: true, ..LaunchRecord::default() };
+    let nothing_inside = ConfigurationResult { launches: vec![outside], ..copies };
+    assert_eq!(unmeasured(&series(vec![nothing_inside])).as_deref(), Some(why));
 }
 
 #[test]

@@ -140,7 +140,7 @@ impl NamedRanges {
         let launched = match &marks.by {
             Marker::None => return Ok(()),
             Marker::Names => 0,
-            Marker::Launches => self.launched(marks.launched)?,
+            Marker::Launches => emulator::launch_count() - marks.launched,
             Marker::Profiler(profiler) => {
                 self.context.synchronize()?;
                 profiler.borrow_mut().push(&at.to_string()).map_err(Error::cupti)?;
@@ -174,7 +174,9 @@ impl NamedRanges {
         }
         match &marks.by {
             Marker::None | Marker::Names => {}
-            Marker::Launches => marks.found[at].launches.end = self.launched(marks.launched)?,
+            Marker::Launches => {
+                marks.found[at].launches.end = emulator::launch_count() - marks.launched
+            }
             Marker::Profiler(profiler) => {
                 self.context.synchronize()?;
                 profiler.borrow_mut().pop().map_err(Error::cupti)?;
@@ -184,12 +186,6 @@ impl NamedRanges {
             profiler_stop()?;
         }
         Ok(())
-    }
-
-    /// How many launches the emulated driver has executed since there were `before`.
-    fn launched(&self, before: usize) -> Result<usize> {
-        self.context.synchronize()?;
-        Ok(emulator::launch_count() - before)
     }
 
     /// Does `work`, in which ranges are marked `by` this; returns the marks.
