@@ -1,6 +1,9 @@
+use std::collections::BTreeMap;
+
 use gpuprof_model::ExitCode;
 use gpuprof_model::measurement::{DeviceRecord, LaunchRecord};
 use gpuprof_model::metric::{Catalogue, Perturbation};
+use gpuprof_model::parts::{Part, PartResult};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::Verdict;
 
@@ -154,6 +157,37 @@ fn a_closure_that_is_measured_in_part_on_one_side_alone_is_incomparable() {
     let of =
         |run: &Run| matches!(same.series(&run.series[0], &run.provenance), Baseline::Held { .. });
     assert!(of(&part) && !of(&whole));
+}
+
+#[test]
+fn parts_of_a_closure_with_other_ranges_are_incomparable_and_those_that_leave_out_more_are_named() {
+    let outside = || LaunchRecord { outside: true, ..LaunchRecord::default() };
+    let range = |name: &str| PartResult {
+        part: Part::Range(name.to_owned()),
+        metrics: BTreeMap::new(),
+        estimate: None,
+    };
+    let part = |ranges: &[&str], left_out: usize| {
+        let mut part = run(vec![named("a", &[1.0])]);
+        part.provenance.nvtx = vec!["a".parse().unwrap(), "b".parse().unwrap()];
+        let row = &mut part.series[0].configurations[0];
+        row.launches = vec![outside(); left_out];
+        row.parts = ranges.iter().map(|name| range(name)).collect();
+        part
+    };
+    let before = part(&["a", "b"], 1);
+    let baseline = against(before.clone(), Scope::whole());
+    let of = |after: &Run| baseline.series(&after.series[0], &after.provenance);
+    assert!(matches!(of(&part(&["b", "a"], 1)), Baseline::Held { .. }));
+    let other = part(&["b"], 1);
+    assert!(matches!(of(&other), Baseline::Incomparable(why) if why.contains("NVTX ranges of")));
+    // Work may leave the range for good reasons.
+    let more = part(&["a", "b"], 2);
+    assert!(matches!(of(&more), Baseline::Held { .. }));
+    let text = "launches outside of the measured range of saxpy::a: 1 in the baseline, 2 here";
+    let comparison = baseline.comparison(&more);
+    let told: Vec<String> = comparison.mismatches.iter().map(ToString::to_string).collect();
+    assert_eq!(told, [text]);
 }
 
 #[test]
