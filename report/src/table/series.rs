@@ -108,7 +108,9 @@ pub(super) fn blocks(
     blocks.add_counted(Keep::Always, excerpts, first..=limits.lines);
     blocks.add_list(Keep::Change, style.changes(series), limits.lines);
     style.add_rows(&viewed, &mut blocks);
-    blocks.add(Keep::Remark, style.remarks(&viewed));
+    // A screen always says how many rows it leaves out.
+    let keep = if detail == Detail::Digest { Keep::Remark } else { Keep::Always };
+    blocks.add(keep, style.remarks(&viewed));
     let assuring = style.add_notes(&viewed.series, &mut blocks);
     style.add_shapes(&viewed, &mut blocks);
     for section in &viewed.series.sections {
