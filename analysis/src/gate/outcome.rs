@@ -98,8 +98,8 @@ impl Gate {
         if slices.as_ref().is_some_and(|slices| !slices.accepted) {
             return code.or_worse(ExitCode::NotJudged);
         }
-        let lacks = nothing.is_some() && self.gated && !self.slice;
-        if lacks { code.or_worse(ExitCode::NotJudged) } else { code }
+        let lacks = nothing.is_some() && code == ExitCode::Success && self.gated && !self.slice;
+        if lacks { ExitCode::NotJudged } else { code }
     }
 }
 
