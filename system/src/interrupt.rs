@@ -7,7 +7,7 @@
 //! event waits here for both. SIGXFSZ, sent at a limit on the size of files, would end the process
 //! in the middle of a write; while it is handled, that write fails as on a full disk.
 
-use std::io::{self, PipeReader};
+use std::io::{self, PipeReader, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -36,18 +36,22 @@ impl Interrupt {
     /// # Errors
     /// The handlers cannot be installed.
     pub fn listen() -> io::Result<Self> {
-        let (heard, told) = io::pipe()?;
+        let (heard, mut told) = io::pipe()?;
         let interrupt = Self { heard: Some(Arc::new(heard)), ..Self::default() };
         flag::register(SIGXFSZ, Arc::default())?;
         for signal in ending() {
+            // First: a signal that comes between two of these is known.
+            let number = usize::try_from(signal).unwrap_or(0);
+            flag::register_usize(signal, interrupt.signal.clone(), number)?;
             // Registered before the flag is set, so that only a second signal finds it true.
             let second = Arc::new(AtomicBool::new(false));
             flag::register_conditional_shutdown(signal, 128 + signal, second.clone())?;
             flag::register(signal, second)?;
-            let number = usize::try_from(signal).unwrap_or(0);
-            flag::register_usize(signal, interrupt.signal.clone(), number)?;
             // Last: a thread that it wakes finds the signal.
             low_level::pipe::register(signal, told.try_clone()?)?;
+        }
+        if interrupt.signal().is_some() {
+            told.write_all(&[0])?;
         }
         let ends = interrupt.clone();
         thread::Builder::new().spawn(move || ends.end_what_builds())?;
