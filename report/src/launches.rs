@@ -4,7 +4,7 @@
 //! once: the kernels in the order of their first launches, with how many launches each has, their
 //! metrics where they were counted apart and, on a GPU, how long they ran together; another one
 //! with each launch, if each was counted by itself; and one with the named ranges of each
-//! configuration. If there is no room for all rows, those that took the most time are shown.
+//! configuration. If there is no room for all rows, the rows with the most time are shown.
 //! Terminal, Markdown and page show the same, the page all of it.
 
 use std::collections::BTreeMap;

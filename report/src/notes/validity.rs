@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use gpuprof_analysis::metrics::LAUNCHED_NOTHING;
+use gpuprof_analysis::metrics::{LAUNCHED_NOTHING, launched_nothing};
 use gpuprof_model::checks::CheckRecord;
 use gpuprof_model::measurement::{Reset, Unverified};
 use gpuprof_model::run::{ConfigurationResult, Status};
@@ -98,11 +98,8 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
 
 /// Which rows finished and launched nothing.
 fn empty(rows: &[ConfigurationResult]) -> Option<Note> {
-    let launched_nothing = |row: &&ConfigurationResult| {
-        let mut metrics = row.metrics.iter();
-        metrics.any(|(_, metric)| metric.value.as_ref().is_err_and(|why| why == LAUNCHED_NOTHING))
-    };
-    let empty: Vec<&ConfigurationResult> = rows.iter().filter(launched_nothing).collect();
+    let empty: Vec<&ConfigurationResult> =
+        rows.iter().filter(|row| launched_nothing(row)).collect();
     (!empty.is_empty()).then(|| Note {
         label: "unmeasured",
         subject: subject(&empty, rows),

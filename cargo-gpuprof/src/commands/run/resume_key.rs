@@ -69,7 +69,7 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
     }
 }
 
-/// What `plan` collects besides counters, and how far its passes may differ.
+/// The data that `plan` collects in addition to counters, and how far its passes may differ.
 fn collection(plan: &Plan) -> BTreeMap<String, String> {
     let mut all = plan.inputs.settings.of_collection();
     let mut facts = plan.attributes();
@@ -79,6 +79,6 @@ fn collection(plan: &Plan) -> BTreeMap<String, String> {
         ("migrations", plan.asks(Catalogue::needs_unified_memory)),
     ];
     facts.extend(needs.iter().filter(|(_, needed)| *needed).map(|(name, _)| (*name).to_owned()));
-    all.insert("what metrics need besides counters".to_owned(), facts.join(","));
+    all.insert("facts that metrics need".to_owned(), facts.join(","));
     all
 }
