@@ -5,9 +5,11 @@
 //! Kernels with a short host reference have one. Emulated runs check the accesses of all.
 
 mod references;
+mod shared;
 
 use gpuprof::{bf16, f16, f32x2, f32x4, i32x4, u32x4};
 use references::*;
+use shared::{ends, scattered};
 
 #[gpuprof::kernels(cuda = "kernels/matrices.cu")]
 unsafe extern "C" {
@@ -478,11 +480,6 @@ unsafe extern "C" {
     fn base64<const TABLE: bool>(bytes: *const u32, text: *mut u32x4);
 }
 
-/// Spreads the numbers below 2^32.
-fn scattered(i: u64) -> u64 {
-    i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
-}
-
 /// The start of each row, and the end of the last: of 8 rows with 256 values, one has 200.
 fn starts(rows: u64) -> Vec<u32> {
     const LENGTHS: [u32; 8] = [200, 24, 13, 8, 5, 3, 2, 1];
@@ -495,15 +492,6 @@ fn edge_starts(vertices: u64) -> Vec<u32> {
         let one = scattered(vertex / 2) as u32 % 15 + 1;
         if vertex % 2 == 0 { one } else { 16 - one }
     }))
-}
-
-fn ends(lengths: impl Iterator<Item = u32>) -> Vec<u32> {
-    let mut sum = 0;
-    let ends = lengths.map(|length| {
-        sum += length;
-        sum
-    });
-    [0].into_iter().chain(ends).collect()
 }
 
 /// One of `share` vertices each, near its own multiple of `share`.

@@ -1,19 +1,10 @@
 //! The results that kernels should have, computed on the host.
 
+use crate::shared::add_products;
 use gpuprof::{bf16, f16, u32x4};
 
 pub const MODULUS: u64 = 0xffff_ffff_ffff_ffc5;
 pub const GOLDILOCKS: u64 = 0xffff_ffff_0000_0001;
-
-/// c += a b; a is a function of row and column.
-fn add_products(n: usize, a: impl Fn(usize, usize) -> f32, b: &[f32], c: &mut [f32]) {
-    for (i, line) in c.chunks_mut(n).enumerate() {
-        for (k, b) in b.chunks(n).enumerate() {
-            let a = a(i, k);
-            line.iter_mut().zip(b).for_each(|(c, b)| *c += a * b);
-        }
-    }
-}
 
 pub fn wmma_product_on_host(n: i32, a: &[f16], b: &[f16], c: &mut [f32]) {
     let (n, b) = (n as usize, b.iter().map(|b| b.to_f32()).collect::<Vec<_>>());
