@@ -67,21 +67,22 @@ fn each_bad_line_is_named_in_the_terminal_the_page_and_the_comment_on_a_pull_req
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let runtime = repository_folder().join("runtime");
     let manifest = format!(
-        "[workspace]\n[package]\nname = \"planted\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+        "[workspace]\n[package]\nname = \"bad_lines\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
          [dependencies]\ngpuprof = {{ path = {runtime:?} }}\n[[bench]]\nname = \"kernels\"\n\
          harness = false\n"
     );
-    let workspace = Workspace::of(
+    let mut workspace = Workspace::of(
         folder.path(),
         &[
             ("Cargo.toml", &manifest),
             ("src/lib.rs", &text),
             ("src/helper.rs", MODULE),
-            ("benches/kernels.rs", "gpuprof::main!(planted);\n"),
+            ("benches/kernels.rs", "gpuprof::main!(bad_lines);\n"),
         ],
     );
     let lock = repository_folder().join("Cargo.lock");
     fs::copy(lock, folder.path().join("Cargo.lock")).expect("the repository is locked");
+    workspace.target = Workspace::repository().target;
     let shown = workspace.gpuprof(&["run", "--offline", "--quiet"]).exits_with(100).stdout;
     let written =
         |format: &str| workspace.gpuprof(&["report", "--format", format]).exits_with(0).stdout;

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::LazyLock;
 
 use camino::Utf8Path;
 use gpuprof_analysis::gate::conclusion;
@@ -24,7 +25,7 @@ use pulldown_cmark::{Event, Options, Parser};
 use serde_json::Value;
 
 /// A run with judgements, changes and failures.
-fn document() -> Value {
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let path =
         Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/run-1-gpu-with-baseline.json");
     let text = fs::read_to_string(path).expect("the corpus is there");
@@ -38,13 +39,13 @@ fn document() -> Value {
     // Runs of today have one.
     run.conclusion = conclusion::stored_or_new(&run).map(Cow::into_owned);
     serde_json::to_value(run).expect("runs are plain data")
-}
+});
 
 /// The texts that may be any: a run with another one in their place is still a run. Our own metrics
 /// are not among them, since reports show more next to some of them.
-fn free_texts() -> Vec<String> {
+static FREE_TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut all = Vec::new();
-    texts(&document(), &mut all);
+    texts(&DOCUMENT, &mut all);
     all.sort();
     all.dedup();
     let probe = |text: &String| replaced(&[(text.clone(), "a probe".to_owned())].into()).is_some();
@@ -52,7 +53,10 @@ fn free_texts() -> Vec<String> {
     all.retain(|text| !text.is_empty() && own.find(text).is_none());
     all.retain(probe);
     all
-}
+});
+
+/// The run with ordinary texts, for the structure.
+static ORDINARY: LazyLock<Run> = LazyLock::new(|| replaced(&BTreeMap::new()).expect("it is a run"));
 
 fn texts(value: &Value, all: &mut Vec<String>) {
     match value {
@@ -83,20 +87,15 @@ fn replaced(by: &BTreeMap<String, String>) -> Option<Run> {
             _ => {}
         }
     }
-    let mut value = document();
+    let mut value = DOCUMENT.clone();
     walk(&mut value, by);
     serde_json::from_value(value).ok()
 }
 
-/// The run with ordinary texts, for the structure.
-fn ordinary() -> Run {
-    replaced(&BTreeMap::new()).expect("it is a run")
-}
-
-/// As [`ordinary`], with changes that belong to no row where those of `run` do not: they have no
+/// As [`ORDINARY`], with changes that belong to no row where those of `run` do not: they have no
 /// place in the main table.
 fn ordinary_for(run: &Run) -> Run {
-    let mut like = ordinary();
+    let mut like = ORDINARY.clone();
     for (series, ours) in like.series.iter_mut().zip(&run.series) {
         let key = |row: &ConfigurationResult| row.configuration.to_string();
         for (change, our) in series.changes.iter_mut().zip(&ours.changes) {
@@ -183,9 +182,9 @@ fn hostile() -> impl Strategy<Value = String> {
 
 /// Hostile texts by the texts that they replace.
 fn hostile_texts() -> impl Strategy<Value = BTreeMap<String, String>> {
-    let texts = free_texts();
+    let texts = &*FREE_TEXTS;
     let chosen = prop::collection::vec((0..texts.len(), hostile()), 1..8);
-    chosen.prop_map(move |chosen| {
+    chosen.prop_map(|chosen| {
         let by = chosen.into_iter().enumerate();
         // The number keeps two texts two, and no text empty.
         let by = by.map(|(number, (at, text))| (texts[at].clone(), format!("{text}z{number}")));
@@ -297,7 +296,7 @@ proptest! {
     fn github_sees_the_commands_that_are_ours(by in hostile_texts()) {
         let run = replaced(&by).expect("any text will do");
         let text = written(&GithubAnnotations::default(), &run);
-        let before = written(&GithubAnnotations::default(), &ordinary());
+        let before = written(&GithubAnnotations::default(), &ORDINARY);
         prop_assert_eq!(text.lines().count(), before.lines().count(), "{}", text);
         for line in text.lines() {
             prop_assert!(!line.replace('\t', "").chars().any(char::is_control), "{line:?}");
@@ -320,7 +319,7 @@ proptest! {
             matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
         };
         prop_assert_eq!(text.chars().find(|&c| !allowed(c)), None);
-        prop_assert_eq!(elements(&text), elements(&written(&Junit::default(), &ordinary())));
+        prop_assert_eq!(elements(&text), elements(&written(&Junit::default(), &ORDINARY)));
     }
 
     #[test]
@@ -332,7 +331,7 @@ proptest! {
             let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
             reader.records().map(|record| record.expect("records are of one length")).collect()
         };
-        let before = records(&written(&Csv, &ordinary()));
+        let before = records(&written(&Csv, &ORDINARY));
         let after = records(&text);
         prop_assert_eq!(after.len(), before.len());
         for cell in after.iter().flatten() {
@@ -353,7 +352,7 @@ proptest! {
     #[test]
     fn the_html_page_has_only_elements_and_attributes_that_are_ours(by in hostile_texts()) {
         let run = replaced(&by).expect("any text will do");
-        let (text, before) = (written(&Html::default(), &run), written(&Html::default(), &ordinary()));
+        let (text, before) = (written(&Html::default(), &run), written(&Html::default(), &ORDINARY));
         prop_assert_eq!(text.chars().find(|&c| steers(c) && c != '\n' && c != '\t'), None, "{}", text);
         // A text that names a row links to it, and no longer where it is another one.
         let (tags, ours) = (tags(&text), tags(&before));
@@ -377,7 +376,7 @@ proptest! {
 
 #[test]
 fn a_threshold_for_other_devices_hides_nothing() {
-    let mut run = ordinary();
+    let mut run = ORDINARY.clone();
     let threshold = format!("on \"x{HIDDEN}H\" ptx_instructions <= 3");
     let kept =
         serde_json::from_value(Value::String(threshold)).expect("older documents hold it so");
@@ -395,7 +394,7 @@ fn a_threshold_for_other_devices_hides_nothing() {
 
 #[test]
 fn texts_of_every_kind_are_replaced() {
-    let texts = free_texts();
+    let texts = &*FREE_TEXTS;
     for known in ["saxpy", "kernels", "examples/saxpy/src/lib.rs", "own_metric", "n"] {
         assert!(texts.iter().any(|text| text == known), "{known} is not among {texts:?}");
     }

@@ -12,6 +12,7 @@ set -euo pipefail
 if [ "${1-}" = --timed ]; then
     executable=$(basename "$2" | sed 's/-[0-9a-f]\{16\}$//')
     shift
+    set -- "$(dirname "$0")/../../.cargo/run" "$@"
     TIMEFORMAT="%U %S %R $executable"
     status=0
     { time "$@" 2>&3 3>&-; } 3>&2 2>>"$SUITE_TIMES" || status=$?
@@ -29,9 +30,9 @@ TIMEFORMAT='%U %S %R the build'
 { time cargo test --workspace --no-run --quiet 2>&3; } 3>&2 2>>"$SUITE_TIMES"
 
 status=0
-runner="$PWD/docs/scripts/suite.sh"
-cargo test --workspace --no-fail-fast --tests --examples \
-    --config "target.'cfg(all())'.runner = ['$runner', '--timed']" || status=$?
+host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
+export "CARGO_TARGET_${host}_RUNNER=$PWD/docs/scripts/suite.sh --timed"
+cargo test --workspace --no-fail-fast --tests --examples || status=$?
 
 TIMEFORMAT='%U %S %R the documentation tests'
 { time cargo test --workspace --no-fail-fast --doc 2>&3; } 3>&2 2>>"$SUITE_TIMES" || status=$?

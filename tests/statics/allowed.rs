@@ -149,6 +149,21 @@ pub const ALLOWED: &[Allowed] = &[
         "HEADERS",
         "CUDA's headers are unpacked once a process",
     ),
+    allowed(
+        "cargo-gpuprof/tests/escapes.rs",
+        "DOCUMENT",
+        "a run of the source, read once a process",
+    ),
+    allowed(
+        "cargo-gpuprof/tests/escapes.rs",
+        "FREE_TEXTS",
+        "each text of a run is tried, once a process and not in every test",
+    ),
+    allowed(
+        "cargo-gpuprof/tests/escapes.rs",
+        "ORDINARY",
+        "a run of the source, read once a process",
+    ),
     allowed("cupti/tests/common/mod.rs", "FOLDER", "the pinned CUPTI is unpacked once a process"),
     allowed("emulator/tests/driver.rs", "LIBRARY", "the driver is compiled once a process"),
     allowed(
