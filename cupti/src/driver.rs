@@ -39,7 +39,7 @@ pub enum DriverProblem {
         /// The `CUresult`.
         code: u32,
     },
-    /// It answers like a driver but lacks the functions that CUPTI takes from NVIDIA's.
+    /// It is the emulated driver, which lacks the functions that CUPTI takes from NVIDIA's.
     #[error("libcuda.so.1 is not NVIDIA's driver (an emulated one); take it off the library path")]
     Emulated,
     /// The driver works and shows no device.
@@ -82,14 +82,14 @@ pub fn probe() -> Result<Driver, DriverProblem> {
     }
 }
 
-/// As [`probe`], and it is NVIDIA's own: CUPTI asks it for tables that no header describes, and
-/// 13.2 crashes without them.
+/// As [`probe`], and it is not the emulated one: CUPTI asks the driver for tables that no header
+/// describes, and 13.2 crashes without them.
 ///
 /// # Errors
 /// As [`probe`], or [`DriverProblem::Emulated`].
 pub fn probe_nvidia() -> Result<Driver, DriverProblem> {
     let driver = probe()?;
-    if Functions::open()?.has_export_tables { Ok(driver) } else { Err(DriverProblem::Emulated) }
+    if Functions::open()?.is_emulated { Err(DriverProblem::Emulated) } else { Ok(driver) }
 }
 
 /// The driver's data on a device.
@@ -183,7 +183,7 @@ struct Functions {
     attribute: unsafe extern "C" fn(*mut c_int, c_int, c_int) -> u32,
     uuid: unsafe extern "C" fn(*mut [u8; 16], c_int) -> u32,
     uuid_of_slice: unsafe extern "C" fn(*mut [u8; 16], c_int) -> u32,
-    has_export_tables: bool,
+    is_emulated: bool,
 }
 
 impl Functions {
@@ -207,7 +207,8 @@ impl Functions {
                 attribute: driver.symbol("cuDeviceGetAttribute").map_err(missing)?,
                 uuid: driver.symbol("cuDeviceGetUuid").map_err(missing)?,
                 uuid_of_slice: driver.symbol("cuDeviceGetUuid_v2").map_err(missing)?,
-                has_export_tables: driver.has("cuGetExportTable"),
+                // A function that the emulated driver alone has.
+                is_emulated: driver.has("gpuemu_abi_version"),
             }
         };
         Ok(FUNCTIONS.get_or_init(|| functions))
