@@ -100,6 +100,7 @@ fn a_folder_gets_a_page_for_every_subcommand() {
         "cargo-gpuprof-baseline-show.1",
         "cargo-gpuprof-baseline.1",
         "cargo-gpuprof-calibrate.1",
+        "cargo-gpuprof-characterize.1",
         "cargo-gpuprof-check.1",
         "cargo-gpuprof-compare.1",
         "cargo-gpuprof-completions.1",

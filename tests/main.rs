@@ -11,6 +11,7 @@ mod base;
 mod base_rounds;
 mod broken_kernels;
 mod calibrate;
+mod characterize;
 mod check;
 mod chips;
 mod compiled;

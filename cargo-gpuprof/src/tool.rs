@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use crate::broken_pipe::{MayLeave, MayStop};
 use crate::cli::{self, Command, Gpuprof};
 use crate::commands::{
-    StandardOutput, archive, baselines, calibrate, check, completions, doctor, emulate, history,
-    list, man, merge, metrics, rules, run, runs, show_config, stored,
+    StandardOutput, archive, baselines, calibrate, characterize, check, completions, doctor,
+    emulate, history, list, man, merge, metrics, rules, run, runs, show_config, stored,
 };
 use crate::options::{AskOptions, Color, RunsAction};
 use gpuprof_build::cuda_cpp;
@@ -83,6 +83,7 @@ impl OnSignal {
             | Command::Doctor(_)
             | Command::ShowConfig(_)
             | Command::Archive(_)
+            | Command::Characterize(_)
             | Command::Ask(_) => Self::CleansUp,
             Command::Metrics(_)
             | Command::Rules(_)
@@ -116,6 +117,7 @@ fn dispatch(command: Command, interrupt: &Interrupt) -> Result<u8> {
         Command::Run(options) => run::run(&options, stdout, interrupt, &mut out()?),
         Command::Check(options) => check::check(&options, stdout, interrupt, &mut out()?),
         Command::Calibrate(options) => calibrate::calibrate(&options, interrupt, &mut out()?),
+        Command::Characterize(options) => characterize::show(&options, interrupt, &mut printed()?),
         Command::List(options) => {
             done(list::list(&options, stdout.screen(Color::Auto), interrupt, &mut printed()?))
         }

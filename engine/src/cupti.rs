@@ -15,6 +15,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_characterize::{Characterization, Sizes};
 use gpuprof_model::ExitCode;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,7 @@ pub use child::run_child;
 /// The hidden subcommand that answers.
 pub const SUBCOMMAND: &str = "__ask";
 
-/// How long an answer may take: a trial session needs a second or two.
+/// How long an answer may take: a trial session needs a second or two, micro-benchmarks up to 30.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What is asked.
@@ -65,6 +66,11 @@ pub enum Question {
     Driver,
     /// Whether a profiling session can be opened on the first device that the child sees.
     Trial,
+    /// The constants of the first device that the child sees, which it measures.
+    Characterize {
+        /// How much work is measured, if not the usual.
+        sizes: Option<Sizes>,
+    },
     /// NVML's data on a device.
     Nvml {
         /// Its library, if the user named one.
@@ -104,6 +110,8 @@ pub enum Answer {
     Refused(Refusal),
     /// NVML's data.
     Nvml(crate::device::nvml::Facts),
+    /// The constants of a device.
+    Characterized(Characterization),
     /// A session was opened on this chip.
     Trial {
         /// The chip.

@@ -5,10 +5,10 @@ use clap::{Args, Parser, Subcommand};
 use gpuprof_model::ExitCode;
 
 use crate::options::{
-    ArchiveOptions, AskOptions, BaselineOptions, BecomeOptions, CalibrateOptions, CheckOptions,
-    CompareOptions, CompletionsOptions, DoctorOptions, EmulateOptions, GuardOptions,
-    HistoryOptions, ListOptions, ManOptions, MergeOptions, MetricsOptions, ReportOptions,
-    RulesOptions, RunOptions, RunsOptions,
+    ArchiveOptions, AskOptions, BaselineOptions, BecomeOptions, CalibrateOptions,
+    CharacterizeOptions, CheckOptions, CompareOptions, CompletionsOptions, DoctorOptions,
+    EmulateOptions, GuardOptions, HistoryOptions, ListOptions, ManOptions, MergeOptions,
+    MetricsOptions, ReportOptions, RulesOptions, RunOptions, RunsOptions,
 };
 
 /// The version, and the commit that it was built from where the build script knows one.
@@ -84,6 +84,8 @@ pub enum Command {
     History(Box<HistoryOptions>),
     /// Measure the noise of this machine: one build against itself.
     Calibrate(Box<CalibrateOptions>),
+    /// Measure the constants of a GPU that the model of estimated times needs.
+    Characterize(CharacterizeOptions),
     /// Run any CUDA program on the emulated driver, without a GPU.
     Emulate(EmulateOptions),
     /// Show every setting and threshold with the layer it comes from.

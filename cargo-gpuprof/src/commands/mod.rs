@@ -5,6 +5,7 @@ mod backend;
 pub mod baselines;
 mod browser;
 pub mod calibrate;
+pub mod characterize;
 mod charts;
 pub mod check;
 pub mod completions;

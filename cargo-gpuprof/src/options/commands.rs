@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
 use clap::Args;
+use gpuprof_engine::device::RequestedDevice;
 use gpuprof_engine::device::guard::Guarded;
 use gpuprof_model::machine::ClockControl;
 
@@ -106,6 +107,17 @@ pub struct DoctorOptions {
     /// Format of standard output
     #[arg(long, value_parser = word::<MessageFormat>(), value_name = "FORMAT")]
     pub message_format: Option<MessageFormat>,
+}
+
+/// Options of `characterize`.
+#[derive(Debug, Clone, Args)]
+pub struct CharacterizeOptions {
+    /// The GPU to measure, by its position or its UUID
+    #[arg(long, value_name = "DEVICE", default_value = "0")]
+    pub device: RequestedDevice,
+    /// Write the constants as JSON too
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<Utf8PathBuf>,
 }
 
 /// Options of `archive`.

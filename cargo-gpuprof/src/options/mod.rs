@@ -40,8 +40,8 @@ pub use calibrate::{CALIBRATE_REPEAT, CalibrateOptions};
 pub use cargo::{CargoOptions, KernelOptions, PlaceOptions};
 pub use check::CheckOptions;
 pub use commands::{
-    ArchiveOptions, AskOptions, CompletionsOptions, DoctorOptions, GuardOptions, ListOptions,
-    ManOptions, MetricsOptions,
+    ArchiveOptions, AskOptions, CharacterizeOptions, CompletionsOptions, DoctorOptions,
+    GuardOptions, ListOptions, ManOptions, MetricsOptions,
 };
 pub use configuration::{ConfigFile, ConfigurationOptions};
 pub use emulate::{BecomeOptions, EmulateOptions};

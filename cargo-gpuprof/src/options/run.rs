@@ -21,7 +21,7 @@ use super::{
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
 /// all.
-pub const SUBCOMMANDS: [&str; 18] = [
+pub const SUBCOMMANDS: [&str; 19] = [
     "run",
     "check",
     "list",
@@ -34,6 +34,7 @@ pub const SUBCOMMANDS: [&str; 18] = [
     "runs",
     "history",
     "calibrate",
+    "characterize",
     "emulate",
     "show-config",
     "doctor",

@@ -41,6 +41,9 @@ fn answer(cupti: Option<&Utf8Path>, question: &Question) -> Result<Answer, Refus
     if *question == Question::Driver {
         return devices();
     }
+    if let Question::Characterize { sizes } = question {
+        return gpuprof_characterize::measure(0, *sizes).map(Answer::Characterized).map_err(text);
+    }
     if let Question::Nvml { library, uuid } = question {
         let library = nvml::Library::open(library.as_deref().map(Utf8Path::as_std_path))?;
         return Ok(Answer::Nvml(library.facts(uuid)?));
@@ -49,7 +52,9 @@ fn answer(cupti: Option<&Utf8Path>, question: &Question) -> Result<Answer, Refus
     let api = || HostApi::load(&location).map_err(text);
     let host = |chip: &str| open(api()?, chip);
     match question {
-        Question::Driver | Question::Nvml { .. } => unreachable!("answered above"),
+        Question::Driver | Question::Characterize { .. } | Question::Nvml { .. } => {
+            unreachable!("answered above")
+        }
         Question::Locate => {
             api()?;
             Ok(Answer::Located(Located {
