@@ -172,6 +172,7 @@ fn no_source_polls() {
         "model",
         "report",
         "runtime",
+        "statistics",
         "system",
     ] {
         sources(&repository_folder().join(package).join("src"), &mut paths);

@@ -1,4 +1,4 @@
-//! The analysis of measurements: statistics, metrics, judgements and views.
+//! The analysis of measurements: metrics, judgements and views.
 //!
 //! Input: the results of the passes of a configuration, the thresholds of its series, a stored run
 //! as its baseline, and a view. Output: every metric with its value or the reason why there is
@@ -18,7 +18,7 @@ pub mod fixture;
 pub mod gate;
 pub mod history;
 pub mod metrics;
-pub mod sequential;
-pub mod stats;
 pub mod view;
 pub mod why;
+
+pub use gpuprof_statistics::{sequential, stats};
