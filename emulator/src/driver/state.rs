@@ -211,7 +211,7 @@ impl Driver {
     /// Runs a call. When another call fails or a launch is accepted, the program has moved on, and
     /// the refused launch is forgotten. After an accepted launch without a fault, so is the reason
     /// of an earlier failure.
-    fn call(&mut self, f: impl FnOnce(&mut Self) -> Result<(), Code>) -> Result<(), Code> {
+    fn call(&mut self, f: Call<'_, Self>) -> Result<(), Code> {
         let (refused, launches) = (self.refused.take(), self.device.launch_count());
         let fault = refused.as_ref().and_then(|_| self.fault.take());
         let outcome = f(self);
@@ -256,7 +256,10 @@ impl Driver {
     }
 }
 
-fn locked(f: impl FnOnce(&mut Option<Driver>) -> Result<(), Code>) -> Code {
+/// The effect of a function of the API, boxed so that all functions share the code around it.
+pub type Call<'a, T> = Box<dyn FnOnce(&mut T) -> Result<(), Code> + 'a>;
+
+fn locked(f: Call<'_, Option<Driver>>) -> Code {
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let mut driver = DRIVER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         f(&mut driver)
@@ -277,10 +280,10 @@ fn locked(f: impl FnOnce(&mut Option<Driver>) -> Result<(), Code>) -> Code {
 
 /// `cuInit`.
 pub fn initialise() -> Code {
-    locked(|driver| {
+    locked(Box::new(|driver| {
         driver.get_or_insert_with(Driver::new);
         Ok(())
-    })
+    }))
 }
 
 /// How many devices there are.
@@ -295,18 +298,22 @@ pub fn chip_of(driver: &Driver, device: c_int) -> Result<&'static Chip, Code> {
 
 /// A call that needs the driver to be initialised.
 pub fn with(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
-    locked(|driver| driver.as_mut().ok_or(Code::NOT_INITIALIZED)?.call(f))
+    on_initialised(Box::new(f))
+}
+
+fn on_initialised(f: Call<'_, Driver>) -> Code {
+    locked(Box::new(|driver| driver.as_mut().ok_or(Code::NOT_INITIALIZED)?.call(f)))
 }
 
 /// A call of a function that the driver does not support.
 pub fn unsupported(function: &'static str) -> Code {
-    locked(|driver| {
+    locked(Box::new(|driver| {
         if let Some(driver) = driver {
             driver.log.lacks(function);
             driver.refused = None;
         }
         Err(Code::NOT_SUPPORTED)
-    })
+    }))
 }
 
 /// Whether `cuInit` was called.

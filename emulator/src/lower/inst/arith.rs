@@ -166,7 +166,7 @@ pub enum ArithOp {
 
 impl ArithOp {
     /// Shows every slot.
-    pub fn slots(&mut self, see: &mut impl Visitor) {
+    pub fn slots(&mut self, see: &mut Visitor<'_>) {
         use File::{Pred, R32, R64};
         match self {
             Self::Mov32 { d, a } | Self::Unary32 { d, a, .. } => show(see, [(R32, a)], [(R32, d)]),

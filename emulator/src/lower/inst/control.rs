@@ -40,7 +40,7 @@ pub enum Clock {
 
 impl Barrier {
     /// Shows every slot.
-    pub(super) fn slots(&mut self, see: &mut impl Visitor) {
+    pub(super) fn slots(&mut self, see: &mut Visitor<'_>) {
         use File::{Pred, R32};
         let file = if self.kind == BarrierKind::RedPopc { R32 } else { Pred };
         if let Some(threads) = &mut self.threads {
@@ -138,7 +138,7 @@ impl ControlOp {
     }
 
     /// Shows every slot.
-    pub fn slots(&mut self, see: &mut impl Visitor) {
+    pub fn slots(&mut self, see: &mut Visitor<'_>) {
         match self {
             Self::BranchIndexed { index, .. } => show(see, [(File::R32, index)], []),
             Self::Clock { what, d } => {

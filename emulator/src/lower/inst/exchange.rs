@@ -106,7 +106,7 @@ impl ExchangeOp {
     }
 
     /// Shows every slot.
-    pub fn slots(&mut self, see: &mut impl Visitor) {
+    pub fn slots(&mut self, see: &mut Visitor<'_>) {
         use File::{Pred, R32};
         match self {
             Self::Shuffle { d, p, a, b, c, members, .. } => {

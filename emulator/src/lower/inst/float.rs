@@ -283,7 +283,7 @@ pub enum FloatOp {
 
 impl FloatOp {
     /// Shows every slot.
-    pub fn slots(&mut self, see: &mut impl Visitor) {
+    pub fn slots(&mut self, see: &mut Visitor<'_>) {
         use File::{Pred, R32, R64};
         match self {
             Self::Float1_32 { d, a, .. } => show(see, [(R32, a)], [(R32, d)]),

@@ -297,7 +297,7 @@ pub enum IntegerOp {
 
 impl IntegerOp {
     /// Shows every slot.
-    pub fn slots(&mut self, see: &mut impl Visitor) {
+    pub fn slots(&mut self, see: &mut Visitor<'_>) {
         use File::{Pred, R32, R64};
         match self {
             Self::Unary64 { d, a, .. } => show(see, [(R64, a)], [(R64, d)]),

@@ -51,7 +51,7 @@ pub enum Phase {
 
 impl Mbarrier {
     /// Shows every slot.
-    pub(super) fn slots(&mut self, see: &mut impl Visitor) {
+    pub(super) fn slots(&mut self, see: &mut Visitor<'_>) {
         use File::{Pred, R32, R64};
         self.address.slots(see);
         match &mut self.op {

@@ -170,7 +170,7 @@ pub struct AtomicVector {
 
 impl AtomicVector {
     /// Shows every slot.
-    pub(super) fn slots(&mut self, see: &mut impl Visitor) {
+    pub(super) fn slots(&mut self, see: &mut Visitor<'_>) {
         let (file, count) = (File::by_width(self.ty.is_wide()), usize::from(self.count));
         self.address.slots(see);
         show_all(see, file, Role::Read, &mut self.b[..count]);
@@ -186,14 +186,14 @@ impl Element {
     }
 
     /// Shows the registers that the elements of an access are taken from or put into.
-    pub(super) fn slots(self, registers: &mut [Slot; 4], role: Role, see: &mut impl Visitor) {
+    pub(super) fn slots(self, registers: &mut [Slot; 4], role: Role, see: &mut Visitor<'_>) {
         show_all(see, self.file(), role, &mut registers[..usize::from(self.count)]);
     }
 }
 
 impl Address {
     /// Shows the base.
-    pub(super) fn slots(&mut self, see: &mut impl Visitor) {
+    pub(super) fn slots(&mut self, see: &mut Visitor<'_>) {
         show(see, [(File::by_width(self.wide), &mut self.base)], []);
     }
 }
@@ -207,7 +207,7 @@ impl Atomic {
     }
 
     /// Shows every slot.
-    pub(super) fn slots(&mut self, see: &mut impl Visitor) {
+    pub(super) fn slots(&mut self, see: &mut Visitor<'_>) {
         let file = File::by_width(self.ty.is_wide());
         self.address.slots(see);
         show(see, [(file, &mut self.b), (file, &mut self.c)], [(file, &mut self.d)]);

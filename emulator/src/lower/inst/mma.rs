@@ -126,7 +126,7 @@ impl Mma {
     }
 
     /// Shows every slot.
-    pub(super) fn slots(&mut self, see: &mut impl Visitor) {
+    pub(super) fn slots(&mut self, see: &mut Visitor<'_>) {
         let [a, b, c, d] = self.fragments();
         let parts = [(a, &mut self.a), (b, &mut self.b), (c, &mut self.c), (d, &mut self.d)];
         for ((fragment, slots), at) in parts.into_iter().zip(0..) {
@@ -158,7 +158,7 @@ pub struct FragmentMove {
 
 impl FragmentMove {
     /// Shows every slot.
-    pub(super) fn slots(&mut self, see: &mut impl Visitor) {
+    pub(super) fn slots(&mut self, see: &mut Visitor<'_>) {
         self.address.slots(see);
         show(see, [(File::R32, &mut self.stride)], []);
         let role = if self.stores { Role::Read } else { Role::Write };

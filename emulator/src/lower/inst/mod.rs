@@ -176,7 +176,7 @@ group! {
 impl Inst {
     /// Shows every slot, the guard's first. The one place that passes over lowered code ask (is
     /// this result ever read? which registers can share a slot?).
-    pub fn slots(&mut self, see: &mut impl Visitor) {
+    pub fn slots(&mut self, see: &mut Visitor<'_>) {
         if let Guard::If(slot) | Guard::Unless(slot) = &mut self.guard {
             see(File::Pred, Role::Read, slot, 1);
         }

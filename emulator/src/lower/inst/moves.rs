@@ -87,7 +87,7 @@ fn words(element: Element, byte: u8) -> u16 {
 
 impl MoveOp {
     /// Shows every slot.
-    pub fn slots(&mut self, see: &mut impl Visitor) {
+    pub fn slots(&mut self, see: &mut Visitor<'_>) {
         use File::{Pred, R32, R64};
         use Role::{Read, Write};
         match self {

@@ -63,13 +63,11 @@ pub enum Role {
 
 /// Is shown every slot of an instruction: its file, its role and the slot itself, which it may
 /// change. A run of consecutive call-parameter registers is shown once, with its length.
-pub trait Visitor: FnMut(File, Role, &mut Slot, u16) {}
-
-impl<F: FnMut(File, Role, &mut Slot, u16)> Visitor for F {}
+pub type Visitor<'a> = dyn FnMut(File, Role, &mut Slot, u16) + 'a;
 
 /// Shows sources, then results.
 pub fn show<const SOURCES: usize, const RESULTS: usize>(
-    see: &mut impl Visitor,
+    see: &mut Visitor<'_>,
     sources: [(File, &mut Slot); SOURCES],
     results: [(File, &mut Slot); RESULTS],
 ) {
@@ -82,7 +80,7 @@ pub fn show<const SOURCES: usize, const RESULTS: usize>(
 }
 
 /// Shows several slots of one file and role.
-pub fn show_all(see: &mut impl Visitor, file: File, role: Role, slots: &mut [Slot]) {
+pub fn show_all(see: &mut Visitor<'_>, file: File, role: Role, slots: &mut [Slot]) {
     for slot in slots {
         see(file, role, slot, 1);
     }

@@ -67,7 +67,7 @@ pub struct MatrixRows {
 
 impl TransferOp {
     /// Shows every slot.
-    pub fn slots(&mut self, see: &mut impl Visitor) {
+    pub fn slots(&mut self, see: &mut Visitor<'_>) {
         match self {
             Self::Copy(AsyncCopy { to, from, read, ignore, .. }) => {
                 to.slots(see);

@@ -123,6 +123,10 @@ fn felt(driver: &Driver) -> (u32, usize, usize, u64) {
 
 /// A call that needs the driver to be initialised.
 pub fn with(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
+    timed(Box::new(f))
+}
+
+fn timed(f: untimed::Call<'_, Driver>) -> Code {
     let (mut refused, mut launched, mut cubin) = (None, false, None);
     let code = untimed::with(|driver| {
         let (begin, before) = (timeline::now(), felt(driver));
