@@ -44,7 +44,6 @@ constants! {
     ReturningUpdatesPerNs "returning_updates_per_ns" "atomics/ns",
     HandOverNs "hand_over_ns" "ns",
     WrittenBack "written_back" "",
-    Spread "spread" "",
     SharedLatency "shared_latency" "clocks",
     SharedFloatSum "shared_float_sum" "clocks",
     L1Latency "l1_latency" "clocks",

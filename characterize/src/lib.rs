@@ -38,9 +38,8 @@ pub fn measure(ordinal: usize, sizes: Option<Sizes>) -> Result<Characterization,
     access::measure(&gpu, &sizes, &memory, &mut results)?;
     latency::measure(&gpu, &sizes, &mut memory, &mut results)?;
     let Results { mut measured, mut missing } = results;
-    for constant in [Constant::WrittenBack, Constant::Spread] {
-        missing.push((constant, "it was fitted to the times of whole kernels".to_owned()));
-    }
+    let reason = "it was fitted to the times of whole kernels".to_owned();
+    missing.push((Constant::WrittenBack, reason));
     measured.sort_by_key(|measured| measured.constant);
     Ok(Characterization {
         name: gpu.name.clone(),

@@ -12,10 +12,12 @@ date and commit. Files may be compressed by gzip.
 A line a kernel: configurations, median and largest |ln(estimate/measurement)|, the same median of
 the largest bound alone and of the roofline alone (device memory), the measured loss of the
 configuration with the shortest estimate, Kendall's tau over pairs that differ by more than 2 %, and
-how many measurements the interval holds; then the same by the limit that takes most time.
+how many measurements the interval holds; then the same by the limit that takes most time, and how
+many pairs of one series that differ by 10 % or more the estimates put in the right order. If
+MEASURED has the metrics limited_by and limited_by_percent, also how often the limits agree.
 
-Kernels of the packages `judged` and `judged_again` judge a version of the model: their times are
-looked at once, when the version is finished. `LOOKS` says when. All other kernels may be looked at.
+Kernels of the packages `judged…` judge a version of the model: their times are looked at once, when
+the version is finished. `LOOKS` says when. All other kernels may be looked at.
 """
 import csv
 import gzip
@@ -30,6 +32,8 @@ LOOKS = [
     "2026-11-29, model 3: the same on an H200; none of its constants was changed",
     "2026-11-29, model 4: the same on both, with registers by ptxas; no constant was changed",
     "2026-11-29, model 4: 32 other kernels on an H200, by an author who did not know the model",
+    "2026-11-30: both sets, with counters of the GPU, to make model 5",
+    "2026-11-30, model 5: 28 other kernels on an H200, by an author who did not know the model",
 ]
 
 
@@ -100,6 +104,46 @@ def tau(pairs):
     return agree / count if count else math.nan
 
 
+def in_order(rows):
+    """How many pairs that differ by 10 % or more the estimates put in the right order, and of all."""
+    pairs = [(one, other) for at, one in enumerate(rows) for other in rows[:at]
+             if max(one[0], other[0]) >= 1.1 * min(one[0], other[0])]
+    right = [(a[0] - b[0]) * (a[1]["duration_ns"] - b[1]["duration_ns"]) > 0 for a, b in pairs]
+    return sum(right), len(right)
+
+
+def factor(errors):
+    """The conformal factor of the errors of kernels: each kernel has the same weight."""
+    weighted = sorted((error, 1 / len(of)) for of in errors for error in of)
+    left = min(0.9 * (len(errors) + 1), len(errors)) - 1e-9
+    for error, weight in weighted:
+        left -= weight
+        if left <= 0:
+            return math.exp(error)
+
+
+UNITS = {"issue": 0, "pipe": 0, "l1": 1, "shared": 1, "l2": 2, "atomics": 2, "dram": 3}
+
+
+def agreement(path, runs):
+    """Prints how often the model's limit is in the unit that the counters of a GPU name."""
+    named = {}
+    for kernel, configuration, row in rows(path):
+        unit, share = (row["metrics"].get(name) for name in ("limited_by", "limited_by_percent"))
+        if unit and share:
+            near = share["value"] >= 40
+            named[kernel, configuration] = int(unit["value"]) if near else None
+    first = either = count = 0
+    for key, estimate in estimated(runs):
+        if key in named:
+            limits = [of["limit"] for of in estimate["limits"] if of["limit"] != "launch"]
+            units = [UNITS.get(limit) for limit in limits[:2]]
+            first, either = first + (units[0] == named[key]), either + (named[key] in units)
+            count += 1
+    if count:
+        print(f"limited_by: the first limit agrees in {first} of {count}, one of two in {either}")
+
+
 def compare(times, runs):
     kernels = defaultdict(list)
     for key, estimate in estimated(runs):
@@ -136,15 +180,20 @@ def compare(times, runs):
     print(f"the interval holds {sum(map(sum, inside))} of {sum(map(len, inside))} measurements, "
           f"and all of {sum(map(all, inside))} of {len(inside)} kernels; a factor of "
           f"{math.exp(conformal(largest)):.2f} would hold all of nine in ten kernels like these")
-    by_limit = defaultdict(list)
-    for rows in kernels.values():
+    right, pairs = (sum(column) for column in zip(*map(in_order, kernels.values())))
+    print(f"pairs that differ by 10 %: {right} of {pairs} in the right order")
+    by_limit = defaultdict(lambda: defaultdict(list))
+    for kernel, rows in kernels.items():
         for ns, e in rows:
-            named = (limit for limit in e["limits"] if limit["limit"] != "launch")
-            by_limit[max(named, key=lambda it: it["share"])["limit"]].append((ns, e))
-    for limit, rows in sorted(by_limit.items(), key=lambda item: -len(item[1])):
-        median = quantile([abs(math.log(e["duration_ns"] / ns)) for ns, e in rows], 0.5)
+            for limit in ("all", e["limits"][0]["limit"]):
+                by_limit[limit][kernel].append((ns, e))
+    for limit, of_kernels in sorted(by_limit.items(), key=lambda item: -len(item[1])):
+        errors = [[abs(math.log(e["duration_ns"] / ns)) for ns, e in rows]
+                  for rows in of_kernels.values()]
+        rows = [row for rows in of_kernels.values() for row in rows]
         held = sum(e["low_ns"] <= ns <= e["high_ns"] for ns, e in rows)
-        print(f"{limit:9} median {median:.3f}, the interval holds {held} of {len(rows)}")
+        print(f"{limit:9} median {quantile(sum(errors, []), 0.5):.3f}, the interval holds {held} of "
+              f"{len(rows)}; {len(errors)} kernels, factor {factor(errors):.2f}")
     if any(kernel.startswith("judged") for kernel in kernels):
         print("the judged kernels were looked at:", *LOOKS, sep="\n  ")
 
@@ -158,6 +207,8 @@ def main(arguments):
         sys.exit(__doc__)
     else:
         compare(measured(arguments[0]), arguments[1:])
+        if ".json" in arguments[0]:
+            agreement(*arguments[:1], arguments[1:])
 
 
 if __name__ == "__main__":

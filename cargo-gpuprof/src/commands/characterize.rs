@@ -104,9 +104,9 @@ fn in_model(constant: Constant, rates: &Rates) -> Option<f64> {
         Constant::WarpsPerNs => rates.warps_per_ns,
         Constant::DramBytesPerNs => rates.dram_bytes_per_ns,
         Constant::L2BytesPerNs => rates.l2_bytes_per_ns,
-        Constant::L2StoredBytesPerNs | Constant::L2LinesPerNs | Constant::ReturningUpdatesPerNs => {
-            return None;
-        }
+        Constant::L2StoredBytesPerNs => rates.l2_stored_bytes_per_ns,
+        Constant::L2LinesPerNs => rates.l2_lines_per_ns,
+        Constant::ReturningUpdatesPerNs => rates.returning_updates_per_ns,
         // For all chips.
         Constant::Turnaround | Constant::SharedFloatSum | Constant::Barrier => return None,
         Constant::SliceUpdatesPerNs => rates.slice_updates_per_ns,
@@ -114,7 +114,6 @@ fn in_model(constant: Constant, rates: &Rates) -> Option<f64> {
         Constant::UpdatesPerNs => rates.updates_per_ns,
         Constant::HandOverNs => rates.hand_over_ns,
         Constant::WrittenBack => rates.written_back,
-        Constant::Spread => rates.spread,
         Constant::SharedLatency => rates.shared_latency.into(),
         Constant::L1Latency => rates.l1_latency.into(),
         Constant::L2Latency => rates.l2_latency.into(),

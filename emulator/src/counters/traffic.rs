@@ -4,6 +4,7 @@
 //! Input: the requests of warps. Output: numbers that do not depend on the order of requests, so
 //! host threads may record parts of them.
 
+use super::banks;
 use super::trace::Trace;
 use std::collections::HashMap;
 
@@ -15,9 +16,6 @@ const PAGE_SHIFT: u32 = 16;
 
 /// The words of a page, a bit for each sector.
 const PAGE_WORDS: usize = 1 << (PAGE_SHIFT - 6);
-
-/// Bytes of a sector.
-const SECTOR: u64 = 1 << SECTOR_SHIFT;
 
 /// log2 of the consecutive bytes that one slice of L2 holds: atomics on 1,024 words are as fast as
 /// eight times those on one, and on 32 words as those on one (docs/scripts/estimate, on an H100).
@@ -47,8 +45,8 @@ pub struct Traffic {
     updates: Vec<u64>,
     /// Those beyond the first of each warp whose lanes all update one address.
     mergeable: u64,
-    /// Sectors that a warp stores in part, each time.
-    partial: u64,
+    /// The most instructions of a warp.
+    longest: u64,
     /// The execution of the running block, if it is one of the sample.
     trace: Option<Trace>,
     /// The blocks of the sample that ended.
@@ -62,9 +60,8 @@ impl Traffic {
         let end = first + bytes;
         let (low, high) = (first >> SECTOR_SHIFT, (end - 1) >> SECTOR_SHIFT);
         self.mark(how, low, high);
-        let (starts, ends) = (!first.is_multiple_of(SECTOR), !end.is_multiple_of(SECTOR));
-        if how == Use::Write && (starts || ends) {
-            self.store_in_part(if low == high { 1 } else { u64::from(starts) + u64::from(ends) });
+        if let Some(trace) = &mut self.trace {
+            trace.pass(bytes.div_ceil(128) as u32);
         }
     }
 
@@ -79,35 +76,22 @@ impl Traffic {
         }
     }
 
-    fn store_in_part(&mut self, sectors: u64) {
-        self.partial += sectors;
-        if let Some(trace) = &mut self.trace {
-            trace.store_in_part(sectors as u32);
-        }
-    }
-
     /// Each lane of `lanes` accesses `bytes` at its address.
     pub fn lanes(&mut self, how: Use, addresses: &[u64; 32], lanes: u32, bytes: u32) {
         if how == Use::Update {
             return self.update(addresses, lanes);
         }
+        if let Some(trace) = &mut self.trace {
+            let words = addresses.map(|address| address as u32);
+            trace.pass(banks::load_wavefronts(&words, lanes, bytes).total);
+        }
         // Neighbouring lanes that access one sector.
-        let (mut last, mut accessed, mut partial) = (u64::MAX, SECTOR, 0);
+        let mut last = u64::MAX;
         for (lane, &address) in addresses.iter().enumerate() {
-            if lanes & (1 << lane) == 0 {
-                continue;
-            }
-            if address >> SECTOR_SHIFT != last {
-                partial += u64::from(accessed < SECTOR);
+            if lanes & (1 << lane) != 0 && address >> SECTOR_SHIFT != last {
                 last = address >> SECTOR_SHIFT;
-                accessed = 0;
                 self.mark(how, last, (address + u64::from(bytes) - 1) >> SECTOR_SHIFT);
             }
-            accessed += u64::from(bytes);
-        }
-        partial += u64::from(accessed < SECTOR);
-        if how == Use::Write && partial > 0 {
-            self.store_in_part(partial);
         }
     }
 
@@ -122,9 +106,15 @@ impl Traffic {
         self.trace.as_mut()
     }
 
-    /// The block ends.
-    pub fn end_trace(&mut self) {
+    /// A block ends, of whose warps none executed more instructions than this.
+    pub fn end_block(&mut self, longest: u64) {
+        self.longest = self.longest.max(longest);
         self.traces.extend(self.trace.take());
+    }
+
+    /// The most instructions of a warp.
+    pub fn longest_warp(&self) -> u64 {
+        self.longest
     }
 
     /// The blocks of the sample, by their numbers.
@@ -170,14 +160,19 @@ impl Traffic {
         self.written.count() << SECTOR_SHIFT
     }
 
+    /// The blocks of memory that it reads.
+    pub fn read_blocks(&self) -> Blocks {
+        self.read.blocks()
+    }
+
+    /// The blocks of memory that it changes.
+    pub fn written_blocks(&self) -> Blocks {
+        self.written.blocks()
+    }
+
     /// Updates beyond the first of each warp whose lanes all update one address.
     pub fn mergeable_updates(&self) -> u64 {
         self.mergeable
-    }
-
-    /// Sectors that warps store in part, each time.
-    pub fn partial_sectors(&self) -> u64 {
-        self.partial
     }
 
     /// The most updates of one class of addresses.
@@ -195,10 +190,27 @@ impl Traffic {
         self.traces.extend_from_slice(&other.traces);
         self.read.add(&other.read);
         self.written.add(&other.written);
-        self.partial += other.partial;
+        self.longest = self.longest.max(other.longest);
         self.mergeable += other.mergeable;
         self.updates.resize(self.updates.len().max(other.updates.len()), 0);
         self.updates.iter_mut().zip(&other.updates).for_each(|(mine, theirs)| *mine += theirs);
+    }
+}
+
+/// Blocks of 256 bytes of memory, counted by their sectors that are touched: a bit for each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocks([u64; 256]);
+
+impl Blocks {
+    /// The sum of what `cost` says of each block, by its touched sectors and pairs of sectors.
+    pub fn sum(&self, cost: impl Fn(u32, u32) -> f64) -> f64 {
+        let kinds = self.0.iter().enumerate().skip(1).filter(|(_, count)| **count > 0);
+        kinds
+            .map(|(sectors, count)| {
+                let pairs = (sectors | sectors >> 1) & 0x55;
+                *count as f64 * cost(sectors.count_ones(), pairs.count_ones())
+            })
+            .sum()
     }
 }
 
@@ -243,6 +255,16 @@ impl Sectors {
     fn count(&self) -> u64 {
         let words = self.pages.iter().flat_map(|page| page.iter());
         words.map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    /// Its blocks of eight sectors, by the sectors of each that it has.
+    fn blocks(&self) -> Blocks {
+        let words = self.pages.iter().flat_map(|page| page.iter());
+        let mut blocks = Blocks([0; 256]);
+        for sectors in words.filter(|word| **word != 0).flat_map(|word| word.to_le_bytes()) {
+            blocks.0[usize::from(sectors)] += 1;
+        }
+        blocks
     }
 
     fn add(&mut self, other: &Self) {
@@ -295,19 +317,25 @@ mod tests {
     }
 
     #[test]
-    fn sectors_are_stored_in_part_by_a_warp_at_a_time() {
-        let stored = |first: u64, stride: u64, bytes: u32| {
+    fn blocks_are_known_by_their_sectors_and_pairs() {
+        let of = |stride: u64| {
             let mut traffic = Traffic::default();
-            traffic.lanes(Use::Write, &strided(first, stride), u32::MAX, bytes);
-            traffic.partial_sectors()
+            traffic.lanes(Use::Read, &strided(0, stride), u32::MAX, 4);
+            let blocks = traffic.read_blocks();
+            let sum = |cost: fn(u32, u32) -> f64| blocks.sum(cost);
+            [sum(|_, _| 1.0), sum(|sectors, _| sectors.into()), sum(|_, pairs| pairs.into())]
         };
-        assert_eq!((stored(64, 4, 4), stored(64, 8, 4), stored(64, 64, 4)), (0, 8, 32));
-        let mut traffic = Traffic::default();
-        traffic.range(Use::Write, 64, 64);
-        traffic.range(Use::Write, 68, 4);
-        traffic.range(Use::Write, 60, 64);
-        traffic.range(Use::Read, 60, 8);
-        assert_eq!(traffic.partial_sectors(), 3);
+        assert_eq!((of(4), of(32)), ([1.0, 4.0, 2.0], [4.0, 32.0, 16.0]));
+        assert_eq!((of(64), of(256)), ([8.0, 32.0, 32.0], [32.0, 32.0, 32.0]));
+    }
+
+    #[test]
+    fn the_longest_warp_of_all_blocks_is_kept() {
+        let (mut one, mut other) = (Traffic::default(), Traffic::default());
+        [3, 7, 5].into_iter().for_each(|longest| one.end_block(longest));
+        other.end_block(6);
+        other.add(&one);
+        assert_eq!(other.longest_warp(), 7);
     }
 
     #[test]

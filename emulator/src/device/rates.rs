@@ -1,7 +1,7 @@
 //! The rates and latencies of the emulated chips, each with its source.
 //!
-//! The chips are of two classes. An H100 was characterised by micro-benchmarks of this repository,
-//! and an H200 was held against them. The others have published constants; a constant without a
+//! The chips are of two classes. An H100 and an H200 were characterised by micro-benchmarks of this
+//! repository. The others have published constants; a constant without a
 //! published figure is the H100's, scaled as its comment says. The rates of units are those of the
 //! table "Throughput of Native Arithmetic Instructions" of NVIDIA's CUDA C++ Programming Guide, and
 //! of NVIDIA's data sheets for tensor cores.
@@ -10,36 +10,31 @@
 
 use crate::timing::{Rates, TensorRates, Units};
 
-/// The factor of the interval on an H100 and an H200: of the largest errors of 21 kernels
-/// (docs/scripts/estimate.py), 0.49 is the 20th, as a logarithm, which is the 90 % interval of
-/// split conformal prediction. Of 33 other kernels it holds 91 % of the measurements on either
-/// chip, and all of 26 kernels on an H100 and of 27 on an H200. Few kernels stand behind each class
-/// of limits, so all classes have one interval.
-const CHARACTERISED: f64 = 1.64;
+/// An H200 SXM, by `cargo gpuprof characterize` on an H200. The other constants are those of an
+/// H100, which has the same multiprocessors.
+pub static H200: Rates = Rates {
+    name: "H200",
+    warps_per_ns: 47.2,
+    dram_bytes_per_ns: 4220.0,
+    l2_bytes_per_ns: 9180.0,
+    l2_stored_bytes_per_ns: 4750.0,
+    l2_lines_per_ns: 161.0,
+    updates_per_ns: 106.0,
+    returning_updates_per_ns: 79.5,
+    shared_latency: 23,
+    l1_latency: 34,
+    l2_latency: 280,
+    ..H100
+};
 
-/// The factor with published constants: the earlier model 2, which had no others, missed 90 % of
-/// 222 measurements of 33 kernels on an H100 by at most 1.10, as a logarithm
-/// (docs/scripts/estimate.py). Nobody has measured it on the chip itself.
-const PUBLISHED: f64 = 3.0;
-
-/// An H200 SXM.
-///
-/// Sources: the bandwidths from this project's measurements on H200s and gpu-benches; all else from
-/// the H100, whose multiprocessors it has. The micro-benchmarks on an H200
-/// (docs/scripts/estimate/h200-constants) find the H100's latencies within 3 %, the same dispatch
-/// and atomics on one address, and 4,300 bytes a nanosecond. Atomics on many addresses are 19 %
-/// faster there, and stores of parts of sectors 10 %.
-pub static H200: Rates =
-    Rates { name: "H200", dram_bytes_per_ns: 4220.0, l2_bytes_per_ns: 9900.0, ..H100 };
-
-/// An H100 SXM, by the micro-benchmarks of docs/scripts/estimate/constants.cu.
+/// An H100 SXM, by the micro-benchmarks of docs/scripts/estimate/constants.cu, before
+/// `cargo gpuprof characterize`.
 ///
 /// Not by them: the bandwidth of L2, which is that of the programs of Luo et al. (arXiv 2501.12084)
 /// on an H100, and the launch, see there.
 pub static H100: Rates = Rates {
     name: "H100",
     characterised: true,
-    spread: CHARACTERISED,
     clock_ghz: 1.98,
     // Chosen by times of three short kernels on an H100.
     launch_ns: 900.0,
@@ -49,13 +44,16 @@ pub static H100: Rates = Rates {
     // Copying 1 GiB: 704 µs.
     dram_bytes_per_ns: 3050.0,
     l2_bytes_per_ns: 8900.0,
+    // In proportion to the bandwidth of L2, by those of an H200.
+    l2_stored_bytes_per_ns: 4600.0,
+    l2_lines_per_ns: 156.0,
     // Atomics on 1, 1,024, 4,096 and 1 M words: 1.36, 11.3, 33 and 89 a nanosecond; sums of floats
     // in one word: 0.57.
     slice_updates_per_ns: 1.4,
     slice_float_sums_per_ns: 0.57,
     updates_per_ns: 89.0,
-    // Words of a matrix by columns: 60 to 63.
-    partial_sectors_per_ns: 61.0,
+    // In proportion, by those of an H200.
+    returning_updates_per_ns: 67.0,
     // A chain of 1,056 blocks: 271 µs.
     hand_over_ns: 255.0,
     // Copying 4 MiB and 16 MiB: 2.8 and 9.1 µs beyond an empty launch; reading alone 2.0 and 6.5.
@@ -82,7 +80,6 @@ pub static H100: Rates = Rates {
 pub static A100: Rates = Rates {
     name: "A100",
     characterised: false,
-    spread: PUBLISHED,
     clock_ghz: 1.41,
     // So many in a clock as on an H100.
     blocks_per_ns: 1.18,
@@ -93,8 +90,10 @@ pub static A100: Rates = Rates {
     dram_bytes_per_ns: 1730.0,
     l2_bytes_per_ns: 5400.0,
     // In proportion to the bandwidth of L2.
+    l2_stored_bytes_per_ns: 2790.0,
+    l2_lines_per_ns: 94.7,
     updates_per_ns: 54.0,
-    partial_sectors_per_ns: 37.0,
+    returning_updates_per_ns: 40.5,
     shared_latency: 28,
     l1_latency: 36,
     // Of the near half: data of up to 18 MB.
@@ -119,7 +118,6 @@ pub static A100: Rates = Rates {
 pub static RTX_4090: Rates = Rates {
     name: "RTX 4090",
     characterised: false,
-    spread: PUBLISHED,
     clock_ghz: 2.52,
     // So many in a clock as on an H100.
     blocks_per_ns: 2.11,
@@ -129,8 +127,10 @@ pub static RTX_4090: Rates = Rates {
     dram_bytes_per_ns: 920.0,
     l2_bytes_per_ns: 5200.0,
     // In proportion to the bandwidth of L2.
+    l2_stored_bytes_per_ns: 2690.0,
+    l2_lines_per_ns: 91.2,
     updates_per_ns: 52.0,
-    partial_sectors_per_ns: 35.6,
+    returning_updates_per_ns: 39.0,
     l1_latency: 36,
     l2_latency: 277,
     dram_latency: 632,
@@ -159,8 +159,10 @@ pub static L4: Rates = Rates {
     dram_bytes_per_ns: 270.0,
     l2_bytes_per_ns: 2130.0,
     // In proportion to the bandwidth of L2.
+    l2_stored_bytes_per_ns: 1100.0,
+    l2_lines_per_ns: 37.4,
     updates_per_ns: 21.3,
-    partial_sectors_per_ns: 14.6,
+    returning_updates_per_ns: 16.0,
     units: Units {
         tensor: TensorRates { half: 128, tf32: 64, double: 1, byte: 256, bit: 1024 },
         ..RTX_4090.units
@@ -178,7 +180,6 @@ pub static L4: Rates = Rates {
 pub static B200: Rates = Rates {
     name: "B200",
     characterised: false,
-    spread: PUBLISHED,
     clock_ghz: 1.965,
     // So many in a clock as on an H100.
     blocks_per_ns: 1.64,
@@ -191,7 +192,9 @@ pub static B200: Rates = Rates {
     slice_updates_per_ns: 1.2,
     updates_per_ns: 565.0,
     // In proportion to the bandwidth of L2.
-    partial_sectors_per_ns: 146.0,
+    l2_stored_bytes_per_ns: 10_980.0,
+    l2_lines_per_ns: 372.0,
+    returning_updates_per_ns: 424.0,
     shared_latency: 29,
     l1_latency: 39,
     l2_latency: 305,

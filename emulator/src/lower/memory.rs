@@ -78,6 +78,7 @@ impl<'a> Builder<'_, 'a> {
         let mut words = Modifiers::new(i);
         let (sharing, order) = order_of(&mut words);
         let space = space_of(words.take_one(SPACES));
+        let read_only = words.take("nc");
         words.ignore(is_hint);
         let count = match words.take_one(&["v2", "v4"]) {
             Some("v2") => 2,
@@ -106,7 +107,7 @@ impl<'a> Builder<'_, 'a> {
         };
         let (bytes, count) = if is_128 { (8, 2) } else { (bytes, count) };
         let signed = ty.is_signed();
-        let element = Element { bytes, signed, wide, count, sharing, order };
+        let element = Element { bytes, signed, wide, count, sharing, order, read_only };
         if space == Space::Param
             && let Some(op) = self.parameter(i, is_store, element, address, slots)?
         {

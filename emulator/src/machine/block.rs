@@ -228,8 +228,9 @@ impl<'l> Worker<'l> {
         self.untold = 0;
         let ran = self.run_warps();
         let paused = matches!(ran, Ok(Progress::Waits));
-        if let Some(traffic) = self.counts.traffic.as_mut().filter(|_| self.traces && !paused) {
-            traffic.end_trace();
+        if let Some(traffic) = self.counts.traffic.as_mut().filter(|_| !paused) {
+            let longest = self.warps.iter().map(|warp| warp.executed).max();
+            traffic.end_block(longest.unwrap_or(0));
         }
         let why = if paused { Handover::Paused } else { Handover::Ended };
         let raced = self.races.hand_over(self.linear, &mut self.shadow.log, why);

@@ -55,6 +55,7 @@ pub fn run(cx: &mut Context<'_>) -> Result<Stop, Box<Fault>> {
         let mut left = budget;
         let outcome = run_slice(cx, &mut left, budget);
         *cx.clock += u64::from(budget - left);
+        cx.warp.executed += u64::from(budget - left);
         remaining -= budget - left;
         if let Err(race) = cx.drain_log() {
             break Err(race);

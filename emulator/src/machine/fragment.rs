@@ -160,7 +160,7 @@ fn store(cx: &mut Context<'_>, op: &FragmentMove, part: &Part, units: &[Unit]) -
     let sharing = Sharing::Plain;
     touch(cx, part, (total, sharing), Verb::Write, changed)?;
     let (count, order) = (units.len() as u8, GridOrder::default());
-    let element = Element { bytes, signed: false, wide, count, sharing, order };
+    let element = Element { bytes, signed: false, wide, count, sharing, order, read_only: false };
     if cx.tracks_definedness() {
         definedness::store(cx, part, element, &slots)?;
     }

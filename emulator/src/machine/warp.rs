@@ -154,6 +154,8 @@ pub struct Warp {
     pub state: State,
     /// How often it may have waited in this turn: its polls, a yield point as several.
     pub polls: u32,
+    /// Instructions that it executed.
+    pub executed: u64,
     /// Its number in the block.
     pub index: u32,
     /// Copies that its lanes started.
@@ -184,6 +186,7 @@ impl Warp {
             state: State::Ready,
             polls: 0,
             index,
+            executed: 0,
             copies: Copies::default(),
             definedness: Definedness::default(),
             changed: false,
@@ -204,6 +207,7 @@ impl Warp {
         let mask = if lanes >= 32 { u32::MAX } else { (1 << lanes) - 1 };
         (self.pc, self.active, self.live, self.frame) = (0, mask, mask, KERNEL);
         self.state = State::Ready;
+        self.executed = 0;
         self.copies.clear();
         self.definedness.clear();
         self.parked.clear();

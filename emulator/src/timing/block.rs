@@ -1,9 +1,13 @@
 //! The blocks and warps of a replay.
 
+use super::memory::GATHERED;
 use super::ticks::Ticks;
 
 /// Instructions that ptxas moves at most past each other.
 const WINDOW: usize = 48;
+
+/// The same for arithmetic, which it keeps near the registers that it needs.
+const ARITHMETIC_WINDOW: usize = 12;
 
 /// A block.
 #[derive(Debug)]
@@ -46,6 +50,12 @@ pub struct Warp {
     pub copied: Ticks,
     /// When its registers have their values.
     pub ready: Vec<Ticks>,
+    /// When it began.
+    pub began: Ticks,
+    /// The lines that it stored last.
+    pub gathered: [u64; GATHERED],
+    /// The address of its last store and when that issued, and when the last other one did.
+    stores: (Option<u16>, Ticks, Ticks),
     /// The issues of the last instructions.
     window: [Ticks; WINDOW],
 }
@@ -62,6 +72,9 @@ impl Warp {
             iterations: 0,
             copied: 0,
             ready: vec![at; registers],
+            began: at,
+            gathered: [u64::MAX; GATHERED],
+            stores: (None, 0, 0),
             window: [0; WINDOW],
         }
     }
@@ -69,6 +82,26 @@ impl Warp {
     /// Its next instruction does not issue before.
     pub fn earliest(&self) -> Ticks {
         self.floor.max(self.window[self.at % WINDOW])
+    }
+
+    /// Arithmetic that comes next does not issue before.
+    pub fn before_arithmetic(&self) -> Ticks {
+        self.window[(self.at + WINDOW - ARITHMETIC_WINDOW) % WINDOW]
+    }
+
+    /// A store by an address issues.
+    pub fn stored(&mut self, base: u16, at: Ticks) {
+        let (last, when, other) = self.stores;
+        self.stores = match last == Some(base) {
+            true => (last, when.max(at), other),
+            false => (Some(base), at, other.max(when)),
+        };
+    }
+
+    /// When the last store issued that may change what a load by an address finds.
+    pub fn conflict(&self, base: u16) -> Ticks {
+        let (last, when, other) = self.stores;
+        if last == Some(base) { other } else { when.max(other) }
     }
 
     /// Its next instruction issues.

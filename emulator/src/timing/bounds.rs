@@ -1,36 +1,34 @@
 //! Bounds: the time that each resource needs for a launch if nothing else delays it.
 
-use super::cost::{self, Pipe};
+use super::code::Code;
 use super::limit::Limit;
 use super::memory;
+use super::pipes::Demand;
 use super::rates::Rates;
 use super::shape::Shape;
 use super::updates;
 use crate::counters::Counts;
 use crate::lower::Program;
 
-/// Bytes of a sector.
-const SECTOR: f64 = 32.0;
-
 /// Quarters of a multiprocessor, each with its own scheduler.
 const QUARTERS: f64 = 4.0;
 
 /// Nanoseconds that each resource needs, the longest first; none if no traffic was recorded.
 pub fn limits(
+    code: &Code,
     program: &Program,
     counts: &Counts,
     shape: Shape,
     rates: &Rates,
+    l2_ns: f64,
 ) -> Option<Vec<(Limit, f64)>> {
     let traffic = counts.traffic.as_deref()?;
     let counted = &counts.memory;
-    let (mut issues, mut pipes) = (0.0, [0.0; Pipe::COUNT]);
-    for (inst, count) in program.code.iter().zip(&counts.profile) {
-        let cost = cost::of(inst, &rates.units);
-        issues += count.warps as f64 * f64::from(cost.issues);
-        pipes[cost.pipe as usize] += count.warps as f64 * f64::from(cost.busy);
+    let (mut issues, mut pipes) = (0.0, Demand::default());
+    for (of, count) in code.instructions.iter().zip(&counts.profile) {
+        issues += count.warps as f64 * f64::from(of.cost.issues);
+        pipes.add(&of.cost, count.warps as f64);
     }
-    let busiest = pipes.into_iter().fold(0.0, f64::max);
     let accesses = [counted.load, counted.store, counted.reduction, counted.atomic, counted.copies];
     let sectors: f64 = accesses.iter().map(|kind| (kind.sectors + kind.repeated) as f64).sum();
     let requests: f64 = accesses.iter().map(|kind| kind.requests as f64).sum();
@@ -41,15 +39,15 @@ pub fn limits(
     // The busiest multiprocessor has this share of the work.
     let share = shape.blocks_of_sm() as f64 / shape.blocks.max(1) as f64;
     let clocks = |total: f64| total * share / rates.clock_ghz;
-    let dram = traffic.read_bytes() as f64 + memory::written_back(traffic, shape, rates);
-    let partial = traffic.partial_sectors() as f64 / rates.partial_sectors_per_ns;
+    let dram = memory::read_cost(&traffic.read_blocks())
+        + memory::written_cost(counts, traffic, shape, rates);
     let mut limits = vec![
         (Limit::Dispatch, shape.blocks as f64 * rates.start_ns(shape.warps)),
         (Limit::Issue, clocks(issues / QUARTERS)),
-        (Limit::Pipe, clocks(busiest / QUARTERS)),
+        (Limit::Pipe, clocks(pipes.clocks() / QUARTERS)),
         (Limit::L1, clocks((sectors / 4.0).max(requests))),
         (Limit::Shared, clocks(wavefronts)),
-        (Limit::L2, (sectors * SECTOR / rates.l2_bytes_per_ns).max(partial)),
+        (Limit::L2, l2_ns),
         (Limit::Dram, dram / rates.dram_bytes_per_ns),
         (Limit::Atomics, updates::ns(program, counts, rates)),
     ];

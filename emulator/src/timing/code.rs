@@ -1,10 +1,12 @@
 //! The instructions of a replay: their costs, registers and accesses.
 
-use super::cost::{self, Cost};
+use super::cost;
+use super::pipes::Cost;
 use super::rates::Units;
 use crate::lower::Program;
 use crate::lower::inst::{
-    BarrierKind, ControlOp, Element, File, Guard, Inst, Op, Role, Sharing, Slot, Space, TransferOp,
+    Atomic, AtomicOp, BarrierKind, ControlOp, Element, File, Guard, Inst, Op, Role, Scalar,
+    Sharing, Slot, Space, TransferOp,
 };
 use std::ops::Range;
 
@@ -32,6 +34,8 @@ pub enum Kind {
     Branch { unrolls: bool },
     /// It waits for its own accesses.
     Fence,
+    /// An atomic of shared memory that is a loop in machine code.
+    Retry,
 }
 
 /// An instruction.
@@ -45,6 +49,8 @@ pub struct Instruction {
     pub polls: bool,
     /// It stores data that other blocks may load.
     pub tells: bool,
+    /// The register of its address, if it changes global memory, or loads what may be changed.
+    pub base: Option<u16>,
     /// The registers that it reads.
     sources: Range<u32>,
     /// The registers that it writes.
@@ -82,6 +88,7 @@ impl Code {
                 kind: kind(&inst.op),
                 polls: false,
                 tells: matches!(inst.op, Op::Store { element, .. } if is_shared(element)),
+                base: base(&inst.op),
                 sources: start..middle,
                 results: middle..end,
             });
@@ -169,6 +176,18 @@ fn registers(inst: &Inst, first: [usize; 3], all: usize) -> (Vec<u32>, Vec<u32>)
     (sources, results)
 }
 
+/// The register of the address of an instruction that changes global memory, or loads from there
+/// what may be changed: ptxas moves no such load before a store by another address.
+fn base(op: &Op) -> Option<u16> {
+    let address = match op {
+        Op::Load { element, address, .. } if !element.read_only => address,
+        Op::Store { address, .. } => address,
+        Op::Atomic(atomic) => &atomic.address,
+        _ => return None,
+    };
+    matches!(address.space, Space::Global | Space::Generic).then_some(address.base.0)
+}
+
 /// Whether other blocks may access it at the same time.
 fn is_shared(element: Element) -> bool {
     !matches!(element.sharing, Sharing::Plain | Sharing::Guess)
@@ -181,6 +200,7 @@ fn kind(op: &Op) -> Kind {
         }
         Op::Load { element, .. } => Kind::Load { cached: !is_shared(*element) },
         Op::Store { .. } => Kind::Store,
+        Op::Atomic(atomic) if is_retried(atomic) => Kind::Retry,
         Op::Atomic(atomic) => Kind::Atomic { returns: atomic.result_used },
         Op::AtomicVector(atomic) => Kind::Atomic { returns: atomic.result_used },
         Op::Transfer(TransferOp::Copy(_)) => Kind::Copy,
@@ -207,4 +227,10 @@ fn kind(op: &Op) -> Kind {
         | Op::Sleep
         | Op::Nop => Kind::Arithmetic,
     }
+}
+
+/// Whether it sums floats in shared memory, for which ptxas makes a loop of compare-and-swap.
+fn is_retried(atomic: &Atomic) -> bool {
+    let sums_integers = matches!(atomic.ty, Scalar::U32 | Scalar::S32 | Scalar::U64 | Scalar::S64);
+    atomic.address.space == Space::Shared && atomic.op == AtomicOp::Add && !sums_integers
 }

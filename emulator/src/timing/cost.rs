@@ -6,71 +6,31 @@
 //! (docs/scripts/estimate/h100-constants/clocks.txt); their slots and pipes follow from the clocks
 //! of 32 warps there. Other chips have other [`Units`].
 
+use super::pipes::{Cost, HALF_WARP, Pipe, cost};
 use super::rates::Units;
 use crate::lower::inst::{
     ArithOp, Binary, ControlOp, Conversion, Count, ExchangeOp, Float1, Float2, FloatOp, Inst,
     IntegerOp, Mma, MmaInput, Op, Scalar, Ternary, TransferOp, Unary,
 };
 
-/// The units of a quarter of a multiprocessor that instructions occupy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pipe {
-    /// Multiplications and additions, of 32-bit floats and of integers with multiplication.
-    Fma,
-    /// Integers, logic, comparisons.
-    Alu,
-    /// Double precision.
-    Double,
-    /// Special functions and conversions.
-    Special,
-    /// Accesses of memory and exchanges between lanes.
-    Memory,
-    /// Matrix products.
-    Tensor,
-}
-
-impl Pipe {
-    /// Their number.
-    pub const COUNT: usize = 6;
-}
-
-/// The cost of an instruction of a warp.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cost {
-    /// Issue slots.
-    pub issues: u16,
-    /// The pipe that it occupies most.
-    pub pipe: Pipe,
-    /// Clocks for which that pipe of a quarter takes no other instruction.
-    pub busy: u16,
-    /// Clocks from its issue to that of an instruction that needs its result; for memory, those
-    /// beyond the latency of the memory.
-    pub latency: u16,
-}
-
-const fn cost(issues: u16, pipe: Pipe, busy: u16, latency: u16) -> Cost {
-    Cost { issues, pipe, busy, latency }
-}
-
 /// Nothing is left of it in machine code.
-const FREE: Cost = cost(0, Pipe::Alu, 0, 0);
-const ALU: Cost = cost(1, Pipe::Alu, 2, 4);
-const FMA: Cost = cost(1, Pipe::Fma, 1, 4);
-/// Its clocks are those of [`Units::half_busy`].
-const HALF: Cost = cost(1, Pipe::Fma, 0, 4);
-const IMAD: Cost = cost(1, Pipe::Fma, 2, 4);
-const DOUBLE: Cost = cost(1, Pipe::Double, 2, 8);
-const SPECIAL: Cost = cost(1, Pipe::Special, 8, 23);
-
-/// Several dependent instructions of one kind.
-const fn times(count: u16, of: Cost) -> Cost {
-    cost(count * of.issues, of.pipe, count * of.busy, count * of.latency)
-}
-
-/// Two independent instructions of one kind, such as those of two halves of a register pair.
-const fn pair(of: Cost) -> Cost {
-    cost(2 * of.issues, of.pipe, 2 * of.busy, of.latency + of.busy)
-}
+pub const FREE: Cost = cost(0, 0);
+pub const ALU: Cost = cost(1, 4).alu(1);
+pub const ADD: Cost = cost(1, 4).adds(1);
+const FMA: Cost = cost(1, 4).floats(1);
+pub const IMAD: Cost = cost(1, 4).heavy(2);
+/// A product of 64 bits, or its upper half, with an addition.
+pub const WIDE: Cost = cost(1, 5).heavy(4);
+const DOUBLE: Cost = cost(1, 8).double(1);
+const SPECIAL: Cost = cost(1, 23).special(1);
+/// Two independent instructions, for the halves of a register pair.
+pub const PAIR: Cost = cost(2, 6).alu(2);
+/// A product of 64-bit numbers, and its upper half.
+const PRODUCT: Cost = cost(4, 14).heavy(8).adds(1);
+const HIGH_PRODUCT: Cost = cost(7, 30).heavy(16).alu(1).adds(2);
+/// A rotation of 64 bits by `or`.
+pub const ROTATION: Cost = cost(3, 8).alu(3);
+const PAIR_OF_ADDS: Cost = cost(2, 6).adds(2);
 
 /// The cost of an instruction on these `units`. Accesses of memory have only their issue here.
 pub fn of(inst: &Inst, units: &Units) -> Cost {
@@ -81,33 +41,32 @@ pub fn of(inst: &Inst, units: &Units) -> Cost {
         // Registers are assigned, so that most of these need no instruction.
         Op::Move(_) | Op::Nop => FREE,
         Op::Load { .. } | Op::Store { .. } | Op::Atomic(_) | Op::Mbarrier(_) => {
-            cost(1, Pipe::Memory, 2, 0)
+            cost(1, 0).memory(2)
         }
-        Op::AtomicVector(_) | Op::Fragment(_) => cost(2, Pipe::Memory, 4, 0),
+        Op::AtomicVector(_) | Op::Fragment(_) => cost(2, 0).memory(4),
         Op::Transfer(op) => transfer(op),
         Op::Mma(op) => product(op, units),
         Op::Exchange(op) => exchange(op),
-        Op::Barrier(_) | Op::Branch { .. } => cost(1, Pipe::Alu, 1, 0),
+        Op::Barrier(_) | Op::Branch { .. } => cost(1, 0),
         Op::Control(op) => control(op),
-        Op::Fence { beyond_block } => {
-            cost(1, Pipe::Memory, 2, if *beyond_block { 670 } else { 10 })
-        }
-        Op::Sleep => cost(1, Pipe::Alu, 1, 100),
+        Op::Fence { beyond_block } => cost(1, if *beyond_block { 670 } else { 10 }).memory(2),
+        Op::Sleep => cost(1, 100),
     };
-    with_units(cost, units)
+    with_units(cost, inst, units)
 }
 
 /// A `cost` on an H100, on these `units`.
-fn with_units(cost: Cost, units: &Units) -> Cost {
-    match cost {
-        FMA => Cost { busy: units.float_busy, ..cost },
-        HALF => Cost { busy: units.half_busy, ..cost },
-        Cost { pipe: Pipe::Double, .. } => {
-            let busy = cost.busy * units.double_busy / DOUBLE.busy;
-            Cost { busy, latency: cost.latency.max(busy), ..cost }
-        }
-        Cost { .. } => cost,
+fn with_units(mut cost: Cost, inst: &Inst, units: &Units) -> Cost {
+    let is_half = matches!(inst.op, Op::Float(FloatOp::ComparePairs(_) | FloatOp::Half { .. }));
+    if if is_half { units.half_busy } else { units.float_busy } > 1 {
+        cost.busy[Pipe::Heavy as usize] += HALF_WARP * cost.floats;
+        cost.floats = 0;
     }
+    let double =
+        cost.busy[Pipe::Double as usize] * units.double_busy / DOUBLE.busy[Pipe::Double as usize];
+    cost.busy[Pipe::Double as usize] = double;
+    cost.latency = cost.latency.max(double);
+    cost
 }
 
 fn arith(op: &ArithOp) -> Cost {
@@ -128,7 +87,7 @@ fn arith(op: &ArithOp) -> Cost {
         ArithOp::Binary32 { op, .. } => binary(*op),
         ArithOp::Binary64 { op, .. } => binary64(*op),
         ArithOp::Ternary32 { op, .. } => ternary(*op),
-        ArithOp::MulWide { .. } => cost(1, Pipe::Fma, 4, 4),
+        ArithOp::MulWide { .. } => WIDE,
         ArithOp::F32Add { .. }
         | ArithOp::F32Sub { .. }
         | ArithOp::F32Mul { .. }
@@ -146,13 +105,14 @@ fn conversion(how: &Conversion) -> Cost {
     let is_integer =
         |ty: Scalar| !matches!(ty, Scalar::F16 | Scalar::BF16 | Scalar::F32 | Scalar::F64);
     match (how.from, how.to) {
-        (Scalar::F64, _) | (_, Scalar::F64) => cost(1, Pipe::Special, 8, 30),
+        (Scalar::F64, _) | (_, Scalar::F64) => cost(1, 30).special(1),
         (from, to) if is_integer(from) && is_integer(to) => {
             // Only a change of bits is an instruction.
             if how.wide_source || !how.wide_destination { FREE } else { ALU }
         }
-        (from, _) if is_integer(from) => cost(1, Pipe::Alu, 2, 6),
+        (from, _) if is_integer(from) => cost(1, 6).alu(1),
         (_, to) if is_integer(to) => SPECIAL,
+        (Scalar::F32, _) => ALU,
         _ => FMA,
     }
 }
@@ -175,9 +135,8 @@ fn unary(op: Unary) -> Cost {
 
 fn binary(op: Binary) -> Cost {
     match op {
-        Binary::Add
-        | Binary::Sub
-        | Binary::MinU
+        Binary::Add | Binary::Sub => ADD,
+        Binary::MinU
         | Binary::MinS
         | Binary::MaxU
         | Binary::MaxS
@@ -185,30 +144,33 @@ fn binary(op: Binary) -> Cost {
         | Binary::Or
         | Binary::Xor => ALU,
         Binary::MulLo => IMAD,
-        Binary::MulHiU | Binary::MulHiS => cost(1, Pipe::Fma, 4, 5),
-        Binary::AddSat | Binary::SubSat => times(4, ALU),
-        Binary::DivU | Binary::DivS => cost(20, Pipe::Special, 28, 126),
-        Binary::RemU | Binary::RemS => cost(22, Pipe::Special, 28, 130),
+        Binary::MulHiU | Binary::MulHiS => WIDE,
+        Binary::AddSat | Binary::SubSat => cost(4, 16).alu(4),
+        Binary::DivU | Binary::DivS => cost(18, 126).special(3).alu(6).adds(4).heavy(12),
+        Binary::RemU | Binary::RemS => cost(19, 130).special(3).alu(6).adds(4).heavy(14),
     }
 }
 
 fn binary64(op: Binary) -> Cost {
     match op {
-        Binary::Add | Binary::Sub | Binary::And | Binary::Or | Binary::Xor => pair(ALU),
-        Binary::MulLo => cost(4, Pipe::Fma, 10, 14),
-        Binary::MulHiU | Binary::MulHiS => cost(8, Pipe::Fma, 24, 30),
-        Binary::MinU | Binary::MinS | Binary::MaxU | Binary::MaxS => cost(4, Pipe::Alu, 8, 14),
-        Binary::AddSat | Binary::SubSat => cost(6, Pipe::Alu, 12, 20),
-        Binary::DivU | Binary::DivS => cost(75, Pipe::Fma, 100, 300),
-        Binary::RemU | Binary::RemS => cost(80, Pipe::Fma, 110, 310),
+        Binary::Add | Binary::Sub => PAIR_OF_ADDS,
+        Binary::And | Binary::Or | Binary::Xor => PAIR,
+        Binary::MulLo => PRODUCT,
+        Binary::MulHiU => HIGH_PRODUCT,
+        Binary::MulHiS => cost(16, 40).alu(8).heavy(24),
+        Binary::MinU | Binary::MinS | Binary::MaxU | Binary::MaxS => cost(4, 14).alu(4),
+        Binary::AddSat | Binary::SubSat => cost(6, 20).alu(6),
+        Binary::DivU | Binary::DivS => cost(75, 300).heavy(90).alu(40),
+        Binary::RemU | Binary::RemS => cost(80, 310).heavy(95).alu(44),
     }
 }
 
 fn ternary(op: Ternary) -> Cost {
     match op {
         Ternary::MadLo => IMAD,
-        Ternary::MadHiU | Ternary::MadHiS => cost(1, Pipe::Fma, 4, 5),
-        Ternary::SadU | Ternary::SadS | Ternary::BfeU | Ternary::BfeS => times(2, ALU),
+        Ternary::MadHiU | Ternary::MadHiS => WIDE,
+        Ternary::SadU | Ternary::SadS => ALU,
+        Ternary::BfeU | Ternary::BfeS => cost(2, 8).alu(2),
         Ternary::Prmt(_)
         | Ternary::ShfLeftWrap
         | Ternary::ShfLeftClamp
@@ -225,36 +187,34 @@ fn ternary(op: Ternary) -> Cost {
 
 fn integer(op: &IntegerOp) -> Cost {
     match op {
-        IntegerOp::Count32 { op: Count::Popc, .. } => cost(1, Pipe::Special, 8, 19),
-        IntegerOp::Count32 { .. } => cost(2, Pipe::Special, 8, 19),
-        IntegerOp::Count64 { .. } => cost(4, Pipe::Special, 16, 40),
+        IntegerOp::Count32 { op: Count::Popc, .. } => cost(1, 19).special(1),
+        IntegerOp::Count32 { .. } => cost(2, 23).special(1).adds(1),
+        IntegerOp::Count64 { .. } => cost(4, 40).special(2).adds(2),
         IntegerOp::Binary16 { op, .. } => binary(*op),
-        IntegerOp::Unary64 { .. } | IntegerOp::Select64 { .. } => pair(ALU),
-        IntegerOp::Shift64 { .. } => cost(3, Pipe::Alu, 6, 8),
-        IntegerOp::MadLo64 { .. } => cost(4, Pipe::Fma, 10, 14),
-        IntegerOp::MadHi64 { .. } => cost(8, Pipe::Fma, 24, 30),
-        IntegerOp::MadWide { .. } => cost(1, Pipe::Fma, 4, 4),
+        IntegerOp::Unary64 { .. } | IntegerOp::Select64 { .. } | IntegerOp::Shift64 { .. } => PAIR,
+        IntegerOp::MadLo64 { .. } => PRODUCT,
+        IntegerOp::MadHi64 { .. } => HIGH_PRODUCT,
+        IntegerOp::MadWide { .. } => WIDE,
         IntegerOp::MulWide16 { .. } | IntegerOp::MadWide16 { .. } => IMAD,
         IntegerOp::Shift16 { .. } | IntegerOp::LogicTest(_) => ALU,
         IntegerOp::Carry(carry) => {
             if carry.wide {
-                pair(ALU)
+                PAIR_OF_ADDS
             } else {
-                ALU
+                ADD
             }
         }
-        IntegerOp::MadCarry(mad) => {
-            if mad.wide {
-                cost(8, Pipe::Fma, 24, 30)
-            } else {
-                IMAD
-            }
-        }
-        IntegerOp::Bfi32 { .. } | IntegerOp::Word { .. } => times(3, ALU),
+        IntegerOp::MadCarry(mad) => match (mad.wide, mad.high) {
+            (false, false) => cost(2, 8).heavy(2).adds(1),
+            (false, true) => cost(2, 9).heavy(4).adds(1),
+            (true, false) => cost(6, 18).heavy(8).adds(3),
+            (true, true) => cost(8, 34).heavy(16).alu(2).adds(2),
+        },
+        IntegerOp::Bfi32 { .. } | IntegerOp::Word { .. } => cost(2, 8).alu(2),
         IntegerOp::Bfi64 { .. }
         | IntegerOp::Bfe64 { .. }
         | IntegerOp::Sad64 { .. }
-        | IntegerOp::SelectBySign64 { .. } => cost(6, Pipe::Alu, 12, 18),
+        | IntegerOp::SelectBySign64 { .. } => cost(6, 18).alu(6),
     }
 }
 
@@ -263,19 +223,19 @@ fn float(op: &FloatOp) -> Cost {
         FloatOp::Float1_32 { op, mode, .. } => float1(*op, mode.ftz),
         FloatOp::Float1_64 { op, .. } => match op {
             Float1::Neg | Float1::Abs => FREE,
-            _ => cost(14, Pipe::Double, 22, 78),
+            _ => cost(16, 78).double(8).special(1).alu(5),
         },
         FloatOp::Float2_64 { op, .. } => match op {
-            Float2::Div | Float2::DivApprox => cost(14, Pipe::Double, 22, 112),
+            Float2::Div | Float2::DivApprox => cost(20, 112).double(9).special(1).alu(8),
             _ => DOUBLE,
         },
         FloatOp::Fma64 { .. } => DOUBLE,
         FloatOp::Setp(setp) if setp.ty == Scalar::F64 => DOUBLE,
-        FloatOp::Setp(setp) if setp.ty.is_wide() => pair(ALU),
+        FloatOp::Setp(setp) if setp.ty.is_wide() => PAIR,
         FloatOp::Setp(_) | FloatOp::TestFloat { .. } => ALU,
-        FloatOp::Set(_) => times(2, ALU),
-        FloatOp::ComparePairs(_) | FloatOp::Half { .. } => HALF,
-        FloatOp::PackHalves { .. } => FMA,
+        FloatOp::Set(_) => cost(2, 8).alu(2),
+        FloatOp::ComparePairs(_) | FloatOp::Half { .. } => FMA,
+        FloatOp::PackHalves { .. } => ALU,
         FloatOp::BytesOfFloats { .. }
         | FloatOp::BytesOfHalves { .. }
         | FloatOp::HalvesOfBytes { .. } => SPECIAL,
@@ -284,21 +244,21 @@ fn float(op: &FloatOp) -> Cost {
 
 /// Without flush-to-zero, approximations scale small numbers, which would be subnormal.
 fn float1(op: Float1, flushes: bool) -> Cost {
-    let scaled = if flushes { SPECIAL } else { cost(4, Pipe::Special, 8, 31) };
+    let scaled = if flushes { SPECIAL } else { cost(4, 31).special(1).alu(1).floats(2) };
     match op {
         Float1::Neg | Float1::Abs => FREE,
-        Float1::Sqrt | Float1::Rcp => cost(9, Pipe::Special, 8, 43),
+        Float1::Sqrt | Float1::Rcp => cost(10, 43).special(1).floats(4).alu(2),
         Float1::Rsqrt | Float1::Ex2 | Float1::Lg2 => scaled,
         Float1::RcpSeed | Float1::RsqrtSeed | Float1::Tanh => SPECIAL,
-        Float1::Sin | Float1::Cos => cost(2, Pipe::Special, 8, 27),
+        Float1::Sin | Float1::Cos => cost(2, 27).special(1).floats(1),
     }
 }
 
 fn float2(op: Float2) -> Cost {
     match op {
         Float2::Add | Float2::Sub | Float2::Mul => FMA,
-        Float2::Div => cost(10, Pipe::Special, 16, 46),
-        Float2::DivApprox => cost(3, Pipe::Special, 8, 31),
+        Float2::Div => cost(11, 46).special(1).floats(6).alu(2),
+        Float2::DivApprox => cost(5, 31).special(1).floats(3).alu(1),
         Float2::Min
         | Float2::Max
         | Float2::MinNan
@@ -311,13 +271,11 @@ fn float2(op: Float2) -> Cost {
 
 fn transfer(op: &TransferOp) -> Cost {
     match op {
-        TransferOp::Copy(_) => cost(1, Pipe::Memory, 7, 0),
-        TransferOp::Commit | TransferOp::Wait { .. } | TransferOp::WaitAll => {
-            cost(1, Pipe::Alu, 1, 5)
-        }
-        TransferOp::Arrive { .. } => cost(1, Pipe::Memory, 2, 0),
-        TransferOp::Matrix(_) => cost(1, Pipe::Memory, 4, 0),
-        TransferOp::Transpose { .. } => cost(2, Pipe::Memory, 4, 30),
+        TransferOp::Copy(_) => cost(1, 0).memory(7),
+        TransferOp::Commit | TransferOp::Wait { .. } | TransferOp::WaitAll => cost(1, 5),
+        TransferOp::Arrive { .. } => cost(1, 0).memory(2),
+        TransferOp::Matrix(_) => cost(1, 0).memory(4),
+        TransferOp::Transpose { .. } => cost(2, 30).memory(4),
     }
 }
 
@@ -332,31 +290,29 @@ fn product(op: &Mma, units: &Units) -> Cost {
         MmaInput::And | MmaInput::Xor => units.tensor.bit,
     };
     let busy = products.div_ceil(rate).max(1) as u16;
-    cost(1, Pipe::Tensor, busy, 16 + 2 * busy)
+    cost(1, 16 + 2 * busy).with(Pipe::Tensor, busy)
 }
 
 fn exchange(op: &ExchangeOp) -> Cost {
     match op {
-        ExchangeOp::Shuffle { .. } => cost(1, Pipe::Memory, 4, 26),
-        ExchangeOp::Vote { .. } | ExchangeOp::Elect { .. } => cost(1, Pipe::Alu, 2, 12),
-        ExchangeOp::Match { wide, .. } => cost(16, Pipe::Alu, 32, if *wide { 200 } else { 100 }),
-        ExchangeOp::Redux { .. } => cost(2, Pipe::Special, 16, 40),
-        ExchangeOp::WarpSync { .. } => cost(1, Pipe::Alu, 1, 4),
+        ExchangeOp::Shuffle { .. } => cost(1, 26).memory(4),
+        ExchangeOp::Vote { .. } | ExchangeOp::Elect { .. } => cost(1, 12).alu(1),
+        ExchangeOp::Match { wide, .. } => cost(16, if *wide { 200 } else { 100 }).alu(16),
+        ExchangeOp::Redux { .. } => cost(2, 40).special(2),
+        ExchangeOp::WarpSync { .. } => cost(1, 4),
     }
 }
 
 fn control(op: &ControlOp) -> Cost {
     match op {
-        ControlOp::BranchIndexed { .. } => cost(4, Pipe::Alu, 6, 30),
+        ControlOp::BranchIndexed { .. } => cost(4, 30).alu(3),
         // The function was probably inlined.
         ControlOp::Call { .. } | ControlOp::Return => FREE,
-        ControlOp::CallWithFrame { .. } | ControlOp::CallIndirect { .. } => {
-            cost(6, Pipe::Alu, 8, 40)
-        }
-        ControlOp::Clock { .. } => cost(1, Pipe::Alu, 2, 12),
-        ControlOp::Print { .. } => cost(50, Pipe::Alu, 100, 1000),
+        ControlOp::CallWithFrame { .. } | ControlOp::CallIndirect { .. } => cost(6, 40).alu(4),
+        ControlOp::Clock { .. } => cost(1, 12).alu(1),
+        ControlOp::Print { .. } => cost(50, 1000).alu(50),
         // Measured by nobody: a call with some atomics.
-        ControlOp::Malloc { .. } | ControlOp::Free { .. } => cost(50, Pipe::Alu, 100, 1000),
+        ControlOp::Malloc { .. } | ControlOp::Free { .. } => cost(50, 1000).alu(50),
         ControlOp::Refused { .. }
         | ControlOp::Alloca { .. }
         | ControlOp::StackSave { .. }
@@ -364,6 +320,6 @@ fn control(op: &ControlOp) -> Cost {
         | ControlOp::Exit
         | ControlOp::Trap
         | ControlOp::Breakpoint
-        | ControlOp::Assert { .. } => cost(1, Pipe::Alu, 1, 4),
+        | ControlOp::Assert { .. } => cost(1, 4),
     }
 }

@@ -3,8 +3,10 @@
 
 use super::rates::Rates;
 use super::shape::Shape;
+use super::sharing::{Shared, hash};
 use super::ticks::{TICK, Ticks, ticks};
 use crate::counters::trace::{Accesses, Trace};
+use crate::counters::traffic::Blocks;
 use crate::counters::{Counts, Traffic};
 
 /// Bytes of a sector.
@@ -16,11 +18,47 @@ const PORT: f64 = 64.0;
 /// Lines that L1 looks up in a clock.
 const LOOKUPS: f64 = 3.3;
 
-/// Bytes of stores that go to device memory during the launch.
-pub fn written_back(traffic: &Traffic, shape: Shape, rates: &Rates) -> f64 {
+/// Places of a sector in L1.
+const WAYS: usize = 4;
+
+/// Sectors of a line.
+const LINE: u64 = 4;
+
+/// Lines whose stores L1 gathers if a warp stores to them again and again.
+pub const GATHERED: usize = 4;
+
+/// Clocks between lines of one request that L1 does not have.
+const LINE_CLOCKS: f64 = 1.8;
+
+/// Clocks by which each further line of a request to device memory is later.
+const LINE_OF_DEVICE: Ticks = 14 * TICK;
+
+/// Bytes that device memory moves at once, and those that it could move in the time in which it
+/// reads or writes anything of a block of 256 bytes.
+const BURST: f64 = 64.0;
+const READ_BLOCK: f64 = 103.0;
+const WRITTEN_BLOCK: f64 = 147.0;
+
+/// The time of device memory for what a launch reads, in bytes that it could move instead.
+pub fn read_cost(blocks: &Blocks) -> f64 {
+    blocks.sum(|_, pairs| (BURST * f64::from(pairs)).max(READ_BLOCK))
+}
+
+/// The same for stores that leave L2 during the launch, and for what they and atomics read there.
+pub fn written_cost(counts: &Counts, traffic: &Traffic, shape: Shape, rates: &Rates) -> f64 {
     let written = traffic.written_bytes() as f64;
+    if written == 0.0 {
+        return 0.0;
+    }
     let kept = written.min(f64::from(shape.l2_bytes));
-    written - kept + rates.written_back * kept
+    let beyond = 1.0 - kept / written;
+    let blocks = traffic.written_blocks();
+    let cost = blocks.sum(|sectors, _| (SECTOR * f64::from(sectors)).max(WRITTEN_BLOCK));
+    // What is stored in part is read before it leaves, and atomics read all that they change.
+    let incomplete = (1.0 - counts.memory.store.bytes as f64 / written).clamp(0.0, 1.0);
+    let is_updated = traffic.updates() > counts.memory.store.sectors;
+    let filled = if is_updated { 1.0 } else { beyond };
+    rates.written_back * kept + beyond * cost + filled * incomplete * read_cost(&blocks)
 }
 
 /// Averages over all blocks, for those that are replayed.
@@ -29,7 +67,9 @@ pub struct Averages {
     /// How much of the data that blocks touch for the first time comes from device memory, and not
     /// from L2 because another block has touched it.
     first: f64,
-    /// Bytes that go to device memory for each sector that is stored.
+    /// Bytes of device memory's time for each pair of sectors that a block touches.
+    read: f64,
+    /// Those for each sector that is stored.
     written: f64,
     /// Nanoseconds of an update.
     update_ns: f64,
@@ -47,23 +87,46 @@ impl Averages {
         updates_ns: f64,
     ) -> Option<Self> {
         let traffic = counts.traffic.as_deref()?;
-        let touched: u64 = traces.iter().map(|trace| trace.distinct_sectors()).sum();
-        let all = touched as f64 / traces.len().max(1) as f64 * shape.blocks as f64 * SECTOR;
+        let of_all =
+            |touched: u64| touched as f64 / traces.len().max(1) as f64 * shape.blocks as f64;
+        let sectors = of_all(traces.iter().map(|trace| trace.distinct(0)).sum());
+        let pairs = of_all(traces.iter().map(|trace| trace.distinct(1)).sum());
         let share = |of: f64, all: f64| if all > 0.0 { of / all } else { 0.0 };
         let stored = counts.memory.store.sectors + traffic.updates();
         let updates = traffic.updates();
         Some(Self {
-            first: share(traffic.read_bytes() as f64, all).min(1.0),
-            written: share(written_back(traffic, shape, rates), stored as f64),
+            first: share(traffic.read_bytes() as f64, sectors * SECTOR).min(1.0),
+            read: share(read_cost(&traffic.read_blocks()), pairs),
+            written: share(written_cost(counts, traffic, shape, rates), stored as f64),
             update_ns: share(updates_ns, updates as f64),
             traces: traces.len().max(1) as u64,
         })
     }
 }
 
+/// Ticks of a request to L2 for a part of a line.
+#[derive(Debug, Clone, Copy)]
+struct Request {
+    sector: Ticks,
+    line: Ticks,
+}
+
+impl Request {
+    /// What the `last` sector of a line adds to those before it. A load of few sectors takes as
+    /// long as any line.
+    fn more(self, last: u64) -> Ticks {
+        let until = |sectors: u64| match sectors {
+            0 => 0,
+            _ => (sectors * self.sector).max(self.line),
+        };
+        until(last) - until(last - 1)
+    }
+}
+
 /// Units that serve one request after the other.
 #[derive(Debug)]
-pub struct Memory {
+pub struct Memory<'r> {
+    shared: &'r Shared,
     /// When L1 and the banks are free, the port to L2, the shares of atomics and device memory.
     front: Ticks,
     port: Ticks,
@@ -71,13 +134,15 @@ pub struct Memory {
     device: Ticks,
     /// When the last store left.
     stored: Option<Ticks>,
-    /// Ticks of a sector from L2, of one that is stored in part, of an atomic, and of a sector from
-    /// and to device memory.
-    sector_of_l2: Ticks,
-    partial_sector: Ticks,
+    /// Ticks of a request to L2, of one that stores, of an atomic, of a pair of sectors from device
+    /// memory and of a sector to it.
+    of_l2: Request,
+    to_l2: Request,
     update: Ticks,
-    sector_of_device: Ticks,
+    pair_of_device: Ticks,
     sector_to_device: Ticks,
+    /// How long L2 was busy.
+    pub busy: Ticks,
     shared_latency: Ticks,
     l1_latency: Ticks,
     l2_latency: Ticks,
@@ -85,29 +150,43 @@ pub struct Memory {
     /// Blocks that start together find no data in L2.
     first_wave: u64,
     averages: Averages,
-    /// L1: a sector and when it is there, by a hash of the sector.
-    lines: Vec<(u64, Ticks)>,
+    /// L1: sectors and when they are there, by a hash of the sector.
+    l1: Vec<[(u64, Ticks); WAYS]>,
     /// Sectors that the blocks have touched, by a hash.
     touched: Vec<u64>,
 }
 
-impl Memory {
+impl<'r> Memory<'r> {
     /// That of one of `active` multiprocessors.
-    pub fn new(shape: Shape, rates: &Rates, active: f64, averages: Averages) -> Self {
+    pub fn new(
+        shape: Shape,
+        rates: &Rates,
+        active: f64,
+        averages: Averages,
+        of_blocks: &'r Shared,
+    ) -> Self {
         let clocks = |ns: f64| ticks(ns * rates.clock_ghz * active);
         let per_clock = |per_ns: f64| (per_ns / rates.clock_ghz / active).min(PORT);
         let shared = u64::from(shape.shared_bytes) * u64::from(shape.resident);
         let cache = u64::from(shape.l1_bytes).saturating_sub(shared).max(16 << 10) / SECTOR as u64;
         Self {
+            shared: of_blocks,
             front: 0,
             port: 0,
             updates: 0,
             device: 0,
             stored: None,
-            sector_of_l2: ticks(SECTOR / per_clock(rates.l2_bytes_per_ns)),
-            partial_sector: clocks(1.0 / rates.partial_sectors_per_ns),
+            of_l2: Request {
+                sector: ticks(SECTOR / per_clock(rates.l2_bytes_per_ns)),
+                line: clocks(1.0 / rates.l2_lines_per_ns).max(ticks(LINE_CLOCKS)),
+            },
+            to_l2: Request {
+                sector: ticks(SECTOR / per_clock(rates.l2_stored_bytes_per_ns)),
+                line: clocks(1.0 / rates.l2_lines_per_ns),
+            },
+            busy: 0,
             update: clocks(averages.update_ns),
-            sector_of_device: ticks(averages.first * SECTOR / per_clock(rates.dram_bytes_per_ns)),
+            pair_of_device: ticks(averages.read / per_clock(rates.dram_bytes_per_ns)),
             sector_to_device: clocks(averages.written / rates.dram_bytes_per_ns),
             shared_latency: u64::from(rates.shared_latency) * TICK,
             l1_latency: u64::from(rates.l1_latency) * TICK,
@@ -115,7 +194,7 @@ impl Memory {
             device_latency: u64::from(rates.dram_latency) * TICK,
             first_wave: u64::from(shape.resident),
             averages,
-            lines: vec![(u64::MAX, 0); cache as usize],
+            l1: vec![[(u64::MAX, 0); WAYS]; cache as usize / WAYS],
             touched: vec![u64::MAX; 1 << 16],
         }
     }
@@ -124,41 +203,78 @@ impl Memory {
     pub fn load(&mut self, at: Ticks, access: Accesses<'_>, cached: bool, block: u64) -> Ticks {
         let began = self.pass(at, access);
         let mut done = began + self.shared_latency;
-        for &sector in access.sectors {
+        let (mut line, mut of_line, mut far_lines) = (u64::MAX, 0, 0);
+        for &shared in access.sectors {
             // Blocks that follow the same trace have data of their own.
-            let sector = sector ^ (block / self.averages.traces) << 40;
-            let line = hash(sector) % self.lines.len();
-            if cached && self.lines[line].0 == sector {
-                done = done.max(began + self.l1_latency).max(self.lines[line].1);
+            let sector = shared ^ (block / self.averages.traces) << 40;
+            let set = hash(sector) % self.l1.len();
+            let way = self.l1[set].iter().position(|known| known.0 == sector);
+            // The one that was used last is the first.
+            self.l1[set][..=way.unwrap_or(WAYS - 1)].rotate_right(1);
+            if cached && way.is_some() {
+                done = done.max(began + self.l1_latency).max(self.l1[set][0].1);
                 continue;
             }
-            self.port = self.port.max(began) + self.sector_of_l2;
-            let mut there = self.port + self.l2_latency;
-            // Device memory gives two sectors at once.
-            let both = sector >> 1;
-            let place = hash(both) % self.touched.len();
-            if self.touched[place] != both {
-                self.touched[place] = both;
-                self.device = self.device.max(began) + 2 * self.sector_of_device;
-                let is_far = block < self.first_wave || self.averages.first > 0.5;
-                let latency = if is_far { self.device_latency } else { self.l2_latency };
-                there = there.max(self.device + latency);
+            if sector / LINE != line {
+                (line, of_line) = (sector / LINE, 0);
             }
-            self.lines[line] = (sector, there);
+            of_line += 1;
+            let arrived = self.take(began, self.of_l2.more(of_line)) + self.l2_latency;
+            let there = match self.fetch(began, sector, self.is_far(shared, block)) {
+                None => arrived,
+                Some((fetched, false)) => arrived.max(fetched + self.l2_latency),
+                Some((fetched, true)) => {
+                    far_lines += u64::from(of_line == 1);
+                    let others = far_lines.saturating_sub(1) * LINE_OF_DEVICE;
+                    arrived.max(fetched + self.device_latency + others)
+                }
+            };
+            self.l1[set][0] = (sector, there);
             done = done.max(there);
         }
         done
     }
 
-    /// When a store that issues at a time is out of the way.
-    pub fn store(&mut self, at: Ticks, access: Accesses<'_>) -> Ticks {
+    /// L2 is busy with a request that comes at a time; when it has served it.
+    fn take(&mut self, at: Ticks, busy: Ticks) -> Ticks {
+        self.port = self.port.max(at) + busy;
+        self.busy += busy;
+        self.port
+    }
+
+    /// Device memory moves the pair of sectors to which one belongs, if no block has touched it;
+    /// when it has, and whether it is far.
+    fn fetch(&mut self, at: Ticks, sector: u64, is_far: bool) -> Option<(Ticks, bool)> {
+        let pair = sector >> 1;
+        let place = hash(pair) % self.touched.len();
+        if std::mem::replace(&mut self.touched[place], pair) == pair {
+            return None;
+        }
+        self.device = self.device.max(at) + self.pair_of_device;
+        Some((self.device, is_far))
+    }
+
+    /// Whether a block finds a sector that it touches first in device memory, and not in L2.
+    fn is_far(&self, sector: u64, block: u64) -> bool {
+        self.averages.first > 0.5 || block < self.first_wave && self.shared.is_far(sector)
+    }
+
+    /// A store that issues at a time. `gathered`: the lines of the warp's last stores.
+    pub fn store(&mut self, at: Ticks, access: Accesses<'_>, gathered: &mut [u64; GATHERED]) {
         let began = self.pass(at, access);
-        let partial = u64::from(access.partial);
-        let whole = (access.sectors.len() as u64).saturating_sub(partial);
-        let taken = whole * self.sector_of_l2 + partial * self.partial_sector;
-        self.port = self.port.max(began) + taken;
+        let mut lines: Vec<u64> = access.sectors.iter().map(|sector| sector / LINE).collect();
+        lines.dedup();
+        let fits = lines.len() <= GATHERED;
+        if !(fits && lines.iter().all(|line| gathered.contains(line))) {
+            let to_l2 = self.to_l2;
+            let sectors = access.sectors.len() as u64;
+            self.take(began, sectors * to_l2.sector + lines.len() as u64 * to_l2.line);
+            *gathered = [u64::MAX; GATHERED];
+            if fits {
+                gathered[..lines.len()].copy_from_slice(&lines);
+            }
+        }
         self.leave(began, access.sectors, self.port);
-        began
     }
 
     /// What is stored in L2 at some time leaves it.
@@ -204,9 +320,4 @@ impl Memory {
         self.front = began + ticks(f64::from(wavefronts).max(lookups)).max(TICK);
         began + u64::from(wavefronts.saturating_sub(1)) * TICK
     }
-}
-
-/// Neighbours are far apart.
-fn hash(sector: u64) -> usize {
-    (sector.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) as usize
 }

@@ -7,10 +7,11 @@
 
 use super::block::{Block, Warp};
 use super::code::{Code, Instruction, Kind};
-use super::cost::Pipe;
 use super::memory::{Averages, Memory};
+use super::pipes::Pipes;
 use super::rates::Rates;
 use super::shape::Shape;
+use super::sharing::Shared;
 use super::ticks::{TICK, Ticks, ticks};
 use crate::counters::trace::{Step, Trace};
 use std::cmp::Reverse;
@@ -25,6 +26,15 @@ const MOST_STEPS: u64 = 400_000;
 /// Clocks from a taken branch to the next instruction: an iteration of a loop that only counts and
 /// adds takes 29 on an H100 (docs/scripts/estimate), of which 8 are the count and its comparison.
 const BRANCH: u64 = 21;
+
+/// Clocks from the end of a block to the start of the one that takes its place: 258 to 308 on an
+/// H200, of blocks that spin 4,000 clocks. It varies: `cargo gpuprof characterize` has found 157 and
+/// 424.
+const TURNAROUND: u64 = 270;
+
+/// Clocks of an atomic of shared memory that is a loop of compare-and-swap: 98 to 116 on an H200,
+/// without a conflict.
+const RETRY: u64 = 116;
 
 /// ptxas unrolls loops so often, where it does.
 const UNROLLED: u32 = 4;
@@ -41,9 +51,9 @@ pub struct Replay<'r> {
     warps: Vec<Warp>,
     queue: BinaryHeap<Reverse<(Ticks, u32)>>,
     slots: [Ticks; QUARTERS],
-    pipes: [[Ticks; Pipe::COUNT]; QUARTERS],
+    pipes: [Pipes; QUARTERS],
     barriers: Ticks,
-    memory: Memory,
+    memory: Memory<'r>,
     /// Ticks between the starts of blocks.
     dispatch: Ticks,
     last_start: Ticks,
@@ -53,16 +63,31 @@ pub struct Replay<'r> {
     waiting: u64,
     /// When blocks ended.
     ends: Vec<Ticks>,
+    /// Stores that wait for their data, by the time when they have it: what comes after them in
+    /// their warps does not wait.
+    stores: BinaryHeap<Reverse<(Ticks, u32, Step)>>,
+    /// The most steps of a warp, and their time.
+    longest: (usize, Ticks),
 }
 
-/// Clocks that the busiest multiprocessor needs for its blocks.
-pub fn clocks(
+/// The times of a launch by its replay, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Replayed {
+    /// That of the busiest multiprocessor.
+    pub ns: f64,
+    /// That for which L2 is busy.
+    pub l2_ns: f64,
+}
+
+/// Replays a launch, of whose warps one executes `longest_warp` instructions.
+pub fn replay(
     code: &Code,
     traces: &[&Trace],
     shape: Shape,
     rates: &Rates,
     averages: Averages,
-) -> f64 {
+    longest_warp: u64,
+) -> Replayed {
     let of_sm = shape.blocks_of_sm();
     let resident = u64::from(shape.resident.max(1)).min(of_sm);
     let kept = traces.iter().map(|trace| trace.kept()).sum::<u64>();
@@ -71,16 +96,29 @@ pub fn clocks(
     // The launch ends with its slowest multiprocessor. With few blocks for each, they differ.
     let are_alike = traces.windows(2).all(|two| two[0].executed == two[1].executed);
     let sms = if are_alike || of_sm >= traces.len() as u64 { 1 } else { traces.len() };
-    let end = |first: usize| {
-        let mut replay = Replay::new(code, traces, shape, rates, averages);
+    let of_blocks = Shared::new(traces, shape);
+    let (mut ticks, mut l2_ticks) = (0.0f64, 0.0);
+    for first in 0..sms {
+        let mut replay = Replay::new(code, traces, shape, rates, averages, &of_blocks);
         (replay.first, replay.waiting) = (first, replayed);
         (0..resident).for_each(|_| replay.start(0));
         replay.run();
-        extrapolated(&mut replay.ends, resident, of_sm).max(replay.memory.drained() as f64)
-    };
-    let executed = traces.iter().map(|trace| trace.executed).sum::<u64>();
-    let scale = executed as f64 / kept.max(1) as f64;
-    scale * (0..sms).map(end).fold(0.0, f64::max) / TICK as f64
+        l2_ticks += replay.memory.busy as f64 / replay.ends.len().max(1) as f64;
+        let end = extrapolated(&mut replay.ends, resident, of_sm);
+        ticks = ticks.max(end).max(replay.memory.drained() as f64);
+        // The longest warp of all need not be in a block that was recorded.
+        let (steps, time) = replay.longest;
+        ticks = ticks.max(longest_warp as f64 / scale(traces) * time as f64 / steps.max(1) as f64);
+    }
+    let ns = |ticks: f64| scale(traces) * ticks / TICK as f64 / rates.clock_ghz;
+    Replayed { ns: ns(ticks), l2_ns: ns(l2_ticks * of_sm as f64 / sms as f64) }
+}
+
+/// How much longer the longest recorded warp is than what was kept of it.
+fn scale(traces: &[&Trace]) -> f64 {
+    let executed = traces.iter().flat_map(|trace| trace.executed.iter().copied()).max();
+    let kept = traces.iter().flat_map(|trace| trace.warps.iter().map(Vec::len)).max();
+    executed.unwrap_or(0) as f64 / kept.unwrap_or(0).max(1) as f64
 }
 
 /// The end of `all` blocks, of which some ended at `ends`.
@@ -103,6 +141,7 @@ impl<'r> Replay<'r> {
         shape: Shape,
         rates: &Rates,
         averages: Averages,
+        of_blocks: &'r Shared,
     ) -> Self {
         let active = shape.blocks.min(u64::from(shape.sms)) as f64;
         Self {
@@ -112,14 +151,16 @@ impl<'r> Replay<'r> {
             warps: Vec::new(),
             queue: BinaryHeap::new(),
             slots: [0; QUARTERS],
-            pipes: [[0; Pipe::COUNT]; QUARTERS],
+            pipes: [Pipes::default(); QUARTERS],
             barriers: 0,
-            memory: Memory::new(shape, rates, active, averages),
+            memory: Memory::new(shape, rates, active, averages, of_blocks),
             dispatch: ticks(active * rates.start_ns(shape.warps) * rates.clock_ghz),
             last_start: 0,
             first: 0,
             waiting: 0,
             ends: Vec::new(),
+            stores: BinaryHeap::new(),
+            longest: (0, 0),
         }
     }
 
@@ -143,7 +184,16 @@ impl<'r> Replay<'r> {
 
     fn run(&mut self) {
         while let Some(Reverse((now, index))) = self.queue.pop() {
+            while self.stores.peek().is_some_and(|Reverse((at, ..))| *at <= now) {
+                self.store();
+            }
             let Some(next) = self.step(index) else {
+                let newest = self.warps[index as usize].newest;
+                if newest > now {
+                    // Its stores are still to come.
+                    self.queue.push(Reverse((newest, index)));
+                    continue;
+                }
                 self.finish(index);
                 continue;
             };
@@ -151,7 +201,9 @@ impl<'r> Replay<'r> {
             let ready = self.ready(index, instruction);
             // Units of the memory serve requests in the order of time.
             let wait = match instruction.kind {
-                Kind::Arithmetic | Kind::Branch { .. } => self.warps[index as usize].earliest(),
+                Kind::Arithmetic | Kind::Branch { .. } | Kind::Store => {
+                    self.warps[index as usize].earliest()
+                }
                 _ => ready,
             };
             if wait > now {
@@ -165,6 +217,15 @@ impl<'r> Replay<'r> {
         }
     }
 
+    /// The next store has its data.
+    fn store(&mut self) {
+        let Some(Reverse((at, index, step))) = self.stores.pop() else { return };
+        let warp = &mut self.warps[index as usize];
+        if let Some(access) = self.traces[self.blocks[warp.block].trace].access(step) {
+            self.memory.store(at, access, &mut warp.gathered);
+        }
+    }
+
     /// The next step of a warp.
     fn step(&self, index: u32) -> Option<Step> {
         let warp = &self.warps[index as usize];
@@ -175,7 +236,13 @@ impl<'r> Replay<'r> {
     fn ready(&self, index: u32, instruction: &Instruction) -> Ticks {
         let warp = &self.warps[index as usize];
         let sources = self.code.sources(instruction).iter();
-        sources.map(|&register| warp.ready[register as usize]).fold(warp.earliest(), Ticks::max)
+        let ready = sources.map(|&register| warp.ready[register as usize]).max().unwrap_or(0);
+        let moved = match instruction.kind {
+            Kind::Arithmetic | Kind::Branch { .. } => warp.before_arithmetic(),
+            Kind::Load { .. } => instruction.base.map_or(0, |base| warp.conflict(base)),
+            _ => 0,
+        };
+        ready.max(warp.earliest()).max(moved)
     }
 
     /// Issues an instruction. `false`: the warp waits at a barrier.
@@ -190,10 +257,7 @@ impl<'r> Replay<'r> {
             let earliest = self.warps[index as usize].earliest();
             let slot = self.slots[quarter].max(earliest);
             self.slots[quarter] = slot + u64::from(cost.issues) * TICK;
-            let pipe = &mut self.pipes[quarter][cost.pipe as usize];
-            let free = slot.max(*pipe);
-            *pipe = free + u64::from(cost.busy) * TICK;
-            start = free.max(ready);
+            start = self.pipes[quarter].take(slot, &cost).max(ready);
         }
         let warp = &self.warps[index as usize];
         let block = &self.blocks[warp.block];
@@ -203,17 +267,27 @@ impl<'r> Replay<'r> {
                 self.memory.load(start, access, cached, warp.block as u64)
             }
             (Kind::Copy, Some(access)) => self.memory.load(start, access, false, warp.block as u64),
-            (Kind::Store, Some(access)) => self.memory.store(start, access),
+            (Kind::Store, Some(_)) => {
+                self.stores.push(Reverse((start, index, step)));
+                start
+            }
             (Kind::Atomic { returns }, Some(access)) => self.memory.update(start, access, returns),
+            (Kind::Retry, Some(access)) => self.memory.update(start, access, false),
             _ => start,
         };
         let done = done + u64::from(cost.latency) * TICK;
         let warp = &mut self.warps[index as usize];
         warp.issued(start);
+        if let (Kind::Store | Kind::Atomic { .. }, Some(base)) =
+            (instruction.kind, instruction.base)
+        {
+            warp.stored(base, start);
+        }
         match instruction.kind {
             Kind::Copy => warp.copied = warp.copied.max(done),
             Kind::WaitForCopies => warp.floor = warp.newest.max(warp.copied),
             Kind::Fence => warp.floor = warp.newest.max(done),
+            Kind::Retry => warp.floor = warp.newest + RETRY * TICK,
             Kind::Branch { unrolls } => self.branch(index, step.pc, unrolls),
             Kind::Barrier { continues: false } => {
                 self.arrive(index);
@@ -276,6 +350,7 @@ impl<'r> Replay<'r> {
     fn finish(&mut self, index: u32) {
         let warp = &mut self.warps[index as usize];
         let (block, end) = (warp.block, warp.newest);
+        self.longest = self.longest.max((warp.at, end - warp.began));
         warp.ready = Vec::new();
         let of = &mut self.blocks[block];
         of.live -= 1;
@@ -285,6 +360,6 @@ impl<'r> Replay<'r> {
         }
         let end = of.end;
         self.ends.push(end);
-        self.start(end);
+        self.start(end + TURNAROUND * TICK);
     }
 }

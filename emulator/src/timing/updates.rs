@@ -7,8 +7,7 @@ use crate::lower::inst::{AtomicOp, Op, Scalar};
 
 /// Nanoseconds that L2 needs for the atomics of a launch.
 ///
-/// As many slices work as there would be if all had as many atomics as the busiest, but some of
-/// them coincide. Floats are summed more slowly. If all lanes of a warp update one address by
+/// Floats are summed more slowly. If all lanes of a warp update one address by
 /// integers, ptxas has merged them, as it does where it knows that the address is the same.
 pub fn ns(program: &Program, counts: &Counts, rates: &Rates) -> f64 {
     let Some(traffic) = counts.traffic.as_deref() else { return 0.0 };
@@ -25,5 +24,12 @@ pub fn ns(program: &Program, counts: &Counts, rates: &Rates) -> f64 {
         (rates.slice_updates_per_ns, traffic.mergeable_updates())
     };
     let busiest = traffic.hottest_updates().saturating_sub(merged).max(1) as f64 / rate;
-    rates.shared_among_slices_ns(traffic.updates() - merged, busiest)
+    let all = (traffic.updates() - merged) as f64;
+    let (returning, others) = (counts.memory.atomic.requests, counts.memory.reduction.requests);
+    let returning = returning as f64 / (returning + others).max(1) as f64;
+    let evenly = all
+        * (returning / rates.returning_updates_per_ns + (1.0 - returning) / rates.updates_per_ns);
+    // As many slices work as there would be if all had as many atomics as the busiest, but some of
+    // them coincide.
+    if all == 0.0 { 0.0 } else { evenly / (1.0 - (-evenly / busiest).exp()) }
 }

@@ -64,6 +64,8 @@ pub struct Element {
     pub sharing: Sharing,
     /// The ordering effect on other blocks.
     pub order: GridOrder,
+    /// `.nc`: nobody changes the place.
+    pub read_only: bool,
 }
 
 impl Element {
