@@ -72,8 +72,7 @@ impl Trace {
         self.sectors.extend(low..=high);
     }
 
-    /// The instruction takes so many passes over the banks of L1 or
-    /// shared memory.
+    /// The instruction takes so many passes over the banks of L1 or shared memory.
     pub fn pass(&mut self, wavefronts: u32) {
         self.pending.1 += wavefronts;
     }

@@ -6,9 +6,7 @@ use super::memory;
 use super::pipes::Demand;
 use super::rates::Rates;
 use super::shape::Shape;
-use super::updates;
 use crate::counters::Counts;
-use crate::lower::Program;
 
 /// Quarters of a multiprocessor, each with its own scheduler.
 const QUARTERS: f64 = 4.0;
@@ -16,10 +14,10 @@ const QUARTERS: f64 = 4.0;
 /// Nanoseconds that each resource needs, the longest first; none if no traffic was recorded.
 pub fn limits(
     code: &Code,
-    program: &Program,
     counts: &Counts,
     shape: Shape,
     rates: &Rates,
+    updates_ns: f64,
     l2_ns: f64,
 ) -> Option<Vec<(Limit, f64)>> {
     let traffic = counts.traffic.as_deref()?;
@@ -49,7 +47,7 @@ pub fn limits(
         (Limit::Shared, clocks(wavefronts)),
         (Limit::L2, l2_ns),
         (Limit::Dram, dram / rates.dram_bytes_per_ns),
-        (Limit::Atomics, updates::ns(program, counts, rates)),
+        (Limit::Atomics, updates_ns),
     ];
     limits.sort_by(|(one, a), (other, b)| b.total_cmp(a).then(one.cmp(other)));
     Some(limits)

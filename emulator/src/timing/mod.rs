@@ -67,11 +67,11 @@ pub fn estimate(
     let traces = traffic.traces();
     let mut code = Code::new(program, &rates.units);
     merging::merge(program, &mut code);
-    let averages =
-        Averages::new(counts, &traces, shape, rates, updates::ns(program, counts, rates))?;
+    let updates_ns = updates::ns(program, counts, rates);
+    let averages = Averages::new(counts, &traces, shape, rates, updates_ns)?;
     let chain = waits::ns(&code, &traces, shape, rates);
     let replayed = replay::replay(&code, &traces, shape, rates, averages, traffic.longest_warp());
-    let mut limits = bounds::limits(&code, program, counts, shape, rates, replayed.l2_ns)?;
+    let mut limits = bounds::limits(&code, counts, shape, rates, updates_ns, replayed.l2_ns)?;
     let longest = limits.first().map_or(0.0, |(_, ns)| *ns);
     // The last block of a chain still has its own work before it.
     let alone = replayed.ns.max(longest).max(chain + replayed.ns / shape.waves());

@@ -96,7 +96,7 @@ pub fn replay(
     // The launch ends with its slowest multiprocessor. With few blocks for each, they differ.
     let are_alike = traces.windows(2).all(|two| two[0].executed == two[1].executed);
     let sms = if are_alike || of_sm >= traces.len() as u64 { 1 } else { traces.len() };
-    let of_blocks = Shared::new(traces, shape);
+    let (of_blocks, scale) = (Shared::new(traces, shape), scale(traces));
     let (mut ticks, mut l2_ticks) = (0.0f64, 0.0);
     for first in 0..sms {
         let mut replay = Replay::new(code, traces, shape, rates, averages, &of_blocks);
@@ -108,9 +108,9 @@ pub fn replay(
         ticks = ticks.max(end).max(replay.memory.drained() as f64);
         // The longest warp of all need not be in a block that was recorded.
         let (steps, time) = replay.longest;
-        ticks = ticks.max(longest_warp as f64 / scale(traces) * time as f64 / steps.max(1) as f64);
+        ticks = ticks.max(longest_warp as f64 / scale * time as f64 / steps.max(1) as f64);
     }
-    let ns = |ticks: f64| scale(traces) * ticks / TICK as f64 / rates.clock_ghz;
+    let ns = |ticks: f64| scale * ticks / TICK as f64 / rates.clock_ghz;
     Replayed { ns: ns(ticks), l2_ns: ns(l2_ticks * of_sm as f64 / sms as f64) }
 }
 

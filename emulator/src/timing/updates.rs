@@ -7,8 +7,8 @@ use crate::lower::inst::{AtomicOp, Op, Scalar};
 
 /// Nanoseconds that L2 needs for the atomics of a launch.
 ///
-/// Floats are summed more slowly. If all lanes of a warp update one address by
-/// integers, ptxas has merged them, as it does where it knows that the address is the same.
+/// Floats are summed more slowly. If all lanes of a warp update one address by integers, ptxas has
+/// merged them, as it does where it knows that the address is the same.
 pub fn ns(program: &Program, counts: &Counts, rates: &Rates) -> f64 {
     let Some(traffic) = counts.traffic.as_deref() else { return 0.0 };
     let executed = program.code.iter().zip(&counts.profile).filter(|(_, count)| count.warps > 0);
