@@ -27,9 +27,8 @@ const MOST_STEPS: u64 = 400_000;
 /// adds takes 29 on an H100 (docs/scripts/estimate), of which 8 are the count and its comparison.
 const BRANCH: u64 = 21;
 
-/// Clocks from the end of a block to the start of the one that takes its place: 258 to 308 on an
-/// H200, of blocks that spin 4,000 clocks. It varies: `cargo gpuprof characterize` has found 157 and
-/// 424.
+/// Clocks from the end of a block to the start of the one in its place: 258 to 308 on an H200, of
+/// blocks that spin 4,000 clocks. It varies: `cargo gpuprof characterize` has found 157 and 424.
 const TURNAROUND: u64 = 270;
 
 /// Clocks of an atomic of shared memory that is a loop of compare-and-swap: 98 to 116 on an H200,
