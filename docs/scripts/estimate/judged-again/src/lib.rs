@@ -5,7 +5,8 @@
 //! Kernels with a short host reference have one. Emulated runs check the accesses of all.
 
 mod references;
-mod shared;
+#[path = "../../shared.rs"]
+pub mod shared;
 
 use gpuprof::{bf16, f16, f32x2, f32x4, i32x4, u32x4};
 use references::*;

@@ -6,8 +6,8 @@
 
 mod inputs;
 mod references;
-#[path = "../../judged-again/src/shared.rs"]
-mod shared;
+#[path = "../../shared.rs"]
+pub mod shared;
 
 use gpuprof::{f16, f32x2, u32x2};
 use inputs::*;

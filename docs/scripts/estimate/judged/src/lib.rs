@@ -3,6 +3,9 @@
 //!
 //! None has a host reference: emulated runs check their accesses.
 
+#[path = "../../shared.rs"]
+pub mod shared;
+
 use gpuprof::{f32x2, f32x4, u32x4};
 
 #[gpuprof::kernels(cuda = "kernels/elements.cu")]
@@ -267,10 +270,5 @@ unsafe extern "C" {
 
 /// Where each row begins, and the last one ends: rows have 0 to 31 values.
 fn starts(rows: u64) -> Vec<u32> {
-    let mut sum = 0;
-    let ends = (1..=rows as u32).map(|row| {
-        sum += row.wrapping_mul(2_654_435_761) >> 27;
-        sum
-    });
-    [0].into_iter().chain(ends).collect()
+    shared::ends((1..=rows as u32).map(|row| row.wrapping_mul(2_654_435_761) >> 27))
 }

@@ -1,4 +1,4 @@
-//! Inputs and references that the third set uses too.
+//! Inputs and references that several sets use.
 
 /// Spreads the numbers below 2^32.
 pub fn scattered(i: u64) -> u64 {
