@@ -221,7 +221,6 @@ mod tests {
             memory_bytes: 150_110_011_392,
             measured: vec![
                 measured(Constant::ClockGhz, 1.9805),
-                measured(Constant::SharedLatency, 29.0),
                 measured(Constant::Barrier, 12_345.6),
                 measured(Constant::DoubleBusy, 2.2),
             ],
@@ -246,7 +245,6 @@ mod tests {
 
         constant                  unit           measured     h200 difference
         clock_ghz                 GHz               1.980    1.980     +0.0 %
-        shared_latency            clocks            29.00    29.00     +0.0 %
         barrier                   clocks            12346
         double_busy               clocks/warp       2.200    2.000    +10.0 %
 
