@@ -51,8 +51,11 @@ fn tool(workspace: &Workspace, arguments: &[&str]) -> Tool {
         .env("CUDA_OXIDE_BACKEND", STAND_INS.join("backend.so"))
 }
 
+/// A separate folder for its builds: cargo repeats the build scripts of macros whenever
+/// `RUSTC_BOOTSTRAP` appears or disappears, and compiles every dependency again after them.
 fn fixture() -> Workspace {
-    Workspace::fixture("cuda-oxide")
+    let fixture = Workspace::fixture("cuda-oxide");
+    Workspace { target: fixture.target.join("oxide"), ..fixture }
 }
 
 fn run(more: &[&str]) -> Outcome {
