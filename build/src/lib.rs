@@ -11,7 +11,6 @@ pub mod archive;
 pub mod cuda_cpp;
 mod cuda_versions;
 pub mod declared;
-pub mod elf;
 mod fresh;
 mod harness_of;
 pub mod host;

@@ -1,13 +1,18 @@
 #![doc = include_str!("../README.md")]
 //!
-//! Input: the bytes of a fatbin. Output: its members, and the content of each on request. A damaged
-//! file is an error with its reason, never a panic.
+//! Input: the bytes of a fatbin or of a cubin. Output: the members of a fatbin, and the content of
+//! each on request; the sections, symbols, machine code and PTX lines of a cubin. A damaged file is
+//! an error with its reason, never a panic.
 
 mod bits;
+pub mod code;
+pub mod elf;
 mod entropy;
 mod huffman;
+pub mod lines;
 mod lz4;
 mod sequences;
+pub mod symbols;
 mod zstd;
 
 use std::borrow::Cow;

@@ -2,7 +2,8 @@
 
 use super::notes::{self, Notes};
 use crate::cuda_cpp::{Entry, Variable};
-use crate::elf::{Section, Sections, number, part};
+use fatbin::elf::{Section, Sections, number};
+use fatbin::symbols::{Symbol, symbols, target};
 
 /// How every ELF file begins.
 pub(super) const MAGIC: &[u8] = b"\x7fELF";
@@ -13,19 +14,6 @@ const CUDA: usize = 190;
 /// The type of a file that other code is still to be linked to (`ET_REL`).
 const RELOCATABLE: usize = 1;
 
-/// The system and version of cubins from CUDA 13 on.
-const SINCE_13: u8 = 0x41;
-
-/// The bytes of a symbol.
-const SYMBOL: usize = 24;
-
-/// The types of symbols.
-const OBJECT: u8 = 1;
-const FUNCTION: u8 = 2;
-
-/// The bit of a function that the host can launch (`STO_CUDA_ENTRY`).
-const ENTRY: u8 = 0x10;
-
 /// The content of a cubin.
 #[derive(Debug)]
 pub(super) struct Cubin {
@@ -33,23 +21,6 @@ pub(super) struct Cubin {
     pub(super) target: String,
     pub(super) entries: Vec<Entry>,
     pub(super) variables: Vec<Variable>,
-}
-
-/// A symbol with its place: the section that it is in, and its offset there.
-pub(super) struct Symbol<'f> {
-    pub(super) name: &'f str,
-    kind: u8,
-    other: u8,
-    pub(super) section: usize,
-    pub(super) value: u64,
-    size: u64,
-}
-
-impl Symbol<'_> {
-    /// Whether it is a function.
-    pub(super) fn is_function(&self) -> bool {
-        self.kind == FUNCTION
-    }
 }
 
 impl Cubin {
@@ -74,53 +45,14 @@ impl Cubin {
             );
         }
         let symbols = symbols(&sections)?;
-        let entries = symbols.iter().filter(|it| it.is_function() && it.other & ENTRY != 0);
-        let variables = symbols.iter().filter(|it| it.kind == OBJECT);
+        let entries = symbols.iter().filter(|it| it.is_entry());
+        let variables = symbols.iter().filter(|it| it.is_object());
         Ok(Self {
             target: target(file)?,
             entries: entries.map(|it| entry(&sections, it.name)).collect::<Result<_, _>>()?,
             variables: variables.filter_map(|it| variable(&sections, it)).collect(),
         })
     }
-}
-
-/// The target, from the flags of `file`.
-fn target(file: &[u8]) -> Result<String, String> {
-    let flags = number::<4>(file, 0x30)?;
-    let system = part(file, 7, 1)?[0];
-    if system == SINCE_13 {
-        // Whether it needs features of this one architecture stands elsewhere.
-        return Ok(format!("sm_{}", flags >> 8 & 0xff));
-    }
-    let alone = if flags & 0x800 != 0 { "a" } else { "" };
-    Ok(format!("sm_{}{alone}", flags & 0xff))
-}
-
-/// The symbols, in their order.
-///
-/// # Errors
-/// The file is cut off.
-pub(super) fn symbols<'f>(sections: &Sections<'f>) -> Result<Vec<Symbol<'f>>, String> {
-    let named = |name| sections.named(name).map_or(Ok(&[][..]), |section| section.bytes());
-    let (table, names) = (named(".symtab")?, named(".strtab")?);
-    let symbol = |record: &'f [u8]| {
-        Ok(Symbol {
-            name: text(names, number::<4>(record, 0)?),
-            kind: record[4] & 0xf,
-            other: record[5],
-            section: number::<2>(record, 6)?,
-            value: number::<8>(record, 8)? as u64,
-            size: number::<8>(record, 16)? as u64,
-        })
-    };
-    table.chunks_exact(SYMBOL).map(symbol).collect()
-}
-
-/// The text in `names` that begins at `start`.
-fn text(names: &[u8], start: usize) -> &str {
-    let rest = names.get(start..).unwrap_or_default();
-    let name = rest.split(|&byte| byte == 0).next().unwrap_or_default();
-    str::from_utf8(name).unwrap_or_default()
 }
 
 /// The entry point `name`, as its notes describe it.

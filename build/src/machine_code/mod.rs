@@ -6,14 +6,11 @@
 //! of CUDA 12.4 to 13.3 and fatbinary of CUDA 13.0. Unknown data is an error and never a guess.
 
 mod cubin;
-mod lines;
 mod notes;
 
 use crate::cuda_cpp::{self, Entry, Variable};
 use cubin::Cubin;
 use fatbin::Content;
-
-pub use lines::PtxLines;
 
 /// The content of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! its value, or with the length of the value that follows.
 
 use crate::cuda_cpp::Layout;
-use crate::elf::{number, part};
+use fatbin::elf::{number, part};
 
 /// The form of an attribute with a separate value.
 const FOLLOWS: u8 = 4;

@@ -4,7 +4,7 @@
 //! crate `oxide-artifacts` (versions 1 and 2): a header of 32 bytes, the names of bundle and
 //! target, 24 bytes for each payload, 24 for each symbol, then the data they point at.
 
-use crate::elf::{self, number, part};
+use fatbin::elf::{self, number, part};
 
 /// The section.
 const SECTION: &str = ".oxart";

@@ -11,7 +11,7 @@ use camino::Utf8Path;
 
 use crate::cupti::{self, Answer, Question};
 use crate::emulator::emulator_folder;
-use gpuprof_build::elf;
+use fatbin::elf;
 use gpuprof_build::host::Harness;
 use gpuprof_system::error::Result;
 

@@ -91,13 +91,13 @@ fn unknown(name: &str) -> Arc<Listing> {
 
 #[cfg(test)]
 mod tests {
-    use gpuprof_build::machine_code::PtxLines;
+    use fatbin::lines::PtxLines;
     use gpuprof_build::nvdisasm::{Instruction, Instructions};
 
     use super::*;
 
-    const CUBIN: &[u8] = include_bytes!("../../../../build/tests/golden/trouble.cubin");
-    const PTX: &str = include_str!("../../../../build/tests/golden/trouble.ptx");
+    const CUBIN: &[u8] = include_bytes!("../../../../fatbin/tests/golden/trouble.cubin");
+    const PTX: &str = include_str!("../../../../fatbin/tests/golden/trouble.ptx");
 
     /// The lines of `trouble` with an instruction.
     fn listing() -> Arc<Listing> {

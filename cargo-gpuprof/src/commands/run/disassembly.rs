@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gpuprof_build::machine_code::PtxLines;
+use fatbin::lines::PtxLines;
 use gpuprof_build::nvdisasm::{self, Disassembler, Instruction, Instructions};
 use gpuprof_build::toolkit::Search;
 use gpuprof_model::code::{Listing, MachineLine};

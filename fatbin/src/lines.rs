@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::cubin::{Symbol, symbols};
 use crate::elf::{Section, Sections, number, part};
+use crate::symbols::{Symbol, symbols};
 
 /// The section with the table.
 const TABLE: &str = ".nv_debug_line_sass";
@@ -42,7 +42,7 @@ impl PtxLines {
     pub fn read(cubin: &[u8]) -> Result<Self, String> {
         let sections = Sections::parse(cubin)?;
         let symbols = symbols(&sections)?;
-        let place = |symbol: &Symbol<'_>| (symbol.name.to_owned(), (symbol.section, symbol.value));
+        let place = |symbol: &Symbol<'_>| (symbol.name.to_owned(), (symbol.section, symbol.offset));
         let functions = symbols.iter().filter(|it| it.is_function()).map(place).collect();
         let mut lines = Self { functions, rows: BTreeMap::new() };
         let bytes = |name: &str| sections.named(name).map_or(Ok(&[][..]), Section::bytes);
@@ -210,7 +210,7 @@ fn relocations(
         let number_of = number::<4>(record, 12)?;
         let symbol = symbols.get(number_of).ok_or("a relocation names no symbol")?;
         let addend = number::<8>(record, 16)? as u64;
-        Ok((number::<8>(record, 0)?, (symbol.section, symbol.value + addend)))
+        Ok((number::<8>(record, 0)?, (symbol.section, symbol.offset + addend)))
     };
     records.chunks_exact(RELOCATION).map(one).collect()
 }

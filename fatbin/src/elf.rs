@@ -1,8 +1,7 @@
 //! The sections of an ELF file.
 //!
-//! Input: the bytes of a file for a 64-bit machine that stores the low byte first, as all do that
-//! gpuprof runs on, GPUs among them. Output: the sections by their names, or why they cannot be
-//! had.
+//! Input: the bytes of a file for a 64-bit machine that stores the low byte first, such as a GPU.
+//! Output: the sections by their names, or what is wrong with the file.
 
 /// The bytes of a section header.
 const HEADER: usize = 64;
@@ -12,9 +11,9 @@ const NO_BITS: usize = 8;
 
 /// A section.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Section<'f> {
+pub struct Section<'f> {
     /// Its name; empty if that is not text.
-    pub(crate) name: &'f str,
+    pub name: &'f str,
     header: &'f [u8],
     file: &'f [u8],
 }
@@ -24,7 +23,7 @@ impl<'f> Section<'f> {
     ///
     /// # Errors
     /// The file ends before.
-    pub(crate) fn bytes(&self) -> Result<&'f [u8], String> {
+    pub fn bytes(&self) -> Result<&'f [u8], String> {
         match number::<4>(self.header, 4)? {
             NO_BITS => Ok(&[]),
             _ => part(self.file, number::<8>(self.header, 0x18)?, number::<8>(self.header, 0x20)?),
@@ -34,14 +33,14 @@ impl<'f> Section<'f> {
 
 /// The sections of a file, in their order.
 #[derive(Debug)]
-pub(crate) struct Sections<'f>(Vec<Section<'f>>);
+pub struct Sections<'f>(Vec<Section<'f>>);
 
 impl<'f> Sections<'f> {
     /// Those of `file`.
     ///
     /// # Errors
     /// What is wrong with the file.
-    pub(crate) fn parse(file: &'f [u8]) -> Result<Self, String> {
+    pub fn parse(file: &'f [u8]) -> Result<Self, String> {
         if file.get(..6) != Some(b"\x7fELF\x02\x01") {
             return Err("it is not an ELF file for a 64-bit machine".to_owned());
         }
@@ -67,12 +66,14 @@ impl<'f> Sections<'f> {
     }
 
     /// The first section called `name`.
+    #[must_use]
     pub fn named(&self, name: &str) -> Option<&Section<'f>> {
         self.0.iter().find(|section| section.name == name)
     }
 
     /// The section with this number.
-    pub(crate) fn at(&self, number: usize) -> Option<&Section<'f>> {
+    #[must_use]
+    pub fn at(&self, number: usize) -> Option<&Section<'f>> {
         self.0.get(number)
     }
 }
@@ -89,7 +90,7 @@ pub fn named<'f>(file: &'f [u8], name: &str) -> Result<Option<&'f [u8]>, String>
 ///
 /// # Errors
 /// The file ends before.
-pub(crate) fn part(file: &[u8], start: usize, length: usize) -> Result<&[u8], String> {
+pub fn part(file: &[u8], start: usize, length: usize) -> Result<&[u8], String> {
     let end = start.checked_add(length);
     end.and_then(|end| file.get(start..end)).ok_or_else(|| {
         format!("it ends before byte {} ({} bytes)", start.saturating_add(length), file.len())
@@ -100,7 +101,7 @@ pub(crate) fn part(file: &[u8], start: usize, length: usize) -> Result<&[u8], St
 ///
 /// # Errors
 /// The file ends before, or no address is so large.
-pub(crate) fn number<const N: usize>(file: &[u8], start: usize) -> Result<usize, String> {
+pub fn number<const N: usize>(file: &[u8], start: usize) -> Result<usize, String> {
     let mut wide = [0; 8];
     wide[..N].copy_from_slice(part(file, start, N)?);
     usize::try_from(u64::from_le_bytes(wide)).map_err(|e| e.to_string())
@@ -114,7 +115,7 @@ mod tests {
     fn a_section_of_this_executable_is_found_by_its_name() {
         let file = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let comment = named(&file, ".comment").unwrap().expect("compilers leave one");
-        assert!(memchr::memmem::find(comment, b"rustc").is_some());
+        assert!(comment.windows(5).any(|word| word == b"rustc"));
         assert_eq!(named(&file, ".oxart.not.there").unwrap(), None);
         let bss = named(&file, ".bss").unwrap().expect("every program has one");
         assert_eq!(bss, b"");

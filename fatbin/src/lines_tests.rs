@@ -3,11 +3,11 @@ use std::collections::BTreeMap;
 use super::*;
 
 /// A kernel of CUDA C++, compiled by the driver of an H200 (CUDA 13.0), and its PTX.
-const CUBIN: &[u8] = include_bytes!("../../tests/golden/trouble.cubin");
-const PTX: &str = include_str!("../../tests/golden/trouble.ptx");
+const CUBIN: &[u8] = include_bytes!("../tests/golden/trouble.cubin");
+const PTX: &str = include_str!("../tests/golden/trouble.ptx");
 
 /// The source line of every instruction, by `cuptiGetSassToSourceCorrelation` there.
-const CUPTI: &str = include_str!("../../tests/golden/trouble-h200.csv");
+const CUPTI: &str = include_str!("../tests/golden/trouble-h200.csv");
 
 /// The last `.loc` of `kernels.cu` before each line of [`PTX`].
 fn located() -> BTreeMap<u32, u32> {
