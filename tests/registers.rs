@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::support::replay::workshop;
-use crate::support::{Outcome, Workspace};
+use crate::support::{Outcome, Tool, Workspace};
 use crate::wheels::unpacked;
 
 /// Takes PTX 9.0 at most.
@@ -109,4 +109,32 @@ fn without_ptxas_or_with_an_old_one_the_reason_and_the_remedy_are_told() {
     let told = reason(&newer.run().exits_with(0));
     assert!(told.starts_with("ptxas 13.0.88 refuses the kernels for sm_90: line "), "{told}");
     assert!(told.contains("nvidia-cuda-nvcc --upgrade"), "{told}");
+}
+
+#[test]
+fn estimates_count_the_machine_code_of_ptxas() {
+    let fixture = Workspace::fixture("declared");
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let in_folder = |name: &str| folder.path().join(name).display().to_string();
+    let (run_file, archive_file) = (in_folder("run.json"), in_folder("kernels.tar.zst"));
+    let common = ["run", "--no-config", "--no-gate", "scale/block=128", "--export-json", &run_file];
+    // Whether the estimate of the run knows the machine code.
+    let knows = |tool: Tool, ptxas: PathBuf| {
+        let tool = tool.env("GPUPROF_PTXAS", ptxas).env("GPUEMU_ESTIMATE", "1");
+        tool.run().exits_with(0);
+        let run: Value = serde_json::from_slice(&fs::read(&run_file).expect("it was written"))
+            .expect("it is JSON");
+        let estimate = &run["series"][0]["configurations"][0]["estimate"];
+        estimate["machine_code_known"].as_bool().expect("times are estimated")
+    };
+    let built = || fixture.tool(&[&common[..], &["--package", "in-ptx"]].concat());
+    assert!(knows(built(), ptxas()));
+    assert!(!knows(built(), "/nonexistent/ptxas".into()));
+
+    // An archive's target folder is a relative path, and its harnesses run elsewhere.
+    let archive = ["archive", "--package", "in-ptx", "--archive-file", &archive_file];
+    fixture.gpuprof(&archive).exits_with(0);
+    let arguments = [&common[..], &["--archive-file", "kernels.tar.zst"]].concat();
+    let tool = Tool::new(&arguments, folder.path(), &folder.path().join("not-used"));
+    assert!(knows(tool.without("CARGO_TARGET_DIR"), ptxas()));
 }

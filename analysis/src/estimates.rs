@@ -23,8 +23,12 @@ pub(crate) fn interval(of: &Estimate) -> Interval {
 /// Why both cannot be compared, if different models made them.
 pub(crate) fn different_models(baseline: &Estimate, run: &Estimate) -> Option<String> {
     let named = |of: &Estimate| {
-        let registers = if of.registers_known { "" } else { " without registers" };
-        format!("model {} of the {}{registers}", of.model, of.chip)
+        let without = match (of.registers_known, of.machine_code_known) {
+            (false, _) => " without registers",
+            (true, false) => " without machine code",
+            (true, true) => "",
+        };
+        format!("model {} of the {}{without}", of.model, of.chip)
     };
     let [before, after] = [baseline, run].map(named);
     (before != after)
@@ -61,6 +65,7 @@ mod tests {
             chip: "H200".into(),
             characterised: true,
             registers_known: true,
+            machine_code_known: true,
         }
     }
 

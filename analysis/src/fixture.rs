@@ -277,6 +277,7 @@ pub fn estimated(block: u64, n: u64, duration_ns: f64) -> ConfigurationResult {
         chip: "H200".into(),
         characterised: true,
         registers_known: true,
+        machine_code_known: true,
     };
     let pass = PassResult { estimate: Some(estimate), ..emulated_pass(block, n) };
     finished(point(block, n), &[pass])

@@ -34,6 +34,8 @@ LOOKS = [
     "2026-11-29, model 4: 32 other kernels on an H200, by an author who did not know the model",
     "2026-11-30: both sets, with counters of the GPU, to make model 5",
     "2026-11-30, model 5: 28 other kernels on an H200, by an author who did not know the model",
+    "2026-11-30: all three sets, to make model 6",
+    "2026-11-30, model 6: 24 other kernels on an H200, by an author who did not know the model",
 ]
 
 

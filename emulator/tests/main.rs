@@ -22,6 +22,7 @@ mod instructions;
 mod kernels;
 mod lines;
 mod links;
+mod machine_code;
 mod masks;
 mod matrices;
 mod memory;

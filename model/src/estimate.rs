@@ -67,6 +67,10 @@ pub struct Estimate {
     /// occupancy in it.
     #[serde(default)]
     pub registers_known: bool,
+    /// Whether the instructions are those of the machine code that ptxas made. If not, they follow
+    /// from the PTX by rules.
+    #[serde(default)]
+    pub machine_code_known: bool,
 }
 
 /// The model of an estimate.
@@ -82,13 +86,17 @@ pub struct EstimateModel {
     /// As [`Estimate::registers_known`].
     #[serde(default)]
     pub registers_known: bool,
+    /// As [`Estimate::machine_code_known`].
+    #[serde(default)]
+    pub machine_code_known: bool,
 }
 
 impl Estimate {
     /// Its model.
     pub fn by(&self) -> EstimateModel {
-        let Self { model, chip, characterised, registers_known, .. } = self.clone();
-        EstimateModel { model, chip, characterised, registers_known }
+        let Self { model, characterised, registers_known, machine_code_known, .. } = *self;
+        let chip = self.chip.clone();
+        EstimateModel { model, chip, characterised, registers_known, machine_code_known }
     }
 
     /// The largest limit.
@@ -118,6 +126,7 @@ impl Estimate {
         self.low_ns += next.low_ns;
         self.high_ns += next.high_ns;
         self.registers_known &= next.registers_known;
+        self.machine_code_known &= next.machine_code_known;
         self
     }
 }
@@ -137,6 +146,7 @@ mod tests {
             chip: "H200".to_owned(),
             characterised: false,
             registers_known: true,
+            machine_code_known: true,
         }
     }
 

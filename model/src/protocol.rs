@@ -291,6 +291,9 @@ pub struct MeasureRequest {
     /// The facts of ptxas on the modules, without a GPU.
     #[serde(default)]
     pub resources: BTreeMap<String, ModuleResources>,
+    /// The cubins that ptxas made of the modules, without a GPU.
+    #[serde(default)]
+    pub cubins: BTreeMap<String, PathBuf>,
     /// Whether the emulated driver is required.
     pub emulated: bool,
     /// Which repetition of pass 0 this is, from 0.

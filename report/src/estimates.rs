@@ -63,13 +63,16 @@ pub(super) fn list_notes(rows: &[ConfigurationResult], names: &[String]) -> Vec<
     let level = rows.iter().find_map(|row| best::result(row, names[0])?.interval);
     let checked = if first.characterised { "" } else { "; not checked on hardware" };
     let estimates = || rows.iter().filter_map(|row| row.estimate.as_ref());
-    let registers =
-        if estimates().all(|it| it.registers_known) { "" } else { "; registers unknown" };
+    let unknown = match () {
+        () if !estimates().all(|it| it.registers_known) => "; registers unknown",
+        () if !estimates().all(|it| it.machine_code_known) => "; machine code unknown",
+        () => "",
+    };
     let about = Note {
         label: LABELS[0],
         subject: names.join(", "),
         text: format!(
-            "by model {} of the {}, not measured; {:.0}% intervals in parentheses{registers}{checked}",
+            "by model {} of the {}, not measured; {:.0}% intervals in parentheses{unknown}{checked}",
             first.model,
             first.chip,
             level.map_or(0.0, |interval| 100.0 * interval.level)

@@ -193,6 +193,7 @@ fn estimated_times_of_kernels_are_shares() {
             chip: "H200".to_owned(),
             characterised: false,
             registers_known: true,
+            machine_code_known: true,
         });
     }
     let text = written(&Table { width: None, colour: false }, &run);

@@ -65,7 +65,7 @@ impl Assembler {
             Ok(text) => text,
             Err(error) => return unknown(format!("cannot read {ptx}: {error}")),
         };
-        let key = format!("{} {arch} {}", self.0.version, sha256(&text));
+        let key = format!("{} {arch} lines {}", self.0.version, sha256(&text));
         let file = kept.join(sha256(key.as_bytes()));
         let [facts, cubin] = ["json", "cubin"].map(|it| file.with_extension(it));
         let known = fs::read(&facts).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -90,7 +90,8 @@ impl Assembler {
 
     fn ask(&self, ptx: &Utf8Path, arch: &str, output: &Utf8Path) -> Result<String, String> {
         let mut command = Command::new(&self.0.file);
-        command.args(["-v", "-arch", arch, ptx.as_str(), "-o"]).arg(output);
+        // The lines of PTX change no instruction.
+        command.args(["-v", "-lineinfo", "-arch", arch, ptx.as_str(), "-o"]).arg(output);
         let output = command.stdin(Stdio::null()).output();
         let output =
             output.map_err(|e| format!("{} cannot be started: {e}", self.0.file.display()))?;

@@ -307,8 +307,7 @@ impl Device {
         if self.profiler != Profiler::Stopped {
             self.profile(kernel, &counts);
         }
-        let estimate =
-            timing::estimate(program, &counts, self.shape(kernel, config), self.chip.rates);
+        let estimate = self.estimate(kernel, config, &counts);
         let kernel = program.name.clone();
         self.launches.push(LaunchRecord {
             profiler: self.profiler,
@@ -322,6 +321,17 @@ impl Device {
             estimate,
         });
         Ok(self.launches.last().expect("just pushed"))
+    }
+
+    /// The estimated time of a launch, if times are estimated.
+    fn estimate(
+        &self,
+        kernel: &Kernel,
+        config: LaunchConfig,
+        counts: &Counts,
+    ) -> Option<timing::Estimate> {
+        let shape = self.shape(kernel, config);
+        timing::estimate(&kernel.program, kernel.machine(), counts, shape, self.chip.rates)
     }
 
     /// Gives the device heap its memory, if the kernel is the first that uses it.

@@ -7,6 +7,7 @@ use crate::lower::{self, Program, RefusedKernel, Symbols};
 use crate::machine::{Holds, Memory};
 use crate::ptx::ast::{Init, Space, Variable};
 use crate::ptx::{self, PtxError};
+use crate::timing::Machine;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -26,6 +27,8 @@ pub struct Kernel {
     opted_in: Arc<AtomicU32>,
     /// Registers of a thread; 0 if nobody said how many.
     registers: Arc<AtomicU32>,
+    /// Its machine code; none if nobody said what it is.
+    machine: Arc<OnceLock<Machine>>,
     /// The module's `.version`, as 10 × major + minor.
     ptx_version: u32,
     /// The module's `.target`, as 10 × major + minor.
@@ -76,6 +79,16 @@ impl Kernel {
     /// Sets the registers of a thread.
     pub fn set_registers(&self, registers: u32) {
         self.registers.store(registers, Relaxed);
+    }
+
+    /// Its machine code, if the program said what ptxas made of it.
+    pub fn machine(&self) -> Option<&Machine> {
+        self.machine.get()
+    }
+
+    /// Sets its machine code, once.
+    pub fn set_machine(&self, machine: Machine) {
+        let _ = self.machine.set(machine);
     }
 
     /// PTX version and target, each as 10 × major + minor.
@@ -191,6 +204,7 @@ impl Module {
                 program: Arc::new(program),
                 opted_in: Arc::default(),
                 registers: Arc::default(),
+                machine: Arc::default(),
                 ptx_version,
                 ptx_target,
             })

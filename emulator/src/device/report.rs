@@ -37,14 +37,16 @@ fn estimate_json(estimate: &Estimate) -> String {
         .collect();
     format!(
         ",\"estimate\":{{\"duration_ns\":{},\"low_ns\":{},\"high_ns\":{},\"limits\":[{}],\
-         \"model\":{MODEL},\"chip\":{},\"characterised\":{},\"registers_known\":{}}}",
+         \"model\":{MODEL},\"chip\":{},\"characterised\":{},\"registers_known\":{},\
+         \"machine_code_known\":{}}}",
         estimate.duration_ns,
         estimate.low_ns,
         estimate.high_ns,
         limits.join(","),
         quote(estimate.chip),
         estimate.characterised,
-        estimate.registers_known
+        estimate.registers_known,
+        estimate.machine_code_known
     )
 }
 

@@ -191,7 +191,7 @@ fn attribute_of(chip: &Chip, attribute: c_int) -> Option<c_int> {
         // MANAGED_MEMORY, but not while a kernel runs (CONCURRENT_MANAGED_ACCESS, 89).
         83 => 1,
         // SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO.
-        87 => (chip.rates.units.double_busy / chip.rates.units.float_busy).into(),
+        87 => chip.rates.units.double_busy / chip.rates.units.float_busy,
         // COOPERATIVE_LAUNCH.
         95 => 1,
         97 => chip.shared_per_block_optin,

@@ -5,10 +5,12 @@
 use super::code::Code;
 use super::current::with_context;
 use super::function::kernel;
-use super::pointers::{Handle, Text, free_text, give_text};
+use super::pointers::{Handle, Source, Text, free_text, give_text};
 use super::state::{Driver, peek};
 use crate::device::{Device, listing_json, refusal_json};
 use crate::machine::Holds;
+use crate::timing::Machine;
+use fatbin::code::MachineCode;
 use std::ffi::{c_char, c_int};
 
 /// The version of this contract.
@@ -82,6 +84,19 @@ extern "C" fn gpuemu_label_argument(address: u64, name: Text, read_only: c_int) 
 extern "C" fn gpuemu_set_registers(function: Handle, registers: u32) -> Code {
     with_context(|driver| {
         kernel(driver, function)?.set_registers(registers);
+        Ok(())
+    })
+}
+
+/// Says what ptxas made of `function`: the machine code in the cubin of these bytes. 0, or a code
+/// of CUDA's: of a cubin that cannot be read, or that does not have the function.
+#[unsafe(no_mangle)]
+extern "C" fn gpuemu_set_machine_code(function: Handle, cubin: Source, bytes: usize) -> Code {
+    with_context(|driver| {
+        let kernel = kernel(driver, function)?;
+        let code = MachineCode::read(cubin.bytes(bytes)?, kernel.name());
+        let code = code.map_err(|_| Code::INVALID_IMAGE)?.ok_or(Code::NOT_FOUND)?;
+        kernel.set_machine(Machine::new(&code));
         Ok(())
     })
 }

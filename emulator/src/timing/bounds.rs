@@ -22,10 +22,9 @@ pub fn limits(
 ) -> Option<Vec<(Limit, f64)>> {
     let traffic = counts.traffic.as_deref()?;
     let counted = &counts.memory;
-    let (mut issues, mut pipes) = (0.0, Demand::default());
+    let mut demand = Demand::default();
     for (of, count) in code.instructions.iter().zip(&counts.profile) {
-        issues += count.warps as f64 * f64::from(of.cost.issues);
-        pipes.add(&of.cost, count.warps as f64);
+        demand.add(&of.cost, count.warps as f64);
     }
     let accesses = [counted.load, counted.store, counted.reduction, counted.atomic, counted.copies];
     let sectors: f64 = accesses.iter().map(|kind| (kind.sectors + kind.repeated) as f64).sum();
@@ -41,10 +40,10 @@ pub fn limits(
         + memory::written_cost(counts, traffic, shape, rates);
     let mut limits = vec![
         (Limit::Dispatch, shape.blocks as f64 * rates.start_ns(shape.warps)),
-        (Limit::Issue, clocks(issues / QUARTERS)),
-        (Limit::Pipe, clocks(pipes.clocks() / QUARTERS)),
+        (Limit::Issue, clocks(demand.issue_clocks() / QUARTERS)),
+        (Limit::Pipe, clocks(demand.clocks() / QUARTERS)),
         (Limit::L1, clocks((sectors / 4.0).max(requests))),
-        (Limit::Shared, clocks(wavefronts)),
+        (Limit::Shared, clocks(code.shared_accesses * wavefronts)),
         (Limit::L2, l2_ns),
         (Limit::Dram, dram / rates.dram_bytes_per_ns),
         (Limit::Atomics, updates_ns),

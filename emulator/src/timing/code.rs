@@ -3,6 +3,7 @@
 use super::cost;
 use super::pipes::Cost;
 use super::rates::Units;
+use super::ticks::TICK;
 use crate::lower::Program;
 use crate::lower::inst::{
     Atomic, AtomicOp, BarrierKind, ControlOp, Element, File, Guard, Inst, Op, Role, Scalar,
@@ -12,6 +13,9 @@ use std::ops::Range;
 
 /// Instructions of a loop that is unrolled at most.
 const SHORT: usize = 48;
+
+/// ptxas unrolls loops so often, where it does.
+const UNROLLED: u32 = 4;
 
 /// The effect of an instruction, as far as others wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +34,9 @@ pub enum Kind {
     WaitForCopies,
     /// It waits for the block; `continues`: it only arrives.
     Barrier { continues: bool },
-    /// It may go elsewhere; `unrolls`: it ends the iterations of a loop that ptxas unrolls.
-    Branch { unrolls: bool },
+    /// It may go elsewhere; `unrolled`: it ends the iterations of a loop, of which so many are one
+    /// in machine code.
+    Branch { unrolled: u32 },
     /// It waits for its own accesses.
     Fence,
     /// An atomic of shared memory that is a loop in machine code.
@@ -45,6 +50,8 @@ pub struct Instruction {
     pub cost: Cost,
     /// Its effect.
     pub kind: Kind,
+    /// The part of its accesses that are left in machine code: ptxas merges some.
+    pub accesses: f64,
     /// It loads data that other blocks may store, in a loop that stores nothing.
     pub polls: bool,
     /// It stores data that other blocks may load.
@@ -58,12 +65,19 @@ pub struct Instruction {
 }
 
 /// The instructions of a program.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Code {
     /// By program counter.
     pub instructions: Vec<Instruction>,
     /// Registers of a warp.
     pub registers: usize,
+    /// The part of all accesses of shared memory that are left in machine code.
+    pub shared_accesses: f64,
+    /// Whether ptxas merges the atomics of a warp whose lanes all update one address.
+    pub merges_updates: bool,
+    /// Whether it is by machine code: then a branch takes its time even if it is not taken. By the
+    /// PTX, ptxas may have made instructions with conditions of it.
+    pub is_machine: bool,
     slots: Vec<u32>,
 }
 
@@ -74,6 +88,9 @@ impl Code {
         let mut code = Self {
             instructions: Vec::with_capacity(program.code.len()),
             registers: first[2] + program.registers64,
+            shared_accesses: 1.0,
+            merges_updates: true,
+            is_machine: false,
             slots: Vec::new(),
         };
         for inst in &program.code {
@@ -86,6 +103,7 @@ impl Code {
             code.instructions.push(Instruction {
                 cost: cost::of(inst, units),
                 kind: kind(&inst.op),
+                accesses: 1.0,
                 polls: false,
                 tells: matches!(inst.op, Op::Store { element, .. } if is_shared(element)),
                 base: base(&inst.op),
@@ -95,8 +113,8 @@ impl Code {
         }
         for (pc, inst) in program.code.iter().enumerate() {
             if let Op::Branch { target, .. } = inst.op {
-                let unrolls = code.unrolls(target as usize, pc);
-                code.instructions[pc].kind = Kind::Branch { unrolls };
+                let unrolled = if code.unrolls(target as usize, pc) { UNROLLED } else { 1 };
+                code.instructions[pc].kind = Kind::Branch { unrolled };
                 code.mark_polls(target as usize, pc);
             }
         }
@@ -114,7 +132,7 @@ impl Code {
     /// Clocks of the longest fence.
     pub fn longest_fence(&self) -> f64 {
         let fences = self.instructions.iter().filter(|of| of.kind == Kind::Fence);
-        fences.map(|of| f64::from(of.cost.latency)).fold(0.0, f64::max)
+        fences.map(|of| f64::from(of.cost.latency) / TICK as f64).fold(0.0, f64::max)
     }
 
     /// Whether ptxas unrolls the loop from `first` to the branch `last`: one of few instructions,
@@ -211,9 +229,9 @@ fn kind(op: &Op) -> Kind {
         Op::Fragment(_) => Kind::Load { cached: true },
         Op::Mbarrier(_) => Kind::Atomic { returns: true },
         Op::Barrier(barrier) => Kind::Barrier { continues: barrier.kind == BarrierKind::Arrive },
-        Op::Branch { .. } => Kind::Branch { unrolls: false },
+        Op::Branch { .. } => Kind::Branch { unrolled: 1 },
         Op::Fence { .. } => Kind::Fence,
-        Op::Control(ControlOp::BranchIndexed { .. }) => Kind::Branch { unrolls: false },
+        Op::Control(ControlOp::BranchIndexed { .. }) => Kind::Branch { unrolled: 1 },
         Op::Transfer(
             TransferOp::Commit | TransferOp::Arrive { .. } | TransferOp::Transpose { .. },
         )

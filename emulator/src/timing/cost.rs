@@ -6,7 +6,7 @@
 //! (docs/scripts/estimate/h100-constants/clocks.txt); their slots and pipes follow from the clocks
 //! of 32 warps there. Other chips have other [`Units`].
 
-use super::pipes::{Cost, HALF_WARP, Pipe, cost};
+use super::pipes::{Cost, Pipe, cost};
 use super::rates::Units;
 use crate::lower::inst::{
     ArithOp, Binary, ControlOp, Conversion, Count, ExchangeOp, Float1, Float2, FloatOp, Inst,
@@ -59,11 +59,11 @@ pub fn of(inst: &Inst, units: &Units) -> Cost {
 fn with_units(mut cost: Cost, inst: &Inst, units: &Units) -> Cost {
     let is_half = matches!(inst.op, Op::Float(FloatOp::ComparePairs(_) | FloatOp::Half { .. }));
     if if is_half { units.half_busy } else { units.float_busy } > 1 {
-        cost.busy[Pipe::Heavy as usize] += HALF_WARP * cost.floats;
+        cost.busy[Pipe::Heavy as usize] += cost.floats;
         cost.floats = 0;
     }
-    let double =
-        cost.busy[Pipe::Double as usize] * units.double_busy / DOUBLE.busy[Pipe::Double as usize];
+    // On an H100, each takes two clocks.
+    let double = cost.busy[Pipe::Double as usize] * units.double_busy / 2;
     cost.busy[Pipe::Double as usize] = double;
     cost.latency = cost.latency.max(double);
     cost
@@ -289,7 +289,7 @@ fn product(op: &Mma, units: &Units) -> Cost {
         MmaInput::Byte { .. } | MmaInput::Integer { .. } => units.tensor.byte,
         MmaInput::And | MmaInput::Xor => units.tensor.bit,
     };
-    let busy = products.div_ceil(rate).max(1) as u16;
+    let busy = products.div_ceil(rate).max(1);
     cost(1, 16 + 2 * busy).with(Pipe::Tensor, busy)
 }
 

@@ -200,8 +200,14 @@ impl<'r> Memory<'r> {
     }
 
     /// Data of a load that issues at a time, by a block.
-    pub fn load(&mut self, at: Ticks, access: Accesses<'_>, cached: bool, block: u64) -> Ticks {
-        let began = self.pass(at, access);
+    pub fn load(
+        &mut self,
+        at: Ticks,
+        access: Accesses<'_>,
+        (cached, part): (bool, f64),
+        block: u64,
+    ) -> Ticks {
+        let began = self.pass(at, access, part);
         let mut done = began + self.shared_latency;
         let (mut line, mut of_line, mut far_lines) = (u64::MAX, 0, 0);
         for &shared in access.sectors {
@@ -260,8 +266,14 @@ impl<'r> Memory<'r> {
     }
 
     /// A store that issues at a time. `gathered`: the lines of the warp's last stores.
-    pub fn store(&mut self, at: Ticks, access: Accesses<'_>, gathered: &mut [u64; GATHERED]) {
-        let began = self.pass(at, access);
+    pub fn store(
+        &mut self,
+        at: Ticks,
+        access: Accesses<'_>,
+        part: f64,
+        gathered: &mut [u64; GATHERED],
+    ) {
+        let began = self.pass(at, access, part);
         let mut lines: Vec<u64> = access.sectors.iter().map(|sector| sector / LINE).collect();
         lines.dedup();
         let fits = lines.len() <= GATHERED;
@@ -293,7 +305,7 @@ impl<'r> Memory<'r> {
 
     /// The old value of an atomic that issues at a time.
     pub fn update(&mut self, at: Ticks, access: Accesses<'_>, returns: bool) -> Ticks {
-        let began = self.pass(at, access);
+        let began = self.pass(at, access, 1.0);
         if !access.sectors.is_empty() {
             self.updates = self.updates.max(began) + access.sectors.len() as u64 * self.update;
             self.leave(began, access.sectors, self.updates);
@@ -305,9 +317,10 @@ impl<'r> Memory<'r> {
         }
     }
 
-    /// A request goes through L1 or the banks.
-    fn pass(&mut self, at: Ticks, access: Accesses<'_>) -> Ticks {
-        let Accesses { wavefronts, sectors, .. } = access;
+    /// A request goes through L1 or the banks. Only this part of it is left in machine code.
+    fn pass(&mut self, at: Ticks, access: Accesses<'_>, part: f64) -> Ticks {
+        let Accesses { wavefronts, sectors } = access;
+        let wavefronts = part * f64::from(wavefronts);
         let began = self.front.max(at);
         let mut lines = 0;
         let mut last = u64::MAX;
@@ -316,8 +329,8 @@ impl<'r> Memory<'r> {
                 (last, lines) = (sector / 4, lines + 1);
             }
         }
-        let lookups = (f64::from(lines) / LOOKUPS).max(sectors.len() as f64 / 4.0);
-        self.front = began + ticks(f64::from(wavefronts).max(lookups)).max(TICK);
-        began + u64::from(wavefronts.saturating_sub(1)) * TICK
+        let lookups = part * (f64::from(lines) / LOOKUPS).max(sectors.len() as f64 / 4.0);
+        self.front = began + ticks(wavefronts.max(lookups).max(part));
+        began + ticks((wavefronts - 1.0).max(0.0))
     }
 }

@@ -1,15 +1,18 @@
 //! Instructions that ptxas merges: sums and logic of three operands, products and shifts with sums,
 //! rotations.
 //!
-//! Input: the program. Output: the costs of the instructions that are left of it. Only those of one
-//! basic block are merged, and only values that are written at one place. They were counted in the
-//! machine code of ptxas 13.0 for compute capability 9.0.
+//! Input: the program. Output: the costs of the instructions that are left of it, and whether the
+//! atomics of a warp are merged. Only instructions of one basic block are merged, and only values
+//! that are written at one place. They were counted in the machine code of ptxas 13.0 for compute
+//! capability 9.0.
 
-use super::code::Code;
+use super::code::{Code, Kind};
 use super::cost;
 use super::pipes::Cost;
 use crate::lower::Program;
 use crate::lower::inst::{ArithOp, Binary, IntegerOp, Op, Shift, Slot};
+use crate::lower::program::WarpInit;
+use std::collections::HashSet;
 
 /// An instruction that may be merged. `wide`: of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,11 +84,45 @@ struct Merging<'c> {
 }
 
 /// Changes the costs of what is merged.
-pub fn merge(program: &Program, code: &mut Code) {
-    let mut merging = Merging::new(program, code);
-    (0..program.code.len()).for_each(|pc| merging.merge(pc));
-    let costs = merging.finish();
-    code.instructions.iter_mut().zip(costs).for_each(|(of, cost)| of.cost = cost);
+pub fn merge(program: &Program, code: &mut Code) { let mut merging = Merging::new(program, code);
+(0..program.code.len()).for_each(|pc| merging.merge(pc)); let costs = merging.finish();
+code.instructions.iter_mut().zip(costs).for_each(|(of, cost)| of.cost = cost); code.merges_updates =
+merges_updates(program, code); }
+/// Whether an atomic has an address that is the same for all lanes as far as ptxas can know: it
+/// does not follow from the thread's index or from loaded data.
+fn merges_updates(program: &Program, code: &Code) -> bool {
+    let first = program.predicates + program.registers32;
+    let mut addresses = program.code.iter().filter_map(|inst| match &inst.op {
+        Op::Atomic(atomic) if atomic.address.wide => Some(atomic.address.base),
+        _ => None,
+    });
+    addresses.any(|base| {
+        let is_constant = base.0 & Slot::PRIVATE == 0;
+        is_constant || is_uniform(program, code, (first + base.index(0)) as u32)
+    })
+}
+
+fn is_uniform(program: &Program, code: &Code, register: u32) -> bool {
+    let indices = program.warp_init.iter().filter(|(_, of)| matches!(of, WarpInit::ThreadIndex(_)));
+    let indices: Vec<u32> = indices.map(|(at, _)| (program.predicates + at) as u32).collect();
+    let (mut known, mut waiting) = (HashSet::new(), vec![register]);
+    while let Some(register) = waiting.pop() {
+        if indices.contains(&register) {
+            return false;
+        }
+        if !known.insert(register) {
+            continue;
+        }
+        for (inst, of) in program.code.iter().zip(&code.instructions) {
+            if code.results(of).contains(&register) {
+                if of.kind != Kind::Arithmetic || matches!(inst.op, Op::Exchange(_)) {
+                    return false;
+                }
+                waiting.extend(code.sources(of));
+            }
+        }
+    }
+    true
 }
 
 impl<'c> Merging<'c> {

@@ -1,14 +1,15 @@
 //! The estimated duration of a launch: a function of its execution and of constants of the chip.
 //!
-//! Input: a program, the counts of its launch, the launch's shape, the chip's [`Rates`]. Output: an
-//! [`Estimate`]. The estimate is deterministic: it depends on no clock, no host and no order of
-//! host threads.
+//! Input: a program, its machine code if it is known, the counts of its launch, the launch's shape,
+//! the chip's [`Rates`]. Output: an [`Estimate`]. The estimate is deterministic: it depends on no
+//! clock, no host and no order of host threads.
 
 mod block;
 mod bounds;
 mod code;
 mod cost;
 mod limit;
+mod machine;
 mod memory;
 mod merging;
 mod pipes;
@@ -21,6 +22,7 @@ mod updates;
 mod waits;
 
 pub use limit::Limit;
+pub use machine::Machine;
 pub use rates::{Rates, TensorRates, Units};
 pub use shape::Shape;
 
@@ -30,7 +32,7 @@ use crate::counters::Counts;
 use crate::lower::Program;
 
 /// The version of the model: estimates of different versions are not compared.
-pub const MODEL: u32 = 5;
+pub const MODEL: u32 = 6;
 
 /// The part of the time of each resource but the busiest that nothing hides: by 65 kernels on an
 /// H200, of which the replay alone underestimates those that are near several limits
@@ -54,11 +56,15 @@ pub struct Estimate {
     pub characterised: bool,
     /// Whether the occupancy counts the kernel's registers; if not, they limit nothing in it.
     pub registers_known: bool,
+    /// Whether the instructions are those of the kernel's machine code. If not, they follow from
+    /// the PTX by rules.
+    pub machine_code_known: bool,
 }
 
 /// The estimate of a launch; none if its traffic was not recorded.
 pub fn estimate(
     program: &Program,
+    machine: Option<&Machine>,
     counts: &Counts,
     shape: Shape,
     rates: &Rates,
@@ -66,8 +72,12 @@ pub fn estimate(
     let traffic = counts.traffic.as_deref()?;
     let traces = traffic.traces();
     let mut code = Code::new(program, &rates.units);
-    merging::merge(program, &mut code);
-    let updates_ns = updates::ns(program, counts, rates);
+    let machine = machine.filter(|machine| machine.is_whole(program));
+    match machine {
+        Some(machine) => machine.apply(program, counts, &rates.units, &mut code),
+        None => merging::merge(program, &mut code),
+    }
+    let updates_ns = updates::ns(program, &code, counts, rates);
     let averages = Averages::new(counts, &traces, shape, rates, updates_ns)?;
     let chain = waits::ns(&code, &traces, shape, rates);
     let replayed = replay::replay(&code, &traces, shape, rates, averages, traffic.longest_warp());
@@ -91,5 +101,6 @@ pub fn estimate(
         chip: rates.name,
         characterised: rates.characterised,
         registers_known: shape.registers_known,
+        machine_code_known: machine.is_some(),
     })
 }

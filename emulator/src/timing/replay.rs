@@ -35,9 +35,6 @@ const TURNAROUND: u64 = 270;
 /// without a conflict.
 const RETRY: u64 = 116;
 
-/// ptxas unrolls loops so often, where it does.
-const UNROLLED: u32 = 4;
-
 /// Clocks between arrivals at barriers, and from the last one to the release: a barrier takes 12.6,
 /// and 2 for each warp, on an H100 (docs/scripts/estimate).
 const BARRIER: (u64, u64) = (2, 13);
@@ -221,7 +218,8 @@ impl<'r> Replay<'r> {
         let Some(Reverse((at, index, step))) = self.stores.pop() else { return };
         let warp = &mut self.warps[index as usize];
         if let Some(access) = self.traces[self.blocks[warp.block].trace].access(step) {
-            self.memory.store(at, access, &mut warp.gathered);
+            let part = self.code.instructions[step.pc as usize].accesses;
+            self.memory.store(at, access, part, &mut warp.gathered);
         }
     }
 
@@ -255,17 +253,18 @@ impl<'r> Replay<'r> {
             // Slots that an instruction leaves free while it waits are for others.
             let earliest = self.warps[index as usize].earliest();
             let slot = self.slots[quarter].max(earliest);
-            self.slots[quarter] = slot + u64::from(cost.issues) * TICK;
+            self.slots[quarter] = slot + u64::from(cost.issues);
             start = self.pipes[quarter].take(slot, &cost).max(ready);
         }
         let warp = &self.warps[index as usize];
         let block = &self.blocks[warp.block];
         let access = self.traces[block.trace].access(step);
         let done = match (instruction.kind, access) {
-            (Kind::Load { cached }, Some(access)) => {
-                self.memory.load(start, access, cached, warp.block as u64)
+            (Kind::Load { .. } | Kind::Copy, Some(access)) => {
+                let cached = instruction.kind == Kind::Load { cached: true };
+                let how = (cached, instruction.accesses);
+                self.memory.load(start, access, how, warp.block as u64)
             }
-            (Kind::Copy, Some(access)) => self.memory.load(start, access, false, warp.block as u64),
             (Kind::Store, Some(_)) => {
                 self.stores.push(Reverse((start, index, step)));
                 start
@@ -274,7 +273,7 @@ impl<'r> Replay<'r> {
             (Kind::Retry, Some(access)) => self.memory.update(start, access, false),
             _ => start,
         };
-        let done = done + u64::from(cost.latency) * TICK;
+        let done = done + u64::from(cost.latency);
         let warp = &mut self.warps[index as usize];
         warp.issued(start);
         if let (Kind::Store | Kind::Atomic { .. }, Some(base)) =
@@ -287,7 +286,7 @@ impl<'r> Replay<'r> {
             Kind::WaitForCopies => warp.floor = warp.newest.max(warp.copied),
             Kind::Fence => warp.floor = warp.newest.max(done),
             Kind::Retry => warp.floor = warp.newest + RETRY * TICK,
-            Kind::Branch { unrolls } => self.branch(index, step.pc, unrolls),
+            Kind::Branch { unrolled } => self.branch(index, step.pc, unrolled),
             Kind::Barrier { continues: false } => {
                 self.arrive(index);
                 return false;
@@ -306,19 +305,20 @@ impl<'r> Replay<'r> {
     }
 
     /// A branch: nothing moves across it, but for iterations of loops that ptxas unrolls.
-    fn branch(&mut self, index: u32, pc: u32, unrolls: bool) {
+    fn branch(&mut self, index: u32, pc: u32, unrolled: u32) {
         let next = self.step(index).map(|step| step.pc);
         let warp = &mut self.warps[index as usize];
         let is_taken = next != Some(pc + 1);
-        if is_taken && unrolls {
+        if is_taken && unrolled > 1 {
             warp.iterations += 1;
-            if !warp.iterations.is_multiple_of(UNROLLED) {
+            if !warp.iterations.is_multiple_of(unrolled) {
                 return;
             }
         } else {
             warp.iterations = 0;
         }
-        warp.floor = warp.newest + if is_taken { BRANCH * TICK } else { 0 };
+        let costs = is_taken || self.code.is_machine;
+        warp.floor = warp.newest + if costs { BRANCH * TICK } else { 0 };
     }
 
     /// A warp arrives at a barrier, and waits.

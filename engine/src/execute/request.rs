@@ -30,6 +30,7 @@ impl Execution<'_> {
             declared: self.instance(planned, configuration).cloned(),
             launchable: self.launchable(planned),
             resources: self.resources_of(planned, configuration),
+            cubins: self.cubins_of(planned, configuration),
             emulated: self.emulated,
             repeat: match job.pass {
                 Pass::Timed { repeat } | Pass::Energy { repeat } => repeat,
@@ -96,6 +97,18 @@ impl Execution<'_> {
     ) -> BTreeMap<String, ModuleResources> {
         let assembled = self.assembled_of(planned, configuration);
         assembled.map(|(name, it)| (name.to_owned(), it.resources.clone())).collect()
+    }
+
+    /// ptxas's machine code of the modules that a configuration needs.
+    fn cubins_of(
+        &self,
+        planned: &PlannedSeries,
+        configuration: usize,
+    ) -> BTreeMap<String, PathBuf> {
+        let assembled = self.assembled_of(planned, configuration);
+        let cubins = assembled
+            .filter_map(|(name, it)| Some((name.to_owned(), it.cubin.as_ref()?.clone().into())));
+        cubins.collect()
     }
 
     /// The modules that a configuration needs, as far as ptxas has machine code of them.

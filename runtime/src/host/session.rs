@@ -338,6 +338,8 @@ impl Session {
             let known = request.resources.get(of.key()).map(|it| it.resources(symbol));
             if let (true, Ok(function), Some(Ok(known))) = (request.emulated, &loaded, known) {
                 emulator::set_registers(function.cu_function(), known.registers);
+                let cubin = request.cubins.get(of.key()).and_then(|file| fs::read(file).ok());
+                cubin.iter().for_each(|it| emulator::set_machine_code(function.cu_function(), it));
             }
             Ok::<_, Error>(loaded)
         };

@@ -60,6 +60,8 @@ pub(super) fn build(
 /// Lets ptxas compile `kernels` for each of `architectures`, if it is available.
 fn assemble(kernels: &mut Kernels, architectures: BTreeSet<String>, target: &Utf8Path) {
     let kept = target.join("gpuprof/ptxas");
+    // Harnesses, which read the machine code, have another working directory.
+    let kept = camino::absolute_utf8(&kept).unwrap_or(kept);
     let found = Assembler::find(&Search::from_environment(&ptxas::PROGRAM));
     let machine_code: BTreeSet<&str> = kernels.declared.machine_code().collect();
     let ptx = kernels.modules.iter().filter(|(module, _)| !machine_code.contains(module.as_str()));

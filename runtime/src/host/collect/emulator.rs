@@ -270,6 +270,19 @@ pub(crate) fn set_registers(function: sys::CUfunction, registers: u32) {
     }
 }
 
+/// Says which machine code ptxas made of `function`, so that the emulated driver's estimates count
+/// its instructions. Without it, the driver estimates by the PTX alone.
+pub(crate) fn set_machine_code(function: sys::CUfunction, cubin: &[u8]) {
+    type Set = unsafe extern "C" fn(sys::CUfunction, *const u8, usize) -> c_int;
+    // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1); the function
+    // is loaded, and the bytes are alive during the call.
+    unsafe {
+        if let Some(set) = driver_library::find::<Set>(b"gpuemu_set_machine_code\0") {
+            set(function, cubin.as_ptr(), cubin.len());
+        }
+    }
+}
+
 /// The lines of `kernel` in the module of this `ptx`; none if the emulated driver cannot read it.
 pub(crate) fn listing(ptx: &str, kernel: &str) -> Option<Listing> {
     type List = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_char;

@@ -1,0 +1,165 @@
+//! How often each block of machine code executes, by the counts of the PTX.
+//!
+//! ptxas copies blocks of the PTX (it unrolls loops), merges and moves their instructions. So a
+//! block of the PTX and a loop of machine code belong together if most of the block's instructions
+//! are there. As many copies of the block are in an iteration as most of its instructions have
+//! there: accesses of memory and arithmetic on floats if it has some, since ptxas seldom changes
+//! these. A loop with more copies takes as many executions as fill its iterations, and leaves the
+//! rest to the others.
+
+use super::flow::Flow;
+use super::instruction::{Access, Instruction};
+use super::source::{Anchor, Source};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// A loop of machine code by its number, or the code outside of all.
+type Place = Option<usize>;
+
+/// The instructions of a block of the PTX in one place of the machine code.
+#[derive(Debug, Default)]
+struct Part {
+    /// By instruction of the PTX: the machine instructions from it, and how many of them are of the
+    /// same kind.
+    instructions: BTreeMap<usize, (u32, u32)>,
+}
+
+/// The copies of a block of the PTX in one place.
+#[derive(Debug, Clone, Copy)]
+struct Copies {
+    place: Place,
+    depth: usize,
+    count: u32,
+}
+
+/// The executions of machine code.
+#[derive(Debug)]
+pub struct Executions {
+    /// Of each block of the machine code.
+    pub of_block: Vec<f64>,
+    /// The most copies of each block of the PTX in an iteration of a loop.
+    pub copies: HashMap<usize, u32>,
+}
+
+impl Executions {
+    /// Those of machine code with this `flow`, of which `source` knows the PTX.
+    pub fn new(code: &[Instruction], flow: &Flow, source: &Source<'_>) -> Self {
+        let mut parts: BTreeMap<usize, BTreeMap<Place, Part>> = BTreeMap::new();
+        let mut present = vec![HashSet::new(); flow.blocks.len()];
+        for (block, present) in flow.blocks.iter().zip(&mut present).filter(|(of, _)| of.runs) {
+            for instruction in &code[block.instructions.clone()] {
+                let Some(pc) = source.pc(instruction.ptx_line) else { continue };
+                let of_ptx = source.block(pc);
+                present.insert(of_ptx);
+                let part = parts.entry(of_ptx).or_default().entry(block.of_loop).or_default();
+                let (all, own) = part.instructions.entry(pc).or_default();
+                *all += 1;
+                *own += u32::from(is_own(source.anchor(pc), instruction));
+            }
+        }
+        let (mut shares, mut copies) = (HashMap::new(), HashMap::new());
+        for (of_ptx, parts) in &parts {
+            let all = complete(parts, flow, source, source.is_repeated(*of_ptx));
+            copies.insert(*of_ptx, all.iter().map(|of| of.count).max().unwrap_or(1));
+            for (place, executions) in divide(source, *of_ptx, &all) {
+                shares.insert((*of_ptx, place), executions);
+            }
+        }
+        let mut of_block: Vec<f64> = Vec::with_capacity(flow.blocks.len());
+        for (at, (block, present)) in flow.blocks.iter().zip(&present).enumerate() {
+            let known = present.iter().filter_map(|of| shares.get(&(*of, block.of_loop)));
+            let most = known.copied().reduce(f64::max);
+            // A block of moved instructions alone runs as often as the one before it.
+            let before = || {
+                let same = |other: &&usize| flow.blocks[**other].of_loop == block.of_loop;
+                let earlier = (0..at).collect::<Vec<_>>();
+                let last = earlier.iter().rev().filter(same).find(|other| of_block[**other] > 0.0);
+                last.map_or(0.0, |other| of_block[*other])
+            };
+            of_block.push(if block.runs { most.unwrap_or_else(before) } else { 0.0 });
+        }
+        Self { of_block, copies }
+    }
+}
+
+/// Whether a machine instruction is of the kind of the one of the PTX from which it comes.
+fn is_own(anchor: Anchor, of: &Instruction) -> bool {
+    match anchor {
+        Anchor::Load => of.access == Some(Access::Load),
+        Anchor::Store => of.access == Some(Access::Store),
+        Anchor::Atomic => of.access == Some(Access::Atomic),
+        Anchor::Copy => of.access == Some(Access::Copy),
+        Anchor::Barrier => of.is_barrier,
+        Anchor::Float | Anchor::Other { .. } => true,
+    }
+}
+
+/// The places with at least half of the instructions that any place has, and how many copies of the
+/// block each has.
+fn complete(
+    parts: &BTreeMap<Place, Part>,
+    flow: &Flow,
+    source: &Source<'_>,
+    is_repeated: bool,
+) -> Vec<Copies> {
+    let most = parts.values().map(|part| part.instructions.len()).max().unwrap_or(0);
+    let complete = parts.iter().filter(|(_, part)| 2 * part.instructions.len() >= most);
+    complete
+        .map(|(&place, part)| Copies {
+            place,
+            depth: flow.depth(place),
+            count: if is_repeated { part.copies(source) } else { 1 },
+        })
+        .collect()
+}
+
+impl Part {
+    /// How many copies it has.
+    fn copies(&self, source: &Source<'_>) -> u32 {
+        let (mut sure, mut others) = (Vec::new(), Vec::new());
+        for (&pc, &(all, own)) in &self.instructions {
+            match source.anchor(pc) {
+                Anchor::Other { issues: 0 } => {}
+                Anchor::Other { issues } => others.push(((all + issues / 2) / issues).max(1)),
+                _ if own > 0 => sure.push(own),
+                _ => {}
+            }
+        }
+        // Merged accesses are fewer than the copies, and moved arithmetic is more often elsewhere.
+        match sure.is_empty() {
+            false => most_frequent(&sure, u32::max),
+            true => most_frequent(&others, u32::min),
+        }
+    }
+}
+
+/// The most frequent of these numbers; if several are, the choice of `choose`. 1 if there is none.
+fn most_frequent(numbers: &[u32], choose: impl Fn(u32, u32) -> u32) -> u32 {
+    let count = |number: u32| numbers.iter().filter(|other| **other == number).count();
+    let best = numbers.iter().copied().reduce(|one, other| match count(one).cmp(&count(other)) {
+        std::cmp::Ordering::Less => other,
+        std::cmp::Ordering::Greater => one,
+        std::cmp::Ordering::Equal => choose(one, other),
+    });
+    best.unwrap_or(1)
+}
+
+/// The executions of a block of the PTX in each place.
+fn divide(source: &Source<'_>, of_ptx: usize, all: &[Copies]) -> Vec<(Place, f64)> {
+    let shallowest = all.iter().map(|of| of.depth).min().unwrap_or(0);
+    let mut order = all.to_vec();
+    order.sort_by_key(|of| (of.depth == shallowest, std::cmp::Reverse(of.count)));
+    let entries = source.entries(of_ptx);
+    let mut left = if entries > 0.0 { source.executions(of_ptx) / entries } else { 0.0 };
+    let mut shares = Vec::new();
+    for (at, of) in order.iter().enumerate() {
+        let copies = f64::from(of.count);
+        let is_last = at + 1 == order.len();
+        let iterations = if is_last { left / copies } else { (left / copies + 1e-9).floor() };
+        // What is outside of the others' loops runs once at most.
+        let is_outside = of.depth == shallowest && order.len() > 1;
+        let iterations = if is_outside { iterations.min(1.0) } else { iterations };
+        left -= iterations * copies;
+        shares.push((of.place, iterations * entries));
+    }
+    shares
+}
