@@ -15,6 +15,7 @@ mod sequences;
 pub mod symbols;
 mod zstd;
 
+use elf::{number, part};
 use std::borrow::Cow;
 
 /// The folder of this crate's source, for a tool that compiles it with one `rustc` call.
@@ -121,18 +122,6 @@ impl<'f> Member<'f> {
         };
         bytes.map(Cow::Owned).ok_or_else(|| "its compressed part is damaged".to_owned())
     }
-}
-
-/// The number of `N` bytes at `at`, low byte first.
-fn number<const N: usize>(file: &[u8], at: usize) -> Result<usize, String> {
-    part(file, at, N).map(bits::little)
-}
-
-/// The `size` bytes at `at`.
-fn part(file: &[u8], at: usize, size: usize) -> Result<&[u8], String> {
-    let end = at.saturating_add(size);
-    let cut_off = || format!("it ends before byte {end} ({} bytes)", file.len());
-    file.get(at..end).ok_or_else(cut_off)
 }
 
 #[cfg(test)]

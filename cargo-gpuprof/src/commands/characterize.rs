@@ -310,7 +310,7 @@ mod tests {
                 "varied_percent": 1.5,
             })
         );
-        assert_eq!(document["constants"][2]["model"], Value::Null);
+        assert_eq!(document["constants"][1]["model"], Value::Null);
         assert_eq!(
             document["missing"][0],
             json!({ "name": "tensor.bit", "reason": "no such units" })

@@ -84,10 +84,13 @@ struct Merging<'c> {
 }
 
 /// Changes the costs of what is merged.
-pub fn merge(program: &Program, code: &mut Code) { let mut merging = Merging::new(program, code);
-(0..program.code.len()).for_each(|pc| merging.merge(pc)); let costs = merging.finish();
-code.instructions.iter_mut().zip(costs).for_each(|(of, cost)| of.cost = cost); code.merges_updates =
-merges_updates(program, code); }
+pub fn merge(program: &Program, code: &mut Code) {
+    let mut merging = Merging::new(program, code);
+    (0..program.code.len()).for_each(|pc| merging.merge(pc));
+    let costs = merging.finish();
+    code.instructions.iter_mut().zip(costs).for_each(|(of, cost)| of.cost = cost);
+    code.merges_updates = merges_updates(program, code);
+}
 /// Whether an atomic has an address that is the same for all lanes as far as ptxas can know: it
 /// does not follow from the thread's index or from loaded data.
 fn merges_updates(program: &Program, code: &Code) -> bool {

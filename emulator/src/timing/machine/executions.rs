@@ -70,10 +70,9 @@ impl Executions {
             let most = known.copied().reduce(f64::max);
             // A block of moved instructions alone runs as often as the one before it.
             let before = || {
-                let same = |other: &&usize| flow.blocks[**other].of_loop == block.of_loop;
-                let earlier = (0..at).collect::<Vec<_>>();
-                let last = earlier.iter().rev().filter(same).find(|other| of_block[**other] > 0.0);
-                last.map_or(0.0, |other| of_block[*other])
+                let same = |other: &usize| flow.blocks[*other].of_loop == block.of_loop;
+                let last = (0..at).rev().filter(same).find(|other| of_block[*other] > 0.0);
+                last.map_or(0.0, |other| of_block[other])
             };
             of_block.push(if block.runs { most.unwrap_or_else(before) } else { 0.0 });
         }
