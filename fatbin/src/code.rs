@@ -2,7 +2,7 @@
 
 use crate::elf::{Section, Sections};
 use crate::lines::PtxLines;
-use crate::symbols::{symbols, target};
+use crate::symbols::{compute_capability, symbols};
 
 /// The bytes of an instruction, since compute capability 7.0.
 const BYTES: usize = 16;
@@ -37,15 +37,14 @@ impl MachineCode {
         let Some(symbol) = symbol else { return Ok(None) };
         let bytes = sections.at(symbol.section).map_or(Ok(&[][..]), Section::bytes)?;
         let code = bytes.get(symbol.offset as usize..).unwrap_or_default();
-        let lines = PtxLines::read(cubin)?;
+        let lines = PtxLines::new(&sections, &symbols)?;
         let instruction = |(at, bytes): (usize, &[u8])| MachineInstruction {
-            bits: bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte)),
+            bits: bytes.try_into().map_or(0, u128::from_le_bytes),
             ptx_line: lines.line(function, (at * BYTES) as u64),
         };
         let code = &code[..code.len().min(symbol.size as usize)];
-        let digits = target(cubin)?.chars().filter(char::is_ascii_digit).collect::<String>();
         Ok(Some(Self {
-            compute_capability: digits.parse().unwrap_or(0),
+            compute_capability: compute_capability(cubin)?,
             instructions: code.chunks_exact(BYTES).enumerate().map(instruction).collect(),
         }))
     }

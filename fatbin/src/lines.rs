@@ -41,12 +41,16 @@ impl PtxLines {
     /// A file that is cut off, or a table of another form.
     pub fn read(cubin: &[u8]) -> Result<Self, String> {
         let sections = Sections::parse(cubin)?;
-        let symbols = symbols(&sections)?;
+        Self::new(&sections, &symbols(&sections)?)
+    }
+
+    /// Those of a cubin with these sections and symbols.
+    pub(crate) fn new(sections: &Sections<'_>, symbols: &[Symbol<'_>]) -> Result<Self, String> {
         let place = |symbol: &Symbol<'_>| (symbol.name.to_owned(), (symbol.section, symbol.offset));
         let functions = symbols.iter().filter(|it| it.is_function()).map(place).collect();
         let mut lines = Self { functions, rows: BTreeMap::new() };
         let bytes = |name: &str| sections.named(name).map_or(Ok(&[][..]), Section::bytes);
-        let places = relocations(bytes(&format!(".rela{TABLE}"))?, &symbols)?;
+        let places = relocations(bytes(&format!(".rela{TABLE}"))?, symbols)?;
         let table = bytes(TABLE)?;
         let mut unit = 0;
         while unit < table.len() {

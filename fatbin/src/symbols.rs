@@ -77,17 +77,25 @@ fn text(names: &[u8], start: usize) -> &str {
 /// The system and version of cubins from CUDA 13 on.
 const SINCE_13: u8 = 0x41;
 
+/// The compute capability that a cubin is for, without its dot: 90.
+///
+/// # Errors
+/// The file is cut off.
+pub fn compute_capability(file: &[u8]) -> Result<u32, String> {
+    let flags = number::<4>(file, 0x30)?;
+    Ok(if is_since_13(file)? { flags >> 8 & 0xff } else { flags & 0xff } as u32)
+}
+
 /// The target of a cubin: `sm_90`.
 ///
 /// # Errors
 /// The file is cut off.
 pub fn target(file: &[u8]) -> Result<String, String> {
-    let flags = number::<4>(file, 0x30)?;
-    let system = part(file, 7, 1)?[0];
-    if system == SINCE_13 {
-        // Whether it needs features of this one architecture stands elsewhere.
-        return Ok(format!("sm_{}", flags >> 8 & 0xff));
-    }
-    let alone = if flags & 0x800 != 0 { "a" } else { "" };
-    Ok(format!("sm_{}{alone}", flags & 0xff))
+    // In newer files, whether it needs features of this one architecture stands elsewhere.
+    let is_alone = !is_since_13(file)? && number::<4>(file, 0x30)? & 0x800 != 0;
+    Ok(format!("sm_{}{}", compute_capability(file)?, if is_alone { "a" } else { "" }))
+}
+
+fn is_since_13(file: &[u8]) -> Result<bool, String> {
+    Ok(part(file, 7, 1)?[0] == SINCE_13)
 }

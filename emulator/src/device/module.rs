@@ -27,7 +27,7 @@ pub struct Kernel {
     opted_in: Arc<AtomicU32>,
     /// Registers of a thread; 0 if nobody said how many.
     registers: Arc<AtomicU32>,
-    /// Its machine code; none if nobody said what it is.
+    /// Its machine code, if the program gave its cubin.
     machine: Arc<OnceLock<Machine>>,
     /// The module's `.version`, as 10 × major + minor.
     ptx_version: u32,
@@ -81,7 +81,7 @@ impl Kernel {
         self.registers.store(registers, Relaxed);
     }
 
-    /// Its machine code, if the program said what ptxas made of it.
+    /// Its machine code, if the program gave its cubin.
     pub fn machine(&self) -> Option<&Machine> {
         self.machine.get()
     }

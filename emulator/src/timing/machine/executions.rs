@@ -8,7 +8,7 @@
 //! rest to the others.
 
 use super::flow::Flow;
-use super::instruction::{Access, Instruction};
+use super::instruction::Instruction;
 use super::source::{Anchor, Source};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -83,10 +83,7 @@ impl Executions {
 /// Whether a machine instruction is of the kind of the one of the PTX from which it comes.
 fn is_own(anchor: Anchor, of: &Instruction) -> bool {
     match anchor {
-        Anchor::Load => of.access == Some(Access::Load),
-        Anchor::Store => of.access == Some(Access::Store),
-        Anchor::Atomic => of.access == Some(Access::Atomic),
-        Anchor::Copy => of.access == Some(Access::Copy),
+        Anchor::Access(access) => of.access == Some(access),
         Anchor::Barrier => of.is_barrier,
         Anchor::Float | Anchor::Other { .. } => true,
     }

@@ -102,10 +102,6 @@ impl Instruction {
     /// The units that it occupies. Its latency is that of the PTX.
     pub fn cost(&self, units: &Units) -> Cost {
         let slot = cost(1, 0);
-        let halves = || match units.half_busy {
-            1 => slot.floats(1),
-            _ => slot.heavy(2),
-        };
         match self.opcode {
             // MOV, P2R, CS2R, SEL, FSEL, FMNMX, FSETP, ISETP, VIMNMX3, IADD3, LEA, LOP3, IABS,
             // PRMT, IMNMX, SHF, PLOP3, F2FP, I2FP, VIADDMNMX, VIMNMX, FMNMX3.
@@ -114,7 +110,8 @@ impl Instruction {
             0x20 | 0x21 | 0x23 if units.float_busy == 1 => slot.floats(1),
             0x20 | 0x21 | 0x23 => slot.heavy(2),
             // HADD2, HFMA2, HMUL2, HSETP2, HFMA2.MMA.
-            0x30..=0x35 => halves(),
+            0x30..=0x35 if units.half_busy == 1 => slot.floats(1),
+            0x30..=0x35 => slot.heavy(2),
             // IMAD, IDP, VIADD; IMAD.WIDE, IMAD.HI.
             0x24 | 0x26 | 0x36 => slot.heavy(2),
             0x25 | 0x27 => slot.heavy(4),

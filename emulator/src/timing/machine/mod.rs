@@ -12,7 +12,7 @@ mod source;
 
 use self::executions::Executions;
 use self::flow::Flow;
-use self::instruction::{Effect, Instruction};
+use self::instruction::{Access, Effect, Instruction};
 use self::source::{Anchor, Source};
 use super::code::{Code, Kind};
 use super::pipes::Demand;
@@ -103,12 +103,10 @@ impl Machine {
             let work = &work[pc];
             of.cost = work.demand.cost(count, &of.cost);
             of.cost.latency = latency.round() as u32;
-            let is_access = !matches!(
-                source.anchor(pc),
-                Anchor::Barrier | Anchor::Float | Anchor::Other { .. }
-            );
+            let anchor = source.anchor(pc);
+            let is_access = matches!(anchor, Anchor::Access(_));
             of.accesses = if is_access { (work.accesses / count).min(1.0) } else { 1.0 };
-            code.merges_updates |= work.asks_lanes && source.anchor(pc) == Anchor::Atomic;
+            code.merges_updates |= work.asks_lanes && anchor == Anchor::Access(Access::Atomic);
             if source.is_shared(pc) {
                 (shared, left) = (shared + count, left + count * of.accesses);
             }

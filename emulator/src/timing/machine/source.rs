@@ -1,23 +1,18 @@
 //! The PTX of machine code: its basic blocks and their executions.
 
-use super::super::code::{Code, Kind};
+use super::instruction::Access;
 use crate::counters::Counts;
 use crate::lower::Program;
 use crate::lower::blocks::split;
 use crate::lower::inst::{ArithOp, ExchangeOp, FloatOp, Op, Space};
+use crate::timing::code::{Code, Kind};
 use std::collections::HashMap;
 
 /// How the copies of an instruction of the PTX are counted in machine code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
-    /// By loads.
-    Load,
-    /// By stores.
-    Store,
-    /// By atomics.
-    Atomic,
-    /// By copies to shared memory.
-    Copy,
+    /// By accesses of this kind.
+    Access(Access),
     /// By barriers.
     Barrier,
     /// It is one instruction on floats.
@@ -122,10 +117,10 @@ impl<'p> Source<'p> {
             (Op::Mma(_) | Op::Fragment(_) | Op::Exchange(ExchangeOp::Match { .. }), _) => {
                 Anchor::Other { issues: 0 }
             }
-            (_, Kind::Load { .. }) => Anchor::Load,
-            (_, Kind::Store) => Anchor::Store,
-            (_, Kind::Atomic { .. } | Kind::Retry) => Anchor::Atomic,
-            (_, Kind::Copy) => Anchor::Copy,
+            (_, Kind::Load { .. }) => Anchor::Access(Access::Load),
+            (_, Kind::Store) => Anchor::Access(Access::Store),
+            (_, Kind::Atomic { .. } | Kind::Retry) => Anchor::Access(Access::Atomic),
+            (_, Kind::Copy) => Anchor::Access(Access::Copy),
             (_, Kind::Barrier { .. }) => Anchor::Barrier,
             (Op::Arith(op), _) if is_float(op) => Anchor::Float,
             (Op::Float(FloatOp::Fma64 { .. }), _) => Anchor::Float,
