@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures the kernels that judge the model of estimated times, once each. SET is a folder next to
-# this script: judged (the default, 33 kernels), judged-again (32 others), judged-third (28 more) or
-# judged-fourth (24 more).
+# this script: judged (the default, 33 kernels), judged-again (32 others), judged-third (28 more),
+# judged-fourth (24 more) or judged-fifth (36 more).
 #   judged.sh archive TOOL [SET]    # here: writes SET.tar.zst; wants cargo and NVRTC
 #   judged.sh TOOL [SET]            # on a GPU, next to SET.tar.zst: writes SET.json
 # The first set takes 30 s on an H100. Then, in docs/scripts: GPUEMU_CHIP=h100 TOOL gpuprof run
