@@ -32,7 +32,7 @@ fn each_chip_is_judged_by_itself_and_has_a_column() {
         "vector::gather@a100\n  vector/src/lib.rs:15  on the emulated A100 (sm_80), times \
          estimated",
         "vector::gather@l4  vector/src/lib.rs:15  on the emulated L4 (sm_89), times estimated",
-        "by model 6 of the A100, not measured; 90% intervals in parentheses; registers unknown; \
+        "by model 7 of the A100, not measured; 90% intervals in parentheses; registers unknown; \
          not checked on hardware\n",
         "\nvector::gather by chip: ≈ duration [",
         " not checked on hardware: a100, l4\n",

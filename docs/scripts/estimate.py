@@ -36,6 +36,8 @@ LOOKS = [
     "2026-11-30, model 5: 28 other kernels on an H200, by an author who did not know the model",
     "2026-11-30: all three sets, to make model 6",
     "2026-11-30, model 6: 24 other kernels on an H200, by an author who did not know the model",
+    "2026-11-30: all four sets, to make model 7",
+    "2026-11-30, model 7: 36 other kernels on an H200, by an author who did not know the model",
 ]
 
 

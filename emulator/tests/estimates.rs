@@ -8,7 +8,8 @@ use gpuprof_emulator::timing::{Estimate, Limit};
 /// dependent multiplications, of the first warp after a barrier and of the others before it. `hot`:
 /// every thread adds to one word; `hot_floats`: the same of floats. `spread`: a word of each
 /// thread, `shift` says how far apart. `strided`: a sum of `count` words in a loop. `in_turn`: each
-/// block waits for the one before it.
+/// block waits for the one before it. `meetings`: `count` barriers, before each of which the first
+/// warp adds 32 times. `alone`: 32,768 dependent additions of one block.
 const PTX: &str = r"
 .version 7.0
 .target sm_80
@@ -160,6 +161,80 @@ $wait:
 $go:
     mov.u32 %r3, 1;
     st.volatile.global.u32 [%rd3], %r3;
+    ret;
+}
+.visible .entry meetings(.param .u64 y, .param .u32 count)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<5>;
+    .reg .b64 %rd1;
+    mov.u32 %r3, %tid.x;
+    setp.ge.u32 %p2, %r3, 32;
+    ld.param.u32 %r4, [count];
+    mov.u32 %r1, 0;
+    mov.u32 %r2, 1;
+$next:
+    @%p2 bra $meet;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r2, %r2, %r1;
+$meet:
+    bar.sync 0;
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p1, %r1, %r4;
+    @%p1 bra $next;
+    ld.param.u64 %rd1, [y];
+    st.global.u32 [%rd1], %r2;
+    ret;
+}
+.visible .entry alone(.param .u64 y, .param .u32 block)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<5>;
+    .reg .b64 %rd1;
+    mov.u32 %r3, %ctaid.x;
+    ld.param.u32 %r4, [block];
+    setp.ne.u32 %p2, %r3, %r4;
+    @%p2 bra $end;
+    mov.u32 %r1, 0;
+    mov.u32 %r2, 1;
+$next:
+    add.u32 %r2, %r2, %r1;
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p1, %r1, 32768;
+    @%p1 bra $next;
+    ld.param.u64 %rd1, [y];
+    st.global.u32 [%rd1], %r2;
+$end:
     ret;
 }
 ";
@@ -336,4 +411,36 @@ fn waves_of_blocks_follow_each_other() {
     // A multiprocessor holds four blocks with 48 KiB.
     let (one, two) = (launch(528), launch(1056));
     assert!(two > 1.6 * one && two < 2.1 * one, "{one} and {two}");
+}
+
+#[test]
+fn a_long_block_takes_as_long_for_each_barrier_as_a_short_one() {
+    // Beyond 16,384 steps of the first warp, the others would meet without it.
+    let nanoseconds = |count: u32| {
+        let mut bench = Bench::unchecked(PTX);
+        let y = bench.upload(&[0u32]);
+        let launch = bench.launch("meetings", 1, 128, &[&y, &count]);
+        let estimate = estimate(&launch);
+        let launch = estimate.limits.iter().find(|of| of.0 == Limit::Launch).expect("it is one").1;
+        estimate.duration_ns * (1.0 - launch) / f64::from(count)
+    };
+    let (short, long) = (nanoseconds(256), nanoseconds(4096));
+    assert!((long / short - 1.0).abs() < 0.02, "{short} and {long}");
+}
+
+#[test]
+fn a_long_block_takes_its_time_whatever_others_do() {
+    let nanoseconds = |blocks: u32, block: u32| {
+        let mut bench = Bench::unchecked(PTX);
+        let y = bench.upload(&[0u32]);
+        estimate(&bench.launch("alone", blocks, 32, &[&y, &block])).duration_ns
+    };
+    let alone = nanoseconds(1, 0);
+    for (blocks, block) in [(2, 0), (2, 1), (64, 63), (1024, 0)] {
+        let others = nanoseconds(blocks, block);
+        assert!((others / alone - 1.0).abs() < 0.1, "{blocks}, {block}: {others} and {alone}");
+    }
+    // It is none of the recorded ones.
+    let unknown = nanoseconds(1024, 1023) / alone;
+    assert!((0.4..2.0).contains(&unknown), "{unknown}");
 }

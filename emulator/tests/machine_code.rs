@@ -1,7 +1,9 @@
 //! Estimated times by machine code.
 //!
-//! `machine_code/loops.cubin` is what ptxas 13.0.88 makes of `loops.ptx`: `ptxas -lineinfo -arch
-//! sm_90 loops.ptx -o loops.cubin`. Counts are those of ncu 2025.3.1 on an H200, 2026-11-30.
+//! ptxas 13.0.88 made `machine_code/loops.cubin` of `loops.ptx`: `ptxas -lineinfo -arch sm_90
+//! loops.ptx -o loops.cubin`, and `chains.cubin` of `chains.ptx` in the same way. Counts are those
+//! of ncu 2025.3.1 on an H200, 2026-11-30, and clocks those of `docs/scripts/estimate/constants.sh`
+//! there.
 
 use crate::common::{Argument, Bench};
 use fatbin::code::MachineCode;
@@ -9,6 +11,9 @@ use gpuprof_emulator::timing::{Estimate, Limit, Machine};
 
 const PTX: &str = include_str!("machine_code/loops.ptx");
 const CUBIN: &[u8] = include_bytes!("machine_code/loops.cubin");
+
+const CHAINS: (&str, &[u8]) =
+    (include_str!("machine_code/chains.ptx"), include_bytes!("machine_code/chains.cubin"));
 
 /// Clocks of an H200 in a nanosecond, and the instructions of one multiprocessor in a clock.
 const CLOCK: f64 = 1.98;
@@ -27,6 +32,21 @@ fn estimated(kernel: &str, by_machine_code: bool, arguments: &[&dyn Argument]) -
     let memory: &[&dyn Argument] = if kernel == "products" { &[&sums] } else { &[&values, &sums] };
     let launch = bench.launch(kernel, 1, 256, &[memory, arguments].concat());
     launch.estimate.clone().expect("times are estimated")
+}
+
+/// The clocks of an iteration of a kernel of `chains.ptx` with one warp.
+fn iteration(kernel: &str, arguments: &[&dyn Argument]) -> f64 {
+    let (ptx, cubin) = CHAINS;
+    let duration = |count: u32| {
+        let mut bench = Bench::unchecked(ptx);
+        let to = bench.upload(&[0u32]);
+        let code = MachineCode::read(cubin, kernel).unwrap().expect("it has the kernel");
+        bench.module.kernel(kernel).unwrap().set_machine(Machine::new(&code));
+        let own: &[&dyn Argument] = &[&to, &count];
+        let launch = bench.launch(kernel, 1, 32, &[own, arguments].concat());
+        launch.estimate.clone().expect("times are estimated").duration_ns
+    };
+    (duration(1088) - duration(64)) * CLOCK / 1024.0
 }
 
 /// The share of a limit in the duration, in nanoseconds.
@@ -74,4 +94,27 @@ fn an_estimate_says_whether_it_knows_the_machine_code() {
     let [by_ptx, by_machine_code] = [false, true].map(|known| estimated("sums", known, &[&64u32]));
     assert!(!by_ptx.machine_code_known && by_machine_code.machine_code_known);
     assert!(by_machine_code.duration_ns != by_ptx.duration_ns, "{by_ptx:?}");
+}
+
+#[test]
+fn a_loop_takes_as_many_clocks_as_on_a_gpu() {
+    // ptxas knows 24 of them; the jump is the rest.
+    let clocks = iteration("counts", &[]);
+    assert!((clocks - 29.0).abs() < 0.5, "{clocks}");
+}
+
+#[test]
+fn different_constants_are_loaded_one_after_the_other() {
+    // An H200 takes 34, 45, 111 and 375 clocks for an address that takes one clock less.
+    for (words, expected) in [(1u32, 35.0), (2, 46.0), (8, 112.0), (32, 376.0)] {
+        let clocks = iteration("loads", &[&words]);
+        assert!((clocks / expected - 1.0).abs() < 0.03, "{words}: {clocks}, not {expected}");
+    }
+}
+
+#[test]
+fn loads_wait_for_each_other_also_if_their_line_has_other_instructions() {
+    let [apart, together] = ["apart", "together"].map(|kernel| iteration(kernel, &[]));
+    assert!((apart - 41.0).abs() < 3.0, "{apart}");
+    assert!((together / apart - 1.0).abs() < 0.01, "{together} and {apart}");
 }

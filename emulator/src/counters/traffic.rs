@@ -11,8 +11,11 @@ use std::collections::HashMap;
 /// log2 of the bytes of a sector.
 const SECTOR_SHIFT: u32 = 5;
 
+/// log2 of the sectors of a line.
+pub const LINE_SHIFT: u32 = 2;
+
 /// log2 of the sectors of a page: 2 MiB of addresses.
-const PAGE_SHIFT: u32 = 16;
+pub const PAGE_SHIFT: u32 = 16;
 
 /// The words of a page, a bit for each sector.
 const PAGE_WORDS: usize = 1 << (PAGE_SHIFT - 6);
@@ -165,6 +168,11 @@ impl Traffic {
         self.read.blocks()
     }
 
+    /// How many lines of each page of memory it reads.
+    pub fn read_lines(&self) -> HashMap<u64, u64> {
+        self.read.lines()
+    }
+
     /// The blocks of memory that it changes.
     pub fn written_blocks(&self) -> Blocks {
         self.written.blocks()
@@ -267,6 +275,16 @@ impl Sectors {
         blocks
     }
 
+    /// How many lines of each page it touches.
+    fn lines(&self) -> HashMap<u64, u64> {
+        let touched = |word: &u64| {
+            let pairs = word | word >> 1;
+            u64::from(((pairs | pairs >> 2) & 0x1111_1111_1111_1111).count_ones())
+        };
+        let lines = |at: usize| self.pages[at].iter().map(touched).sum();
+        self.index.iter().map(|(page, at)| (*page, lines(*at))).collect()
+    }
+
     fn add(&mut self, other: &Self) {
         for (page, at) in &other.index {
             let mine = self.page(*page).iter_mut();
@@ -301,6 +319,16 @@ mod tests {
             traffic.range(Use::Write, first, 128);
             assert_eq!(traffic.written_bytes(), 128, "{first}");
         }
+    }
+
+    #[test]
+    fn lines_are_counted_by_page() {
+        let mut traffic = Traffic::default();
+        traffic.lanes(Use::Read, &strided(1 << 21, 64), u32::MAX, 4);
+        traffic.range(Use::Read, (1 << 22) - 32, 64);
+        traffic.range(Use::Write, 0, 128);
+        let lines = traffic.read_lines();
+        assert_eq!(lines, HashMap::from([(1, 16 + 1), (2, 1)]));
     }
 
     #[test]

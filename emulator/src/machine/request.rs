@@ -8,6 +8,11 @@ use crate::counters::sectors::{self, Touched};
 use crate::counters::{Use, banks};
 use crate::lower::address::resolve;
 use crate::lower::inst::{Address, Op, Space};
+use std::collections::HashSet;
+
+/// Lines of local memory that L1 looks up in a clock: 3.7 on an H200, of lines without conflicts of
+/// banks (docs/scripts/estimate).
+const LINES: u32 = 4;
 
 /// What an access does, for counting and for words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +70,14 @@ impl Part {
     pub fn new(space: Space, constant: bool, lanes: u32, addresses: [u64; 32]) -> Self {
         let extent = Extent::new(&addresses, lanes);
         Self { space, constant, lanes, addresses, extent }
+    }
+
+    /// How many different words its lanes access.
+    fn words(&self) -> u32 {
+        let lanes = self.addresses.iter().enumerate();
+        let lanes = lanes.filter(|(lane, _)| self.lanes & (1 << lane) != 0);
+        let words: HashSet<u64> = lanes.map(|(_, address)| address >> 2).collect();
+        words.len() as u32
     }
 }
 
@@ -238,12 +251,22 @@ pub fn refuse(
     })
 }
 
+/// Clocks for which a request occupies the banks or the cache of its space, if no other count has
+/// them.
+fn passes(part: &Part, bytes: u32, verb: Verb) -> u32 {
+    match (part.space, verb) {
+        (Space::Shared, Verb::Update(_)) => banks::update_passes(&part.addresses, part.lanes),
+        // Each word of a thread is in a line of its own, with those of the other threads.
+        (Space::Local, _) => (part.words() * bytes.div_ceil(4)).div_ceil(LINES),
+        _ if part.constant => part.words(),
+        _ => 0,
+    }
+}
+
 /// Counts the request of a part.
 pub fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
-    if let (Space::Shared, Verb::Update(_)) = (part.space, verb)
-        && let Some(trace) = cx.trace()
-    {
-        trace.pass(banks::update_passes(&part.addresses, part.lanes));
+    if let Some(trace) = cx.trace() {
+        trace.pass(passes(part, bytes, verb));
     }
     let counts = &mut cx.counts.memory;
     match (part.space, verb) {

@@ -24,6 +24,8 @@ pub enum Kind {
     Arithmetic,
     /// It loads; `cached`: L1 may have the data.
     Load { cached: bool },
+    /// It loads from constant memory.
+    Constant,
     /// It stores.
     Store,
     /// It is atomic; `returns`: and returns the old value.
@@ -50,8 +52,6 @@ pub struct Instruction {
     pub cost: Cost,
     /// Its effect.
     pub kind: Kind,
-    /// The part of its accesses that are left in machine code: ptxas merges some.
-    pub accesses: f64,
     /// It loads data that other blocks may store, in a loop that stores nothing.
     pub polls: bool,
     /// It stores data that other blocks may load.
@@ -75,9 +75,6 @@ pub struct Code {
     pub shared_accesses: f64,
     /// Whether ptxas merges the atomics of a warp whose lanes all update one address.
     pub merges_updates: bool,
-    /// Whether it is by machine code: then a branch takes its time even if it is not taken. By the
-    /// PTX, ptxas may have made instructions with conditions of it.
-    pub is_machine: bool,
     slots: Vec<u32>,
 }
 
@@ -90,7 +87,6 @@ impl Code {
             registers: first[2] + program.registers64,
             shared_accesses: 1.0,
             merges_updates: true,
-            is_machine: false,
             slots: Vec::new(),
         };
         for inst in &program.code {
@@ -103,7 +99,6 @@ impl Code {
             code.instructions.push(Instruction {
                 cost: cost::of(inst, units),
                 kind: kind(&inst.op),
-                accesses: 1.0,
                 polls: false,
                 tells: matches!(inst.op, Op::Store { element, .. } if is_shared(element)),
                 base: base(&inst.op),
@@ -213,9 +208,8 @@ fn is_shared(element: Element) -> bool {
 
 fn kind(op: &Op) -> Kind {
     match op {
-        Op::Load { address, .. } if matches!(address.space, Space::Param | Space::Const) => {
-            Kind::Arithmetic
-        }
+        Op::Load { address, .. } if address.space == Space::Param => Kind::Arithmetic,
+        Op::Load { address, .. } if address.space == Space::Const => Kind::Constant,
         Op::Load { element, .. } => Kind::Load { cached: !is_shared(*element) },
         Op::Store { .. } => Kind::Store,
         Op::Atomic(atomic) if is_retried(atomic) => Kind::Retry,

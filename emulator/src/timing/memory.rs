@@ -21,6 +21,11 @@ const LOOKUPS: f64 = 3.3;
 /// Places of a sector in L1.
 const WAYS: usize = 4;
 
+/// Clocks for which a multiprocessor loads a word of constants for a warp, and by which each
+/// further word is later: on an H200, for 1 to 8 warps that load 1 to 32 words
+/// (docs/scripts/estimate).
+const WORD_OF_CONSTANTS: (u64, u64) = (2, 11);
+
 /// Sectors of a line.
 const LINE: u64 = 4;
 
@@ -127,11 +132,13 @@ impl Request {
 #[derive(Debug)]
 pub struct Memory<'r> {
     shared: &'r Shared,
-    /// When L1 and the banks are free, the port to L2, the shares of atomics and device memory.
+    /// When L1 and the banks are free, the port to L2, the shares of atomics and device memory, and
+    /// the unit of constants.
     front: Ticks,
     port: Ticks,
     updates: Ticks,
     device: Ticks,
+    constants: Ticks,
     /// When the last store left.
     stored: Option<Ticks>,
     /// Ticks of a request to L2, of one that stores, of an atomic, of a pair of sectors from device
@@ -175,6 +182,7 @@ impl<'r> Memory<'r> {
             port: 0,
             updates: 0,
             device: 0,
+            constants: 0,
             stored: None,
             of_l2: Request {
                 sector: ticks(SECTOR / per_clock(rates.l2_bytes_per_ns)),
@@ -211,9 +219,8 @@ impl<'r> Memory<'r> {
         let mut done = began + self.shared_latency;
         let (mut line, mut of_line, mut far_lines) = (u64::MAX, 0, 0);
         for &shared in access.sectors {
-            // Blocks that follow the same trace have data of their own.
-            let sector = shared ^ (block / self.averages.traces) << 40;
-            let set = hash(sector) % self.l1.len();
+            let sector = self.shared.of_block(shared, block / self.averages.traces);
+            let set = self.set(sector);
             let way = self.l1[set].iter().position(|known| known.0 == sector);
             // The one that was used last is the first.
             self.l1[set][..=way.unwrap_or(WAYS - 1)].rotate_right(1);
@@ -239,6 +246,31 @@ impl<'r> Memory<'r> {
             done = done.max(there);
         }
         done
+    }
+
+    /// When L1 and the banks are free.
+    pub fn front(&self) -> Ticks {
+        self.front
+    }
+
+    /// When data that L1 has are there, of a load that issues at a time.
+    pub fn hit(&self, at: Ticks) -> Ticks {
+        at + self.l1_latency
+    }
+
+    /// When constants can be loaded, of which the lanes of a warp load so many different words: the
+    /// time of one word less than their own.
+    pub fn load_constants(&mut self, at: Ticks, words: u32) -> Ticks {
+        let (words, began) = (u64::from(words), self.constants.max(at));
+        self.constants = began + words * WORD_OF_CONSTANTS.0 * TICK;
+        began + (words - 1) * WORD_OF_CONSTANTS.1 * TICK
+    }
+
+    /// The places in L1 that a sector may have. Each line has places for all of its sectors: an
+    /// H200 holds the words of 1,536 lines, but not of 2,048 (docs/scripts/estimate).
+    fn set(&self, sector: u64) -> usize {
+        let lines = self.l1.len() / LINE as usize;
+        hash(sector / LINE) % lines * LINE as usize + (sector % LINE) as usize
     }
 
     /// L2 is busy with a request that comes at a time; when it has served it.

@@ -118,7 +118,8 @@ fn is_uniform(program: &Program, code: &Code, register: u32) -> bool {
         }
         for (inst, of) in program.code.iter().zip(&code.instructions) {
             if code.results(of).contains(&register) {
-                if of.kind != Kind::Arithmetic || matches!(inst.op, Op::Exchange(_)) {
+                let is_sum = matches!(of.kind, Kind::Arithmetic | Kind::Constant);
+                if !is_sum || matches!(inst.op, Op::Exchange(_)) {
                     return false;
                 }
                 waiting.extend(code.sources(of));

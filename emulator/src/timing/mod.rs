@@ -4,7 +4,6 @@
 //! the chip's [`Rates`]. Output: an [`Estimate`]. The estimate is deterministic: it depends on no
 //! clock, no host and no order of host threads.
 
-mod block;
 mod bounds;
 mod code;
 mod cost;
@@ -14,12 +13,14 @@ mod memory;
 mod merging;
 mod pipes;
 mod rates;
+mod recording;
 mod replay;
 mod shape;
 mod sharing;
 mod ticks;
 mod updates;
 mod waits;
+mod window;
 
 pub use limit::Limit;
 pub use machine::Machine;
@@ -27,12 +28,16 @@ pub use rates::{Rates, TensorRates, Units};
 pub use shape::Shape;
 
 use self::code::Code;
+use self::machine::BySchedule;
 use self::memory::Averages;
+use self::recording::Recording;
+use self::sharing::Shared;
+use self::window::ByWindow;
 use crate::counters::Counts;
 use crate::lower::Program;
 
 /// The version of the model: estimates of different versions are not compared.
-pub const MODEL: u32 = 6;
+pub const MODEL: u32 = 7;
 
 /// The part of the time of each resource but the busiest that nothing hides: by 65 kernels on an
 /// H200, of which the replay alone underestimates those that are near several limits
@@ -70,17 +75,28 @@ pub fn estimate(
     rates: &Rates,
 ) -> Option<Estimate> {
     let traffic = counts.traffic.as_deref()?;
-    let traces = traffic.traces();
     let mut code = Code::new(program, &rates.units);
-    let machine = machine.filter(|machine| machine.is_whole(program));
-    match machine {
-        Some(machine) => machine.apply(program, counts, &rates.units, &mut code),
-        None => merging::merge(program, &mut code),
+    let machine = machine.filter(|machine| machine.is_whole(program, counts));
+    let schedule = machine.map(|machine| machine.apply(program, counts, &rates.units, &mut code));
+    if schedule.is_none() {
+        merging::merge(program, &mut code);
     }
+    let recording = &Recording::new(&code, traffic);
     let updates_ns = updates::ns(program, &code, counts, rates);
-    let averages = Averages::new(counts, &traces, shape, rates, updates_ns)?;
-    let chain = waits::ns(&code, &traces, shape, rates);
-    let replayed = replay::replay(&code, &traces, shape, rates, averages, traffic.longest_warp());
+    let averages = Averages::new(counts, recording.all(), shape, rates, updates_ns)?;
+    let shared = &Shared::new(recording.all(), shape, &traffic.read_lines());
+    let chain = waits::ns(&code, recording.all(), shape, rates);
+    let replayed = match &schedule {
+        Some(schedule) => {
+            let paths = schedule.paths(recording);
+            let order = || BySchedule::new(schedule, recording, &paths);
+            replay::replay(order, recording, shape, rates, averages, shared)
+        }
+        None => {
+            let order = || ByWindow::new(&code, recording);
+            replay::replay(order, recording, shape, rates, averages, shared)
+        }
+    };
     let mut limits = bounds::limits(&code, counts, shape, rates, updates_ns, replayed.l2_ns)?;
     let longest = limits.first().map_or(0.0, |(_, ns)| *ns);
     // The last block of a chain still has its own work before it.
@@ -92,7 +108,7 @@ pub fn estimate(
     limits.push((Limit::Latency, work_ns - longest));
     limits.push((Limit::Tail, work_ns * shape.empty_share()));
     limits.sort_by(|(one, a), (other, b)| b.total_cmp(a).then(one.cmp(other)));
-    let spread = rates.spread(limits[0].0);
+    let spread = rates.spread(limits[0].0, machine.is_some());
     Some(Estimate {
         duration_ns,
         low_ns: duration_ns / spread,

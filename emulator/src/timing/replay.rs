@@ -1,55 +1,121 @@
 //! Replays the recorded blocks on one multiprocessor: when each instruction of each warp issues.
 //!
-//! An instruction waits for its operands, a slot of its quarter's scheduler and its pipe. ptxas
-//! moves loads away from their uses inside a basic block; so here an instruction waits for earlier
-//! ones of its warp only at branches, barriers and fences, and for those far before it.
-//! The multiprocessor has an equal share of the bandwidths of L2 and device memory.
+//! An [`Order`] says what the instructions of a warp wait for. Here are the blocks: when they start
+//! and end, and when their warps meet at barriers. The multiprocessor has an equal share of the
+//! bandwidths of L2 and device memory.
 
-use super::block::{Block, Warp};
-use super::code::{Code, Instruction, Kind};
 use super::memory::{Averages, Memory};
 use super::pipes::Pipes;
 use super::rates::Rates;
+use super::recording::Recording;
 use super::shape::Shape;
 use super::sharing::Shared;
 use super::ticks::{TICK, Ticks, ticks};
-use crate::counters::trace::{Step, Trace};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Quarters of a multiprocessor.
-const QUARTERS: usize = 4;
+pub const QUARTERS: usize = 4;
 
 /// Steps of all warps that are replayed at most, roughly.
 const MOST_STEPS: u64 = 400_000;
 
-/// Clocks from a taken branch to the next instruction: an iteration of a loop that only counts and
-/// adds takes 29 on an H100 (docs/scripts/estimate), of which 8 are the count and its comparison.
-const BRANCH: u64 = 21;
+/// A warp with fewer steps mostly waits for its start, so that it does not say how long a step
+/// takes. Then one takes as many clocks as a sum that waits for another one, roughly.
+const FEW: f64 = 256.0;
+const STEP: u64 = 5;
 
 /// Clocks from the end of a block to the start of the one in its place: 258 to 308 on an H200, of
 /// blocks that spin 4,000 clocks. It varies: `cargo gpuprof characterize` has found 157 and 424.
 const TURNAROUND: u64 = 270;
 
-/// Clocks of an atomic of shared memory that is a loop of compare-and-swap: 98 to 116 on an H200,
-/// without a conflict.
-const RETRY: u64 = 116;
-
 /// Clocks between arrivals at barriers, and from the last one to the release: a barrier takes 12.6,
 /// and 2 for each warp, on an H100 (docs/scripts/estimate).
 const BARRIER: (u64, u64) = (2, 13);
 
-/// One multiprocessor.
-pub struct Replay<'r> {
-    code: &'r Code,
-    traces: &'r [&'r Trace],
+/// Clocks of an atomic of shared memory that is a loop of compare-and-swap: 98 to 116 on an H200,
+/// without a conflict.
+pub const RETRY: u64 = 116;
+
+/// The order in which the instructions of warps issue.
+pub trait Order {
+    /// The warp with the next number begins.
+    fn begin(&mut self, at: Ticks);
+
+    /// The warp with this number may issue an instruction now.
+    fn turn(&mut self, unit: &mut Multiprocessor<'_>, warp: &mut Warp, now: Ticks) -> Turn;
+
+    /// A barrier releases the warp with this number.
+    fn resume(&mut self, warp: usize, at: Ticks) -> Ticks;
+}
+
+/// What a warp does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// It waits until then, or has issued and goes on then.
+    Until(Ticks),
+    /// It waits at the barrier of its block.
+    AtBarrier,
+    /// It ended then.
+    Ended(Ticks),
+}
+
+/// A warp.
+#[derive(Debug)]
+pub struct Warp {
+    /// Its number.
+    pub number: usize,
+    /// Its block.
+    pub block: usize,
+    /// The trace of its block, and its number there.
+    pub trace: usize,
+    /// Its number in its block.
+    pub of_block: usize,
+    /// Its next step.
+    pub at: usize,
+    /// Its latest issue.
+    pub newest: Ticks,
+    began: Ticks,
+}
+
+impl Warp {
+    /// Its quarter of the multiprocessor.
+    pub fn quarter(&self) -> usize {
+        self.number % QUARTERS
+    }
+}
+
+/// The units that all warps share.
+#[derive(Debug)]
+pub struct Multiprocessor<'r> {
+    /// When the scheduler of each quarter is free.
+    pub slots: [Ticks; QUARTERS],
+    /// The pipes of each quarter.
+    pub pipes: [Pipes; QUARTERS],
+    /// Its memory.
+    pub memory: Memory<'r>,
+}
+
+/// A block.
+#[derive(Debug)]
+struct Block {
+    /// Warps that have not ended.
+    live: usize,
+    /// Warps that wait at the barrier.
+    arrived: Vec<usize>,
+    last_arrival: Ticks,
+    /// When its last warp so far ended.
+    end: Ticks,
+}
+
+struct Replay<'r, O> {
+    order: O,
+    unit: Multiprocessor<'r>,
+    recording: &'r Recording<'r>,
     blocks: Vec<Block>,
     warps: Vec<Warp>,
-    queue: BinaryHeap<Reverse<(Ticks, u32)>>,
-    slots: [Ticks; QUARTERS],
-    pipes: [Pipes; QUARTERS],
+    queue: BinaryHeap<Reverse<(Ticks, usize)>>,
     barriers: Ticks,
-    memory: Memory<'r>,
     /// Ticks between the starts of blocks.
     dispatch: Ticks,
     last_start: Ticks,
@@ -59,9 +125,6 @@ pub struct Replay<'r> {
     waiting: u64,
     /// When blocks ended.
     ends: Vec<Ticks>,
-    /// Stores that wait for their data, by the time when they have it: what comes after them in
-    /// their warps does not wait.
-    stores: BinaryHeap<Reverse<(Ticks, u32, Step)>>,
     /// The most steps of a warp, and their time.
     longest: (usize, Ticks),
 }
@@ -75,46 +138,56 @@ pub struct Replayed {
     pub l2_ns: f64,
 }
 
-/// Replays a launch, of whose warps one executes `longest_warp` instructions.
-pub fn replay(
-    code: &Code,
-    traces: &[&Trace],
+/// Replays a launch in the order that `order` makes for each multiprocessor.
+pub fn replay<O: Order>(
+    order: impl Fn() -> O,
+    recording: &Recording<'_>,
     shape: Shape,
     rates: &Rates,
     averages: Averages,
-    longest_warp: u64,
+    of_blocks: &Shared,
 ) -> Replayed {
     let of_sm = shape.blocks_of_sm();
     let resident = u64::from(shape.resident.max(1)).min(of_sm);
-    let kept = traces.iter().map(|trace| trace.kept()).sum::<u64>();
-    let per_block = (kept / traces.len().max(1) as u64).max(1);
-    let replayed = (MOST_STEPS / per_block).max(3 * resident).min(of_sm);
+    let traces = recording.traces();
+    let replayed = (MOST_STEPS / recording.steps_of_block()).max(3 * resident).min(of_sm);
     // The launch ends with its slowest multiprocessor. With few blocks for each, they differ.
-    let are_alike = traces.windows(2).all(|two| two[0].executed == two[1].executed);
-    let sms = if are_alike || of_sm >= traces.len() as u64 { 1 } else { traces.len() };
-    let (of_blocks, scale) = (Shared::new(traces, shape), scale(traces));
-    let (mut ticks, mut l2_ticks) = (0.0f64, 0.0);
+    let sms = if recording.is_alike() || of_sm >= traces as u64 { 1 } else { traces };
+    let active = shape.blocks.min(u64::from(shape.sms)) as f64;
+    let (mut all, mut l2_ticks, mut longest) = (0.0f64, 0.0, (0, 0));
     for first in 0..sms {
-        let mut replay = Replay::new(code, traces, shape, rates, averages, &of_blocks);
-        (replay.first, replay.waiting) = (first, replayed);
+        let memory = Memory::new(shape, rates, active, averages, of_blocks);
+        let mut replay = Replay {
+            order: order(),
+            unit: Multiprocessor {
+                slots: [0; QUARTERS],
+                pipes: [Pipes::default(); QUARTERS],
+                memory,
+            },
+            recording,
+            blocks: Vec::new(),
+            warps: Vec::new(),
+            queue: BinaryHeap::new(),
+            barriers: 0,
+            dispatch: ticks(active * rates.start_ns(shape.warps) * rates.clock_ghz),
+            last_start: 0,
+            first,
+            waiting: replayed,
+            ends: Vec::new(),
+            longest: (0, 0),
+        };
         (0..resident).for_each(|_| replay.start(0));
         replay.run();
-        l2_ticks += replay.memory.busy as f64 / replay.ends.len().max(1) as f64;
-        let end = extrapolated(&mut replay.ends, resident, of_sm);
-        ticks = ticks.max(end).max(replay.memory.drained() as f64);
-        // The longest warp of all need not be in a block that was recorded.
-        let (steps, time) = replay.longest;
-        ticks = ticks.max(longest_warp as f64 / scale * time as f64 / steps.max(1) as f64);
+        l2_ticks += replay.unit.memory.busy as f64 / replay.ends.len().max(1) as f64;
+        all = all.max(replay.end(resident, of_sm));
+        longest = longest.max(replay.longest);
     }
-    let ns = |ticks: f64| scale * ticks / TICK as f64 / rates.clock_ghz;
-    Replayed { ns: ns(ticks), l2_ns: ns(l2_ticks * of_sm as f64 / sms as f64) }
-}
-
-/// How much longer the longest recorded warp is than what was kept of it.
-fn scale(traces: &[&Trace]) -> f64 {
-    let executed = traces.iter().flat_map(|trace| trace.executed.iter().copied()).max();
-    let kept = traces.iter().flat_map(|trace| trace.warps.iter().map(Vec::len)).max();
-    executed.unwrap_or(0) as f64 / kept.unwrap_or(0).max(1) as f64
+    // The longest warp of all need not be in a block that was recorded.
+    let (steps, time) = (longest.0 as f64, longest.1 as f64);
+    let step = if steps < FEW { (STEP * TICK) as f64 } else { time / steps };
+    all = all.max(time + (recording.longest() - steps).max(0.0) * step);
+    let ns = |ticks: f64| recording.scale() * ticks / TICK as f64 / rates.clock_ghz;
+    Replayed { ns: ns(all), l2_ns: ns(l2_ticks * of_sm as f64 / sms as f64) }
 }
 
 /// The end of `all` blocks, of which some ended at `ends`.
@@ -130,235 +203,79 @@ fn extrapolated(ends: &mut [Ticks], resident: u64, all: u64) -> f64 {
     last + missing * (last - ends[first] as f64) / steady as f64
 }
 
-impl<'r> Replay<'r> {
-    fn new(
-        code: &'r Code,
-        traces: &'r [&'r Trace],
-        shape: Shape,
-        rates: &Rates,
-        averages: Averages,
-        of_blocks: &'r Shared,
-    ) -> Self {
-        let active = shape.blocks.min(u64::from(shape.sms)) as f64;
-        Self {
-            code,
-            traces,
-            blocks: Vec::new(),
-            warps: Vec::new(),
-            queue: BinaryHeap::new(),
-            slots: [0; QUARTERS],
-            pipes: [Pipes::default(); QUARTERS],
-            barriers: 0,
-            memory: Memory::new(shape, rates, active, averages, of_blocks),
-            dispatch: ticks(active * rates.start_ns(shape.warps) * rates.clock_ghz),
-            last_start: 0,
-            first: 0,
-            waiting: 0,
-            ends: Vec::new(),
-            stores: BinaryHeap::new(),
-            longest: (0, 0),
-        }
-    }
-
+impl<O: Order> Replay<'_, O> {
     /// The next block starts, if one is left.
     fn start(&mut self, at: Ticks) {
         if self.waiting == 0 {
             return;
         }
         self.waiting -= 1;
-        let number = self.blocks.len();
-        let at = if number == 0 { at } else { at.max(self.last_start + self.dispatch) };
+        let block = self.blocks.len();
+        let at = if block == 0 { at } else { at.max(self.last_start + self.dispatch) };
         self.last_start = at;
-        let trace = (self.first + number) % self.traces.len();
-        self.blocks.push(Block::new(trace, self.traces[trace].warps.len() as u32));
-        for of_block in 0..self.traces[trace].warps.len() {
-            let index = self.warps.len() as u32;
-            self.warps.push(Warp::new(number, of_block, at, self.code.registers));
-            self.queue.push(Reverse((at, index)));
+        let trace = (self.first + block) % self.recording.traces();
+        let warps = self.recording.warps(trace);
+        self.blocks.push(Block { live: warps, arrived: Vec::new(), last_arrival: 0, end: 0 });
+        for of_block in 0..warps {
+            let number = self.warps.len();
+            self.order.begin(at);
+            self.warps.push(Warp { number, block, trace, of_block, at: 0, newest: at, began: at });
+            self.queue.push(Reverse((at, number)));
         }
     }
 
     fn run(&mut self) {
-        while let Some(Reverse((now, index))) = self.queue.pop() {
-            while self.stores.peek().is_some_and(|Reverse((at, ..))| *at <= now) {
-                self.store();
-            }
-            let Some(next) = self.step(index) else {
-                let newest = self.warps[index as usize].newest;
-                if newest > now {
-                    // Its stores are still to come.
-                    self.queue.push(Reverse((newest, index)));
-                    continue;
-                }
-                self.finish(index);
-                continue;
-            };
-            let instruction = &self.code.instructions[next.pc as usize];
-            let ready = self.ready(index, instruction);
-            // Units of the memory serve requests in the order of time.
-            let wait = match instruction.kind {
-                Kind::Arithmetic | Kind::Branch { .. } | Kind::Store => {
-                    self.warps[index as usize].earliest()
-                }
-                _ => ready,
-            };
-            if wait > now {
-                self.queue.push(Reverse((wait, index)));
-                continue;
-            }
-            if self.issue(index, next, ready) {
-                let floor = self.warps[index as usize].floor;
-                self.queue.push(Reverse((floor.max(now), index)));
+        while let Some(Reverse((now, number))) = self.queue.pop() {
+            match self.order.turn(&mut self.unit, &mut self.warps[number], now) {
+                Turn::Until(at) => self.queue.push(Reverse((at, number))),
+                Turn::AtBarrier => self.arrive(number),
+                Turn::Ended(at) => self.finish(number, at),
             }
         }
-    }
-
-    /// The next store has its data.
-    fn store(&mut self) {
-        let Some(Reverse((at, index, step))) = self.stores.pop() else { return };
-        let warp = &mut self.warps[index as usize];
-        if let Some(access) = self.traces[self.blocks[warp.block].trace].access(step) {
-            let part = self.code.instructions[step.pc as usize].accesses;
-            self.memory.store(at, access, part, &mut warp.gathered);
-        }
-    }
-
-    /// The next step of a warp.
-    fn step(&self, index: u32) -> Option<Step> {
-        let warp = &self.warps[index as usize];
-        self.traces[self.blocks[warp.block].trace].warps[warp.of_block].get(warp.at).copied()
-    }
-
-    /// When the operands of a warp's next instruction are there.
-    fn ready(&self, index: u32, instruction: &Instruction) -> Ticks {
-        let warp = &self.warps[index as usize];
-        let sources = self.code.sources(instruction).iter();
-        let ready = sources.map(|&register| warp.ready[register as usize]).max().unwrap_or(0);
-        let moved = match instruction.kind {
-            Kind::Arithmetic | Kind::Branch { .. } => warp.before_arithmetic(),
-            Kind::Load { .. } => instruction.base.map_or(0, |base| warp.conflict(base)),
-            _ => 0,
-        };
-        ready.max(warp.earliest()).max(moved)
-    }
-
-    /// Issues an instruction. `false`: the warp waits at a barrier.
-    fn issue(&mut self, index: u32, step: Step, ready: Ticks) -> bool {
-        let code = self.code;
-        let instruction = &code.instructions[step.pc as usize];
-        let cost = instruction.cost;
-        let quarter = index as usize % QUARTERS;
-        let mut start = ready;
-        if cost.issues > 0 {
-            // Slots that an instruction leaves free while it waits are for others.
-            let earliest = self.warps[index as usize].earliest();
-            let slot = self.slots[quarter].max(earliest);
-            self.slots[quarter] = slot + u64::from(cost.issues);
-            start = self.pipes[quarter].take(slot, &cost).max(ready);
-        }
-        let warp = &self.warps[index as usize];
-        let block = &self.blocks[warp.block];
-        let access = self.traces[block.trace].access(step);
-        let done = match (instruction.kind, access) {
-            (Kind::Load { .. } | Kind::Copy, Some(access)) => {
-                let cached = instruction.kind == Kind::Load { cached: true };
-                let how = (cached, instruction.accesses);
-                self.memory.load(start, access, how, warp.block as u64)
-            }
-            (Kind::Store, Some(_)) => {
-                self.stores.push(Reverse((start, index, step)));
-                start
-            }
-            (Kind::Atomic { returns }, Some(access)) => self.memory.update(start, access, returns),
-            (Kind::Retry, Some(access)) => self.memory.update(start, access, false),
-            _ => start,
-        };
-        let done = done + u64::from(cost.latency);
-        let warp = &mut self.warps[index as usize];
-        warp.issued(start);
-        if let (Kind::Store | Kind::Atomic { .. }, Some(base)) =
-            (instruction.kind, instruction.base)
-        {
-            warp.stored(base, start);
-        }
-        match instruction.kind {
-            Kind::Copy => warp.copied = warp.copied.max(done),
-            Kind::WaitForCopies => warp.floor = warp.newest.max(warp.copied),
-            Kind::Fence => warp.floor = warp.newest.max(done),
-            Kind::Retry => warp.floor = warp.newest + RETRY * TICK,
-            Kind::Branch { unrolled } => self.branch(index, step.pc, unrolled),
-            Kind::Barrier { continues: false } => {
-                self.arrive(index);
-                return false;
-            }
-            Kind::Arithmetic
-            | Kind::Load { .. }
-            | Kind::Store
-            | Kind::Atomic { .. }
-            | Kind::Barrier { continues: true } => {
-                for &register in code.results(instruction) {
-                    warp.ready[register as usize] = done;
-                }
-            }
-        }
-        true
-    }
-
-    /// A branch: nothing moves across it, but for iterations of loops that ptxas unrolls.
-    fn branch(&mut self, index: u32, pc: u32, unrolled: u32) {
-        let next = self.step(index).map(|step| step.pc);
-        let warp = &mut self.warps[index as usize];
-        let is_taken = next != Some(pc + 1);
-        if is_taken && unrolled > 1 {
-            warp.iterations += 1;
-            if !warp.iterations.is_multiple_of(unrolled) {
-                return;
-            }
-        } else {
-            warp.iterations = 0;
-        }
-        let costs = is_taken || self.code.is_machine;
-        warp.floor = warp.newest + if costs { BRANCH * TICK } else { 0 };
     }
 
     /// A warp arrives at a barrier, and waits.
-    fn arrive(&mut self, index: u32) {
-        let warp = &self.warps[index as usize];
-        self.barriers = self.barriers.max(warp.newest) + BARRIER.0 * TICK;
-        let block = &mut self.blocks[warp.block];
-        block.arrived.push(index);
-        block.last_arrival = block.last_arrival.max(self.barriers);
-        self.release(self.warps[index as usize].block);
+    fn arrive(&mut self, number: usize) {
+        let Warp { block, newest, .. } = self.warps[number];
+        self.barriers = self.barriers.max(newest) + BARRIER.0 * TICK;
+        let of = &mut self.blocks[block];
+        of.arrived.push(number);
+        of.last_arrival = of.last_arrival.max(self.barriers);
+        self.release(block);
     }
 
     /// The warps of a block continue if all that have not ended have arrived.
     fn release(&mut self, block: usize) {
         let of = &mut self.blocks[block];
-        if of.arrived.is_empty() || (of.arrived.len() as u32) < of.live {
+        if of.arrived.is_empty() || of.arrived.len() < of.live {
             return;
         }
         let at = of.last_arrival + BARRIER.1 * TICK;
-        for index in std::mem::take(&mut of.arrived) {
-            let warp = &mut self.warps[index as usize];
-            warp.floor = at;
-            self.queue.push(Reverse((at, index)));
+        for number in std::mem::take(&mut of.arrived) {
+            let at = self.order.resume(number, at);
+            self.queue.push(Reverse((at, number)));
         }
     }
 
-    /// A warp has ended.
-    fn finish(&mut self, index: u32) {
-        let warp = &mut self.warps[index as usize];
-        let (block, end) = (warp.block, warp.newest);
-        self.longest = self.longest.max((warp.at, end - warp.began));
-        warp.ready = Vec::new();
+    /// A warp ended.
+    fn finish(&mut self, number: usize, at: Ticks) {
+        let Warp { block, trace, of_block, began, .. } = self.warps[number];
+        let steps = self.recording.steps(trace, of_block).len();
+        self.longest = self.longest.max((steps, at - began));
         let of = &mut self.blocks[block];
         of.live -= 1;
-        of.end = of.end.max(end);
+        of.end = of.end.max(at);
         if of.live > 0 {
             return self.release(block);
         }
         let end = of.end;
         self.ends.push(end);
         self.start(end + TURNAROUND * TICK);
+    }
+
+    /// When the multiprocessor has finished all of its blocks, in ticks of what was recorded.
+    fn end(&mut self, resident: u64, of_sm: u64) -> f64 {
+        let end = extrapolated(&mut self.ends, resident, of_sm);
+        end.max(self.unit.memory.drained() as f64)
     }
 }

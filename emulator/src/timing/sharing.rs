@@ -1,10 +1,12 @@
-//! Data that several blocks touch: which of them finds it in L2.
+//! Data that several blocks touch: which of them finds it in L1 or L2.
 //!
-//! Input: the recorded blocks. Output: the sectors that several of them touch, and how many of
-//! these are still in device memory when a block that runs with all others comes to them.
+//! Input: the recorded blocks, and what the launch reads. Output: the sectors that several blocks
+//! touch, how many of these are still in device memory when a block that runs with all others comes
+//! to them, and the sectors of blocks that were not recorded.
 
 use super::shape::Shape;
 use crate::counters::trace::Trace;
+use crate::counters::traffic::{LINE_SHIFT, PAGE_SHIFT};
 use std::collections::{HashMap, HashSet};
 
 /// Traces whose data are compared.
@@ -13,19 +15,34 @@ const COMPARED: usize = 4;
 /// Steps by which a warp is surely earlier than another.
 const EARLIER: usize = 32;
 
-/// Sectors that several blocks touch.
-#[derive(Debug, Default)]
+/// So many blocks read each line of a page on average if they do not only share its edges.
+const MANY: f64 = 32.0;
+
+/// A page of memory of which blocks read the same lines.
+#[derive(Debug, Clone, Copy)]
+struct Page {
+    /// The lines that the launch reads.
+    lines: u64,
+    /// How many blocks read a line, on average.
+    readers: f64,
+}
+
+/// Data that several blocks touch.
+#[derive(Debug)]
 pub struct Shared {
     sectors: HashSet<u64>,
     /// Of 1,024 of them, how many no other block has touched before, if all run at the same time.
     far: usize,
+    pages: HashMap<u64, Page>,
 }
 
 impl Shared {
-    /// Those of a launch.
-    pub fn new(traces: &[&Trace], shape: Shape) -> Self {
+    /// Those of a launch that reads so many `lines` of each page.
+    pub fn new(traces: &[&Trace], shape: Shape, lines: &HashMap<u64, u64>) -> Self {
         let first: Vec<HashMap<u64, usize>> =
-            traces.iter().take(COMPARED).map(|trace| trace.first_touches()).collect();
+            traces.iter().map(|trace| trace.first_touches()).collect();
+        let pages = pages(&first, shape, lines);
+        let first = &first[..first.len().min(COMPARED)];
         let (mut sectors, mut earlier, mut pairs) = (HashSet::new(), 0u64, 0u64);
         for (one, of_one) in first.iter().enumerate() {
             for (sector, step) in of_one {
@@ -42,16 +59,97 @@ impl Shared {
         let share = earlier as f64 / pairs.max(1) as f64;
         let at_once = shape.blocks.min(u64::from(shape.resident) * u64::from(shape.sms));
         let far = (1.0 - share).powf(at_once.saturating_sub(1) as f64);
-        Self { sectors, far: (1024.0 * far) as usize }
+        Self { sectors, far: (1024.0 * far) as usize, pages }
     }
 
     /// Whether a block that runs with the first ones finds a sector in device memory only.
     pub fn is_far(&self, sector: u64) -> bool {
-        !self.sectors.contains(&sector) || hash(sector) % 1024 < self.far
+        let far = match self.pages.get(&(sector >> PAGE_SHIFT)) {
+            _ if self.sectors.contains(&sector) => self.far,
+            Some(page) => (1024.0 / page.readers) as usize,
+            None => return true,
+        };
+        hash(sector) % 1024 < far
     }
+
+    /// The sector that a block touches where a recorded one touches this one; it is the one after
+    /// so many others that follow the same trace. Its data are its own, but where all blocks read
+    /// the same.
+    pub fn of_block(&self, sector: u64, after: u64) -> u64 {
+        let Some(page) = self.pages.get(&(sector >> PAGE_SHIFT)).filter(|_| after > 0) else {
+            return sector ^ after << 40;
+        };
+        let line = hash(sector >> LINE_SHIFT ^ after << 44) as u64 % page.lines;
+        let of_line = sector & ((1 << LINE_SHIFT) - 1);
+        sector >> PAGE_SHIFT << PAGE_SHIFT | line << LINE_SHIFT | of_line
+    }
+}
+
+/// The pages of which blocks read the same lines, by the sectors that recorded blocks touch.
+fn pages(
+    touched: &[HashMap<u64, usize>],
+    shape: Shape,
+    lines: &HashMap<u64, u64>,
+) -> HashMap<u64, Page> {
+    let mut counts: HashMap<u64, u64> = HashMap::new();
+    for sectors in touched {
+        let lines: HashSet<u64> = sectors.keys().map(|sector| sector >> LINE_SHIFT).collect();
+        for line in lines {
+            *counts.entry(line >> (PAGE_SHIFT - LINE_SHIFT)).or_default() += 1;
+        }
+    }
+    let of_all = shape.blocks as f64 / touched.len().max(1) as f64;
+    let page = |(page, count): (u64, u64)| {
+        let lines = lines.get(&page).copied().filter(|lines| *lines > 0)?;
+        let readers = count as f64 * of_all / lines as f64;
+        (readers >= MANY).then_some((page, Page { lines, readers }))
+    };
+    counts.into_iter().filter_map(page).collect()
 }
 
 /// Neighbours are far apart.
 pub fn hash(sector: u64) -> usize {
     (sector.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks that read the lines of `first`, and how many lines the launch reads.
+    fn shared(first: impl Fn(u64) -> u64, lines: u64) -> Shared {
+        let trace = |block| {
+            let mut trace = Trace::new(block, 1);
+            for line in first(block)..first(block) + 8 {
+                trace.step(0, 0);
+                trace.touch(line << LINE_SHIFT, line << LINE_SHIFT);
+                trace.finish(0);
+            }
+            trace
+        };
+        let traces: Vec<Trace> = (0..4).map(trace).collect();
+        let shape = Shape {
+            blocks: 4096,
+            warps: 1,
+            resident: 16,
+            sms: 132,
+            shared_bytes: 0,
+            l1_bytes: 256 << 10,
+            l2_bytes: 50 << 20,
+            registers_known: true,
+        };
+        let traces: Vec<&Trace> = traces.iter().collect();
+        Shared::new(&traces, shape, &HashMap::from([(0, lines)]))
+    }
+
+    #[test]
+    fn blocks_after_the_recorded_ones_read_the_same_table_but_other_data_of_their_own() {
+        let table = shared(|_| 0, 8);
+        let sectors: HashSet<u64> = (0..100).map(|after| table.of_block(4, after)).collect();
+        assert!(sectors.len() > 1 && sectors.iter().all(|of| *of < 8 << LINE_SHIFT), "{sectors:?}");
+        let own = shared(|block| 8 * block, 8 * 4096);
+        let sectors: HashSet<u64> = (0..100).map(|after| own.of_block(4, after)).collect();
+        assert_eq!(sectors.len(), 100);
+        assert_eq!([table.of_block(4, 0), own.of_block(4, 0)], [4, 4]);
+    }
 }

@@ -36,8 +36,8 @@ struct Copies {
 pub struct Executions {
     /// Of each block of the machine code.
     pub of_block: Vec<f64>,
-    /// The most copies of each block of the PTX in an iteration of a loop.
-    pub copies: HashMap<usize, u32>,
+    /// The block of the PTX by whose executions each of them was counted.
+    pub leaders: Vec<Option<usize>>,
 }
 
 impl Executions {
@@ -56,27 +56,38 @@ impl Executions {
                 *own += u32::from(is_own(source.anchor(pc), instruction));
             }
         }
-        let (mut shares, mut copies) = (HashMap::new(), HashMap::new());
+        let mut shares = HashMap::new();
         for (of_ptx, parts) in &parts {
             let all = complete(parts, flow, source, source.is_repeated(*of_ptx));
-            copies.insert(*of_ptx, all.iter().map(|of| of.count).max().unwrap_or(1));
             for (place, executions) in divide(source, *of_ptx, &all) {
                 shares.insert((*of_ptx, place), executions);
             }
         }
-        let mut of_block: Vec<f64> = Vec::with_capacity(flow.blocks.len());
-        for (at, (block, present)) in flow.blocks.iter().zip(&present).enumerate() {
-            let known = present.iter().filter_map(|of| shares.get(&(*of, block.of_loop)));
-            let most = known.copied().reduce(f64::max);
-            // A block of moved instructions alone runs as often as the one before it.
-            let before = || {
-                let same = |other: &usize| flow.blocks[*other].of_loop == block.of_loop;
-                let last = (0..at).rev().filter(same).find(|other| of_block[*other] > 0.0);
-                last.map_or(0.0, |other| of_block[other])
-            };
-            of_block.push(if block.runs { most.unwrap_or_else(before) } else { 0.0 });
+        let mut all = Self { of_block: Vec::new(), leaders: Vec::new() };
+        for (block, present) in flow.blocks.iter().zip(&present) {
+            let share = |of: &usize| Some((*shares.get(&(*of, block.of_loop))?, Some(*of)));
+            let most = present.iter().filter_map(share).reduce(larger);
+            let (times, leader) = most.unwrap_or_else(|| all.before(flow, block.of_loop));
+            all.leaders.push(leader);
+            all.of_block.push(if block.runs { times } else { 0.0 });
         }
-        Self { of_block, copies }
+        all
+    }
+
+    /// Those of the last block so far in a place: a block of moved instructions alone runs as often
+    /// as the one before it.
+    fn before(&self, flow: &Flow, place: Place) -> (f64, Option<usize>) {
+        let known = (0..self.of_block.len()).rev().filter(|at| flow.blocks[*at].of_loop == place);
+        let last = known.into_iter().find(|at| self.of_block[*at] > 0.0);
+        last.map_or((0.0, None), |at| (self.of_block[at], self.leaders[at]))
+    }
+}
+
+/// The one with more executions; of those with as many, the one of the earlier block.
+fn larger(one: (f64, Option<usize>), other: (f64, Option<usize>)) -> (f64, Option<usize>) {
+    match one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)) {
+        std::cmp::Ordering::Less => other,
+        _ => one,
     }
 }
 

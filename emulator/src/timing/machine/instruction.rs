@@ -29,7 +29,7 @@ pub enum Effect {
 }
 
 /// The memory that an instruction accesses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Global, shared or local memory, by a load.
     Load,
@@ -54,7 +54,47 @@ pub struct Instruction {
     pub is_barrier: bool,
     /// Whether it asks the other lanes of its warp, as ptxas does where it merges their atomics.
     pub asks_lanes: bool,
+    /// How ptxas orders it.
+    pub control: Control,
+    /// The barrier for which it waits until at most so many of those that release it are left.
+    pub awaits: Option<(usize, usize)>,
     opcode: u16,
+}
+
+/// Barriers of a warp.
+pub const BARRIERS: usize = 6;
+
+/// The order of an instruction among those of its warp. ptxas knows the latency of arithmetic.
+/// Instructions of another latency release a barrier of their warp, for which others wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Control {
+    /// Clocks until the next instruction may issue.
+    pub stall: u8,
+    /// The barrier that its result releases.
+    pub result: Option<usize>,
+    /// The barrier that it releases once it has read its operands.
+    pub operands: Option<usize>,
+    /// A bit for each barrier for which it waits.
+    waits: u8,
+}
+
+impl Control {
+    fn new(bits: u128) -> Self {
+        let field = |from: u32, count: u32| (bits >> from & ((1 << count) - 1)) as u8;
+        let barrier = |from| Some(usize::from(field(from, 3))).filter(|at| *at < BARRIERS);
+        Self {
+            stall: field(105, 4),
+            result: barrier(110),
+            operands: barrier(113),
+            waits: field(116, 6),
+        }
+    }
+
+    /// The barriers for which it waits.
+    pub fn waits(&self) -> impl Iterator<Item = usize> {
+        let waits = self.waits;
+        (0..BARRIERS).filter(move |at| waits & (1 << at) != 0)
+    }
 }
 
 impl Instruction {
@@ -95,8 +135,42 @@ impl Instruction {
             is_barrier: opcode == 0x11d,
             // VOTE, VOTEU, REDUX.
             asks_lanes: matches!(opcode, 0x06 | 0x86 | 0x1c4),
+            control: Control::new(code.bits),
+            // DEPBAR.LE.
+            awaits: (opcode == 0x11a).then(|| (field(44, 3) as usize, field(38, 6) as usize)),
             opcode,
         }
+    }
+
+    /// Clocks until its result is there, if that varies and it accesses no memory. By chains of
+    /// instructions on an H100 and an H200, less what ptxas adds to them (docs/scripts/estimate).
+    pub fn latency(&self) -> u64 {
+        match self.opcode {
+            // SHFL, S2R, REDUX, S2UR.
+            0x189 | 0x119 | 0x1c3 | 0x1c4 => 24,
+            // MUFU, POPC, FLO, F2I, I2F and their like.
+            _ => 17,
+        }
+    }
+
+    /// Whether it loads from constant memory.
+    pub fn loads_constants(&self) -> bool {
+        self.opcode == 0x182
+    }
+
+    /// Whether it multiplies matrices.
+    pub fn multiplies_matrices(&self) -> bool {
+        matches!(self.opcode, 0x37..=0x3a | 0x3c | 0x3f)
+    }
+
+    /// Whether it waits until other threads see its accesses.
+    pub fn is_fence(&self) -> bool {
+        self.opcode == 0x192
+    }
+
+    /// Whether it joins the copies so far to a group.
+    pub fn joins_copies(&self) -> bool {
+        self.opcode == 0x1af
     }
 
     /// The units that it occupies. Its latency is that of the PTX.

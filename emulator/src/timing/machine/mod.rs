@@ -3,24 +3,35 @@
 //!
 //! Input: the machine code of a kernel with the lines of its PTX, and the counts of the PTX.
 //! Output: for each instruction of the PTX, the units that the machine instructions from it occupy,
-//! divided by its executions. The steps of a replay stay those of the PTX.
+//! divided by its executions; and the order in which warps execute machine instructions.
 
 mod executions;
+mod fetch;
 mod flow;
 mod instruction;
+mod paths;
+mod schedule;
 mod source;
+
+pub use self::schedule::{BySchedule, Schedule};
 
 use self::executions::Executions;
 use self::flow::Flow;
 use self::instruction::{Access, Effect, Instruction};
+use self::paths::Paths;
+use self::schedule::Scheduled;
 use self::source::{Anchor, Source};
 use super::code::{Code, Kind};
-use super::pipes::Demand;
+use super::pipes::{Demand, Pipe};
 use super::rates::Units;
 use crate::counters::Counts;
 use crate::lower::Program;
 use crate::lower::inst::{ControlOp, Op};
 use fatbin::code::MachineCode;
+
+/// Clocks from a load of a constant to its use: an H200 takes 34 for one and the shift of an
+/// address (docs/scripts/estimate).
+const LOAD_OF_CONSTANT: u64 = 29;
 
 /// The machine code of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,11 +50,17 @@ impl Machine {
         Self { flow: Flow::new(&code), code }
     }
 
-    /// Whether it is the whole of a program: a function that it calls is elsewhere.
-    pub fn is_whole(&self, program: &Program) -> bool {
-        let calls = |op: &Op| {
+    /// Whether it is the whole of what a launch with these `counts` executed, and of which part
+    /// each instruction is: a function that it calls is elsewhere, and a branch that shares its
+    /// line with others hides their block.
+    pub fn is_whole(&self, program: &Program, counts: &Counts) -> bool {
+        let line = |pc: usize| program.positions[pc].ptx_line;
+        let is_branch = |pc: usize| matches!(program.code[pc].op, Op::Branch { .. });
+        let is_hidden =
+            |pc: usize| line(pc - 1) == line(pc) && (is_branch(pc - 1) || is_branch(pc));
+        let calls = |pc: &usize| {
             matches!(
-                op,
+                program.code[*pc].op,
                 Op::Control(
                     ControlOp::Call { .. }
                         | ControlOp::CallWithFrame { .. }
@@ -51,27 +68,51 @@ impl Machine {
                 )
             )
         };
-        let lines: Vec<u32> = program
-            .code
-            .iter()
-            .zip(&program.positions)
-            .filter(|(inst, _)| calls(&inst.op))
-            .map(|(_, position)| position.ptx_line)
-            .collect();
-        let is_of_ptx = |of: &Instruction| {
+        let executed = (0..program.code.len()).filter(|pc| counts.profile[*pc].warps > 0);
+        let lines: Vec<u32> = executed.filter(calls).map(line).collect();
+        let is_elsewhere = |of: &Instruction| {
             matches!(of.effect, Effect::Call { .. })
                 && of.ptx_line.is_some_and(|line| lines.contains(&line))
         };
-        !self.code.is_empty() && !self.code.iter().any(is_of_ptx)
+        !self.code.is_empty()
+            && !(1..program.code.len()).any(is_hidden)
+            && !self.code.iter().any(is_elsewhere)
     }
 
-    /// Gives each instruction of `code` what is left of it here.
-    pub fn apply(&self, program: &Program, counts: &Counts, units: &Units, code: &mut Code) {
+    /// Gives each instruction of `code` the cost that is left of it here.
+    pub fn apply(
+        &self,
+        program: &Program,
+        counts: &Counts,
+        units: &Units,
+        code: &mut Code,
+    ) -> Schedule {
         let plain = code.clone();
-        (code.is_machine, code.merges_updates) = (true, false);
+        code.merges_updates = false;
         let source = &Source::new(program, &plain, counts);
         let executions = Executions::new(&self.code, &self.flow, source);
-        let mut work = vec![Work::default(); program.code.len()];
+        let work = self.work(source, &executions, units);
+        let (mut shared, mut left) = (0.0, 0.0);
+        for pc in (0..work.len()).filter(|pc| source.count(*pc) > 0.0) {
+            let (count, work, anchor) = (source.count(pc), &work[pc], source.anchor(pc));
+            let of = &mut code.instructions[pc];
+            of.cost = work.demand.cost(count, &of.cost);
+            code.merges_updates |= work.asks_lanes && anchor == Anchor::Access(Access::Atomic);
+            if source.is_shared(pc) {
+                let is_access = matches!(anchor, Anchor::Access(_));
+                let part = if is_access { (work.accesses / count).min(1.0) } else { 1.0 };
+                (shared, left) = (shared + count, left + count * part);
+            }
+        }
+        if shared > 0.0 {
+            code.shared_accesses = left / shared;
+        }
+        self.schedule(source, &plain, &executions, &work, units)
+    }
+
+    /// The machine instructions of each instruction of the PTX.
+    fn work(&self, source: &Source<'_>, executions: &Executions, units: &Units) -> Vec<Work> {
+        let mut work = vec![Work::default(); source.instructions()];
         for (block, &times) in self.flow.blocks.iter().zip(&executions.of_block) {
             let instructions = &self.code[block.instructions.clone()];
             let most = |share: f64| {
@@ -85,42 +126,87 @@ impl Machine {
             for instruction in instructions.iter().filter(|_| times > 0.0) {
                 pc = most(0.5)(instruction).unwrap_or(pc);
                 work[pc].demand.add(&instruction.cost(units), times);
-                work[pc].executed += times;
                 if let Some(own) = most(0.0)(instruction) {
-                    work[own].accesses += if instruction.access.is_some() { times } else { 0.0 };
-                    work[own].jumps |= instruction.effect != Effect::Next;
+                    let is_product = instruction.multiplies_matrices();
+                    work[own].products += if is_product { times } else { 0.0 };
                     work[own].asks_lanes |= instruction.asks_lanes;
                 }
-            }
-        }
-        let (mut shared, mut left) = (0.0, 0.0);
-        for pc in (0..work.len()).filter(|pc| source.count(*pc) > 0.0) {
-            let count = source.count(pc);
-            let (first, statements) = source.line(pc);
-            let of = &mut code.instructions[pc];
-            let kept = work[first].executed / count / f64::from(statements.max(1));
-            let latency = f64::from(of.cost.latency) * kept.min(1.0);
-            let work = &work[pc];
-            of.cost = work.demand.cost(count, &of.cost);
-            of.cost.latency = latency.round() as u32;
-            let anchor = source.anchor(pc);
-            let is_access = matches!(anchor, Anchor::Access(_));
-            of.accesses = if is_access { (work.accesses / count).min(1.0) } else { 1.0 };
-            code.merges_updates |= work.asks_lanes && anchor == Anchor::Access(Access::Atomic);
-            if source.is_shared(pc) {
-                (shared, left) = (shared + count, left + count * of.accesses);
-            }
-            match &mut of.kind {
-                Kind::Branch { .. } if !work.jumps => of.kind = Kind::Arithmetic,
-                Kind::Branch { unrolled } => {
-                    *unrolled = executions.copies.get(&source.block(pc)).copied().unwrap_or(1);
+                if let Some(accessing) = source.accessing(instruction) {
+                    work[accessing].accesses += times;
                 }
-                _ => {}
             }
         }
-        if shared > 0.0 {
-            code.shared_accesses = left / shared;
+        work
+    }
+
+    /// The order of the machine instructions.
+    fn schedule(
+        &self,
+        source: &Source<'_>,
+        plain: &Code,
+        executions: &Executions,
+        work: &[Work],
+        units: &Units,
+    ) -> Schedule {
+        let (mut instructions, mut own) = (Vec::new(), Vec::new());
+        for of in &self.code {
+            let pc = source.pc(of.ptx_line);
+            let accessing = source.accessing(of);
+            let accesses = accessing.map(|first| {
+                let (made, count) = (work[first].accesses, source.accesses(first));
+                (first as u32, if made > 0.0 { count / made } else { 1.0 })
+            });
+            let from = accessing.or(pc);
+            let mut cost = of.cost(units);
+            if let Some(pc) = pc.filter(|pc| of.multiplies_matrices() && work[*pc].products > 0.0) {
+                let busy = f64::from(plain.instructions[pc].cost.busy[Pipe::Tensor as usize]);
+                let all = busy * source.count(pc);
+                cost.busy[Pipe::Tensor as usize] = (all / work[pc].products) as u32;
+            }
+            instructions.push(Scheduled {
+                cost,
+                control: of.control,
+                awaits: of.awaits,
+                effect: match (of.access, accesses) {
+                    (Some(Access::Load), None) => schedule::Effect::Hit,
+                    _ => effect(of, from.map(|pc| (&plain.instructions[pc], source.is_local(pc)))),
+                },
+                part: accesses.map_or(1.0, |(_, count)| (1.0 / count).min(1.0)),
+                jumps: matches!(of.effect, Effect::Jump { .. } | Effect::Indexed),
+            });
+            own.push(accesses);
         }
+        let is_barrier = |at: usize| instructions[at].effect == schedule::Effect::Barrier;
+        let paths = Paths::new(&self.flow, executions, source, own, is_barrier);
+        Schedule { instructions, paths }
+    }
+}
+
+/// The effect of a machine instruction from an instruction of the PTX, which may access local
+/// memory.
+fn effect(of: &Instruction, from: Option<(&super::code::Instruction, bool)>) -> schedule::Effect {
+    use schedule::Effect as To;
+    let kind = from.map(|(from, _)| from.kind);
+    match of.access {
+        Some(Access::Load | Access::Store) if from.is_some_and(|(_, is_local)| is_local) => {
+            To::Local
+        }
+        Some(Access::Load) => To::Load { cached: kind == Some(Kind::Load { cached: true }) },
+        Some(Access::Store) => To::Store,
+        Some(Access::Copy) => To::Copy,
+        Some(Access::Atomic) => To::Atomic {
+            returns: kind == Some(Kind::Atomic { returns: true }),
+            is_retried: kind == Some(Kind::Retry),
+        },
+        None if of.is_barrier && kind != Some(Kind::Barrier { continues: true }) => To::Barrier,
+        None if of.joins_copies() => To::JoinCopies,
+        None if of.loads_constants() => To::Constant { clocks: LOAD_OF_CONSTANT },
+        None => match from {
+            Some((from, _)) if of.is_fence() && from.kind == Kind::Fence => {
+                To::Fence { ticks: u64::from(from.cost.latency) }
+            }
+            _ => To::Result { clocks: of.latency() },
+        },
     }
 }
 
@@ -128,9 +214,9 @@ impl Machine {
 #[derive(Debug, Clone, Copy, Default)]
 struct Work {
     demand: Demand,
-    executed: f64,
     accesses: f64,
-    jumps: bool,
+    /// Products of matrices.
+    products: f64,
     asks_lanes: bool,
 }
 

@@ -1,6 +1,6 @@
 //! The PTX of machine code: its basic blocks and their executions.
 
-use super::instruction::Access;
+use super::instruction::{Access, Instruction};
 use crate::counters::Counts;
 use crate::lower::Program;
 use crate::lower::blocks::split;
@@ -24,6 +24,15 @@ pub enum Anchor {
     },
 }
 
+/// The accesses of an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Accesses {
+    /// Of global, shared or local memory.
+    Of(Access),
+    /// Loads of constants.
+    Constants,
+}
+
 /// The PTX of a launch.
 pub struct Source<'p> {
     program: &'p Program,
@@ -31,6 +40,10 @@ pub struct Source<'p> {
     counts: &'p Counts,
     /// The first instruction of each line.
     lines: HashMap<u32, usize>,
+    /// The first instruction with accesses of each kind in the line that begins with another one.
+    accesses: HashMap<(usize, Accesses), usize>,
+    /// By instruction: the first one of its line with accesses of its kind.
+    first_accesses: Vec<Option<usize>>,
     /// Of each of these: how many instructions of its line are not free, and their issue slots.
     statements: HashMap<usize, (u32, u32)>,
     /// The basic block of each instruction.
@@ -43,12 +56,15 @@ impl<'p> Source<'p> {
     /// That of a launch with these `counts`; `code` has the costs of each instruction by itself.
     pub fn new(program: &'p Program, code: &'p Code, counts: &'p Counts) -> Self {
         let (mut lines, mut statements) = (HashMap::new(), HashMap::new());
+        let (mut accesses, mut first_accesses) = (HashMap::new(), Vec::new());
         for (pc, position) in program.positions.iter().enumerate() {
             let first = *lines.entry(position.ptx_line).or_insert(pc);
             let (count, issues) = statements.entry(first).or_insert((0, 0));
             let slots = code.instructions[pc].cost.slots();
             *count += slots.min(1);
             *issues += slots;
+            let kind = accesses_of(code.instructions[pc].kind);
+            first_accesses.push(kind.map(|kind| *accesses.entry((first, kind)).or_insert(pc)));
         }
         let ranges: Vec<_> = split(&program.code, 0, &program.tables)
             .iter()
@@ -56,7 +72,8 @@ impl<'p> Source<'p> {
             .collect();
         let blocks =
             ranges.iter().enumerate().flat_map(|(at, range)| range.clone().map(move |_| at));
-        Self { program, code, counts, lines, statements, blocks: blocks.collect(), ranges }
+        let blocks = blocks.collect();
+        Self { program, code, counts, lines, accesses, first_accesses, statements, blocks, ranges }
     }
 
     /// The first instruction of a line.
@@ -64,10 +81,9 @@ impl<'p> Source<'p> {
         self.lines.get(&line?).copied()
     }
 
-    /// The first instruction of the line of an instruction, and how many of the line are not free.
-    pub fn line(&self, pc: usize) -> (usize, u32) {
-        let first = self.pc(Some(self.program.positions[pc].ptx_line)).unwrap_or(pc);
-        (first, self.statements.get(&first).map_or(1, |known| known.0))
+    /// How many instructions it has.
+    pub fn instructions(&self) -> usize {
+        self.program.code.len()
     }
 
     /// The basic block of an instruction.
@@ -93,17 +109,65 @@ impl<'p> Source<'p> {
         last.map_or(f64::MAX, |warps| warps as f64).min(self.executions(block))
     }
 
-    /// Whether it is in a loop, by its counts.
+    /// Whether it is in a loop, by its counts, or is a loop.
     pub fn is_repeated(&self, block: usize) -> bool {
-        self.executions(block) > self.entries(block)
+        let range = &self.ranges[block];
+        let is_loop = matches!(
+            self.program.code[range.end - 1].op,
+            Op::Branch { target, .. } if target as usize == range.start
+        );
+        is_loop || self.executions(block) > self.entries(block)
+    }
+
+    /// The space that a load or a store accesses.
+    fn space(&self, pc: usize) -> Option<Space> {
+        match &self.program.code[pc].op {
+            Op::Load { address, .. } | Op::Store { address, .. } => Some(address.space),
+            _ => None,
+        }
+    }
+
+    /// Whether it accesses local memory.
+    pub fn is_local(&self, pc: usize) -> bool {
+        self.space(pc) == Some(Space::Local)
+    }
+
+    /// Whether it is the first instruction of its basic block.
+    pub fn is_first(&self, pc: usize) -> bool {
+        self.ranges[self.blocks[pc]].start == pc
     }
 
     /// Whether it loads from shared memory, or stores there.
     pub fn is_shared(&self, pc: usize) -> bool {
-        match &self.program.code[pc].op {
-            Op::Load { address, .. } | Op::Store { address, .. } => address.space == Space::Shared,
-            _ => false,
-        }
+        self.space(pc) == Some(Space::Shared)
+    }
+
+    /// The instruction whose accesses a machine instruction makes; the first one, if a line has
+    /// several with accesses of that kind.
+    pub fn accessing(&self, of: &Instruction) -> Option<usize> {
+        let kind = match of.access {
+            Some(access) => Accesses::Of(access),
+            None if of.loads_constants() => Accesses::Constants,
+            None => return None,
+        };
+        self.accesses.get(&(self.pc(of.ptx_line)?, kind)).copied()
+    }
+
+    /// By instruction: the first one of its line with accesses of its kind.
+    pub fn first_accesses(&self) -> &[Option<usize>] {
+        &self.first_accesses
+    }
+
+    /// How often a warp executed those of which this is the first.
+    pub fn accesses(&self, first: usize) -> f64 {
+        let of_line = self.first_accesses[first..].iter().enumerate();
+        let of_line = of_line.take_while(|(at, _)| self.is_in_line(first, first + at));
+        let same = of_line.filter(|(_, of)| **of == Some(first));
+        same.map(|(at, _)| self.count(first + at)).sum()
+    }
+
+    fn is_in_line(&self, one: usize, other: usize) -> bool {
+        self.program.positions[one].ptx_line == self.program.positions[other].ptx_line
     }
 
     /// How its copies are counted.
@@ -126,6 +190,18 @@ impl<'p> Source<'p> {
             (Op::Float(FloatOp::Fma64 { .. }), _) => Anchor::Float,
             _ => Anchor::Other { issues },
         }
+    }
+}
+
+/// The accesses of an instruction.
+fn accesses_of(kind: Kind) -> Option<Accesses> {
+    match kind {
+        Kind::Load { .. } => Some(Accesses::Of(Access::Load)),
+        Kind::Store => Some(Accesses::Of(Access::Store)),
+        Kind::Atomic { .. } | Kind::Retry => Some(Accesses::Of(Access::Atomic)),
+        Kind::Copy => Some(Accesses::Of(Access::Copy)),
+        Kind::Constant => Some(Accesses::Constants),
+        _ => None,
     }
 }
 

@@ -62,3 +62,22 @@ fn a_loop_and_the_code_that_never_runs_are_found() {
     // All until `EXIT`, but the call with the move before it and the one after it.
     assert_eq!(instructions, 0x1a - 3, "{quotients:?}");
 }
+
+#[test]
+fn the_order_of_an_instruction_is_read() {
+    let read = |low: u64, high: u64| {
+        let bits = u128::from(high) << 64 | u128::from(low);
+        Instruction::new(&MachineInstruction { bits, ptx_line: None }, 0, 90)
+    };
+    // LDG.E R7, desc[UR4][R2.64]
+    let load = read(0x0000_0004_0207_7981, 0x0021_5800_0c1e_1900);
+    let order = (load.control.stall, load.control.result, load.control.operands);
+    assert_eq!(order, (12, Some(5), Some(0)));
+    assert_eq!(load.control.waits().collect::<Vec<_>>(), [1]);
+    assert_eq!(load.awaits, None);
+    // DEPBAR.LE SB0, 0x2
+    let wait = read(0x0000_8080_0000_791a, 0x000f_c800_0000_0000);
+    let order = (wait.control.stall, wait.control.result, wait.control.operands);
+    assert_eq!((order, wait.awaits), ((4, None, None), Some((0, 2))));
+    assert_eq!(wait.control.waits().count(), 0);
+}
