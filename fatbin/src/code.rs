@@ -74,6 +74,18 @@ mod tests {
     }
 
     #[test]
+    fn instructions_of_older_targets_have_their_lines_too() {
+        // ptxas 13.0.88 made it of emulator/tests/machine_code/chains.ptx: `-lineinfo -arch sm_80`.
+        let cubin = include_bytes!("../tests/golden/chains-80.cubin");
+        let code = MachineCode::read(cubin, "together").unwrap().expect("it has the function");
+        assert_eq!(code.compute_capability, 80);
+        assert!(code.instructions.iter().all(|of| of.ptx_line.is_some()), "{code:?}");
+        // LDG, in the line of its address.
+        let loads = code.instructions.iter().filter(|of| of.bits & 0x1ff == 0x181);
+        assert_eq!(loads.map(|of| of.ptx_line).collect::<Vec<_>>(), [Some(91)]);
+    }
+
+    #[test]
     fn another_function_has_none_and_a_damaged_file_is_an_error() {
         assert_eq!(MachineCode::read(CUBIN, "nothing"), Ok(None));
         for length in [0, 16, 64, 0x4918] {

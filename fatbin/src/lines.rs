@@ -12,8 +12,10 @@ use crate::symbols::{Symbol, symbols};
 /// The section with the table.
 const TABLE: &str = ".nv_debug_line_sass";
 
-/// The bytes of a relocation with an addend.
-const RELOCATION: usize = 24;
+/// The bytes of a relocation: with its addend, as for compute capability 9.0 and later, or with the
+/// addend in the place that it changes.
+const WITH_ADDEND: usize = 24;
+const WITHOUT_ADDEND: usize = 16;
 
 /// The opcodes of a line program (DWARF 2, section 6.2.5).
 const EXTENDED: u8 = 0;
@@ -50,8 +52,15 @@ impl PtxLines {
         let functions = symbols.iter().filter(|it| it.is_function()).map(place).collect();
         let mut lines = Self { functions, rows: BTreeMap::new() };
         let bytes = |name: &str| sections.named(name).map_or(Ok(&[][..]), Section::bytes);
-        let places = relocations(bytes(&format!(".rela{TABLE}"))?, symbols)?;
         let table = bytes(TABLE)?;
+        let mut places = HashMap::new();
+        for (prefix, length) in [(".rela", WITH_ADDEND), (".rel", WITHOUT_ADDEND)] {
+            let records = bytes(&format!("{prefix}{TABLE}"))?;
+            for record in records.chunks_exact(length) {
+                let (at, place) = relocation(record, table, symbols)?;
+                places.insert(at, place);
+            }
+        }
         let mut unit = 0;
         while unit < table.len() {
             let length = number::<4>(table, unit)?;
@@ -205,18 +214,19 @@ impl Cursor<'_> {
     }
 }
 
-/// The section and the offset in it that stand at each place of the table.
-fn relocations(
-    records: &[u8],
+/// A place of the table, and the section and the offset in it that stand there.
+fn relocation(
+    record: &[u8],
+    table: &[u8],
     symbols: &[Symbol<'_>],
-) -> Result<HashMap<usize, (usize, u64)>, String> {
-    let one = |record: &[u8]| {
-        let number_of = number::<4>(record, 12)?;
-        let symbol = symbols.get(number_of).ok_or("a relocation names no symbol")?;
-        let addend = number::<8>(record, 16)? as u64;
-        Ok((number::<8>(record, 0)?, (symbol.section, symbol.offset + addend)))
+) -> Result<(usize, (usize, u64)), String> {
+    let at = number::<8>(record, 0)?;
+    let symbol = symbols.get(number::<4>(record, 12)?).ok_or("a relocation names no symbol")?;
+    let addend = match record.len() {
+        WITH_ADDEND => number::<8>(record, 16)?,
+        _ => number::<8>(table, at)?,
     };
-    records.chunks_exact(RELOCATION).map(one).collect()
+    Ok((at, (symbol.section, symbol.offset.saturating_add(addend as u64))))
 }
 
 #[cfg(test)]
