@@ -6,7 +6,7 @@
 
 use super::banks;
 use super::trace::Trace;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// log2 of the bytes of a sector.
 const SECTOR_SHIFT: u32 = 5;
@@ -73,6 +73,12 @@ impl Traffic {
         if let Some(trace) = &mut self.trace {
             trace.touch(low, high);
         }
+        self.add_sectors(how, low, high);
+    }
+
+    /// Adds sectors to those that the launch touches.
+    #[inline(always)]
+    fn add_sectors(&mut self, how: Use, low: u64, high: u64) {
         match how {
             Use::Read => self.read.mark(low, high),
             Use::Write | Use::Update => self.written.mark(low, high),
@@ -87,13 +93,18 @@ impl Traffic {
         if let Some(trace) = &mut self.trace {
             let words = addresses.map(|address| address as u32);
             trace.pass(banks::load_wavefronts(&words, lanes, bytes).total);
+            // However the lanes lie, the request has each sector once.
+            let last = u64::from(bytes) - 1;
+            let on = addresses.iter().enumerate().filter(|(lane, _)| lanes & (1 << lane) != 0);
+            let sectors = on.flat_map(|(_, at)| at >> SECTOR_SHIFT..=(at + last) >> SECTOR_SHIFT);
+            sectors.collect::<BTreeSet<u64>>().into_iter().for_each(|at| trace.touch(at, at));
         }
         // Neighbouring lanes that access one sector.
         let mut last = u64::MAX;
         for (lane, &address) in addresses.iter().enumerate() {
             if lanes & (1 << lane) != 0 && address >> SECTOR_SHIFT != last {
                 last = address >> SECTOR_SHIFT;
-                self.mark(how, last, (address + u64::from(bytes) - 1) >> SECTOR_SHIFT);
+                self.add_sectors(how, last, (address + u64::from(bytes) - 1) >> SECTOR_SHIFT);
             }
         }
     }
@@ -319,6 +330,24 @@ mod tests {
             traffic.range(Use::Write, first, 128);
             assert_eq!(traffic.written_bytes(), 128, "{first}");
         }
+    }
+
+    #[test]
+    fn a_request_has_each_sector_once_in_whatever_order_its_lanes_lie() {
+        let mut traffic = Traffic::default();
+        traffic.begin_trace(0, 1);
+        let (near, far) = (strided(0, 2), strided(1 << 20, 2));
+        let turns = std::array::from_fn(|lane| if lane % 2 == 0 { near[lane] } else { far[lane] });
+        let trace = traffic.trace().unwrap();
+        trace.step(0, 0);
+        traffic.lanes(Use::Write, &turns, u32::MAX, 4);
+        traffic.trace().unwrap().finish(0);
+        traffic.end_block(1);
+        let trace = traffic.traces()[0];
+        let sectors = trace.access(trace.warps[0][0]).unwrap().sectors;
+        let far = (1 << 20) >> SECTOR_SHIFT;
+        assert_eq!(sectors, [0, 1, far, far + 1]);
+        assert_eq!(traffic.written_bytes(), 4 * 32);
     }
 
     #[test]
