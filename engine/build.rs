@@ -58,10 +58,10 @@ fn build_driver(emulator: &Path, fatbin: &Path, driver: &Path) {
     compile(fatbin, "fatbin", &library, &["--crate-type", "rlib", "-C", "panic=unwind"]);
     let library = format!("fatbin={}", library.display());
     let soname = "link-arg=-Wl,-soname,libcuda.so";
-    let feature = "feature=\"interpreter\"";
+    let configured = ["--cfg", "feature=\"interpreter\"", "--cfg", "gpuprof_driver"];
     let as_driver = ["--crate-type", "cdylib", "-C", "panic=unwind", "--extern", &library];
-    let more = ["--cfg", feature, "-C", soname];
-    compile(emulator, "cuda", driver, &[as_driver.as_slice(), &more].concat());
+    let arguments = [&as_driver[..], &configured, &["-C", soname]].concat();
+    compile(emulator, "cuda", driver, &arguments);
 }
 
 /// Builds the CUDA runtime in the folder `source` for `version` of CUDA.

@@ -38,7 +38,7 @@ fn compile(package: &Path, name: &str, arguments: &[&str], output: &Path) {
     }
     let status = command
         .args(["--edition", "2024", "--crate-name", name, "--target", &target])
-        .args(["-C", "panic=unwind", "--cfg", "feature=\"interpreter\""])
+        .args(["-C", "panic=unwind", "--cfg", "feature=\"interpreter\"", "--cfg", "gpuprof_driver"])
         .args(arguments)
         .arg(package.join("src/lib.rs"))
         .arg("-o")

@@ -1,26 +1,16 @@
 //! A `libcuda.so` that is taken for a GPU's: the emulated driver without its marks, with times and
 //! a CUPTI hook.
 //!
-//! The emulator's own source is compiled under another root. The differences are in `driver/`:
+//! The emulator's `driver` is compiled under another root. The differences are in `driver/`:
 //! events measure a time that follows from the launches, the driver does not show that it is an
 //! emulator, and `cuGetExportTable` passes the launches to the fake CUPTI. So the emulator of users
 //! has no switch that hides its nature.
 //!
 //! Everything is deterministic: the same launches take the same time and give the same counters.
 
-#[path = "../../../../emulator/src/counters/mod.rs"]
-pub mod counters;
-#[path = "../../../../emulator/src/device/mod.rs"]
-pub mod device;
 pub mod driver;
-#[path = "../../../../emulator/src/lower/mod.rs"]
-pub mod lower;
-#[path = "../../../../emulator/src/machine/mod.rs"]
-pub mod machine;
-#[path = "../../../../emulator/src/ptx/mod.rs"]
-pub mod ptx;
-#[path = "../../../../emulator/src/timing/mod.rs"]
-pub mod timing;
+
+pub use gpuprof_emulator::{counters, device, lower, machine, ptx, timing};
 
 #[path = "../../table.rs"]
 pub mod table;
