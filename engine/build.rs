@@ -15,7 +15,11 @@ use std::process::Command;
 /// The versions of CUDA's runtime.
 const RUNTIMES: [&str; 2] = ["12", "13"];
 
+/// The variable with another level of optimisation, for a build that launches little.
+const LEVEL: &str = "GPUPROF_DRIVER_OPT_LEVEL";
+
 fn main() {
+    println!("cargo::rerun-if-env-changed={LEVEL}");
     let emulator = Path::new(gpuprof_emulator::SOURCE_DIR).join("src");
     let fatbin = Path::new(fatbin::SOURCE_DIR).join("src");
     let cudart = Path::new(cudart::SOURCE_DIR);
@@ -137,7 +141,8 @@ fn compiler(source: &Path, name: &str, out: &Path) -> Command {
     let target = env::var("TARGET").expect("cargo sets TARGET");
     // One unit at level 2 takes two thirds of the time of two at level 3.
     let optimised = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let (level, units) = if optimised { (3, 2) } else { (2, 1) };
+    let (level, units) = if optimised { ("3", 2) } else { ("2", 1) };
+    let level = env::var(LEVEL).unwrap_or_else(|_| level.to_owned());
     let mut command = Command::new(rustc);
     command
         .args(["--edition", "2024", "--crate-name", name])
