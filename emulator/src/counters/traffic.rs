@@ -340,7 +340,7 @@ mod tests {
         let turns = std::array::from_fn(|lane| if lane % 2 == 0 { near[lane] } else { far[lane] });
         let trace = traffic.trace().unwrap();
         trace.step(0, 0);
-        traffic.lanes(Use::Write, &turns, u32::MAX, 4);
+        traffic.lanes(Use::Write, &turns, u32::MAX, 2);
         traffic.trace().unwrap().finish(0);
         traffic.end_block(1);
         let trace = traffic.traces()[0];
