@@ -1,8 +1,8 @@
 //! Replays the recorded blocks on one multiprocessor: when each instruction of each warp issues.
 //!
-//! An [`Order`] says what the instructions of a warp wait for. Here are the blocks: when they start
-//! and end, and when their warps meet at barriers. The multiprocessor has an equal share of the
-//! bandwidths of L2 and device memory.
+//! An [`Order`] decides how long the instructions of a warp wait. Here are the blocks: when they
+//! start and end, and when their warps meet at barriers. The multiprocessor has an equal share of
+//! the bandwidths of L2 and device memory.
 
 use super::memory::{Averages, Memory};
 use super::pipes::Pipes;
@@ -49,10 +49,10 @@ pub trait Order {
     fn resume(&mut self, warp: usize, at: Ticks) -> Ticks;
 }
 
-/// What a warp does next.
+/// The next action of a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// It waits until then, or has issued and goes on then.
+    /// It waits until then. It may have issued an instruction before.
     Until(Ticks),
     /// It waits at the barrier of its block.
     AtBarrier,

@@ -9,7 +9,7 @@ use crate::counters::trace::Trace;
 use crate::counters::traffic::{LINE_SHIFT, PAGE_SHIFT};
 use std::collections::{HashMap, HashSet};
 
-/// Traces whose data are compared.
+/// The number of traces that are compared.
 const COMPARED: usize = 4;
 
 /// Steps by which a warp is surely earlier than another.
@@ -64,17 +64,16 @@ impl Shared {
 
     /// Whether a block that runs with the first ones finds a sector in device memory only.
     pub fn is_far(&self, sector: u64) -> bool {
-        let far = match self.pages.get(&(sector >> PAGE_SHIFT)) {
-            _ if self.sectors.contains(&sector) => self.far,
-            Some(page) => (1024.0 / page.readers) as usize,
-            None => return true,
+        let of_page = self.pages.get(&(sector >> PAGE_SHIFT));
+        let far = match self.sectors.contains(&sector) {
+            true => Some(self.far),
+            false => of_page.map(|page| (1024.0 / page.readers) as usize),
         };
-        hash(sector) % 1024 < far
+        far.is_none_or(|far| hash(sector) % 1024 < far)
     }
 
-    /// The sector that a block touches where a recorded one touches this one; it is the one after
-    /// so many others that follow the same trace. Its data are its own, but where all blocks read
-    /// the same.
+    /// The sector that a block touches if a recorded one with its trace touches this one. So many
+    /// blocks before it have that trace. Its data are its own, unless all blocks read the same.
     pub fn of_block(&self, sector: u64, after: u64) -> u64 {
         let Some(page) = self.pages.get(&(sector >> PAGE_SHIFT)).filter(|_| after > 0) else {
             return sector ^ after << 40;

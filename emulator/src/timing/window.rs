@@ -1,4 +1,4 @@
-//! The order of instructions by the PTX, whose machine code is not known.
+//! The order of instructions by the PTX, for kernels without known machine code.
 //!
 //! An instruction waits for its operands, a slot of its quarter's scheduler and its pipe. ptxas
 //! moves loads away from their uses inside a basic block; so here an instruction waits for earlier
@@ -28,12 +28,12 @@ pub struct ByWindow<'r> {
     code: &'r Code,
     recording: &'r Recording<'r>,
     warps: Vec<Waits>,
-    /// Stores that wait for their data, by the time when they have it: what comes after them in
-    /// their warps does not wait.
+    /// Stores that wait for their data, by the time when they have it. Later instructions of their
+    /// warps do not wait.
     stores: BinaryHeap<Reverse<(Ticks, usize, usize, Step)>>,
 }
 
-/// What a warp waits for.
+/// The state of a warp.
 #[derive(Debug)]
 struct Waits {
     /// The next instruction does not issue before.
@@ -72,7 +72,7 @@ impl Waits {
         };
     }
 
-    /// When the last store issued that may change what a load by an address finds.
+    /// When the last store issued that may change the data of a load by an address.
     fn conflict(&self, base: u16) -> Ticks {
         let (last, when, other) = self.stores;
         if last == Some(base) { other } else { when.max(other) }
@@ -167,7 +167,7 @@ impl<'r> ByWindow<'r> {
         true
     }
 
-    /// When an instruction whose operands are there at a time has a slot and its pipe.
+    /// When an instruction has a slot and its pipe. Its operands are there at `ready`.
     fn start(
         &self,
         unit: &mut Multiprocessor<'_>,

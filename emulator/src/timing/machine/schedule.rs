@@ -111,7 +111,7 @@ pub struct BySchedule<'r> {
     fetches: Option<[Fetches; QUARTERS]>,
 }
 
-/// What a warp waits for.
+/// The state of a warp.
 #[derive(Debug)]
 struct Waits {
     /// The next instruction does not issue before.

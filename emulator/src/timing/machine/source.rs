@@ -181,14 +181,13 @@ impl<'p> Source<'p> {
             (Op::Mma(_) | Op::Fragment(_) | Op::Exchange(ExchangeOp::Match { .. }), _) => {
                 Anchor::Other { issues: 0 }
             }
-            (_, Kind::Load { .. }) => Anchor::Access(Access::Load),
-            (_, Kind::Store) => Anchor::Access(Access::Store),
-            (_, Kind::Atomic { .. } | Kind::Retry) => Anchor::Access(Access::Atomic),
-            (_, Kind::Copy) => Anchor::Access(Access::Copy),
             (_, Kind::Barrier { .. }) => Anchor::Barrier,
             (Op::Arith(op), _) if is_float(op) => Anchor::Float,
             (Op::Float(FloatOp::Fma64 { .. }), _) => Anchor::Float,
-            _ => Anchor::Other { issues },
+            (_, kind) => match accesses_of(kind) {
+                Some(Accesses::Of(access)) => Anchor::Access(access),
+                _ => Anchor::Other { issues },
+            },
         }
     }
 }
