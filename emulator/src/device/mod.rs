@@ -29,6 +29,7 @@ use crate::machine::{Launch, Memory};
 use crate::ptx::PtxError;
 use crate::timing;
 use moves::Moves;
+use report::{Report, report_json};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -93,6 +94,14 @@ pub struct Device {
     shadow: GlobalShadow,
     /// The printed text of its kernels. `None` if it goes to standard output.
     kept_output: Option<String>,
+}
+
+/// The surroundings of a launch.
+struct LaunchContext {
+    stream: u64,
+    /// The address of the workspace of cooperative groups; 0 if the launch is not cooperative.
+    grid_workspace: u64,
+    checks: Checks,
 }
 
 impl Default for Device {
@@ -223,7 +232,7 @@ impl Device {
     ) -> Result<&LaunchRecord, LaunchError> {
         let checks = self.check(kernel, config, params)?;
         self.open_heap(kernel)?;
-        self.run(kernel, config, params, (stream, 0, checks))
+        self.run(kernel, config, params, LaunchContext { stream, grid_workspace: 0, checks })
     }
 
     /// The same for a cooperative kernel: its blocks all run together and may wait for each other.
@@ -247,9 +256,9 @@ impl Device {
                  together, the device holds {held} of them"
             )));
         }
-        let workspace = self.grid_workspace()?;
+        let grid_workspace = self.grid_workspace()?;
         self.open_heap(kernel)?;
-        self.run(kernel, config, params, (stream, workspace, checks))
+        self.run(kernel, config, params, LaunchContext { stream, grid_workspace, checks })
     }
 
     /// The workspace of cooperative groups, cleared: its size and the barrier of the grid.
@@ -268,7 +277,7 @@ impl Device {
         kernel: &Kernel,
         config: LaunchConfig,
         params: &[u8],
-        (stream, grid_workspace, checks): (u64, u64, Checks),
+        LaunchContext { stream, grid_workspace, checks }: LaunchContext,
     ) -> Result<&LaunchRecord, LaunchError> {
         let program: &crate::lower::Program = &Arc::clone(&kernel.program);
         let mut padded = params.to_vec();
@@ -482,11 +491,15 @@ impl Device {
     /// counts by line, as JSON.
     pub fn take_report(&mut self) -> String {
         let (moves, more_moves) = self.take_moves();
-        let launches = self.take_launches();
         self.profiler = Profiler::default();
-        let starts = std::mem::take(&mut self.profiler_starts);
-        let of = (&*launches, &*moves, more_moves, starts);
-        report::report(self.chip, of, &self.take_profiles())
+        let report = Report {
+            launches: self.take_launches(),
+            moves,
+            more_moves,
+            profiler_starts: std::mem::take(&mut self.profiler_starts),
+            profiles: self.take_profiles(),
+        };
+        report_json(self.chip, &report)
     }
 }
 

@@ -150,20 +150,30 @@ fn move_json(moved: &MoveRecord) -> String {
     )
 }
 
-/// The device, some launches with the copies and fills between them and how many of these there
-/// were in addition, how often the profiler was started, and the counts of kernels by line.
-pub fn report(
-    chip: &Chip,
-    (launches, moves, more_moves, starts): (&[LaunchRecord], &[MoveRecord], u64, u64),
-    profiles: &[Profile],
-) -> String {
+/// The work of a device since its previous report.
+pub struct Report {
+    /// The launches.
+    pub launches: Vec<LaunchRecord>,
+    /// The first copies and fills between them.
+    pub moves: Vec<MoveRecord>,
+    /// How many copies and fills followed these.
+    pub more_moves: u64,
+    /// How often the profiler was started.
+    pub profiler_starts: u64,
+    /// The counts of kernels by line.
+    pub profiles: Vec<Profile>,
+}
+
+/// The device and its work.
+pub fn report_json(chip: &Chip, report: &Report) -> String {
+    let Report { launches, moves, more_moves, profiler_starts, profiles } = report;
     let launches: Vec<String> = launches.iter().map(launch_json).collect();
     let moves: Vec<String> = moves.iter().map(move_json).collect();
     let (major, minor) = chip.compute_capability;
     format!(
         "{{\"device\":{{\"name\":{},\"chip\":{},\"compute_capability\":[{major},{minor}],\"sm_count\":{},\"memory_bytes\":{},\
          \"l2_bytes\":{}}},\"launches\":[{}],\"moves\":[{}],\"more_moves\":{more_moves},\
-         \"profiler_starts\":{starts},\"profiles\":[{}]}}",
+         \"profiler_starts\":{profiler_starts},\"profiles\":[{}]}}",
         quote(chip.name),
         quote(chip.chip),
         chip.sm_count,

@@ -20,14 +20,14 @@ fn load(driver: &mut Driver, module: Out<Handle>, text: &str) -> Result<(), Refu
             PtxErrorKind::Unsupported => ("unsupported_ptx", Code::INVALID_PTX),
             PtxErrorKind::UnsupportedVersion => ("unsupported_ptx", Code::UNSUPPORTED_PTX_VERSION),
         };
-        (kind, code, error.to_string())
+        (kind, (code, error.to_string()))
     });
     let handle = driver.handle();
-    let loaded = loaded.map_err(|refusal| refuse(driver, refusal))?;
+    let loaded = loaded.map_err(|(kind, refusal)| refuse(driver, kind, refusal))?;
     for (address, bytes) in loaded.managed() {
         if !driver.managed.add(address, bytes as usize, &driver.device.memory) {
             let why = format!("the host has no place for a managed variable at {address:#x}");
-            return Err(refuse(driver, ("invalid_ptx", Code::OUT_OF_MEMORY, why)));
+            return Err(refuse(driver, "invalid_ptx", (Code::OUT_OF_MEMORY, why)));
         }
     }
     driver.modules.insert(handle, loaded);
@@ -35,7 +35,7 @@ fn load(driver: &mut Driver, module: Out<Handle>, text: &str) -> Result<(), Refu
 }
 
 /// Remembers why a module is refused.
-fn refuse(driver: &mut Driver, (kind, code, why): (&str, Code, String)) -> Refusal {
+fn refuse(driver: &mut Driver, kind: &str, (code, why): Refusal) -> Refusal {
     driver.note(kind, &why);
     (code, why)
 }
@@ -51,14 +51,14 @@ fn text_of<'t>(driver: &mut Driver, image: Source) -> Result<Cow<'t, str>, Refus
     }
     let text = image.text().get();
     text.map(Cow::Borrowed)
-        .map_err(|code| refuse(driver, ("invalid_ptx", code, "the module is not text".to_owned())))
+        .map_err(|code| refuse(driver, "invalid_ptx", (code, "the module is not text".to_owned())))
 }
 
 fn text_of_fatbins(driver: &mut Driver, all: &[&[u8]], image: Source) -> Result<String, Refusal> {
     match newest_ptx(all, driver.device.chip.target()) {
         Ok(Some(text)) => Ok(text),
         Ok(None) => machine_code::stand_in(driver, &describe(all), image),
-        Err((code, why)) => Err(refuse(driver, ("unsupported_binary", code, why))),
+        Err(refusal) => Err(refuse(driver, "unsupported_binary", refusal)),
     }
 }
 
@@ -87,7 +87,7 @@ pub fn load_file(driver: &mut Driver, module: Out<Handle>, path: Text) -> Result
     // A wrapper holds addresses, which mean nothing in a file.
     if damaged || bytes.starts_with(WRAPPER) {
         let why = "the fatbin is cut off or damaged".to_owned();
-        return Err(refuse(driver, ("unsupported_binary", Code::INVALID_IMAGE, why)).0);
+        return Err(refuse(driver, "unsupported_binary", (Code::INVALID_IMAGE, why)).0);
     }
     load_source(driver, module, Source::of(&bytes), None)
 }

@@ -13,8 +13,8 @@ use crate::lower::inst::{
 /// The lanes among `lanes` with an undefined result.
 pub fn undefined(cx: &Context<'_>, op: &Op, lanes: u32) -> u32 {
     match *op {
-        Op::Arith(ArithOp::Select32 { a, b, p, .. }) => select(cx, (File::R32, a, b), p, lanes),
-        Op::Integer(IntegerOp::Select64 { a, b, p, .. }) => select(cx, (File::R64, a, b), p, lanes),
+        Op::Arith(ArithOp::Select32 { a, b, p, .. }) => select(cx, File::R32, [a, b], p, lanes),
+        Op::Integer(IntegerOp::Select64 { a, b, p, .. }) => select(cx, File::R64, [a, b], p, lanes),
         Op::Arith(ArithOp::PredLogic { op, not, a, b, .. }) => {
             let side = |slot, not| (cx.lanes.pred_or_not(slot, not), missing(cx, File::Pred, slot));
             let sides = [side(a, not[0]), side(b, not[1])];
@@ -95,7 +95,7 @@ fn differs<W: Copy + PartialEq + Default, const N: usize>(
     results.any(|result| Some(result) != first)
 }
 
-fn select(cx: &Context<'_>, (file, a, b): (File, Slot, Slot), p: Slot, lanes: u32) -> u32 {
+fn select(cx: &Context<'_>, file: File, [a, b]: [Slot; 2], p: Slot, lanes: u32) -> u32 {
     let (first, second) = (missing(cx, file, a), missing(cx, file, b));
     let (choice, unsure) = (cx.lanes.pred(p), missing(cx, File::Pred, p));
     let (x, y) = (cx.lanes.any(a, file == File::R64), cx.lanes.any(b, file == File::R64));

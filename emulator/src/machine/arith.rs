@@ -27,8 +27,8 @@ fn f64(bits: u64) -> f64 {
 #[inline(always)]
 pub fn execute(lanes: &mut Lanes<'_>, op: &ArithOp, m: u32) {
     match *op {
-        ArithOp::Mov32 { d, a } => lanes.map1_32(d, (a,), m, |a| a),
-        ArithOp::Mov64 { d, a } => lanes.map1_64(d, (a,), m, |a| a),
+        ArithOp::Mov32 { d, a } => lanes.map1_32(d, [a], m, |a| a),
+        ArithOp::Mov64 { d, a } => lanes.map1_64(d, [a], m, |a| a),
         ArithOp::MovPred { d, a } => lanes.set_pred(d, lanes.pred(a), m),
         ArithOp::PredNot { d, a } => lanes.set_pred(d, !lanes.pred(a), m),
         ArithOp::PredLogic { op, not, d, a, b } => {
@@ -36,51 +36,51 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &ArithOp, m: u32) {
             let [a, b] = sides.map(|(slot, not)| lanes.pred_or_not(slot, not));
             lanes.set_pred(d, scalar::combine(op, a, b), m);
         }
-        ArithOp::Select32 { d, a, b, p } => select(lanes, d, (a, b, p), m),
+        ArithOp::Select32 { d, a, b, p } => select(lanes, d, [a, b], p, m),
         ArithOp::Convert { how, d, a } => convert(lanes, how, d, a, m),
         ArithOp::Window { d, a, window } => {
-            lanes.map1_64(d, (a,), m, |a| a.wrapping_add_signed(window))
+            lanes.map1_64(d, [a], m, |a| a.wrapping_add_signed(window))
         }
         ArithOp::Unary32 { op, d, a } => unary32(lanes, op, d, a, m),
-        ArithOp::Binary32 { op, d, a, b } => binary32(lanes, op, d, (a, b), m),
-        ArithOp::Binary64 { op, d, a, b } => binary64(lanes, op, d, (a, b), m),
+        ArithOp::Binary32 { op, d, a, b } => binary32(lanes, op, d, [a, b], m),
+        ArithOp::Binary64 { op, d, a, b } => binary64(lanes, op, d, [a, b], m),
         ArithOp::Shift32 { op, d, a, b } => match op {
-            Shift::Left => lanes.map2_32(d, (a, b), m, shift_left32),
-            Shift::RightU => lanes.map2_32(d, (a, b), m, shift_right32),
-            Shift::RightS => lanes.map2_32(d, (a, b), m, |a, b| ((a as i32) >> b.min(31)) as u32),
+            Shift::Left => lanes.map2_32(d, [a, b], m, shift_left32),
+            Shift::RightU => lanes.map2_32(d, [a, b], m, shift_right32),
+            Shift::RightS => lanes.map2_32(d, [a, b], m, |a, b| ((a as i32) >> b.min(31)) as u32),
         },
         ArithOp::Ternary32 { op: Ternary::MadLo, d, a, b, c } => {
-            lanes.map3_32(d, (a, b, c), m, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
+            lanes.map3_32(d, [a, b, c], m, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
         }
-        ArithOp::Ternary32 { op, d, a, b, c } => scalar::ternary32(lanes, op, d, (a, b, c), m),
+        ArithOp::Ternary32 { op, d, a, b, c } => scalar::ternary32(lanes, op, d, [a, b, c], m),
         ArithOp::MulWide { signed: false, d, a, b } => {
-            lanes.widen2(d, (a, b), m, |a, b| u64::from(a) * u64::from(b))
+            lanes.widen2(d, [a, b], m, |a, b| u64::from(a) * u64::from(b))
         }
         ArithOp::MulWide { signed: true, d, a, b } => {
-            lanes.widen2(d, (a, b), m, |a, b| (i64::from(a as i32) * i64::from(b as i32)) as u64);
+            lanes.widen2(d, [a, b], m, |a, b| (i64::from(a as i32) * i64::from(b as i32)) as u64);
         }
-        ArithOp::F32Add { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| bits32(f32(a) + f32(b))),
-        ArithOp::F32Sub { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| bits32(f32(a) - f32(b))),
-        ArithOp::F32Mul { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| bits32(f32(a) * f32(b))),
+        ArithOp::F32Add { d, a, b } => lanes.map2_32(d, [a, b], m, |a, b| bits32(f32(a) + f32(b))),
+        ArithOp::F32Sub { d, a, b } => lanes.map2_32(d, [a, b], m, |a, b| bits32(f32(a) - f32(b))),
+        ArithOp::F32Mul { d, a, b } => lanes.map2_32(d, [a, b], m, |a, b| bits32(f32(a) * f32(b))),
         ArithOp::F32Fma { d, a, b, c } => {
-            lanes.map3_32(d, (a, b, c), m, |a, b, c| bits32(f32(a).mul_add(f32(b), f32(c))))
+            lanes.map3_32(d, [a, b, c], m, |a, b, c| bits32(f32(a).mul_add(f32(b), f32(c))))
         }
-        ArithOp::F64Add { d, a, b } => lanes.map2_64(d, (a, b), m, |a, b| bits64(f64(a) + f64(b))),
-        ArithOp::F64Sub { d, a, b } => lanes.map2_64(d, (a, b), m, |a, b| bits64(f64(a) - f64(b))),
-        ArithOp::F64Mul { d, a, b } => lanes.map2_64(d, (a, b), m, |a, b| bits64(f64(a) * f64(b))),
+        ArithOp::F64Add { d, a, b } => lanes.map2_64(d, [a, b], m, |a, b| bits64(f64(a) + f64(b))),
+        ArithOp::F64Sub { d, a, b } => lanes.map2_64(d, [a, b], m, |a, b| bits64(f64(a) - f64(b))),
+        ArithOp::F64Mul { d, a, b } => lanes.map2_64(d, [a, b], m, |a, b| bits64(f64(a) * f64(b))),
         ArithOp::F64Fma { d, a, b, c } => {
-            lanes.map3_64(d, (a, b, c), m, |a, b, c| bits64(f64(a).mul_add(f64(b), f64(c))))
+            lanes.map3_64(d, [a, b, c], m, |a, b, c| bits64(f64(a).mul_add(f64(b), f64(c))))
         }
-        ArithOp::Float2_32 { op, mode, d, a, b } => float2(lanes, (op, mode), d, (a, b), m),
-        ArithOp::Fma32 { mode, d, a, b, c } => fma32(lanes, mode, d, (a, b, c), m),
-        ArithOp::SetpS32 { cmp, d, a, b } => compare_signed(lanes, cmp, d, (a, b), m),
-        ArithOp::SetpU32 { cmp, d, a, b } => compare_unsigned(lanes, cmp, d, (a, b), m),
-        ArithOp::SetpF32 { cmp, d, a, b } => compare_floats(lanes, cmp, d, (a, b), m),
+        ArithOp::Float2_32 { op, mode, d, a, b } => float2(lanes, (op, mode), d, [a, b], m),
+        ArithOp::Fma32 { mode, d, a, b, c } => fma32(lanes, mode, d, [a, b, c], m),
+        ArithOp::SetpS32 { cmp, d, a, b } => compare_signed(lanes, cmp, d, [a, b], m),
+        ArithOp::SetpU32 { cmp, d, a, b } => compare_unsigned(lanes, cmp, d, [a, b], m),
+        ArithOp::SetpF32 { cmp, d, a, b } => compare_floats(lanes, cmp, d, [a, b], m),
     }
 }
 
 #[inline(always)]
-fn select(lanes: &mut Lanes<'_>, d: Slot, (a, b, p): (Slot, Slot, Slot), m: u32) {
+fn select(lanes: &mut Lanes<'_>, d: Slot, [a, b]: [Slot; 2], p: Slot, m: u32) {
     let (chosen, other) = (*lanes.get32(a), *lanes.get32(b));
     let p = lanes.pred(p);
     let mut result = other;
@@ -93,16 +93,16 @@ fn select(lanes: &mut Lanes<'_>, d: Slot, (a, b, p): (Slot, Slot, Slot), m: u32)
 #[inline(always)]
 fn unary32(lanes: &mut Lanes<'_>, op: Unary, d: Slot, a: Slot, m: u32) {
     match op {
-        Unary::Neg => lanes.map1_32(d, (a,), m, u32::wrapping_neg),
-        Unary::Not => lanes.map1_32(d, (a,), m, |a| !a),
-        Unary::FloatNeg => lanes.map1_32(d, (a,), m, |a| a ^ 0x8000_0000),
-        Unary::FloatAbs => lanes.map1_32(d, (a,), m, |a| a & 0x7fff_ffff),
+        Unary::Neg => lanes.map1_32(d, [a], m, u32::wrapping_neg),
+        Unary::Not => lanes.map1_32(d, [a], m, |a| !a),
+        Unary::FloatNeg => lanes.map1_32(d, [a], m, |a| a ^ 0x8000_0000),
+        Unary::FloatAbs => lanes.map1_32(d, [a], m, |a| a & 0x7fff_ffff),
         rare => scalar::unary32(lanes, rare, d, a, m),
     }
 }
 
 #[inline(always)]
-fn binary32(lanes: &mut Lanes<'_>, op: Binary, d: Slot, ab: (Slot, Slot), m: u32) {
+fn binary32(lanes: &mut Lanes<'_>, op: Binary, d: Slot, ab: [Slot; 2], m: u32) {
     match op {
         Binary::Add => lanes.map2_32(d, ab, m, u32::wrapping_add),
         Binary::Sub => lanes.map2_32(d, ab, m, u32::wrapping_sub),
@@ -119,7 +119,7 @@ fn binary32(lanes: &mut Lanes<'_>, op: Binary, d: Slot, ab: (Slot, Slot), m: u32
 }
 
 #[inline(always)]
-fn binary64(lanes: &mut Lanes<'_>, op: Binary, d: Slot, ab: (Slot, Slot), m: u32) {
+fn binary64(lanes: &mut Lanes<'_>, op: Binary, d: Slot, ab: [Slot; 2], m: u32) {
     match op {
         Binary::Add => lanes.map2_64(d, ab, m, u64::wrapping_add),
         Binary::Sub => lanes.map2_64(d, ab, m, u64::wrapping_sub),
@@ -132,7 +132,7 @@ fn binary64(lanes: &mut Lanes<'_>, op: Binary, d: Slot, ab: (Slot, Slot), m: u32
 }
 
 #[inline(always)]
-fn float2(lanes: &mut Lanes<'_>, how: (Float2, FloatMode), d: Slot, ab: (Slot, Slot), m: u32) {
+fn float2(lanes: &mut Lanes<'_>, how: (Float2, FloatMode), d: Slot, ab: [Slot; 2], m: u32) {
     match how {
         (Float2::Add, FloatMode::FLUSH) => {
             lanes.map2_32(d, ab, m, |a, b| flush(bits32(f32(flush(a)) + f32(flush(b)))))
@@ -154,7 +154,7 @@ fn float2(lanes: &mut Lanes<'_>, how: (Float2, FloatMode), d: Slot, ab: (Slot, S
 }
 
 #[inline(always)]
-fn fma32(lanes: &mut Lanes<'_>, mode: FloatMode, d: Slot, abc: (Slot, Slot, Slot), m: u32) {
+fn fma32(lanes: &mut Lanes<'_>, mode: FloatMode, d: Slot, abc: [Slot; 3], m: u32) {
     if mode == FloatMode::FLUSH {
         lanes.map3_32(d, abc, m, |a, b, c| {
             flush(bits32(f32(flush(a)).mul_add(f32(flush(b)), f32(flush(c)))))
@@ -165,7 +165,7 @@ fn fma32(lanes: &mut Lanes<'_>, mode: FloatMode, d: Slot, abc: (Slot, Slot, Slot
 }
 
 #[inline(always)]
-fn compare_signed(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, (a, b): (Slot, Slot), m: u32) {
+fn compare_signed(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, [a, b]: [Slot; 2], m: u32) {
     let bits = match cmp {
         Cmp::Eq | Cmp::EqU => lanes.test32(a, b, |a, b| a == b),
         Cmp::Ne | Cmp::NeU => lanes.test32(a, b, |a, b| a != b),
@@ -180,7 +180,7 @@ fn compare_signed(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, (a, b): (Slot, Slot)
 }
 
 #[inline(always)]
-fn compare_unsigned(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, (a, b): (Slot, Slot), m: u32) {
+fn compare_unsigned(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, [a, b]: [Slot; 2], m: u32) {
     let bits = match cmp {
         Cmp::Eq | Cmp::EqU => lanes.test32(a, b, |a, b| a == b),
         Cmp::Ne | Cmp::NeU => lanes.test32(a, b, |a, b| a != b),
@@ -195,7 +195,7 @@ fn compare_unsigned(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, (a, b): (Slot, Slo
 }
 
 #[inline(always)]
-fn compare_floats(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, (a, b): (Slot, Slot), m: u32) {
+fn compare_floats(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, [a, b]: [Slot; 2], m: u32) {
     let bits = match cmp {
         Cmp::Eq => lanes.test32(a, b, |a, b| f32(a) == f32(b)),
         Cmp::Lt => lanes.test32(a, b, |a, b| f32(a) < f32(b)),
@@ -216,21 +216,21 @@ fn convert(lanes: &mut Lanes<'_>, how: Conversion, d: Slot, a: Slot, m: u32) {
     let Conversion { from, to, rounding, ftz, clamp, wide_source, wide_destination } = how;
     let sat = clamp.sat;
     match (from, to, wide_source, wide_destination) {
-        (U32, U64 | S64, false, true) if !sat => lanes.widen(d, (a,), m, u64::from),
+        (U32, U64 | S64, false, true) if !sat => lanes.widen(d, [a], m, u64::from),
         (S32, U64 | S64, false, true) if !sat => {
-            lanes.widen(d, (a,), m, |a| i64::from(a as i32) as u64)
+            lanes.widen(d, [a], m, |a| i64::from(a as i32) as u64)
         }
-        (U64 | S64, U32 | S32, true, false) if !sat => lanes.narrow(d, (a,), m, |a| a as u32),
+        (U64 | S64, U32 | S32, true, false) if !sat => lanes.narrow(d, [a], m, |a| a as u32),
         (S32, F32, false, false) if rounding == CvtRounding::Float(Rounding::Nearest) && !sat => {
-            lanes.map1_32(d, (a,), m, |a| (a as i32 as f32).to_bits());
+            lanes.map1_32(d, [a], m, |a| (a as i32 as f32).to_bits());
         }
         (F32, F64, false, true) if !sat && !ftz => {
-            lanes.widen(d, (a,), m, |a| bits64(f64::from(f32(a))))
+            lanes.widen(d, [a], m, |a| bits64(f64::from(f32(a))))
         }
         (F64, F32, true, false)
             if rounding == CvtRounding::Float(Rounding::Nearest) && !sat && !ftz =>
         {
-            lanes.narrow(d, (a,), m, |a| bits32(f64(a) as f32));
+            lanes.narrow(d, [a], m, |a| bits32(f64(a) as f32));
         }
         _ => scalar::convert(lanes, how, d, a, m),
     }

@@ -8,6 +8,7 @@
 use super::activation::{Activation, Entry};
 use super::context::Context;
 use super::fault::{Fault, FaultKind, Outcome};
+use super::lanes::Lanes64;
 use super::undefined::Taint;
 use crate::lower::inst::{ControlOp, File, Slot};
 use crate::lower::program::{Call, Callee};
@@ -66,7 +67,11 @@ pub fn execute(cx: &mut Context<'_>, op: &ControlOp, on: u32) -> Outcome {
             let why = &cx.program.refusals[why as usize];
             return Err(cx.fault(FaultKind::Unsupported, on, why.clone()));
         }
-        ControlOp::Alloca { wide, d, size, align } => allocate(cx, (wide, d, size), align, on)?,
+        ControlOp::Alloca { wide, d, size, align } => {
+            let sizes = cx.lanes.any(size, wide);
+            let addresses = allocate(cx, &sizes, align, on)?;
+            cx.lanes.set_any(d, wide, &addresses, on);
+        }
         ControlOp::StackSave { wide, d } => {
             let ends = cx.warp.stack_ends.map(u64::from);
             cx.lanes.set_any(d, wide, &ends, on);
@@ -249,14 +254,13 @@ pub fn leave(cx: &mut Context<'_>, activation: &Activation, on: u32) {
     write_words(cx, &results, on);
 }
 
-/// `alloca`
+/// `alloca`: the addresses of `sizes` bytes on the stacks of `on`.
 fn allocate(
     cx: &mut Context<'_>,
-    (wide, d, size): (bool, Slot, Slot),
+    sizes: &Lanes64,
     align: u32,
     on: u32,
-) -> Outcome {
-    let sizes = cx.lanes.any(size, wide);
+) -> Result<Lanes64, Box<Fault>> {
     let mut addresses = [0; 32];
     for lane in lanes_of(on) {
         let Some(begins) = grow(cx, sizes[lane], align, 1 << lane) else {
@@ -265,8 +269,7 @@ fn allocate(
         };
         addresses[lane] = u64::from(begins[lane]);
     }
-    cx.lanes.set_any(d, wide, &addresses, on);
-    Ok(())
+    Ok(addresses)
 }
 
 /// Adds `bytes` at a multiple of `align` to the stacks of `on`. Returns their start, unless they do

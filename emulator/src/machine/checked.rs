@@ -4,7 +4,7 @@
 use super::access_log::{LaneAccess, lanes_of};
 use super::context::Context;
 use super::fault::{Fault, FaultKind, Outcome};
-use super::hazard::{By, Hazard, Touch};
+use super::hazard::{Bounds, By, Hazard, Touch};
 use super::request::{Part, Verb, refuse};
 use crate::lower::inst::{Element, GridOrder, Sharing, Space};
 
@@ -71,14 +71,25 @@ pub fn touch(
     changed: u32,
 ) -> Outcome {
     let by = cx.by(sharing);
-    touch_since(cx, part, (bytes, by, cx.shadow.bounds(by)), verb, changed)
+    touch_within(cx, part, SharedAccess { bytes, by, bounds: cx.shadow.bounds(by) }, verb, changed)
 }
 
-/// The same by an instruction that the warp executed when its threads had last met at `since`.
-pub fn touch_since(
+/// The access of an instruction to shared memory.
+#[derive(Debug, Clone, Copy)]
+pub struct SharedAccess {
+    /// Bytes of a lane.
+    pub bytes: u32,
+    /// The first lane, and the instruction.
+    pub by: By,
+    /// The order of earlier accesses when the instruction was issued.
+    pub bounds: Bounds,
+}
+
+/// The same for an instruction that may have been issued earlier.
+pub fn touch_within(
     cx: &mut Context<'_>,
     part: &Part,
-    (bytes, by, since): (u32, By, (i32, i32)),
+    SharedAccess { bytes, by, bounds }: SharedAccess,
     verb: Verb,
     changed: u32,
 ) -> Outcome {
@@ -94,12 +105,12 @@ pub fn touch_since(
         Verb::Update(_) => cx.shadow.new_updates(bytes, part.lanes, &part.addresses),
         Verb::Read | Verb::Write => part.lanes,
     };
-    if cx.shadow.touch_cells((by, since.0), bytes, (all, &part.addresses), touch) {
+    if cx.shadow.touch_cells((by, bounds.block), bytes, (all, &part.addresses), touch) {
         return Ok(());
     }
     for lane in lanes_of(all) {
         let (by, address) = (by.lane(lane), part.addresses[lane]);
-        if let Some(hazard) = cx.shadow.check_since(since, by, (address, bytes), touch(lane)) {
+        if let Some(hazard) = cx.shadow.check_within(bounds, by, (address, bytes), touch(lane)) {
             return Err(hazardous(cx, part, lane, bytes, verb, hazard));
         }
     }
@@ -123,7 +134,7 @@ pub fn touch_read(
         return Ok(None);
     }
     let (by, mut unwritten): (_, Unwritten) = (cx.by(sharing), None);
-    let (met, _) = cx.shadow.bounds(by);
+    let met = cx.shadow.bounds(by).block;
     if cx.shadow.touch_cells((by, met), bytes, (part.lanes, &part.addresses), |_| Touch::Read) {
         return Ok(None);
     }

@@ -4,7 +4,7 @@
 //! or clamps once.
 
 use super::bits::{flush, saturate};
-use super::softfloat::{BF16, F16, F32, F64, Format, Value};
+use super::softfloat::{BF16, F16, F32, F64, Finite, Format, Value};
 use crate::lower::inst::{Conversion, CvtRounding, Rounding, Scalar};
 
 fn format(scalar: Scalar) -> Option<Format> {
@@ -52,8 +52,9 @@ pub fn convert(how: Conversion, bits: u64) -> u64 {
         (None, Some(to)) => {
             let (width, signed) = integer(how.from);
             let value = extend(source, width, signed);
-            let decoded = Value::Finite(value < 0, value.unsigned_abs(), 0);
-            finish(how, to.encode(decoded, float_direction(how.rounding)))
+            let (negative, mantissa) = (value < 0, value.unsigned_abs());
+            let value = Finite { negative, mantissa, exponent: 0 };
+            finish(how, to.round(value, float_direction(how.rounding)))
         }
         (Some(from), None) => float_to_integer(how, from.decode(source)),
         (Some(from), Some(to)) => {
@@ -123,7 +124,7 @@ fn float_to_integer(how: Conversion, value: Value) -> u64 {
                 high
             }
         }
-        Value::Finite(negative, mantissa, exponent) => {
+        Value::Finite(Finite { negative, mantissa, exponent }) => {
             let magnitude = match exponent {
                 0.. if mantissa != 0 && mantissa.leading_zeros() as i32 - 1 <= exponent => {
                     i128::MAX
@@ -142,7 +143,9 @@ fn nan_integer(width: u32) -> u64 {
 }
 
 fn round_to_integral(value: Value, direction: Rounding) -> Value {
-    let Value::Finite(negative, mantissa, exponent @ ..0) = value else { return value };
+    let Value::Finite(Finite { negative, mantissa, exponent: exponent @ ..0 }) = value else {
+        return value;
+    };
     let shift = exponent.unsigned_abs();
     let (mut kept, rest, half) = match shift {
         1..=127 => (mantissa >> shift, mantissa & ((1 << shift) - 1), 1 << (shift - 1)),
@@ -155,7 +158,7 @@ fn round_to_integral(value: Value, direction: Rounding) -> Value {
         Rounding::Up => !negative && rest != 0,
     };
     kept += u128::from(up);
-    Value::Finite(negative, kept, 0)
+    Value::Finite(Finite { negative, mantissa: kept, exponent: 0 })
 }
 
 #[cfg(test)]

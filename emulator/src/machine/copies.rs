@@ -5,6 +5,8 @@
 //! memory reports it. On a GPU the copy may write at once, so only what was ordered before it when
 //! it was issued is ordered before its write.
 
+use super::hazard::Bounds;
+
 /// The copies of a warp.
 #[derive(Debug, Default)]
 pub struct Copies {
@@ -20,8 +22,8 @@ pub struct Copy {
     pub lane: usize,
     /// The instruction that started it.
     pub pc: u32,
-    /// When the threads had last met then, as the shadow of shared memory counts.
-    pub since: (i32, i32),
+    /// What was ordered before it then.
+    pub bounds: Bounds,
     /// Where to in shared memory.
     pub address: u64,
     /// 4, 8 or 16.
@@ -77,7 +79,7 @@ mod tests {
     use super::*;
 
     fn copy(lane: usize, address: u64) -> Copy {
-        Copy { lane, pc: 1, since: (0, 0), address, bytes: 16, words: [0; 4], group: 0 }
+        Copy { lane, pc: 1, bounds: Bounds::default(), address, bytes: 16, words: [0; 4], group: 0 }
     }
 
     fn addresses(copies: &[Copy]) -> Vec<u64> {

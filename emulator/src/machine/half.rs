@@ -5,7 +5,7 @@
 //! which is within PTX's error bound but not bit for bit a GPU's result.
 
 use super::comparison::compare_floats;
-use super::softfloat::{BF16, F16, F32, F64, Format, Value};
+use super::softfloat::{BF16, F16, F32, F64, Finite, Format, Value};
 use crate::lower::inst::{Clamp, Cmp, ComparePairs, HalfFinish, HalfFormat, HalfOp, Rounding};
 
 const SIGN: u64 = 0x8000;
@@ -40,7 +40,7 @@ pub fn sum(format: HalfFormat, packed: bool, a: u32, b: u32) -> u32 {
 }
 
 fn scalar(op: HalfOp, format: Format, [a, b, c]: [u64; 3]) -> u64 {
-    let one = format.round(false, 1, 0, Rounding::Nearest);
+    let one = format.round(Finite::ONE, Rounding::Nearest);
     let fma = |a, b, c| format.fma(a, b, c, Rounding::Nearest);
     let through = |f: fn(f64) -> f64| {
         let wide = f(f64::from_bits(F64.encode(format.decode(a), Rounding::Nearest)));

@@ -2,6 +2,15 @@
 
 use crate::lower::inst::Sharing;
 
+/// Ticks before which earlier accesses are ordered before the next access of a warp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bounds {
+    /// Accesses of other warps.
+    pub block: i32,
+    /// Accesses of lanes of this warp.
+    pub warp: i32,
+}
+
 /// Of an access: its thread's number in the block, the instruction above it, and four flags.
 pub(super) const THREAD: i32 = (1 << 10) - 1;
 pub(super) const WARP: i32 = THREAD & !31;

@@ -58,10 +58,10 @@ macro_rules! file {
 }
 
 macro_rules! map {
-    ($name:ident, ($($arg:ident),+), $get:ident, $in:ty, $set:ident, $out:ty) => {
+    ($name:ident, [$($arg:ident),+; $count:literal], $get:ident, $in:ty, $set:ident, $out:ty) => {
         /// `d = f(sources)` in every lane of `mask`.
         #[inline(always)]
-        pub fn $name(&mut self, d: Slot, ($($arg),+,): ($(map!(@slot $arg)),+,), mask: u32, f: impl Fn($(map!(@word $arg $in)),+) -> $out) {
+        pub fn $name(&mut self, d: Slot, [$($arg),+]: [Slot; $count], mask: u32, f: impl Fn($(map!(@word $arg $in)),+) -> $out) {
             let mut result = [0 as $out; 32];
             {
                 $(let $arg = self.$get($arg);)+
@@ -72,7 +72,6 @@ macro_rules! map {
             self.$set(d, &result, mask);
         }
     };
-    (@slot $arg:ident) => { Slot };
     (@word $arg:ident $in:ty) => { $in };
 }
 
@@ -80,16 +79,16 @@ impl Lanes<'_> {
     file!(Lanes32, u32, get32, set32, r32, base32);
     file!(Lanes64, u64, get64, set64, r64, base64);
 
-    map!(map1_32, (a), get32, u32, set32, u32);
-    map!(map2_32, (a, b), get32, u32, set32, u32);
-    map!(map3_32, (a, b, c), get32, u32, set32, u32);
-    map!(map4_32, (a, b, c, e), get32, u32, set32, u32);
-    map!(map1_64, (a), get64, u64, set64, u64);
-    map!(map2_64, (a, b), get64, u64, set64, u64);
-    map!(map3_64, (a, b, c), get64, u64, set64, u64);
-    map!(narrow, (a), get64, u64, set32, u32);
-    map!(widen, (a), get32, u32, set64, u64);
-    map!(widen2, (a, b), get32, u32, set64, u64);
+    map!(map1_32, [a; 1], get32, u32, set32, u32);
+    map!(map2_32, [a, b; 2], get32, u32, set32, u32);
+    map!(map3_32, [a, b, c; 3], get32, u32, set32, u32);
+    map!(map4_32, [a, b, c, e; 4], get32, u32, set32, u32);
+    map!(map1_64, [a; 1], get64, u64, set64, u64);
+    map!(map2_64, [a, b; 2], get64, u64, set64, u64);
+    map!(map3_64, [a, b, c; 3], get64, u64, set64, u64);
+    map!(narrow, [a; 1], get64, u64, set32, u32);
+    map!(widen, [a; 1], get32, u32, set64, u64);
+    map!(widen2, [a, b; 2], get32, u32, set64, u64);
 
     /// A predicate's bits.
     #[inline(always)]

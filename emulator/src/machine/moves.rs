@@ -23,14 +23,14 @@ fn packed(lanes: &Lanes<'_>, parts: [Slot; 4], bits: u32) -> Lanes64 {
 pub fn execute(lanes: &mut Lanes<'_>, memory: &Memory, op: &MoveOp, m: u32) {
     match *op {
         MoveOp::Pack64 { d, a, b } => {
-            lanes.widen2(d, (a, b), m, |a, b| u64::from(b) << 32 | u64::from(a))
+            lanes.widen2(d, [a, b], m, |a, b| u64::from(b) << 32 | u64::from(a))
         }
         MoveOp::Unpack64 { d, e, a } => {
             let values = *lanes.get64(a);
             lanes.set32(d, &extract(&values, 0, u64::MAX), m);
             lanes.set32(e, &extract(&values, 32, u64::MAX), m);
         }
-        MoveOp::Pack32 { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| b << 16 | a & 0xffff),
+        MoveOp::Pack32 { d, a, b } => lanes.map2_32(d, [a, b], m, |a, b| b << 16 | a & 0xffff),
         MoveOp::Unpack32 { d, e, a } => {
             let values = *lanes.get32(a);
             lanes.set32(d, &values.map(|value| value & 0xffff), m);

@@ -19,22 +19,22 @@ use crate::lower::inst::{
 #[inline(never)]
 pub fn integer(lanes: &mut Lanes<'_>, op: &IntegerOp, m: u32) {
     match *op {
-        IntegerOp::Unary64 { op, d, a } => lanes.map1_64(d, (a,), m, |a| integer::unary64(op, a)),
-        IntegerOp::Count32 { op, d, a } => lanes.map1_32(d, (a,), m, |a| integer::count32(op, a)),
-        IntegerOp::Count64 { op, d, a } => lanes.narrow(d, (a,), m, |a| integer::count64(op, a)),
+        IntegerOp::Unary64 { op, d, a } => lanes.map1_64(d, [a], m, |a| integer::unary64(op, a)),
+        IntegerOp::Count32 { op, d, a } => lanes.map1_32(d, [a], m, |a| integer::count32(op, a)),
+        IntegerOp::Count64 { op, d, a } => lanes.narrow(d, [a], m, |a| integer::count64(op, a)),
         IntegerOp::Binary16 { op, signed, d, a, b } => {
-            lanes.map2_32(d, (a, b), m, |a, b| integer::binary16(op, signed, a, b));
+            lanes.map2_32(d, [a, b], m, |a, b| integer::binary16(op, signed, a, b));
         }
-        IntegerOp::Shift64 { op, d, a, b } => shift64(lanes, op, d, (a, b), m),
-        IntegerOp::Shift16 { op, d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| match op {
+        IntegerOp::Shift64 { op, d, a, b } => shift64(lanes, op, d, [a, b], m),
+        IntegerOp::Shift16 { op, d, a, b } => lanes.map2_32(d, [a, b], m, |a, b| match op {
             Shift::Left => shift_left32(a, b),
             Shift::RightU => shift_right32(a & 0xffff, b),
             Shift::RightS => (i32::from(a as i16) >> b.min(31)) as u32,
         }),
         IntegerOp::MadLo64 { d, a, b, c } => {
-            lanes.map3_64(d, (a, b, c), m, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
+            lanes.map3_64(d, [a, b, c], m, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
         }
-        IntegerOp::MadHi64 { signed, d, a, b, c } => lanes.map3_64(d, (a, b, c), m, |a, b, c| {
+        IntegerOp::MadHi64 { signed, d, a, b, c } => lanes.map3_64(d, [a, b, c], m, |a, b, c| {
             let op = if signed { Binary::MulHiS } else { Binary::MulHiU };
             integer::binary64(op, a, b).wrapping_add(c)
         }),
@@ -46,14 +46,14 @@ pub fn integer(lanes: &mut Lanes<'_>, op: &IntegerOp, m: u32) {
             lanes.set64(d, &result, m);
         }
         IntegerOp::MulWide16 { signed, d, a, b } => {
-            lanes.map2_32(d, (a, b), m, |a, b| integer::mul_wide16(signed, a, b));
+            lanes.map2_32(d, [a, b], m, |a, b| integer::mul_wide16(signed, a, b));
         }
         IntegerOp::MadWide16 { signed, d, a, b, c } => lanes
-            .map3_32(d, (a, b, c), m, |a, b, c| integer::mul_wide16(signed, a, b).wrapping_add(c)),
-        IntegerOp::Bfi32 { d, a, b, c, e } => lanes.map4_32(d, (a, b, c, e), m, |a, b, c, e| {
+            .map3_32(d, [a, b, c], m, |a, b, c| integer::mul_wide16(signed, a, b).wrapping_add(c)),
+        IntegerOp::Bfi32 { d, a, b, c, e } => lanes.map4_32(d, [a, b, c, e], m, |a, b, c, e| {
             integer::bfi(u64::from(a), u64::from(b), c, e, 32) as u32
         }),
-        IntegerOp::Bfi64 { d, a, b, c, e } => insert64(lanes, d, (a, b, c, e), m),
+        IntegerOp::Bfi64 { d, a, b, c, e } => insert64(lanes, d, [a, b, c, e], m),
         IntegerOp::Bfe64 { signed, d, a, b, c } => {
             let (a, b, c) = (*lanes.get64(a), *lanes.get32(b), *lanes.get32(c));
             let result =
@@ -61,34 +61,28 @@ pub fn integer(lanes: &mut Lanes<'_>, op: &IntegerOp, m: u32) {
             lanes.set64(d, &result, m);
         }
         IntegerOp::Word { op, d, a, b, c } => {
-            lanes.map3_32(d, (a, b, c), m, |a, b, c| rare_integer::operate(op, a, b, c));
+            lanes.map3_32(d, [a, b, c], m, |a, b, c| rare_integer::operate(op, a, b, c));
         }
         IntegerOp::Sad64 { signed, d, a, b, c } => {
-            lanes.map3_64(d, (a, b, c), m, |a, b, c| rare_integer::sad64(signed, a, b, c));
+            lanes.map3_64(d, [a, b, c], m, |a, b, c| rare_integer::sad64(signed, a, b, c));
         }
         IntegerOp::SelectBySign64 { sign, d, a, b, c } => {
-            select_by_sign64(lanes, sign, d, (a, b, c), m);
+            select_by_sign64(lanes, sign, d, [a, b, c], m);
         }
         IntegerOp::LogicTest(how) => logic_test(lanes, how, m),
         IntegerOp::Carry(how) => carry(lanes, how, m),
         IntegerOp::MadCarry(how) => mad_carry(lanes, how, m),
-        IntegerOp::Select64 { d, a, b, p } => select(lanes, d, (a, b, p), m),
+        IntegerOp::Select64 { d, a, b, p } => select(lanes, d, [a, b], p, m),
     }
 }
 
-fn insert64(lanes: &mut Lanes<'_>, d: Slot, (a, b, c, e): (Slot, Slot, Slot, Slot), m: u32) {
+fn insert64(lanes: &mut Lanes<'_>, d: Slot, [a, b, c, e]: [Slot; 4], m: u32) {
     let (a, b, c, e) = (*lanes.get64(a), *lanes.get64(b), *lanes.get32(c), *lanes.get32(e));
     let result = std::array::from_fn(|lane| integer::bfi(a[lane], b[lane], c[lane], e[lane], 64));
     lanes.set64(d, &result, m);
 }
 
-fn select_by_sign64(
-    lanes: &mut Lanes<'_>,
-    sign: SignOf,
-    d: Slot,
-    (a, b, c): (Slot, Slot, Slot),
-    m: u32,
-) {
+fn select_by_sign64(lanes: &mut Lanes<'_>, sign: SignOf, d: Slot, [a, b, c]: [Slot; 3], m: u32) {
     let (a, b, c) = (*lanes.get64(a), *lanes.get64(b), *lanes.get32(c));
     let result =
         std::array::from_fn(|lane| rare_integer::select_by_sign64(sign, a[lane], b[lane], c[lane]));
@@ -100,16 +94,16 @@ fn select_by_sign64(
 pub fn float(lanes: &mut Lanes<'_>, op: &FloatOp, m: u32) {
     match *op {
         FloatOp::Float1_32 { op, mode, d, a } => {
-            lanes.map1_32(d, (a,), m, |a| float::one32(op, mode, a))
+            lanes.map1_32(d, [a], m, |a| float::one32(op, mode, a))
         }
         FloatOp::Float1_64 { op, mode, d, a } => {
-            lanes.map1_64(d, (a,), m, |a| float::one64(op, mode, a))
+            lanes.map1_64(d, [a], m, |a| float::one64(op, mode, a))
         }
         FloatOp::Float2_64 { op, mode, d, a, b } => {
-            lanes.map2_64(d, (a, b), m, |a, b| float::two64(op, mode, a, b))
+            lanes.map2_64(d, [a, b], m, |a, b| float::two64(op, mode, a, b))
         }
         FloatOp::Fma64 { mode, d, a, b, c } => {
-            lanes.map3_64(d, (a, b, c), m, |a, b, c| float::fma64(mode, a, b, c))
+            lanes.map3_64(d, [a, b, c], m, |a, b, c| float::fma64(mode, a, b, c))
         }
         FloatOp::TestFloat { wide, kind, d, a } => {
             let bits = classify(lanes, wide, kind, a);
@@ -124,22 +118,22 @@ pub fn float(lanes: &mut Lanes<'_>, op: &FloatOp, m: u32) {
         FloatOp::Set(ref how) => set(lanes, how, m),
         FloatOp::ComparePairs(ref how) => compare_pairs(lanes, how, m),
         FloatOp::Half { op, format, packed, finish, d, a, b, c } => {
-            lanes.map3_32(d, (a, b, c), m, |a, b, c| {
+            lanes.map3_32(d, [a, b, c], m, |a, b, c| {
                 half::operate(op, (format, packed), finish, [a, b, c])
             });
         }
         FloatOp::PackHalves { format, rounding, relu, finite, d, a, b } => {
             let clamp = Clamp { sat: false, relu, finite };
-            lanes.map2_32(d, (a, b), m, |a, b| half::pack(format, rounding, clamp, a, b));
+            lanes.map2_32(d, [a, b], m, |a, b| half::pack(format, rounding, clamp, a, b));
         }
         FloatOp::BytesOfFloats { format, relu, d, a, b } => {
-            lanes.map2_32(d, (a, b), m, |a, b| bytes::of_floats(format, relu, a, b));
+            lanes.map2_32(d, [a, b], m, |a, b| bytes::of_floats(format, relu, a, b));
         }
         FloatOp::BytesOfHalves { format, relu, d, a } => {
-            lanes.map1_32(d, (a,), m, |a| bytes::of_halves(format, relu, a));
+            lanes.map1_32(d, [a], m, |a| bytes::of_halves(format, relu, a));
         }
         FloatOp::HalvesOfBytes { format, relu, d, a } => {
-            lanes.map1_32(d, (a,), m, |a| bytes::to_halves(format, relu, a));
+            lanes.map1_32(d, [a], m, |a| bytes::to_halves(format, relu, a));
         }
     }
 }
@@ -176,7 +170,7 @@ fn compare_pairs(lanes: &mut Lanes<'_>, how: &ComparePairs, m: u32) {
     }
 }
 
-fn shift64(lanes: &mut Lanes<'_>, op: Shift, d: Slot, (a, b): (Slot, Slot), m: u32) {
+fn shift64(lanes: &mut Lanes<'_>, op: Shift, d: Slot, [a, b]: [Slot; 2], m: u32) {
     let amounts = *lanes.get32(b);
     let mut result = *lanes.get64(a);
     for (value, amount) in result.iter_mut().zip(amounts) {
@@ -185,7 +179,7 @@ fn shift64(lanes: &mut Lanes<'_>, op: Shift, d: Slot, (a, b): (Slot, Slot), m: u
     lanes.set64(d, &result, m);
 }
 
-fn select(lanes: &mut Lanes<'_>, d: Slot, (a, b, p): (Slot, Slot, Slot), m: u32) {
+fn select(lanes: &mut Lanes<'_>, d: Slot, [a, b]: [Slot; 2], p: Slot, m: u32) {
     let (mut result, other, p) = (*lanes.get64(a), *lanes.get64(b), lanes.pred(p));
     for lane in 0..32 {
         if p & (1 << lane) == 0 {
@@ -301,24 +295,24 @@ fn float_class(kind: FloatClass, class: std::num::FpCategory) -> bool {
 /// One-operand integer operations that are not hot.
 #[inline(never)]
 pub fn unary32(lanes: &mut Lanes<'_>, op: Unary, d: Slot, a: Slot, m: u32) {
-    lanes.map1_32(d, (a,), m, |a| integer::unary32(op, a));
+    lanes.map1_32(d, [a], m, |a| integer::unary32(op, a));
 }
 
 /// Integer operations on 32 bits that are not hot.
 #[inline(never)]
-pub fn binary32(lanes: &mut Lanes<'_>, op: Binary, d: Slot, ab: (Slot, Slot), m: u32) {
+pub fn binary32(lanes: &mut Lanes<'_>, op: Binary, d: Slot, ab: [Slot; 2], m: u32) {
     lanes.map2_32(d, ab, m, |a, b| integer::binary32(op, a, b));
 }
 
 /// Integer operations on 64 bits that are not hot.
 #[inline(never)]
-pub fn binary64(lanes: &mut Lanes<'_>, op: Binary, d: Slot, ab: (Slot, Slot), m: u32) {
+pub fn binary64(lanes: &mut Lanes<'_>, op: Binary, d: Slot, ab: [Slot; 2], m: u32) {
     lanes.map2_64(d, ab, m, |a, b| integer::binary64(op, a, b));
 }
 
 /// Three-operand integer operations that are not hot.
 #[inline(never)]
-pub fn ternary32(lanes: &mut Lanes<'_>, op: Ternary, d: Slot, abc: (Slot, Slot, Slot), m: u32) {
+pub fn ternary32(lanes: &mut Lanes<'_>, op: Ternary, d: Slot, abc: [Slot; 3], m: u32) {
     lanes.map3_32(d, abc, m, |a, b, c| integer::ternary32(op, a, b, c));
 }
 
@@ -328,7 +322,7 @@ pub fn float2_32(
     lanes: &mut Lanes<'_>,
     (op, mode): (Float2, FloatMode),
     d: Slot,
-    ab: (Slot, Slot),
+    ab: [Slot; 2],
     m: u32,
 ) {
     lanes.map2_32(d, ab, m, |a, b| float::two32(op, mode, a, b));
@@ -336,7 +330,7 @@ pub fn float2_32(
 
 /// `fma.f32` in a mode that is not hot.
 #[inline(never)]
-pub fn fma32(lanes: &mut Lanes<'_>, mode: FloatMode, d: Slot, abc: (Slot, Slot, Slot), m: u32) {
+pub fn fma32(lanes: &mut Lanes<'_>, mode: FloatMode, d: Slot, abc: [Slot; 3], m: u32) {
     lanes.map3_32(d, abc, m, |a, b, c| float::fma32(mode, a, b, c));
 }
 

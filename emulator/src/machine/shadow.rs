@@ -24,7 +24,7 @@ use super::access_log::AccessLog;
 use super::arrivals::Arrivals;
 use super::checks::Checks;
 use super::fault::Fault;
-use super::hazard::{By, Hazard, Touch};
+use super::hazard::{Bounds, By, Hazard, Touch};
 use super::lane_order::LaneOrder;
 use super::origins::Origins;
 use super::shared_cells::{Cells, NEVER};
@@ -262,22 +262,21 @@ impl Shadow {
         (address >> self.layout.grain) as usize..(last >> self.layout.grain) as usize + 1
     }
 
-    /// Before which ticks accesses of other warps and of the warp's lanes are ordered before its
-    /// next access.
+    /// The bounds of the next access of a warp.
     #[inline(always)]
-    pub fn bounds(&self, by: By) -> (i32, i32) {
+    pub fn bounds(&self, by: By) -> Bounds {
         let warp = by.warp();
-        let met = self.met.max(self.ordered[warp]);
-        (met, met.max(self.warp_met[warp]))
+        let block = self.met.max(self.ordered[warp]);
+        Bounds { block, warp: block.max(self.warp_met[warp]) }
     }
 
     /// When all threads and all lanes of the warp last met, for a read that is remembered; never if
     /// only some of the lanes have met since: which of them is then not kept.
     #[inline(always)]
-    pub(super) fn read_bounds(&self, by: By) -> (i32, i32) {
-        let (met, warp_met) = self.bounds(by);
-        let in_parts = self.lane_order.last(by).cast_signed() > warp_met;
-        (met, if in_parts { NEVER } else { warp_met })
+    pub(super) fn read_bounds(&self, by: By) -> Bounds {
+        let Bounds { block, warp } = self.bounds(by);
+        let in_parts = self.lane_order.last(by).cast_signed() > warp;
+        Bounds { block, warp: if in_parts { NEVER } else { warp } }
     }
 
     /// Whether anything is checked.
@@ -294,14 +293,14 @@ impl Shadow {
     /// What is wrong if one thread accesses `bytes` from `address` on.
     #[inline(always)]
     pub fn check(&self, by: By, address: u64, bytes: u32, touch: Touch) -> Option<Hazard> {
-        self.check_since(self.bounds(by), by, (address, bytes), touch)
+        self.check_within(self.bounds(by), by, (address, bytes), touch)
     }
 
     /// The same if only what came before `bounds` is ordered before the access.
     #[inline(always)]
-    pub fn check_since(
+    pub fn check_within(
         &self,
-        bounds: (i32, i32),
+        bounds: Bounds,
         by: By,
         (address, bytes): (u64, u32),
         touch: Touch,
@@ -367,7 +366,7 @@ impl Shadow {
     /// Remembers that it does.
     #[inline(always)]
     pub fn note(&mut self, by: By, address: u64, bytes: u32, touch: Touch) {
-        let (now, met, read_bounds) = (self.now, self.bounds(by).0, self.read_bounds(by));
+        let (now, met, read_bounds) = (self.now, self.bounds(by).block, self.read_bounds(by));
         for cell in self.cells_of(address, bytes) {
             match touch {
                 Touch::Read => self.cells.note_read(cell, by, now, read_bounds),

@@ -64,13 +64,13 @@ impl Shadow {
         if self.layout.grain != 2 || self.cells.reads_of_row(cell, by, self.began, bounds) {
             return false;
         }
-        let (met, now) = (self.read_bounds(by), self.now);
+        let (bounds, now) = (self.read_bounds(by), self.now);
         let cells = &mut self.cells;
         let Some((read, reader)) = row_mut(&mut cells.read, &mut cells.reader, cell) else {
             return false;
         };
         for lane in 0..32 {
-            reader[lane] = joined(read[lane], reader[lane], by.0 + lane as i32, met);
+            reader[lane] = joined(read[lane], reader[lane], by.0 + lane as i32, bounds);
         }
         *read = [now; 32];
         true
@@ -104,15 +104,15 @@ impl Shadow {
         let (bounds, began) = (self.bounds(by), self.began);
         let is_sure = |&first: &usize| {
             let row = self.cells.written.get(first..first + words);
-            row.is_some_and(|row| is_ordered(row, began, bounds.0))
+            row.is_some_and(|row| is_ordered(row, began, bounds.block))
         };
         if !firsts[..count].iter().all(is_sure) {
             return false;
         }
-        let met = self.read_bounds(by);
+        let bounds = self.read_bounds(by);
         let by = if steps.contains(&0) { by.and_others() } else { by };
         for (&first, &lane) in firsts[..count].iter().zip(&lanes) {
-            self.cells.note_row(first..first + words, By(by.0 | lane), self.now, met);
+            self.cells.note_row(first..first + words, By(by.0 | lane), self.now, bounds);
         }
         true
     }

@@ -3,7 +3,7 @@
 //!
 //! An access is its tick and its thread ([`By`]). The ticks are those of the shadow.
 
-use super::hazard::{By, Hazard, LANES, SEVERAL, STRONG, THREAD, Touch, VOLATILE, WARP};
+use super::hazard::{Bounds, By, Hazard, LANES, SEVERAL, STRONG, THREAD, Touch, VOLATILE, WARP};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -39,7 +39,7 @@ pub fn row_mut<'c>(when: &'c mut [i32], who: &'c mut [i32], first: usize) -> Opt
 impl Cells {
     /// Whether something may be wrong with a read of 32 cells, a lane each.
     #[inline(always)]
-    pub fn reads_of_row(&self, first: usize, by: By, began: i32, bounds: (i32, i32)) -> bool {
+    pub fn reads_of_row(&self, first: usize, by: By, began: i32, bounds: Bounds) -> bool {
         let (Some(written), Some(writer)) = (
             self.written.get(first..).and_then(|row| row.first_chunk::<32>()),
             self.writer.get(first..).and_then(|row| row.first_chunk::<32>()),
@@ -47,7 +47,7 @@ impl Cells {
             return true;
         };
         // Mostly all was written before the last barrier.
-        !is_ordered(written, began, bounds.0)
+        !is_ordered(written, began, bounds.block)
             && (0..32).any(|lane| {
                 let me = by.0 + lane as i32;
                 written[lane] < began || is_late(written[lane], writer[lane], me, bounds)
@@ -90,7 +90,7 @@ impl Cells {
         cell: usize,
         by: By,
         touch: Touch,
-        (began, bounds): (i32, (i32, i32)),
+        (began, bounds): (i32, Bounds),
         knows: impl Fn(By, i32) -> bool,
     ) -> Option<Hazard> {
         let (written, writer) = (self.written[cell], self.writer[cell]);
@@ -130,7 +130,9 @@ impl Cells {
         }
         let races = |when: i32, other: By| {
             let is_of_warp = other.is_volatile() && (other.0 ^ by.0) & WARP == 0;
-            is_of_warp && is_late(when, other.0, by.0, (met, met)) && !knows(other, when)
+            is_of_warp
+                && is_late(when, other.0, by.0, Bounds { block: met, warp: met })
+                && !knows(other, when)
         };
         let race = |other, wrote| Hazard::Race { other, wrote, block: None };
         let (writer, reader) = (By(self.writer[cell]), By(self.reader[cell]));
@@ -142,21 +144,21 @@ impl Cells {
     }
 
     #[inline(always)]
-    pub fn note_read(&mut self, cell: usize, by: By, now: i32, met: (i32, i32)) {
-        self.reader[cell] = joined(self.read[cell], self.reader[cell], by.0, met);
+    pub fn note_read(&mut self, cell: usize, by: By, now: i32, bounds: Bounds) {
+        self.reader[cell] = joined(self.read[cell], self.reader[cell], by.0, bounds);
         self.read[cell] = now;
     }
 
     /// Lanes read a cell each, the first of them by `by`.
     #[inline(always)]
-    pub fn note_row(&mut self, cells: Range<usize>, by: By, now: i32, met: (i32, i32)) {
+    pub fn note_row(&mut self, cells: Range<usize>, by: By, now: i32, bounds: Bounds) {
         let (Some(read), Some(reader)) =
             (self.read.get_mut(cells.clone()), self.reader.get_mut(cells))
         else {
             return;
         };
         for ((read, reader), lane) in read.iter_mut().zip(reader).zip(0..) {
-            *reader = joined(*read, *reader, by.0 + lane, met);
+            *reader = joined(*read, *reader, by.0 + lane, bounds);
             *read = now;
         }
     }
@@ -170,29 +172,28 @@ impl Cells {
             self.plain.entry(cell).or_insert((written, writer));
         }
         // Of lanes that write in one instruction the highest is kept.
-        self.writer[cell] = joined(written, writer, by.0, (met, NEVER));
+        self.writer[cell] = joined(written, writer, by.0, Bounds { block: met, warp: NEVER });
         self.written[cell] = now;
     }
 }
 
 /// Whether an access of `other` is one of another thread that nothing orders before what `me` does
-/// now. `bounds` are when the block and when this warp last met.
+/// now.
 #[inline(always)]
-pub fn is_late(when: i32, other: i32, me: i32, bounds: (i32, i32)) -> bool {
+pub fn is_late(when: i32, other: i32, me: i32, bounds: Bounds) -> bool {
     let apart = other ^ me;
-    let bound = if apart & (WARP | SEVERAL) == 0 { bounds.1 } else { bounds.0 };
+    let bound = if apart & (WARP | SEVERAL) == 0 { bounds.warp } else { bounds.block };
     (when >= bound) & ((apart & (THREAD | SEVERAL)) | ((other | me) & LANES) != 0)
 }
 
-/// Merges an access by `me` with the last one of its kind, of a tick since the first of `met` if
-/// all threads have not met, and since the second if the lanes of the warp have not. If accesses of
-/// several warps coincide, the first is kept, and of several lanes the last.
+/// Merges an access by `me` with the last one of its kind, if nothing orders the two. If accesses
+/// of several warps coincide, the first is kept, and of several lanes the last.
 #[inline(always)]
-pub fn joined(when: i32, other: i32, me: i32, met: (i32, i32)) -> i32 {
+pub fn joined(when: i32, other: i32, me: i32, bounds: Bounds) -> i32 {
     let apart = other ^ me;
-    let several = (when >= met.0) & (apart & (WARP | SEVERAL) != 0);
+    let several = (when >= bounds.block) & (apart & (WARP | SEVERAL) != 0);
     let is_alike = apart & (STRONG | VOLATILE) == 0;
-    let lanes = (when >= met.1) & ((apart & THREAD) | (other & LANES) != 0) & is_alike;
+    let lanes = (when >= bounds.warp) & ((apart & THREAD) | (other & LANES) != 0) & is_alike;
     // Both are strong, or the two together are not.
     let of_several = (other | SEVERAL) & (me | !STRONG) & !VOLATILE;
     let of_warp = if lanes { me | LANES } else { me };

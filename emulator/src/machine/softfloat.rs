@@ -31,8 +31,34 @@ pub enum Value {
     Nan,
     /// Infinity, negative if true.
     Infinite(bool),
-    /// Sign, mantissa, exponent.
-    Finite(bool, u128, i32),
+    /// Finite.
+    Finite(Finite),
+}
+
+/// `mantissa × 2^exponent`, or its opposite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finite {
+    /// Whether the sign is minus.
+    pub negative: bool,
+    /// The digits; those of an unrounded value may end in a sticky bit.
+    pub mantissa: u128,
+    /// The power of two.
+    pub exponent: i32,
+}
+
+impl Finite {
+    /// One.
+    pub const ONE: Self = Self { negative: false, mantissa: 1, exponent: 0 };
+
+    /// The same value with its highest bit at 2^120: room above for a carry and below for a sticky
+    /// bit.
+    fn at_top(self) -> Self {
+        if self.mantissa == 0 {
+            return self;
+        }
+        let up = self.mantissa.leading_zeros() - 7;
+        Self { mantissa: self.mantissa << up, exponent: self.exponent - up as i32, ..self }
+    }
 }
 
 impl Format {
@@ -70,7 +96,7 @@ impl Format {
                 }
             }
             _ if negative && (how.sat || how.relu) => 0,
-            _ if how.sat => bits.min(self.round(false, 1, 0, Rounding::Nearest)),
+            _ if how.sat => bits.min(self.round(Finite::ONE, Rounding::Nearest)),
             Value::Infinite(negative) if how.finite => self.infinity(negative) - 1,
             _ => bits,
         }
@@ -83,7 +109,9 @@ impl Format {
         let biased = (bits >> (self.precision - 1)) as i32 & (2 * self.max_exponent + 1);
         let lowest = 2 - self.max_exponent - self.precision as i32;
         match biased {
-            0 => Value::Finite(negative, u128::from(fraction), lowest),
+            0 => {
+                Value::Finite(Finite { negative, mantissa: u128::from(fraction), exponent: lowest })
+            }
             biased if biased == 2 * self.max_exponent + 1 => {
                 if fraction == 0 {
                     Value::Infinite(negative)
@@ -91,16 +119,17 @@ impl Format {
                     Value::Nan
                 }
             }
-            biased => Value::Finite(
+            biased => Value::Finite(Finite {
                 negative,
-                u128::from(fraction | 1 << (self.precision - 1)),
-                lowest + biased - 1,
-            ),
+                mantissa: u128::from(fraction | 1 << (self.precision - 1)),
+                exponent: lowest + biased - 1,
+            }),
         }
     }
 
-    /// Rounds a finite value once. The lowest bit of `mantissa` may be sticky.
-    pub fn round(self, negative: bool, mantissa: u128, exponent: i32, mode: Rounding) -> u64 {
+    /// Rounds a finite value once. The lowest bit of its mantissa may be sticky.
+    pub fn round(self, value: Finite, mode: Rounding) -> u64 {
+        let Finite { negative, mantissa, exponent } = value;
         let sign = u64::from(negative) << self.sign_shift();
         if mantissa == 0 {
             return sign;
@@ -146,97 +175,110 @@ impl Format {
         match value {
             Value::Nan => self.nan(),
             Value::Infinite(negative) => self.infinity(negative),
-            Value::Finite(negative, mantissa, exponent) => {
-                self.round(negative, mantissa, exponent, mode)
-            }
+            Value::Finite(value) => self.round(value, mode),
         }
     }
 
     /// `a × b + c`, rounded once.
     pub fn fma(self, a: u64, b: u64, c: u64, mode: Rounding) -> u64 {
-        let (a, b, c) = (self.decode(a), self.decode(b), self.decode(c));
-        let product = match (a, b) {
-            (Value::Nan, _) | (_, Value::Nan) => Value::Nan,
-            (Value::Finite(_, 0, _), Value::Infinite(_))
-            | (Value::Infinite(_), Value::Finite(_, 0, _)) => Value::Nan,
-            (Value::Infinite(x), Value::Infinite(y) | Value::Finite(y, ..)) => {
-                Value::Infinite(x != y)
-            }
-            (Value::Finite(x, ..), Value::Infinite(y)) => Value::Infinite(x != y),
-            (Value::Finite(x, m, e), Value::Finite(y, n, f)) => Value::Finite(x != y, m * n, e + f),
-        };
-        match (product, c) {
+        match (product(self.decode(a), self.decode(b)), self.decode(c)) {
             (Value::Nan, _) | (_, Value::Nan) => self.nan(),
             (Value::Infinite(x), Value::Infinite(y)) if x != y => self.nan(),
             (Value::Infinite(x), _) | (_, Value::Infinite(x)) => self.infinity(x),
-            (Value::Finite(x, m, e), Value::Finite(y, n, f)) => {
-                self.add((x, m, e), (y, n, f), mode)
-            }
+            (Value::Finite(product), Value::Finite(c)) => self.add(product, c, mode),
         }
     }
 
-    fn add(self, a: (bool, u128, i32), b: (bool, u128, i32), mode: Rounding) -> u64 {
-        let (a, b) = (at_top(a), at_top(b));
+    fn add(self, a: Finite, b: Finite, mode: Rounding) -> u64 {
+        let (a, b) = (a.at_top(), b.at_top());
         // Zeros take no part in the alignment.
-        let (high, low) = match (a.1, b.1) {
+        let (high, low) = match (a.mantissa, b.mantissa) {
             (0, _) => (b, a),
             (_, 0) => (a, b),
-            _ if a.2 >= b.2 => (a, b),
+            _ if a.exponent >= b.exponent => (a, b),
             _ => (b, a),
         };
-        let low_mantissa =
-            if low.1 == 0 { 0 } else { shift_sticky(low.1, (high.2 - low.2) as u32) };
-        let (sign, sum) = if high.0 == low.0 {
-            (high.0, high.1 + low_mantissa)
-        } else if high.1 >= low_mantissa {
-            (high.0, high.1 - low_mantissa)
-        } else {
-            (low.0, low_mantissa - high.1)
+        let low_mantissa = match low.mantissa {
+            0 => 0,
+            mantissa => shift_sticky(mantissa, (high.exponent - low.exponent) as u32),
         };
-        if sum == 0 {
-            let negative = if a.0 == b.0 { a.0 } else { mode == Rounding::Down };
-            return self.round(negative, 0, 0, mode);
+        let (negative, mantissa) = if high.negative == low.negative {
+            (high.negative, high.mantissa + low_mantissa)
+        } else if high.mantissa >= low_mantissa {
+            (high.negative, high.mantissa - low_mantissa)
+        } else {
+            (low.negative, low_mantissa - high.mantissa)
+        };
+        if mantissa == 0 {
+            let negative =
+                if a.negative == b.negative { a.negative } else { mode == Rounding::Down };
+            return self.round(Finite { negative, mantissa: 0, exponent: 0 }, mode);
         }
-        self.round(sign, sum, high.2, mode)
+        self.round(Finite { negative, mantissa, exponent: high.exponent }, mode)
     }
 
     /// `a ÷ b`; `None` if an operand is zero, infinite or NaN, so nothing is rounded.
     pub fn divide(self, a: u64, b: u64, mode: Rounding) -> Option<u64> {
-        let (Value::Finite(x, m, e), Value::Finite(y, n, f)) = (self.decode(a), self.decode(b))
-        else {
+        let (Value::Finite(a), Value::Finite(b)) = (self.decode(a), self.decode(b)) else {
             return None;
         };
-        if m == 0 || n == 0 {
+        if a.mantissa == 0 || b.mantissa == 0 {
             return None;
         }
-        let (_, m, e) = at_top((x, m, e));
-        let quotient = ((m / n) << 1) | u128::from(m % n != 0);
-        Some(self.round(x != y, quotient, e - f - 1, mode))
+        let a = a.at_top();
+        let is_inexact = a.mantissa % b.mantissa != 0;
+        let quotient = Finite {
+            negative: a.negative != b.negative,
+            mantissa: ((a.mantissa / b.mantissa) << 1) | u128::from(is_inexact),
+            exponent: a.exponent - b.exponent - 1,
+        };
+        Some(self.round(quotient, mode))
     }
 
     /// `√a`; `None` if the operand is zero, negative, infinite or NaN.
     pub fn sqrt(self, a: u64, mode: Rounding) -> Option<u64> {
-        let Value::Finite(false, m, e) = self.decode(a) else { return None };
-        if m == 0 {
+        let Value::Finite(value @ Finite { negative: false, .. }) = self.decode(a) else {
+            return None;
+        };
+        if value.mantissa == 0 {
             return None;
         }
-        let (_, mut m, mut e) = at_top((false, m, e));
-        if e & 1 != 0 {
-            m <<= 1;
-            e -= 1;
+        let Finite { mut mantissa, mut exponent, .. } = value.at_top();
+        if exponent & 1 != 0 {
+            mantissa <<= 1;
+            exponent -= 1;
         }
-        let root = m.isqrt();
-        Some(self.round(false, (root << 1) | u128::from(root * root != m), e / 2 - 1, mode))
+        let root = mantissa.isqrt();
+        let is_inexact = root * root != mantissa;
+        let root = Finite {
+            negative: false,
+            mantissa: (root << 1) | u128::from(is_inexact),
+            exponent: exponent / 2 - 1,
+        };
+        Some(self.round(root, mode))
     }
 }
 
-/// The same value with its highest bit at 2^120: room above for a carry and below for a sticky bit.
-fn at_top((sign, mantissa, exponent): (bool, u128, i32)) -> (bool, u128, i32) {
-    if mantissa == 0 {
-        return (sign, 0, exponent);
+/// `a × b`, not rounded.
+fn product(a: Value, b: Value) -> Value {
+    match (a, b) {
+        (Value::Nan, _) | (_, Value::Nan) => Value::Nan,
+        (Value::Finite(zero), Value::Infinite(_)) | (Value::Infinite(_), Value::Finite(zero))
+            if zero.mantissa == 0 =>
+        {
+            Value::Nan
+        }
+        (Value::Infinite(x), Value::Infinite(y)) => Value::Infinite(x != y),
+        (Value::Infinite(x), Value::Finite(Finite { negative: y, .. }))
+        | (Value::Finite(Finite { negative: y, .. }), Value::Infinite(x)) => {
+            Value::Infinite(x != y)
+        }
+        (Value::Finite(a), Value::Finite(b)) => Value::Finite(Finite {
+            negative: a.negative != b.negative,
+            mantissa: a.mantissa * b.mantissa,
+            exponent: a.exponent + b.exponent,
+        }),
     }
-    let up = mantissa.leading_zeros() - 7;
-    (sign, mantissa << up, exponent - up as i32)
 }
 
 fn shift_sticky(mantissa: u128, by: u32) -> u128 {

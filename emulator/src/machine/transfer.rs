@@ -1,7 +1,7 @@
 //! `cp.async`, and the way to the moves of matrices.
 
 use super::access_log::lanes_of;
-use super::checked::{log, touch_since};
+use super::checked::{SharedAccess, log, touch_within};
 use super::context::Context;
 use super::copies::Copy;
 use super::fault::Outcome;
@@ -75,7 +75,7 @@ fn start(cx: &mut Context<'_>, copy: &AsyncCopy, on: u32) -> Outcome {
         let part = Part { lanes: 1 << lane, ..from };
         log(cx, &part, (sizes[lane], Sharing::Plain), Touch::Read, GridOrder::default(), |_, _| 0);
     }
-    let (pc, since) = (cx.warp.pc - 1, cx.shadow.bounds(cx.by(Sharing::Plain)));
+    let (pc, bounds) = (cx.warp.pc - 1, cx.shadow.bounds(cx.by(Sharing::Plain)));
     for lane in (0..32).filter(|lane| on >> lane & 1 == 1) {
         let mut words = [0; 4];
         for (at, word) in (0u32..).zip(&mut words).take(copy.bytes as usize / 4) {
@@ -87,7 +87,7 @@ fn start(cx: &mut Context<'_>, copy: &AsyncCopy, on: u32) -> Outcome {
             }
         }
         let (address, bytes) = (to.addresses[lane], copy.bytes);
-        cx.warp.copies.start(Copy { lane, pc, since, address, bytes, words, group: 0 });
+        cx.warp.copies.start(Copy { lane, pc, bounds, address, bytes, words, group: 0 });
     }
     Ok(())
 }
@@ -106,8 +106,8 @@ fn finish(cx: &mut Context<'_>, done: &[Copy]) -> Outcome {
             changed |= if there == u64::from(word) { 0 } else { lanes };
         }
         let by = By::new(cx.warp.index, copy.pc, Sharing::Plain);
-        let how = (u32::from(copy.bytes), by, copy.since);
-        touch_since(cx, &part, how, Verb::Write, changed).map_err(|mut fault| {
+        let how = SharedAccess { bytes: copy.bytes.into(), by, bounds: copy.bounds };
+        touch_within(cx, &part, how, Verb::Write, changed).map_err(|mut fault| {
             fault.pc = Some(copy.pc);
             fault
         })?;
