@@ -23,19 +23,36 @@ pub fn measure(
         (Constant::L2Latency, past_l1, sizes.steps.next_power_of_two() * LINE),
         (Constant::DramLatency, past_l1, sizes.bytes),
     ] {
-        global(gpu, sizes, memory, (constant, load, bytes.min(sizes.bytes)), results)?;
+        let ring = Ring { constant, load, bytes: bytes.min(sizes.bytes) };
+        global(gpu, sizes, memory, ring, results)?;
     }
-    let end = |steps: u32| u64::from(steps % 32);
-    shared(gpu, sizes, (Constant::SharedLatency, "follow_shared", end), results)?;
-    let sum = |steps: u32| (steps as f32).to_bits().into();
-    shared(gpu, sizes, (Constant::SharedFloatSum, "sum_shared", sum), results)
+    let latency = SharedKernel {
+        constant: Constant::SharedLatency,
+        entry: "follow_shared",
+        expected: |steps| u64::from(steps % 32),
+    };
+    shared(gpu, sizes, latency, results)?;
+    let sum = SharedKernel {
+        constant: Constant::SharedFloatSum,
+        entry: "sum_shared",
+        expected: |steps| (steps as f32).to_bits().into(),
+    };
+    shared(gpu, sizes, sum, results)
 }
 
-/// A kernel in shared memory, and its result after so many steps.
+/// A kernel in shared memory.
+struct SharedKernel {
+    constant: Constant,
+    entry: &'static str,
+    /// Its result after so many steps.
+    expected: fn(u32) -> u64,
+}
+
+/// Times the steps of a kernel in shared memory.
 fn shared(
     gpu: &Gpu,
     sizes: &Sizes,
-    (constant, entry, expected): (Constant, &str, fn(u32) -> u64),
+    SharedKernel { constant, entry, expected }: SharedKernel,
     results: &mut Results,
 ) -> Result<(), Problem> {
     let kernel = gpu.compile(KERNELS, entry)?;
@@ -59,22 +76,30 @@ pub fn link(gpu: &Gpu, memory: &Buffer, bytes: u32) -> Result<(), Problem> {
     gpu.launch(&link, (lines / LINE, LINE), &[memory.address, u64::from(lines - 1)])
 }
 
-/// Follows a ring of so many bytes.
+/// A ring of lines in global memory, each of which holds the address of another one.
+struct Ring {
+    constant: Constant,
+    /// The instruction that follows it.
+    load: &'static str,
+    bytes: u32,
+}
+
+/// Times the steps around a ring.
 fn global(
     gpu: &Gpu,
     sizes: &Sizes,
-    [ring, other]: &mut [Buffer; 2],
-    (constant, load, bytes): (Constant, &'static str, u32),
+    [memory, other]: &mut [Buffer; 2],
+    Ring { constant, load, bytes }: Ring,
     results: &mut Results,
 ) -> Result<(), Problem> {
-    link(gpu, ring, bytes)?;
+    link(gpu, memory, bytes)?;
     if constant == Constant::DramLatency {
         // More than L2 holds, so no line of the ring stays there.
         gpu.zero(other)?;
     }
     let follow = gpu.compile(&PTX.replace("$LOAD", load), "follow")?;
     let mut state = gpu.allocate(4)?;
-    gpu.write(&mut state, ring.address)?;
+    gpu.write(&mut state, memory.address)?;
     let (lines, mut line) = (bytes / LINE, 0_u32);
     let times = gpu.repeat(|| {
         gpu.launch(&follow, (1, 1), &[state.address, sizes.steps.into()])?;
@@ -82,7 +107,7 @@ fn global(
             line = line.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) & (lines - 1);
         }
         let [at, clocks] = read_state(gpu, &state)?;
-        match at == ring.address + u64::from(LINE) * u64::from(line) {
+        match at == memory.address + u64::from(LINE) * u64::from(line) {
             true => Ok(clocks as f64),
             false => Err(Problem::Result(constant.name())),
         }

@@ -79,21 +79,22 @@ pub fn merge(
     let folder = RunFolder::create(&opened.target)?;
     let lacks = absent.record(plan.slices, options.partial);
     let judged = join(&opened, &folder.id, (&plan, &mut all), lacks);
-    let Joined { run, base, compared } = judged.inspect_err(|_| folder.discard())?;
+    let joined = judged.inspect_err(|_| folder.discard())?;
+    let run = &joined.run;
     let notes = opened.settings.notes();
     twice.iter().for_each(console::say);
     all.iter().filter_map(lost_lines).for_each(console::say);
     absent.lines(&plan).iter().for_each(console::say);
     // Without a counterpart, thresholds relative to it do not count yet, as in a run.
-    let gate = Gate { first: save_to.is_some() && !compared, ..opened.settings.gate() };
-    let outcome = RunOutcome::decide(&run, gate, []);
+    let gate = Gate { first: save_to.is_some() && !joined.compared, ..opened.settings.gate() };
+    let outcome = RunOutcome::decide(run, gate, []);
     let kept = save_to.as_ref().map(|(name, path)| {
-        NewBaseline::new((name, path), (&run, outcome), absent.no_baseline(name))
+        NewBaseline::new((name, path), (run, outcome), absent.no_baseline(name))
     });
     let outcome = kept.as_ref().map_or(outcome, |kept| kept.adjust(outcome));
-    let outcome = opened.write((&folder, &run, base.as_ref()), outcome, stdout, out)?;
+    let outcome = opened.write(&folder, &joined, outcome, stdout, out)?;
     if let Some(kept) = kept {
-        kept.write(&run, notes)?;
+        kept.write(run, notes)?;
     }
     prune(&opened.target, opened.settings.keep_runs.value, notes);
     Ok(outcome.exit_code)
@@ -154,13 +155,15 @@ impl Opened {
     /// Writes the run to its folder, to the files that are asked for, and shows it. All are tried.
     fn write(
         &self,
-        (folder, run, base): (&RunFolder, &Run, Option<&Run>),
+        folder: &RunFolder,
+        Joined { run, base, .. }: &Joined,
         outcome: RunOutcome,
         stdout: StandardOutput,
         out: &mut impl Write,
     ) -> Result<RunOutcome> {
-        let save =
-            |outcome: RunOutcome| folder.save(run, base, outcome.exit_code, outcome.gate.gated);
+        let save = |outcome: RunOutcome| {
+            folder.save(run, base.as_ref(), outcome.exit_code, outcome.gate.gated)
+        };
         let format = match self.settings.message_format.value {
             MessageFormat::Json => Format::JsonLines,
             MessageFormat::Human => Format::Table,

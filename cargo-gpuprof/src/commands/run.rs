@@ -58,7 +58,7 @@ use stopwatch::Stopwatch;
 
 pub(super) use conclude::prune;
 pub(super) use exports::Exports;
-pub(super) use prepare::{NO_NOISE, planned_for};
+pub(super) use prepare::{NO_NOISE, PlannedRequest, planned_for};
 pub(super) use presenter::{Presenter, Table};
 pub(super) use request::Request;
 

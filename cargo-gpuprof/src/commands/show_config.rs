@@ -6,7 +6,7 @@ use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::threshold::WrittenThreshold;
 use gpuprof_model::verdict::{Layer, written_in};
 
-use super::run::planned_for;
+use super::run::{PlannedRequest, planned_for};
 use super::settings::Settings;
 use super::{thresholds, viewed};
 use crate::options::{Checks, MessageFormat, RunOptions};
@@ -24,7 +24,8 @@ pub fn show_config(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<()> {
-    let (source, layers, settings, planned) = planned_for(&options.into(), interrupt)?;
+    let PlannedRequest { source, layers, settings, series: planned } =
+        planned_for(&options.into(), interrupt)?;
     let sections = source.sections()?;
     let catalogue = sections.catalogue();
     // Thresholds may use the definitions of sections.

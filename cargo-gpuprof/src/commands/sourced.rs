@@ -21,7 +21,9 @@ use crate::options::ReportOptions;
 pub(super) fn report(
     run: &Run,
     place: Option<&Place>,
-    (options, view, screen): (&ReportOptions, &View, Screen),
+    options: &ReportOptions,
+    view: &View,
+    screen: Screen,
     out: &mut impl Write,
 ) -> Result<()> {
     let json = match options.format {
@@ -70,7 +72,8 @@ pub(super) fn report(
 /// Another format than a table; a run without a baseline; output that cannot be written.
 pub(super) fn code_diff(
     run: &Run,
-    (options, screen): (&ReportOptions, Screen),
+    options: &ReportOptions,
+    screen: Screen,
     out: &mut impl Write,
 ) -> Result<()> {
     if options.format != Format::Table {

@@ -150,11 +150,10 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
     let view = view((&options.view, options.verbose), &settings, format, (&catalogue, &run))?;
     let screen = on.screen(settings.color.value);
     if let Some(place) = &options.source {
-        let by = (options, &view, screen);
-        return sourced::report(&run, place.as_ref(), by, out);
+        return sourced::report(&run, place.as_ref(), options, &view, screen, out);
     }
     if options.code_diff {
-        return sourced::code_diff(&run, (options, screen), out);
+        return sourced::code_diff(&run, options, screen, out);
     }
     let how = (options.format, Terms { screen, outcome });
     if options.format == Format::Github {

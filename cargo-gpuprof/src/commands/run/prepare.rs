@@ -197,7 +197,7 @@ pub(super) fn plan(
         false => Vec::new(),
     };
     let catalogue = chip.map_or_else(|| sections.catalogue().clone(), |c| sections.catalogue_on(c));
-    complete(&mut checked, (&chosen, &advised, &view.view), chip)?;
+    complete(&mut checked, &chosen, &advised, &view.view, chip)?;
     if devices.emulated {
         counters::check_names(&checked, &view.view, &catalogue)?;
     }
@@ -210,7 +210,7 @@ pub(super) fn plan(
     let limited = limited((&checked, &catalogue), &inputs);
     let (repeat, most_rounds) =
         processes(&inputs, counts.iter().sum(), devices.emulated, limited.contains(&true));
-    let both = both((&inputs, &selection), (&described, checked, &devices), &probe)?;
+    let both = both(&inputs, &selection, &described, checked, &devices, &probe)?;
     let plan = Plan {
         energy: both.checked.iter().map(|series| series.wants_energy(&catalogue)).collect(),
         assignment: assignment.with_partners(&both.pairs, &both.counts()),
@@ -283,7 +283,9 @@ fn refuse_other_devices(devices: &Devices, inputs: &Inputs) -> Result<()> {
 /// columns.
 fn complete(
     checked: &mut [Checked],
-    (chosen, advised, view): (&[SectionColumns], &[String], &View),
+    chosen: &[SectionColumns],
+    advised: &[String],
+    view: &View,
     chip: Option<&str>,
 ) -> Result<()> {
     for series in checked {
@@ -301,7 +303,8 @@ fn complete(
 /// Discovery, selection, thresholds.
 fn selected(inputs: &Inputs, probe: &HarnessProcess<'_>, sections: Sections) -> Result<Chosen> {
     let Inputs { request, layers, settings, source, base, .. } = inputs;
-    let (described, selection, planned) = select(request, (layers, settings, source), probe)?;
+    let Selected { described, selection, planned } =
+        select(request, layers, settings, source, probe)?;
     if let Some(why) = settings.verify.turned_off("verify") {
         console::say(format_args!("not verified: {why}"));
     }
@@ -390,8 +393,11 @@ fn processes(
 
 /// The series of this revision, and those of the other one, if there is one.
 fn both(
-    (inputs, selection): (&Inputs, &Selection),
-    (known, heads, devices): (&[SeriesDescription], Vec<Checked>, &Devices),
+    inputs: &Inputs,
+    selection: &Selection,
+    known: &[SeriesDescription],
+    heads: Vec<Checked>,
+    devices: &Devices,
     probe: &HarnessProcess<'_>,
 ) -> Result<Both> {
     let own = inputs.source.harnesses.clone();
@@ -523,30 +529,54 @@ pub(super) fn build(plan: Plan, interrupt: &Interrupt) -> Result<Prepared> {
     Ok(Prepared { modules, emulator, nvtx, document, base, made, passes, built, plan })
 }
 
-/// The harnesses, the layers of settings, the settings, and the series of `request`.
+/// A request, as far as it can be planned without a device.
+pub(in crate::commands) struct PlannedRequest {
+    /// The harnesses.
+    pub(in crate::commands) source: Source,
+    /// The layers of settings.
+    pub(in crate::commands) layers: Layers,
+    /// The settings that result from them.
+    pub(in crate::commands) settings: Settings,
+    /// The series.
+    pub(in crate::commands) series: Vec<PlannedSeries>,
+}
+
+/// Plans `request` without a device.
 ///
 /// # Errors
 /// Build, configuration file, discovery, selection.
 pub(in crate::commands) fn planned_for(
     request: &Request,
     interrupt: &Interrupt,
-) -> Result<(Source, Layers, Settings, Vec<PlannedSeries>)> {
+) -> Result<PlannedRequest> {
     let opened = Opened::new(&request.wanted)?;
     let layers = Layers::new(&opened.config, request.preset.as_deref())?;
     let settings = Settings::new(request.given.clone(), &layers);
     let build = settings.build_options(request.wanted.cargo.clone());
     let (unpacked, source) = opened.build(build)?;
     let process = HarnessProcess::for_query(unpacked.path(), interrupt);
-    let (.., planned) = select(request, (&layers, &settings, &source), &process)?;
-    Ok((source, layers, settings, planned))
+    let series = select(request, &layers, &settings, &source, &process)?.planned;
+    Ok(PlannedRequest { source, layers, settings, series })
 }
 
-/// The series of the harnesses, what `request` takes of them, and those that it takes.
+/// The series of a request.
+struct Selected {
+    /// All series of the harnesses.
+    described: Vec<SeriesDescription>,
+    /// The filters and clauses that select from them.
+    selection: Selection,
+    /// The selected series.
+    planned: Vec<PlannedSeries>,
+}
+
+/// Selects the series of `request` from those of the harnesses.
 fn select(
     request: &Request,
-    (layers, settings, source): (&Layers, &Settings, &Source),
+    layers: &Layers,
+    settings: &Settings,
+    source: &Source,
     process: &HarnessProcess<'_>,
-) -> Result<(Vec<SeriesDescription>, Selection, Vec<PlannedSeries>)> {
+) -> Result<Selected> {
     let described = source.describe(process)?;
     if source.other_packages().is_empty() && source.bench_targets().is_empty() {
         let ids: Vec<&SeriesId> = described.values().flatten().map(|series| &series.id).collect();
@@ -568,7 +598,8 @@ fn select(
     planned.iter().flat_map(|series| &series.unlisted).for_each(console::warn);
     let old = find_old_ranges(&planned, &selection);
     old.iter().for_each(|note| settings.notes().say(note));
-    Ok((described.into_values().flatten().collect(), selection, planned))
+    let described = described.into_values().flatten().collect();
+    Ok(Selected { described, selection, planned })
 }
 
 fn check(
