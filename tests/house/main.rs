@@ -8,6 +8,7 @@ mod functions;
 mod lines;
 mod modules;
 mod prose;
+mod tuples;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -64,6 +65,29 @@ fn functions_are_at_most_60_lines_long() {
     );
 }
 
+/// A file in which a tuple is the index that users write.
+const INDEXED_BY_TUPLES: &str = "runtime/src/device/constant.rs";
+
+#[test]
+fn no_parameter_is_a_tuple_of_more_than_two_values() {
+    let mut long = Vec::new();
+    for file in files::with_extension("rs") {
+        let shown = files::shown(&file);
+        if is_test(&shown) || shown == INDEXED_BY_TUPLES {
+            continue;
+        }
+        let Ok(tokens) = fs::read_to_string(&file).unwrap().parse() else { continue };
+        for it in tuples::long_parameters(tokens) {
+            long.push(format!("{shown}:{} {}", it.line, it.function));
+        }
+    }
+    assert!(
+        long.is_empty(),
+        "Make these parameters a struct, an array or several parameters:\n{}",
+        long.join("\n")
+    );
+}
+
 /// Files in which a message of another crate decides, since that crate has no other sign.
 const BY_TEXT: [&str; 1] = ["engine/src/store/untrusted.rs"];
 
@@ -72,11 +96,7 @@ fn no_message_decides_what_happens_and_no_result_holds_a_result() {
     let mut found = Vec::new();
     for file in files::with_extension("rs") {
         let shown = files::shown(&file);
-        let of_tests = shown.starts_with("tests/")
-            || shown.contains("/tests/")
-            || shown.contains("/examples/")
-            || shown.ends_with("tests.rs");
-        if of_tests || BY_TEXT.contains(&shown.as_str()) {
+        if is_test(&shown) || BY_TEXT.contains(&shown.as_str()) {
             continue;
         }
         let text = fs::read_to_string(&file).unwrap();
@@ -89,6 +109,14 @@ fn no_message_decides_what_happens_and_no_result_holds_a_result() {
          an outcome is one enum, not a result in a result:\n{}",
         found.join("\n")
     );
+}
+
+/// Whether a file is no part of a product.
+fn is_test(shown: &str) -> bool {
+    shown.starts_with("tests/")
+        || shown.contains("/tests/")
+        || shown.contains("/examples/")
+        || shown.ends_with("tests.rs")
 }
 
 /// The packages of the tool.

@@ -4,7 +4,7 @@
 //! Input: both operands, the key and the part of its expression as it is written. Output: the
 //! result, or why there is none: the configuration is then invalid.
 
-use std::fmt::Display;
+use std::fmt::{Arguments, Display};
 
 use super::error::{Error, Result};
 use super::number::{IntoNumber, Number};
@@ -90,17 +90,17 @@ pub struct ExpressionPart {
 }
 
 impl ExpressionPart {
-    fn refused(self, why: &str, (a, op, b): (impl Display, &str, impl Display)) -> Error {
+    fn refused(self, why: &str, calculation: Arguments<'_>) -> Error {
         let Self { key, text } = self;
         Error::invalid(format!(
-            "`{key}`: `{text}` {why}: {a} {op} {b}; a `where` in the series leaves such configurations out"
+            "`{key}`: `{text}` {why}: {calculation}; a `where` in the series leaves such configurations out"
         ))
     }
 
-    fn too_large<T: CheckedNumber>(self, (a, op, b): (T, &str, impl Display)) -> Error {
+    fn too_large<T: CheckedNumber>(self, calculation: Arguments<'_>) -> Error {
         let Self { key, text } = self;
         Error::invalid(format!(
-            "`{key}`: `{text}` is more than {} can hold: {a} {op} {b}; check the axes, or write smaller \
+            "`{key}`: `{text}` is more than {} can hold: {calculation}; check the axes, or write smaller \
              types `as u64`",
             T::NAME
         ))
@@ -112,7 +112,7 @@ impl ExpressionPart {
 /// # Errors
 /// A sum that the type cannot hold.
 pub fn add<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T> {
-    a.sum(b).ok_or_else(|| part.too_large((a, "+", b)))
+    a.sum(b).ok_or_else(|| part.too_large::<T>(format_args!("{a} + {b}")))
 }
 
 /// `a - b`.
@@ -122,9 +122,9 @@ pub fn add<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T> {
 pub fn subtract<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T> {
     a.difference(b).ok_or_else(|| {
         if T::SIGNED {
-            part.too_large((a, "-", b))
+            part.too_large::<T>(format_args!("{a} - {b}"))
         } else {
-            part.refused("falls below 0", (a, "-", b))
+            part.refused("falls below 0", format_args!("{a} - {b}"))
         }
     })
 }
@@ -134,7 +134,7 @@ pub fn subtract<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T>
 /// # Errors
 /// A product that the type cannot hold.
 pub fn multiply<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T> {
-    a.product(b).ok_or_else(|| part.too_large((a, "*", b)))
+    a.product(b).ok_or_else(|| part.too_large::<T>(format_args!("{a} * {b}")))
 }
 
 /// `a / b`.
@@ -142,7 +142,7 @@ pub fn multiply<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T>
 /// # Errors
 /// A division of whole numbers by 0.
 pub fn divide<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T> {
-    a.quotient(b).ok_or_else(|| part.refused("divides by 0", (a, "/", b)))
+    a.quotient(b).ok_or_else(|| part.refused("divides by 0", format_args!("{a} / {b}")))
 }
 
 /// `a % b`.
@@ -150,7 +150,7 @@ pub fn divide<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T> {
 /// # Errors
 /// A division of whole numbers by 0.
 pub fn remainder<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T> {
-    a.rest(b).ok_or_else(|| part.refused("divides by 0", (a, "%", b)))
+    a.rest(b).ok_or_else(|| part.refused("divides by 0", format_args!("{a} % {b}")))
 }
 
 /// `a << b`.
@@ -159,7 +159,9 @@ pub fn remainder<T: CheckedNumber>(part: ExpressionPart, a: T, b: T) -> Result<T
 /// A result that the type cannot hold.
 pub fn shift_left<T: CheckedInteger>(part: ExpressionPart, a: T, b: impl IntoNumber) -> Result<T> {
     let by = b.into_number();
-    bits(by).and_then(|by| a.left(by)).ok_or_else(|| part.too_large((a, "<<", by)))
+    bits(by)
+        .and_then(|by| a.left(by))
+        .ok_or_else(|| part.too_large::<T>(format_args!("{a} << {by}")))
 }
 
 /// `a >> b`.
@@ -168,9 +170,9 @@ pub fn shift_left<T: CheckedInteger>(part: ExpressionPart, a: T, b: impl IntoNum
 /// More bits than the type has.
 pub fn shift_right<T: CheckedInteger>(part: ExpressionPart, a: T, b: impl IntoNumber) -> Result<T> {
     let by = b.into_number();
-    bits(by)
-        .and_then(|by| a.right(by))
-        .ok_or_else(|| part.refused("shifts by more bits than there are", (a, ">>", by)))
+    bits(by).and_then(|by| a.right(by)).ok_or_else(|| {
+        part.refused("shifts by more bits than there are", format_args!("{a} >> {by}"))
+    })
 }
 
 fn bits(by: Number) -> Option<u32> {

@@ -16,6 +16,7 @@ use cudarc::driver::{CudaStream, DriverError};
 use super::driver_library;
 use super::error::{Error, Result};
 use super::function::Function;
+use super::launch::LaunchShape;
 
 /// Blocks of a cluster that every device with clusters takes.
 const PORTABLE: u64 = 8;
@@ -84,12 +85,12 @@ pub(crate) fn opt_in(function: &Function, cluster: [u32; 3]) -> Result<()> {
 /// the caller is responsible for the kernel's accesses.
 pub(crate) unsafe fn launch(
     function: sys::CUfunction,
-    extents: ([u32; 3], [u32; 3], u32),
+    shape: LaunchShape,
     attributes: &mut [CUlaunchAttribute],
     stream: &CudaStream,
     parameters: &mut [*mut c_void],
 ) -> std::result::Result<(), DriverError> {
-    let config = config(extents, stream.cu_stream(), attributes);
+    let config = config(shape, stream.cu_stream(), attributes);
     // SAFETY: the configuration and its attributes outlive the call, which copies the
     // parameters; the rest is the caller's promise.
     unsafe {
@@ -102,43 +103,37 @@ pub(crate) unsafe fn launch(
 /// report it.
 pub(crate) fn most_active(
     function: &Function,
-    launch: ([u32; 3], [u32; 3], u32, [u32; 3]),
+    shape: LaunchShape,
+    cluster: [u32; 3],
 ) -> Option<u32> {
-    ask(b"cuOccupancyMaxActiveClusters\0", function, launch)
+    ask(b"cuOccupancyMaxActiveClusters\0", function, shape, cluster)
 }
 
 /// The most blocks that a cluster of such a launch could have; `None` if the driver does not report
 /// it.
-pub(crate) fn largest(
-    function: &Function,
-    launch: ([u32; 3], [u32; 3], u32, [u32; 3]),
-) -> Option<u32> {
-    ask(b"cuOccupancyMaxPotentialClusterSize\0", function, launch)
+pub(crate) fn largest(function: &Function, shape: LaunchShape, cluster: [u32; 3]) -> Option<u32> {
+    ask(b"cuOccupancyMaxPotentialClusterSize\0", function, shape, cluster)
 }
 
 /// The result of the driver's function `name` for a launch; it is one of those of `cuda.h` that
 /// take a function and a configuration, and return a number.
-fn ask(
-    name: &[u8],
-    function: &Function,
-    (grid, block, shared, cluster): ([u32; 3], [u32; 3], u32, [u32; 3]),
-) -> Option<u32> {
+fn ask(name: &[u8], function: &Function, shape: LaunchShape, cluster: [u32; 3]) -> Option<u32> {
     type Ask = unsafe extern "C" fn(
         *mut std::ffi::c_int,
         sys::CUfunction,
         *const CUlaunchConfig,
     ) -> sys::CUresult;
     let mut attributes = [dimension(cluster)];
-    let config = config((grid, block, shared), std::ptr::null_mut(), &mut attributes);
+    let config = config(shape, std::ptr::null_mut(), &mut attributes);
     let mut number = 0;
     // SAFETY: the symbol, if it exists, has this type (cuda.h); function and configuration outlive
     // the call, which writes one integer.
-    let told = unsafe {
+    let answered = unsafe {
         driver_library::find::<Ask>(name).is_some_and(|ask| {
             ask(&mut number, function.handle(), &config) == sys::CUresult::CUDA_SUCCESS
         })
     };
-    u32::try_from(number).ok().filter(|_| told)
+    u32::try_from(number).ok().filter(|_| answered)
 }
 
 /// The attribute of a launch with clusters of this extent.
@@ -152,7 +147,7 @@ pub(crate) fn dimension(cluster: [u32; 3]) -> CUlaunchAttribute {
 }
 
 fn config(
-    (grid, block, shared): ([u32; 3], [u32; 3], u32),
+    LaunchShape { grid, block, shared }: LaunchShape,
     stream: sys::CUstream,
     attributes: &mut [CUlaunchAttribute],
 ) -> CUlaunchConfig {

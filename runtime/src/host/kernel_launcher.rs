@@ -17,6 +17,7 @@ use super::error::{Error, Result};
 use super::extent::IntoExtent;
 use super::function::Function;
 use super::global;
+use super::launch::LaunchShape;
 use super::launch_limits::{self, Promised};
 use super::launch_log::LaunchLog;
 use super::launcher::{Attributes, Launcher};
@@ -256,18 +257,16 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
     ) -> Result<()> {
         let grid = grid.into_extent("grid")?.launch("grid")?;
         let block = block.into_extent("block")?.launch("block")?;
-        let extents = (grid, block, self.shared, None);
+        let shape = LaunchShape { grid, block, shared: self.shared };
         let promised = Promised { declared: self.declared.as_ref(), max_block: None };
-        launch_limits::check(self.session, &self.function, extents, promised)?;
+        launch_limits::check(self.session, &self.function, shape, None, promised)?;
         let stream = &self.session.stream;
         let mut passed = LaunchArguments { stream, parameters: Vec::new(), used: Vec::new() };
         K::pass(arguments, &mut passed);
         let mut launcher = Launcher {
             function: self.function.clone(),
             stream: stream.clone(),
-            grid,
-            block,
-            shared: self.shared,
+            shape,
             attributes: Attributes::default(),
             parameters: passed.parameters,
         };
@@ -276,7 +275,7 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
             error.in_words(reason)
         })?;
         drop(passed.used);
-        self.log.add(stream, || (self.shown.clone(), grid, block, self.shared));
+        self.log.add(stream, &self.shown, shape);
         Ok(())
     }
 }

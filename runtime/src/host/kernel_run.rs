@@ -479,7 +479,7 @@ impl<'r> KernelRun<'r> {
     /// would refuse.
     fn launcher(&self) -> Result<Launcher> {
         let config = self.run.launch_config()?;
-        let Some((grid, block, shared)) = config.parts() else {
+        let Some(shape) = config.shape else {
             return Err(Error::failed(
                 "the annotation gives no block and grid; add `block = …` and `grid = …`",
             ));
@@ -488,19 +488,16 @@ impl<'r> KernelRun<'r> {
         let cluster = cluster.filter(|&extents| !cluster::is_trivial(extents));
         let promised =
             Promised { declared: self.run.request.declared.as_ref(), max_block: self.max_block };
-        let extents = (grid, block, shared, cluster);
-        launch_limits::check(self.run.session, &self.function, extents, promised)?;
+        launch_limits::check(self.run.session, &self.function, shape, cluster, promised)?;
         if let Some(cluster) = cluster {
-            cluster::check(cluster, grid, self.run.session.device.compute_capability)?;
+            cluster::check(cluster, shape.grid, self.run.session.device.compute_capability)?;
             cluster::opt_in(&self.function, cluster)?;
         }
         let parameters = self.arguments.iter().flat_map(Argument::parameters).collect();
         Ok(Launcher {
             function: self.function.clone(),
             stream: self.run.stream(),
-            grid,
-            block,
-            shared,
+            shape,
             attributes: Attributes { cluster, cooperative: self.cooperative },
             parameters,
         })
@@ -515,9 +512,9 @@ impl<'r> KernelRun<'r> {
         let declared = self.run.request.declared.as_ref().map(|entry| entry.shown.clone());
         self.run.record_launch(LaunchRecord {
             kernel: declared.unwrap_or_else(|| without_place(&self.symbol).to_owned()),
-            grid: launcher.grid,
-            block: launcher.block,
-            shared_bytes: launcher.shared,
+            grid: launcher.shape.grid,
+            block: launcher.shape.block,
+            shared_bytes: launcher.shape.shared,
             cluster: launcher.attributes.cluster,
             context,
             stream,

@@ -5,6 +5,17 @@
 
 use cudarc::driver::LaunchConfig;
 
+/// CUDA's execution configuration, but for the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LaunchShape {
+    /// Blocks in x, y and z.
+    pub(crate) grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub(crate) block: [u32; 3],
+    /// Dynamic shared memory of a block, in bytes.
+    pub(crate) shared: u32,
+}
+
 /// The launch configuration for the closure of [`Run::measure`](crate::Run::measure).
 ///
 /// ```
@@ -20,16 +31,11 @@ use cudarc::driver::LaunchConfig;
 #[doc(alias("cudaLaunchConfig_t", "cudaLaunchKernel"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
-    pub(crate) config: Option<([u32; 3], [u32; 3], u32)>,
+    pub(crate) shape: Option<LaunchShape>,
     pub(crate) cluster: Option<[u32; 3]>,
 }
 
 impl Launch {
-    /// Grid, block and dynamic shared memory, if they are known.
-    pub(crate) fn parts(&self) -> Option<([u32; 3], [u32; 3], u32)> {
-        self.config
-    }
-
     /// Blocks of a thread block cluster in x, y and z, of the axis `cluster` or of
     /// [`Run::cluster`](crate::Run::cluster).
     ///
@@ -65,7 +71,7 @@ impl Launch {
     /// ```
     #[doc(alias("LaunchConfig", "dynamicSmemBytes"))]
     pub fn config(&self) -> LaunchConfig {
-        let Some((grid, block, shared)) = self.config else {
+        let Some(LaunchShape { grid, block, shared }) = self.shape else {
             panic!(
                 "no launch configuration: give the series axes `block` and `grid`, or call \
                     run.block(…) and run.grid(…) before run.measure(…)"

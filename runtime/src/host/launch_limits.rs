@@ -10,13 +10,11 @@ use gpuprof_model::declared::{BlockLimit, DeclaredEntry, KnownLaunch, threads};
 
 use super::error::{Error, Result};
 use super::function::Function;
+use super::launch::LaunchShape;
 use super::session::Session;
 
 /// Dynamic shared memory that needs no opt-in.
 const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
-
-/// Grid, block, dynamic shared memory and cluster of a launch.
-pub(crate) type Extents = ([u32; 3], [u32; 3], u32, Option<[u32; 3]>);
 
 /// The promises of an annotation on the launches of its kernel.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,7 +33,8 @@ pub(crate) struct Promised<'a> {
 pub(crate) fn check(
     session: &Session,
     function: &Function,
-    (grid, block, shared, cluster): Extents,
+    LaunchShape { grid, block, shared }: LaunchShape,
+    cluster: Option<[u32; 3]>,
     promised: Promised<'_>,
 ) -> Result<()> {
     let refuse = |reason: Option<String>| reason.map_or(Ok(()), |it| Err(Error::invalid(it)));

@@ -11,6 +11,7 @@ use cudarc::driver::CudaStream;
 use gpuprof_model::measurement::LaunchRecord;
 
 use super::collect::identity;
+use super::launch::LaunchShape;
 
 /// The launches of the first call of what is measured.
 #[derive(Default)]
@@ -50,19 +51,15 @@ impl LaunchLog {
         self.launches.take()
     }
 
-    /// Records a launch on `stream`: the kernel's name, grid, block and dynamic shared memory.
-    pub(crate) fn add(
-        &self,
-        stream: &CudaStream,
-        launch: impl FnOnce() -> (String, [u32; 3], [u32; 3], u32),
-    ) {
+    /// Records a launch of the kernel `name` on `stream`.
+    pub(crate) fn add(&self, stream: &CudaStream, name: &str, shape: LaunchShape) {
         if !self.open.get() {
             return;
         }
-        let (kernel, grid, block, shared_bytes) = launch();
+        let LaunchShape { grid, block, shared: shared_bytes } = shape;
         let (context, stream) = identity::numbers(stream);
         self.launches.borrow_mut().push(LaunchRecord {
-            kernel,
+            kernel: name.to_owned(),
             grid,
             block,
             shared_bytes,

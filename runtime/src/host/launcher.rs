@@ -12,14 +12,13 @@ use cudarc::driver::{CudaStream, DriverError, result};
 use super::cluster;
 use super::error::{Error, Result};
 use super::function::Function;
+use super::launch::LaunchShape;
 
 /// All data of a launch. The buffers at the addresses in the parameters must outlive it.
 pub(crate) struct Launcher {
     pub(crate) function: Function,
     pub(crate) stream: Arc<CudaStream>,
-    pub(crate) grid: [u32; 3],
-    pub(crate) block: [u32; 3],
-    pub(crate) shared: u32,
+    pub(crate) shape: LaunchShape,
     pub(crate) attributes: Attributes,
     pub(crate) parameters: Vec<Vec<u8>>,
 }
@@ -54,17 +53,16 @@ impl Launcher {
     }
 
     fn queue(&mut self) -> Result<(), DriverError> {
-        let Self { function, stream, grid, block, shared, attributes, parameters } = self;
+        let Self { function, stream, shape, attributes, parameters } = self;
         let mut pointers: Vec<*mut c_void> =
             parameters.iter_mut().map(|bytes| bytes.as_mut_ptr().cast()).collect();
         // SAFETY: the function, stream and buffers outlive the launch, and the parameters are those
         // of the annotated function, in number, order and size. The kernel's author, who declared
         // it `unsafe`, is responsible for its accesses.
         unsafe {
-            let extents = (*grid, *block, *shared);
             match &mut attributes.for_driver()[..] {
-                [] => queue(function, extents, stream, &mut pointers),
-                some => cluster::launch(function.handle(), extents, some, stream, &mut pointers),
+                [] => queue(function, *shape, stream, &mut pointers),
+                some => cluster::launch(function.handle(), *shape, some, stream, &mut pointers),
             }
         }
     }
@@ -80,7 +78,7 @@ impl Launcher {
 /// and the caller is responsible for the kernel's accesses.
 pub(crate) unsafe fn queue(
     function: &Function,
-    (grid, block, shared): ([u32; 3], [u32; 3], u32),
+    LaunchShape { grid, block, shared }: LaunchShape,
     stream: &CudaStream,
     parameters: &mut [*mut c_void],
 ) -> Result<(), DriverError> {

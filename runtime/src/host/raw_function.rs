@@ -9,6 +9,7 @@ use std::rc::Rc;
 use super::error::{Error, Result};
 use super::extent::IntoExtent;
 use super::function::Function;
+use super::launch::LaunchShape;
 use super::launch_limits::{self, Promised};
 use super::launch_log::LaunchLog;
 use super::launcher;
@@ -173,8 +174,8 @@ impl RawFunction<'_> {
     ) -> Result<()> {
         let grid = grid.into_extent("grid")?.launch("grid")?;
         let block = block.into_extent("block")?.launch("block")?;
-        let extents = (grid, block, self.shared, None);
-        launch_limits::check(self.session, &self.function, extents, Promised::default())?;
+        let shape = LaunchShape { grid, block, shared: self.shared };
+        launch_limits::check(self.session, &self.function, shape, None, Promised::default())?;
         let given = parameters.len();
         if let Some(has) = self.parameters.filter(|&has| has != given) {
             let shown = &self.shown;
@@ -185,15 +186,13 @@ impl RawFunction<'_> {
         let stream = &self.session.stream;
         // SAFETY: the function is loaded (`Run::raw_function`), the stream is the session's, and
         // the parameters are the caller's promise.
-        let queued = unsafe {
-            launcher::queue(&self.function, (grid, block, self.shared), stream, parameters)
-        };
+        let queued = unsafe { launcher::queue(&self.function, shape, stream, parameters) };
         queued.map_err(|error| {
             let error = Error::launch(error);
             let reason = format!("launching `{}`: {error}", self.shown);
             error.in_words(reason)
         })?;
-        self.log.add(stream, || (self.shown.clone(), grid, block, self.shared));
+        self.log.add(stream, &self.shown, shape);
         Ok(())
     }
 }

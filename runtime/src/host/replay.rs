@@ -14,7 +14,7 @@ use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
 use super::collect::cupti::{Collection, SlotContent};
 use super::collect::parts::{Counts, Mark};
 use super::error::{Error, Result};
-use super::launch::Launch;
+use super::launch::{Launch, LaunchShape};
 use super::refused::{self, SeriesFunction};
 use super::run::{Call, Run};
 use super::session::Session;
@@ -97,7 +97,7 @@ fn marked(marks: &[Mark]) -> String {
 /// `launched grid 2x1x1 block 64x1x1 shared 0`.
 fn text(launch: &Launch) -> String {
     let extent = |[x, y, z]: [u32; 3]| format!("{x}x{y}x{z}");
-    let Some((grid, block, shared)) = launch.parts() else {
+    let Some(LaunchShape { grid, block, shared }) = launch.shape else {
         return "set no grid and block".to_owned();
     };
     let cluster = launch.cluster().map(|(x, y, z)| format!(" cluster {}", extent([x, y, z])));

@@ -29,7 +29,7 @@ use super::extent::{Extent, IntoExtent};
 use super::function::Function;
 use super::joined::JoinedStreams;
 use super::kernel_launcher::{EntryPoint, Kernel, KernelLauncher, RustEntry};
-use super::launch::Launch;
+use super::launch::{Launch, LaunchShape};
 use super::launch_log::LaunchLog;
 use super::launched::Launched;
 use super::named_ranges::{self, Marker, NamedRanges};
@@ -551,8 +551,8 @@ impl<'a> Run<'a> {
     ) -> Result<()> {
         self.observe(reset, once)?;
         let sampling = &self.request.sampling;
-        let by = (sampling, self.request.cupti.as_deref(), self.inside.as_deref());
-        let (timing, times) = samples::time(self.session, by, reset, once)?;
+        let (cupti, inside) = (self.request.cupti.as_deref(), self.inside.as_deref());
+        let (timing, times) = samples::time(self.session, sampling, cupti, inside, reset, once)?;
         self.result.timing = Some(timing);
         times.give(&mut self.result.launches);
         if sampling.copy_bandwidth {
@@ -700,10 +700,10 @@ impl<'a> Run<'a> {
     /// Takes the driver's facts on the launch, without a profiler.
     pub(crate) fn take_facts(&mut self, config: &Launch) -> Result<()> {
         self.measured = true;
-        if let (Some(function), Some(extents)) = (&self.function, config.config) {
+        if let (Some(function), Some(shape)) = (&self.function, config.shape) {
             let cluster = config.cluster.filter(|&cluster| !cluster::is_trivial(cluster));
             let facts =
-                facts::read(self.session, function, extents, cluster, self.assembly.as_ref())?;
+                facts::read(self.session, function, shape, cluster, self.assembly.as_ref())?;
             self.result.facts = Some(facts);
         }
         Ok(())
@@ -791,8 +791,8 @@ impl<'a> Run<'a> {
     /// configuration. The emulated driver has reported the actual launches.
     pub(crate) fn record_configured(&mut self) -> Result<()> {
         let launch = self.launch_config()?;
-        if let (Some((grid, block, shared_bytes)), false) =
-            (launch.config, self.session.device.emulated || self.observed)
+        if let (Some(LaunchShape { grid, block, shared: shared_bytes }), false) =
+            (launch.shape, self.session.device.emulated || self.observed)
         {
             self.record_launch(LaunchRecord {
                 kernel: self.request.kernel.clone(),
@@ -872,7 +872,8 @@ impl<'a> Run<'a> {
         {
             return Err(Error::invalid("the emulated driver has no thread block clusters"));
         }
-        Ok(Launch { config: grid.zip(block).map(|(grid, block)| (grid, block, shared)), cluster })
+        let shape = grid.zip(block).map(|(grid, block)| LaunchShape { grid, block, shared });
+        Ok(Launch { shape, cluster })
     }
 
     /// The result.

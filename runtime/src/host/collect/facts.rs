@@ -12,6 +12,7 @@ use gpuprof_model::protocol::MeasureRequest;
 use crate::host::cluster;
 use crate::host::error::Result;
 use crate::host::function::Function;
+use crate::host::launch::LaunchShape;
 use crate::host::session::Session;
 
 const POLICY: FunctionAttribute =
@@ -59,7 +60,7 @@ impl Assembly {
 pub(crate) fn read(
     session: &Session,
     function: &Function,
-    (grid, block, dynamic_shared_bytes): ([u32; 3], [u32; 3], u32),
+    shape: LaunchShape,
     cluster: Option<[u32; 3]>,
     assembly: Option<&Assembly>,
 ) -> Result<LaunchFacts> {
@@ -68,8 +69,8 @@ pub(crate) fn read(
     let resources = assembly.and_then(|it| it.resources.as_ref().ok()).filter(|_| emulated);
     let registers = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS).ok();
     let static_shared_bytes = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
-    let told = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?;
-    let local_bytes = resources.map_or(told, |it| it.stack_bytes);
+    let reported = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?;
+    let local_bytes = resources.map_or(reported, |it| it.stack_bytes);
     let spilled = match assembly {
         Some(assembly) => assembly.spilled(emulated, local_bytes),
         None if !emulated && local_bytes == 0 => Ok(0),
@@ -78,7 +79,7 @@ pub(crate) fn read(
     let mut facts = LaunchFacts {
         registers,
         static_shared_bytes,
-        dynamic_shared_bytes,
+        dynamic_shared_bytes: shape.shared,
         local_bytes,
         blocks_per_sm: None,
         theoretical_occupancy: None,
@@ -87,9 +88,7 @@ pub(crate) fn read(
         limits: None,
         cluster,
         max_active_clusters: None,
-        max_cluster_size: cluster.and_then(|cluster| {
-            cluster::largest(function, (grid, block, dynamic_shared_bytes, cluster))
-        }),
+        max_cluster_size: cluster.and_then(|it| cluster::largest(function, shape, it)),
         cluster_scheduling_policy: cluster.and_then(|_| attribute(POLICY).ok()),
         cluster_occupancy: None,
         spilled_bytes: spilled.as_ref().ok().copied(),
@@ -98,7 +97,7 @@ pub(crate) fn read(
     };
     if registers.is_some() {
         let barriers = resources.map_or(1, |it| it.barriers);
-        occupy(&mut facts, session, function, (grid, block), barriers)?;
+        occupy(&mut facts, session, function, shape, barriers)?;
     }
     Ok(facts)
 }
@@ -108,29 +107,26 @@ fn occupy(
     facts: &mut LaunchFacts,
     session: &Session,
     function: &Function,
-    (grid, block): ([u32; 3], [u32; 3]),
+    shape: LaunchShape,
     barriers: u32,
 ) -> Result<()> {
     let Some(registers) = facts.registers else { return Ok(()) };
-    let (cluster, dynamic_shared_bytes) = (facts.cluster, facts.dynamic_shared_bytes);
-    let threads: u32 = block.iter().product();
+    let threads: u32 = shape.block.iter().product();
     let on = multiprocessor(session)?;
-    let shared = (facts.static_shared_bytes, dynamic_shared_bytes);
-    let fits = on.limits(&needs(function, (threads, registers, barriers), shared)?);
+    let fits = on.limits(&needs(function, facts, threads, registers, barriers)?);
     // The emulated driver has no calculator.
     let blocks = match session.device.emulated {
         true => fewest(&fits),
-        false => function.blocks_per_sm(threads, dynamic_shared_bytes)?,
+        false => function.blocks_per_sm(threads, shape.shared)?,
     };
     facts.blocks_per_sm = Some(blocks);
     facts.limiter = Some(tightest(&fits));
     facts.limits = Some(fits);
     let sm_count = u64::from(session.device.sm_count);
     let alone = u64::from(blocks) * sm_count;
-    let launch = |cluster| (grid, block, dynamic_shared_bytes, cluster);
-    let clusters = cluster.and_then(|cluster| cluster::most_active(function, launch(cluster)));
+    let clusters = facts.cluster.and_then(|it| cluster::most_active(function, shape, it));
     facts.max_active_clusters = clusters;
-    let resident = resident(alone, clusters.zip(cluster));
+    let resident = resident(alone, clusters.zip(facts.cluster));
     if clusters.is_some() {
         facts.cluster_occupancy = (alone > 0).then(|| 100.0 * resident as f64 / alone as f64);
         if resident < alone {
@@ -141,7 +137,7 @@ fn occupy(
     // multiprocessors empty.
     facts.theoretical_occupancy =
         Some(100.0 * (resident * warps(threads)) as f64 / (sm_count * on.threads / WARP) as f64);
-    facts.waves = waves(grid, resident);
+    facts.waves = waves(shape.grid, resident);
     Ok(())
 }
 
@@ -171,11 +167,13 @@ fn fewest(fits: &BlockLimits) -> u32 {
 }
 
 /// The needs of a block of `threads` threads with `registers` each and `barriers`. The driver does
-/// not report its barriers.
+/// not report its barriers. The facts of its launch give the shared memory.
 fn needs(
     function: &Function,
-    (threads, registers, barriers): (u32, u32, u32),
-    (static_shared, dynamic_shared): (u32, u32),
+    facts: &LaunchFacts,
+    threads: u32,
+    registers: u32,
+    barriers: u32,
 ) -> Result<Needs, DriverError> {
     use FunctionAttribute::{
         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as MOST_DYNAMIC,
@@ -184,8 +182,8 @@ fn needs(
     Ok(Needs {
         threads: threads.into(),
         registers: registers.into(),
-        static_shared: static_shared.into(),
-        dynamic_shared: dynamic_shared.into(),
+        static_shared: facts.static_shared_bytes.into(),
+        dynamic_shared: facts.dynamic_shared_bytes.into(),
         most_dynamic_shared: u64::try_from(function.attribute(MOST_DYNAMIC)?).unwrap_or(0),
         carveout: u64::try_from(function.attribute(CARVEOUT)?).ok(),
         barriers: barriers.into(),

@@ -159,7 +159,9 @@ impl Steps for Sampler<'_> {
 /// The first error of a launch or of the driver.
 pub(crate) fn time(
     session: &Session,
-    (sampling, cupti, inside): (&Sampling, Option<&Path>, Option<&[bool]>),
+    sampling: &Sampling,
+    cupti: Option<&Path>,
+    inside: Option<&[bool]>,
     reset: &mut dyn FnMut() -> Result<()>,
     launch: &mut dyn FnMut() -> Result<()>,
 ) -> Result<(Timing, LaunchTimes)> {
