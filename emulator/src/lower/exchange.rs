@@ -100,8 +100,7 @@ impl<'a> Builder<'_, 'a> {
                     "uni" => Vote::Uniform,
                     _ => Vote::Ballot,
                 };
-                let file = if mode == Vote::Ballot { File::R32 } else { File::Pred };
-                let d = self.destination(d, file, i.line)?;
+                let d = self.destination(d, mode.result_file(), i.line)?;
                 let (a, negate) = self.predicate(a, i.line)?;
                 Ok(ExchangeOp::Vote { mode, d, a, negate, members }.into())
             }

@@ -200,7 +200,7 @@ impl<'a> Builder<'_, 'a> {
             let (combine, c, negate) = self.combined(i, combine, rest)?;
             let d = self.destination(d, File::R32, i.line)?;
             let how = SetTo { ty: kind, cmp, ftz, yes, d, a, b, combine, c, negate };
-            return Ok(FloatOp::Set(how).into());
+            return Ok(FloatOp::SetTo(how).into());
         }
         let (d, q) = match d {
             Operand::Pair(d, q) => {

@@ -142,17 +142,9 @@ impl<'a> Builder<'_, 'a> {
     ) -> Lowered<Op> {
         let d = self.destination(d, file_of(ty), i.line)?;
         let part = Type::Unsigned((ty.bytes() as usize / parts.len().max(1)) as u8);
-        let a = parts
-            .iter()
-            .map(|part_of| self.source32(part_of, part, i.line))
-            .collect::<Lowered<Vec<_>>>()?;
-        Ok(match (ty.bytes(), a.as_slice()) {
-            (8, &[a, b]) => MoveOp::Pack64 { d, a, b }.into(),
-            (4, &[a, b]) => MoveOp::Pack32 { d, a, b }.into(),
-            (8, &[a, b, c, e]) => MoveOp::Pack16x4 { d, a: [a, b, c, e] }.into(),
-            (4, &[a, b, c, e]) => MoveOp::Pack8x4 { d, a: [a, b, c, e] }.into(),
-            _ => return Err(unsupported(i)),
-        })
+        let sources = parts.iter().map(|operand| self.source32(operand, part, i.line));
+        let (wide, count, a) = parts_of(i, ty, &sources.collect::<Lowered<Vec<_>>>()?)?;
+        Ok(MoveOp::Pack { wide, count, d, a }.into())
     }
 
     fn unpack(
@@ -163,17 +155,9 @@ impl<'a> Builder<'_, 'a> {
         a: &Operand<'a>,
     ) -> Lowered<Op> {
         let a = self.source(a, ty, i.line)?;
-        let d = parts
-            .iter()
-            .map(|part| self.destination(part, File::R32, i.line))
-            .collect::<Lowered<Vec<_>>>()?;
-        Ok(match (ty.bytes(), d.as_slice()) {
-            (8, &[d, e]) => MoveOp::Unpack64 { d, e, a }.into(),
-            (4, &[d, e]) => MoveOp::Unpack32 { d, e, a }.into(),
-            (8, &[b, c, d, e]) => MoveOp::Unpack16x4 { d: [b, c, d, e], a }.into(),
-            (4, &[b, c, d, e]) => MoveOp::Unpack8x4 { d: [b, c, d, e], a }.into(),
-            _ => return Err(unsupported(i)),
-        })
+        let results = parts.iter().map(|part| self.destination(part, File::R32, i.line));
+        let (wide, count, d) = parts_of(i, ty, &results.collect::<Lowered<Vec<_>>>()?)?;
+        Ok(MoveOp::Unpack { wide, count, d, a }.into())
     }
 
     /// `selp`
@@ -237,5 +221,17 @@ impl<'a> Builder<'_, 'a> {
         let [d, a] = operands(i)?;
         let d = self.destination(d, File::Pred, i.line)?;
         Ok(MoveOp::IsSpace { space, d, a: self.source64(a, Type::Unsigned(8), i.line)? }.into())
+    }
+}
+
+/// Whether a register of `ty` is wide, how many parts it has, and their registers.
+fn parts_of(i: &Instruction<'_>, ty: Type, parts: &[Slot]) -> Lowered<(bool, u8, [Slot; 4])> {
+    let mut slots = [Slot::private(0); 4];
+    match (ty.bytes(), parts.len()) {
+        (bytes @ (4 | 8), count @ (2 | 4)) => {
+            slots[..count].copy_from_slice(parts);
+            Ok((bytes == 8, count as u8, slots))
+        }
+        _ => Err(unsupported(i)),
     }
 }

@@ -5,128 +5,77 @@
 use super::bits::extend;
 use crate::lower::inst::{Binary, Count, Permute, Shift, Ternary, Unary};
 
-/// One operand, 32 bits.
-pub fn unary32(op: Unary, a: u32) -> u32 {
-    match op {
-        Unary::Not => !a,
-        Unary::Neg => a.wrapping_neg(),
-        Unary::Abs => (a as i32).wrapping_abs() as u32,
-        Unary::Abs16 => i32::from(a as i16).wrapping_abs() as u32,
-        Unary::Cnot => u32::from(a == 0),
-        Unary::Brev => a.reverse_bits(),
-        Unary::Sext8 => i32::from(a as i8) as u32,
-        Unary::Sext16 => i32::from(a as i16) as u32,
-        Unary::Zext8 => a & 0xff,
-        Unary::Zext16 => a & 0xffff,
-        Unary::Sext32 | Unary::Zext32 => a,
-        Unary::FloatNeg => a ^ 0x8000_0000,
-        Unary::FloatAbs => a & 0x7fff_ffff,
-    }
+/// Defines the operations on words of one width. `$product` holds a product of two of them.
+macro_rules! of_width {
+    ($word:ty, $signed:ty, $product:ty, $signed_product:ty, $unary:ident, $count:ident, $binary:ident) => {
+        /// One operand.
+        pub fn $unary(op: Unary, a: $word) -> $word {
+            match op {
+                Unary::Not => !a,
+                Unary::Neg => a.wrapping_neg(),
+                Unary::Abs => (a as $signed).wrapping_abs() as $word,
+                Unary::Abs16 => i32::from(a as i16).wrapping_abs() as $word,
+                Unary::Cnot => <$word>::from(a == 0),
+                Unary::Brev => a.reverse_bits(),
+                Unary::Sext8 => a as i8 as $word,
+                Unary::Sext16 => a as i16 as $word,
+                Unary::Sext32 => a as i32 as $word,
+                Unary::Zext8 => a & 0xff,
+                Unary::Zext16 => a & 0xffff,
+                Unary::Zext32 => a & 0xffff_ffff,
+                Unary::FloatNeg => a ^ !(<$word>::MAX >> 1),
+                Unary::FloatAbs => a & <$word>::MAX >> 1,
+            }
+        }
+
+        /// Bit counts.
+        pub fn $count(op: Count, a: $word) -> u32 {
+            let shift = |a: $word| if a == 0 { u32::MAX } else { a.leading_zeros() };
+            let found = |a: $word| if a == 0 { u32::MAX } else { <$word>::BITS - 1 - shift(a) };
+            let signed = if (a as $signed) < 0 { !a } else { a };
+            match op {
+                Count::Popc => a.count_ones(),
+                Count::Clz => a.leading_zeros(),
+                Count::BfindU => found(a),
+                Count::BfindS => found(signed),
+                Count::BfindShiftU => shift(a),
+                Count::BfindShiftS => shift(signed),
+            }
+        }
+
+        /// Two operands.
+        pub fn $binary(op: Binary, a: $word, b: $word) -> $word {
+            let (sa, sb) = (a as $signed, b as $signed);
+            match op {
+                Binary::Add => a.wrapping_add(b),
+                Binary::Sub => a.wrapping_sub(b),
+                Binary::MulLo => a.wrapping_mul(b),
+                Binary::MulHiU => ((a as $product * b as $product) >> <$word>::BITS) as $word,
+                Binary::MulHiS => {
+                    ((sa as $signed_product * sb as $signed_product) >> <$word>::BITS) as $word
+                }
+                Binary::DivU => a.checked_div(b).unwrap_or(<$word>::MAX),
+                Binary::DivS if b == 0 => <$word>::MAX,
+                Binary::DivS => sa.wrapping_div(sb) as $word,
+                Binary::RemU => a.checked_rem(b).unwrap_or(!0),
+                Binary::RemS if b == 0 => !0,
+                Binary::RemS => sa.wrapping_rem(sb) as $word,
+                Binary::MinU => a.min(b),
+                Binary::MinS => sa.min(sb) as $word,
+                Binary::MaxU => a.max(b),
+                Binary::MaxS => sa.max(sb) as $word,
+                Binary::And => a & b,
+                Binary::Or => a | b,
+                Binary::Xor => a ^ b,
+                Binary::AddSat => sa.saturating_add(sb) as $word,
+                Binary::SubSat => sa.saturating_sub(sb) as $word,
+            }
+        }
+    };
 }
 
-/// One operand, 64 bits.
-pub fn unary64(op: Unary, a: u64) -> u64 {
-    match op {
-        Unary::Not => !a,
-        Unary::Neg => a.wrapping_neg(),
-        Unary::Abs => (a as i64).wrapping_abs() as u64,
-        Unary::Abs16 => i64::from(a as i16).wrapping_abs() as u64,
-        Unary::Cnot => u64::from(a == 0),
-        Unary::Brev => a.reverse_bits(),
-        Unary::Sext8 => i64::from(a as i8) as u64,
-        Unary::Sext16 => i64::from(a as i16) as u64,
-        Unary::Sext32 => i64::from(a as i32) as u64,
-        Unary::Zext8 => a & 0xff,
-        Unary::Zext16 => a & 0xffff,
-        Unary::Zext32 => a & 0xffff_ffff,
-        Unary::FloatNeg => a ^ (1 << 63),
-        Unary::FloatAbs => a & !(1 << 63),
-    }
-}
-
-/// Bit counts, 32 bits.
-pub fn count32(op: Count, a: u32) -> u32 {
-    let found = |a: u32| if a == 0 { u32::MAX } else { 31 - a.leading_zeros() };
-    let shift = |a: u32| if a == 0 { u32::MAX } else { a.leading_zeros() };
-    let signed = if (a as i32) < 0 { !a } else { a };
-    match op {
-        Count::Popc => a.count_ones(),
-        Count::Clz => a.leading_zeros(),
-        Count::BfindU => found(a),
-        Count::BfindS => found(signed),
-        Count::BfindShiftU => shift(a),
-        Count::BfindShiftS => shift(signed),
-    }
-}
-
-/// Bit counts, 64 bits.
-pub fn count64(op: Count, a: u64) -> u32 {
-    let found = |a: u64| if a == 0 { u32::MAX } else { 63 - a.leading_zeros() };
-    let shift = |a: u64| if a == 0 { u32::MAX } else { a.leading_zeros() };
-    let signed = if (a as i64) < 0 { !a } else { a };
-    match op {
-        Count::Popc => a.count_ones(),
-        Count::Clz => a.leading_zeros(),
-        Count::BfindU => found(a),
-        Count::BfindS => found(signed),
-        Count::BfindShiftU => shift(a),
-        Count::BfindShiftS => shift(signed),
-    }
-}
-
-/// Two operands, 32 bits.
-pub fn binary32(op: Binary, a: u32, b: u32) -> u32 {
-    let (sa, sb) = (a as i32, b as i32);
-    match op {
-        Binary::Add => a.wrapping_add(b),
-        Binary::Sub => a.wrapping_sub(b),
-        Binary::MulLo => a.wrapping_mul(b),
-        Binary::MulHiU => ((u64::from(a) * u64::from(b)) >> 32) as u32,
-        Binary::MulHiS => ((i64::from(sa) * i64::from(sb)) >> 32) as u32,
-        Binary::DivU => a.checked_div(b).unwrap_or(u32::MAX),
-        Binary::DivS if b == 0 => u32::MAX,
-        Binary::DivS => sa.wrapping_div(sb) as u32,
-        Binary::RemU => a.checked_rem(b).unwrap_or(!0),
-        Binary::RemS if b == 0 => !0,
-        Binary::RemS => sa.wrapping_rem(sb) as u32,
-        Binary::MinU => a.min(b),
-        Binary::MinS => sa.min(sb) as u32,
-        Binary::MaxU => a.max(b),
-        Binary::MaxS => sa.max(sb) as u32,
-        Binary::And => a & b,
-        Binary::Or => a | b,
-        Binary::Xor => a ^ b,
-        Binary::AddSat => sa.saturating_add(sb) as u32,
-        Binary::SubSat => sa.saturating_sub(sb) as u32,
-    }
-}
-
-/// Two operands, 64 bits.
-pub fn binary64(op: Binary, a: u64, b: u64) -> u64 {
-    let (sa, sb) = (a as i64, b as i64);
-    match op {
-        Binary::Add => a.wrapping_add(b),
-        Binary::Sub => a.wrapping_sub(b),
-        Binary::MulLo => a.wrapping_mul(b),
-        Binary::MulHiU => ((u128::from(a) * u128::from(b)) >> 64) as u64,
-        Binary::MulHiS => ((i128::from(sa) * i128::from(sb)) >> 64) as u64,
-        Binary::DivU => a.checked_div(b).unwrap_or(u64::MAX),
-        Binary::DivS if b == 0 => u64::MAX,
-        Binary::DivS => sa.wrapping_div(sb) as u64,
-        Binary::RemU => a.checked_rem(b).unwrap_or(!0),
-        Binary::RemS if b == 0 => !0,
-        Binary::RemS => sa.wrapping_rem(sb) as u64,
-        Binary::MinU => a.min(b),
-        Binary::MinS => sa.min(sb) as u64,
-        Binary::MaxU => a.max(b),
-        Binary::MaxS => sa.max(sb) as u64,
-        Binary::And => a & b,
-        Binary::Or => a | b,
-        Binary::Xor => a ^ b,
-        Binary::AddSat => sa.saturating_add(sb) as u64,
-        Binary::SubSat => sa.saturating_sub(sb) as u64,
-    }
-}
+of_width!(u32, i32, u64, i64, unary32, count32, binary32);
+of_width!(u64, i64, u128, i128, unary64, count64, binary64);
 
 /// Two 16-bit operands; their upper halves are undefined.
 pub fn binary16(op: Binary, signed: bool, a: u32, b: u32) -> u32 {

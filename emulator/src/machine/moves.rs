@@ -1,60 +1,45 @@
 //! Packing, unpacking and call parameters.
 
 use super::bits::extend;
-use super::lanes::{Lanes, Lanes64};
+use super::lanes::Lanes;
 use super::mbarrier;
 use super::memory::Memory;
 use crate::lower::address::resolve;
 use crate::lower::inst::{Element, MoveOp, Slot, Space};
 
-fn extract(values: &[u64; 32], shift: u32, mask: u64) -> [u32; 32] {
-    values.map(|value| (value >> shift & mask) as u32)
+/// The bits of one of `parts` parts that fill a register.
+fn bits_of_part(wide: bool, parts: &[Slot]) -> u32 {
+    (if wide { 64 } else { 32 }) / parts.len() as u32
 }
 
-/// Four parts of `bits` each, the first lowest.
-fn packed(lanes: &Lanes<'_>, parts: [Slot; 4], bits: u32) -> Lanes64 {
-    let parts = parts.map(|slot| *lanes.get32(slot));
-    let part = |at: u32, lane: usize| u64::from(parts[at as usize][lane]) & ((1 << bits) - 1);
-    std::array::from_fn(|lane| (0..4).fold(0, |all, at| all | part(at, lane) << (bits * at)))
+/// Fills a register with parts, the first lowest.
+fn pack(lanes: &mut Lanes<'_>, wide: bool, d: Slot, parts: &[Slot], m: u32) {
+    let bits = bits_of_part(wide, parts);
+    let mut all = [0; 32];
+    for (at, slot) in (0u32..).zip(parts) {
+        for (all, part) in all.iter_mut().zip(lanes.get32(*slot)) {
+            *all |= (u64::from(*part) & ((1 << bits) - 1)) << (bits * at);
+        }
+    }
+    lanes.set_any(d, wide, &all, m);
+}
+
+fn unpack(lanes: &mut Lanes<'_>, wide: bool, parts: &[Slot], a: Slot, m: u32) {
+    let bits = bits_of_part(wide, parts);
+    let values = lanes.any(a, wide);
+    for (at, slot) in (0u32..).zip(parts) {
+        let part = values.map(|value| (value >> (bits * at) & ((1 << bits) - 1)) as u32);
+        lanes.set32(*slot, &part, m);
+    }
 }
 
 /// Executes an operation that only moves bits.
 #[inline(never)]
 pub fn execute(lanes: &mut Lanes<'_>, memory: &Memory, op: &MoveOp, m: u32) {
     match *op {
-        MoveOp::Pack64 { d, a, b } => {
-            lanes.widen2(d, [a, b], m, |a, b| u64::from(b) << 32 | u64::from(a))
-        }
-        MoveOp::Unpack64 { d, e, a } => {
-            let values = *lanes.get64(a);
-            lanes.set32(d, &extract(&values, 0, u64::MAX), m);
-            lanes.set32(e, &extract(&values, 32, u64::MAX), m);
-        }
-        MoveOp::Pack32 { d, a, b } => lanes.map2_32(d, [a, b], m, |a, b| b << 16 | a & 0xffff),
-        MoveOp::Unpack32 { d, e, a } => {
-            let values = *lanes.get32(a);
-            lanes.set32(d, &values.map(|value| value & 0xffff), m);
-            lanes.set32(e, &values.map(|value| value >> 16), m);
-        }
-        MoveOp::Pack16x4 { d, a } => {
-            let values = packed(lanes, a, 16);
-            lanes.set64(d, &values, m);
-        }
-        MoveOp::Unpack16x4 { d, a } => {
-            let values = *lanes.get64(a);
-            for (at, slot) in (0u32..).zip(d) {
-                lanes.set32(slot, &extract(&values, 16 * at, 0xffff), m);
-            }
-        }
-        MoveOp::Pack8x4 { d, a } => {
-            let values = packed(lanes, a, 8);
-            lanes.set32(d, &values.map(|value| value as u32), m);
-        }
-        MoveOp::Unpack8x4 { d, a } => {
-            let values = lanes.get32(a).map(u64::from);
-            for (at, slot) in (0u32..).zip(d) {
-                lanes.set32(slot, &extract(&values, 8 * at, 0xff), m);
-            }
+        MoveOp::Pack { wide, count, d, a } => pack(lanes, wide, d, &a[..usize::from(count)], m),
+        MoveOp::Unpack { wide, count, d, a } => {
+            unpack(lanes, wide, &d[..usize::from(count)], a, m);
         }
         MoveOp::Gather { wide, count, d, a } => {
             let values = a.map(|slot| lanes.any(slot, wide));

@@ -115,7 +115,7 @@ pub fn float(lanes: &mut Lanes<'_>, op: &FloatOp, m: u32) {
             lanes.set_pred(q, combine(with, !bits, other), m);
             lanes.set_pred(d, combine(with, bits, other), m);
         }
-        FloatOp::Set(ref how) => set(lanes, how, m),
+        FloatOp::SetTo(ref how) => set(lanes, how, m),
         FloatOp::ComparePairs(ref how) => compare_pairs(lanes, how, m),
         FloatOp::Half { op, format, packed, finish, d, a, b, c } => {
             lanes.map3_32(d, [a, b, c], m, |a, b, c| {

@@ -233,7 +233,7 @@ fn float(op: &FloatOp) -> Cost {
         FloatOp::Setp(setp) if setp.ty == Scalar::F64 => DOUBLE,
         FloatOp::Setp(setp) if setp.ty.is_wide() => PAIR,
         FloatOp::Setp(_) | FloatOp::TestFloat { .. } => ALU,
-        FloatOp::Set(_) => cost(2, 8).alu(2),
+        FloatOp::SetTo(_) => cost(2, 8).alu(2),
         FloatOp::ComparePairs(_) | FloatOp::Half { .. } => FMA,
         FloatOp::PackHalves { .. } => ALU,
         FloatOp::BytesOfFloats { .. }

@@ -43,9 +43,9 @@ fn negated(table: u8, [a, b]: [bool; 2]) -> u8 {
 }
 
 /// The parts of a register, each with the same number of bits.
-fn split<const N: usize>(results: [Slot; N], from: Register, count: u32) -> Vec<(Register, Form)> {
+fn split(results: &[Slot], from: Register, count: u32) -> Vec<(Register, Form)> {
     let part = |at: u32| field(from, at * count, count, false, 0);
-    (0..).zip(results).map(|(at, d)| (narrow(d), part(at))).collect()
+    (0..).zip(results).map(|(at, &d)| (narrow(d), part(at))).collect()
 }
 
 /// The results of an instruction.
@@ -147,7 +147,7 @@ fn float(op: FloatOp) -> Option<Vec<(Register, Form)>> {
             let result = |inverted| form(ty, cmp, a, b, with, inverted, 1);
             Some(vec![(predicate(d), result(false)), (predicate(q), result(true))])
         }
-        FloatOp::Set(set) => {
+        FloatOp::SetTo(set) => {
             let with = (set.combine, predicate(set.c), set.negate);
             let result = form(set.ty, set.cmp, set.a, set.b, with, false, u64::from(set.yes));
             Some(vec![(narrow(set.d), result)])
@@ -289,14 +289,15 @@ fn integer(op: IntegerOp, values: &Values<'_>) -> Option<(Register, Form)> {
 
 fn moved(op: MoveOp) -> Option<Vec<(Register, Form)>> {
     Some(match op {
-        MoveOp::Pack64 { d, a, b } => vec![(wide(d), joined([a, b].map(narrow), 32))],
-        MoveOp::Pack32 { d, a, b } => vec![(narrow(d), joined([a, b].map(narrow), 16))],
-        MoveOp::Pack16x4 { d, a } => vec![(wide(d), joined(a.map(narrow), 16))],
-        MoveOp::Pack8x4 { d, a } => vec![(narrow(d), joined(a.map(narrow), 8))],
-        MoveOp::Unpack64 { d, e, a } => split([d, e], wide(a), 32),
-        MoveOp::Unpack32 { d, e, a } => split([d, e], narrow(a), 16),
-        MoveOp::Unpack16x4 { d, a } => split(d, wide(a), 16),
-        MoveOp::Unpack8x4 { d, a } => split(d, narrow(a), 8),
+        MoveOp::Pack { wide, count, d, a } => {
+            let (file, parts) = (File::by_width(wide), &a[..usize::from(count)]);
+            let form = joined(parts.iter().copied().map(narrow), width(file) / u32::from(count));
+            vec![((file, d), form)]
+        }
+        MoveOp::Unpack { wide, count, d, a } => {
+            let file = File::by_width(wide);
+            split(&d[..usize::from(count)], (file, a), width(file) / u32::from(count))
+        }
         _ => return None,
     })
 }

@@ -58,8 +58,8 @@ impl<'p> Loads<'p> {
     fn is_halved(&self, element: Element, results: &[Register]) -> bool {
         let &[word] = results else { return false };
         let splits = |&pc: &usize| match self.program.code[pc].op {
-            Op::Move(MoveOp::Unpack32 { d, e, .. }) => {
-                Some([d, e].map(|half| self.demand.of((File::R32, half)) != 0))
+            Op::Move(MoveOp::Unpack { wide: false, count: 2, d: [low, high, ..], .. }) => {
+                Some([low, high].map(|half| self.demand.of((File::R32, half)) != 0))
             }
             _ => None,
         };

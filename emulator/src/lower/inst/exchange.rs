@@ -1,7 +1,9 @@
 //! Exchange between the lanes of a warp.
 
 use super::integer::Binary;
-use super::slot::{File, Slot, Visitor, show};
+use super::operations::operations;
+use super::slot::File::{self, Pred, R32};
+use super::slot::Slot;
 
 /// `shfl` modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,49 +25,25 @@ pub enum Vote {
     Ballot,
 }
 
-/// An exchange. Fields: `d` (and `p`) destinations, the others sources.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[expect(missing_docs, reason = "fields are operands in PTX order")]
-pub enum ExchangeOp {
-    Shuffle {
-        mode: Shuffle,
-        d: Slot,
-        p: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-        members: Slot,
-    },
-    Vote {
-        mode: Vote,
-        d: Slot,
-        a: Slot,
-        negate: bool,
-        members: Slot,
-    },
-    Match {
-        wide: bool,
-        all: bool,
-        d: Slot,
-        p: Slot,
-        a: Slot,
-        members: Slot,
-    },
-    Redux {
-        op: Binary,
-        d: Slot,
-        a: Slot,
-        members: Slot,
-    },
-    /// `elect.sync`: the lane in `d`, and the predicate set in that lane alone.
-    Elect {
-        d: Slot,
-        p: Slot,
-        members: Slot,
-    },
-    WarpSync {
-        members: Slot,
-    },
+impl Vote {
+    /// The file of its result.
+    pub fn result_file(self) -> File {
+        if self == Self::Ballot { R32 } else { Pred }
+    }
+}
+
+operations! {
+    /// An exchange.
+    pub enum ExchangeOp {
+        Shuffle { mode: Shuffle } (a: R32, b: R32, c: R32, members: R32) -> (d: R32, p: Pred);
+        Vote { mode: Vote, negate: bool } (a: Pred, members: R32) -> (d: mode.result_file());
+        Match { wide: bool, all: bool }
+            (a: File::by_width(*wide), members: R32) -> (d: R32, p: Pred);
+        Redux { op: Binary } (a: R32, members: R32) -> (d: R32);
+        /// `elect.sync`: the lane in `d`, and the predicate set in that lane alone.
+        Elect {} (members: R32) -> (d: R32, p: Pred);
+        WarpSync {} (members: R32) -> ();
+    }
 }
 
 /// The qualifiers of an exchange, which all of its members have in common.
@@ -102,28 +80,6 @@ impl ExchangeOp {
             | Self::Redux { members, .. }
             | Self::Elect { members, .. }
             | Self::WarpSync { members } => members,
-        }
-    }
-
-    /// Shows every slot.
-    pub fn slots(&mut self, see: &mut Visitor<'_>) {
-        use File::{Pred, R32};
-        match self {
-            Self::Shuffle { d, p, a, b, c, members, .. } => {
-                let sources = [(R32, a), (R32, b), (R32, c), (R32, members)];
-                show(see, sources, [(R32, d), (Pred, p)]);
-            }
-            Self::Vote { mode, d, a, members, .. } => {
-                let file = if *mode == Vote::Ballot { R32 } else { Pred };
-                show(see, [(Pred, a), (R32, members)], [(file, d)]);
-            }
-            Self::Match { wide, d, p, a, members, .. } => {
-                let sources = [(File::by_width(*wide), a), (R32, members)];
-                show(see, sources, [(R32, d), (Pred, p)]);
-            }
-            Self::Redux { d, a, members, .. } => show(see, [(R32, a), (R32, members)], [(R32, d)]),
-            Self::Elect { d, p, members } => show(see, [(R32, members)], [(R32, d), (Pred, p)]),
-            Self::WarpSync { members } => show(see, [(R32, members)], []),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Floating-point operations in any mode, and comparisons of any type.
 
-use super::slot::{File, Slot, Visitor, show};
+use super::operations::operations;
+use super::slot::File::{self, Pred, R32, R64};
+use super::slot::{Slot, Visitor, show};
 use super::types::{Cmp, Combine, FloatMode, Rounding, Scalar};
 
 /// One-operand floating-point operations.
@@ -185,144 +187,63 @@ impl Float2 {
         match self {
             Self::Add | Self::Sub => Some(if wide { FloatCount::Dadd } else { FloatCount::Fadd }),
             Self::Mul => Some(if wide { FloatCount::Dmul } else { FloatCount::Fmul }),
-            Self::Div
-            | Self::DivApprox
-            | Self::Min
-            | Self::Max
-            | Self::MinNan
-            | Self::MaxNan
-            | Self::MinSize { .. }
-            | Self::MaxSize { .. }
-            | Self::CopySign => None,
+            _ => None,
         }
     }
 }
 
-/// Floating-point operations and comparisons that are not worth vectorising. Fields: `d` (and `q`)
-/// destinations, `a`, `b`, `c` sources in PTX order.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[expect(missing_docs, reason = "fields are operands in PTX order")]
-pub enum FloatOp {
-    Float1_32 {
-        op: Float1,
-        mode: FloatMode,
-        d: Slot,
-        a: Slot,
-    },
-    Float1_64 {
-        op: Float1,
-        mode: FloatMode,
-        d: Slot,
-        a: Slot,
-    },
-    Float2_64 {
-        op: Float2,
-        mode: FloatMode,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Fma64 {
-        mode: FloatMode,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-    },
-    TestFloat {
-        wide: bool,
-        kind: FloatClass,
-        d: Slot,
-        a: Slot,
-    },
-    Setp(Setp),
-    Set(SetTo),
-    ComparePairs(ComparePairs),
-    /// On one half, or on two in a register.
-    Half {
-        op: HalfOp,
-        format: HalfFormat,
-        packed: bool,
-        finish: HalfFinish,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-    },
-    /// `cvt` of two single-precision numbers to two halves, the first one's upper.
-    PackHalves {
-        format: HalfFormat,
-        rounding: Rounding,
-        relu: bool,
-        finite: bool,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    /// The same to two bytes.
-    BytesOfFloats {
-        format: ByteFormat,
-        relu: bool,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    BytesOfHalves {
-        format: ByteFormat,
-        relu: bool,
-        d: Slot,
-        a: Slot,
-    },
-    HalvesOfBytes {
-        format: ByteFormat,
-        relu: bool,
-        d: Slot,
-        a: Slot,
-    },
+operations! {
+    /// Floating-point operations and comparisons that are not worth vectorising.
+    pub enum FloatOp {
+        Float1_32 { op: Float1, mode: FloatMode } (a: R32) -> (d: R32);
+        Float1_64 { op: Float1, mode: FloatMode } (a: R64) -> (d: R64);
+        Float2_64 { op: Float2, mode: FloatMode } (a: R64, b: R64) -> (d: R64);
+        Fma64 { mode: FloatMode } (a: R64, b: R64, c: R64) -> (d: R64);
+        TestFloat { wide: bool, kind: FloatClass } (a: File::by_width(*wide)) -> (d: Pred);
+        /// On one half, or on two in a register.
+        Half { op: HalfOp, format: HalfFormat, packed: bool, finish: HalfFinish }
+            (a: R32, b: R32, c: R32) -> (d: R32);
+        /// `cvt` of two single-precision numbers to two halves, the first one's upper.
+        PackHalves { format: HalfFormat, rounding: Rounding, relu: bool, finite: bool }
+            (a: R32, b: R32) -> (d: R32);
+        /// The same to two bytes.
+        BytesOfFloats { format: ByteFormat, relu: bool } (a: R32, b: R32) -> (d: R32);
+        BytesOfHalves { format: ByteFormat, relu: bool } (a: R32) -> (d: R32);
+        HalvesOfBytes { format: ByteFormat, relu: bool } (a: R32) -> (d: R32);
+    }
+    | Setp
+    | SetTo
+    | ComparePairs
+}
+
+impl Setp {
+    fn slots(&mut self, see: &mut Visitor<'_>) {
+        let Self { ty, d, q, a, b, c, .. } = self;
+        let file = File::by_width(ty.is_wide());
+        show(see, [(file, a), (file, b), (Pred, c)], [(Pred, d), (Pred, q)]);
+    }
+}
+
+impl SetTo {
+    fn slots(&mut self, see: &mut Visitor<'_>) {
+        let Self { ty, d, a, b, c, .. } = self;
+        let file = File::by_width(ty.is_wide());
+        show(see, [(Pred, c), (file, a), (file, b)], [(R32, d)]);
+    }
+}
+
+impl ComparePairs {
+    fn slots(&mut self, see: &mut Visitor<'_>) {
+        let Self { result, a, b, c, .. } = self;
+        show(see, [(R32, a), (R32, b), (Pred, c)], []);
+        match result {
+            PairResult::Predicates { d, q } => show(see, [], [(Pred, d), (Pred, q)]),
+            PairResult::Halves { d, .. } => show(see, [], [(R32, d)]),
+        }
+    }
 }
 
 impl FloatOp {
-    /// Shows every slot.
-    pub fn slots(&mut self, see: &mut Visitor<'_>) {
-        use File::{Pred, R32, R64};
-        match self {
-            Self::Float1_32 { d, a, .. } => show(see, [(R32, a)], [(R32, d)]),
-            Self::Float1_64 { d, a, .. } => show(see, [(R64, a)], [(R64, d)]),
-            Self::Float2_64 { d, a, b, .. } => show(see, [(R64, a), (R64, b)], [(R64, d)]),
-            Self::Fma64 { d, a, b, c, .. } => {
-                show(see, [(R64, a), (R64, b), (R64, c)], [(R64, d)]);
-            }
-            Self::TestFloat { wide, d, a, .. } => {
-                show(see, [(File::by_width(*wide), a)], [(Pred, d)]);
-            }
-            Self::Setp(Setp { ty, d, q, a, b, c, .. }) => {
-                let file = File::by_width(ty.is_wide());
-                show(see, [(file, a), (file, b), (Pred, c)], [(Pred, d), (Pred, q)]);
-            }
-            Self::Set(SetTo { ty, d, a, b, c, .. }) => {
-                show(see, [(Pred, c)], []);
-                let file = File::by_width(ty.is_wide());
-                show(see, [(file, a), (file, b)], [(R32, d)]);
-            }
-            Self::Half { d, a, b, c, .. } => {
-                show(see, [(R32, a), (R32, b), (R32, c)], [(R32, d)]);
-            }
-            Self::ComparePairs(ComparePairs { result, a, b, c, .. }) => {
-                show(see, [(R32, a), (R32, b), (Pred, c)], []);
-                match result {
-                    PairResult::Predicates { d, q } => show(see, [], [(Pred, d), (Pred, q)]),
-                    PairResult::Halves { d, .. } => show(see, [], [(R32, d)]),
-                }
-            }
-            Self::PackHalves { d, a, b, .. } | Self::BytesOfFloats { d, a, b, .. } => {
-                show(see, [(R32, a), (R32, b)], [(R32, d)]);
-            }
-            Self::BytesOfHalves { d, a, .. } | Self::HalvesOfBytes { d, a, .. } => {
-                show(see, [(R32, a)], [(R32, d)]);
-            }
-        }
-    }
-
     /// Whether it is a division or a root of doubles, which no counter counts.
     pub fn divides_doubles(&self) -> bool {
         match self {
@@ -339,17 +260,8 @@ impl FloatOp {
         match self {
             Self::Float2_64 { op, .. } => op.count(true),
             Self::Fma64 { .. } => Some(FloatCount::Dfma),
-            Self::Float1_32 { .. }
-            | Self::Float1_64 { .. }
-            | Self::TestFloat { .. }
-            | Self::Setp(_)
-            | Self::Set(_)
-            | Self::ComparePairs(_)
-            | Self::Half { .. }
-            | Self::PackHalves { .. }
-            | Self::BytesOfFloats { .. }
-            | Self::BytesOfHalves { .. }
-            | Self::HalvesOfBytes { .. } => None,
+            // No counter counts the others.
+            _ => None,
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Integer operations: the kinds that [`arith`](super::arith) names as well, and the group that
 //! runs lane by lane.
 
+use super::operations::operations;
 use super::rare_integer::{SignOf, WordOp};
-use super::slot::{File, Slot, Visitor, show};
+use super::slot::File::{self, Pred, R32, R64};
+use super::slot::{Role, Slot, Visitor, show};
 use super::types::Combine;
 
 /// One-operand integer operations of one width.
@@ -166,190 +168,64 @@ pub struct LogicTest {
     pub negate: bool,
 }
 
-/// Integer operations that are not worth vectorising. Fields: `d` destination, `a`, `b`, `c`, `e`
-/// sources in PTX order.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[expect(missing_docs, reason = "fields are operands in PTX order")]
-pub enum IntegerOp {
-    Unary64 {
-        op: Unary,
-        d: Slot,
-        a: Slot,
-    },
-    Count32 {
-        op: Count,
-        d: Slot,
-        a: Slot,
-    },
-    Count64 {
-        op: Count,
-        d: Slot,
-        a: Slot,
-    },
-    /// 16-bit operation; the upper halves of its operands are undefined.
-    Binary16 {
-        op: Binary,
-        signed: bool,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Shift16 {
-        op: Shift,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Shift64 {
-        op: Shift,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    MadLo64 {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-    },
-    MadHi64 {
-        signed: bool,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-    },
-    MadWide {
-        signed: bool,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-    },
-    MulWide16 {
-        signed: bool,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    MadWide16 {
-        signed: bool,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-    },
-    Bfi32 {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-        e: Slot,
-    },
-    Bfi64 {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-        e: Slot,
-    },
-    Bfe64 {
-        signed: bool,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-    },
-    /// An operation on words that few kernels use.
-    Word {
-        op: WordOp,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-    },
-    /// `sad` of 64 bits.
-    Sad64 {
-        signed: bool,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-    },
-    /// `slct` of 64 bits.
-    SelectBySign64 {
-        sign: SignOf,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-    },
-    LogicTest(LogicTest),
-    Carry(Carry),
-    MadCarry(MadCarry),
-    Select64 {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        p: Slot,
-    },
+operations! {
+    /// Integer operations that are not worth vectorising.
+    pub enum IntegerOp {
+        Unary64 { op: Unary } (a: R64) -> (d: R64);
+        Count32 { op: Count } (a: R32) -> (d: R32);
+        Count64 { op: Count } (a: R64) -> (d: R32);
+        /// 16-bit operation; the upper halves of its operands are undefined.
+        Binary16 { op: Binary, signed: bool } (a: R32, b: R32) -> (d: R32);
+        Shift16 { op: Shift } (a: R32, b: R32) -> (d: R32);
+        Shift64 { op: Shift } (a: R64, b: R32) -> (d: R64);
+        MadLo64 {} (a: R64, b: R64, c: R64) -> (d: R64);
+        MadHi64 { signed: bool } (a: R64, b: R64, c: R64) -> (d: R64);
+        MadWide { signed: bool } (a: R32, b: R32, c: R64) -> (d: R64);
+        MulWide16 { signed: bool } (a: R32, b: R32) -> (d: R32);
+        MadWide16 { signed: bool } (a: R32, b: R32, c: R32) -> (d: R32);
+        Bfi32 {} (a: R32, b: R32, c: R32, e: R32) -> (d: R32);
+        Bfi64 {} (a: R64, b: R64, c: R32, e: R32) -> (d: R64);
+        Bfe64 { signed: bool } (a: R64, b: R32, c: R32) -> (d: R64);
+        /// An operation on words that few kernels use.
+        Word { op: WordOp } (a: R32, b: R32, c: R32) -> (d: R32);
+        /// `sad` of 64 bits.
+        Sad64 { signed: bool } (a: R64, b: R64, c: R64) -> (d: R64);
+        /// `slct` of 64 bits.
+        SelectBySign64 { sign: SignOf } (a: R64, b: R64, c: R32) -> (d: R64);
+        Select64 {} (a: R64, b: R64, p: Pred) -> (d: R64);
+    }
+    | LogicTest
+    | Carry
+    | MadCarry
 }
 
-impl IntegerOp {
-    /// Shows every slot.
-    pub fn slots(&mut self, see: &mut Visitor<'_>) {
-        use File::{Pred, R32, R64};
-        match self {
-            Self::Unary64 { d, a, .. } => show(see, [(R64, a)], [(R64, d)]),
-            Self::Count32 { d, a, .. } => show(see, [(R32, a)], [(R32, d)]),
-            Self::Count64 { d, a, .. } => show(see, [(R64, a)], [(R32, d)]),
-            Self::Binary16 { d, a, b, .. }
-            | Self::Shift16 { d, a, b, .. }
-            | Self::MulWide16 { d, a, b, .. } => show(see, [(R32, a), (R32, b)], [(R32, d)]),
-            Self::Shift64 { d, a, b, .. } => show(see, [(R64, a), (R32, b)], [(R64, d)]),
-            Self::MadLo64 { d, a, b, c }
-            | Self::MadHi64 { d, a, b, c, .. }
-            | Self::Sad64 { d, a, b, c, .. } => {
-                show(see, [(R64, a), (R64, b), (R64, c)], [(R64, d)]);
-            }
-            Self::MadWide { d, a, b, c, .. } => {
-                show(see, [(R32, a), (R32, b), (R64, c)], [(R64, d)]);
-            }
-            Self::MadWide16 { d, a, b, c, .. } | Self::Word { d, a, b, c, .. } => {
-                show(see, [(R32, a), (R32, b), (R32, c)], [(R32, d)]);
-            }
-            Self::Bfi32 { d, a, b, c, e } => {
-                show(see, [(R32, a), (R32, b), (R32, c), (R32, e)], [(R32, d)]);
-            }
-            Self::Bfi64 { d, a, b, c, e } => {
-                show(see, [(R64, a), (R64, b), (R32, c), (R32, e)], [(R64, d)]);
-            }
-            Self::SelectBySign64 { d, a, b, c, .. } => {
-                show(see, [(R64, a), (R64, b), (R32, c)], [(R64, d)]);
-            }
-            Self::Bfe64 { d, a, b, c, .. } => {
-                show(see, [(R64, a), (R32, b), (R32, c)], [(R64, d)]);
-            }
-            Self::LogicTest(LogicTest { d, p, a, b, c, q, .. }) => {
-                let results = [(R32, d), (Pred, p)];
-                show(see, [(R32, a), (R32, b), (R32, c), (Pred, q)], results);
-            }
-            Self::Carry(Carry { wide, carry, d, a, b, .. }) => {
-                let file = File::by_width(*wide);
-                show(see, [(file, a), (file, b)], [(file, d)]);
-                // Both ends of the chain: it is read, written, or passed on.
-                show(see, [(Pred, carry)], []);
-                show(see, [], [(Pred, carry)]);
-            }
-            Self::MadCarry(MadCarry { wide, carry, d, a, b, c, .. }) => {
-                let file = File::by_width(*wide);
-                show(see, [(file, a), (file, b), (file, c)], [(file, d)]);
-                show(see, [(Pred, carry)], []);
-                show(see, [], [(Pred, carry)]);
-            }
-            Self::Select64 { d, a, b, p } => {
-                show(see, [(R64, a), (R64, b), (Pred, p)], [(R64, d)]);
-            }
-        }
+impl LogicTest {
+    fn slots(&mut self, see: &mut Visitor<'_>) {
+        let Self { d, p, a, b, c, q, .. } = self;
+        show(see, [(R32, a), (R32, b), (R32, c), (Pred, q)], [(R32, d), (Pred, p)]);
     }
+}
+
+impl Carry {
+    fn slots(&mut self, see: &mut Visitor<'_>) {
+        let Self { wide, carry, d, a, b, .. } = self;
+        let file = File::by_width(*wide);
+        show(see, [(file, a), (file, b)], [(file, d)]);
+        show_carry(carry, see);
+    }
+}
+
+impl MadCarry {
+    fn slots(&mut self, see: &mut Visitor<'_>) {
+        let Self { wide, carry, d, a, b, c, .. } = self;
+        let file = File::by_width(*wide);
+        show(see, [(file, a), (file, b), (file, c)], [(file, d)]);
+        show_carry(carry, see);
+    }
+}
+
+/// Both ends of the chain: it is read, written, or passed on.
+fn show_carry(carry: &mut Slot, see: &mut Visitor<'_>) {
+    see(Pred, Role::Read, carry, 1);
+    see(Pred, Role::Write, carry, 1);
 }

@@ -19,6 +19,7 @@ mod mbarrier;
 mod memory;
 mod mma;
 mod moves;
+mod operations;
 mod rare_integer;
 mod slot;
 mod transfer;

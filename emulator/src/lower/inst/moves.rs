@@ -3,44 +3,21 @@
 use super::memory::{Element, Space};
 use super::slot::{File, Role, Slot, Visitor, show, show_all};
 
-/// Operations that only move bits. Fields: `d` (and `e`) destinations, `a`, `b` sources in PTX
-/// order.
+/// Operations that only move bits. Fields: `d` destinations, `a` sources in PTX order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(missing_docs, reason = "fields are operands in PTX order")]
 pub enum MoveOp {
-    Pack64 {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Unpack64 {
-        d: Slot,
-        e: Slot,
-        a: Slot,
-    },
-    Pack32 {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    Unpack32 {
-        d: Slot,
-        e: Slot,
-        a: Slot,
-    },
-    Pack16x4 {
+    /// `count` registers of 32 bits into one that they fill, the first into its lowest bits.
+    Pack {
+        wide: bool,
+        count: u8,
         d: Slot,
         a: [Slot; 4],
     },
-    Unpack16x4 {
-        d: [Slot; 4],
-        a: Slot,
-    },
-    Pack8x4 {
-        d: Slot,
-        a: [Slot; 4],
-    },
-    Unpack8x4 {
+    /// The same the other way round.
+    Unpack {
+        wide: bool,
+        count: u8,
         d: [Slot; 4],
         a: Slot,
     },
@@ -91,25 +68,13 @@ impl MoveOp {
         use File::{Pred, R32, R64};
         use Role::{Read, Write};
         match self {
-            Self::Pack64 { d, a, b } => show(see, [(R32, a), (R32, b)], [(R64, d)]),
-            Self::Unpack64 { d, e, a } => show(see, [(R64, a)], [(R32, d), (R32, e)]),
-            Self::Pack32 { d, a, b } => show(see, [(R32, a), (R32, b)], [(R32, d)]),
-            Self::Unpack32 { d, e, a } => show(see, [(R32, a)], [(R32, d), (R32, e)]),
-            Self::Pack16x4 { d, a } => {
-                show_all(see, R32, Read, a);
-                show(see, [], [(R64, d)]);
+            Self::Pack { wide, count, d, a } => {
+                show_all(see, R32, Read, &mut a[..usize::from(*count)]);
+                show(see, [], [(File::by_width(*wide), d)]);
             }
-            Self::Unpack16x4 { d, a } => {
-                show(see, [(R64, a)], []);
-                show_all(see, R32, Write, d);
-            }
-            Self::Pack8x4 { d, a } => {
-                show_all(see, R32, Read, a);
-                show(see, [], [(R32, d)]);
-            }
-            Self::Unpack8x4 { d, a } => {
-                show(see, [(R32, a)], []);
-                show_all(see, R32, Write, d);
+            Self::Unpack { wide, count, d, a } => {
+                show(see, [(File::by_width(*wide), a)], []);
+                show_all(see, R32, Write, &mut d[..usize::from(*count)]);
             }
             Self::Gather { wide, count, d, a } => {
                 let (file, count) = (File::by_width(*wide), usize::from(*count));
