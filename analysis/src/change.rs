@@ -15,7 +15,7 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status
 use gpuprof_model::threshold::{Comparison, Statistic, Tolerance};
 
 use crate::estimates::{different_models, grown_limit};
-use crate::sequential::{Bounds, Estimate, LOOKS, Question, Rounds};
+use crate::sequential::{CriticalValues, Estimate, LOOKS, Question, Rounds};
 use crate::stats::median::median;
 use crate::stats::repeats::Repeats;
 use crate::stats::two_sample::{self, Difference, LEVEL, MIN_PROCESSES, SIGNIFICANCE};
@@ -464,7 +464,7 @@ pub fn change(
     metric: &str,
     baseline: Option<&ConfigurationResult>,
     run: Option<&ConfigurationResult>,
-    (bounds, alike): (Option<&Bounds>, (Option<f64>, Option<f64>)),
+    (bounds, alike): (Option<&CriticalValues>, (Option<f64>, Option<f64>)),
 ) -> Option<Change> {
     let row = run.or(baseline)?;
     let described = |row: Option<&ConfigurationResult>| {
@@ -554,7 +554,7 @@ pub fn defined_anew(
 
 /// The outcome by rounds: a change that is surely larger than [`MINIMUM_PERCENT`].
 fn outcome_of_rounds(
-    bounds: &Bounds,
+    bounds: &CriticalValues,
     direction: Direction,
     base: &Side,
     head: &Side,

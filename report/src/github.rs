@@ -14,7 +14,7 @@ use gpuprof_analysis::view::View;
 
 use super::changes::no_finished;
 use super::escaped::{github_message, github_property};
-use super::evidence::in_full;
+use super::judgement::in_full;
 use super::source::Place;
 use super::{Report, conclusion, on_device};
 

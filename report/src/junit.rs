@@ -31,7 +31,7 @@ use gpuprof_analysis::view::View;
 use super::changes::no_finished;
 use super::escaped::xml;
 use super::estimates::is_estimated;
-use super::evidence::{evidence_with_place, in_full};
+use super::judgement::{evidence_with_place, in_full};
 use super::measured_by::MeasuredBy;
 use super::notes::validity::lacks_race_check;
 use super::{Report, conclusion, key, on_device};

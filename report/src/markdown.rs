@@ -17,7 +17,7 @@ use gpuprof_model::verdict::{Judgement, Weight};
 use super::by_chip::{self, ChipTable};
 use super::curve::Curve;
 use super::escaped::{markdown as escaped, markdown_paragraph};
-use super::evidence::{evidence, others};
+use super::judgement::{evidence, others};
 use super::launches::{Range, Room};
 use super::sheet::{Cell, Column, NO_VALUE, Sheet, metric_names};
 use super::{

@@ -13,19 +13,18 @@
 //! those of failing over all questions of the run as well (Bonferroni), so that an unchanged run
 //! fails at most once in a hundred times. `docs/claims.md` has the rates.
 
-mod bounds;
+mod critical_values;
 mod decide;
 mod estimate;
 mod fixed;
+mod levels;
 mod looks;
 mod signed_rank;
 mod slow;
 
-pub use bounds::Bounds;
+pub use critical_values::CriticalValues;
 pub use decide::{Decision, Question, Rounds, SlowOnes};
 pub use estimate::Estimate;
 pub use fixed::Fixed;
-pub use looks::{
-    CHOOSING, CHOSEN, FAIL_BUDGET, FIRST_LOOK_PASS, FIRST_TO_DECIDE, LOOKS, Most, PASS_BUDGET,
-    next_look,
-};
+pub use levels::{FAIL_BUDGET, FIRST_LOOK_PASS, PASS_BUDGET};
+pub use looks::{CHOOSING, CHOSEN, FIRST_TO_DECIDE, LOOKS, Most, next_look};

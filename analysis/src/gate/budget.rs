@@ -7,17 +7,17 @@
 use gpuprof_model::metric::{Catalogue, Class};
 use gpuprof_model::threshold::Threshold;
 
-use crate::sequential::{Bounds, FAIL_BUDGET, LOOKS};
+use crate::sequential::{CriticalValues, FAIL_BUDGET, LOOKS};
 
 /// The error probabilities of a run's thresholds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
     /// For limits relative to a baseline.
-    pub relative: Bounds,
+    pub relative: CriticalValues,
     /// For limits that are numbers, which the machine may hold or not whatever was changed.
-    pub fixed: Bounds,
+    pub fixed: CriticalValues,
     /// For the same where a first look came before, which has half of the budget for failures.
-    pub later: Bounds,
+    pub later: CriticalValues,
 }
 
 impl Budget {
@@ -30,7 +30,7 @@ impl Budget {
 
     /// As [`Self::new`], with at most so many rounds.
     pub fn up_to(most: u32, relative: usize, fixed: usize) -> Self {
-        let [relative, fixed, later] = Bounds::each([relative, fixed, 2 * fixed], most);
+        let [relative, fixed, later] = CriticalValues::each([relative, fixed, 2 * fixed], most);
         Self { relative, fixed, later }
     }
 
@@ -70,7 +70,7 @@ impl Budget {
     }
 }
 
-fn questions(bounds: &Bounds) -> f64 {
+fn questions(bounds: &CriticalValues) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "questions are counted")]
     let count = bounds.family().max(1) as f64;
     count

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::change::resolution;
 use crate::gate::default_gate::DEFAULT_PERCENT;
 use crate::gate::simulate::{Pool, Shares, Trial};
-use crate::sequential::{Bounds, Most};
+use crate::sequential::{CriticalValues, Most};
 use crate::stats::random::SEED;
 
 /// By how many percent the simulated configurations are slower.
@@ -101,7 +101,7 @@ pub fn forecast(run: &Run, configurations: usize, most: Most, least: usize) -> O
     let count = recorded.len();
     let resolution = coarsest(run);
     let pool = Pool::Recorded(recorded);
-    let bounds = Bounds::new(configurations, most.single_limit());
+    let bounds = CriticalValues::new(configurations, most.single_limit());
     let limit_percent = f64::from(DEFAULT_PERCENT);
     let simulated = |limit_percent, slower: f64, most| {
         let draws = if slower == 0.0 { UNCHANGED } else { CHANGED };

@@ -12,7 +12,7 @@ use gpuprof_model::threshold::{Comparison, Tolerance};
 use serde::Serialize;
 use statrs::distribution::{Binomial, Discrete};
 
-use crate::sequential::{Bounds, Decision, Most, Question, Rounds};
+use crate::sequential::{CriticalValues, Decision, Most, Question, Rounds};
 use crate::stats::random::SplitMix;
 
 pub use fixed::FixedTrial;
@@ -150,7 +150,7 @@ impl Shares {
 
 impl Trial<'_> {
     /// The outcomes of configurations that are `slower_percent` slower, by `bounds`.
-    pub fn simulate(&self, bounds: &Bounds, slower_percent: f64) -> Shares {
+    pub fn simulate(&self, bounds: &CriticalValues, slower_percent: f64) -> Shares {
         let mut random = SplitMix(self.seed);
         Shares::count(slower_percent, self.draws, || {
             let mut source = Source::new(self.pool, &mut random);

@@ -2,8 +2,8 @@ use super::*;
 use crate::gate::budget::Budget;
 
 /// The looks up to 431 rounds, for so many questions.
-fn bounds(family: usize) -> Bounds {
-    Bounds::new(family, 431)
+fn bounds(family: usize) -> CriticalValues {
+    CriticalValues::new(family, 431)
 }
 
 fn trial(pool: &Pool, draws: u32) -> Trial<'_> {
@@ -46,7 +46,7 @@ fn a_configuration_that_is_three_percent_slower_is_caught() {
 #[test]
 fn at_the_limit_a_configuration_passes_as_rarely_as_promised() {
     // 5 % for passing, and the whole budget of a run of one for failing.
-    let bounds = Bounds::new(1, 157);
+    let bounds = CriticalValues::new(1, 157);
     for pool in [Pool::Normal(0.8), Pool::Correlated { noise: 0.8, rho: 0.7 }] {
         let found = Trial { most: 157, ..trial(&pool, 3000) }.simulate(&bounds, 2.0);
         assert!(found.pass > 0.03 && found.pass < 0.06, "{pool:?}: {found:?}");

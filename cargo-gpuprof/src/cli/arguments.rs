@@ -1,53 +1,21 @@
-//! Parses the command line, and the variables that set options.
+//! Parses the command line.
 //!
-//! Input: arguments, with or without cargo's word. Output: the parsed command line. An empty
-//! variable counts as unset: CI clears variables that way, or passes an empty input on.
+//! Input: arguments, with or without cargo's word. Output: the parsed command line.
 
-use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
-use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 
 use super::structure::{Cargo, Gpuprof};
+use super::variables::{is_empty, name_variable, without_variables};
 use crate::options::{CALIBRATE_REPEAT, RunOptions, defaults};
 
 /// What `arguments` say; help, versions and errors end the process.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Gpuprof {
-    let empty = |name: &OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
     let arguments: Vec<_> = arguments.into_iter().collect();
-    let mut command = without_variables(command(), &empty);
-    read(&mut command, arguments.clone()).unwrap_or_else(|error| {
-        let set = |argument: &Arg| argument.get_env().filter(|name| !empty(name)).map(Into::into);
-        naming_variable(error, &arguments, &set).format(&mut command).exit()
-    })
-}
-
-/// `error` with the environment variable that has the value which is refused, in place of its
-/// option. `set` is the variable of an argument.
-fn naming_variable(
-    mut error: clap::Error,
-    arguments: &[OsString],
-    set: &impl Fn(&Arg) -> Option<OsString>,
-) -> clap::Error {
-    let Some(ContextValue::String(refused)) = error.get(ContextKind::InvalidArg) else {
-        return error;
-    };
-    let mut all = command();
-    all.build();
-    let gpuprof = all.get_subcommands().flat_map(|it| it.get_subcommands().chain([it]));
-    let mut named =
-        gpuprof.flat_map(Command::get_arguments).filter(|it| it.to_string() == *refused);
-    let Some(variable) = named.find_map(set) else { return error };
-    let mut without = without_variables(command(), &|name| name == variable);
-    let same = |other: clap::Error| {
-        other.get(ContextKind::InvalidArg) == error.get(ContextKind::InvalidArg)
-    };
-    if !read(&mut without, arguments.to_vec()).is_err_and(same) {
-        let variable = variable.to_string_lossy().into_owned();
-        error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
-    }
-    error
+    let mut command = without_variables(command(), &is_empty);
+    read(&mut command, arguments.clone())
+        .unwrap_or_else(|error| name_variable(error, &arguments).format(&mut command).exit())
 }
 
 /// What `arguments` say on the command line `command`.
@@ -112,15 +80,6 @@ fn with_defaults(command: Command, defaults: &[(&'static str, String)]) -> Comma
     })
 }
 
-/// `command` and everything below it, without the variables for which `empty` holds.
-fn without_variables(command: Command, empty: &impl Fn(&OsStr) -> bool) -> Command {
-    let argument = |argument: Arg| match argument.get_env().is_some_and(empty) {
-        true => argument.env(None::<&'static str>),
-        false => argument,
-    };
-    command.mut_args(argument).mut_subcommands(|below| without_variables(below, empty))
-}
-
 /// Puts the word `gpuprof` in where the executable is started without cargo.
 pub fn with_subcommand_word(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut args: Vec<_> = args.into_iter().collect();
@@ -169,24 +128,4 @@ fn takes_next(gpuprof: &Command, text: &str) -> bool {
     let mut letters = text.chars().skip(1);
     let valued = |letter| all().find(|it| it.get_short() == Some(letter)).is_some_and(takes);
     letters.find(|&letter| valued(letter)).is_some() && letters.next().is_none()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_variable_that_is_empty_is_none() {
-        let variables = |command: &Command| {
-            let gpuprof = command.find_subcommand("gpuprof").unwrap();
-            let doctor = gpuprof.find_subcommand("doctor").unwrap();
-            let names = doctor.get_arguments().filter_map(Arg::get_env);
-            names.map(|name| name.to_string_lossy().into_owned()).collect::<Vec<_>>()
-        };
-        let all = variables(&Cargo::command());
-        assert!(all.contains(&"GPUPROF_CUPTI".to_owned()), "{all:?}");
-        let left = variables(&without_variables(Cargo::command(), &|name| name == "GPUPROF_CUPTI"));
-        assert_eq!(left.len() + 1, all.len());
-        assert!(!left.contains(&"GPUPROF_CUPTI".to_owned()), "{left:?}");
-    }
 }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod structure;
+mod variables;
 
 pub use arguments::{command, parse, with_subcommand_word};
 pub use structure::{Cargo, Command, Gpuprof};

@@ -14,7 +14,7 @@ use super::prose::prose;
 use super::section::Section;
 use crate::conclusion::{self, List};
 use crate::estimates::sign_of;
-use crate::evidence::{Evidence, evidence, others};
+use crate::judgement::{Evidence, evidence, others};
 use crate::{chart, summary_line};
 
 /// The conclusion of a run that ended with `outcome`: one sentence, its reasons, its lists, and the

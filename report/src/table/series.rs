@@ -17,7 +17,7 @@ use gpuprof_system::wrap::wrapped;
 
 use super::sheets;
 use crate::curve::Curve;
-use crate::evidence::{evidence, others};
+use crate::judgement::{evidence, others};
 use crate::launches::{Range, Room};
 use crate::note::Note;
 use crate::paint::Paint;

@@ -6,8 +6,9 @@
 
 use gpuprof_model::threshold::{Comparison, Tolerance};
 
-use crate::sequential::bounds::{Bounds, Look};
-use crate::sequential::looks::{FAIL_BY_RANKS, FIRST_TO_DECIDE, LOOKS, fail_level, pass_level};
+use crate::sequential::critical_values::{CriticalValues, Look};
+use crate::sequential::levels::{FAIL_BY_RANKS, fail_level, pass_level};
+use crate::sequential::looks::{FIRST_TO_DECIDE, LOOKS};
 use crate::sequential::signed_rank;
 use crate::sequential::slow::{self, Slow};
 use crate::stats::median::median;
@@ -101,7 +102,7 @@ struct OrientedSample {
     allowed: Option<f64>,
 }
 
-impl Bounds {
+impl CriticalValues {
     /// What `rounds` say about `question`.
     pub fn decide(&self, question: &Question, rounds: &Rounds) -> Decision {
         self.decide_by(question, rounds, |look| look.pass)
@@ -132,7 +133,7 @@ impl Bounds {
     }
 }
 
-impl Bounds {
+impl CriticalValues {
     /// Whether the head is beyond the limit as surely as it would have to be within it.
     ///
     /// [`Self::decide`] asks more of a failure, which shares its level with all questions of the

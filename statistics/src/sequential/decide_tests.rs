@@ -23,7 +23,7 @@ fn rounds(count: u32, noise: f64, percent: f64) -> Rounds {
 }
 
 fn decided(rounds: &Rounds) -> Decision {
-    Bounds::new(50, rounds.count()).decide(&question(2.0), rounds)
+    CriticalValues::new(50, rounds.count()).decide(&question(2.0), rounds)
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn slow_processes_keep_open_and_then_fail() {
 #[test]
 fn more_is_worse_where_less_is_asked_for() {
     let higher = Question { comparison: Comparison::AtLeast, ..question(-2.0) };
-    let of = |percent| Bounds::new(5, 431).decide(&higher, &rounds(431, 0.4, percent));
+    let of = |percent| CriticalValues::new(5, 431).decide(&higher, &rounds(431, 0.4, percent));
     assert_eq!(of(0.0), Decision::Within(15));
     assert_eq!(of(9.0), Decision::Within(15));
     assert!(matches!(of(-5.0), Decision::Beyond(15..=21)), "{:?}", of(-5.0));
@@ -88,7 +88,7 @@ fn what_the_clock_does_not_resolve_is_no_change_and_a_step_is_one() {
     let of = |base: f64, head: f64, percent: f64| {
         let rounds = Rounds { base: vec![base; 431], head: vec![head; 431] };
         let on_grid = Question { resolution: 32.0, ..question(percent) };
-        Bounds::new(5, 431).decide(&on_grid, &rounds)
+        CriticalValues::new(5, 431).decide(&on_grid, &rounds)
     };
     assert_eq!(of(992.0, 992.0, 2.0), Decision::Within(15));
     assert_eq!(of(992.0, 1024.0, 2.0), Decision::Beyond(15));
@@ -103,7 +103,7 @@ fn what_the_clock_does_not_resolve_is_no_change_and_a_step_is_one() {
 fn nothing_that_becomes_something_is_beyond_the_limit() {
     let of = |base: f64, head: f64| {
         let rounds = Rounds { base: vec![base; 41], head: vec![head; 41] };
-        Bounds::new(5, 431).decide(&question(2.0), &rounds)
+        CriticalValues::new(5, 431).decide(&question(2.0), &rounds)
     };
     assert_eq!(of(0.0, 1000.0), Decision::Beyond(15));
     assert_eq!(of(1000.0, 0.0), Decision::Within(15));
@@ -115,7 +115,10 @@ fn a_floor_widens_the_limit() {
     let floor = gpuprof_model::quantity::Quantity::new(10.0, gpuprof_model::quantity::Unit::Count);
     let tolerance = Tolerance { percent: 2.0, floor: Some(floor) };
     let wide = Question { tolerance, ..question(2.0) };
-    assert_eq!(Bounds::new(5, 431).decide(&wide, &rounds(29, 0.4, 5.0)), Decision::Within(15));
+    assert_eq!(
+        CriticalValues::new(5, 431).decide(&wide, &rounds(29, 0.4, 5.0)),
+        Decision::Within(15)
+    );
 }
 
 #[test]
@@ -139,7 +142,7 @@ proptest! {
     #[test]
     fn the_more_questions_the_later_a_failure(family in 2..1000_usize, percent in 3.0..20.0_f64) {
         let rounds = rounds(57, 0.8, percent);
-        let at = |family| match Bounds::new(family, 57).decide(&question(2.0), &rounds) {
+        let at = |family| match CriticalValues::new(family, 57).decide(&question(2.0), &rounds) {
             Decision::Beyond(at) | Decision::SlowSubpopulation(at) => at,
             _ => u32::MAX,
         };

@@ -6,7 +6,7 @@
 
 use gpuprof_model::threshold::Comparison;
 
-use crate::sequential::bounds::Bounds;
+use crate::sequential::critical_values::CriticalValues;
 use crate::sequential::decide::Decision;
 
 /// A question about a limit that is a number.
@@ -23,7 +23,7 @@ pub struct Fixed {
     pub after: usize,
 }
 
-impl Bounds {
+impl CriticalValues {
     /// What `values` say about a limit.
     pub fn decide_fixed(&self, asked: &Fixed, values: &[f64]) -> Decision {
         let &Fixed { comparison, limit, share, after } = asked;

@@ -6,7 +6,7 @@
 
 use statrs::function::factorial::ln_binomial;
 
-use crate::sequential::bounds::Look;
+use crate::sequential::critical_values::Look;
 
 /// A process is slow if it costs more than this many times the lower quartile of both sides and the
 /// increase of the limit. With a limit of 2 %, 1.2 times the time is slow, and 1.1 times is not.
@@ -63,10 +63,10 @@ fn fisher(ours: usize, theirs: usize, each: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sequential::bounds::Bounds;
+    use crate::sequential::critical_values::CriticalValues;
 
     fn look(rounds: usize) -> Look {
-        let all = Bounds::new(1, 431).looks;
+        let all = CriticalValues::new(1, 431).looks;
         all.into_iter().find(|look| look.rounds as usize == rounds).unwrap()
     }
 

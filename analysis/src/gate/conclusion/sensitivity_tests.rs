@@ -3,12 +3,12 @@ use gpuprof_model::threshold::{Comparison, Tolerance};
 use super::*;
 use crate::gate::budget::Budget;
 use crate::gate::simulate::{Pool, Trial};
-use crate::sequential::{Bounds, Decision, Question, Rounds};
+use crate::sequential::{CriticalValues, Decision, Question, Rounds};
 
 /// `count` configurations with a normal noise of `percent`, each measured until it is decided.
 fn decided(count: u64, percent: f64) -> (Run, Run) {
     let mut random = SplitMix(11);
-    let bounds = Bounds::new(30, MOST);
+    let bounds = CriticalValues::new(30, MOST);
     let question = Question {
         comparison: Comparison::AtMost,
         tolerance: Tolerance { percent: 2.0, floor: None },
@@ -53,7 +53,7 @@ fn what_is_said_to_be_caught_is_caught() {
             draws: 2_000,
             seed: 9,
         };
-        let caught = trial.simulate(&Bounds::new(30, MOST), claimed.slowdown_percent).fail;
+        let caught = trial.simulate(&CriticalValues::new(30, MOST), claimed.slowdown_percent).fail;
         assert!((caught - claimed.caught).abs() < 0.04, "{noise}: {claimed:?}, in truth {caught}");
     }
 }

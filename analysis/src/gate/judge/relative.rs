@@ -38,7 +38,7 @@ use gpuprof_model::verdict::{Case, Judgement, Verdict};
 use crate::change::defined_anew;
 use crate::gate::judge::context::JudgeContext;
 use crate::gate::judge::reference::{Baseline, margin_percent, none_has};
-use crate::sequential::Bounds;
+use crate::sequential::CriticalValues;
 use best::Contest;
 use pairs::Lacks;
 use verdict::ConfigurationPair;
@@ -109,7 +109,7 @@ fn best_of_both<'r>(
     tolerance: Tolerance,
     metric: &Metric,
     sides: (&'r [ConfigurationResult], &'r [ConfigurationResult]),
-    bounds: Option<&'r Bounds>,
+    bounds: Option<&'r CriticalValues>,
     lacks: &mut Lacks,
 ) -> Vec<ConfigurationPair<'r>> {
     let Some(pair) = pairs::best(threshold, metric, sides.0, sides.1, lacks) else {

@@ -17,7 +17,7 @@ use gpuprof_model::threshold::{Threshold, Tolerance};
 use super::verdict::ConfigurationPair;
 use crate::change::Side;
 use crate::gate::judge::absolute::better_is_safe;
-use crate::sequential::{Bounds, CHOOSING, CHOSEN, Decision};
+use crate::sequential::{CHOOSING, CHOSEN, CriticalValues, Decision};
 
 /// The head's configurations against the base's best one, the best first.
 pub(super) struct Contest<'r> {
@@ -36,7 +36,7 @@ impl<'r> Contest<'r> {
         tolerance: Tolerance,
         metric: &Metric,
         (ours, theirs): (&'r [ConfigurationResult], &'r [ConfigurationResult]),
-        bounds: &'r Bounds,
+        bounds: &'r CriticalValues,
     ) -> Option<Self> {
         let direction = threshold.wanted(metric);
         if !better_is_safe(threshold.comparison, direction) {

@@ -11,13 +11,14 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::change::Side;
 use crate::sequential::{
-    Bounds, CHOOSING, Decision, Estimate, FIRST_TO_DECIDE, LOOKS, Question, Rounds, next_look,
+    CHOOSING, CriticalValues, Decision, Estimate, FIRST_TO_DECIDE, LOOKS, Question, Rounds,
+    next_look,
 };
 
 /// The rounds of a configuration under a threshold.
 #[derive(Debug, Clone)]
 pub(super) struct InRounds<'b> {
-    bounds: &'b Bounds,
+    bounds: &'b CriticalValues,
     question: Question,
     rounds: Rounds,
     /// How many rounds before these chose the configuration, and decide nothing.
@@ -29,7 +30,7 @@ pub(super) struct InRounds<'b> {
 impl<'b> InRounds<'b> {
     /// Those of the two sides.
     pub(super) fn new(
-        bounds: &'b Bounds,
+        bounds: &'b CriticalValues,
         threshold: &Threshold,
         tolerance: Tolerance,
         (before, after): (&Side, &Side),
@@ -43,7 +44,7 @@ impl<'b> InRounds<'b> {
     /// The rounds after those that chose the best of either side; with `chosen` for one of the
     /// head's best, of which one that passes suffices.
     pub(super) fn of_the_best(
-        bounds: &'b Bounds,
+        bounds: &'b CriticalValues,
         threshold: &Threshold,
         tolerance: Tolerance,
         (before, after): (&Side, &Side),

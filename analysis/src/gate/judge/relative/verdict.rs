@@ -11,7 +11,7 @@ use gpuprof_model::verdict::{Case, Verdict};
 use super::pairs::Pair;
 use super::rounds::InRounds;
 use crate::change::{Alternative, Evidence, Side, confidence_text};
-use crate::sequential::Bounds;
+use crate::sequential::CriticalValues;
 use crate::stats::two_sample::BOUND;
 
 /// A configuration on both sides.
@@ -40,7 +40,7 @@ impl<'r> ConfigurationPair<'r> {
         threshold: &Threshold,
         tolerance: Tolerance,
         metric: &Metric,
-        bounds: Option<&'r Bounds>,
+        bounds: Option<&'r CriticalValues>,
     ) -> Self {
         let class = class(metric, configuration);
         let incomparable = Side::repeat_alike(&before, &after, &metric.name).err();
@@ -63,7 +63,7 @@ impl<'r> ConfigurationPair<'r> {
         (configuration, before, after): Pair<'r>,
         threshold: &Threshold,
         tolerance: Tolerance,
-        bounds: &'r Bounds,
+        bounds: &'r CriticalValues,
         chosen: bool,
     ) -> Self {
         let sides = (&before, &after);

@@ -6,13 +6,14 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::sequential::looks::{CHOSEN, LOOKS, fail_level, pass_level, slow_pass_level};
-use crate::sequential::looks::{FAIL_BUDGET, FAIL_BY_RANKS, FAIL_BY_SLOW, SLOW_SHARE};
+use crate::sequential::levels::{FAIL_BUDGET, FAIL_BY_RANKS, FAIL_BY_SLOW, SLOW_SHARE};
+use crate::sequential::levels::{fail_level, pass_level, slow_pass_level};
+use crate::sequential::looks::{CHOSEN, LOOKS};
 use crate::sequential::signed_rank::Tails;
 
 /// The critical values of the looks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bounds {
+pub struct CriticalValues {
     family: usize,
     pub(super) looks: Vec<Look>,
 }
@@ -70,7 +71,7 @@ impl Look {
     }
 }
 
-impl Bounds {
+impl CriticalValues {
     /// Those for `family` questions that share a run's error budget, at the looks of up to `most`
     /// rounds.
     pub fn new(family: usize, most: u32) -> Self {
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     fn critical_values(family: usize, value: fn(&Look) -> Option<u32>) -> Vec<Option<u32>> {
-        Bounds::new(family, 431).looks.iter().map(value).collect()
+        CriticalValues::new(family, 431).looks.iter().map(value).collect()
     }
 
     #[test]
@@ -166,7 +167,7 @@ mod tests {
 
     #[test]
     fn only_looks_that_can_come_are_computed() {
-        assert_eq!(Bounds::new(5, 20).looks.len(), 2);
-        assert_eq!(Bounds::new(5, 5).looks, []);
+        assert_eq!(CriticalValues::new(5, 20).looks.len(), 2);
+        assert_eq!(CriticalValues::new(5, 5).looks, []);
     }
 }
