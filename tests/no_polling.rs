@@ -107,7 +107,11 @@ const ALLOWED: [(&str, &str, &str); 24] = [
         "lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))",
         "says whether a run is under way now",
     ),
-    ("runtime/src/host/collect/samples.rs", "pause: &mut thread::sleep,", "a GPU that cools down"),
+    (
+        "runtime/src/host/collect/duration_samples.rs",
+        "pause: &mut thread::sleep,",
+        "a GPU that cools down",
+    ),
     (
         "runtime/src/host/collect/energy.rs",
         "if told.is_err() || stops.recv_timeout(PAUSE) != Err(RecvTimeoutError::Timeout) {",

@@ -7,12 +7,12 @@
 //! never exceeds the room that other units leave, and advice that a neighbour follows without being
 //! faster is dropped.
 
-mod judge;
+mod apply_rule;
+mod context;
 mod neighbours;
 pub mod rule;
 pub mod series;
 pub mod template;
-mod terms;
 mod values;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -23,9 +23,9 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 
 use crate::view::by_device::parts;
+pub use context::AdviceContext;
 use neighbours::Neighbours;
 use rule::Rule;
-pub use terms::AdviceContext;
 pub use values::FACTS;
 
 /// The advice on every series of `run`; of series without any there is none.
@@ -53,7 +53,8 @@ pub fn of_series(series: &SeriesResult, terms: &AdviceContext<'_>) -> Vec<Advice
     let asked = advised_positions(series, &neighbours);
     for rule in terms.rules {
         let able = able(rule, &asked, series, terms);
-        let found = able.filter_map(|at| Some((at, judge::apply(rule, at, &neighbours, terms)?)));
+        let found =
+            able.filter_map(|at| Some((at, apply_rule::apply(rule, at, &neighbours, terms)?)));
         let mut found: Vec<(usize, Advice)> = found.collect();
         found.sort_by(|(_, a), (_, b)| a.by_worth(b));
         let name = |at: usize| series.configurations[at].configuration.to_string();

@@ -7,7 +7,7 @@
 
 mod costs;
 mod diff;
-mod grown;
+mod growth;
 mod opcodes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 
 use crate::view::best;
 use diff::{Pair, context, correspondences, pairs};
-pub(crate) use grown::name_grown_lines;
+pub(crate) use growth::name_grown_lines;
 
 /// The most kernels of a run.
 const MOST_KERNELS: usize = 20;

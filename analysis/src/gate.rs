@@ -3,8 +3,8 @@
 //! Input: the configurations of a run, thresholds, and the run they are compared with. Output: one
 //! judgement per threshold, the changes with their certainty, and one exit code.
 
+pub mod applied_thresholds;
 pub mod baseline;
-pub mod beforehand;
 pub mod budget;
 mod by_key;
 pub mod calibrate;
@@ -13,10 +13,10 @@ pub mod default_gate;
 pub mod default_thresholds;
 pub mod fingerprint;
 pub mod forecast;
-pub mod in_force;
 pub mod judge;
-pub mod nothing;
+pub mod nothing_judged;
 pub mod outcome;
+pub mod prediction;
 pub mod rates;
 pub mod rounds;
 pub mod run;
@@ -25,4 +25,4 @@ pub mod simulate;
 mod two_catalogues_tests;
 #[cfg(test)]
 mod unstable_tests;
-mod weaker;
+mod weakened_checks;

@@ -5,13 +5,13 @@
 
 pub mod collect;
 mod derive;
-mod leaf;
 mod links;
+mod pass_value;
 pub mod replay;
 
 use gpuprof_model::run::ConfigurationResult;
 
-pub use leaf::LAUNCHED_NOTHING;
+pub use pass_value::LAUNCHED_NOTHING;
 
 /// Whether `row` has no counts because its measured range launched nothing.
 pub fn launched_nothing(row: &ConfigurationResult) -> bool {

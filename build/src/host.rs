@@ -14,7 +14,7 @@ use cargo_metadata::{Message, Metadata, MetadataCommand, Package, Target};
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, protocol};
 
-use super::{cargo, cuda_versions, harness_of, required_features, shown};
+use super::{cargo, command_text, cuda_versions, custom_main, required_features};
 use crate::options::{BuildOptions, CargoRequest};
 use crate::oxide::{self, Compiler, Made};
 use gpuprof_system::console::Notes;
@@ -178,7 +178,7 @@ fn targets<'m>(metadata: &'m Metadata, build: &BuildOptions) -> Result<Targets<'
         }
     }
     for (package, bench) in &targets {
-        harness_of::check(package, bench)?;
+        custom_main::check(package, bench)?;
     }
     if targets.is_empty() && !skipped.is_empty() {
         return Err(Failure::new(ExitCode::NoSeries, skipped.join("\n")));
@@ -272,7 +272,7 @@ fn compile(
     if let Some(compiler) = compiler {
         compiler.prepare(&mut command)?;
     }
-    shown::command(&command, build.cargo.verbose);
+    command_text::command(&command, build.cargo.verbose);
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -14,10 +14,10 @@ mod host_only;
 mod inlining;
 mod ir;
 mod libraries;
-mod math;
+mod math_replacements;
 mod names;
-mod of_std;
 mod scope;
+mod std_replacements;
 pub mod wrapper;
 
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ use super::fresh::{Stamp, has_newer_source, is_fresh};
 use super::host::is_library;
 use super::messages::{self, Ended};
 use super::toolchain::Toolchain;
-use super::{KERNEL_TARGET as TARGET, shown};
+use super::{KERNEL_TARGET as TARGET, command_text};
 use crate::options::BuildOptions;
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
@@ -250,8 +250,9 @@ impl CargoBuild<'_> {
                 (advice, others) = host_only::advice(&self.build.metadata.workspace_root, places);
                 advice.extend(others.into_iter().filter_map(|place| {
                     let name = place.unknown.as_deref()?;
-                    let of_std = || of_std::instead(name).map(ToOwned::to_owned);
-                    let (instead, file) = (math::of_std(name).or_else(of_std)?, &place.file);
+                    let of_std = || std_replacements::instead(name).map(ToOwned::to_owned);
+                    let (instead, file) =
+                        (math_replacements::of_std(name).or_else(of_std)?, &place.file);
                     let (line, column) = (place.line, place.column);
                     Some(format!(
                         "{file}:{line}:{column}: kernels have no `{name}` of std: {instead}"
@@ -330,7 +331,7 @@ impl CargoBuild<'_> {
         if let Some(folder) = &self.build.cargo.cargo.folder {
             command.current_dir(folder);
         }
-        shown::command(&command, self.build.cargo.cargo.verbose);
+        command_text::command(&command, self.build.cargo.cargo.verbose);
         Ok(command)
     }
 }

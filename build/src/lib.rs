@@ -8,11 +8,12 @@
 #![warn(clippy::print_stderr)]
 
 pub mod archive;
+mod command_text;
 pub mod cuda_cpp;
 mod cuda_versions;
+mod custom_main;
 pub mod declared;
 mod fresh;
-mod harness_of;
 pub mod host;
 pub mod kernels;
 pub mod machine_code;
@@ -23,7 +24,6 @@ pub mod oxide;
 pub mod ptxas;
 mod required_features;
 pub mod revision;
-mod shown;
 mod source_files;
 pub mod toolchain;
 pub mod toolkit;

@@ -2,7 +2,7 @@
 """How far the forecast of a run against a stored baseline is off, for baselines of few processes.
 
 Simulates normal noise, one comparison with the default limit of 2 %. `passes` repeats the formula
-of `Question::passes` in analysis/src/gate/beforehand.rs, `judged` the rule of the judge. Prints, by
+of `Question::passes` in analysis/src/gate/prediction.rs, `judged` the rule of the judge. Prints, by
 the processes of the baseline and of the run, the largest excess of the mean forecast over the share
 of runs that pass, where that is, and how often the forecast at the upper 90 % bound of the noise is
 no higher than that share. Needs numpy and scipy.

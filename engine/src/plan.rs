@@ -5,7 +5,7 @@
 //! an error and never ignored; more configurations than the limit are an error before they are
 //! generated.
 
-mod narrowed;
+mod exclusions;
 mod overrides;
 mod sample;
 mod selection;
@@ -14,8 +14,8 @@ mod unmatched;
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::{Configuration, ExitCode};
 
+pub use exclusions::left_out;
 use gpuprof_system::error::{Failure, Result};
-pub use narrowed::left_out;
 pub use selection::{MAX_CONFIGURATIONS, Selection};
 use selection::{MAX_VISITED, too_large, without_value};
 use unmatched::Known;

@@ -8,8 +8,8 @@ use syn::punctuated::Punctuated;
 use syn::{Lit, LitStr, Token};
 
 use crate::axis::DeclaredSpace;
-use crate::bare;
 use crate::errors::Errors;
+use crate::invisible_groups;
 use crate::vocabulary::example;
 
 /// The metric names of `metrics(…)`.
@@ -19,7 +19,7 @@ pub(crate) fn metrics(list: &Group, errors: &mut Errors) -> Vec<String> {
     let catalogue = Catalogue::built_in();
     let mut out = Vec::new();
     for name in names {
-        let text = match bare::expr(&name) {
+        let text = match invisible_groups::expr(&name) {
             syn::Expr::Path(path) if path.path.get_ident().is_some() => {
                 path.path.get_ident().map(ToString::to_string)
             }

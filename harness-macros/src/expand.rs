@@ -9,14 +9,14 @@ use syn::{Expr, ItemFn};
 
 use crate::axis::DeclaredAxis;
 use crate::bounds;
-use crate::checked;
+use crate::checked_arithmetic;
 use crate::constants;
 use crate::declared;
 use crate::kernel::Kernel;
 use crate::launcher;
 use crate::mention;
 use crate::registration::Entry;
-use crate::renamed;
+use crate::renamed_crate;
 use crate::signature::{Parameter, Passing};
 use crate::slices;
 use crate::symbol_suffix;
@@ -24,7 +24,7 @@ use crate::type_axis::{self, TypeAxis};
 
 /// The expansion of `kernel` on `item`.
 pub(crate) fn kernel(kernel: &Kernel, item: &ItemFn) -> TokenStream {
-    let item = &renamed::in_body(item, &kernel.gpuprof);
+    let item = &renamed_crate::in_body(item, &kernel.gpuprof);
     let entry = Entry::new(kernel, item);
     let symbol = &kernel.symbol;
     let gpuprof = &kernel.gpuprof;
@@ -97,7 +97,7 @@ pub(crate) fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
     let cooperative = kernel.cooperative.as_ref().map(|value| cooperative(value, &gp, &k));
     let setting = |(key, value): &(Ident, Expr)| {
         let method = Ident::new(&key.to_string(), inner(value));
-        let checked = checked::arithmetic(&key.to_string(), value, &gp);
+        let checked = checked_arithmetic::arithmetic(&key.to_string(), value, &gp);
         quote_spanned!(inner(value)=> #k.#method(#checked)?;)
     };
     let declared = kernel.declared.iter().map(setting);
@@ -147,7 +147,7 @@ pub(crate) fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
 
 /// Sets whether the launch is cooperative.
 fn cooperative(value: &Expr, gp: &TokenStream, k: &Ident) -> TokenStream {
-    let checked = checked::arithmetic("cooperative", value, gp);
+    let checked = checked_arithmetic::arithmetic("cooperative", value, gp);
     quote_spanned!(inner(value)=> #k.cooperative(#checked);)
 }
 
@@ -195,7 +195,7 @@ fn launch(kernel: &Kernel, key: &str, gp: &TokenStream, k: &Ident) -> Option<Tok
     }
     let (variable, value) = kernel.launch.iter().find(|(name, _)| name == key)?;
     let method = Ident::new(key, inner(value));
-    let checked = checked::arithmetic(key, value, gp);
+    let checked = checked_arithmetic::arithmetic(key, value, gp);
     Some(quote_spanned!(inner(value)=> let #variable = #checked; #k.#method(#variable)?;))
 }
 
@@ -203,7 +203,7 @@ fn argument(parameter: &Parameter, value: &Expr, gp: &TokenStream, k: &Ident) ->
     let Parameter { name, passing, scalar, sliced } = parameter;
     let name = name.to_string();
     let at = inner(value);
-    let value = checked::arithmetic(&name, value, gp);
+    let value = checked_arithmetic::arithmetic(&name, value, gp);
     match passing {
         Passing::Scalar => quote_spanned!(at=> #k.scalar::<#scalar>(#name, #value)?;),
         Passing::Value => quote_spanned!(at=> #k.value::<#scalar>(#value);),

@@ -13,17 +13,17 @@ use syn::spanned::Spanned;
 use syn::{Expr, ItemFn, LitInt, LitStr, Path, Token};
 
 use crate::axis::{self, DeclaredSpace};
-use crate::bare;
 use crate::bounds;
 use crate::conditions;
 use crate::constants::{self, Instance};
 use crate::crate_path;
 use crate::declared::{self, Block, Setting};
 use crate::errors::Errors;
+use crate::invisible_groups;
 use crate::items::{self, Form, Item};
+use crate::number_suffix;
 use crate::per_buffer::PerBuffer;
 use crate::signature::{self, Dialect, Parameter, Passing};
-use crate::suffix;
 use crate::tolerance;
 use crate::type_axis;
 use crate::verification::Verification;
@@ -181,7 +181,7 @@ impl Keys {
         }
         match form {
             Form::Value(value) if VALUE_KEYS.contains(&key.as_str()) => {
-                let value = syn::parse2(suffix::expanded(value)).map_err(|error| {
+                let value = syn::parse2(number_suffix::expanded(value)).map_err(|error| {
                     syn::Error::new(error.span(), format!("{error} in the value of `{key}`"))
                 });
                 let value = errors.attempt(value);
@@ -298,7 +298,7 @@ impl Keys {
             }
             "args" => {
                 let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
-                let list = suffix::expanded(list.stream());
+                let list = number_suffix::expanded(list.stream());
                 if let Some(list) = errors.attempt(parser.parse2(list)) {
                     self.args = Some((name, list.into_iter().collect()));
                 }
@@ -322,7 +322,7 @@ impl Keys {
         self.values
             .iter()
             .find(|(name, _)| name == key)
-            .and_then(|(_, value)| value.as_ref().map(bare::expr))
+            .and_then(|(_, value)| value.as_ref().map(invisible_groups::expr))
     }
 
     /// The values of `keys`, in that order.
@@ -430,7 +430,7 @@ impl Keys {
             return;
         }
         for (parameter, value) in parameters.iter().zip(given) {
-            let Expr::Call(call) = bare::expr(value) else { continue };
+            let Expr::Call(call) = invisible_groups::expr(value) else { continue };
             let Expr::Path(path) = &*call.func else { continue };
             let Some(name) = path.path.get_ident() else { continue };
             let of = &parameter.name;

@@ -12,9 +12,8 @@
 #![forbid(unsafe_code)]
 
 mod axis;
-mod bare;
 mod bounds;
-mod checked;
+mod checked_arithmetic;
 mod conditions;
 mod constant;
 mod constants;
@@ -23,21 +22,22 @@ mod declared;
 mod derive_parameter;
 mod errors;
 mod expand;
+mod invisible_groups;
 mod items;
 mod kernel;
 mod kernel_block;
 mod launcher;
 mod mention;
+mod number_suffix;
 mod oxide;
 mod per_buffer;
 mod print;
 mod registration;
-mod renamed;
+mod renamed_crate;
 mod series;
 mod shared;
 mod signature;
 mod slices;
-mod suffix;
 mod symbol_suffix;
 mod tolerance;
 mod type_axis;

@@ -11,8 +11,8 @@ use quote::quote;
 use syn::parse::{Parse, ParseStream};
 use syn::{Path, Token, Type, TypeArray};
 
-use crate::bare;
 use crate::crate_path;
+use crate::invisible_groups;
 
 /// `[crate = PATH,] TYPE`
 pub(crate) struct Input {
@@ -40,14 +40,14 @@ impl Parse for Input {
 
 /// The expansion of `shared!([T; N])`.
 pub(crate) fn fixed(input: &Input) -> syn::Result<TokenStream> {
-    let Type::Array(TypeArray { elem, len, .. }) = bare::ty(&input.ty) else {
+    let Type::Array(TypeArray { elem, len, .. }) = invisible_groups::ty(&input.ty) else {
         return Err(syn::Error::new_spanned(
             &input.ty,
             "shared! takes an array type: shared!([f32; 256])",
         ));
     };
     let (mut element, mut lengths) = (&**elem, vec![len]);
-    while let Type::Array(TypeArray { elem, len, .. }) = bare::ty(element) {
+    while let Type::Array(TypeArray { elem, len, .. }) = invisible_groups::ty(element) {
         (element, lengths) = (&**elem, [lengths, vec![len]].concat());
     }
     if lengths.len() > 3 {
@@ -78,7 +78,7 @@ pub(crate) fn fixed(input: &Input) -> syn::Result<TokenStream> {
 
 /// The expansion of `dynamic_shared!(T)`.
 pub(crate) fn dynamic(input: &Input) -> syn::Result<TokenStream> {
-    if let Type::Array(array) = bare::ty(&input.ty) {
+    if let Type::Array(array) = invisible_groups::ty(&input.ty) {
         return Err(syn::Error::new_spanned(
             array,
             "dynamic_shared! takes an element type: its length is the launch's `shared` bytes",

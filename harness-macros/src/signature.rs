@@ -7,8 +7,8 @@ use syn::{
     FnArg, GenericArgument, ItemFn, Pat, PathArguments, PointerMutability, ReturnType, Safety, Type,
 };
 
-use crate::bare;
 use crate::errors::Errors;
+use crate::invisible_groups;
 use crate::type_axis::{self, TypeAxis};
 
 /// The types that a kernel may take and point to. Pairs and vectors cannot be taken by value, which
@@ -144,23 +144,23 @@ fn classify<'t>(
     dialect: Dialect,
     errors: &mut Errors,
 ) -> Option<(Passing, &'t Type, bool)> {
-    Some(match bare::ty(ty) {
+    Some(match invisible_groups::ty(ty) {
         Type::Ptr(pointer) if matches!(pointer.mutability, PointerMutability::Mut(_)) => {
-            (Passing::Output, bare::ty(&pointer.elem), false)
+            (Passing::Output, invisible_groups::ty(&pointer.elem), false)
         }
-        Type::Ptr(pointer) => (Passing::Input, bare::ty(&pointer.elem), false),
-        Type::Reference(reference) => match bare::ty(&reference.elem) {
+        Type::Ptr(pointer) => (Passing::Input, invisible_groups::ty(&pointer.elem), false),
+        Type::Reference(reference) => match invisible_groups::ty(&reference.elem) {
             Type::Slice(slice) if reference.mutability.is_none() => {
-                (Passing::Input, bare::ty(&slice.elem), true)
+                (Passing::Input, invisible_groups::ty(&slice.elem), true)
             }
             Type::Slice(slice) if dialect == Dialect::Oxide => {
-                (Passing::Output, bare::ty(&slice.elem), true)
+                (Passing::Output, invisible_groups::ty(&slice.elem), true)
             }
             Type::Slice(slice) => {
                 errors.at(ty, shared_by_all(&slice.elem));
                 return None;
             }
-            _ => (Passing::Scalar, bare::ty(ty), false),
+            _ => (Passing::Scalar, invisible_groups::ty(ty), false),
         },
         Type::ImplTrait(_) if dialect == Dialect::Oxide => {
             errors.at(
@@ -171,7 +171,7 @@ fn classify<'t>(
             return None;
         }
         other => match disjoint(other, dialect) {
-            Some(element) => (Passing::Output, bare::ty(element), true),
+            Some(element) => (Passing::Output, invisible_groups::ty(element), true),
             None => (Passing::Scalar, other, false),
         },
     })
@@ -223,7 +223,7 @@ pub(crate) fn text(ty: &Type) -> String {
 }
 
 fn is_pointer(input: &FnArg) -> bool {
-    matches!(input, FnArg::Typed(typed) if matches!(bare::ty(&typed.ty), Type::Ptr(_)))
+    matches!(input, FnArg::Typed(typed) if matches!(invisible_groups::ty(&typed.ty), Type::Ptr(_)))
 }
 
 /// The `T` of `DisjointSlice<T>` or `gpuprof::DisjointSlice<'_, T>`; that of cuda-oxide may name

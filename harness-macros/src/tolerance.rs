@@ -8,8 +8,8 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Expr, Lit, UnOp};
 
-use crate::bare;
 use crate::errors::Errors;
+use crate::invisible_groups;
 use crate::per_buffer::PerBuffer;
 use crate::signature::{Parameter, Passing};
 use crate::type_axis::{self, TypeAxis};
@@ -17,9 +17,9 @@ use crate::vocabulary::example;
 
 /// Checks the literals in `value`, the tolerance.
 pub(crate) fn check(value: &Expr, errors: &mut Errors) {
-    match bare::expr(value) {
+    match invisible_groups::expr(value) {
         Expr::Tuple(pair) if pair.elems.len() == 2 => {
-            pair.elems.iter().for_each(|part| check_part(bare::expr(part), true, errors));
+            pair.elems.iter().for_each(|part| check_part(invisible_groups::expr(part), true, errors));
         }
         Expr::Tuple(other) => errors.at(
             other,
@@ -35,10 +35,13 @@ fn check_part(part: &Expr, share: bool, errors: &mut Errors) {
     let refused = match part {
         Expr::Call(call) => {
             let share = !matches!(&*call.func, Expr::Path(path) if path.path.is_ident("absolute"));
-            return call.args.iter().for_each(|part| check_part(bare::expr(part), share, errors));
+            return call
+                .args
+                .iter()
+                .for_each(|part| check_part(invisible_groups::expr(part), share, errors));
         }
         Expr::Unary(minus) if matches!(minus.op, UnOp::Neg(_)) => {
-            matches!(bare::expr(&minus.expr), Expr::Lit(_) | Expr::Path(_))
+            matches!(invisible_groups::expr(&minus.expr), Expr::Lit(_) | Expr::Path(_))
         }
         Expr::Lit(literal) => !matches!(literal.lit, Lit::Int(_) | Lit::Float(_)),
         Expr::Path(path) => path.path.segments.last().is_some_and(|last| {

@@ -8,8 +8,8 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprClosure, Path};
 
-use crate::bare;
 use crate::errors::Errors;
+use crate::invisible_groups;
 use crate::per_buffer::PerBuffer;
 use crate::signature::{Parameter, Passing};
 use crate::tolerance;
@@ -37,7 +37,7 @@ pub(crate) struct Verification {
 impl Callable {
     /// What `value` of the key is.
     fn read(key: &str, value: &Expr, errors: &mut Errors) -> Option<Self> {
-        match bare::expr(value) {
+        match invisible_groups::expr(value) {
             Expr::Path(path) if path.qself.is_none() => Some(Self::Path(path.path.clone())),
             Expr::Closure(closure) => Some(Self::Closure(closure.clone())),
             other => {

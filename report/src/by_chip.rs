@@ -10,9 +10,9 @@ use gpuprof_model::axis::{Axis, AxisKind};
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 
+use super::cells::{Cell, Column, NO_VALUE, Sheet};
 use super::estimates;
 use super::number::Scale;
-use super::sheet::{Cell, Column, NO_VALUE, Sheet};
 
 /// A kernel on several chips.
 pub(super) struct ChipTable {

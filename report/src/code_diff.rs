@@ -16,7 +16,7 @@ use gpuprof_system::{pad, printable_output};
 use crate::estimates::sign;
 use crate::number::grouped;
 use crate::paint::Paint;
-use crate::room::COLUMNS;
+use crate::table_room::COLUMNS;
 
 /// The fewest columns of a line.
 const LEAST: usize = 40;

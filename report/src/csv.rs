@@ -33,9 +33,9 @@ use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Run};
 
 use super::Report;
+use super::cells::metric_names;
 use super::escaped;
 use super::measured_by::MeasuredBy;
-use super::sheet::metric_names;
 use gpuprof_analysis::view::View;
 use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::by_device::parts;

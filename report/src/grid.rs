@@ -11,10 +11,10 @@ use gpuprof_model::metric::Direction;
 use gpuprof_model::run::SeriesResult;
 use gpuprof_model::{Axis, AxisValue};
 
+use super::cells::NO_VALUE;
 use super::estimates::titled;
 use super::number::Scale;
 use super::paint::Paint;
-use super::sheet::NO_VALUE;
 use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::columns;
 use gpuprof_analysis::view::sensitivity;

@@ -18,8 +18,8 @@ use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::series::without_place;
 use gpuprof_system::symbol::name_in_cpp;
 
+use super::cells::{Column, NO_VALUE, Sheet};
 use super::number::Scale;
-use super::sheet::{Column, NO_VALUE, Sheet};
 
 /// Nothing but a rule under the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));

@@ -15,11 +15,11 @@ use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::verdict::{Judgement, Weight};
 
 use super::by_chip::{self, ChipTable};
+use super::cells::{Cell, Column, NO_VALUE, Sheet, metric_names};
 use super::curve::Curve;
 use super::escaped::{markdown as escaped, markdown_paragraph};
 use super::judgement::{evidence, others};
 use super::launches::{Range, Room};
-use super::sheet::{Cell, Column, NO_VALUE, Sheet, metric_names};
 use super::{
     Report, Summary, advice, changes, conclusion, mermaid, notes, over_time, place_of, timeline,
 };

@@ -15,13 +15,13 @@ use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::verdict::Weight;
 
+use super::cells::{NO_VALUE, UNSTABLE};
 use super::estimates;
 use super::key;
 use super::noise;
 use super::note::{Note, keys, span};
 use super::over_time;
 use super::patched;
-use super::sheet::{NO_VALUE, UNSTABLE};
 use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::declared_work::{Excess, excesses};
 

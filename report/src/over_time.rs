@@ -10,10 +10,10 @@ use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::verdict::Weight;
 
 use super::axes::bars_from_zero;
+use super::cells::{Column, NO_VALUE, Sheet};
 use super::launches::{Range, Room, of_several};
 use super::note::{Note, keys};
 use super::number::Scale;
-use super::sheet::{Column, NO_VALUE, Sheet};
 
 /// The tables of the configurations with samples.
 pub(super) fn tables(series: &SeriesResult, room: Room) -> Vec<Range> {

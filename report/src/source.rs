@@ -4,7 +4,7 @@
 //! or the lines around one place with its PTX; the same as JSON for editors. Of each series it
 //! shows the configuration that violates a threshold with a costly line, else the best.
 
-mod chosen;
+mod configuration;
 mod json;
 mod lines;
 mod place;
@@ -18,7 +18,7 @@ use gpuprof_system::{json_text, printable_output};
 
 use crate::paint::Paint;
 
-pub(crate) use chosen::{Chosen, Why, chosen};
+pub(crate) use configuration::{Chosen, Why, chosen};
 pub(crate) use lines::{Executed, Line, and_more, collected, inlined_at, lines, machine, on_line};
 pub use place::Place;
 

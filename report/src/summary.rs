@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use gpuprof_analysis::gate::nothing;
+use gpuprof_analysis::gate::nothing_judged;
 use gpuprof_model::measurement::Unverified;
 use gpuprof_model::run::{Run, SeriesResult, Status};
 use gpuprof_model::threshold::Severity;
@@ -128,7 +128,7 @@ impl Summary {
             summary.not_judged = Some("a quick run, in which nothing is judged".to_owned());
             return summary;
         }
-        let nothing = nothing::found(run, false).map(|nothing| nothing.words());
+        let nothing = nothing_judged::found(run, false).map(|nothing| nothing.words());
         summary.not_judged = nothing.or_else(|| {
             let all = run.series.iter().flat_map(|series| {
                 series.judgements.iter().map(move |judgement| (&series.id, judgement))

@@ -22,7 +22,7 @@ use gpuprof_system::{printable_output, sanitize};
 
 use self::series::Style;
 use super::paint::Paint;
-use super::room::{Detail, height};
+use super::table_room::{Detail, height};
 use super::{Report, Summary, advice, by_chip, changes, conclusion, measured_by, place_of};
 
 /// The most notes on a run, unless all are shown.

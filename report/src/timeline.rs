@@ -11,9 +11,9 @@ use gpuprof_model::timeline::{
     EstimatedDuration, Neighbourhood, TimeSpan, Timeline, Work, WorkKind,
 };
 
+use super::cells::{Column, NO_VALUE, Sheet};
 use super::estimates::SIGN;
 use super::launches::{Range, dimensions, kernel_name};
-use super::sheet::{Column, NO_VALUE, Sheet};
 
 /// The most pieces of work that are shown.
 const MOST: usize = 100;

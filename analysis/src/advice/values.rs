@@ -8,7 +8,7 @@ use gpuprof_model::measurement::{OccupancyLimiter, Source};
 use gpuprof_model::metric::{Class, DEVICE_ATTRIBUTE, Origin};
 use gpuprof_model::run::{ConfigurationResult, MetricResult};
 
-use super::terms::AdviceContext;
+use super::context::AdviceContext;
 use crate::view::best;
 
 /// The names of rules in addition to metrics: 1 if true, else 0.

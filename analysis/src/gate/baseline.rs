@@ -203,7 +203,7 @@ impl Against {
                 continue;
             };
             comparison.vanished.extend(lost_verification(theirs, ours));
-            comparison.weaker.extend(crate::gate::weaker::of_series(theirs, ours));
+            comparison.weaker.extend(crate::gate::weakened_checks::of_series(theirs, ours));
             comparison.appeared.extend(only_in(ours, theirs));
             let unheld = any_finished(ours) && !any_finished(theirs);
             comparison.unheld.extend(unheld.then(|| ours.id.to_string()));

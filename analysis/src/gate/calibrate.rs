@@ -14,8 +14,8 @@ use gpuprof_model::threshold::Statistic;
 use serde::Serialize;
 
 use crate::change::resolution;
-use crate::gate::beforehand::smallest_caught;
 use crate::gate::default_gate::default_gate;
+use crate::gate::prediction::smallest_caught;
 use crate::gate::rates::{Draw, Rates, Trial, rates};
 use crate::stats::median::median;
 use crate::stats::repeats::{Repeats, noise_percent};

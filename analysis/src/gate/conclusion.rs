@@ -6,13 +6,13 @@
 //! stored baseline computed by the test that judges it. Stored runs without a conclusion get one
 //! from their judgements.
 
+mod counts;
 mod cut;
 mod findings;
-mod judged;
+mod headline;
 mod measurement_context;
 mod processes;
 mod sensitivity;
-mod sentence;
 
 use std::borrow::Cow;
 
@@ -20,12 +20,12 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::conclusion::{Conclusion, Cost, Ending};
 use gpuprof_model::run::Run;
 
-use crate::gate::nothing::{self, Nothing};
+use crate::gate::nothing_judged::{self, Nothing};
 use crate::gate::outcome::Gate;
 use crate::sequential::FAIL_BUDGET;
+use counts::{JudgedCounts, unfinished};
 use findings::Findings;
-use judged::{JudgedCounts, unfinished};
-use sentence::Parts;
+use headline::Parts;
 
 pub use cut::{Cut, ListedFinding, cut};
 pub use measurement_context::MeasurementContext;
@@ -73,7 +73,7 @@ pub fn conclude(run: &Run, measured: &MeasurementContext<'_>) -> Option<Conclusi
         improved,
         undecided,
     };
-    let nothing = nothing::found(run, false);
+    let nothing = nothing_judged::found(run, false);
     conclusion.ending = ending(run, &conclusion, measured.slice, nothing.as_ref());
     let parts = Parts { run, conclusion: &conclusion, judged, measured, nothing: nothing.as_ref() };
     conclusion.sentence = parts.sentence();

@@ -12,7 +12,7 @@ use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Sta
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Judgement, Verdict};
 
-use crate::gate::nothing::{self, Nothing};
+use crate::gate::nothing_judged::{self, Nothing};
 use crate::metrics::did_nothing;
 
 /// How strictly a run is judged.
@@ -141,7 +141,7 @@ impl RunOutcome {
     /// Decides the outcome of `run`; `others` are the exit codes of other causes: a signal,
     /// an error, counters that a device denies.
     pub fn decide(run: &Run, gate: Gate, others: impl IntoIterator<Item = ExitCode>) -> Self {
-        let nothing = nothing::found(run, gate.first);
+        let nothing = nothing_judged::found(run, gate.first);
         let own = gate.exit_code_with(run, nothing.as_ref());
         let exit_code = others.into_iter().fold(own, ExitCode::or_worse);
         let judged = Gate { gated: true, ..gate }.exit_code_with(run, nothing.as_ref());

@@ -11,9 +11,9 @@ use gpuprof_model::configuration::Configuration;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SeriesResult};
 
+use crate::gate::applied_thresholds::{ConfiguredThreshold, in_force};
 use crate::gate::baseline::Against;
 use crate::gate::budget::Budget;
-use crate::gate::in_force::{ConfiguredThreshold, in_force};
 use crate::gate::judge::{self, Baseline, JudgeContext};
 
 /// A configuration that needs more rounds.

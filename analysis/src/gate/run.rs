@@ -10,16 +10,16 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::verdict::{Judgement, Layer, NotApplicable};
 
+use crate::gate::applied_thresholds::{Counterpart, applies_to, in_force, plan};
 use crate::gate::baseline::Against;
-use crate::gate::beforehand::{self, Ability};
 use crate::gate::budget::Budget;
 use crate::gate::conclusion::{self, MeasurementContext};
-use crate::gate::in_force::{Counterpart, applies_to, in_force, plan};
 use crate::gate::judge::{self, Baseline, JudgeContext};
+use crate::gate::prediction::{self, Ability};
 use crate::sequential::Most;
 use crate::view::columns;
 
-pub use crate::gate::in_force::ConfiguredThreshold;
+pub use crate::gate::applied_thresholds::ConfiguredThreshold;
 
 /// Judges the thresholds in force over `series`, a series of `run`, by the metrics of `catalogue`,
 /// within the run's error `budget`, and determines the changes of its columns.
@@ -136,13 +136,13 @@ fn able(
     budget: &Budget,
 ) -> Option<Ability> {
     let base = against.run.as_ref().ok().filter(|_| !against.in_rounds)?;
-    let repeat = beforehand::fewest_processes(run)?;
+    let repeat = prediction::fewest_processes(run)?;
     let points = |series: &SeriesResult| -> Vec<Configuration> {
         series.configurations.iter().map(|row| row.configuration.clone()).collect()
     };
     let all: Vec<_> = run.series.iter().map(|series| (&series.id, points(series))).collect();
     let planned = all.iter().zip(limits).map(|((id, points), own)| (*id, &points[..], &own[..]));
-    beforehand::ability(catalogue, planned, base, budget, repeat)
+    prediction::ability(catalogue, planned, base, budget, repeat)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use gpuprof_model::parts::{Part, PartResult};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Metrics, ProcessValue, Status};
 
 use crate::metrics::derive::DerivedMetric;
-use crate::metrics::leaf;
+use crate::metrics::pass_value;
 use crate::metrics::replay::{self, Discipline, Divergence};
 use crate::stats::descriptive;
 use gpuprof_model::text::printable;
@@ -260,17 +260,18 @@ impl DeviceMetric<'_> {
         let (value, statistics) = match metric.origin {
             Origin::Derived(_) => derived.value(passes),
             _ => {
-                let value = leaf::value(metric, passes).and_then(finite);
-                let step = leaf::step(&metric.name);
-                let samples = || descriptive::over(&leaf::samples(&metric.name, passes), step);
+                let value = pass_value::value(metric, passes).and_then(finite);
+                let step = pass_value::step(&metric.name);
+                let samples =
+                    || descriptive::over(&pass_value::samples(&metric.name, passes), step);
                 let mut statistics = value.is_ok().then(samples).flatten();
                 if let (Origin::Energy, Some(statistics)) = (&metric.origin, &mut statistics) {
-                    statistics.step = leaf::energy_resolution(passes);
+                    statistics.step = pass_value::energy_resolution(passes);
                 }
                 (value, statistics)
             }
         };
-        let held = |name: &&str| leaf::unstable(name, passes).is_none();
+        let held = |name: &&str| pass_value::unstable(name, passes).is_none();
         let estimated = self.emulated && value.is_ok() && derived.depends_on_duration();
         MetricResult {
             perturbation: self.perturbation.filter(|_| value.is_ok()),
@@ -283,7 +284,7 @@ impl DeviceMetric<'_> {
             class: if estimated { Class::Exact } else { self.class },
             source: match estimated {
                 true => Source::Estimated,
-                false => leaf::source(metric, self.emulated),
+                false => pass_value::source(metric, self.emulated),
             },
             interval: if estimated { derived.interval(passes) } else { None },
             statistics: statistics.map(Box::new),

@@ -19,7 +19,7 @@ use gpuprof_model::quantity::format_number;
 use gpuprof_model::run::Statistics;
 
 use crate::estimates::interval;
-use crate::metrics::leaf;
+use crate::metrics::pass_value;
 use crate::stats::descriptive;
 use crate::stats::median::median;
 
@@ -42,8 +42,9 @@ impl DerivedMetric {
     /// Its value, and statistics over the values at each duration sample.
     pub(super) fn value(&self, passes: &[PassResult]) -> (Result<f64, String>, Option<Statistics>) {
         let timed = self.timed_leaves();
-        let headline =
-            |passes: &[PassResult]| self.evaluate(&self.metric, &|leaf| leaf::value(leaf, passes));
+        let headline = |passes: &[PassResult]| {
+            self.evaluate(&self.metric, &|leaf| pass_value::value(leaf, passes))
+        };
         let whole = headline(passes);
         let value = match whole {
             Ok(_) if timed.len() > 1 => {
@@ -73,7 +74,7 @@ impl DerivedMetric {
         let at = |duration: f64| {
             let leaf = |leaf: &Metric| match &*leaf.name {
                 "duration" => Ok(duration),
-                _ => leaf::value(leaf, passes),
+                _ => pass_value::value(leaf, passes),
             };
             self.evaluate(&self.metric, &leaf).ok()
         };
@@ -87,7 +88,7 @@ impl DerivedMetric {
         let of_process = |pass: &PassResult| -> Vec<f64> {
             let mut others = BTreeMap::new();
             for leaf in self.leaves() {
-                if let Ok(value) = leaf::value(leaf, std::slice::from_ref(pass)) {
+                if let Ok(value) = pass_value::value(leaf, std::slice::from_ref(pass)) {
                     others.insert(&*leaf.name, value);
                 }
             }
@@ -97,10 +98,10 @@ impl DerivedMetric {
                     name => others.get(name).copied().ok_or_else(String::new),
                 })
             };
-            let samples = leaf::samples("duration", std::slice::from_ref(pass));
+            let samples = pass_value::samples("duration", std::slice::from_ref(pass));
             samples.into_iter().flatten().filter_map(|sample| at(sample).ok()).collect()
         };
-        let durations = leaf::samples("duration", passes);
+        let durations = pass_value::samples("duration", passes);
         let of_duration = STEP_NS / descriptive::median_of_medians(&durations, STEP_NS)?;
         let processes: Vec<Vec<f64>> = passes.iter().map(of_process).collect();
         descriptive::over(&processes, value.abs() * of_duration)
@@ -128,7 +129,7 @@ impl DerivedMetric {
                     let joined = names.join(" + ");
                     format!("`{joined}` is {}", sum.map_or_else(|why| why, format_number))
                 };
-                Err(leaf::more_than_whole(&told(&parts), &told(&wholes)))
+                Err(pass_value::more_than_whole(&told(&parts), &told(&wholes)))
             }
             Err(Undefined::Operand(name)) => {
                 let reason = operand(&name).err().unwrap_or_default();

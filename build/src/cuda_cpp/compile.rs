@@ -14,12 +14,12 @@ use crate::source_files;
 
 use super::cache::{Cache, Read};
 use super::compiled::{Compiled, Hash};
-use super::compiler::{Compiler, Ended, NoReply, Reply, how};
 use super::device_compiler::{Attempt, DeviceCompiler, NAME};
 use super::diagnostic::{self, Diagnostic, Note, Severity};
 use super::error::Error;
 use super::kernel_names::{SourceKernel, kernel_names};
 use super::newer_architecture;
+use super::nvrtc::{Compiler, Ended, NoReply, Reply, how};
 use super::program::{Architecture, Place, Program};
 use super::ptx;
 use super::roots::Roots;

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::cache::Cache;
-use super::compiler::{Compiler, Job, NoReply, Reply};
 use super::error::Error;
 use super::nvcc::Nvcc;
+use super::nvrtc::{Compiler, Job, NoReply, Reply};
 use super::program::{Architecture, Program};
 use super::roots::Roots;
 use super::shims::{self, HOST, PRELUDE, SIGNATURES, Shims};

@@ -6,7 +6,7 @@ use std::thread;
 
 use super::cache::Cache;
 use super::compiled::Compiled;
-use super::compilers::Compilers;
+use super::compiler_choice::Compilers;
 use super::error::Error;
 use super::program::Program;
 

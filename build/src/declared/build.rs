@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::declared::{DeclaredInstance as Instance, DeclaredSource};
 
-use super::alike::{Told, grouped};
 use super::built::Built;
 use super::compile::{self, NoEntry, Tools};
+use super::grouped_messages::{Told, grouped};
 use super::instances::{Needed, RequestedInstance};
 use super::module::{Code, Module};
 use super::{embedded, globals, signature};

@@ -12,9 +12,9 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::declared::DeclaredSource;
 use gpuprof_model::suggest::did_you_mean;
 
-use super::alike::Told;
 use super::built::{Built, written};
 use super::compile::Tools;
+use super::grouped_messages::Told;
 use super::instances::RequestedInstance;
 use super::signature;
 use crate::cuda_cpp::{self, Diagnostic, Entry};

@@ -6,13 +6,13 @@
 //! declaration that does not fit its kernel is an error at its place; a kernel that cannot be
 //! compiled with the constants of one configuration makes that configuration *invalid*.
 
-mod alike;
 mod build;
 mod built;
 mod compile;
 mod embedded;
 mod entries;
 mod globals;
+mod grouped_messages;
 mod instances;
 mod mangled;
 mod module;

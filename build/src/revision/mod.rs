@@ -7,10 +7,10 @@
 
 mod checkout;
 pub mod git;
-mod meaning;
 mod neighbours;
+mod resolve;
 mod submodules;
 
 pub use checkout::Checkout;
 pub use git::Repository;
-pub use meaning::{Commit, MERGE_BASE, commit};
+pub use resolve::{Commit, MERGE_BASE, commit};

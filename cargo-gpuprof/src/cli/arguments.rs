@@ -7,16 +7,7 @@ use std::ffi::OsString;
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 
 use super::structure::{Cargo, Gpuprof};
-use super::variables::{is_empty, name_variable, without_variables};
 use crate::options::{CALIBRATE_REPEAT, RunOptions, defaults};
-
-/// What `arguments` say; help, versions and errors end the process.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Gpuprof {
-    let arguments: Vec<_> = arguments.into_iter().collect();
-    let mut command = without_variables(command(), &is_empty);
-    read(&mut command, arguments.clone())
-        .unwrap_or_else(|error| name_variable(error, &arguments).format(&mut command).exit())
-}
 
 /// What `arguments` say on the command line `command`.
 ///

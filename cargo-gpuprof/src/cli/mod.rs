@@ -4,8 +4,19 @@ mod arguments;
 mod structure;
 mod variables;
 
-pub use arguments::{command, parse, with_subcommand_word};
+use std::ffi::OsString;
+
+pub use arguments::{command, with_subcommand_word};
 pub use structure::{Cargo, Command, Gpuprof};
+
+/// What `arguments` say; help, versions and errors end the process.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Gpuprof {
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    let mut command = variables::without_variables(command(), &variables::is_empty);
+    arguments::read(&mut command, arguments.clone()).unwrap_or_else(|error| {
+        variables::name_variable(error, &arguments).format(&mut command).exit()
+    })
+}
 
 /// A parsed command line, for tests.
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::table::aligned;
 use crate::options::{MessageFormat, RemoveOptions, RunsAction, RunsOptions};
 use gpuprof_analysis::view::View;
 use gpuprof_engine::store::document;
-use gpuprof_engine::store::named::named;
+use gpuprof_engine::store::run_name::named;
 use gpuprof_engine::store::runs::{self, State, StoredRun};
 use gpuprof_report::{Format, Screen, Terms};
 use gpuprof_system::error::{Failure, Result};

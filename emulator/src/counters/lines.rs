@@ -7,8 +7,8 @@
 use super::Counts;
 use super::report::{Class, class, fp64_operations};
 use crate::lower::inst::Op;
-use crate::lower::place::{Frame, Place};
 use crate::lower::program::Program;
+use crate::lower::source_location::{Frame, Place};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::AddAssign;
 use std::sync::Arc;

@@ -4,11 +4,11 @@
 //! its width; every distinct constant gets one slot of the constant part of its file.
 
 use super::inst::{File, Guard, Inst, Op, Slot};
-use super::place::Sites;
 use super::program::{
     Call, Callee, Const32, Const64, FrameAddress, LaneMask, SourcePosition, Special, WarpInit,
 };
 use super::shared_slots::SharedSlots;
+use super::source_location::Sites;
 use crate::ptx::PtxError;
 use crate::ptx::ast::{AddressBase, Instruction, Module, Operand, Statement, Type};
 use std::collections::HashMap;

@@ -5,18 +5,18 @@ use super::call_graph::{CallGraph, ReachableFunction, has_one_call};
 use super::convergence::Convergences;
 use super::flow;
 use super::guess;
-use super::informing;
+use super::informing_atomics;
 use super::inst::{
     AtomicOp, ControlOp, File, Guard, Inst, NOWHERE, Op, Role, Scalar, Slot, Space as MachineSpace,
 };
 use super::jumps::Jumps;
-use super::looks;
 use super::modifiers::{Modifiers, operands, unsupported};
-use super::place::SourceFiles;
+use super::polls;
 use super::program::{MOST_LOCAL_BYTES, Program};
-use super::refused::explained;
 use super::shared_slots;
+use super::source_location::SourceFiles;
 use super::table;
+use super::unsupported::explained;
 use super::unwritten;
 use super::yields;
 use crate::ptx::ast::{Function, Instruction, Module, Operand, Space, Statement, Variable};
@@ -131,7 +131,7 @@ fn settle_atomics(program: &mut Program) {
         program.blocks_interact |= atomic.result_used || !commutes;
     }
     program.blocks_interact |= kinds.len() > 1;
-    informing::mark_informing(&mut program.code);
+    informing_atomics::mark_informing(&mut program.code);
 }
 
 impl<'m, 'a> Builder<'m, 'a> {
@@ -180,7 +180,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         flow::set_convergence(code, start, tables, convergences);
         yields::mark_yield_points(code, start, tables);
         guess::mark_guesses(code, start);
-        looks::mark_looks(code, start, tables, self.local_bytes > 0);
+        polls::mark_looks(code, start, tables, self.local_bytes > 0);
     }
 
     /// Refuses a kernel with more local memory than a thread can have, or with more constants than

@@ -23,30 +23,30 @@ mod flow;
 mod function;
 mod guess;
 mod half;
-mod informing;
+mod informing_atomics;
 pub mod inst;
 mod integer;
 mod jumps;
-mod looks;
 mod loops;
 mod memory;
 mod mma;
 mod modifiers;
 mod moves;
-pub mod place;
+mod polls;
 pub mod post_dominators;
 pub mod program;
 mod rare_integer;
-mod refused;
 mod registers;
 mod shared_slots;
 mod signature_table;
 mod signatures;
+pub mod source_location;
 mod stack;
 mod storage;
 pub mod table;
 mod targets;
 mod transfer;
+mod unsupported;
 mod unwritten;
 mod video;
 mod wmma;
@@ -56,11 +56,11 @@ mod yields;
 pub use builder::Symbols;
 pub use declarations::check_declarations;
 pub use program::Program;
-pub use refused::RefusedKernel;
+pub use unsupported::RefusedKernel;
 
 use crate::ptx::{Module, PtxError, PtxErrorKind};
 use call_graph::CallGraph;
-use place::SourceFiles;
+use source_location::SourceFiles;
 use std::sync::Arc;
 
 /// The newest `.version` that this phase accepts.
@@ -104,7 +104,7 @@ pub fn lower(module: &Module<'_>, symbols: &Symbols, device: u32) -> Result<Lowe
         match function::lower_kernel((module, &mut calls), symbols, kernel, &files) {
             Ok(program) => lowered.programs.push(program),
             Err(error) if error.kind == PtxErrorKind::Unsupported => {
-                let why = refused::explained(error, module, &files);
+                let why = unsupported::explained(error, module, &files);
                 lowered.refused.push(RefusedKernel { name: kernel.name.to_owned(), why });
             }
             Err(error) => return Err(error),

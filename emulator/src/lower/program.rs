@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::convergence::Convergences;
 use super::inst::{ControlOp, File, Inst, Op, Slot};
-use super::place::{Frame, Place, Sites, SourceFiles};
+use super::source_location::{Frame, Place, Sites, SourceFiles};
 use crate::ptx::ast::Bounds;
 
 /// The most local memory of a thread; ptxas refuses a module with more.

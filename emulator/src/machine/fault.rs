@@ -5,8 +5,8 @@
 
 use super::hazard::{By, Hazard};
 use super::memory::Memory;
-use crate::lower::place::{Frame, Place};
 use crate::lower::program::Program;
+use crate::lower::source_location::{Frame, Place};
 use std::any::Any;
 use std::ops::Range;
 

@@ -26,8 +26,8 @@ use super::checks::Checks;
 use super::fault::Fault;
 use super::hazard::{Bounds, By, Hazard, Touch};
 use super::lane_order::LaneOrder;
-use super::origins::Origins;
 use super::shared_cells::{Cells, NEVER};
+use super::undefined_origins::Origins;
 use std::ops::Range;
 
 /// From here on the ticks restart with the next block.

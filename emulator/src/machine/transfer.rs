@@ -6,10 +6,10 @@ use super::context::Context;
 use super::copies::Copy;
 use super::fault::Outcome;
 use super::hazard::{By, Touch};
+use super::matrix_moves;
 use super::mbarrier;
 use super::per_lane::{read, write};
 use super::request::{Extent, Part, Verb, check, check_lane, parts};
-use super::rows;
 use crate::counters::{Use, sectors};
 use crate::lower::inst::{AsyncCopy, GridOrder, Sharing, Space, TransferOp};
 
@@ -37,8 +37,8 @@ pub fn execute(cx: &mut Context<'_>, op: &TransferOp, on: u32) -> Outcome {
             // Without `.noinc` the barrier expects one more arrival, and gets it.
             if counts { mbarrier::arrive_once(cx, address, on) } else { Ok(()) }
         }
-        TransferOp::Matrix(ref matrix) => rows::execute(cx, matrix, on),
-        TransferOp::Transpose { d, a } => rows::transpose(cx, d, a, on),
+        TransferOp::Matrix(ref matrix) => matrix_moves::execute(cx, matrix, on),
+        TransferOp::Transpose { d, a } => matrix_moves::transpose(cx, d, a, on),
     }
 }
 

@@ -4,6 +4,7 @@
 //! the chip's [`Rates`]. Output: an [`Estimate`]. The estimate is deterministic: it depends on no
 //! clock, no host and no order of host threads.
 
+mod atomics;
 mod bounds;
 mod code;
 mod cost;
@@ -18,7 +19,6 @@ mod replay;
 mod shape;
 mod sharing;
 mod ticks;
-mod updates;
 mod waits;
 mod window;
 
@@ -82,7 +82,7 @@ pub fn estimate(
         merging::merge(program, &mut code);
     }
     let recording = &Recording::new(&code, traffic);
-    let updates_ns = updates::ns(program, &code, counts, rates);
+    let updates_ns = atomics::ns(program, &code, counts, rates);
     let averages = Averages::new(counts, recording.all(), shape, rates, updates_ns)?;
     let shared = &Shared::new(recording.all(), shape, &traffic.read_lines());
     let chain = waits::ns(&code, recording.all(), shape, rates);

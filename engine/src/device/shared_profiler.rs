@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use gpuprof_model::measurement::DeviceRecord;
 
-use super::Waiting;
+use super::hold::Waiting;
 use super::lock::{self, Lock, Owner};
 use gpuprof_system::error::Result;
 use gpuprof_system::interrupt::Interrupt;

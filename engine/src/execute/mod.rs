@@ -3,6 +3,7 @@
 //! A [`Job`](crate::schedule::Job) is the work of one process; a [`Pipeline`] runs jobs one after
 //! the other on a device, and prepares the next while the present one measures.
 
+mod activity;
 mod ahead;
 mod execution;
 mod harness_line;
@@ -14,9 +15,9 @@ mod profiler_turn;
 mod program;
 mod reply;
 mod request;
-mod stretch;
 mod timeout_clock;
 
+pub use activity::Stretch;
 pub use ahead::Ahead;
 pub use execution::{Execution, Modules, SideModules};
 pub use linked::stand_in;
@@ -26,4 +27,3 @@ pub use process::{CHECKS_ENV, Ended, HarnessProcess, ProcessOptions, Running, St
 pub use program::{become_program, run_program};
 pub(crate) use reply::{failed, place, read_reply, unexpected};
 pub use reply::{listings, outcomes};
-pub use stretch::Stretch;

@@ -18,10 +18,10 @@ use gpuprof_model::protocol::{MeasureRequest, RequestBody};
 use gpuprof_model::run::Spent;
 use gpuprof_model::{Checks, ExitCode};
 
+use super::activity::{self, PassOf, Stretch};
 use super::ahead::Ahead;
 use super::process::{Exit, NO_REPLY, ProcessOptions, take_down};
 use super::profiler_turn::ProfilerTurn;
-use super::stretch::{self, PassOf, Stretch};
 use super::timeout_clock::TimeoutClock;
 use super::{Ended, HarnessProcess, Running};
 use crate::schedule::Job;
@@ -68,7 +68,7 @@ impl Started {
     /// The pass that it makes.
     fn pass(&self, end: Instant) -> Stretch {
         let pass = Some(PassOf::from_job(&self.job));
-        let what = stretch::pass(&self.job);
+        let what = activity::pass(&self.job);
         Stretch { pass, ..self.stretch(Spent::Pass, what, self.worked.since(), end) }
     }
 

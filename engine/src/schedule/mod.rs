@@ -4,7 +4,6 @@
 pub mod assignment;
 mod counters;
 mod images;
-mod interleave;
 mod isolate;
 mod job;
 mod pairs;
@@ -14,7 +13,6 @@ pub mod queue;
 
 pub use counters::{Collected, Counters};
 pub use images::{Handover, Image, MOST_TOGETHER, hand_over};
-pub use interleave::Interleave;
 pub use isolate::Isolate;
 pub use job::{Job, Pass};
 pub use pairs::Pairs;

@@ -10,7 +10,18 @@ use std::collections::BTreeMap;
 
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
 
-use crate::schedule::{Interleave, Isolate, MOST_TOGETHER};
+use crate::schedule::{Isolate, MOST_TOGETHER};
+
+gpuprof_model::words! {
+    /// In which order the passes of a sweep run.
+    pub enum Interleave = Rounds {
+        /// In rounds: every configuration once in random order, then all again, so that machine
+        /// drift does not pick the winner.
+        Rounds = "rounds",
+        /// All passes of one configuration, then the next.
+        None = "none",
+    }
+}
 
 /// One timed pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -14,7 +14,7 @@ use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::suggest::did_you_mean;
 
 use super::document;
-use super::named::Unnamed;
+use super::run_name::Unnamed;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::whole::{remove_leftovers, write_whole_by};
 

@@ -17,7 +17,7 @@ use gpuprof_model::run::{MetricResult, Run, SCHEMA_VERSION, SeriesResult};
 use serde::Deserialize;
 
 use super::journal;
-use super::named::{Unnamed, named};
+use super::run_name::{Unnamed, named};
 use super::run_order::{self, NEW};
 use super::untrusted::{self, place, wrong};
 use gpuprof_system::error::{Failure, Result};

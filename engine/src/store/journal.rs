@@ -10,10 +10,10 @@
 mod checksum;
 mod grouped;
 mod line;
-mod made;
 mod reader;
 mod replayed;
 mod rows;
+mod run_identity;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -30,13 +30,13 @@ use super::untrusted::ordinary;
 use crate::schedule::{Collected, Step};
 use gpuprof_system::error::{Failure, Result};
 use line::Line;
-use made::{BASELINE, COUNTERS, Difference, TOOL_VERSION};
 use replayed::parse;
+use run_identity::{BASELINE, COUNTERS, Difference, TOOL_VERSION};
 
 pub use line::Start;
-pub use made::{Made, MadeOf};
 pub use replayed::Replayed;
 pub use rows::Rows;
+pub use run_identity::{Made, MadeOf};
 
 /// The file's name in a run's folder.
 pub const FILE: &str = "journal.jsonl";

@@ -8,8 +8,8 @@ use syn::{Expr, ExprLit, Lit, LitStr, Path};
 use super::define::{self, Define};
 use super::file::{self, Kind};
 use super::globals::Variable;
-use crate::bare;
 use crate::errors::Errors;
+use crate::invisible_groups;
 use crate::items::{self, Form, Item};
 
 /// The keys, with how each is written.
@@ -98,7 +98,7 @@ impl Block {
             }
             (key, Form::Value(value)) => {
                 let Some(value) = errors.attempt(syn::parse2::<Expr>(value)) else { return };
-                self.set(key, bare::expr(&value), example, errors);
+                self.set(key, invisible_groups::expr(&value), example, errors);
             }
         }
     }
@@ -203,7 +203,7 @@ fn check_sources(seen: &[Ident], errors: &mut Errors) {
 /// The texts of `"a"` or `["a", "b"]`.
 fn texts(value: &Expr, example: &str, errors: &mut Errors) -> Vec<LitStr> {
     let given: Vec<&Expr> = match value {
-        Expr::Array(list) => list.elems.iter().map(bare::expr).collect(),
+        Expr::Array(list) => list.elems.iter().map(invisible_groups::expr).collect(),
         one => vec![one],
     };
     let mut out = Vec::new();

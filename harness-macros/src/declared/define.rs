@@ -6,8 +6,8 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprLit, Lit, Token};
 
-use crate::bare;
 use crate::errors::Errors;
+use crate::invisible_groups;
 
 /// Names whose definition breaks the built-in headers of NVRTC.
 const TAKEN: [&str; 2] = ["T", "x"];
@@ -28,7 +28,7 @@ impl Parse for Define {
         }
         input.parse::<Token![=]>()?;
         let value: Expr = input.parse()?;
-        let value = match bare::expr(&value) {
+        let value = match invisible_groups::expr(&value) {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => text.value(),
             other => other.to_token_stream().to_string(),
         };

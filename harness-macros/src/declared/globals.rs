@@ -10,9 +10,9 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprLit, ForeignItemStatic, Lit, Meta, StaticMutability, Type};
 
 use super::types;
-use crate::bare;
-use crate::checked;
+use crate::checked_arithmetic;
 use crate::errors::Errors;
+use crate::invisible_groups;
 use crate::items::{self, Form, Item};
 
 /// How a kernel sets variables.
@@ -105,7 +105,7 @@ impl Setting {
         let Variable { name, written, scalar, length, .. } = &self.variable;
         let name = name.to_string();
         let at = self.value.span().resolved_at(Span::mixed_site());
-        let value = checked::arithmetic(&name, &self.value, gp);
+        let value = checked_arithmetic::arithmetic(&name, &self.value, gp);
         match length {
             None => quote_spanned!(at=> #k.global_number::<#scalar>(#name, #written, #value)?;),
             Some(length) => quote_spanned! {at=>
@@ -121,10 +121,10 @@ impl Setting {
 
 /// The element type of an array of arrays, and its extents.
 fn elements(ty: &Type) -> (&Type, Vec<&Expr>) {
-    let (mut ty, mut lengths) = (bare::ty(ty), Vec::new());
+    let (mut ty, mut lengths) = (invisible_groups::ty(ty), Vec::new());
     while let Type::Array(array) = ty {
         lengths.push(&array.len);
-        ty = bare::ty(&array.elem);
+        ty = invisible_groups::ty(&array.elem);
     }
     (ty, lengths)
 }

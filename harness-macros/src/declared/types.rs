@@ -7,9 +7,9 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprLit, FnArg, ItemFn, Lit, Meta, Pat, PointerMutability, ReturnType, Type};
 
-use crate::bare;
 use crate::crate_path;
 use crate::errors::Errors;
+use crate::invisible_groups;
 use crate::signature::{self, Parameter, Passing};
 use crate::type_axis::{self, TypeAxis};
 
@@ -81,15 +81,15 @@ fn parameter(input: &FnArg, types: &[TypeAxis], errors: &mut Errors) -> Option<P
             return None;
         }
     };
-    let (passing, scalar) = match bare::ty(&typed.ty) {
+    let (passing, scalar) = match invisible_groups::ty(&typed.ty) {
         Type::Ptr(pointer) if matches!(pointer.mutability, PointerMutability::Mut(_)) => {
-            (Passing::Output, bare::ty(&pointer.elem))
+            (Passing::Output, invisible_groups::ty(&pointer.elem))
         }
-        Type::Ptr(pointer) => (Passing::Input, bare::ty(&pointer.elem)),
+        Type::Ptr(pointer) => (Passing::Input, invisible_groups::ty(&pointer.elem)),
         other if is_bool(other) || is_struct(other, types) => (Passing::Value, other),
         other => (Passing::Scalar, other),
     };
-    check_attributes(typed, is_struct(bare::ty(&typed.ty), types), errors);
+    check_attributes(typed, is_struct(invisible_groups::ty(&typed.ty), types), errors);
     if let Some(axis) = type_axis::find_axis(scalar, types) {
         check_types(axis, passing, &name, errors)?;
         return Some(Parameter { name, passing, scalar: scalar.clone(), sliced: false });
@@ -204,15 +204,15 @@ fn link_name(typed: &syn::PatType) -> Option<String> {
 
 /// The refusal of `ty`, with the types that a declared kernel can take.
 fn refused(ty: &Type) -> String {
-    if matches!(bare::ty(ty), Type::Ptr(pointer) if is_void(&pointer.elem)) {
+    if matches!(invisible_groups::ty(ty), Type::Ptr(pointer) if is_void(&pointer.elem)) {
         return "say what the elements are, such as `*const u8`: what the kernel takes as `void *` may be \
                 declared as a pointer to anything"
             .to_owned();
     }
     let text = signature::text(ty);
-    if let Type::Ptr(pointer) = bare::ty(ty)
-        && matches!(bare::ty(&pointer.elem), Type::Path(_))
-        && row(bare::ty(&pointer.elem)).is_none()
+    if let Type::Ptr(pointer) = invisible_groups::ty(ty)
+        && matches!(invisible_groups::ty(&pointer.elem), Type::Path(_))
+        && row(invisible_groups::ty(&pointer.elem)).is_none()
     {
         let is_const = matches!(pointer.mutability, PointerMutability::Const(_));
         let (bytes, of) = (if is_const { "const" } else { "mut" }, signature::text(&pointer.elem));
@@ -277,7 +277,7 @@ pub(crate) fn spelled(parameter: &Parameter, input: &FnArg, types: &[TypeAxis]) 
 /// A struct that is taken by value. It is called in C++ as it is in Rust, unless its `link_name`
 /// says otherwise.
 fn structure(typed: &syn::PatType) -> TypeNames {
-    let ty = bare::ty(&typed.ty);
+    let ty = invisible_groups::ty(&typed.ty);
     let own = match ty {
         Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
         _ => None,

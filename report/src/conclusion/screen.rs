@@ -7,7 +7,7 @@ use gpuprof_system::wrap::wrapped;
 
 use super::{Column, ConclusionText, List, write_conclusion};
 use crate::paint::Paint;
-use crate::room::{COLUMNS, cap};
+use crate::table_room::{COLUMNS, cap};
 
 /// Nothing but a rule under the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));

@@ -4,7 +4,7 @@ use gpuprof_model::run::{SectionColumns, Status};
 use maud::{Markup, html};
 
 use super::section::Section;
-use crate::sheet::{Cell, Column, Sheet};
+use crate::cells::{Cell, Column, Sheet};
 
 /// All shown rows, with a row's `id` for links.
 pub(super) fn render(section: &Section<'_>) -> Markup {

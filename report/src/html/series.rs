@@ -13,10 +13,10 @@ use super::section::Section;
 use super::source;
 use super::verdict::outcome_class;
 use super::why;
+use crate::cells::{Column, metric_names};
 use crate::chart::{self, Bar};
 use crate::launches::{Range, Room};
 use crate::notes::view::{self as remarks, Ties};
-use crate::sheet::{Column, metric_names};
 use crate::{changes, key, notes, over_time, place_of, timeline};
 
 /// The most bars of a picture.

@@ -7,7 +7,7 @@
 //! how to measure the rest.
 
 mod advised;
-mod chosen;
+mod configurations;
 mod frame;
 mod missing;
 mod roofline;
@@ -25,7 +25,7 @@ use super::section::Section;
 use crate::chart::{self, ShareBar};
 use crate::key;
 use crate::number::grouped;
-use chosen::{Chosen, chosen};
+use configurations::{Chosen, chosen};
 use frame::wide;
 
 /// The most parts that are shown of a throughput, and the most states of warps.
@@ -41,7 +41,7 @@ pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> 
         .iter()
         .filter_map(|chosen| Some((chosen, one(section, run, &rows[chosen.row])?)))
         .collect();
-    let others: Vec<(usize, Markup)> = chosen::others(section, run.series.len(), &chosen)
+    let others: Vec<(usize, Markup)> = configurations::others(section, run.series.len(), &chosen)
         .into_iter()
         .filter_map(|row| Some((row, one(section, run, &rows[row])?)))
         .collect();
@@ -51,7 +51,7 @@ pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> 
             h3 { "Why: what limits these configurations" }
             @if let Some(roofline) = &roofline { (roofline) }
             @for (chosen, shown) in &said {
-                @let opens = chosen.role == said[0].0.role || chosen.role == chosen::FAILED;
+                @let opens = chosen.role == said[0].0.role || chosen.role == configurations::FAILED;
                 details.why open[opens] id=(section.why(chosen.row)) {
                     summary { (chosen.role) ": " (key(&rows[chosen.row])) }
                     (shown)

@@ -7,7 +7,7 @@ use gpuprof_model::code::{Counter, LineCounts, MachineLine};
 use gpuprof_model::run::Run;
 use serde::Serialize;
 
-use super::chosen::{Chosen, chosen};
+use super::configuration::{Chosen, chosen};
 use super::lines::{self, Executed, lines, machine};
 use super::place::Place;
 

@@ -10,13 +10,13 @@ use gpuprof_model::text::one_line;
 use gpuprof_system::pad;
 use gpuprof_system::wrap::wrapped;
 
-use super::chosen::{Chosen, chosen};
+use super::configuration::{Chosen, chosen};
 use super::lines::{Line, collected, facts, inlined_at, lines, machine};
 use super::place::Place;
 use crate::key;
 use crate::number::grouped;
 use crate::paint::Paint;
-use crate::room::COLUMNS;
+use crate::table_room::COLUMNS;
 
 /// The most lines with counts, unless one place or everything is asked for.
 const MOST_LINES: usize = 16;

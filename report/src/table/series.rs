@@ -16,14 +16,14 @@ use gpuprof_system::pad;
 use gpuprof_system::wrap::wrapped;
 
 use super::sheets;
+use crate::cells::{self, NO_VALUE, Sheet};
 use crate::curve::Curve;
 use crate::judgement::{evidence, others};
 use crate::launches::{Range, Room};
 use crate::note::Note;
 use crate::paint::Paint;
-use crate::room::{Blocks, Detail, Keep, Limits, height};
-use crate::sheet::{self, NO_VALUE, Sheet};
 use crate::source::on_line;
+use crate::table_room::{Blocks, Detail, Keep, Limits, height};
 use crate::{advice, axes, changes, estimates, grid, notes, over_time, plot, timeline};
 
 /// The most lines of grids, unless all are shown, and the most rows in them.
@@ -189,7 +189,7 @@ impl Style<'_> {
 
     /// Adds the named ranges and the kernels of a measured range, and all launches if all is shown.
     fn add_launches(self, series: &SeriesResult, blocks: &mut Blocks) {
-        let metrics = sheet::metric_names(series, self.view);
+        let metrics = cells::metric_names(series, self.view);
         let whole = self.view.all || self.view.verbose;
         let room = match (self.view.all, whole) {
             (true, _) => Room::ALL,
@@ -244,7 +244,7 @@ impl Style<'_> {
             Detail::Digest => NAMED_IN_A_DIGEST,
             Detail::All | Detail::Screen => notes::METRICS_NAMED,
         };
-        let metrics = sheet::metric_names(series, self.view);
+        let metrics = cells::metric_names(series, self.view);
         let listed = notes::list_notes(series, &metrics, named).into_iter();
         let listed = listed.filter(|note| !self.is_said(note));
         // Why something that was asked for has no value: the first reasons are always shown.

@@ -3,8 +3,8 @@
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
 use gpuprof_model::text::one_line;
 
+use crate::cells::{Column, Sheet};
 use crate::paint::Paint;
-use crate::sheet::{Column, Sheet};
 
 /// Nothing but a rule under the header, or not even that.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));

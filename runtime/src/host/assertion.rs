@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use crate::host::expected;
+use crate::host::expect_text;
 
 /// A line of the driver's: `src/lib.rs:57: panicked: block: [0,0,0], thread: [8,1,0] Assertion
 /// `the message` failed.`
@@ -28,7 +28,7 @@ fn in_text(stderr: &str) -> Option<String> {
     let first = lines.min_by_key(|line| (reversed(line.block), reversed(line.thread)))?;
     let Line { place, block, thread, message } = first;
     let source = place.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
-    let filled = expected::filled(message, source.into_iter());
+    let filled = expect_text::filled(message, source.into_iter());
     let message = filled.as_deref().unwrap_or(message);
     let [block, thread] = [block, thread].map(|[x, y, z]| format!("({x},{y},{z})"));
     Some(format!("{place}, block {block}, thread {thread}: {message}"))

@@ -14,22 +14,22 @@ use gpuprof_model::protocol::{
 use gpuprof_model::series::entry_point;
 
 use super::collect::facts::Assembly;
-use super::collect::{emulator, plan, source};
-use super::count;
+use super::collect::{emulator, plan, source_counters};
+use super::counter_passes;
 use super::declaration;
 use super::error::{Error, Result};
-use super::handover::Handover;
 use super::kernel_run::{KernelRun, Package};
 use super::listing::{self, Options};
 use super::measure_lock::MeasureLock;
 use super::outcome::{caught, caught_with, outcome, remember_panics};
 use super::parent_death;
 use super::pass_output::PassOutput;
-use super::refused;
+use super::refused_launches;
 use super::registry::{self, Body, HarnessTarget, SeriesEntry};
 use super::replay;
 use super::reply;
 use super::run::{Call, Run};
+use super::runner_line::Handover;
 use super::session::{self, ModuleName, Session};
 use super::shared_process::SharedProcess;
 
@@ -124,7 +124,7 @@ fn measure_each(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutco
     let mut outcomes = Vec::new();
     let mut rest = requests;
     while !rest.is_empty() {
-        let (now, later) = rest.split_at(count::batch_length(rest));
+        let (now, later) = rest.split_at(counter_passes::batch_length(rest));
         let process = SharedProcess::new(session, outcomes.len(), requests.len());
         let found = measure(&process, now);
         let all_reached = found.len() == now.len();
@@ -150,7 +150,7 @@ fn measure(process: &SharedProcess<'_>, requests: &[MeasureRequest]) -> Vec<Pass
     let open = caught(|| match counters {
         // CUPTI patches what is loaded after it has begun.
         Some(counters) => session.profiler(&counters.cupti).map(drop),
-        None if request.source.is_some() => source::prepare(session, request),
+        None if request.source.is_some() => source_counters::prepare(session, request),
         None => {
             if !request.emulated {
                 // The timing reports missing watches.
@@ -164,7 +164,9 @@ fn measure(process: &SharedProcess<'_>, requests: &[MeasureRequest]) -> Vec<Pass
     }
     match (entry.body, counters) {
         (Body::Kernel { .. } | Body::Declared { .. }, Some(counters)) => {
-            count::count(process, counters, requests, |request| set_up(session, &entry, request))
+            counter_passes::count(process, counters, requests, |request| {
+                set_up(session, &entry, request)
+            })
         }
         _ => {
             let one = |(position, request)| {
@@ -248,7 +250,7 @@ fn measure_one(
                 }
                 _ => {
                     let mut run = Run::new(session, request, Call::Whole);
-                    refused::call(function, &mut run)?;
+                    refused_launches::call(function, &mut run)?;
                     run.note_missing_reference();
                     run
                 }

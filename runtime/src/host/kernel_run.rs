@@ -383,7 +383,7 @@ impl<'r> KernelRun<'r> {
 
     /// Launches, verifies by `checks` if requested, and measures, once the device is this
     /// process's. If counters are collected on a GPU, it does only the work without the device;
-    /// `count.rs` continues.
+    /// `counter_passes.rs` continues.
     ///
     /// # Errors
     /// A launch that is refused, a driver error, or outputs that differ from the reference.

@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 use gpuprof_model::notice::Notice;
 
 use super::error::{Error, Result};
-use super::handover::Handover;
+use super::runner_line::Handover;
 
 /// How long a process waits for a window: longer than any stage that ends by itself.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -15,7 +15,7 @@ use super::collect::cupti::{Collection, SlotContent};
 use super::collect::parts::{Counts, Mark};
 use super::error::{Error, Result};
 use super::launch::{Launch, LaunchShape};
-use super::refused::{self, SeriesFunction};
+use super::refused_launches::{self, SeriesFunction};
 use super::run::{Call, Run};
 use super::session::Session;
 
@@ -32,7 +32,7 @@ pub(crate) fn count<'a>(
     let kernel = &request.kernel;
     let called = |call| {
         let mut run = Run::new(session, request, call);
-        refused::call(function, &mut run)?;
+        refused_launches::call(function, &mut run)?;
         let launch = run.launch_config()?;
         Ok::<_, Error>((run, launch))
     };

@@ -13,7 +13,7 @@ use gpuprof_model::notice::Notice;
 use gpuprof_model::protocol::{Header, Reply, ReplyBody, Request, UNWRITTEN_REPLY, VERSION};
 use serde::Deserialize;
 
-use super::handover::Handover;
+use super::runner_line::Handover;
 
 #[derive(Deserialize)]
 struct Envelope {

@@ -22,12 +22,12 @@ use super::collect::emulator::{self, LaunchCounters};
 use super::collect::facts::{self, Assembly};
 use super::collect::launches::Observed;
 use super::collect::parts::{self, Counts, Mark};
-use super::collect::{activity, energy, launches, over_time, samples, source};
+use super::collect::{activity, duration_samples, energy, launches, over_time, source_counters};
 use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
 use super::function::Function;
-use super::joined::JoinedStreams;
+use super::joined_streams::JoinedStreams;
 use super::kernel_launcher::{EntryPoint, Kernel, KernelLauncher, RustEntry};
 use super::launch::{Launch, LaunchShape};
 use super::launch_log::LaunchLog;
@@ -488,7 +488,7 @@ impl<'a> Run<'a> {
             return Err(Error::failed("no launch is refused this time"));
         } else if self.request.source.is_some() {
             let (request, result) = (self.request, &mut self.result);
-            source::collect(self.session, request, result, reset, &mut once)?;
+            source_counters::collect(self.session, request, result, reset, &mut once)?;
             self.launched()?;
         } else if let Some(wanted) = &self.request.over_time {
             self.take_over_time(wanted, reset, &mut once)?;
@@ -552,7 +552,8 @@ impl<'a> Run<'a> {
         self.observe(reset, once)?;
         let sampling = &self.request.sampling;
         let (cupti, inside) = (self.request.cupti.as_deref(), self.inside.as_deref());
-        let (timing, times) = samples::time(self.session, sampling, cupti, inside, reset, once)?;
+        let (timing, times) =
+            duration_samples::time(self.session, sampling, cupti, inside, reset, once)?;
         self.result.timing = Some(timing);
         times.give(&mut self.result.launches);
         if sampling.copy_bandwidth {
@@ -694,7 +695,7 @@ impl<'a> Run<'a> {
         self.marks = self.ranges.marked(Marker::Names, &mut *once)?;
         self.launched()?;
         self.observe(reset, once)?;
-        samples::warm_up_only(self.session, &self.request.sampling, reset, once)
+        duration_samples::warm_up_only(self.session, &self.request.sampling, reset, once)
     }
 
     /// Takes the driver's facts on the launch, without a profiler.

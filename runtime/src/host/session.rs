@@ -31,9 +31,9 @@ use super::collect::{attributes, bandwidth, emulator, links, persisting};
 use super::declaration;
 use super::driver_library;
 use super::error::{Error, Result};
-use super::handover::Handover;
 use super::measure_lock::MeasureLock;
 use super::nvml::Watch;
+use super::runner_line::Handover;
 use super::uuid;
 
 /// A module of a request.

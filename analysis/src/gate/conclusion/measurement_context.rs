@@ -2,8 +2,8 @@
 
 use gpuprof_model::run::Run;
 
-use crate::gate::beforehand::Ability;
 use crate::gate::budget::Budget;
+use crate::gate::prediction::Ability;
 
 /// How a run was measured and judged, as far as that is known.
 #[derive(Debug, Clone, Copy, Default)]

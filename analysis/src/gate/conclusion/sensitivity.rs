@@ -13,9 +13,9 @@ use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 use gpuprof_model::threshold::{Limit, Severity, Statistic, Threshold};
 
 use crate::change::{Side, processes, resolution};
-use crate::gate::beforehand::Ability;
 use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
+use crate::gate::prediction::Ability;
 use crate::gate::simulate::{Pool, Trial};
 use crate::sequential::{FIRST_TO_DECIDE, LOOKS, next_look};
 use crate::stats::median::median;

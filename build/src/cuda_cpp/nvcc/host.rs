@@ -7,7 +7,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cuda_cpp::compiler::NoReply;
+use crate::cuda_cpp::nvrtc::NoReply;
 
 /// The default folder of headers.
 const SYSTEM: &str = "/usr/include";

@@ -21,8 +21,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 pub use search::{PROGRAM, Search};
 
-use super::compiler::{Ended, Job, NoReply, Reply};
 use super::diagnostic;
+use super::nvrtc::{Ended, Job, NoReply, Reply};
 use super::program::Architecture;
 use crate::toolkit::NotFound;
 use gpuprof_system::blocking_call::BlockingCall;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use camino::Utf8PathBuf;
 use gpuprof_analysis::fixture::{self, block, gpu_pass, h200};
+use gpuprof_analysis::gate::applied_thresholds::{Counterpart, plan};
 use gpuprof_analysis::gate::budget::Budget;
 use gpuprof_analysis::gate::conclusion::{self, MeasurementContext};
-use gpuprof_analysis::gate::in_force::{Counterpart, plan};
 use gpuprof_analysis::gate::outcome::{Gate, RunOutcome};
 use gpuprof_analysis::gate::run::{ConfiguredThreshold, judge};
 use gpuprof_model::machine::{Backend, CacheControl, ClockControl};

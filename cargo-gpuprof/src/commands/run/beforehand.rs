@@ -3,7 +3,7 @@
 //! Input: the plan. Output: a line on standard error, and a warning where the baseline has too few
 //! processes to decide 99 % of unchanged runs: its side cannot grow, so waiting would not help.
 
-use gpuprof_analysis::gate::beforehand::{Ability, ability, fewest_processes};
+use gpuprof_analysis::gate::prediction::{Ability, ability, fewest_processes};
 use gpuprof_analysis::stats::two_sample::MIN_PROCESSES;
 use gpuprof_model::run::Run;
 

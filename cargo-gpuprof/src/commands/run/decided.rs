@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_analysis::advice::rule::Rule;
-use gpuprof_analysis::gate::in_force::{self, Counterpart};
+use gpuprof_analysis::gate::applied_thresholds::{self, Counterpart};
 use gpuprof_analysis::sequential::Most;
 use gpuprof_model::Threshold;
 use gpuprof_model::metric::{Catalogue, KEPT_ATTRIBUTES, Metric};
@@ -89,7 +89,7 @@ impl Plan {
         let of = |series: &Checked| {
             let written = series.thresholds.iter().map(|placed| &placed.threshold);
             let counterpart = counterpart(&series.planned.series.id);
-            in_force::plan(written, self.devices.records.first(), counterpart)
+            applied_thresholds::plan(written, self.devices.records.first(), counterpart)
         };
         self.both.heads().iter().map(of).collect()
     }

@@ -14,7 +14,7 @@ use gpuprof_system::error::{Failure, Result};
 use serde::{Deserialize, Serialize};
 
 use super::checksum;
-use super::made::Made;
+use super::run_identity::Made;
 use crate::schedule::Collected;
 
 /// Linux's source of random identifiers.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::checksum;
 use super::line::{LineKind, Start};
-use super::made::Made;
+use super::run_identity::Made;
 use crate::store::untrusted::{place, wrong};
 use gpuprof_system::error::{Failure, Result};
 

@@ -15,8 +15,8 @@ use gpuprof_model::measurement::{Energy, PassResult};
 use gpuprof_model::run::Status;
 
 use super::line::{Line, Start};
-use super::made::Made;
 use super::reader::{self, Entry, Invalid, Listener};
+use super::run_identity::Made;
 use crate::schedule::{Collected, Step};
 use crate::store::untrusted::wrong;
 use gpuprof_system::error::{Failure, Result};

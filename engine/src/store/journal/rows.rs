@@ -13,8 +13,8 @@ use serde::Deserialize;
 
 use super::grouped::{Group, Placed};
 use super::line::{LineKind, Start};
-use super::made::Made;
 use super::reader::{self, Entry, Invalid, Listener};
+use super::run_identity::Made;
 use gpuprof_system::error::Result;
 
 /// The contents of the journal of a slice.

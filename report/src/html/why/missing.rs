@@ -4,7 +4,7 @@ use gpuprof_analysis::why::{limits, memory, occupancy, warps};
 use gpuprof_model::run::{ConfigurationResult, Run};
 use maud::{Markup, html};
 
-use super::chosen::Chosen;
+use super::configurations::Chosen;
 use super::tables;
 use crate::html::section::Section;
 

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::parts::Counts;
 use crate::host::driver_library;
 use crate::host::error::{Error, Result};
-use crate::host::expected;
+use crate::host::expect_text;
 
 /// The version of the exports that this code understands.
 const ABI_VERSION: u32 = 1;
@@ -231,7 +231,7 @@ pub(crate) fn take_fault() -> Option<String> {
     let places = fault.frames.iter().map(|frame| (frame.file.as_str(), frame.line));
     let text = fault.message.rsplit_once("): ").filter(|_| fault.kind == ASSERT);
     let filled = text.and_then(|(place, message)| {
-        Some(format!("{place}): {}", expected::filled(message, places)?))
+        Some(format!("{place}): {}", expect_text::filled(message, places)?))
     });
     Some(filled.unwrap_or(fault.message))
 }

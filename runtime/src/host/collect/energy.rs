@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use gpuprof_model::measurement::Energy;
 use gpuprof_model::protocol::Sampling;
 
-use super::samples;
+use super::duration_samples;
 use crate::host::error::Result;
 use crate::host::nvml::EnergyCounter;
 use crate::host::session::Session;
@@ -90,7 +90,7 @@ pub(crate) fn measure(
     let mut none = || Ok(());
     let restores = reset.is_some();
     let reset = reset.unwrap_or(&mut none);
-    samples::warm_up_only(session, sampling, reset, launch)?;
+    duration_samples::warm_up_only(session, sampling, reset, launch)?;
     let watch = session.watch(sampling.nvml.as_deref());
     let counter = match watch.as_ref().map(|watch| watch.borrow().energy_counter()) {
         Ok(Ok(counter)) => counter,

@@ -111,5 +111,5 @@ fn nothing_compared(run: &Run) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "nothing_tests.rs"]
+#[path = "nothing_judged_tests.rs"]
 mod tests;

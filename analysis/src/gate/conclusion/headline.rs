@@ -9,10 +9,10 @@ use gpuprof_model::run::Run;
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::Verdict;
 
+use super::counts::{JudgedCounts, unfinished};
 use super::findings::is_regression;
-use super::judged::{JudgedCounts, unfinished};
 use super::measurement_context::MeasurementContext;
-use crate::gate::nothing::Nothing;
+use crate::gate::nothing_judged::Nothing;
 use crate::gate::outcome::unmeasured;
 use crate::view::columns::estimate_sign;
 

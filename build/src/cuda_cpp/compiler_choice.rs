@@ -12,11 +12,11 @@ use gpuprof_model::declared::CudaCompiler;
 use super::cache::Cache;
 use super::compile::{compile_by, kept};
 use super::compiled::Compiled;
-use super::compiler::{self, Compiler};
 use super::device_compiler::DeviceCompiler;
 use super::diagnostic::{Diagnostic, Note, Severity};
 use super::error::Error;
 use super::nvcc::{self, Nvcc};
+use super::nvrtc::{self, Compiler};
 use super::program::Program;
 use super::shims;
 use crate::toolkit::NotFound;
@@ -25,7 +25,7 @@ use gpuprof_system::interrupt::Interrupt;
 /// The available compilers; nvcc is searched for only when it is needed.
 #[derive(Debug)]
 pub struct Compilers {
-    nvrtc: Result<Compiler, compiler::NotFound>,
+    nvrtc: Result<Compiler, nvrtc::NotFound>,
     nvcc: OnceLock<Result<Nvcc, NotFound>>,
     search: nvcc::Search,
     interrupt: Interrupt,
@@ -36,7 +36,7 @@ impl Compilers {
     /// This NVRTC, or the reason why there is none, and the nvcc that `search` finds. `interrupt`
     /// ends a compile. Compiles are reported unless `quiet`.
     pub fn new(
-        nvrtc: Result<Compiler, compiler::NotFound>,
+        nvrtc: Result<Compiler, nvrtc::NotFound>,
         search: nvcc::Search,
         interrupt: &Interrupt,
         quiet: bool,

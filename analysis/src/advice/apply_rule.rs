@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use gpuprof_model::advice::{Advice, Certainty, Gain};
 use gpuprof_model::run::ConfigurationResult;
 
+use super::context::AdviceContext;
 use super::neighbours::Neighbours;
 use super::rule::{EstimateScope, Expectation, Rule, Unit};
-use super::terms::AdviceContext;
 use super::values::{Reading, reading};
 
 /// Below this many percent, nothing is worth advice.

@@ -3,7 +3,7 @@
 //! Input: an error with its line in the PTX. Output: the same error with the function and the
 //! source line of the instruction, if the compiler wrote `.loc` lines.
 
-use super::place::{Place, Sites, SourceFiles};
+use super::source_location::{Place, Sites, SourceFiles};
 use crate::ptx::PtxError;
 use crate::ptx::ast::{Function, Module, Statement};
 

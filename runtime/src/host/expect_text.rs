@@ -60,12 +60,13 @@ mod tests {
     #[test]
     fn only_a_message_of_values_is_looked_up_and_only_where_the_source_is() {
         // The line of this file with the text.
-        let at = include_str!("expected.rs").lines().position(|it| it.contains("at least three"));
-        let place = ("src/host/expected.rs", at.unwrap() + 1);
+        let at =
+            include_str!("expect_text.rs").lines().position(|it| it.contains("at least three"));
+        let place = ("src/host/expect_text.rs", at.unwrap() + 1);
         let filled = |message, place| filled(message, [("gone.rs", 1), place].into_iter());
         assert_eq!(filled("_", place).as_deref(), Some("at least three"));
         assert_eq!(filled("_: _", place).as_deref(), Some("at least three: _"));
         assert_eq!(filled("the len is _", place), None);
-        assert_eq!(filled("_", ("src/host/expected.rs", 1)), None);
+        assert_eq!(filled("_", ("src/host/expect_text.rs", 1)), None);
     }
 }

@@ -220,5 +220,5 @@ impl Question {
 }
 
 #[cfg(test)]
-#[path = "beforehand_tests.rs"]
+#[path = "prediction_tests.rs"]
 mod tests;
