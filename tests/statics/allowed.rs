@@ -122,7 +122,7 @@ pub const ALLOWED: &[Allowed] = &[
         "expansions are independent, and each needs a unique PTX name",
     ),
     allowed(
-        "runtime/src/host/driver_library.rs",
+        "runtime/src/host/driver/library.rs",
         "LIBRARY",
         "the system has one library of the driver for a process, and so has cudarc",
     ),
@@ -132,11 +132,15 @@ pub const ALLOWED: &[Allowed] = &[
         "whether the one driver of a process has a symbol, which never changes",
     ),
     allowed(
-        "runtime/src/host/outcome.rs",
+        "runtime/src/host/error/outcome.rs",
         "PANICKED_AT",
         "a panic hook belongs to the process, and gets the location, which the payload lacks",
     ),
-    allowed("runtime/src/host/nvml.rs", "leak", "NVML keeps pointers into itself: it stays loaded"),
+    allowed(
+        "runtime/src/host/driver/nvml.rs",
+        "leak",
+        "NVML keeps pointers into itself: it stays loaded",
+    ),
     // Tests: made once a process, since each takes seconds to make, and never changed.
     allowed("cargo-gpuprof/tests/clocks.rs", "LIBRARY", "the fake NVML is compiled once a process"),
     allowed(
@@ -273,7 +277,7 @@ pub const ALLOWED: &[Allowed] = &[
     allowed("nvtx/src/names.rs", "leak", "handles of NVTX live as long as the process"),
     allowed("nvtx/src/names.rs", "PUSHED", "NVTX has a stack of ranges for each thread"),
     allowed(
-        "runtime/src/host/nvtx.rs",
+        "runtime/src/host/collect/nvtx.rs",
         "leak",
         "NVTX's headers call into it until the process ends",
     ),

@@ -1,7 +1,7 @@
 //! The runner's end of the line to a harness process.
 //!
 //! Input: the process's messages ([`Notice`]). Output: the device, handed over. The other end is
-//! the process's standard input (`runtime/src/host/runner_line.rs`). If user code writes to it, the
+//! the process's standard input (`runtime/src/host/runner/line.rs`). If user code writes to it, the
 //! bytes are ignored or cause one unnecessary check.
 
 use std::io::{self, ErrorKind, Read, Write};

@@ -3,6 +3,10 @@
 //! Input: errors of the driver, of CUPTI and of the user's code. Output: the error in words, and
 //! its meaning as a kind, which comes from codes and never from words.
 
+pub(crate) mod assertion;
+pub(crate) mod expect_text;
+pub(crate) mod outcome;
+
 use std::error::Error as StdError;
 use std::fmt;
 use std::iter;
@@ -12,8 +16,6 @@ use cudarc::driver::sys::CUresult;
 use gpuprof_cupti::Code;
 use gpuprof_model::failure::{Denial, DenialKind, FailureKind};
 use gpuprof_model::measurement::PassOutcome;
-
-use super::assertion;
 
 /// Why a pass did not finish.
 ///

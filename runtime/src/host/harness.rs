@@ -1,5 +1,10 @@
 //! `main` of a harness: answers the runner's request, or libtest's command line.
 
+pub(crate) mod counter_passes;
+pub(crate) mod listing;
+pub(crate) mod pass_output;
+pub(crate) mod shared_process;
+
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,23 +20,22 @@ use gpuprof_model::series::entry_point;
 
 use super::collect::facts::Assembly;
 use super::collect::{emulator, plan, source_counters};
-use super::counter_passes;
 use super::declaration;
 use super::error::{Error, Result};
 use super::kernel_run::{KernelRun, Package};
-use super::listing::{self, Options};
-use super::measure_lock::MeasureLock;
-use super::outcome::{caught, caught_with, outcome, remember_panics};
-use super::parent_death;
-use super::pass_output::PassOutput;
-use super::refused_launches;
 use super::registry::{self, Body, HarnessTarget, SeriesEntry};
-use super::replay;
-use super::reply;
 use super::run::{Call, Run};
-use super::runner_line::Handover;
 use super::session::{self, ModuleName, Session};
-use super::shared_process::SharedProcess;
+use crate::host::error::outcome::{caught, caught_with, outcome, remember_panics};
+use crate::host::run::refused_launches;
+use crate::host::run::replay;
+use crate::host::runner::line::Handover;
+use crate::host::runner::measure_lock::MeasureLock;
+use crate::host::runner::parent_death;
+use crate::host::runner::reply;
+use listing::Options;
+use pass_output::PassOutput;
+use shared_process::SharedProcess;
 
 /// The exit code of libtest for a harness that failed its task.
 const FAILED: u8 = 101;

@@ -16,30 +16,30 @@ use gpuprof_model::notice::Notice;
 use gpuprof_model::protocol::Sampling;
 use gpuprof_model::series::without_place;
 
-use super::arena::Arena;
-use super::buffer::TypedBuffer;
-use super::buffer_element::BufferElement;
-use super::checks::Checks;
-use super::cluster;
 use super::collect::cupti::{Member, SlotContent};
 use super::collect::identity;
 use super::collect::parts::Counts;
-use super::contents::{BufferContents, Contents};
 use super::declaration;
-use super::device_state::DeviceState;
 use super::error::{Error, Result};
-use super::extent::{Extent, IntoExtent};
-use super::function::Function;
-use super::generator::FillTarget;
-use super::global::Global;
-use super::inputs::{self, Argument};
-use super::launch_limits::{self, Promised};
-use super::launcher::{Attributes, Launcher};
-use super::number::{IntoNumber, Scalar, convert};
-use super::parameter::{self, Parameter};
-use super::ptx_reads;
 use super::run::Run;
 use super::session::Session;
+use crate::host::arguments::arena::Arena;
+use crate::host::arguments::buffer::TypedBuffer;
+use crate::host::arguments::buffer_element::BufferElement;
+use crate::host::arguments::checks::Checks;
+use crate::host::arguments::contents::{BufferContents, Contents};
+use crate::host::arguments::device_state::DeviceState;
+use crate::host::arguments::generator::FillTarget;
+use crate::host::arguments::global::Global;
+use crate::host::arguments::inputs::{self, Argument};
+use crate::host::arguments::ptx_reads;
+use crate::host::driver::cluster;
+use crate::host::driver::function::Function;
+use crate::host::launch::launcher::{Attributes, Launcher};
+use crate::host::launch::limits::{self, Promised};
+use crate::host::values::extent::{Extent, IntoExtent};
+use crate::host::values::number::{IntoNumber, Scalar, convert};
+use crate::host::values::parameter::{self, Parameter};
 
 /// The package with the annotation.
 #[derive(Clone, Copy, Debug)]
@@ -488,7 +488,7 @@ impl<'r> KernelRun<'r> {
         let cluster = cluster.filter(|&extents| !cluster::is_trivial(extents));
         let promised =
             Promised { declared: self.run.request.declared.as_ref(), max_block: self.max_block };
-        launch_limits::check(self.run.session, &self.function, shape, cluster, promised)?;
+        limits::check(self.run.session, &self.function, shape, cluster, promised)?;
         if let Some(cluster) = cluster {
             cluster::check(cluster, shape.grid, self.run.session.device.compute_capability)?;
             cluster::opt_in(&self.function, cluster)?;

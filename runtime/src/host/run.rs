@@ -1,5 +1,12 @@
 //! The launch context, through which a series function, and every kernel, measures.
 
+pub(crate) mod foreign;
+pub(crate) mod joined_streams;
+pub(crate) mod raw_function;
+pub(crate) mod refused_launches;
+pub(crate) mod replay;
+pub(crate) mod setup;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::mem;
@@ -15,8 +22,6 @@ use gpuprof_model::notice::Notice;
 use gpuprof_model::protocol::{CounterRange, MeasureRequest, OverTimeRequest};
 use gpuprof_model::series::without_place;
 
-use super::axis_type::AxisType;
-use super::cluster;
 use super::collect::cupti::{Collection, Member, SlotContent};
 use super::collect::emulator::{self, LaunchCounters};
 use super::collect::facts::{self, Assembly};
@@ -25,16 +30,18 @@ use super::collect::parts::{self, Counts, Mark};
 use super::collect::{activity, duration_samples, energy, launches, over_time, source_counters};
 use super::declaration;
 use super::error::{Error, Result};
-use super::extent::{Extent, IntoExtent};
-use super::function::Function;
-use super::joined_streams::JoinedStreams;
-use super::kernel_launcher::{EntryPoint, Kernel, KernelLauncher, RustEntry};
-use super::launch::{Launch, LaunchShape};
-use super::launch_log::LaunchLog;
-use super::launched::Launched;
-use super::named_ranges::{self, Marker, NamedRanges};
-use super::number::{IntoNumber, amount, convert};
 use super::session::{ModuleName, Session};
+use crate::host::collect::launched::Launched;
+use crate::host::collect::named_ranges::{self, Marker, NamedRanges};
+use crate::host::driver::cluster;
+use crate::host::driver::function::Function;
+use crate::host::launch::configuration::{Launch, LaunchShape};
+use crate::host::launch::kernel_launcher::{EntryPoint, Kernel, KernelLauncher, RustEntry};
+use crate::host::launch::log::LaunchLog;
+use crate::host::values::axis_type::AxisType;
+use crate::host::values::extent::{Extent, IntoExtent};
+use crate::host::values::number::{IntoNumber, amount, convert};
+use joined_streams::JoinedStreams;
 
 /// One pass over one configuration.
 ///

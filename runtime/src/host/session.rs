@@ -29,12 +29,12 @@ use super::collect::flush::Flush;
 use super::collect::profiler::Profiler;
 use super::collect::{attributes, bandwidth, emulator, links, persisting};
 use super::declaration;
-use super::driver_library;
 use super::error::{Error, Result};
-use super::measure_lock::MeasureLock;
-use super::nvml::Watch;
-use super::runner_line::Handover;
-use super::uuid;
+use crate::host::driver::library;
+use crate::host::driver::nvml::Watch;
+use crate::host::driver::uuid;
+use crate::host::runner::line::Handover;
+use crate::host::runner::measure_lock::MeasureLock;
 
 /// A module of a request.
 #[derive(Clone, Copy)]
@@ -115,7 +115,7 @@ impl Session {
         turn: Option<Rc<Handover>>,
         quiet: MeasureLock,
     ) -> Result<Self> {
-        if !driver_library::is_present() {
+        if !library::is_present() {
             return Err(Error::failed("cannot load the CUDA driver library (libcuda.so)"));
         }
         if emulated != emulator::is_loaded() {
@@ -424,7 +424,7 @@ fn record(device: CUdevice, emulated: bool) -> Result<DeviceRecord, DriverError>
 
 /// Whether a driver and a device answer in this process.
 pub(crate) fn probe() -> DriverProbe {
-    if !driver_library::is_present() {
+    if !library::is_present() {
         return DriverProbe::Absent;
     }
     let broken = |call: &str, error: CUresult| DriverProbe::Broken {

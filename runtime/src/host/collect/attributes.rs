@@ -8,7 +8,7 @@ use cudarc::driver::sys::CUdevice_attribute::{self as Attribute, *};
 use cudarc::driver::sys::{CUdevice, CUresult};
 use gpuprof_model::metric::attribute_number;
 
-use crate::host::driver_library;
+use crate::host::driver::library;
 
 /// How cudarc, after `cuda.h`, begins their names.
 const PREFIX: &str = "CU_DEVICE_ATTRIBUTE_";
@@ -77,7 +77,7 @@ pub(crate) fn query(device: CUdevice, names: &[String]) -> BTreeMap<String, i64>
         // SAFETY: the symbol has this type (cuda.h), with the enumeration as the integer that it is
         // in C; the driver gave the device out and writes one integer.
         let code = unsafe {
-            let ask = driver_library::find::<Ask>(b"cuDeviceGetAttribute\0")?;
+            let ask = library::find::<Ask>(b"cuDeviceGetAttribute\0")?;
             ask(&mut value, number, device)
         };
         (code == CUresult::CUDA_SUCCESS).then(|| (name.clone(), i64::from(value)))

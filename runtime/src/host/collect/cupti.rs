@@ -24,8 +24,8 @@ use gpuprof_model::protocol::{CounterRange, CounterRequest, Replay, Sampling};
 use super::empty_caches::CacheEmptier;
 use super::parts::{self, Counts, Mark};
 use super::persisting;
+use crate::host::collect::named_ranges::Marker;
 use crate::host::error::{Error, Result};
-use crate::host::named_ranges::Marker;
 use crate::host::session::Session;
 
 /// How many launches of a series function have ranges of their own, if it is not known how many it

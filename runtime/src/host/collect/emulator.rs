@@ -16,9 +16,9 @@ use gpuprof_model::timeline::{EstimatedDuration, MOST, Memory, Timeline, Work, W
 use serde::Deserialize;
 
 use super::parts::Counts;
-use crate::host::driver_library;
+use crate::host::driver::library;
+use crate::host::error::expect_text;
 use crate::host::error::{Error, Result};
-use crate::host::expect_text;
 
 /// The version of the exports that this code understands.
 const ABI_VERSION: u32 = 1;
@@ -128,7 +128,7 @@ struct Frame {
 pub(crate) fn is_loaded() -> bool {
     // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1).
     let version = unsafe {
-        driver_library::find::<unsafe extern "C" fn() -> u32>(b"gpuemu_abi_version\0").map(|f| f())
+        library::find::<unsafe extern "C" fn() -> u32>(b"gpuemu_abi_version\0").map(|f| f())
     };
     version == Some(ABI_VERSION)
 }
@@ -210,9 +210,8 @@ fn timeline(launches: &[Launch], moves: &[Move], more: u64) -> Option<Timeline> 
 pub(crate) fn missed_stream(stream: sys::CUstream) -> Option<u64> {
     type Missed = unsafe extern "C" fn(sys::CUstream) -> i64;
     // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1).
-    let missed = unsafe {
-        driver_library::find::<Missed>(b"gpuemu_missed_stream\0").map(|missed| missed(stream))
-    };
+    let missed =
+        unsafe { library::find::<Missed>(b"gpuemu_missed_stream\0").map(|missed| missed(stream)) };
     missed.and_then(|number| u64::try_from(number).ok())
 }
 
@@ -220,8 +219,7 @@ pub(crate) fn missed_stream(stream: sys::CUstream) -> Option<u64> {
 pub(crate) fn launch_count() -> usize {
     type Count = unsafe extern "C" fn() -> u64;
     // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1).
-    let count =
-        unsafe { driver_library::find::<Count>(b"gpuemu_launch_count\0").map(|count| count()) };
+    let count = unsafe { library::find::<Count>(b"gpuemu_launch_count\0").map(|count| count()) };
     count.map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX))
 }
 
@@ -251,7 +249,7 @@ pub(crate) fn label_argument(address: u64, name: &str, read_only: bool) {
     // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1); the name is
     // NUL-terminated and alive during the call.
     unsafe {
-        if let Some(label) = driver_library::find::<Label>(b"gpuemu_label_argument\0") {
+        if let Some(label) = library::find::<Label>(b"gpuemu_label_argument\0") {
             label(address, name.as_ptr(), c_int::from(read_only));
         }
     }
@@ -264,7 +262,7 @@ pub(crate) fn set_registers(function: sys::CUfunction, registers: u32) {
     // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1); the function
     // is loaded.
     unsafe {
-        if let Some(set) = driver_library::find::<Set>(b"gpuemu_set_registers\0") {
+        if let Some(set) = library::find::<Set>(b"gpuemu_set_registers\0") {
             set(function, registers);
         }
     }
@@ -277,7 +275,7 @@ pub(crate) fn set_machine_code(function: sys::CUfunction, cubin: &[u8]) {
     // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1); the function
     // is loaded, and the bytes are alive during the call.
     unsafe {
-        if let Some(set) = driver_library::find::<Set>(b"gpuemu_set_machine_code\0") {
+        if let Some(set) = library::find::<Set>(b"gpuemu_set_machine_code\0") {
             set(function, cubin.as_ptr(), cubin.len());
         }
     }
@@ -290,7 +288,7 @@ pub(crate) fn listing(ptx: &str, kernel: &str) -> Option<Listing> {
     // SAFETY: the symbol, if it exists, has this type (the emulator's ABI, version 1); both texts
     // are NUL-terminated and alive during the call.
     let text = unsafe {
-        let list = driver_library::find::<List>(b"gpuemu_listing\0")?;
+        let list = library::find::<List>(b"gpuemu_listing\0")?;
         list(ptx.as_ptr(), kernel.as_ptr())
     };
     serde_json::from_str(&owned(text)?).ok()
@@ -299,7 +297,7 @@ pub(crate) fn listing(ptx: &str, kernel: &str) -> Option<Listing> {
 fn take_text(symbol: &[u8]) -> Option<String> {
     // SAFETY: the symbols, if they exist, have this type (the emulator's ABI, version 1).
     let text = unsafe {
-        let take = driver_library::find::<unsafe extern "C" fn() -> *mut c_char>(symbol)?;
+        let take = library::find::<unsafe extern "C" fn() -> *mut c_char>(symbol)?;
         take()
     };
     owned(text)
@@ -310,7 +308,7 @@ fn owned(text: *mut c_char) -> Option<String> {
     // SAFETY: the symbol has this type (the emulator's ABI, version 1); the string is
     // NUL-terminated, ours until it is freed, and freed once.
     unsafe {
-        let free = driver_library::find::<unsafe extern "C" fn(*mut c_char)>(b"gpuemu_free\0")?;
+        let free = library::find::<unsafe extern "C" fn(*mut c_char)>(b"gpuemu_free\0")?;
         if text.is_null() {
             return None;
         }

@@ -15,8 +15,8 @@ use gpuprof_model::measurement::Energy;
 use gpuprof_model::protocol::Sampling;
 
 use super::duration_samples;
+use crate::host::driver::nvml::EnergyCounter;
 use crate::host::error::Result;
-use crate::host::nvml::EnergyCounter;
 use crate::host::session::Session;
 
 /// How long a batch of launches takes at least: the device is idle for some 10 µs between two.

@@ -9,10 +9,10 @@ use gpuprof_model::measurement::{BlockLimits, LaunchFacts, OccupancyLimiter};
 use gpuprof_model::occupancy::{Multiprocessor, Needs, WARP};
 use gpuprof_model::protocol::MeasureRequest;
 
-use crate::host::cluster;
+use crate::host::driver::cluster;
+use crate::host::driver::function::Function;
 use crate::host::error::Result;
-use crate::host::function::Function;
-use crate::host::launch::LaunchShape;
+use crate::host::launch::configuration::LaunchShape;
 use crate::host::session::Session;
 
 const POLICY: FunctionAttribute =

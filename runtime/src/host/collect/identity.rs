@@ -7,7 +7,7 @@ use std::ptr;
 
 use cudarc::driver::{CudaStream, sys};
 
-use crate::host::driver_library;
+use crate::host::driver::library;
 
 type ContextId = unsafe extern "C" fn(sys::CUcontext, *mut u64) -> sys::CUresult;
 type StreamId = unsafe extern "C" fn(sys::CUstream, *mut u64) -> sys::CUresult;
@@ -19,8 +19,8 @@ pub(crate) fn numbers(stream: &CudaStream) -> (Option<u64>, Option<u64>) {
     // one, the stream lives through the call, and each call writes one number.
     unsafe {
         let told = |code| code == sys::CUresult::CUDA_SUCCESS;
-        let of_context = driver_library::find::<ContextId>(b"cuCtxGetId\0");
-        let of_stream = driver_library::find::<StreamId>(b"cuStreamGetId\0");
+        let of_context = library::find::<ContextId>(b"cuCtxGetId\0");
+        let of_stream = library::find::<StreamId>(b"cuStreamGetId\0");
         let context_told = of_context.is_some_and(|ask| told(ask(ptr::null_mut(), &mut context)));
         let stream_told = of_stream.is_some_and(|ask| told(ask(stream.cu_stream(), &mut number)));
         (context_told.then_some(context), stream_told.then_some(number))

@@ -10,8 +10,8 @@ use cudarc::driver::sys::CUdevice_P2PAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_A
 use cudarc::driver::sys::{self, CUdevice};
 use gpuprof_model::links::{DeviceLinks, Peer};
 
-use crate::host::nvml::links;
-use crate::host::uuid;
+use crate::host::driver::nvml::links;
+use crate::host::driver::uuid;
 
 /// The links of the `measured` device, which CUDA calls `uuid`. Other devices are numbered as in
 /// this process.

@@ -1,5 +1,10 @@
 //! Collectors: the measurements of a pass.
 
+pub(crate) mod launched;
+pub(crate) mod named_ranges;
+pub(crate) mod nvtx;
+pub(crate) mod nvtx_ranges;
+
 pub(super) mod activity;
 pub(crate) mod attributes;
 pub(crate) mod bandwidth;

@@ -8,13 +8,12 @@ use std::sync::LazyLock;
 
 use cudarc::driver::sys;
 
-use crate::host::driver_library;
+use crate::host::driver::library;
 
 /// cudarc panics where a symbol is missing, so it is looked up before it is called.
 static KNOWN: LazyLock<bool> = LazyLock::new(|| {
     // SAFETY: only the name is looked up.
-    unsafe { driver_library::find::<unsafe extern "C" fn()>(b"cuCtxResetPersistingL2Cache\0") }
-        .is_some()
+    unsafe { library::find::<unsafe extern "C" fn()>(b"cuCtxResetPersistingL2Cache\0") }.is_some()
 });
 
 /// Makes all persisting lines ordinary ones.

@@ -17,8 +17,8 @@ use gpuprof_model::protocol::{
     CounterGroup, CounterPlan, CounterPlanRequest, CounterProblem, WITHHELD,
 };
 
+use crate::host::driver::uuid;
 use crate::host::error::{self, Error};
-use crate::host::uuid;
 
 /// Plans the passes for the counters, after a trial session, and writes their config image.
 ///

@@ -13,7 +13,7 @@ use gpuprof_model::protocol::Sampling;
 
 use super::convergence::{WINDOW, relative_standard_error};
 use crate::host::error::Result;
-use crate::host::measure_lock::MeasureLock;
+use crate::host::runner::measure_lock::MeasureLock;
 
 /// Batches discarded in a row before the device counts as unstable.
 const MAX_CONSECUTIVE_DISCARDS: u32 = 8;
@@ -116,7 +116,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::host::nvml::{Watch, tests::fake};
+    use crate::host::driver::nvml::{Watch, tests::fake};
 
     fn sampling() -> Sampling {
         // No error is under 0: only the other limits end it.
